@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sluice/formats/header.hpp"
+
+namespace sluice::formats {
+
+/// Encodes a header in its own version (header.version). Big-endian, padded with zero bytes; docs/formats/cdf.md.
+/// Throws Error(NC_EINVAL_CMODE or NC_ESTRICTCDF2 …) where the version cannot hold it (types, sizes or offsets).
+[[nodiscard]] std::vector<std::byte> encode_header(const Header& header);
+
+/// Bytes that encode_header would give.
+[[nodiscard]] std::int64_t encoded_size(const Header& header);
+
+/// A decoded header and the bytes it took.
+struct DecodedHeader {
+  Header header;
+  std::int64_t size_bytes = 0;
+};
+
+/// Decodes a header from a prefix of a file. Returns nothing when `prefix` ends inside the header: call again with more, up to
+/// the whole file; with `is_whole_file` an end inside the header is damage. `file_size_bytes` (or -1 when unknown) bounds every count
+/// before memory is taken. `path` is for messages only.
+/// Throws FormatError: NC_ENOTNC (no CDF magic, or damage as PnetCDF classifies it), NC_EBADDIM, NC_EBADTYPE, NC_EVARSIZE, NC_EMAXNAME, …
+[[nodiscard]] std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix, bool is_whole_file,
+                                                         std::int64_t file_size_bytes, std::string_view path);
+
+}  // namespace sluice::formats

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sluice/formats/header.hpp"
+
+namespace sluice::formats {
+
+/// Alignment and reserved room in bytes, as in ncmpi__enddef and the hints nc_header_align_size, nc_var_align_size,
+/// nc_record_align_size. 0 means "not asked for".
+struct LayoutOptions {
+  std::int64_t header_free_bytes = 0;     ///< h_minfree: room behind the header
+  std::int64_t variable_align_bytes = 0;  ///< v_align: start of the fixed-size data section
+  std::int64_t variable_free_bytes = 0;   ///< v_minfree: room behind the fixed-size data section
+  std::int64_t record_align_bytes = 0;    ///< r_align: start of the record section
+};
+
+/// Where things are in the file; all in bytes.
+struct Layout {
+  std::int64_t header_size = 0;    ///< encoded header
+  std::int64_t header_extent = 0;  ///< start of the data section
+  std::int64_t record_begin = 0;   ///< start of the record section
+  std::int64_t record_size = 0;    ///< bytes of one record of all record variables
+};
+
+/// Assigns begin and vsize to all variables of `header` and returns the layout. With `previous` (the layout before a redef), sections
+/// only move to higher offsets, and only when they must. Throws NC_EVARSIZE where the version's limits do not allow it.
+Layout compute_layout(Header& header, const LayoutOptions& options, const Layout* previous);
+
+/// The layout that a decoded header describes (its begins are kept).
+[[nodiscard]] Layout layout_of(const Header& header, std::int64_t header_size_bytes);
+
+/// One contiguous run of a hyperslab in the file.
+struct FileRun {
+  std::int64_t offset_bytes = 0;
+  std::int64_t length_bytes = 0;
+};
+
+/// Appends the contiguous runs, in row-major order of the selection, neighbours merged. Shapes: start, count, stride have one entry per
+/// dimension; stride empty means 1 everywhere. Nothing is checked against the variable's bounds.
+void append_runs(const Header& header, const Layout& layout, int varid, std::span<const std::int64_t> start,
+                 std::span<const std::int64_t> count, std::span<const std::int64_t> stride, std::vector<FileRun>& runs);
+
+}  // namespace sluice::formats

@@ -1,0 +1,70 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sluice/formats/hyperslab.hpp"
+
+namespace sluice::matcher {
+
+/// The request table of one process in one step lives in shared memory: chunks of 8-byte words, each chunk a segment (or a part of one).
+/// Word 0 of a chunk is the number of bytes used behind it (atomic, release by the writer, acquire by the matcher); then entries, none of which crosses
+/// the end of a chunk. Normative text: docs/formats/request-table.md.
+///
+///   request, fill:  word 0  kind (bits 0-7), has_stride (bit 8), number of dimensions (bits 16-31), varid (bits 32-63)
+///                   word 1  sequence: CLOCK_MONOTONIC in ns when the put was made; later ones win
+///                   word 2  log offset in bytes of the first element (0 for fill)
+///                   then    start[n], count[n], and stride[n] if has_stride
+///   segment:        word 0  kind; word 1 first log offset; word 2 length in bytes; word 3 segment id; word 4 offset in that segment
+///
+/// A `segment` entry says where log offsets [first, first + length) are. The data of one request never crosses two segments.
+enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3 };
+
+/// A decoded entry; spans point into the table.
+struct TableEntry {
+  EntryKind kind = EntryKind::request;
+  int varid = -1;
+  std::uint64_t sequence = 0;
+  std::uint64_t log_offset = 0;
+  formats::HyperslabView box;  ///< request, fill
+  // segment:
+  std::uint64_t length_bytes = 0;
+  std::uint64_t segment_id = 0;
+  std::uint64_t segment_offset = 0;
+};
+
+/// Appends entries to one chunk. Does not own the memory. Single writer; any number of readers in other processes.
+class TableWriter {
+ public:
+  /// `chunk`: 8-byte aligned memory; word 0 is set to 0.
+  explicit TableWriter(std::span<std::byte> chunk) noexcept;
+  TableWriter() = default;
+  /// False when the entry does not fit: take a new chunk. Nothing is visible to readers before commit().
+  [[nodiscard]] bool append(const TableEntry& entry) noexcept;
+  /// Makes everything appended so far visible.
+  void commit() noexcept;
+  /// Bytes that an entry of that many dimensions takes.
+  [[nodiscard]] static std::size_t entry_bytes(EntryKind kind, int dimensions, bool has_stride) noexcept;
+
+ private:
+  std::span<std::byte> chunk_;
+  std::size_t used_ = 0;
+};
+
+/// Reads the committed entries of one chunk, from `position` on. Throws Error(NC_EIO) for an entry that is not well formed: the table is another
+/// process's memory, so every length is checked and every word is read once.
+class TableReader {
+ public:
+  TableReader(std::span<const std::byte> chunk, std::size_t position) noexcept;
+  [[nodiscard]] bool next(TableEntry& entry);
+  /// Bytes consumed so far: where the next reader starts.
+  [[nodiscard]] std::size_t position() const noexcept { return position_; }
+
+ private:
+  std::span<const std::byte> chunk_;
+  std::size_t position_ = 0;
+  std::size_t committed_ = 0;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,239 @@
+#pragma once
+// The messages between a client process (or the coordinator) and a matcher rank. docs/architecture.md, "Messages".
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::runtime {
+
+/// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
+inline constexpr std::uint32_t protocol_version = 1;
+
+/// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16 flags, u32 tag, then the fields of
+/// the struct of that name in order (integers little-endian; strings and byte arrays with a u32 length (u64 for header, plans) before them). A message of more than
+/// 64 KiB carries its fields in an attached memfd (flag 1; the packet then holds u64 length only).
+enum class MessageType : std::uint16_t {
+  // client → matcher, each answered by the type named (or by `error`) unless "no answer"
+  hello = 1,         // → welcome
+  create = 2,        // → created
+  open_write = 3,    // → opened
+  open_read = 4,     // → opened
+  need_segment = 5,  // → segment
+  header = 6,        // no answer
+  publish = 7,       // no answer
+  discard = 8,       // no answer
+  close_read = 9,    // no answer
+  get = 10,          // → plans
+  remove = 11,       // → done
+  // matcher → client
+  welcome = 32,
+  created = 33,
+  opened = 34,
+  segment = 35,
+  plans = 36,
+  done = 37,
+  error = 38,
+  drop_segments = 39,  // notice: may come before any answer; the client unmaps them
+  // coordinator → matcher
+  coordinator_hello = 64,  // → ready
+  component_exited = 65,   // no answer
+  status_query = 66,       // → status
+  shutdown = 67,           // → status (final figures), then the matcher exits
+  // matcher → coordinator
+  ready = 96,
+  status = 97,
+  event = 98,  // notice: a line for the event log
+};
+
+/// What a dataset is known by: the rule of the workflow (index in its `files` list) and the trailing path components that the pattern covers.
+struct DatasetKey {
+  std::uint32_t rule = 0;
+  std::string tail;
+  bool operator==(const DatasetKey&) const = default;
+};
+
+/// First message of a connection. A process may have several connections (threads); `process_token` (random) ties them together.
+struct Hello {
+  std::uint32_t protocol = protocol_version;
+  std::string library_version;
+  std::uint64_t process_token = 0;
+  std::uint32_t process_id = 0;
+  std::string component;
+};
+
+struct Welcome {
+  std::uint32_t protocol = protocol_version;
+  std::string library_version;
+  std::uint32_t matcher_rank = 0;
+};
+
+/// A process of a group (the communicator of a create or open call). `group` was drawn by rank 0 and shared by the communicator.
+struct Member {
+  std::uint64_t group = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+};
+
+struct Create {
+  DatasetKey key;
+  Member member;
+  bool no_clobber = false;
+  std::uint8_t version = 1;  ///< CDF version that the user asked for
+};
+
+/// `control` is the segment of the group's control block (control_block.hpp).
+struct Created {
+  std::uint64_t step = 0;
+  std::uint64_t control = 0;
+};
+
+/// open_read and open_write.
+struct Open {
+  DatasetKey key;
+  Member member;
+};
+
+/// Where a range of one writer's log is.
+struct LogRange {
+  std::uint32_t writer = 0;
+  std::uint64_t log_offset = 0;
+  std::uint64_t length_bytes = 0;
+  std::uint64_t segment = 0;
+  std::uint64_t segment_offset = 0;
+};
+
+/// Answer to open_read and open_write. For open_write `control` is set and `step` is the new step.
+struct Opened {
+  std::uint64_t step = 0;
+  std::uint64_t control = 0;
+  std::uint8_t version = 1;      ///< CDF version of the file that it stands for
+  std::int64_t record_count = 0;
+  std::vector<std::byte> header;  ///< CDF-5 encoding
+};
+
+enum class SegmentUse : std::uint8_t { data = 0, table = 1, control = 2 };
+
+/// Ask for memory for the write log of this process in `step`: at least `bytes`.
+struct NeedSegment {
+  std::uint64_t step = 0;
+  SegmentUse use = SegmentUse::data;
+  std::uint64_t bytes = 0;
+};
+
+/// A segment (whole; offset 0). The descriptor is attached when this process has not had it before (`has_descriptor`).
+struct SegmentGrant {
+  std::uint64_t segment = 0;
+  std::uint64_t bytes = 0;
+  bool has_descriptor = false;
+};
+
+/// From rank 0 at enddef and when metadata changed before publishing.
+struct HeaderUpdate {
+  std::uint64_t step = 0;
+  std::vector<std::byte> header;
+};
+
+/// Counters of one process for one open or create, for the summary.
+struct AccessCounters {
+  std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;
+  std::uint64_t open_wait_us = 0;  ///< time spent waiting in open/create
+};
+
+/// This process is done writing (close). When all of the group have said so, the step is complete.
+struct Publish {
+  std::uint64_t step = 0;
+  std::int64_t record_count = 0;
+  AccessCounters counters;
+};
+
+/// ncmpi_abort, or a close that cannot publish.
+struct Discard {
+  std::uint64_t step = 0;
+};
+
+struct CloseRead {
+  std::uint64_t step = 0;
+  AccessCounters counters;
+};
+
+/// One read access: a list of hyperslabs of one variable with one dense destination.
+struct ReadSlab {
+  std::vector<std::int64_t> start, count, stride;  ///< stride empty: 1
+};
+struct ReadAccess {
+  std::int32_t varid = 0;
+  std::vector<ReadSlab> slabs;
+};
+struct Get {
+  std::uint64_t step = 0;
+  std::vector<ReadAccess> accesses;
+};
+
+/// Answer to get: for each access an encoded replay::Plan; `ranges` locates all log data that the plans use and that this process has not been told of for this step.
+/// Segments whose descriptors the process lacks were sent before, as `segment` messages with tag 0.
+struct Plans {
+  std::vector<LogRange> ranges;
+  std::vector<std::byte> plans;
+};
+
+struct Remove {
+  DatasetKey key;
+};
+
+/// Any request can be answered by this. `text` says what, where and what to do.
+struct ErrorReply {
+  std::int32_t status = 0;
+  std::string text;
+};
+
+struct DropSegments {
+  std::vector<std::uint64_t> segments;
+};
+
+/// The rules of the workflow, for the matcher: it is the coordinator that parsed the file.
+struct FileRule {
+  std::string pattern;
+  std::string writer;
+  std::vector<std::string> readers;
+};
+struct CoordinatorHello {
+  std::uint32_t protocol = protocol_version;
+  std::vector<FileRule> rules;
+  std::uint64_t memory_bytes = 0;  ///< staging.memory
+};
+
+/// Every process of the component has been waited for.
+struct ComponentExited {
+  std::string component;
+  std::string reason;  ///< "exited with status 1", "was killed by signal 9 (SIGKILL)"
+};
+
+/// Figures of one dataset key, for the summary and the progress line.
+struct DatasetStatus {
+  std::uint32_t rule = 0;
+  std::string tail;
+  std::uint32_t steps_published = 0;
+  std::uint32_t steps_discarded = 0;
+  AccessCounters counters;
+  std::uint64_t bytes_staged = 0;  ///< now
+};
+/// A process that waits: who, for what, since when.
+struct WaitStatus {
+  std::string component;
+  std::uint32_t processes = 0;
+  std::string waits_for;
+  std::uint64_t since_ms = 0;
+};
+struct StatusReport {
+  std::vector<DatasetStatus> datasets;
+  std::vector<WaitStatus> waits;
+  std::uint64_t bytes_staged = 0;
+  std::uint64_t bytes_staged_peak = 0;
+};
+
+struct EventNotice {
+  std::string text;
+};
+
+}  // namespace sluice::runtime

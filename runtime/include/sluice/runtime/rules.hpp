@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::runtime {
+
+/// What a component may do with the files of a rule.
+struct ClientRule {
+  std::uint32_t rule = 0;  ///< index in the workflow's `files`
+  std::string pattern;     ///< glob (*, ?, [..]) over the trailing path components, '/' not matched by wildcards
+  bool writes = false;
+  bool reads = false;
+};
+
+/// The environment that `sluice run` gives to a component's processes; read once.
+///   SLUICE_SOCKET     path of the matcher's socket
+///   SLUICE_COMPONENT  name of the component
+///   SLUICE_RULES      one line per rule that names this component: "INDEX<TAB>w|r|rw<TAB>PATTERN"
+/// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
+struct ClientEnvironment {
+  std::string socket_path;
+  std::string component;
+  std::vector<ClientRule> rules;
+  [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }
+};
+
+/// Reads the variables above. Throws Error(NC_EINVAL) when SLUICE_RULES is damaged.
+[[nodiscard]] ClientEnvironment read_client_environment();
+
+/// "INDEX<TAB>w|r|rw<TAB>PATTERN\n"… for SLUICE_RULES.
+[[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
+
+/// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing components as the pattern has, "." and doubled slashes
+/// removed. "file:" style prefixes that MPI-IO knows ("ufs:", "nfs:") are stripped before.
+[[nodiscard]] std::optional<std::string> match_tail(std::string_view pattern, std::string_view path);
+
+/// The first rule that covers `path`, and the key; nothing when the path is an ordinary file.
+struct RuleMatch {
+  ClientRule rule;
+  DatasetKey key;
+};
+[[nodiscard]] std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path);
+
+}  // namespace sluice::runtime
