@@ -1,0 +1,59 @@
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "driver.hpp"
+#include "mpi_handles.hpp"
+#include "request_queue.hpp"
+#include "sluice/formats/header.hpp"
+#include "sluice/formats/layout.hpp"
+
+namespace sluice::api {
+
+/// An open dataset: what an ncid stands for. Owns the metadata and the modes and makes all checks; its driver moves the bytes. Every entry locks `mutex`.
+/// dataset.cpp: life cycle; definitions.cpp, attributes.cpp, inquiry.cpp: metadata; access.cpp: put and get; request_queue.cpp: nonblocking requests.
+struct Dataset {
+  std::recursive_mutex mutex;
+  Communicator comm;  ///< duplicate of the user's, errors return
+  int rank = 0;
+  int size = 1;
+  int ncid = -1;
+  std::string path;  ///< as the user gave it
+  InfoHandle info;   ///< hints in force
+  std::map<std::string, std::string> hints;
+  formats::LayoutOptions layout_options;
+
+  formats::Header header;
+  formats::Layout layout;
+  std::unique_ptr<Driver> driver;
+
+  bool is_writable = false;
+  bool is_new = false;          ///< created, and not yet left define mode for the first time
+  bool in_define_mode = false;
+  bool is_independent = false;  ///< between begin_indep_data and end_indep_data
+  bool is_fill = false;         ///< ncmpi_set_fill(NC_FILL)
+  bool is_safe_mode = false;    ///< PNETCDF_SAFE_MODE=1
+  bool is_header_dirty = false; ///< metadata changed in data mode
+  bool is_record_count_dirty = false;  ///< grown in independent mode and not yet agreed on
+
+  /// Metadata as it was at redef, for moving data and for abort; empty outside of a redefinition.
+  std::unique_ptr<formats::Header> header_before_redef;
+  formats::Layout layout_before_redef;
+
+  RequestQueue requests;
+  std::int64_t put_bytes = 0;  ///< ncmpi_inq_put_size
+  std::int64_t get_bytes = 0;
+};
+
+/// The open dataset of an id; locks the table only. Throws Error(NC_EBADID).
+std::shared_ptr<Dataset> find_dataset(int ncid);  // shared: a call keeps it alive while another thread closes it
+
+/// Leaves the record count and header as the file has them after a put that ended at `records` (all ranks call in collective mode).
+void raise_record_count(Dataset& dataset, std::int64_t records, Mode mode);
+
+}  // namespace sluice::api
