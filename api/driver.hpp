@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -71,6 +72,7 @@ struct OpenedDriver {
   std::unique_ptr<Driver> driver;
   formats::Header header;
   formats::Layout layout;
+  std::map<std::string, std::string> hints;  ///< in force below the driver (MPI_File_get_info), for ncmpi_inq_file_info
 };
 
 }  // namespace sluice::api

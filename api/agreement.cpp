@@ -1,0 +1,30 @@
+#include "agreement.hpp"
+
+#include <cstdint>
+
+namespace sluice::api {
+
+int worst_status(const Communicator& comm, int status) {
+  if (comm.size() == 1) return status;
+  int worst = status;
+  check_mpi(MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm.get()), "agree on a status");
+  return worst;
+}
+
+void agree(const Communicator& comm, int status, const std::string& what) {
+  const int worst = worst_status(comm, status);
+  if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
+  if (worst != NC_NOERR)
+    throw Error(static_cast<Status>(worst), "another process failed in this collective call");
+}
+
+void broadcast(const Communicator& comm, std::string& value) {
+  if (comm.size() == 1) return;
+  auto length = static_cast<std::int64_t>(value.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm.get()), "broadcast");
+  if (length > INT32_MAX) throw Error(NC_EINTOVERFLOW, "a value of more than 2 GiB cannot be broadcast");
+  value.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(value.data(), static_cast<int>(length), MPI_CHAR, 0, comm.get()), "broadcast");
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,37 @@
+#pragma once
+#include <new>
+#include <string>
+
+#include "mpi_handles.hpp"
+
+namespace sluice::api {
+
+/// Collective: the worst (smallest) status of all ranks.
+[[nodiscard]] int worst_status(const Communicator& comm, int status);
+
+/// Collective: throws on every rank when `status` is an error on any; a rank that failed itself throws its
+/// own error with `what`, the others the worst status.
+void agree(const Communicator& comm, int status, const std::string& what);
+
+/// Collective: runs `work` here and throws on all ranks when it threw on any, so that nobody waits in the
+/// next collective for one that has given up. `work` itself must not communicate.
+template <class Work>
+void together(const Communicator& comm, const Work& work) {
+  int status = NC_NOERR;
+  std::string what;
+  try {
+    work();
+  } catch (const Error& error) {
+    status = error.status();
+    what = error.what();
+  } catch (const std::bad_alloc&) {
+    status = NC_ENOMEM;
+    what = "out of memory";
+  }
+  agree(comm, status, what);
+}
+
+/// Collective: rank 0's value on all ranks.
+void broadcast(const Communicator& comm, std::string& value);
+
+}  // namespace sluice::api

@@ -1,0 +1,117 @@
+#include "mpi_handles.hpp"
+
+#include <array>
+#include <vector>
+
+namespace sluice::api {
+namespace {
+
+Status status_of_class(int error_class, Status otherwise) {
+  switch (error_class) {
+    case MPI_ERR_NO_SUCH_FILE:
+      return NC_ENOENT;
+    case MPI_ERR_FILE_EXISTS:
+      return NC_EEXIST;
+    case MPI_ERR_ACCESS:
+      return NC_EACCESS;
+    case MPI_ERR_READ_ONLY:
+      return NC_EPERM;
+    case MPI_ERR_BAD_FILE:
+      return NC_EBAD_FILE;
+    case MPI_ERR_NO_SPACE:
+      return NC_ENO_SPACE;
+    case MPI_ERR_QUOTA:
+      return NC_EQUOTA;
+    case MPI_ERR_AMODE:
+      return NC_EINVAL_OMODE;
+    case MPI_ERR_NOT_SAME:
+      return NC_EMULTIDEFINE_FNC_ARGS;
+    case MPI_ERR_NO_MEM:
+      return NC_ENOMEM;
+    default:
+      return otherwise;
+  }
+}
+
+}  // namespace
+
+void check_mpi(int code, const std::string& action, Status otherwise) {
+  if (code == MPI_SUCCESS) return;
+  int error_class = MPI_ERR_UNKNOWN;
+  MPI_Error_class(code, &error_class);
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw MpiError(
+      status_of_class(error_class, otherwise), code,
+      "MPI could not " + action + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+bool is_mpi_active() noexcept {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+Communicator Communicator::duplicate_of(MPI_Comm user) {
+  Communicator result;
+  check_mpi(MPI_Comm_dup(user, &result.comm_), "duplicate the communicator");
+  check_mpi(MPI_Comm_set_errhandler(result.comm_, MPI_ERRORS_RETURN),
+            "set the error handler of a communicator");
+  check_mpi(MPI_Comm_rank(result.comm_, &result.rank_), "tell the rank");
+  check_mpi(MPI_Comm_size(result.comm_, &result.size_), "tell the size of the communicator");
+  return result;
+}
+
+Communicator::~Communicator() {
+  if (comm_ != MPI_COMM_NULL && is_mpi_active()) MPI_Comm_free(&comm_);
+}
+
+void Communicator::swap(Communicator& other) noexcept {
+  std::swap(comm_, other.comm_);
+  std::swap(rank_, other.rank_);
+  std::swap(size_, other.size_);
+}
+
+InfoHandle InfoHandle::duplicate_of(MPI_Info user) {
+  InfoHandle result;
+  if (user != MPI_INFO_NULL) check_mpi(MPI_Info_dup(user, &result.info_), "copy the info object");
+  return result;
+}
+
+InfoHandle InfoHandle::adopt(MPI_Info info) noexcept {
+  InfoHandle result;
+  result.info_ = info;
+  return result;
+}
+
+InfoHandle::~InfoHandle() {
+  if (info_ != MPI_INFO_NULL && is_mpi_active()) MPI_Info_free(&info_);
+}
+
+void InfoHandle::set(const std::string& key, const std::string& value) {
+  if (info_ == MPI_INFO_NULL) check_mpi(MPI_Info_create(&info_), "make an info object");
+  check_mpi(MPI_Info_set(info_, key.c_str(), value.c_str()), "set the hint " + key);
+}
+
+std::map<std::string, std::string> InfoHandle::entries() const {
+  std::map<std::string, std::string> result;
+  if (info_ == MPI_INFO_NULL) return result;
+  int count = 0;
+  check_mpi(MPI_Info_get_nkeys(info_, &count), "count the hints");
+  for (int i = 0; i < count; ++i) {
+    std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+    check_mpi(MPI_Info_get_nthkey(info_, i, key.data()), "list the hints");
+    int length = 0;
+    int found = 0;
+    check_mpi(MPI_Info_get_valuelen(info_, key.data(), &length, &found), "measure a hint");
+    std::vector<char> value(static_cast<std::size_t>(length) + 1);
+    check_mpi(MPI_Info_get(info_, key.data(), length, value.data(), &found), "read a hint");
+    if (found != 0) result.emplace(key.data(), value.data());
+  }
+  return result;
+}
+
+}  // namespace sluice::api

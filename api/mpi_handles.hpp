@@ -1,0 +1,86 @@
+#pragma once
+// Owners of MPI objects. Destructors free what is still owned, and do nothing once MPI has been finalized.
+#include <mpi.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::api {
+
+/// An MPI call that failed: its error class and text.
+class MpiError : public Error {
+ public:
+  MpiError(Status status, int code, const std::string& what) : Error(status, what), code_(code) {}
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+/// Throws MpiError unless `code` is MPI_SUCCESS. `action` says what was being done ("open file x.nc"); the
+/// status is that of the MPI error class (NC_ENOENT, NC_EACCESS, NC_ENO_SPACE, …), `otherwise` for classes
+/// that have none of their own.
+void check_mpi(int code, const std::string& action, Status otherwise = NC_EMPI);
+
+/// Whether MPI can be called: initialized and not finalized.
+[[nodiscard]] bool is_mpi_active() noexcept;
+
+/// A communicator that this object owns. Errors on it return.
+class Communicator {
+ public:
+  Communicator() = default;
+  /// Duplicates the user's communicator. Collective. Throws MpiError.
+  [[nodiscard]] static Communicator duplicate_of(MPI_Comm user);
+
+  Communicator(Communicator&& other) noexcept { swap(other); }
+  Communicator& operator=(Communicator&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
+
+ private:
+  void swap(Communicator& other) noexcept;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+/// An info object that this object owns; MPI_INFO_NULL when empty.
+class InfoHandle {
+ public:
+  InfoHandle() = default;
+  /// A copy of the user's info (which may be MPI_INFO_NULL). Throws MpiError.
+  [[nodiscard]] static InfoHandle duplicate_of(MPI_Info user);
+  /// Takes over an info object that the caller got from MPI.
+  [[nodiscard]] static InfoHandle adopt(MPI_Info info) noexcept;
+
+  InfoHandle(InfoHandle&& other) noexcept : info_(std::exchange(other.info_, MPI_INFO_NULL)) {}
+  InfoHandle& operator=(InfoHandle&& other) noexcept {
+    std::swap(info_, other.info_);
+    return *this;
+  }
+  InfoHandle(const InfoHandle&) = delete;
+  InfoHandle& operator=(const InfoHandle&) = delete;
+  ~InfoHandle();
+
+  [[nodiscard]] MPI_Info get() const noexcept { return info_; }
+  /// Makes an info object first where there is none.
+  void set(const std::string& key, const std::string& value);
+  [[nodiscard]] std::map<std::string, std::string> entries() const;
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,46 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "driver.hpp"
+#include "mpi_handles.hpp"
+#include "sluice/runtime/rules.hpp"
+
+namespace sluice::api {
+
+/// What a driver is told when its dataset is created or opened. `comm` is the dataset's own duplicate and
+/// lives longer than the driver; everything else is for the call only. Mode flags and hints have been checked
+/// and are the same on all ranks (rank 0's).
+struct OpenRequest {
+  const Communicator& comm;
+  const std::string& path;        ///< as the user gave it, with MPI-IO's prefix ("ufs:") if he gave one
+  int mode = 0;                   ///< NC_NOCLOBBER, NC_SHARE for create; NC_WRITE, NC_SHARE for open
+  MPI_Info info = MPI_INFO_NULL;  ///< for MPI-IO
+  const std::map<std::string, std::string>& hints;  ///< info and PNETCDF_HINTS in one
+
+  [[nodiscard]] bool writes() const noexcept { return (mode & 0x1) != 0; }          ///< NC_WRITE (open)
+  [[nodiscard]] bool keeps_existing() const noexcept { return (mode & 0x4) != 0; }  ///< NC_NOCLOBBER (create)
+  [[nodiscard]] bool is_shared() const noexcept { return (mode & 0x800) != 0; }     ///< NC_SHARE
+};
+
+/// All four are collective, and throw the same Error on all ranks or on none (agreement.hpp helps):
+/// NC_EEXIST, NC_ENOENT, NC_EACCESS, NC_ENOTNC, …
+/// An ordinary file: file_driver.cpp.
+[[nodiscard]] OpenedDriver create_file(const OpenRequest& request);
+[[nodiscard]] OpenedDriver open_file(const OpenRequest& request);
+
+/// A dataset of the workflow, by the rule that covers its path: memory_driver.cpp. open_staged with writes()
+/// reopens for writing.
+[[nodiscard]] OpenedDriver create_staged(const OpenRequest& request,
+                                         const runtime::ClientEnvironment& environment,
+                                         const runtime::RuleMatch& match);
+[[nodiscard]] OpenedDriver open_staged(const OpenRequest& request,
+                                       const runtime::ClientEnvironment& environment,
+                                       const runtime::RuleMatch& match);
+
+/// ncmpi_delete. Called by one process.
+void delete_file(const std::string& path, MPI_Info info);
+void delete_staged(const std::string& path, const runtime::ClientEnvironment& environment,
+                   const runtime::RuleMatch& match);
+
+}  // namespace sluice::api
