@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/status_report.hpp"
+
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
@@ -46,12 +49,15 @@ enum class MessageType : std::uint16_t {
   event = 98,  // notice: a line for the event log
 };
 
-/// What a dataset is known by: the rule of the workflow (index in its `files` list) and the trailing path components that the pattern covers.
-struct DatasetKey {
-  std::uint32_t rule = 0;
-  std::string tail;
-  bool operator==(const DatasetKey&) const = default;
-};
+/// Parts of messages that the registry knows as well; their fields on the wire are in the order of the struct, as everywhere.
+using matcher::AccessCounters;
+using matcher::ComponentSize;
+using matcher::DatasetKey;
+using matcher::DatasetStatus;
+using matcher::FileRule;
+using matcher::Member;
+using matcher::StatusReport;
+using matcher::WaitStatus;
 
 /// First message of a connection. A process may have several connections (threads); `process_token` (random) ties them together.
 struct Hello {
@@ -66,13 +72,6 @@ struct Welcome {
   std::uint32_t protocol = protocol_version;
   std::string library_version;
   std::uint32_t matcher_rank = 0;
-};
-
-/// A process of a group (the communicator of a create or open call). `group` was drawn by rank 0 and shared by the communicator.
-struct Member {
-  std::uint64_t group = 0;
-  std::uint32_t rank = 0;
-  std::uint32_t size = 1;
 };
 
 struct Create {
@@ -134,12 +133,6 @@ struct HeaderUpdate {
   std::vector<std::byte> header;
 };
 
-/// Counters of one process for one open or create, for the summary.
-struct AccessCounters {
-  std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;
-  std::uint64_t open_wait_us = 0;  ///< time spent waiting in open/create
-};
-
 /// This process is done writing (close). When all of the group have said so, the step is complete.
 struct Publish {
   std::uint64_t step = 0;
@@ -191,15 +184,11 @@ struct DropSegments {
   std::vector<std::uint64_t> segments;
 };
 
-/// The rules of the workflow, for the matcher: it is the coordinator that parsed the file.
-struct FileRule {
-  std::string pattern;
-  std::string writer;
-  std::vector<std::string> readers;
-};
+/// The rules and the components of the workflow, for the matcher.
 struct CoordinatorHello {
   std::uint32_t protocol = protocol_version;
   std::vector<FileRule> rules;
+  std::vector<ComponentSize> components;  ///< of all components; processes as started (1 for a serial one)
   std::uint64_t memory_bytes = 0;  ///< staging.memory
 };
 
@@ -207,29 +196,6 @@ struct CoordinatorHello {
 struct ComponentExited {
   std::string component;
   std::string reason;  ///< "exited with status 1", "was killed by signal 9 (SIGKILL)"
-};
-
-/// Figures of one dataset key, for the summary and the progress line.
-struct DatasetStatus {
-  std::uint32_t rule = 0;
-  std::string tail;
-  std::uint32_t steps_published = 0;
-  std::uint32_t steps_discarded = 0;
-  AccessCounters counters;
-  std::uint64_t bytes_staged = 0;  ///< now
-};
-/// A process that waits: who, for what, since when.
-struct WaitStatus {
-  std::string component;
-  std::uint32_t processes = 0;
-  std::string waits_for;
-  std::uint64_t since_ms = 0;
-};
-struct StatusReport {
-  std::vector<DatasetStatus> datasets;
-  std::vector<WaitStatus> waits;
-  std::uint64_t bytes_staged = 0;
-  std::uint64_t bytes_staged_peak = 0;
 };
 
 struct EventNotice {

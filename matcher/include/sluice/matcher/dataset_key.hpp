@@ -1,0 +1,41 @@
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::matcher {
+
+/// What a dataset is known by: the rule of the workflow (index in its `files` list) and the trailing path
+/// components that the pattern covers.
+struct DatasetKey {
+  std::uint32_t rule = 0;
+  std::string tail;
+  auto operator<=>(const DatasetKey&) const = default;
+};
+
+/// A process of a group (the communicator of a create or open call). `group` was drawn by rank 0 and shared
+/// by the communicator.
+struct Member {
+  std::uint64_t group = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+};
+
+/// A rule of the workflow: who writes and who reads the files that the pattern covers. It is the coordinator
+/// that parsed the file.
+struct FileRule {
+  std::string pattern;
+  std::string writer;
+  std::vector<std::string> readers;
+};
+
+/// A component of the workflow and how many processes it is started with (at least 1). Known sizes let the
+/// registry see that all of a component's processes wait; 0: not known, then a component is taken to be able
+/// to write until it has exited.
+struct ComponentSize {
+  std::string name;
+  std::uint32_t processes = 0;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::matcher {
+
+/// Counters of one process for one open or create, for the summary.
+struct AccessCounters {
+  std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;
+  std::uint64_t open_wait_us = 0;  ///< time spent waiting in open/create
+
+  AccessCounters& operator+=(const AccessCounters& other) noexcept {
+    puts += other.puts, put_bytes += other.put_bytes, gets += other.gets, get_bytes += other.get_bytes;
+    open_wait_us += other.open_wait_us;
+    return *this;
+  }
+};
+
+/// Figures of one dataset key, for the summary and the progress line.
+struct DatasetStatus {
+  std::uint32_t rule = 0;
+  std::string tail;
+  std::uint32_t steps_published = 0;
+  std::uint32_t steps_discarded = 0;
+  AccessCounters counters;
+  std::uint64_t bytes_staged = 0;  ///< now
+};
+
+/// Processes of one component that wait for the same thing.
+struct WaitStatus {
+  std::string component;
+  std::uint32_t processes = 0;
+  std::string waits_for;       ///< "wave_0003.nc from model", "memory for wave_0004.nc"
+  std::uint64_t since_ms = 0;  ///< for how long the first of them has been waiting
+};
+
+struct StatusReport {
+  std::vector<DatasetStatus> datasets;
+  std::vector<WaitStatus> waits;
+  std::uint64_t bytes_staged = 0;
+  std::uint64_t bytes_staged_peak = 0;
+};
+
+}  // namespace sluice::matcher
