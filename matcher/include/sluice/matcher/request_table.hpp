@@ -18,7 +18,8 @@ namespace sluice::matcher {
 ///                   then    start[n], count[n], and stride[n] if has_stride
 ///   segment:        word 0  kind; word 1 first log offset; word 2 length in bytes; word 3 segment id; word 4 offset in that segment
 ///
-/// A `segment` entry says where log offsets [first, first + length) are. The data of one request never crosses two segments.
+/// A `segment` entry says where log offsets [first, first + length) are; a later one (their `first` only grows) takes over from its own first offset on, where
+/// the one before had room left that the next request did not fit into. The data of one request never crosses two segments.
 enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3 };
 
 /// A decoded entry; spans point into the table.

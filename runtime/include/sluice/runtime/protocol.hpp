@@ -23,7 +23,7 @@ enum class MessageType : std::uint16_t {
   open_write = 3,    // → opened
   open_read = 4,     // → opened
   need_segment = 5,  // → segment
-  header = 6,        // no answer
+  header = 6,        // → done: what follows from other processes of the group finds it there
   publish = 7,       // no answer
   discard = 8,       // no answer
   close_read = 9,    // no answer
@@ -113,7 +113,8 @@ struct Opened {
 
 enum class SegmentUse : std::uint8_t { data = 0, table = 1, control = 2 };
 
-/// Ask for memory for the write log of this process in `step`: at least `bytes`.
+/// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the matcher zeroes word 0 of a table and the whole of a
+/// control block (a recycled segment holds old contents). Table chunks of a process follow one another in the order in which they were granted.
 struct NeedSegment {
   std::uint64_t step = 0;
   SegmentUse use = SegmentUse::data;
