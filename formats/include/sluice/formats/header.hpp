@@ -31,12 +31,12 @@ struct Attribute {
 /// An ordered list of attributes with look-up by name.
 class Attributes {
  public:
-  /// Index of the attribute, or -1.
-  [[nodiscard]] int find(std::string_view name) const noexcept;
+  /// Index of the attribute of that name (compared after NFC normalisation, as stored), or -1.
+  [[nodiscard]] int find(std::string_view name) const;
   [[nodiscard]] int size() const noexcept { return static_cast<int>(list_.size()); }
   [[nodiscard]] const Attribute& operator[](int i) const { return list_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Attribute& operator[](int i) { return list_[static_cast<std::size_t>(i)]; }
-  /// Adds, or replaces the one of the same name in its place. Returns its index.
+  /// Adds, or replaces the one of the same name in its place. Names are given as they are stored: normalised_name(). Returns its index.
   int put(Attribute attribute);
   void remove(int i);
   void rename(int i, std::string name);
@@ -76,8 +76,8 @@ class Header {
   Attributes attributes;
 
   /// Id of the dimension or variable of that name (compared after NFC normalisation, as stored), or -1.
-  [[nodiscard]] int find_dimension(std::string_view name) const noexcept;
-  [[nodiscard]] int find_variable(std::string_view name) const noexcept;
+  [[nodiscard]] int find_dimension(std::string_view name) const;
+  [[nodiscard]] int find_variable(std::string_view name) const;
   /// Id of the record dimension, or -1.
   [[nodiscard]] int record_dimension() const noexcept { return record_dimension_; }
 
