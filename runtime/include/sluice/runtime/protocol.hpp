@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/status_report.hpp"
 
 namespace sluice::runtime {
@@ -55,7 +56,9 @@ using matcher::ComponentSize;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
 using matcher::FileRule;
+using matcher::LogRange;
 using matcher::Member;
+using matcher::SegmentUse;
 using matcher::StatusReport;
 using matcher::WaitStatus;
 
@@ -81,7 +84,7 @@ struct Create {
   std::uint8_t version = 1;  ///< CDF version that the user asked for
 };
 
-/// `control` is the segment of the group's control block (control_block.hpp).
+/// `control` is the segment of the group's control block (control_block.hpp); if this process has not had it, a `segment` message with tag 0 and the descriptor comes before.
 struct Created {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
@@ -93,15 +96,6 @@ struct Open {
   Member member;
 };
 
-/// Where a range of one writer's log is.
-struct LogRange {
-  std::uint32_t writer = 0;
-  std::uint64_t log_offset = 0;
-  std::uint64_t length_bytes = 0;
-  std::uint64_t segment = 0;
-  std::uint64_t segment_offset = 0;
-};
-
 /// Answer to open_read and open_write. For open_write `control` is set and `step` is the new step.
 struct Opened {
   std::uint64_t step = 0;
@@ -110,8 +104,6 @@ struct Opened {
   std::int64_t record_count = 0;
   std::vector<std::byte> header;  ///< CDF-5 encoding
 };
-
-enum class SegmentUse : std::uint8_t { data = 0, table = 1, control = 2 };
 
 /// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the matcher zeroes word 0 of a table and the whole of a
 /// control block (a recycled segment holds old contents). Table chunks of a process follow one another in the order in which they were granted.
