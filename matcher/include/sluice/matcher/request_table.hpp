@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,21 +9,26 @@
 
 namespace sluice::matcher {
 
-/// The request table of one process in one step lives in shared memory: chunks of 8-byte words, each chunk a segment (or a part of one).
-/// Word 0 of a chunk is the number of bytes used behind it (atomic, release by the writer, acquire by the matcher); then entries, none of which crosses
-/// the end of a chunk. Normative text: docs/formats/request-table.md.
+/// The request table of one process in one step lives in shared memory: chunks of 8-byte words, each chunk a
+/// segment (or a part of one). Word 0 of a chunk is the number of bytes used behind it (atomic, release by
+/// the writer, acquire by the matcher); then entries, none of which crosses the end of a chunk. Normative
+/// text: docs/formats/request-table.md.
 ///
-///   request, fill:  word 0  kind (bits 0-7), has_stride (bit 8), number of dimensions (bits 16-31), varid (bits 32-63)
+///   request, fill:  word 0  kind (bits 0-7), has_stride (bit 8), one_element (bit 9),
+///                           number of dimensions (bits 16-31), varid (bits 32-63)
 ///                   word 1  sequence: CLOCK_MONOTONIC in ns when the put was made; later ones win
 ///                   word 2  log offset in bytes of the first element (0 for fill)
-///                   then    start[n], count[n], and stride[n] if has_stride
-///   segment:        word 0  kind; word 1 first log offset; word 2 length in bytes; word 3 segment id; word 4 offset in that segment
+///                   then    start[n]; count[n] unless one_element (all are 1); stride[n] if has_stride
+///   segment:        word 0  kind; word 1 first log offset; word 2 length in bytes; word 3 segment id;
+///                   word 4  offset in that segment
 ///
-/// A `segment` entry says where log offsets [first, first + length) are; a later one (their `first` only grows) takes over from its own first offset on, where
-/// the one before had room left that the next request did not fit into. The data of one request never crosses two segments.
+/// A `segment` entry says where log offsets [first, first + length) are; a later one (their `first` only
+/// grows) takes over from its own first offset on, where the one before had room left that the next request
+/// did not fit into. The data of one request never crosses two segments.
 enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3 };
 
-/// A decoded entry; spans point into the table.
+/// A decoded entry. The spans of one that was read point into its TableReader and hold until its next call of
+/// next().
 struct TableEntry {
   EntryKind kind = EntryKind::request;
   int varid = -1;
@@ -35,37 +41,47 @@ struct TableEntry {
   std::uint64_t segment_offset = 0;
 };
 
-/// Appends entries to one chunk. Does not own the memory. Single writer; any number of readers in other processes.
+/// Appends entries to one chunk. Does not own the memory. Single writer; any number of readers in other
+/// processes.
 class TableWriter {
  public:
-  /// `chunk`: 8-byte aligned memory; word 0 is set to 0.
+  /// `chunk`: 8-byte aligned memory of at least 8 bytes; word 0 is set to 0.
   explicit TableWriter(std::span<std::byte> chunk) noexcept;
   TableWriter() = default;
   /// False when the entry does not fit: take a new chunk. Nothing is visible to readers before commit().
   [[nodiscard]] bool append(const TableEntry& entry) noexcept;
   /// Makes everything appended so far visible.
   void commit() noexcept;
-  /// Bytes that an entry of that many dimensions takes.
+  /// Bytes that an entry of that many dimensions takes at most (one of a single element takes less).
   [[nodiscard]] static std::size_t entry_bytes(EntryKind kind, int dimensions, bool has_stride) noexcept;
 
  private:
   std::span<std::byte> chunk_;
-  std::size_t used_ = 0;
+  std::size_t used_ = 0;  ///< bytes behind word 0
 };
 
-/// Reads the committed entries of one chunk, from `position` on. Throws Error(NC_EIO) for an entry that is not well formed: the table is another
-/// process's memory, so every length is checked and every word is read once.
+/// Reads the entries of one chunk that were committed when it was made, from `position` on (bytes behind word
+/// 0; 0 is the first entry). Throws Error(NC_EIO) for an entry that is not well formed: the table is another
+/// process's memory, so every length is checked and every word is read once. The boxes it gives are sound
+/// (box.hpp).
 class TableReader {
  public:
   TableReader(std::span<const std::byte> chunk, std::size_t position) noexcept;
+  /// False at the end of what was committed.
   [[nodiscard]] bool next(TableEntry& entry);
   /// Bytes consumed so far: where the next reader starts.
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
 
  private:
+  std::uint64_t take() noexcept;
+  std::span<const std::int64_t> take_numbers(std::size_t n, std::size_t slot) noexcept;
+  void read_box(std::uint64_t head, TableEntry& entry);
+  void read_segment(TableEntry& entry);
+
   std::span<const std::byte> chunk_;
   std::size_t position_ = 0;
   std::size_t committed_ = 0;
+  boost::container::small_vector<std::int64_t, 12> numbers_;  ///< start, count and stride of the last entry
 };
 
 }  // namespace sluice::matcher
