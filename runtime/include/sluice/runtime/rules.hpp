@@ -36,7 +36,8 @@ struct ClientEnvironment {
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 
 /// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing components as the pattern has, "." and doubled slashes
-/// removed. "file:" style prefixes that MPI-IO knows ("ufs:", "nfs:") are stripped before.
+/// removed and ".." resolved by name. Prefixes that MPI-IO knows ("ufs:", "nfs:") are stripped before. A relative path that is too short for the pattern is taken from the
+/// working directory; a pattern that starts with a slash covers whole absolute paths only.
 [[nodiscard]] std::optional<std::string> match_tail(std::string_view pattern, std::string_view path);
 
 /// The first rule that covers `path`, and the key; nothing when the path is an ordinary file.

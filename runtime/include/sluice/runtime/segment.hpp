@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sluice/runtime/file_descriptor.hpp"
+
+namespace sluice::runtime {
+
+/// A memory file of `bytes` zero bytes, sealed against resizing, so that who maps it can never be hit by
+/// SIGBUS. Pages are taken when they are touched first. Close-on-exec. Throws IoError: NC_ENO_SPACE,
+/// NC_ENFILE or NC_EIO.
+[[nodiscard]] FileDescriptor create_segment(std::uint64_t bytes);
+
+/// The shared mapping of a segment, unmapped by the destructor. The descriptor is not needed any more once it
+/// exists.
+class Mapping {
+ public:
+  enum class Access { read, read_write };
+
+  Mapping() = default;
+  /// Maps the first `bytes` bytes. Throws Error(NC_EIO) when the file is not sealed against shrinking or is
+  /// shorter, IoError(NC_ENOMEM) when the address space is full.
+  Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access);
+  ~Mapping();
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  /// Only of a read_write mapping.
+  [[nodiscard]] std::span<std::byte> writable() const noexcept;
+  [[nodiscard]] Access access() const noexcept { return access_; }
+  /// Makes a read mapping a read_write one; its address and its warm pages stay. Throws IoError.
+  void make_writable();
+
+ private:
+  void unmap() noexcept;
+
+  std::span<std::byte> bytes_;
+  Access access_ = Access::read;
+};
+
+}  // namespace sluice::runtime

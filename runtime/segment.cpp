@@ -1,0 +1,98 @@
+#include "sluice/runtime/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+Status status_of(int error_number) noexcept {
+  switch (error_number) {
+    case ENOSPC:
+    case ENOMEM:
+      return NC_ENO_SPACE;
+    case EMFILE:
+    case ENFILE:
+      return NC_ENFILE;
+    default:
+      return NC_EIO;
+  }
+}
+
+[[noreturn]] void fail(const std::string& action) {
+  const int error_number = errno;
+  throw IoError(status_of(error_number), error_number, "memory segment", action);
+}
+
+}  // namespace
+
+FileDescriptor create_segment(std::uint64_t bytes) {
+  FileDescriptor file(::memfd_create("sluice-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) fail("create");
+  if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) {
+    fail("set the size to " + std::to_string(bytes) + " bytes");
+  }
+  if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("seal");
+  return file;
+}
+
+Mapping::Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access) : access_(access) {
+  const int seals = ::fcntl(file.number(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
+  }
+  struct stat facts {};
+  if (::fstat(file.number(), &facts) != 0) fail("inquire");
+  if (static_cast<std::uint64_t>(facts.st_size) < bytes) {
+    throw Error(NC_EIO, "a segment of " + std::to_string(facts.st_size) + " bytes was received as one of " +
+                            std::to_string(bytes));
+  }
+  if (bytes == 0) return;
+  const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* const address = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
+  if (address == MAP_FAILED) fail("map " + std::to_string(bytes) + " bytes");
+  bytes_ = {static_cast<std::byte*>(address), static_cast<std::size_t>(bytes)};
+}
+
+Mapping::~Mapping() {
+  unmap();
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})), access_(other.access_) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  if (this != &other) {
+    unmap();
+    bytes_ = std::exchange(other.bytes_, {});
+    access_ = other.access_;
+  }
+  return *this;
+}
+
+std::span<std::byte> Mapping::writable() const noexcept {
+  return access_ == Access::read_write ? bytes_ : std::span<std::byte>{};
+}
+
+void Mapping::make_writable() {
+  if (access_ == Access::read_write) return;
+  if (!bytes_.empty() && ::mprotect(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE) != 0) {
+    fail("make writable");
+  }
+  access_ = Access::read_write;
+}
+
+void Mapping::unmap() noexcept {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+  bytes_ = {};
+}
+
+}  // namespace sluice::runtime

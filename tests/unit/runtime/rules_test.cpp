@@ -1,0 +1,116 @@
+#include "sluice/runtime/rules.hpp"
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "sluice/formats/error.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+std::string tail(std::string_view pattern, std::string_view path) {
+  return match_tail(pattern, path).value_or("(none)");
+}
+
+}  // namespace
+
+TEST_CASE("names that contain one another are different files") {
+  CHECK(tail("f.1", "f.1") == "f.1");
+  CHECK(tail("f.1", "f.10") == "(none)");
+  CHECK(tail("f.1", "xf.1") == "(none)");
+  CHECK(tail("f.1", "f11") == "(none)");
+  CHECK(tail("f.1", "F.1") == "(none)");
+}
+
+TEST_CASE("a pattern covers as many trailing components as it has") {
+  CHECK(tail("wave_*.nc", "/scratch/run/wave_0001.nc") == "wave_0001.nc");
+  CHECK(tail("out/wave_*.nc", "/scratch/run/out/wave_0001.nc") == "out/wave_0001.nc");
+  CHECK(tail("out/wave_*.nc", "/scratch/run/input/wave_0001.nc") == "(none)");
+  CHECK(tail("*/f.nc", "a/b/f.nc") == "b/f.nc");
+  CHECK(tail("*.nc", "dir.nc/f.txt") == "(none)");
+}
+
+TEST_CASE("wildcards do not cover slashes") {
+  CHECK(tail("a*f.nc", "a/f.nc") == "(none)");
+  CHECK(tail("a?f.nc", "a/f.nc") == "(none)");
+  CHECK(tail("a[/]f.nc", "a/f.nc") == "(none)");
+}
+
+TEST_CASE("dots, doubled slashes and file system prefixes are no part of the tail") {
+  CHECK(tail("f.nc", "./f.nc") == "f.nc");
+  CHECK(tail("out/f.nc", "out//f.nc") == "out/f.nc");
+  CHECK(tail("./out/f.nc", "./out/./f.nc") == "out/f.nc");
+  CHECK(tail("out/f.nc", "/run/out/x/../f.nc") == "out/f.nc");
+  CHECK(tail("f.nc", "ufs:f.nc") == "f.nc");
+  CHECK(tail("f.nc", "nfs:/home/f.nc") == "f.nc");
+  CHECK(tail("f.nc", "my:f.nc") == "(none)");
+}
+
+TEST_CASE("a path shorter than its pattern is taken from the working directory") {
+  const std::string here = std::filesystem::current_path().filename().string();
+  CHECK(tail(here + "/f.nc", "f.nc") == here + "/f.nc");
+  CHECK(tail(here + "/f.nc", "sub/../f.nc") == here + "/f.nc");
+  CHECK(tail("no_such_directory/f.nc", "f.nc") == "(none)");
+}
+
+TEST_CASE("an absolute pattern covers whole paths only") {
+  CHECK(tail("/a/f.nc", "/a/f.nc") == "a/f.nc");
+  CHECK(tail("/a/f.nc", "/x/a/f.nc") == "(none)");
+  CHECK(tail(std::filesystem::current_path().string() + "/*.nc", "f.nc") != "(none)");
+}
+
+TEST_CASE("patterns have stars, question marks and brackets") {
+  CHECK(tail("*", "anything") == "anything");
+  CHECK(tail("a*b*c", "aXXbYYbZc") == "aXXbYYbZc");
+  CHECK(tail("a*b*c", "aXXbYYbZ") == "(none)");
+  CHECK(tail("f?.nc", "f1.nc") == "f1.nc");
+  CHECK(tail("f?.nc", "f.nc") == "(none)");
+  CHECK(tail("f[0-9][!a].nc", "f7b.nc") == "f7b.nc");
+  CHECK(tail("f[0-9][!a].nc", "f7a.nc") == "(none)");
+  CHECK(tail("f[]x].nc", "f].nc") == "f].nc");
+  CHECK(tail("f[", "f[") == "f[");
+  CHECK(tail("", "f") == "(none)");
+  CHECK(tail("f", "") == "(none)");
+  CHECK(tail("***", "") == "(none)");
+}
+
+TEST_CASE("a hostile pattern takes no exponential time") {
+  std::string pattern, name(2000, 'a');
+  for (int i = 0; i < 500; ++i) pattern += "*a";
+  CHECK(tail(pattern + "b", name) == "(none)");
+}
+
+TEST_CASE("the first rule that covers a path holds") {
+  ClientEnvironment environment;
+  environment.rules = {{4, "special.nc", false, true}, {7, "*.nc", true, false}};
+  const auto special = find_rule(environment, "out/special.nc");
+  REQUIRE(special);
+  CHECK(special->key == DatasetKey{4, "special.nc"});
+  CHECK(special->rule.reads);
+  CHECK(find_rule(environment, "x.nc")->key.rule == 7);
+  CHECK_FALSE(find_rule(environment, "x.txt"));
+}
+
+TEST_CASE("rules survive the environment, and damage is an error that shows the line") {
+  const std::vector<ClientRule> rules{
+      {0, "a b*.nc", true, false}, {1, "[x\t].nc", false, true}, {12, "*", true, true}};
+  ::setenv("SLUICE_SOCKET", "/run/socket", 1);
+  ::setenv("SLUICE_COMPONENT", "model", 1);
+  ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
+  const ClientEnvironment environment = read_client_environment();
+  CHECK(environment.is_coupled());
+  CHECK(environment.component == "model");
+  REQUIRE(environment.rules.size() == 3);
+  CHECK(environment.rules[1].pattern == "[x\t].nc");
+  CHECK(encode_rules(environment.rules) == encode_rules(rules));
+  for (const char* damaged : {"x", "1\tw", "a\tw\tf", "1\tq\tf", "1\tw\t", "-1\tw\tf", "99999999999\tw\tf"}) {
+    ::setenv("SLUICE_RULES", damaged, 1);
+    CHECK_THROWS_AS((void)read_client_environment(), Error);
+  }
+  ::unsetenv("SLUICE_SOCKET");
+  CHECK_FALSE(read_client_environment().is_coupled());
+}

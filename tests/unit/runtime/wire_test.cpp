@@ -1,0 +1,142 @@
+#include "sluice/runtime/wire.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "sluice/formats/error.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+AccessCounters some_counters() {
+  return {1, 2, 3, 4, 5};
+}
+
+StatusReport some_report() {
+  StatusReport report;
+  report.datasets.push_back({3, "a.nc", 7, 1, some_counters(), 1U << 20});
+  report.datasets.push_back({4, "dir/b.nc", 0, 0, {}, 0});
+  report.waits.push_back({"model", 2, "memory for a.nc", 1234});
+  report.bytes_staged = 99;
+  report.bytes_staged_peak = 100;
+  return report;
+}
+
+CoordinatorHello some_coordinator_hello() {
+  return {protocol_version,
+          {{"*.nc", "model", {"analysis", "picture"}}, {"", "", {}}},
+          {{"model", 4}},
+          1ULL << 40};
+}
+
+Get some_get() {
+  return {5, {{2, {{{0, 1}, {3, 4}, {}}, {{5, 6}, {7, 8}, {1, 2}}}}, {3, {{{}, {}, {}}}}, {4, {}}}};
+}
+
+/// Calls `use` with one example of every message.
+template <class Use>
+void for_every_message(Use use) {
+  const Member member{77, 3, 4};
+  const DatasetKey key{2, "out/f.nc"};
+  use(Hello{protocol_version, "1.2.3", 42, 4711, "model"});
+  use(Welcome{protocol_version, "1.2.3", 1});
+  use(Create{key, member, true, 5});
+  use(Created{9, 10});
+  use(Open{key, member});
+  use(Opened{9, 10, 2, 365, bytes_of({1, 2, 3})});
+  use(NeedSegment{9, SegmentUse::table, 4096});
+  use(SegmentGrant{10, 8192, true});
+  use(HeaderUpdate{9, bytes_of({0, 255})});
+  use(Publish{9, 12, some_counters()});
+  use(Discard{9});
+  use(CloseRead{9, some_counters()});
+  use(some_get());
+  use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4})});
+  use(Remove{key});
+  use(ErrorReply{-68, "what, where, what to do"});
+  use(DropSegments{{1, 2, 3}});
+  use(some_coordinator_hello());
+  use(ComponentExited{"model", "exited with status 1"});
+  use(some_report());
+  use(EventNotice{"a line"});
+}
+
+}  // namespace
+
+TEST_CASE("every message survives encoding and decoding") {
+  for_every_message([](const auto& message) {
+    using Message = std::decay_t<decltype(message)>;
+    const auto fields = encode(message);
+    CHECK(encode(decode<Message>(fields)) == fields);
+  });
+  const Get get = decode<Get>(encode(some_get()));
+  REQUIRE(get.accesses.size() == 3);
+  CHECK(get.accesses[0].slabs[1].stride == std::vector<std::int64_t>{1, 2});
+  CHECK(get.accesses[0].slabs[0].stride.empty());
+  const auto opened = decode<Opened>(encode(Opened{9, 10, 2, -1, bytes_of({1, 2, 3})}));
+  CHECK(opened.record_count == -1);
+  CHECK(opened.header == bytes_of({1, 2, 3}));
+  CHECK(decode<Create>(encode(Create{{2, "out/f.nc"}, {1, 2, 3}, true, 5})).key == DatasetKey{2, "out/f.nc"});
+}
+
+TEST_CASE("the bytes of a message are as the protocol says") {
+  CHECK(encode(Create{{1, "f"}, {2, 3, 4}, true, 5}) ==
+        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 5}));
+  CHECK(encode(HeaderUpdate{1, bytes_of({9})}) ==
+        bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9}));
+}
+
+TEST_CASE("a message cut at any byte, or with bytes behind it, is an error") {
+  for_every_message([](const auto& message) {
+    using Message = std::decay_t<decltype(message)>;
+    auto fields = encode(message);
+    for (std::size_t length = 0; length < fields.size(); ++length) {
+      CHECK_THROWS_AS((void)decode<Message>(std::span(fields).first(length)), Error);
+    }
+    fields.push_back(std::byte{0});
+    CHECK_THROWS_AS((void)decode<Message>(fields), Error);
+  });
+}
+
+TEST_CASE("a garbled message is decoded to something else or is an error, never more") {
+  const unsigned seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for_every_message([&](const auto& message) {
+    using Message = std::decay_t<decltype(message)>;
+    const auto good = encode(message);
+    for (int round = 0; round < 2000 && !good.empty(); ++round) {
+      auto fields = good;
+      const auto changes = 1 + random() % 4;
+      for (unsigned i = 0; i < changes; ++i)
+        fields[random() % fields.size()] = static_cast<std::byte>(random());
+      try {
+        (void)encode(decode<Message>(fields));
+      } catch (const Error& error) {
+        CHECK(error.status() == NC_EIO);
+      }
+    }
+  });
+}
+
+TEST_CASE("an error names the message, what is wrong and where") {
+  auto fields = encode(Remove{{1, "f"}});
+  fields[4] = std::byte{200};
+  CHECK_THROWS_WITH_AS((void)decode<Remove>(fields),
+                       "damaged message Remove: 200 bytes, fewer are left at byte 8 of 9", Error);
+  CHECK_THROWS_AS((void)decode<NeedSegment>(encode(NeedSegment{1, static_cast<SegmentUse>(3), 1})), Error);
+}
+
+TEST_CASE("a list that promises four thousand million elements takes no memory for them") {
+  const auto fields = bytes_of({255, 255, 255, 255, 0, 0, 0, 0});
+  CHECK_THROWS_AS((void)decode<DropSegments>(fields), Error);
+}
