@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,62 +10,76 @@
 
 namespace sluice::workflows {
 
-/// A place in a workflow file; both from 1.
+/// A place in a workflow file; both from 1, columns count characters.
 struct Position {
-  int line = 0;
-  int column = 0;
+  int line = 1;
+  int column = 1;
 };
 
-/// One mistake: where, what was found, what is allowed.
+/// One mistake (or warning): where, what was found, what is allowed.
 struct Mistake {
   Position position;
   std::string text;
+  /// "FILE:LINE:COLUMN: text".
+  [[nodiscard]] std::string describe(const std::filesystem::path& file) const;
 };
 
 /// All mistakes of one workflow file. what() lists them as "FILE:LINE:COLUMN: text", one a line.
 class WorkflowError : public Error {
  public:
-  WorkflowError(std::filesystem::path file, std::vector<Mistake> mistakes);
+  WorkflowError(const std::filesystem::path& file, std::vector<Mistake> mistakes);
   [[nodiscard]] const std::vector<Mistake>& mistakes() const noexcept { return mistakes_; }
 
  private:
   std::vector<Mistake> mistakes_;
 };
 
+/// A program that a run starts.
 struct Component {
   std::string name;
-  std::vector<std::string> command;           ///< words; a string in the YAML is split as a POSIX shell would (quotes, backslash), without expansion
-  int ranks = 0;                              ///< 0: serial, started without the launcher
-  std::filesystem::path directory;            ///< absolute
+  std::vector<std::string> command;  ///< words; a string in the YAML is split as a POSIX shell would (quotes,
+                                     ///< backslash), without expansion
+  int ranks = 0;                     ///< 0: serial, started without the launcher
+  std::filesystem::path directory;   ///< absolute
   std::map<std::string, std::string> environment;
   std::vector<std::string> launcher_options;
-  Position position;
+  Position position;          ///< of its name
+  Position command_position;  ///< of its command
 };
 
+/// Files that pass from one component to others.
 struct FileRule {
   std::string pattern;
   std::string writer;
   std::vector<std::string> readers;
-  Position position;
+  Position position;  ///< of its pattern
 };
 
+/// What starts the components that have ranks.
 struct Launcher {
   enum class Kind { mpirun, none } kind = Kind::mpirun;
 };
 
-/// A checked workflow; design in docs/workflow-reference.md.
+/// A checked workflow; docs/workflow-reference.md describes the file.
 struct Workflow {
-  std::filesystem::path file;  ///< absolute
+  std::filesystem::path file;  ///< as the user named it
   std::string name;
   Launcher launcher;
   std::uint64_t memory_bytes = 0;  ///< staging.memory per node; default: a quarter of physical memory
   std::vector<Component> components;
   std::vector<FileRule> files;
+  std::vector<Mistake> warnings;  ///< what is allowed but probably not meant
 };
 
 /// Parses and checks. Throws WorkflowError with all mistakes in one go, IoError when the file cannot be read.
 [[nodiscard]] Workflow parse_workflow(const std::filesystem::path& file);
-/// The same from text; `file` is for messages and relative directories.
+/// The same from text; `file` is for messages, the default name, and relative directories.
 [[nodiscard]] Workflow parse_workflow(std::string_view text, const std::filesystem::path& file);
+
+/// A cycle among components: each writes a file that the next one reads, the last one for the first.
+using Cycle = std::vector<std::string>;
+/// One cycle for each group of components that depend on each other, in the file's order. A component that
+/// reads its own files is not one.
+[[nodiscard]] std::vector<Cycle> find_cycles(const Workflow& workflow);
 
 }  // namespace sluice::workflows

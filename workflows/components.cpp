@@ -1,0 +1,147 @@
+#include <algorithm>
+
+#include "schema.hpp"
+#include "shell_words.hpp"
+
+namespace sluice::workflows {
+namespace {
+
+const std::vector<std::string> component_keys{"command",          "ranks",     "directory", "environment",
+                                              "launcher-options", "instances", "restarts"};
+
+constexpr IntegerRange rank_range{0, 1'000'000};
+
+/// Variables that `sluice run` sets itself.
+const std::vector<std::string> own_variables{"SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES"};
+
+std::vector<std::string> read_words(ValueReader& reader, const Value& value, const std::string& of_what) {
+  std::vector<std::string> words;
+  const auto elements = reader.list(value, of_what);
+  if (!elements) return words;
+  for (const Value& element : *elements) {
+    if (auto word = reader.text(element)) words.push_back(std::move(*word));
+  }
+  return words;
+}
+
+std::vector<std::string> read_command(ValueReader& reader, const Value& value) {
+  std::vector<std::string> words;
+  if (value.is_list()) {
+    words = read_words(reader, value, "words");
+    if (words.size() != value.node.size()) return {};
+  } else {
+    const auto text = reader.text(value, "a command: a text, or a list of words");
+    if (!text) return {};
+    ShellWords split = split_shell_words(*text);
+    for (const ShellWordsProblem& problem : split.problems) {
+      reader.findings().mistake(value.position, value.what + " is '" + *text + "': " + problem.text);
+    }
+    words = std::move(split.words);
+  }
+  if (words.empty() || words.front().empty()) {
+    reader.findings().mistake(value.position, value.what + " is empty: write the program and its arguments");
+    return {};
+  }
+  return words;
+}
+
+std::map<std::string, std::string> read_environment(ValueReader& reader, const Value& value) {
+  std::map<std::string, std::string> environment;
+  const auto variables = reader.named_values(value, "variable");
+  if (!variables) return environment;
+  for (const NamedValue& variable : *variables) {
+    const auto text = reader.text(variable.value, "a text (write \"\" for an empty one)");
+    if (variable.name.empty() || variable.name.find('=') != std::string::npos) {
+      reader.findings().mistake(
+          variable.name_position,
+          "'" + variable.name + "' is no name of a variable: it is empty or contains '='");
+    } else if (std::find(own_variables.begin(), own_variables.end(), variable.name) != own_variables.end()) {
+      reader.findings().mistake(variable.name_position,
+                                "the variable '" + variable.name + "' is set by sluice run: remove it");
+    } else if (text) {
+      environment[variable.name] = *text;
+    }
+  }
+  return environment;
+}
+
+/// A directory as text, made absolute.
+std::filesystem::path read_directory(ValueReader& reader, const Value& value,
+                                     const std::filesystem::path& base) {
+  const auto text = reader.text(value, "a directory");
+  if (!text) return base;
+  if (text->empty()) {
+    reader.findings().mistake(value.position,
+                              value.what + " is empty: write '.' for the directory of the workflow file");
+    return base;
+  }
+  return (base / *text).lexically_normal();
+}
+
+void check_counts(ValueReader& reader, const Section& section) {
+  if (const Value* value = section.find("instances")) {
+    const auto instances = reader.integer(*value, {1, rank_range.most});
+    if (instances && *instances > 1) not_available_yet(reader, *value, "1");
+  }
+  if (const Value* value = section.find("restarts")) {
+    const auto restarts = reader.integer(*value, {0, rank_range.most});
+    if (restarts && *restarts > 0) not_available_yet(reader, *value, "0");
+  }
+}
+
+Component read_component(ValueReader& reader, const NamedValue& named, const std::filesystem::path& base) {
+  Component component;
+  component.name = named.name;
+  component.position = named.name_position;
+  component.command_position = named.name_position;
+  component.directory = base;
+  const std::string where = "in component '" + named.name + "'";
+  if (!is_name(named.name)) {
+    reader.findings().mistake(
+        named.name_position,
+        "'" + named.name + "' is no name for a component: allowed are " + std::string(name_form));
+  }
+  const auto section = reader.section(named.value, component_keys, where);
+  if (!section) return component;
+  if (const Value* value = section->find("command")) {
+    component.command = read_command(reader, *value);
+    component.command_position = value->position;
+  } else {
+    reader.findings().mistake(
+        named.name_position,
+        "component '" + named.name + "' has no 'command': write the program and its arguments");
+  }
+  if (const Value* value = section->find("ranks"))
+    component.ranks = static_cast<int>(reader.integer(*value, rank_range).value_or(0));
+  if (const Value* value = section->find("directory"))
+    component.directory = read_directory(reader, *value, base);
+  if (const Value* value = section->find("environment"))
+    component.environment = read_environment(reader, *value);
+  if (const Value* value = section->find("launcher-options")) {
+    component.launcher_options = read_words(reader, *value, "options");
+    if (component.ranks == 0 && !component.launcher_options.empty()) {
+      reader.findings().mistake(
+          value->position,
+          value->what + " has no effect: without 'ranks' the component is started without the launcher");
+    }
+  }
+  check_counts(reader, *section);
+  return component;
+}
+
+}  // namespace
+
+std::vector<Component> read_components(ValueReader& reader, const Value& value,
+                                       const std::filesystem::path& base_directory) {
+  std::vector<Component> components;
+  const auto entries = reader.named_values(value, "component");
+  if (!entries) return components;
+  if (entries->empty())
+    reader.findings().mistake(value.position,
+                              "'components' is empty: a workflow starts at least one component");
+  for (const NamedValue& entry : *entries)
+    components.push_back(read_component(reader, entry, base_directory));
+  return components;
+}
+
+}  // namespace sluice::workflows

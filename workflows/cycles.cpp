@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "sluice/workflows/workflow.hpp"
+
+namespace sluice::workflows {
+namespace {
+
+using Successors = std::map<std::string, std::set<std::string>>;
+
+/// The shortest way from `start` back to itself; empty when there is none.
+Cycle shortest_cycle(const Successors& successors, const std::string& start) {
+  std::map<std::string, std::string> reached_from;
+  std::deque<std::string> queue{start};
+  for (; !queue.empty(); queue.pop_front()) {
+    const std::string at = queue.front();
+    const auto next = successors.find(at);
+    if (next == successors.end()) continue;
+    for (const std::string& reader : next->second) {
+      if (reader == start) {
+        Cycle cycle;
+        for (std::string step = at; step != start; step = reached_from.at(step)) cycle.push_back(step);
+        cycle.push_back(start);
+        std::reverse(cycle.begin(), cycle.end());
+        return cycle;
+      }
+      if (reached_from.emplace(reader, at).second) queue.push_back(reader);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Cycle> find_cycles(const Workflow& workflow) {
+  Successors successors;
+  for (const FileRule& rule : workflow.files) {
+    for (const std::string& reader : rule.readers) {
+      if (reader != rule.writer) successors[rule.writer].insert(reader);
+    }
+  }
+  std::vector<Cycle> cycles;
+  std::set<std::string> named;
+  for (const Component& component : workflow.components) {
+    if (named.contains(component.name)) continue;
+    Cycle cycle = shortest_cycle(successors, component.name);
+    if (cycle.empty()) continue;
+    named.insert(cycle.begin(), cycle.end());
+    cycles.push_back(std::move(cycle));
+  }
+  return cycles;
+}
+
+}  // namespace sluice::workflows

@@ -1,0 +1,178 @@
+#include "glob.hpp"
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "near_match.hpp"
+
+namespace sluice::workflows {
+namespace {
+
+constexpr std::size_t longest_pattern = 1024;
+
+/// Parses "[…]" at `at` (the character after '['); returns the position after ']' or npos when the bracket is
+/// not closed or is empty.
+std::size_t parse_bracket(std::string_view text, std::size_t at, std::bitset<256>& characters) {
+  const bool negated = at < text.size() && (text[at] == '!' || text[at] == '^');
+  if (negated) ++at;
+  for (bool first = true; at < text.size(); first = false) {
+    const auto low = static_cast<unsigned char>(text[at]);
+    if (low == ']' && !first) {
+      if (negated) characters.flip();
+      characters.reset('/');
+      return at + 1;
+    }
+    auto high = low;
+    if (at + 2 < text.size() && text[at + 1] == '-' && text[at + 2] != ']') {
+      high = static_cast<unsigned char>(text[at + 2]);
+      at += 2;
+    }
+    for (unsigned c = low; c <= high; ++c) characters.set(c);
+    ++at;
+  }
+  return std::string_view::npos;
+}
+
+std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) {
+  ComponentGlob glob;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at++];
+    GlobElement element;
+    if (c == '*') {
+      element.star = true;
+      if (!glob.empty() && glob.back().star) {
+        return GlobProblem{
+            "'**' is not a wildcard here: a pattern covers the trailing components of a path, whatever comes "
+            "before them"};
+      }
+    } else if (c == '?') {
+      element.characters.set().reset('/');
+    } else if (c == '[') {
+      at = parse_bracket(text, at, element.characters);
+      if (at == std::string_view::npos) return GlobProblem{"the bracket '[' is not closed by ']'"};
+      if (element.characters.none())
+        return GlobProblem{"a range in brackets is empty: its ends are the wrong way round"};
+    } else {
+      element.characters.set(static_cast<unsigned char>(c));
+    }
+    glob.push_back(element);
+  }
+  return glob;
+}
+
+/// The positions that a component's glob may have reached, closed over stars that match nothing.
+using Positions = std::set<std::size_t>;
+
+Positions closure(const ComponentGlob& glob, Positions positions) {
+  Positions closed = positions;
+  for (std::size_t position : positions) {
+    while (position < glob.size() && glob[position].star) closed.insert(++position);
+  }
+  return closed;
+}
+
+Positions advance(const ComponentGlob& glob, const Positions& positions, unsigned char c) {
+  Positions next;
+  for (const std::size_t position : positions) {
+    if (position == glob.size()) continue;
+    if (glob[position].star)
+      next.insert(position);
+    else if (glob[position].characters.test(c))
+      next.insert(position + 1);
+  }
+  return closure(glob, std::move(next));
+}
+
+/// One character of each class that the two globs tell apart.
+std::vector<unsigned char> representatives(const ComponentGlob& a, const ComponentGlob& b) {
+  std::map<std::vector<bool>, unsigned char> classes;
+  for (unsigned c = 1; c < 256; ++c) {
+    if (c == '/') continue;
+    std::vector<bool> signature;
+    for (const ComponentGlob* glob : {&a, &b}) {
+      for (const GlobElement& element : *glob) signature.push_back(element.characters.test(c));
+    }
+    classes.emplace(std::move(signature), static_cast<unsigned char>(c));
+  }
+  std::vector<unsigned char> characters;
+  for (const auto& [signature, c] : classes) characters.push_back(c);
+  return characters;
+}
+
+/// Walks both automata over all texts at once. Patterns that would need more states than this count as
+/// overlapping.
+GlobRelation relate_components(const ComponentGlob& first, const ComponentGlob& second) {
+  constexpr std::size_t most_states = 2000;
+  struct State {
+    Positions first, second;
+    auto operator<=>(const State&) const = default;
+  };
+  const std::vector<unsigned char> alphabet = representatives(first, second);
+  const State start{closure(first, {0}), closure(second, {0})};
+  std::set<State> seen{start};
+  std::deque<State> queue{start};
+  bool overlapping = false;
+  bool covered = true;
+  for (; !queue.empty(); queue.pop_front()) {
+    const State& state = queue.front();
+    const bool in_first = state.first.contains(first.size());
+    const bool in_second = state.second.contains(second.size());
+    overlapping |= in_first && in_second;
+    covered &= in_first || !in_second;
+    for (const unsigned char c : alphabet) {
+      State next{advance(first, state.first, c), advance(second, state.second, c)};
+      if (next.second.empty() || !seen.insert(next).second) continue;
+      if (seen.size() > most_states) return GlobRelation::overlapping;
+      queue.push_back(std::move(next));
+    }
+  }
+  if (!overlapping) return GlobRelation::disjoint;
+  return covered ? GlobRelation::covered : GlobRelation::overlapping;
+}
+
+}  // namespace
+
+std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
+  if (pattern.empty()) return GlobProblem{"it is empty"};
+  if (pattern.size() > longest_pattern)
+    return GlobProblem{"it is longer than " + std::to_string(longest_pattern) + " characters"};
+  for (const char c : pattern) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      return GlobProblem{"it contains a control character"};
+  }
+  if (pattern.front() == '/') {
+    return GlobProblem{"it begins with '/': a pattern covers the trailing components of a path; write '" +
+                       std::string(pattern.substr(1)) + "'"};
+  }
+  Glob glob;
+  for (std::size_t start = 0; start <= pattern.size();) {
+    const std::size_t end = std::min(pattern.find('/', start), pattern.size());
+    const std::string_view component = pattern.substr(start, end - start);
+    if (component.empty())
+      return GlobProblem{end == pattern.size() ? "it ends in '/': a pattern names files"
+                                               : "it has an empty component ('//')"};
+    if (component == "." || component == "..")
+      return GlobProblem{"it has the component '" + std::string(component) +
+                         "': only the names that trail a path can be compared"};
+    auto parsed = parse_component(component);
+    if (auto* problem = std::get_if<GlobProblem>(&parsed)) return std::move(*problem);
+    glob.components.push_back(std::move(std::get<ComponentGlob>(parsed)));
+    start = end + 1;
+  }
+  return glob;
+}
+
+GlobRelation relate(const Glob& first, const Glob& second) {
+  const std::size_t shared = std::min(first.components.size(), second.components.size());
+  bool covered = first.components.size() <= second.components.size();
+  for (std::size_t i = 1; i <= shared; ++i) {
+    const GlobRelation relation = relate_components(first.components[first.components.size() - i],
+                                                    second.components[second.components.size() - i]);
+    if (relation == GlobRelation::disjoint) return relation;
+    covered &= relation == GlobRelation::covered;
+  }
+  return covered ? GlobRelation::covered : GlobRelation::overlapping;
+}
+
+}  // namespace sluice::workflows

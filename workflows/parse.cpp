@@ -1,0 +1,171 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+#include "byte_size.hpp"
+#include "schema.hpp"
+#include "yaml_document.hpp"
+
+namespace sluice::workflows {
+namespace {
+
+const std::vector<std::string> workflow_keys{"version", "name", "launcher", "staging", "components", "files"};
+const std::vector<std::string> staging_keys{"memory", "spill", "matchers"};
+const std::vector<std::string> launcher_keys{"command"};
+const std::vector<std::string> launchers{"mpirun", "srun", "none"};
+
+constexpr std::int64_t schema_version = 1;
+constexpr std::uint64_t least_memory_bytes = std::uint64_t{1} << 20;
+
+std::uint64_t quarter_of_physical_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return std::uint64_t{1} << 30;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 4;
+}
+
+void check_version(ValueReader& reader, const Section& section) {
+  const Value* value = section.find("version");
+  if (value == nullptr) return reader.findings().mistake({}, "there is no 'version': write version: 1");
+  const auto version = reader.integer(*value, {1, 1'000'000});
+  if (version && *version != schema_version) {
+    reader.findings().mistake(value->position,
+                              "'version' is " + std::to_string(*version) + ": this sluice reads version 1");
+  }
+}
+
+std::string read_name(ValueReader& reader, const Section& section, const std::filesystem::path& file) {
+  const std::string stem = is_name(file.stem().string()) ? file.stem().string() : "workflow";
+  const Value* value = section.find("name");
+  if (value == nullptr) return stem;
+  const auto name = reader.text(*value);
+  if (!name) return stem;
+  if (!is_name(*name)) reader.expected(*value, "made of " + std::string(name_form));
+  return *name;
+}
+
+Launcher read_launcher(ValueReader& reader, const Section& section) {
+  const Value* value = section.find("launcher");
+  if (value == nullptr) return {};
+  if (value->is_mapping()) {
+    const auto custom = reader.section(*value, launcher_keys, "in 'launcher'");
+    const Value* command = custom->find("command");
+    if (command == nullptr) {
+      reader.findings().mistake(
+          value->position,
+          "there is no 'command' in 'launcher': it is a command line with {ranks} and {program}");
+    } else if (const auto text = reader.text(*command, "a command line with {ranks} and {program}")) {
+      for (const char* placeholder : {"{ranks}", "{program}"}) {
+        if (text->find(placeholder) == std::string::npos)
+          reader.findings().mistake(command->position, command->what + " does not contain " + placeholder);
+      }
+    }
+    not_available_yet(reader, *value, "mpirun and none");
+    return {};
+  }
+  const auto word = reader.choice(*value, launchers);
+  if (word == "srun") not_available_yet(reader, *value, "mpirun and none");
+  return {word == "none" ? Launcher::Kind::none : Launcher::Kind::mpirun};
+}
+
+std::uint64_t read_memory(ValueReader& reader, const Value& value) {
+  const std::string forms(byte_size_forms);
+  const auto text = reader.text(value, forms);
+  if (!text) return 0;
+  const auto bytes = parse_byte_size(*text);
+  if (!bytes) {
+    reader.expected(value, forms);
+  } else if (*bytes < least_memory_bytes) {
+    reader.expected(value, "at least 1 MiB");
+  }
+  return bytes.value_or(0);
+}
+
+std::uint64_t read_staging(ValueReader& reader, const Section& workflow) {
+  std::uint64_t memory_bytes = quarter_of_physical_memory();
+  const Value* value = workflow.find("staging");
+  if (value == nullptr) return memory_bytes;
+  const auto section = reader.section(*value, staging_keys, "in 'staging'");
+  if (!section) return memory_bytes;
+  if (const Value* memory = section->find("memory")) memory_bytes = read_memory(reader, *memory);
+  if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
+    const auto directory = reader.text(*spill, "a directory, or none");
+    if (directory && *directory != "none") not_available_yet(reader, *spill, "none");
+  }
+  if (const Value* matchers = section->find("matchers")) {
+    const auto count = reader.integer(*matchers, {1, 1024});
+    if (count && *count > 1) not_available_yet(reader, *matchers, "1");
+  }
+  return memory_bytes;
+}
+
+void check_launchable(const Workflow& workflow, Findings& findings) {
+  if (workflow.launcher.kind != Launcher::Kind::none) return;
+  for (const Component& component : workflow.components) {
+    if (component.ranks > 1) {
+      findings.mistake(component.position, "component '" + component.name + "' has " +
+                                               std::to_string(component.ranks) +
+                                               " ranks, but 'launcher' is none: use launcher: mpirun");
+    }
+  }
+}
+
+void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& workflow) {
+  const Value root = reader.root(document);
+  const auto section = reader.section(root, workflow_keys, "at the top level");
+  if (!section) return;
+  check_version(reader, *section);
+  workflow.name = read_name(reader, *section, workflow.file);
+  workflow.launcher = read_launcher(reader, *section);
+  workflow.memory_bytes = read_staging(reader, *section);
+  const std::filesystem::path base = std::filesystem::absolute(workflow.file).parent_path();
+  ComponentNames names;
+  if (const Value* components = section->find("components")) {
+    workflow.components = read_components(reader, *components, base);
+    for (const Component& component : workflow.components) names.names.push_back(component.name);
+    names.complete = !names.names.empty();
+  } else {
+    reader.findings().mistake({}, "there is no 'components': it names the programs to start");
+    names.complete = false;
+  }
+  if (const Value* files = section->find("files"); files != nullptr && !files->node.IsNull()) {
+    workflow.files = read_file_rules(reader, *files, names);
+  }
+  check_launchable(workflow, reader.findings());
+}
+
+}  // namespace
+
+Workflow parse_workflow(std::string_view text, const std::filesystem::path& file) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  Workflow workflow;
+  workflow.file = file;
+  Findings findings;
+  const std::optional<YAML::Node> document = load_yaml(text, findings);
+  if (document) {
+    ValueReader reader(text, findings);
+    read_workflow(reader, *document, workflow);
+  }
+  if (findings.has_mistakes()) throw WorkflowError(file, findings.take_mistakes());
+  workflow.warnings = findings.take_warnings();
+  return workflow;
+}
+
+Workflow parse_workflow(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    throw IoError(NC_EACCESS, EISDIR, file.string(), "read the workflow");
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream)
+    throw IoError(errno == ENOENT ? NC_ENOENT : NC_EACCESS, errno, file.string(), "open the workflow");
+  std::string text(longest_file_bytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (stream.bad()) throw IoError(NC_EREAD, errno, file.string(), "read the workflow");
+  return parse_workflow(text, file);
+}
+
+}  // namespace sluice::workflows

@@ -1,0 +1,104 @@
+#include "yaml_document.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace sluice::workflows {
+namespace {
+
+/// Length of the valid UTF-8 sequence at the start of `text`; 0 when there is none (overlong forms and
+/// surrogates are not valid).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf5 ? 0 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0u) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool bad = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
+  return bad ? 0 : length;
+}
+
+std::string hexadecimal(unsigned char byte) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%02x", byte);
+  return text;
+}
+
+/// Whether all of it is text; the first byte that is not becomes a mistake.
+bool check_characters(std::string_view text, Findings& findings) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool control = (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t') || byte == 0x7f;
+    const std::size_t length = utf8_length(text.substr(at));
+    if (control || length == 0) {
+      findings.mistake(position_at(text, at),
+                       "the byte " + hexadecimal(byte) + " is not text: a workflow file is YAML in UTF-8");
+      return false;
+    }
+    at += length;
+  }
+  return true;
+}
+
+/// yaml-cpp's words for the mistakes that people make most, in ours.
+std::string explain(const YAML::Exception& exception) {
+  const std::string& message = exception.msg;
+  if (message == "bad file") return "it is nested too deeply";
+  if (message.find("tab") != std::string::npos) return message + ": indent with blanks";
+  if (message == "illegal map value")
+    return "a ':' is out of place: check the indentation, and put a text that contains ': ' in quotes";
+  if (message == "end of sequence flow not found") return "the list '[' is not closed by ']'";
+  if (message == "end of map flow not found") return "the mapping '{' is not closed by '}'";
+  return message;
+}
+
+}  // namespace
+
+Position position_at(std::string_view text, std::size_t offset) {
+  offset = std::min(offset, text.size());
+  Position position;
+  for (std::size_t i = 0; i < offset; ++i) {
+    if (text[i] == '\n') {
+      ++position.line;
+      position.column = 1;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xc0u) != 0x80) {
+      ++position.column;
+    }
+  }
+  return position;
+}
+
+std::optional<YAML::Node> load_yaml(std::string_view text, Findings& findings) {
+  if (text.size() > longest_file_bytes) {
+    findings.mistake({}, "the file has " + std::to_string(text.size()) +
+                             " bytes; a workflow file has at most " + std::to_string(longest_file_bytes));
+    return std::nullopt;
+  }
+  if (!check_characters(text, findings)) return std::nullopt;
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty() || documents.front().IsNull()) {
+      findings.mistake({}, "the file is empty: a workflow has at least 'version' and 'components'");
+      return std::nullopt;
+    }
+    if (documents.size() > 1) {
+      const YAML::Mark mark = documents[1].Mark();
+      findings.mistake(mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1},
+                       "a second YAML document begins ('---'): a workflow file is one document");
+      return std::nullopt;
+    }
+    return documents.front();
+  } catch (const YAML::Exception& exception) {
+    const YAML::Mark& mark = exception.mark;
+    findings.mistake(mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1},
+                     "this is not YAML: " + explain(exception));
+    return std::nullopt;
+  }
+}
+
+}  // namespace sluice::workflows

@@ -1,0 +1,185 @@
+#include "yaml_value.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "near_match.hpp"
+#include "yaml_document.hpp"
+
+namespace sluice::workflows {
+namespace {
+
+/// Cuts what would make a message unreadable.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t longest = 60;
+  std::string shown;
+  for (const char c : text.substr(0, longest)) shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  while (text.size() > longest && !shown.empty() &&
+         (static_cast<unsigned char>(text[shown.size()]) & 0xc0u) == 0x80)
+    shown.pop_back();
+  return text.size() > longest ? shown + "…" : shown;
+}
+
+bool has_known_tag(const YAML::Node& node) {
+  const std::string& tag = node.Tag();
+  return tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:");
+}
+
+}  // namespace
+
+std::string describe_found(const YAML::Node& node) {
+  if (node.IsScalar())
+    return has_known_tag(node) ? "'" + shortened(node.Scalar()) + "'"
+                               : "the tag '" + shortened(node.Tag()) + "'";
+  if (node.IsSequence()) return node.size() == 0 ? "an empty list" : "a list";
+  if (node.IsMap()) return node.size() == 0 ? "an empty mapping" : "a mapping";
+  return "nothing";
+}
+
+Position ValueReader::position_of(const YAML::Node& node, Position otherwise) const {
+  const YAML::Mark mark = node.Mark();
+  if (mark.is_null() || mark.pos < 0 || node.IsNull()) return otherwise;
+  // yaml-cpp counts bytes in columns; lines that nobody wrote by hand are not worth the time of counting
+  // again
+  constexpr int longest_line = 4096;
+  if (mark.column > longest_line || mark.pos < mark.column) return {mark.line + 1, mark.column + 1};
+  const std::string_view before =
+      text_.substr(static_cast<std::size_t>(mark.pos - mark.column), static_cast<std::size_t>(mark.column));
+  return {mark.line + 1, position_at(before, before.size()).column};
+}
+
+void ValueReader::expected(const Value& value, const std::string& allowed) {
+  findings_.mistake(value.position,
+                    value.what + " is " + describe_found(value.node) + ": it must be " + allowed);
+}
+
+std::optional<std::string> ValueReader::key_text(const YAML::Node& key, Position position,
+                                                 const std::string& where) {
+  if (key.IsScalar()) return key.Scalar();
+  findings_.mistake(position, "a key " + where + " is " + describe_found(key) + ": it must be a text");
+  return std::nullopt;
+}
+
+std::optional<Section> ValueReader::section(const Value& value, std::span<const std::string> allowed,
+                                            const std::string& where) {
+  if (!value.node.IsMap()) {
+    expected(value, "a mapping with the keys " + join(allowed));
+    return std::nullopt;
+  }
+  std::map<std::string, Value> values;
+  for (const auto& entry : value.node) {
+    const Position position = position_of(entry.first, value.position);
+    const std::optional<std::string> key = key_text(entry.first, position, where);
+    if (!key) continue;
+    if (std::find(allowed.begin(), allowed.end(), *key) == allowed.end()) {
+      const std::string guess = suggestion(*key, allowed);
+      findings_.mistake(position, "unknown key '" + shortened(*key) + "' " + where + guess +
+                                      (guess.empty() ? ": allowed are " : " Allowed are ") + join(allowed));
+      continue;
+    }
+    Value found{entry.second, position_of(entry.second, position), "'" + *key + "' " + where};
+    const auto [first, inserted] = values.emplace(*key, std::move(found));
+    if (!inserted)
+      findings_.mistake(position, "the key '" + *key + "' " + where + " was given before, in line " +
+                                      std::to_string(first->second.position.line));
+  }
+  return Section(std::move(values));
+}
+
+std::optional<std::vector<NamedValue>> ValueReader::named_values(const Value& value,
+                                                                 const std::string& kind) {
+  if (!value.node.IsMap()) {
+    expected(value, "a mapping from each " + kind + " to its value");
+    return std::nullopt;
+  }
+  std::vector<NamedValue> values;
+  std::map<std::string, int> first_line;
+  for (const auto& entry : value.node) {
+    const Position position = position_of(entry.first, value.position);
+    const std::optional<std::string> name = key_text(entry.first, position, "in " + value.what);
+    if (!name) continue;
+    const auto [first, inserted] = first_line.emplace(*name, position.line);
+    if (!inserted) {
+      findings_.mistake(position, "the " + kind + " '" + shortened(*name) + "' was given before, in line " +
+                                      std::to_string(first->second));
+      continue;
+    }
+    Value found{entry.second, position_of(entry.second, position), kind + " '" + *name + "'"};
+    values.push_back({*name, position, std::move(found)});
+  }
+  return values;
+}
+
+std::optional<std::vector<Value>> ValueReader::list(const Value& value, const std::string& of_what) {
+  if (!value.node.IsSequence()) {
+    expected(value, "a list of " + of_what +
+                        (value.node.IsScalar() ? ", for example [" + value.node.Scalar() + "]" : ""));
+    return std::nullopt;
+  }
+  std::vector<Value> values;
+  for (const auto& element : value.node)
+    values.push_back({element, position_of(element, value.position), "an element of " + value.what});
+  return values;
+}
+
+bool ValueReader::is_closed(const YAML::Node& scalar) const {
+  // yaml-cpp takes a quoted text that the end of the file cuts off for a whole one
+  const YAML::Mark mark = scalar.Mark();
+  const auto start = static_cast<std::size_t>(mark.pos);
+  if (mark.is_null() || start >= text_.size()) return true;
+  const char quote = text_[start];
+  if (quote != '"' && quote != '\'') return true;
+  for (std::size_t at = start + 1; at < text_.size(); ++at) {
+    if (quote == '"' && text_[at] == '\\')
+      ++at;
+    else if (text_[at] == quote)
+      return true;
+  }
+  return false;
+}
+
+std::optional<std::string> ValueReader::text(const Value& value, const std::string& allowed) {
+  if (!value.node.IsScalar() || !has_known_tag(value.node)) {
+    expected(value, allowed);
+    return std::nullopt;
+  }
+  if (!is_closed(value.node)) {
+    findings_.mistake(value.position, "the quote that opens " + value.what + " is not closed");
+    return std::nullopt;
+  }
+  return value.node.Scalar();
+}
+
+std::optional<std::int64_t> ValueReader::integer(const Value& value, IntegerRange range) {
+  std::string allowed = "a whole number from " + std::to_string(range.least);
+  if (range.most != INT64_MAX) allowed += " to " + std::to_string(range.most);
+  const std::optional<std::string> digits = text(value, allowed);
+  if (!digits) return std::nullopt;
+  std::int64_t number = 0;
+  const char* const end = digits->data() + digits->size();
+  const auto [rest, error] = std::from_chars(digits->data(), end, number);
+  if (error == std::errc() && rest == end && number >= range.least && number <= range.most) return number;
+  expected(value, allowed);
+  return std::nullopt;
+}
+
+std::optional<std::string> ValueReader::choice(const Value& value, std::span<const std::string> allowed) {
+  const std::string words = allowed.size() == 1 ? allowed.front() : "one of " + join(allowed);
+  std::optional<std::string> word = text(value, words);
+  if (!word || std::find(allowed.begin(), allowed.end(), *word) != allowed.end()) return word;
+  const std::string guess = suggestion(*word, allowed);
+  findings_.mistake(value.position, value.what + " is " + describe_found(value.node) + guess +
+                                        (guess.empty() ? ": it must be " : " It must be ") + words);
+  return std::nullopt;
+}
+
+std::optional<bool> ValueReader::boolean(const Value& value) {
+  const std::optional<std::string> word = text(value, "true or false");
+  if (!word) return std::nullopt;
+  if (*word == "true") return true;
+  if (*word == "false") return false;
+  expected(value, "true or false");
+  return std::nullopt;
+}
+
+}  // namespace sluice::workflows
