@@ -186,8 +186,8 @@ void compare_rules(const ReadRule& earlier, const ReadRule& later, Findings& fin
   if (relation == GlobRelation::covered) {
     findings.mistake(
         later.rule.position,
-        "every file of '" + later.rule.pattern + "' falls under '" + earlier.rule.pattern + "' in line " +
-            line + " already for " + join(shared) +
+        "for " + join(shared) + ", every file of '" + later.rule.pattern + "' already falls under '" +
+            earlier.rule.pattern + "' in line " + line +
             ": join the two rules, put the narrower one first, or tell the paths apart by a directory");
   } else {
     findings.warning(later.rule.position, "a file can fall under both '" + later.rule.pattern + "' and '" +

@@ -45,11 +45,20 @@ bool check_characters(std::string_view text, Findings& findings) {
   return true;
 }
 
+/// Whether a tab is in the indentation of the line that `mark` is in.
+bool is_indented_by_tab(std::string_view text, const YAML::Mark& mark) {
+  if (mark.is_null() || mark.pos < mark.column || static_cast<std::size_t>(mark.pos) > text.size())
+    return false;
+  const std::string_view line = text.substr(static_cast<std::size_t>(mark.pos - mark.column));
+  return line.substr(0, std::min(line.find_first_not_of(" \t"), line.size())).find('\t') !=
+         std::string_view::npos;
+}
+
 /// yaml-cpp's words for the mistakes that people make most, in ours.
-std::string explain(const YAML::Exception& exception) {
+std::string explain(const YAML::Exception& exception, std::string_view text) {
   const std::string& message = exception.msg;
   if (message == "bad file") return "it is nested too deeply";
-  if (message.find("tab") != std::string::npos) return message + ": indent with blanks";
+  if (is_indented_by_tab(text, exception.mark)) return "the line is indented by a tab: indent with blanks";
   if (message == "illegal map value")
     return "a ':' is out of place: check the indentation, and put a text that contains ': ' in quotes";
   if (message == "end of sequence flow not found") return "the list '[' is not closed by ']'";
@@ -96,7 +105,7 @@ std::optional<YAML::Node> load_yaml(std::string_view text, Findings& findings) {
   } catch (const YAML::Exception& exception) {
     const YAML::Mark& mark = exception.mark;
     findings.mistake(mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1},
-                     "this is not YAML: " + explain(exception));
+                     "this is not YAML: " + explain(exception, text));
     return std::nullopt;
   }
 }

@@ -1,6 +1,7 @@
 #include "yaml_value.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "near_match.hpp"
@@ -21,8 +22,12 @@ std::string shortened(const std::string& text) {
 }
 
 bool has_known_tag(const YAML::Node& node) {
+  constexpr std::string_view standard = "tag:yaml.org,2002:";
+  constexpr std::array<std::string_view, 7> names{"str", "int", "float", "bool", "null", "map", "seq"};
   const std::string& tag = node.Tag();
-  return tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:");
+  if (tag.empty() || tag == "?" || tag == "!") return true;
+  return tag.starts_with(standard) &&
+         std::find(names.begin(), names.end(), tag.substr(standard.size())) != names.end();
 }
 
 }  // namespace

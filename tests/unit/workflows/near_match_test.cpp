@@ -1,0 +1,26 @@
+#include "near_match.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace sluice::workflows;
+
+TEST_CASE("the edit distance counts insertions, deletions, replacements and swaps") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("reader", "readers") == 1);
+  CHECK(edit_distance("wirter", "writer") == 1);
+  CHECK(edit_distance("Writer", "writer") == 0);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+}
+
+TEST_CASE("a near word is suggested, a far one is not") {
+  const std::vector<std::string> keys{"path", "writer", "readers", "queue"};
+  CHECK(near_match("reader", keys) == "readers");
+  CHECK(near_match("wirter", keys) == "writer");
+  CHECK(near_match("pth", keys) == "path");
+  CHECK(near_match("colour", keys).empty());
+  CHECK(near_match("", keys).empty());
+  CHECK(near_match(std::string(100000, 'x'), keys).empty());
+}

@@ -1,0 +1,69 @@
+#include "sluice/workflows/workflow.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace sluice;
+using namespace sluice::workflows;
+
+TEST_CASE("a workflow is read with its defaults") {
+  const Workflow workflow =
+      parse_workflow("version: 1\ncomponents:\n  model: {command: 'a \"b c\"'}\n", "/some/where/flow.yaml");
+  CHECK(workflow.name == "flow");
+  CHECK(workflow.launcher.kind == Launcher::Kind::mpirun);
+  CHECK(workflow.memory_bytes > 0);
+  CHECK(workflow.files.empty());
+  REQUIRE(workflow.components.size() == 1);
+  const Component& model = workflow.components.front();
+  CHECK(model.command == std::vector<std::string>{"a", "b c"});
+  CHECK(model.ranks == 0);
+  CHECK(model.directory == "/some/where");
+  CHECK(model.position.line == 3);
+  CHECK(model.position.column == 3);
+}
+
+TEST_CASE("a workflow is read with everything set") {
+  const Workflow workflow = parse_workflow(
+      "version: 1\nname: waves\nlauncher: none\nstaging: {memory: 1.5 GiB}\n"
+      "components:\n  model: {command: [a, 'b c'], ranks: 1, directory: run, environment: {A: 1}, "
+      "launcher-options: [-x]}\n  picture: {command: c}\n"
+      "files:\n  - {path: 'wave_*.nc', writer: model, readers: {picture: all}}\n",
+      "/some/where/flow.yaml");
+  CHECK(workflow.name == "waves");
+  CHECK(workflow.launcher.kind == Launcher::Kind::none);
+  CHECK(workflow.memory_bytes == 1610612736u);
+  const Component& model = workflow.components.front();
+  CHECK(model.directory == "/some/where/run");
+  CHECK(model.environment == std::map<std::string, std::string>{{"A", "1"}});
+  CHECK(model.launcher_options == std::vector<std::string>{"-x"});
+  REQUIRE(workflow.files.size() == 1);
+  CHECK(workflow.files.front().pattern == "wave_*.nc");
+  CHECK(workflow.files.front().readers == std::vector<std::string>{"picture"});
+}
+
+TEST_CASE("rules that only overlap for a component are a warning") {
+  const Workflow workflow = parse_workflow(
+      "version: 1\ncomponents: {a: {command: a}, b: {command: b}}\nfiles:\n"
+      "  - {path: 'wave_*.nc', writer: a, readers: [b]}\n  - {path: '*.nc', writer: a, readers: [b]}\n",
+      "flow.yaml");
+  REQUIRE(workflow.warnings.size() == 1);
+  CHECK(workflow.warnings.front().position.line == 5);
+}
+
+TEST_CASE("the same names in couplings without a common component are fine") {
+  const Workflow workflow = parse_workflow(
+      "version: 1\ncomponents: {a: {command: a}, b: {command: b}, c: {command: c}, d: {command: d}}\nfiles:\n"
+      "  - {path: out.nc, writer: a, readers: [b]}\n  - {path: out.nc, writer: c, readers: [d]}\n",
+      "flow.yaml");
+  CHECK(workflow.warnings.empty());
+}
+
+TEST_CASE("a component may read its own files") {
+  CHECK_NOTHROW((void)parse_workflow(
+      "version: 1\ncomponents: {a: {command: a}}\nfiles:\n  - {path: out.nc, writer: a, readers: [a]}\n",
+      "flow.yaml"));
+}
+
+TEST_CASE("a file that is not there or is a directory is an error that names it") {
+  CHECK_THROWS_AS((void)parse_workflow(std::filesystem::path("/no/such/flow.yaml")), IoError);
+  CHECK_THROWS_AS((void)parse_workflow(std::filesystem::path("/")), IoError);
+}
