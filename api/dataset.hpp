@@ -56,4 +56,9 @@ std::shared_ptr<Dataset> find_dataset(int ncid);  // shared: a call keeps it ali
 /// Leaves the record count and header as the file has them after a put that ended at `records` (all ranks call in collective mode).
 void raise_record_count(Dataset& dataset, std::int64_t records, Mode mode);
 
+/// To be called before header.record_count is used in data mode: by inquiries of dimensions and of the number of records, and by the checks of gets.
+inline void refresh_record_count(Dataset& dataset) {
+  if (dataset.driver) dataset.header.record_count = dataset.driver->current_record_count(dataset.header.record_count);
+}
+
 }  // namespace sluice::api

@@ -58,6 +58,10 @@ class Driver {
   /// known without talking to the others.
   virtual std::int64_t agree_record_count(std::int64_t local, Mode mode) = 0;
 
+  /// The number of records that inquiries show and bounds are checked against, `local` being the header's. A driver whose agree_record_count does not wait for the other
+  /// processes (memory) waits for them here, so that puts need not. Not collective; the dataset asks by refresh_record_count().
+  [[nodiscard]] virtual std::int64_t current_record_count(std::int64_t local) { return local; }
+
   /// Collective: what was put is visible to others (ncmpi_sync) / on its way to storage (ncmpi_flush).
   virtual void sync() = 0;
   virtual void flush() = 0;

@@ -158,6 +158,7 @@ struct Get {
 
 /// Answer to get: for each access an encoded replay::Plan; `ranges` locates all log data that the plans use and that this process has not been told of for this step.
 /// Segments whose descriptors the process lacks were sent before, as `segment` messages with tag 0.
+/// A process forgets the ranges of a step when it has closed it (publish, discard, close_read) as often as it has created or opened it; then they are told anew.
 struct Plans {
   std::vector<LogRange> ranges;
   std::vector<std::byte> plans;
