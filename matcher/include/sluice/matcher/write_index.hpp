@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,9 +19,14 @@ struct WriteRequest {
   formats::HyperslabView box;
 };
 
-/// Finds the write requests of one variable that overlap a read request. Built by appending; indexes what is new in bulk at the next match, so that a
-/// published step is loaded once and a growing one costs O(log) levels (logarithmic method). Costs: O(w log w) to load, O(log w + pieces) per read for
-/// few large boxes and for very many tiny runs.
+/// Receives pieces one by one; each holds until the call returns.
+using PieceSink = std::function<void(const Piece&)>;
+
+/// Finds the write requests of one variable that overlap a read request. Built by appending; indexes what is
+/// new in bulk at the next match, so that a published step is loaded once and a growing one costs O(log)
+/// levels (logarithmic method). Costs: O(w log w) to load, O(log w + pieces) per read for few large boxes and
+/// for very many tiny runs; less for reads in ascending order. A request of one element takes 40 bytes,
+/// others at most 24 and 24 per dimension.
 class WriteIndex {
  public:
   /// `dimensions`: of the variable; `element_bytes`: size of its external type.
@@ -29,13 +35,19 @@ class WriteIndex {
   WriteIndex(WriteIndex&&) noexcept;
   WriteIndex& operator=(WriteIndex&&) noexcept;
 
-  /// The box has `dimensions` entries. Boxes with a zero count are ignored.
+  /// Boxes with a zero count are ignored. Throws Error(NC_EIO) when the box has not `dimensions` dimensions,
+  /// is not sound (box.hpp), or its data's log offsets cannot be computed with.
   void add(const WriteRequest& request);
+  /// How many requests were added (without ignored ones).
   [[nodiscard]] std::size_t size() const noexcept;
 
-  /// Appends the pieces of `read`, in ascending order of sequence (so that copying in order lets the last write win).
-  /// Returns true when the pieces cover every element of `read` and do not overlap: no fill is needed beneath them.
+  /// Appends the pieces of `read`, in ascending order of sequence and of appending (so that copying in order
+  /// lets the last write win); those that a later one hides altogether may be left out. Returns true when the
+  /// pieces cover every element of `read`, so that no fill is needed beneath them. False may also mean that
+  /// they overlap in a way that takes too long to tell. Throws Error(NC_EIO) for a read that is not sound.
   bool match(const formats::HyperslabView& read, std::vector<Piece>& pieces);
+  /// The same without taking memory for all pieces at once.
+  bool match(const formats::HyperslabView& read, const PieceSink& sink);
 
  private:
   struct Impl;

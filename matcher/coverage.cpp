@@ -1,0 +1,135 @@
+#include "coverage.hpp"
+
+#include <algorithm>
+
+#include "sluice/formats/hyperslab.hpp"
+
+namespace sluice::matcher {
+namespace {
+
+/// How many comparisons of two boxes an answer may take, beside 256 per part.
+constexpr std::size_t base_budget = std::size_t{1} << 20;
+constexpr std::size_t budget_per_part = 256;
+/// How many boxes the uncovered rest may fall into.
+constexpr std::size_t max_rest = 4096;
+
+using Part = std::span<const Progression>;
+
+/// The parts, one by one.
+struct Parts {
+  const std::vector<Progression>& flat;
+  std::size_t dimensions = 0;
+  [[nodiscard]] std::size_t size() const noexcept { return flat.size() / dimensions; }
+  [[nodiscard]] Part operator[](std::size_t i) const noexcept {
+    return std::span(flat).subspan(i * dimensions, dimensions);
+  }
+};
+
+bool have_common_element(Part a, Part b) noexcept {
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (formats::intersect(a[d].first, a[d].count, a[d].step, b[d].first, b[d].count, b[d].step).count == 0)
+      return false;
+  }
+  return true;
+}
+
+/// Where a part is in the row-major order of the read: from its first to its last element.
+struct Hull {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::size_t part = 0;
+};
+
+Hull hull_of(std::span<const std::int64_t> shape, const Parts& parts, std::size_t i) noexcept {
+  Hull hull{0, 0, i};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const Progression& p = parts[i][d];
+    hull.first = hull.first * shape[d] + p.first;
+    hull.last = hull.last * shape[d] + p.first + (p.count - 1) * p.step;
+  }
+  return hull;
+}
+
+/// Sweeps over the hulls in ascending order and compares each part with those whose hull has not ended.
+bool are_disjoint(std::span<const std::int64_t> shape, const Parts& parts) {
+  std::vector<Hull> hulls;
+  hulls.reserve(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) hulls.push_back(hull_of(shape, parts, i));
+  std::ranges::sort(hulls, {}, &Hull::first);
+  std::size_t budget = base_budget + budget_per_part * parts.size();
+  std::vector<Hull> open;
+  for (const Hull& hull : hulls) {
+    std::erase_if(open, [&](const Hull& other) { return other.last < hull.first; });
+    if (budget < open.size()) return false;
+    budget -= open.size();
+    for (const Hull& other : open) {
+      if (have_common_element(parts[hull.part], parts[other.part])) return false;
+    }
+    open.push_back(hull);
+  }
+  return true;
+}
+
+/// A dense box, one range [first, first + count) per dimension.
+using Box = std::vector<Progression>;
+
+/// Appends what is left of `box` without `part` (dense), in at most two boxes per dimension.
+void subtract(Box box, Part part, std::vector<Box>& rest) {
+  for (std::size_t d = 0; d < part.size(); ++d) {
+    const std::int64_t box_end = box[d].first + box[d].count;
+    const std::int64_t first = std::max(box[d].first, part[d].first);
+    const std::int64_t end = std::min(box_end, part[d].first + part[d].count);
+    if (first > box[d].first) {
+      rest.push_back(box);
+      rest.back()[d].count = first - box[d].first;
+    }
+    if (end < box_end) {
+      rest.push_back(box);
+      rest.back()[d] = {end, box_end - end};
+    }
+    box[d] = {first, end - first};
+  }
+}
+
+/// Takes one part after the other away from the whole. Parts may overlap; only dense ones are taken away.
+bool leave_no_rest(std::span<const std::int64_t> shape, const Parts& parts) {
+  Box whole;
+  for (const std::int64_t count : shape) whole.push_back({0, count});
+  std::vector<Box> rest{whole};
+  std::vector<Box> remaining;
+  std::size_t budget = base_budget + budget_per_part * parts.size();
+  for (std::size_t i = 0; i < parts.size() && !rest.empty(); ++i) {
+    if (!std::ranges::all_of(parts[i], [](const Progression& p) { return p.step == 1 || p.count == 1; }))
+      continue;
+    if (rest.size() > max_rest || budget < rest.size()) return false;
+    budget -= rest.size();
+    remaining.clear();
+    for (Box& box : rest) {
+      if (have_common_element(box, parts[i])) {
+        subtract(std::move(box), parts[i], remaining);
+      } else {
+        remaining.push_back(std::move(box));
+      }
+    }
+    rest.swap(remaining);
+  }
+  return rest.empty();
+}
+
+}  // namespace
+
+bool covers(std::span<const std::int64_t> shape, const std::vector<Progression>& parts) {
+  const Parts list{parts, shape.size()};
+  std::int64_t elements = 1;
+  for (const std::int64_t count : shape) elements *= count;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < list.size() && sum <= elements; ++i) {
+    std::int64_t product = 1;
+    for (const Progression& p : list[i]) product *= p.count;
+    sum += product;
+  }
+  if (sum < elements) return false;
+  return sum == elements ? are_disjoint(shape, list) : leave_no_rest(shape, list);
+}
+
+}  // namespace sluice::matcher

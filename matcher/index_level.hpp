@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "box_list.hpp"
+#include "box_tree.hpp"
+#include "linearisation.hpp"
+#include "run_tree.hpp"
+#include "sluice/matcher/piece.hpp"
+
+namespace sluice::matcher {
+
+/// A write request that overlaps a read.
+struct Hit {
+  std::uint64_t sequence = 0;
+  std::uint32_t order = 0;
+  std::uint32_t index = 0;  ///< in the runs or the boxes of its level
+  std::uint16_t level = 0;
+  bool is_run = false;
+  bool covers_read = false;  ///< alone
+};
+
+/// What a read met.
+struct Hits {
+  std::vector<Hit> list;
+  std::int64_t read_elements = 0;
+  std::int64_t elements = 0;  ///< sum over the hits; stops growing once it is larger than read_elements
+  bool may_overlap = false;   ///< hits are not known to be disjoint
+};
+
+/// Write requests indexed in bulk: those that are one contiguous run in row-major order in a tree of runs
+/// (tiny requests, whole rows), all others in a tree of boxes.
+class IndexLevel {
+ public:
+  explicit IndexLevel(const BoxList& boxes);
+
+  [[nodiscard]] std::size_t size() const noexcept { return runs_.size() + boxes_.boxes().size(); }
+  /// Appends the hits of a read that has elements; `number` is what they shall say as their level.
+  void collect(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
+  /// What a hit of this level shares with the read it was collected for.
+  void describe(const Hit& hit, const formats::HyperslabView& read, Piece& piece) const;
+  /// Appends all requests.
+  void append_to(BoxList& list) const;
+
+ private:
+  void collect_runs(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
+  void collect_boxes(const formats::HyperslabView& read, std::uint16_t number, Hits& hits) const;
+  [[nodiscard]] std::int64_t common_elements(const formats::HyperslabView& read, PositionCursor& cursor,
+                                             const Interval& run);
+
+  Linearisation linearisation_;
+  RunTree runs_;
+  BoxTree boxes_;
+  Indexes start_, count_;  ///< scratch
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,74 @@
+#pragma once
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sluice/formats/hyperslab.hpp"
+
+namespace sluice::matcher {
+
+/// Linear positions [begin, end).
+struct Interval {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Numbers one per dimension.
+using Indexes = boost::container::small_vector<std::int64_t, 8>;
+
+/// Row-major numbering of the index space that a set of boxes spans: from 0 to the largest index that any of
+/// them has, in each dimension. It need not be the variable's shape (whose record dimension has no end): any
+/// shape that holds all boxes orders their elements as the variable does.
+class Linearisation {
+ public:
+  /// `extents`: slowest dimension first, each at least 1.
+  explicit Linearisation(std::span<const std::int64_t> extents);
+
+  [[nodiscard]] std::span<const std::int64_t> extents() const noexcept {
+    return {extents_.data(), extents_.size()};
+  }
+  /// Distance between neighbours in dimension d.
+  [[nodiscard]] std::int64_t pitch(std::size_t d) const noexcept { return pitches_[d]; }
+  /// False when positions do not fit into 62 bits: then nothing else may be asked.
+  [[nodiscard]] bool is_usable() const noexcept { return is_usable_; }
+
+  /// Where the box is when its elements follow each other without a gap. The box has elements and lies within
+  /// the extents.
+  [[nodiscard]] std::optional<Interval> interval_of(const formats::HyperslabView& box) const noexcept;
+  /// The box of an interval that interval_of gave: the same elements in the same order.
+  void box_of(const Interval& interval, Indexes& start, Indexes& count) const;
+  void index_of(std::int64_t position, Indexes& index) const;
+
+ private:
+  Indexes extents_;
+  Indexes pitches_;
+  bool is_usable_ = true;
+};
+
+/// Walks over the linear positions of a box that need not be contiguous.
+class PositionCursor {
+ public:
+  /// The part of `box` within the extents.
+  PositionCursor(const Linearisation& linearisation, const formats::HyperslabView& box);
+
+  [[nodiscard]] bool is_empty() const noexcept { return hull_.begin >= hull_.end; }
+  /// Whether the box has every position of its hull.
+  [[nodiscard]] bool is_contiguous() const noexcept { return is_contiguous_; }
+  /// From the first position to behind the last.
+  [[nodiscard]] const Interval& hull() const noexcept { return hull_; }
+  /// The least position of the box that is not below `position`; hull().end when there is none.
+  [[nodiscard]] std::int64_t next(std::int64_t position);
+
+ private:
+  std::int64_t next_in_box(std::int64_t position);
+
+  const Linearisation& linearisation_;
+  Indexes start_, count_, stride_;
+  Indexes index_, element_;  ///< scratch: of the position asked for, and which elements of the box
+  Interval hull_;
+  bool is_contiguous_ = false;
+};
+
+}  // namespace sluice::matcher

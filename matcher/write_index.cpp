@@ -1,0 +1,139 @@
+#include "sluice/matcher/write_index.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "box_list.hpp"
+#include "coverage.hpp"
+#include "index_level.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/box.hpp"
+
+namespace sluice::matcher {
+namespace {
+
+bool is_before(const Hit& a, const Hit& b) noexcept {
+  return a.sequence != b.sequence ? a.sequence < b.sequence : a.order < b.order;
+}
+
+bool is_empty(const formats::HyperslabView& box) noexcept {
+  return std::ranges::find(box.count, 0) != box.count.end();
+}
+
+void require_sound(const formats::HyperslabView& box, int dimensions, const char* what) {
+  if (box.dimensions() != dimensions || !is_sound(box)) {
+    throw Error(NC_EIO, std::string(what) +
+                            " has another number of dimensions than its variable, or numbers out of range");
+  }
+}
+
+}  // namespace
+
+/// Levels of requests, each indexed in bulk, the later ones smaller (the logarithmic method of Bentley and
+/// Saxe), and what has been added since.
+struct WriteIndex::Impl {
+  Impl(int n, std::size_t bytes)
+      : dimensions(n), element_bytes(static_cast<std::int64_t>(bytes)), pending(n) {}
+
+  void index_pending();
+  bool collect(const formats::HyperslabView& read);
+  [[nodiscard]] bool are_covering(const formats::HyperslabView& read);
+
+  int dimensions;
+  std::int64_t element_bytes;
+  std::size_t size = 0;
+  BoxList pending;
+  std::vector<IndexLevel> levels;
+  Hits hits;    ///< of the read at hand
+  Piece piece;  ///< scratch
+};
+
+void WriteIndex::Impl::index_pending() {
+  if (pending.size() == 0) return;
+  while (!levels.empty() && levels.back().size() <= 2 * pending.size()) {
+    levels.back().append_to(pending);
+    levels.pop_back();
+  }
+  pending.shrink();
+  levels.emplace_back(pending);
+  pending = BoxList(dimensions);
+}
+
+/// Finds the hits of a read that has elements and puts them in order, without those that a later one hides
+/// altogether. Returns whether nothing shows beneath them.
+bool WriteIndex::Impl::collect(const formats::HyperslabView& read) {
+  hits.list.clear();
+  hits.read_elements = read.elements();
+  hits.elements = 0;
+  hits.may_overlap = false;
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    levels[i].collect(read, static_cast<std::uint16_t>(i), hits);
+  if (hits.list.empty()) return false;
+  if (!std::ranges::is_sorted(hits.list, is_before)) std::ranges::sort(hits.list, is_before);
+  const auto last_whole =
+      std::find_if(hits.list.rbegin(), hits.list.rend(), [](const Hit& hit) { return hit.covers_read; });
+  if (last_whole != hits.list.rend()) {
+    hits.list.erase(hits.list.begin(), std::prev(last_whole.base()));
+    return true;
+  }
+  if (hits.elements < hits.read_elements) return false;
+  return !hits.may_overlap || are_covering(read);
+}
+
+bool WriteIndex::Impl::are_covering(const formats::HyperslabView& read) {
+  std::vector<Progression> parts;
+  parts.reserve(hits.list.size() * read.start.size());
+  for (const Hit& hit : hits.list) {
+    levels[hit.level].describe(hit, read, piece);
+    for (const formats::CommonRange& range : piece.ranges)
+      parts.push_back({range.a_first, range.count, range.a_step});
+  }
+  return covers(read.count, parts);
+}
+
+WriteIndex::WriteIndex(int dimensions, std::size_t element_bytes)
+    : impl_(std::make_unique<Impl>(dimensions, element_bytes)) {}
+WriteIndex::~WriteIndex() = default;
+WriteIndex::WriteIndex(WriteIndex&&) noexcept = default;
+WriteIndex& WriteIndex::operator=(WriteIndex&&) noexcept = default;
+
+std::size_t WriteIndex::size() const noexcept {
+  return impl_->size;
+}
+
+void WriteIndex::add(const WriteRequest& request) {
+  require_sound(request.box, impl_->dimensions, "a write request");
+  if (is_empty(request.box)) return;
+  std::int64_t bytes = 0;
+  if (request.log_offset > max_log_offset ||
+      __builtin_mul_overflow(request.box.elements(), impl_->element_bytes, &bytes) || bytes > index_limit) {
+    throw Error(NC_EIO, "a write request has a log offset or a size out of range");
+  }
+  if (impl_->size == std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(NC_ENOMEM, "a variable has more than 4294967295 write requests in one step");
+  }
+  impl_->pending.add(request.box,
+                     {.sequence = request.sequence,
+                      .log_offset = request.log_offset | (request.is_fill ? RequestId::fill_bit : 0),
+                      .writer = request.writer,
+                      .order = static_cast<std::uint32_t>(impl_->size)});
+  ++impl_->size;
+}
+
+bool WriteIndex::match(const formats::HyperslabView& read, const PieceSink& sink) {
+  require_sound(read, impl_->dimensions, "a read request");
+  if (is_empty(read)) return true;
+  impl_->index_pending();
+  const bool is_covered = impl_->collect(read);
+  for (const Hit& hit : impl_->hits.list) {
+    impl_->levels[hit.level].describe(hit, read, impl_->piece);
+    sink(impl_->piece);
+  }
+  return is_covered;
+}
+
+bool WriteIndex::match(const formats::HyperslabView& read, std::vector<Piece>& pieces) {
+  return match(read, [&](const Piece& piece) { pieces.push_back(piece); });
+}
+
+}  // namespace sluice::matcher

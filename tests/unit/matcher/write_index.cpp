@@ -1,0 +1,289 @@
+#include "sluice/matcher/write_index.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/box.hpp"
+#include "support/dense_reference.hpp"
+
+using namespace sluice;
+using matcher::Piece;
+using matcher::WriteIndex;
+using matcher::WriteRequest;
+using test::HyperslabGenerator;
+
+namespace {
+
+constexpr std::size_t element_bytes = 4;
+
+/// Which write an element of the variable holds: a request and which of its elements.
+struct Origin {
+  int request = -1;
+  std::int64_t position = 0;
+  bool operator==(const Origin&) const = default;
+};
+
+/// An index and the dense array that it must agree with.
+class Fixture {
+ public:
+  explicit Fixture(std::vector<std::int64_t> shape)
+      : index_(static_cast<int>(shape.size()), element_bytes),
+        shape_(std::move(shape)),
+        variable_(static_cast<std::size_t>(test::elements_of(shape_))),
+        sequences_(variable_.size(), 0) {}
+
+  void write(const formats::Hyperslab& box, std::uint64_t sequence, bool is_fill = false) {
+    const int request = static_cast<int>(offsets_.size());
+    index_.add({.writer = static_cast<std::uint32_t>(request % 7),
+                .sequence = sequence,
+                .log_offset = next_offset_,
+                .is_fill = is_fill,
+                .box = box.view()});
+    test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
+      const std::size_t at = test::position_of(shape_, index);
+      if (sequence < sequences_[at]) return;
+      sequences_[at] = sequence;
+      variable_[at] = {request, position};
+    });
+    offsets_.push_back(next_offset_);
+    next_offset_ += 8 + element_bytes * static_cast<std::uint64_t>(test::elements_of(box.count));
+  }
+
+  /// Returns whether the index called the read covered.
+  bool check_read(const formats::Hyperslab& box) {
+    std::vector<Piece> pieces;
+    const bool is_covered = index_.match(box.view(), pieces);
+    std::vector<Origin> expected;
+    test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t) {
+      expected.push_back(variable_[test::position_of(shape_, index)]);
+    });
+    const std::vector<Origin> painted = paint(box, pieces, expected.size());
+    CHECK(painted == expected);
+    const bool is_complete = std::ranges::find(painted, -1, &Origin::request) == painted.end();
+    if (is_covered) CHECK(is_complete);
+    if (is_complete && painted_ == painted.size()) CHECK(is_covered);
+    return is_covered;
+  }
+
+ private:
+  /// Which write each element of a read gets when the pieces are copied one after the other.
+  std::vector<Origin> paint(const formats::Hyperslab& read, const std::vector<Piece>& pieces,
+                            std::size_t elements) {
+    std::vector<Origin> painted(elements);
+    painted_ = 0;
+    std::uint64_t sequence = 0;
+    for (const Piece& piece : pieces) {
+      CHECK(piece.sequence >= sequence);
+      sequence = piece.sequence;
+      const int request =
+          static_cast<int>(std::ranges::lower_bound(offsets_, piece.log_offset) - offsets_.begin());
+      CHECK(piece.writer == static_cast<std::uint32_t>(request % 7));
+      REQUIRE(piece.ranges.size() == shape_.size());
+      formats::Hyperslab ranges;  // its elements, counted
+      for (const formats::CommonRange& range : piece.ranges) {
+        CHECK(range.count > 0);
+        ranges.start.push_back(0);
+        ranges.count.push_back(range.count);
+      }
+      test::for_each_element(ranges.view(), [&](const std::vector<std::int64_t>& k, std::int64_t) {
+        std::int64_t in_read = 0;
+        std::int64_t in_write = 0;
+        for (std::size_t d = 0; d < k.size(); ++d) {
+          in_read = in_read * read.count[d] + piece.ranges[d].a_first + k[d] * piece.ranges[d].a_step;
+          in_write =
+              in_write * piece.write_count[d] + piece.ranges[d].b_first + k[d] * piece.ranges[d].b_step;
+        }
+        painted.at(static_cast<std::size_t>(in_read)) = {request, in_write};
+        ++painted_;
+      });
+    }
+    return painted;
+  }
+
+  WriteIndex index_;
+  std::vector<std::int64_t> shape_;
+  std::vector<Origin> variable_;
+  std::vector<std::uint64_t> sequences_;
+  std::vector<std::uint64_t> offsets_;
+  std::uint64_t next_offset_ = 0;
+  std::size_t painted_ = 0;  ///< elements, those painted twice counted twice
+};
+
+}  // namespace
+
+TEST_CASE("random writes and reads agree with a dense array") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  HyperslabGenerator random(seed);
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<std::int64_t> shape =
+        random.shape(static_cast<std::size_t>(random.between(0, 5)), 2000);
+    CAPTURE(round);
+    Fixture fixture(shape);
+    const std::int64_t writes = random.between(0, random.chance(20) ? 300 : 30);
+    const bool is_growing = random.chance(30);
+    for (std::int64_t i = 0; i < writes; ++i) {
+      // Sequences come out of order, as from several processes, and the same ones repeat, as in a varn list.
+      fixture.write(random.hyperslab(shape), static_cast<std::uint64_t>(random.between(0, 40)),
+                    random.chance(10));
+      if (is_growing && random.chance(10)) fixture.check_read(random.hyperslab(shape));
+    }
+    for (int i = 0; i < 20; ++i) fixture.check_read(random.hyperslab(shape));
+  }
+}
+
+TEST_CASE("single elements in any order are found and cover what they cover") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  HyperslabGenerator random(seed);
+  std::mt19937_64 shuffler(seed);
+  for (std::size_t dimensions = 1; dimensions <= 4; ++dimensions) {
+    const std::vector<std::int64_t> shape = random.shape(dimensions, 3000);
+    Fixture fixture(shape);
+    std::vector<std::vector<std::int64_t>> elements;
+    const formats::Hyperslab whole{std::vector<std::int64_t>(dimensions, 0), shape, {}};
+    test::for_each_element(whole.view(), [&](const auto& index, std::int64_t) { elements.push_back(index); });
+    std::ranges::shuffle(elements, shuffler);
+    const std::vector<std::int64_t> ones(dimensions, 1);
+    for (const auto& index : elements) {
+      CHECK_FALSE(fixture.check_read(whole));
+      if (elements.size() > 100 && random.chance(99)) break;
+      fixture.write({index, ones, {}}, 1);
+    }
+    for (const auto& index : elements) fixture.write({index, ones, {}}, 2);
+    CHECK(fixture.check_read(whole));
+    for (const auto& index : elements) CHECK(fixture.check_read({index, ones, {}}));
+    for (int i = 0; i < 100; ++i) CHECK(fixture.check_read(random.hyperslab(shape)));
+  }
+}
+
+TEST_CASE("a block decomposition covers any read, without and with halos") {
+  for (const std::int64_t halo : {0, 1}) {
+    Fixture fixture({4, 30, 30});
+    const auto first = [&](std::int64_t i) { return std::max<std::int64_t>(i - halo, 0); };
+    const auto length = [&](std::int64_t i) { return std::min<std::int64_t>(i + 10 + halo, 30) - first(i); };
+    for (std::int64_t y = 0; y < 30; y += 10) {
+      for (std::int64_t x = 0; x < 30; x += 10) {
+        fixture.write({{0, first(y), first(x)}, {4, length(y), length(x)}, {}},
+                      static_cast<std::uint64_t>(y * 30 + x));
+      }
+    }
+    CHECK(fixture.check_read({{0, 0, 0}, {4, 30, 30}, {}}));
+    CHECK(fixture.check_read({{1, 5, 5}, {2, 20, 20}, {}}));
+    CHECK(fixture.check_read({{0, 0, 0}, {2, 10, 10}, {2, 3, 3}}));
+  }
+}
+
+TEST_CASE("a hole is never called covered") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  HyperslabGenerator random(seed);
+  for (int round = 0; round < 200; ++round) {
+    // All but one element of a 12 x 12 array, in overlapping boxes around it.
+    Fixture fixture({12, 12});
+    const std::int64_t y = random.between(0, 11);
+    const std::int64_t x = random.between(0, 11);
+    if (y > 0) fixture.write({{0, 0}, {y, 12}, {}}, 1);
+    if (y < 11) fixture.write({{y + 1, 0}, {11 - y, 12}, {}}, 2);
+    if (x > 0) fixture.write({{0, 0}, {12, x}, {}}, 3);
+    if (x < 11) fixture.write({{0, x + 1}, {12, 11 - x}, {}}, 4);
+    CHECK_FALSE(fixture.check_read({{0, 0}, {12, 12}, {}}));
+    CHECK_FALSE(fixture.check_read({{y, x}, {1, 1}, {}}));
+    fixture.write({{y, x}, {1, 1}, {}}, 0);
+    CHECK(fixture.check_read({{0, 0}, {12, 12}, {}}));
+  }
+}
+
+TEST_CASE("cyclic decompositions meet in exact progressions") {
+  for (std::int64_t writers = 1; writers <= 5; ++writers) {
+    for (std::int64_t readers = 1; readers <= 5; ++readers) {
+      Fixture fixture({7, 60});
+      for (std::int64_t w = 0; w < writers; ++w) {
+        fixture.write({{0, w}, {7, (60 - w - 1) / writers + 1}, {1, writers}}, 1);
+      }
+      for (std::int64_t r = 0; r < readers; ++r) {
+        CHECK(fixture.check_read({{0, r}, {7, (60 - r - 1) / readers + 1}, {1, readers}}));
+      }
+    }
+  }
+}
+
+TEST_CASE("a write that is hidden by a later one makes no piece") {
+  WriteIndex index(1, element_bytes);
+  const formats::Hyperslab box{{0}, {100}, {}};
+  for (std::uint64_t i = 0; i < 10; ++i)
+    index.add({.writer = 0, .sequence = 5, .log_offset = 400 * i, .box = box.view()});
+  std::vector<Piece> pieces;
+  CHECK(index.match(formats::Hyperslab{{10}, {20}, {}}.view(), pieces));
+  REQUIRE(pieces.size() == 1);
+  CHECK(pieces[0].log_offset == 3600);
+}
+
+TEST_CASE("records can be added without end") {
+  Fixture fixture({200, 6});
+  for (std::int64_t record = 0; record < 200; ++record) {
+    fixture.write({{record, 0}, {1, 3}, {}}, static_cast<std::uint64_t>(record));
+    fixture.write({{record, 3}, {1, 3}, {}}, static_cast<std::uint64_t>(record));
+    CHECK(fixture.check_read({{0, 1}, {record + 1, 4}, {}}));
+    if (record < 199) CHECK_FALSE(fixture.check_read({{record, 0}, {2, 6}, {}}));
+  }
+}
+
+TEST_CASE("a scalar is read, and what was never written is not covered") {
+  WriteIndex index(0, element_bytes);
+  std::vector<Piece> pieces;
+  CHECK_FALSE(index.match({}, pieces));
+  index.add({.writer = 3, .sequence = 2, .log_offset = 64, .box = {}});
+  index.add({.writer = 4, .sequence = 1, .log_offset = 0, .box = {}});
+  CHECK(index.match({}, pieces));
+  REQUIRE(pieces.size() == 1);
+  CHECK(pieces[0].writer == 3);
+}
+
+TEST_CASE("empty requests are ignored and empty reads are covered") {
+  WriteIndex index(2, element_bytes);
+  index.add({.box = formats::Hyperslab{{0, 0}, {0, 5}, {}}.view()});
+  CHECK(index.size() == 0);
+  std::vector<Piece> pieces;
+  CHECK(index.match(formats::Hyperslab{{0, 0}, {5, 0}, {}}.view(), pieces));
+  CHECK_FALSE(index.match(formats::Hyperslab{{0, 0}, {1, 1}, {}}.view(), pieces));
+  CHECK(pieces.empty());
+}
+
+TEST_CASE("requests and reads out of range are refused, enormous ones are matched") {
+  WriteIndex index(2, element_bytes);
+  std::vector<Piece> pieces;
+  const auto refuses = [&](const formats::Hyperslab& box) {
+    CHECK_THROWS_AS(index.add({.box = box.view()}), Error);
+    CHECK_THROWS_AS(index.match(box.view(), pieces), Error);
+  };
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  refuses({{0}, {1}, {}});
+  refuses({{-1, 0}, {1, 1}, {}});
+  refuses({{0, 0}, {1, -1}, {}});
+  refuses({{0, 0}, {1, 1}, {1, 0}});
+  refuses({{0, most}, {1, 1}, {}});
+  refuses({{0, 5}, {1, most}, {}});
+  refuses({{0, 0}, {1, 3}, {1, most / 2}});
+  CHECK_THROWS_AS(
+      index.add({.log_offset = ~std::uint64_t{0}, .box = formats::Hyperslab{{0, 0}, {1, 1}, {}}.view()}),
+      Error);
+
+  // Too large to be numbered in row-major order.
+  const std::int64_t far = matcher::index_limit - 10;
+  index.add({.writer = 1, .box = formats::Hyperslab{{far, far}, {2, 2}, {}}.view()});
+  index.add({.writer = 2, .box = formats::Hyperslab{{3, 4}, {1, 1}, {}}.view()});
+  index.add({.writer = 3, .box = formats::Hyperslab{{0, 5}, {2, 2}, {far, far}}.view()});
+  CHECK(index.match(formats::Hyperslab{{3, 4}, {1, 1}, {}}.view(), pieces));
+  CHECK(index.match(formats::Hyperslab{{far, far + 1}, {1, 1}, {}}.view(), pieces));
+  CHECK(index.match(formats::Hyperslab{{0, 5}, {2, 2}, {far, far}}.view(), pieces));
+  REQUIRE(pieces.size() == 3);
+  CHECK(pieces[0].writer == 2);
+  CHECK(pieces[1].writer == 1);
+  CHECK(pieces[2].writer == 3);
+}
