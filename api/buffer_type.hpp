@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sluice/formats/types.hpp"
@@ -53,9 +54,9 @@ class BufferType {
   std::vector<Node> nodes_;  ///< the last one is an item; empty for a dense type
 };
 
-/// The element type that a predefined MPI datatype stands for (C, fixed-size C and Fortran names), or nat for
-/// one that no buffer can have.
-[[nodiscard]] formats::Type element_of(MPI_Datatype predefined) noexcept;
+/// The element type that a predefined MPI datatype (C and Fortran names) stands for: nothing where netCDF has
+/// none, nat where PnetCDF knows the type but converts it to none of its own (MPI_BYTE).
+[[nodiscard]] std::optional<formats::Type> element_of(MPI_Datatype predefined) noexcept;
 
 /// Takes `type` apart. Throws Error: NC_EUNSPTETYPE for an element type that netCDF does not have,
 /// NC_EMULTITYPES for more than one, MpiError.

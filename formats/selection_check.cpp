@@ -1,9 +1,22 @@
-#include <algorithm>
+#include <cstddef>
 
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/status.hpp"
 
 namespace sluice::formats {
+
+namespace {
+
+/// Whether a range that starts inside its dimension ends beyond it. PnetCDF looks at the range without its
+/// stride first, so that too many elements are an edge error even where the stride is illegal.
+bool leaves_dimension(std::int64_t start, std::int64_t count, std::int64_t stride, std::int64_t length) {
+  if (count > length - start) return true;
+  if (count == 0) return false;
+  __extension__ using Wide = __int128;
+  return start + static_cast<Wide>(count - 1) * stride >= length;
+}
+
+}  // namespace
 
 int check_selection(const HyperslabView& selection, std::span<const std::int64_t> shape, bool first_is_record,
                     bool can_grow) noexcept {
@@ -17,13 +30,13 @@ int check_selection(const HyperslabView& selection, std::span<const std::int64_t
     if (selection.start[d] > shape[d] || is_past_end) return NC_EINVALCOORDS;
   }
   for (std::size_t d = 0; d < dimensions; ++d) {
-    if (selection.count[d] < 0) return NC_ENEGATIVECNT;
+    const auto count = selection.count[d];
+    if (count < 0) return NC_ENEGATIVECNT;
+    const auto stride = selection.stride_of(static_cast<int>(d));
+    if (bounded(d) && leaves_dimension(selection.start[d], count, stride, shape[d])) return NC_EEDGE;
   }
   for (std::size_t d = 0; d < dimensions; ++d) {
     if (selection.stride_of(static_cast<int>(d)) <= 0) return NC_ESTRIDE;
-  }
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    if (bounded(d) && selection.end_of(static_cast<int>(d)) > shape[d]) return NC_EEDGE;
   }
   return NC_NOERR;
 }

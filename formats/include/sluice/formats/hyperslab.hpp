@@ -39,9 +39,9 @@ struct CommonRange {
 [[nodiscard]] CommonRange intersect(std::int64_t a_start, std::int64_t a_count, std::int64_t a_stride, std::int64_t b_start,
                                     std::int64_t b_count, std::int64_t b_stride) noexcept;
 
-/// Checks a selection as PnetCDF does, in its order: null start/count are the caller's concern; here NC_EINVALCOORDS (start out of bounds; start == length is
-/// allowed where count is 0), NC_ENEGATIVECNT, NC_ESTRIDE, NC_EEDGE. `shape` holds the dimension lengths; when `can_grow` the first dimension of a
-/// record variable is not bounded (puts). Returns NC_NOERR or the code.
+/// Checks a selection as PnetCDF does, in its order: all starts (NC_EINVALCOORDS; start == length is allowed where count is 0), then per
+/// dimension NC_ENEGATIVECNT and NC_EEDGE, then NC_ESTRIDE. Null start/count are the caller's concern. `shape` holds the dimension lengths; when
+/// `can_grow` the first dimension of a record variable is not bounded (puts). Returns NC_NOERR or the code.
 [[nodiscard]] int check_selection(const HyperslabView& selection, std::span<const std::int64_t> shape, bool first_is_record,
                                   bool can_grow) noexcept;
 

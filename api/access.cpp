@@ -1,0 +1,52 @@
+#include <mutex>
+#include <span>
+
+#include "dataset.hpp"
+#include "guard.hpp"
+#include "nonblocking.hpp"
+#include "pnetcdf/entry.hpp"
+#include "prepared_access.hpp"
+#include "transfer.hpp"
+
+namespace sluice::api {
+
+namespace {
+
+int perform(Dataset& dataset, const AccessCall& call) {
+  if (const int status = check_mode(dataset, call); status != NC_NOERR) return status;
+  const bool writes = is_put(call.verb);
+  const auto mode = call.is_collective ? Mode::collective : Mode::independent;
+
+  PreparedAccess prepared;
+  std::unique_ptr<std::byte[]> row;
+  int status = try_prepare(dataset, call, prepared);
+  if (status == NC_NOERR && prepared.scattered && !prepared.is_empty()) {
+    status = prepare_row(prepared, writes, row);
+  }
+  if (status != NC_NOERR && !call.is_collective) return status;
+
+  // With a bad argument this rank still takes part, with nothing: the others would wait for it.
+  auto& access = prepared.access;
+  const bool takes_part = status == NC_NOERR;
+  const std::span<Access> accesses(&access, takes_part && !prepared.is_empty() ? 1 : 0);
+  if (writes) {
+    transfer_put(dataset, accesses, takes_part ? prepared.selection.record_end() : 0, mode);
+  } else {
+    transfer_get(dataset, accesses, mode);
+    const bool was_read = !accesses.empty() && (access.status == NC_NOERR || access.status == NC_ERANGE);
+    if (was_read && prepared.scattered) prepared.scattered->scatter(row.get());
+  }
+  return takes_part ? access.status : status;
+}
+
+}  // namespace
+
+int access(const AccessCall& call) noexcept {
+  return guard([&] {
+    const auto dataset = find_dataset(call.ncid);
+    const std::lock_guard lock(dataset->mutex);
+    return is_blocking(call.verb) ? perform(*dataset, call) : post(*dataset, call);
+  });
+}
+
+}  // namespace sluice::api

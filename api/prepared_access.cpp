@@ -1,0 +1,154 @@
+#include "prepared_access.hpp"
+
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "sluice/formats/convert.hpp"
+
+namespace sluice::api {
+
+using formats::Type;
+
+namespace {
+
+constexpr int global_varid = -1;                    // NC_GLOBAL
+constexpr MPI_Offset count_of_buffer_ignored = -1;  // NC_COUNT_IGNORE
+
+int check_variable(const formats::Header& header, int varid) noexcept {
+  if (varid == global_varid) return NC_EGLOBAL;
+  return varid < 0 || varid >= header.variable_count() ? NC_ENOTVAR : NC_NOERR;
+}
+
+/// The type and number of items of a flexible call's buffer, checked against the access.
+struct FlexibleBuffer {
+  BufferType type;
+  std::int64_t items = 0;
+};
+
+int resolve_flexible(const AccessCall& call, Type external, std::int64_t elements, FlexibleBuffer& buffer) {
+  if (call.buffer_type == MPI_DATATYPE_NULL) {  // "as the variable's own type"
+    buffer = {BufferType(external), elements};
+    return NC_NOERR;
+  }
+  const auto predefined = element_of(call.buffer_type);
+  const bool is_count_ignored = call.buffer_count == count_of_buffer_ignored;
+  if (predefined) {
+    buffer = {BufferType(*predefined), is_count_ignored ? elements : call.buffer_count};
+  } else {
+    buffer = {decode_buffer_type(call.buffer_type), call.buffer_count};
+    if (is_count_ignored) return NC_EBADTYPE;
+  }
+  std::int64_t offered = 0;
+  const bool overflows = __builtin_mul_overflow(buffer.items, buffer.type.elements(), &offered);
+  if (overflows || offered != elements) return NC_EIOMISMATCH;
+  if (elements == 0) return NC_NOERR;
+  if (buffer.type.element() == Type::nat) return NC_EBADTYPE;
+  return formats::mixes_text(buffer.type.element(), external) ? NC_ECHAR : NC_NOERR;
+}
+
+/// Whether imap describes the dense row-major order.
+bool is_dense_map(std::span<const std::int64_t> count, std::span<const std::int64_t> imap) noexcept {
+  std::int64_t expected = 1;
+  for (std::size_t d = count.size(); d-- > 0;) {
+    if (count[d] != 1 && imap[d] != expected) return false;
+    expected *= count[d];
+  }
+  return true;
+}
+
+std::unique_ptr<ScatteredBuffer> describe_scattered(const AccessCall& call, const Selection& selection,
+                                                    FlexibleBuffer buffer) {
+  std::vector<std::int64_t> count;
+  std::vector<std::int64_t> imap;
+  if (call.shape == Shape::varm && call.imap != nullptr) {
+    const auto slab_count = selection.slabs()[0].count;
+    count.assign(slab_count.begin(), slab_count.end());
+    imap.assign(call.imap, call.imap + count.size());
+    if (is_dense_map(count, imap)) {
+      count.clear();
+      imap.clear();
+    }
+  }
+  if (imap.empty() && buffer.type.is_dense()) return nullptr;
+  return std::make_unique<ScatteredBuffer>(
+      ScatteredBuffer{call.buffer, std::move(buffer.type), buffer.items, std::move(count), std::move(imap)});
+}
+
+}  // namespace
+
+int check_mode(const Dataset& dataset, const AccessCall& call) noexcept {
+  if (is_put(call.verb) && !dataset.is_writable) return NC_EPERM;
+  if (!is_blocking(call.verb)) return NC_NOERR;
+  if (dataset.in_define_mode) return NC_EINDEFINE;
+  if (call.is_collective) return dataset.is_independent ? NC_EINDEP : NC_NOERR;
+  return dataset.is_independent ? NC_NOERR : NC_ENOTINDEP;
+}
+
+int prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) {
+  const auto& header = dataset.header;
+  if (const int status = check_variable(header, call.varid); status != NC_NOERR) return status;
+  const auto external = header.variable(call.varid).type;
+  auto& access = prepared.access;
+  if (!call.is_flexible) {
+    access.memory = element_of(call.buffer_type).value_or(Type::nat);
+    if (formats::mixes_text(access.memory, external)) return NC_ECHAR;
+  }
+  if (call.verb == Verb::bput) static_cast<void>(dataset.requests.attached.size());  // throws NC_ENULLABUF
+
+  auto& selection = prepared.selection;
+  if (const int status = selection.resolve(call, header, is_put(call.verb)); status != NC_NOERR)
+    return status;
+  access.varid = call.varid;
+  access.slabs = selection.slabs();
+  access.elements = selection.elements();
+  access.buffer = call.buffer;
+  const bool is_empty_list = call.shape == Shape::varn && call.list_length <= 0;
+  if (is_empty_list) return NC_NOERR;
+
+  const bool has_map = call.shape == Shape::varm && call.imap != nullptr;
+  if (!call.is_flexible && !has_map) {
+    return access.elements > 0 && call.buffer == nullptr ? NC_EINVAL : NC_NOERR;
+  }
+  FlexibleBuffer buffer{BufferType(access.memory), access.elements};
+  if (call.is_flexible) {
+    if (const int status = resolve_flexible(call, external, access.elements, buffer); status != NC_NOERR)
+      return status;
+  }
+  if (access.elements == 0) return NC_NOERR;
+  access.memory = buffer.type.element();
+  // A derived type may hold absolute addresses: then the buffer is MPI_BOTTOM.
+  if (call.buffer == nullptr && buffer.type.is_dense()) return NC_EINVAL;
+  prepared.scattered = describe_scattered(call, selection, std::move(buffer));
+  if (prepared.scattered) access.buffer = nullptr;
+  return NC_NOERR;
+}
+
+int try_prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
+  try {
+    return prepare(dataset, call, prepared);
+  } catch (const Error& error) {
+    return error.status();
+  } catch (...) {  // all that is left is a lack of memory
+    return NC_ENOMEM;
+  }
+}
+
+int prepare_row(PreparedAccess& prepared, bool writes, std::unique_ptr<std::byte[]>& row) noexcept {
+  auto& access = prepared.access;
+  try {
+    row = dense_row(access.memory, access.elements);
+    if (writes) prepared.scattered->gather(row.get());
+  } catch (...) {
+    return NC_ENOMEM;
+  }
+  access.buffer = row.get();
+  return NC_NOERR;
+}
+
+std::unique_ptr<std::byte[]> dense_row(Type type, std::int64_t elements) {
+  return std::make_unique_for_overwrite<std::byte[]>(formats::size_of(type) *
+                                                     static_cast<std::size_t>(elements));
+}
+
+}  // namespace sluice::api

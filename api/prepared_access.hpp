@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+
+#include "dataset.hpp"
+#include "pnetcdf/entry.hpp"
+#include "scattered_buffer.hpp"
+#include "selection.hpp"
+
+namespace sluice::api {
+
+/// A call of a data function after all checks: what goes to the driver, or is kept for the wait.
+struct PreparedAccess {
+  Selection selection;
+  Access access;  ///< `buffer` is null where `scattered` says where the elements are
+  std::unique_ptr<ScatteredBuffer> scattered;  ///< the user's memory when it is not a dense row
+
+  [[nodiscard]] bool is_empty() const noexcept { return access.elements == 0; }
+};
+
+/// Checks the call against the dataset's modes: NC_EPERM, NC_EINDEFINE, NC_ENOTINDEP, NC_EINDEP. The modes
+/// are the same on all ranks, so that no rank waits for one that returns such an error.
+[[nodiscard]] int check_mode(const Dataset& dataset, const AccessCall& call) noexcept;
+
+/// Checks all other arguments in PnetCDF's order and fills `prepared`. Returns NC_NOERR or the code; then
+/// `prepared` is of no use. Throws only what comes from outside (MpiError, bad_alloc).
+[[nodiscard]] int prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prepared);
+
+/// prepare with exceptions turned into the status: a rank of a collective call has to go on.
+[[nodiscard]] int try_prepare(const Dataset& dataset, const AccessCall& call,
+                              PreparedAccess& prepared) noexcept;
+
+/// Gives a scattered access a dense row of elements as its buffer, filled from the user's memory when it
+/// `writes`. NC_NOERR or NC_ENOMEM.
+[[nodiscard]] int prepare_row(PreparedAccess& prepared, bool writes,
+                              std::unique_ptr<std::byte[]>& row) noexcept;
+
+/// Uninitialised memory for `elements` elements of `type`.
+[[nodiscard]] std::unique_ptr<std::byte[]> dense_row(formats::Type type, std::int64_t elements);
+
+[[nodiscard]] constexpr bool is_put(Verb verb) noexcept {
+  return verb == Verb::put || verb == Verb::iput || verb == Verb::bput;
+}
+[[nodiscard]] constexpr bool is_blocking(Verb verb) noexcept {
+  return verb == Verb::put || verb == Verb::get;
+}
+
+}  // namespace sluice::api

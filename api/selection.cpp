@@ -1,0 +1,133 @@
+#include "selection.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sluice/formats/status.hpp"
+
+namespace sluice::api {
+
+using formats::Header;
+using formats::HyperslabView;
+
+namespace {
+
+/// A user's array as a span. MPI_Offset and int64_t are the same 64-bit integer under two names here; the
+/// array was written by another translation unit.
+std::span<const std::int64_t> as_span(const MPI_Offset* numbers, std::size_t n) noexcept {
+  static_assert(sizeof(MPI_Offset) == sizeof(std::int64_t));
+  return {reinterpret_cast<const std::int64_t*>(numbers), numbers == nullptr ? 0 : n};
+}
+
+/// Starts that the 32-bit record number of CDF-1 and CDF-2 cannot hold are out of bounds.
+std::int64_t record_limit(const Header& header) noexcept {
+  return header.version == formats::Version::cdf5 ? std::numeric_limits<std::int64_t>::max()
+                                                  : std::numeric_limits<std::uint32_t>::max();
+}
+
+}  // namespace
+
+int Selection::resolve(const AccessCall& call, const Header& header, bool is_put) {
+  set_shape(header, call.varid, is_put);
+  const int status = call.shape == Shape::varn ? resolve_list(call) : resolve_single(call);
+  if (status != NC_NOERR) return status;
+  const bool overflows = is_put && header.version != formats::Version::cdf5 &&
+                         record_end_ > std::numeric_limits<std::int32_t>::max();
+  return overflows ? NC_EINTOVERFLOW : NC_NOERR;
+}
+
+void Selection::set_shape(const Header& header, int varid, bool is_put) {
+  const auto& dimids = header.variable(varid).dimids;
+  shape_.assign(dimids.size(), 0);
+  for (std::size_t d = 0; d < dimids.size(); ++d) shape_[d] = header.dimension(dimids[d]).length;
+  is_put_ = is_put;
+  is_record_variable_ = !dimids.empty() && header.dimension(dimids[0]).is_record;
+  records_ = header.record_count;
+  if (is_record_variable_) shape_[0] = is_put ? record_limit(header) : records_;
+}
+
+int Selection::resolve_single(const AccessCall& call) {
+  const auto dimensions = shape_.size();
+  if (dimensions == 0) return add(single_);
+  if (call.shape == Shape::var) {
+    zeros_.assign(dimensions, 0);
+    if (is_record_variable_) shape_[0] = records_;
+    single_ = {zeros_.view(), shape_.view(), {}};
+  } else {
+    if (call.start == nullptr) return NC_EINVALCOORDS;
+    const auto start = as_span(call.start, dimensions);
+    if (call.shape == Shape::var1 || call.count == nullptr) {
+      ones_.assign(dimensions, 1);
+      single_ = {start, ones_.view(), {}};
+    } else {
+      single_ = {start, as_span(call.count, dimensions), as_span(call.stride, dimensions)};
+    }
+    const int status = check(single_);
+    if (call.shape != Shape::var1 && call.count == nullptr)
+      return status == NC_EINVALCOORDS ? status : NC_EEDGE;
+    if (status != NC_NOERR) return status;
+    if (std::ranges::all_of(single_.stride, [](std::int64_t s) { return s == 1; })) single_.stride = {};
+  }
+  return add(single_);
+}
+
+int Selection::resolve_list(const AccessCall& call) {
+  const auto dimensions = shape_.size();
+  if (dimensions == 0) {
+    // A scalar has one element: a list of more than one place is a mistake.
+    if (call.list_length > 1) return NC_EINVAL;
+    return call.list_length == 1 ? add(single_) : NC_NOERR;
+  }
+  if (call.list_length != 0 && call.starts == nullptr) return NC_ENULLSTART;
+  const auto n = static_cast<std::size_t>(std::max(call.list_length, 0));
+  ones_.assign(dimensions, 1);
+  list_.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (call.starts[i] == nullptr) return NC_ENULLSTART;
+    const auto* count = call.counts == nullptr ? nullptr : call.counts[i];
+    const HyperslabView slab{as_span(call.starts[i], dimensions),
+                             count == nullptr ? ones_.view() : as_span(count, dimensions),
+                             {}};
+    int status = check(slab);
+    if (status == NC_NOERR) status = add(slab);
+    if (status != NC_NOERR) return status;
+  }
+  return NC_NOERR;
+}
+
+int Selection::check(const HyperslabView& slab) const noexcept {
+  const auto shape = shape_.view();
+  if (slab.stride.empty()) {
+    bool is_inside = true;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto start = slab.start[d];
+      const auto count = slab.count[d];
+      is_inside = is_inside && start >= 0 && count >= 0 && start <= shape[d] - count;
+    }
+    if (is_inside) return NC_NOERR;
+  }
+  return formats::check_selection(slab, shape, false, false);
+}
+
+int Selection::add(const HyperslabView& slab) {
+  // An empty put still makes the records it names, as PnetCDF's does.
+  if (is_record_variable_ && slab.count[0] > 0) {
+    const auto last = slab.start[0] + (slab.count[0] - 1) * slab.stride_of(0);
+    record_end_ = std::max(record_end_, last + 1);
+  }
+  std::int64_t elements = 1;
+  for (const auto count : slab.count) {
+    if (count == 0) return NC_NOERR;
+    if (__builtin_mul_overflow(elements, count, &elements)) return NC_EINTOVERFLOW;
+  }
+  if (__builtin_add_overflow(elements_, elements, &elements_)) return NC_EINTOVERFLOW;
+  if (list_.capacity() != 0) {
+    list_.push_back(slab);
+  } else {
+    single_ = slab;
+    single_count_ = 1;
+  }
+  return NC_NOERR;
+}
+
+}  // namespace sluice::api

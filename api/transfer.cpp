@@ -1,0 +1,47 @@
+#include "transfer.hpp"
+
+#include <exception>
+
+namespace sluice::api {
+
+namespace {
+
+/// As the file counts them: in the variables' types.
+std::int64_t external_bytes(const formats::Header& header, std::span<const Access> accesses) noexcept {
+  std::int64_t bytes = 0;
+  for (const auto& access : accesses) {
+    bytes +=
+        access.elements * static_cast<std::int64_t>(formats::size_of(header.variable(access.varid).type));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void transfer_put(Dataset& dataset, std::span<Access> accesses, std::int64_t record_end, Mode mode) {
+  const bool is_collective = mode == Mode::collective;
+  // The record count is agreed on even when the driver failed here: it need not have failed elsewhere.
+  std::exception_ptr failure;
+  try {
+    if (is_collective || !accesses.empty()) {
+      dataset.driver->put(dataset.header, dataset.layout, accesses, mode);
+      dataset.put_bytes += external_bytes(dataset.header, accesses);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+    record_end = 0;
+  }
+  // A rank that named a wrong variable cannot know whether the others' has records: all agree on every put.
+  const bool may_grow =
+      is_collective ? dataset.header.record_dimension() >= 0 : record_end > dataset.header.record_count;
+  if (may_grow) raise_record_count(dataset, record_end, mode);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void transfer_get(Dataset& dataset, std::span<Access> accesses, Mode mode) {
+  if (mode == Mode::independent && accesses.empty()) return;
+  dataset.driver->get(dataset.header, dataset.layout, accesses, mode);
+  dataset.get_bytes += external_bytes(dataset.header, accesses);
+}
+
+}  // namespace sluice::api
