@@ -85,7 +85,7 @@ int check_mode(const Dataset& dataset, const AccessCall& call) noexcept {
   return dataset.is_independent ? NC_NOERR : NC_ENOTINDEP;
 }
 
-int prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) {
+int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) {
   const auto& header = dataset.header;
   if (const int status = check_variable(header, call.varid); status != NC_NOERR) return status;
   const auto external = header.variable(call.varid).type;
@@ -96,6 +96,11 @@ int prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prep
   }
   if (call.verb == Verb::bput) static_cast<void>(dataset.requests.attached.size());  // throws NC_ENULLABUF
 
+  // What a put names may lie beyond the records; only a whole variable is as long as they are.
+  const bool needs_record_count = !is_put(call.verb) || call.shape == Shape::var;
+  if (needs_record_count && !dataset.in_define_mode && header.is_record_variable(call.varid)) {
+    refresh_record_count(dataset);
+  }
   auto& selection = prepared.selection;
   if (const int status = selection.resolve(call, header, is_put(call.verb)); status != NC_NOERR)
     return status;
@@ -124,7 +129,7 @@ int prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prep
   return NC_NOERR;
 }
 
-int try_prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
+int try_prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
   try {
     return prepare(dataset, call, prepared);
   } catch (const Error& error) {

@@ -24,11 +24,10 @@ struct PreparedAccess {
 
 /// Checks all other arguments in PnetCDF's order and fills `prepared`. Returns NC_NOERR or the code; then
 /// `prepared` is of no use. Throws only what comes from outside (MpiError, bad_alloc).
-[[nodiscard]] int prepare(const Dataset& dataset, const AccessCall& call, PreparedAccess& prepared);
+[[nodiscard]] int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared);
 
 /// prepare with exceptions turned into the status: a rank of a collective call has to go on.
-[[nodiscard]] int try_prepare(const Dataset& dataset, const AccessCall& call,
-                              PreparedAccess& prepared) noexcept;
+[[nodiscard]] int try_prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept;
 
 /// Gives a scattered access a dense row of elements as its buffer, filled from the user's memory when it
 /// `writes`. NC_NOERR or NC_ENOMEM.

@@ -1,0 +1,77 @@
+#include "request_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace sluice;
+using api::PendingRequest;
+using api::RequestQueue;
+using Kind = RequestQueue::Kind;
+
+namespace {
+
+PendingRequest request_for(int varid) {
+  PendingRequest request;
+  request.varid = varid;
+  return request;
+}
+
+std::vector<int> ids_of(const std::vector<PendingRequest>& requests) {
+  std::vector<int> ids;
+  for (const auto& request : requests) ids.push_back(request.id);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("puts get even ids and gets odd ones, in the order of posting") {
+  RequestQueue queue;
+  CHECK(queue.post(Kind::put, request_for(0)) == 0);
+  CHECK(queue.post(Kind::put, request_for(1)) == 2);
+  CHECK(queue.post(Kind::get, request_for(2)) == 1);
+  CHECK(queue.post(Kind::get, request_for(3)) == 3);
+  CHECK(queue.size() == 4);
+  CHECK(queue.contains(2));
+  CHECK(queue.contains(3));
+  CHECK_FALSE(queue.contains(4));
+  CHECK_FALSE(queue.contains(5));
+  CHECK_FALSE(queue.contains(-1));
+}
+
+TEST_CASE(
+    "requests are taken oldest first, whatever the order of the ids asked for, and the others keep theirs") {
+  RequestQueue queue;
+  for (int i = 0; i < 6; ++i) queue.post(Kind::put, request_for(i));
+  const std::vector<int> wanted{2, 6, 7, 8, 100};
+  CHECK(ids_of(queue.take(Kind::put, wanted)) == std::vector<int>{2, 6, 8});
+  CHECK(queue.size() == 3);
+  CHECK_FALSE(queue.contains(6));
+  CHECK(queue.post(Kind::put, request_for(9)) == 12);
+  const auto rest = queue.take_all(Kind::put);
+  CHECK(ids_of(rest) == std::vector<int>{0, 4, 10, 12});
+  CHECK(rest[3].varid == 9);
+  CHECK(queue.empty());
+  CHECK(queue.post(Kind::put, request_for(0)) == 0);
+}
+
+TEST_CASE("a request keeps its numbers and its place in the attached buffer until it is taken") {
+  RequestQueue queue;
+  queue.attached.attach(100);
+  auto request = request_for(3);
+  request.numbers = std::make_unique<std::int64_t[]>(2);
+  request.numbers[0] = 5;
+  request.numbers[1] = 7;
+  request.slab = {{request.numbers.get(), 1}, {request.numbers.get() + 1, 1}, {}};
+  request.elements = 7;
+  request.attached_slot = queue.attached.reserve(28);
+  queue.post(Kind::put, std::move(request));
+  CHECK(queue.attached.usage() == 28);
+  const auto taken = queue.take_all(Kind::put);
+  CHECK(queue.attached.usage() == 0);
+  const auto access = taken[0].access();
+  REQUIRE(access.slabs.size() == 1);
+  CHECK(access.slabs[0].start[0] == 5);
+  CHECK(access.slabs[0].count[0] == 7);
+  CHECK(access.varid == 3);
+}

@@ -1,0 +1,177 @@
+#include "selection.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <vector>
+
+#include "sluice/formats/status.hpp"
+
+using namespace sluice;
+using api::AccessCall;
+using api::Selection;
+using api::Shape;
+
+namespace {
+
+using Numbers = std::vector<MPI_Offset>;
+
+enum Variable { fixed, record, scalar };
+
+/// fixed(4, 5), record(unlimited, 4) with 3 records, scalar.
+formats::Header header_of(formats::Version version = formats::Version::cdf1) {
+  formats::Header header;
+  header.version = version;
+  const int t = header.add_dimension({"t", 0, true});
+  const int x = header.add_dimension({"x", 4, false});
+  const int y = header.add_dimension({"y", 5, false});
+  const auto add = [&](const char* name, std::vector<int> dimids) {
+    formats::Variable variable;
+    variable.name = name;
+    variable.type = formats::Type::int32;
+    variable.dimids = std::move(dimids);
+    header.add_variable(std::move(variable));
+  };
+  add("fixed", {x, y});
+  add("record", {t, x});
+  add("scalar", {});
+  header.record_count = 3;
+  return header;
+}
+
+struct Arguments {
+  Shape shape = Shape::vara;
+  int varid = fixed;
+  Numbers start;
+  Numbers count;
+  Numbers stride;
+};
+
+int resolve(Selection& selection, const Arguments& arguments, bool is_put,
+            formats::Version version = formats::Version::cdf1) {
+  const auto pointer = [](const Numbers& numbers) { return numbers.empty() ? nullptr : numbers.data(); };
+  AccessCall call;
+  call.shape = arguments.shape;
+  call.varid = arguments.varid;
+  call.start = pointer(arguments.start);
+  call.count = pointer(arguments.count);
+  call.stride = pointer(arguments.stride);
+  return selection.resolve(call, header_of(version), is_put);
+}
+
+int status_of(const Arguments& arguments, bool is_put = true,
+              formats::Version version = formats::Version::cdf1) {
+  Selection selection;
+  return resolve(selection, arguments, is_put, version);
+}
+
+}  // namespace
+
+TEST_CASE("starts are checked before counts, counts with edges before strides") {
+  CHECK(status_of({Shape::vara, fixed, {4, 0}, {0, 1}, {}}) == NC_NOERR);
+  CHECK(status_of({Shape::vara, fixed, {4, 0}, {1, 1}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, fixed, {5, 0}, {0, 1}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, fixed, {-1, 0}, {-1, 1}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, fixed, {0, 6}, {5, 1}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, fixed, {0, 0}, {-1, 1}, {}}) == NC_ENEGATIVECNT);
+  CHECK(status_of({Shape::vara, fixed, {0, 0}, {5, -1}, {}}) == NC_EEDGE);
+  CHECK(status_of({Shape::vara, fixed, {0, 0}, {4, 5}, {}}) == NC_NOERR);
+  CHECK(status_of({Shape::vara, fixed, {1, 0}, {std::numeric_limits<MPI_Offset>::max(), 1}, {}}) == NC_EEDGE);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {2, 1}, {4, -1}}) == NC_EEDGE);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {2, 3}, {-1, 4}}) == NC_EEDGE);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {2, 1}, {-1, 4}}) == NC_ESTRIDE);
+  CHECK(status_of({Shape::vars, fixed, {3, 0}, {2, 1}, {-1, 1}}) == NC_EEDGE);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {0, 1}, {0, 1}}) == NC_ESTRIDE);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {2, 1}, {3, 1}}) == NC_NOERR);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {4, 1}, {std::numeric_limits<MPI_Offset>::max(), 1}}) ==
+        NC_EEDGE);
+}
+
+TEST_CASE("a missing start is out of bounds and a missing count an edge, but for scalars") {
+  CHECK(status_of({Shape::vara, fixed, {}, {1, 1}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, fixed, {0, 0}, {}, {}}) == NC_EEDGE);
+  CHECK(status_of({Shape::vara, fixed, {4, 0}, {}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vars, fixed, {0, 0}, {}, {0, 1}}) == NC_EEDGE);
+  CHECK(status_of({Shape::var1, fixed, {}, {}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, scalar, {}, {}, {}}) == NC_NOERR);
+  CHECK(status_of({Shape::var1, scalar, {}, {}, {}}) == NC_NOERR);
+}
+
+TEST_CASE("puts may name records that are not there yet, gets may not") {
+  CHECK(status_of({Shape::vara, record, {3, 0}, {1, 1}, {}}, false) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, record, {3, 0}, {0, 1}, {}}, false) == NC_NOERR);
+  CHECK(status_of({Shape::vara, record, {2, 0}, {2, 1}, {}}, false) == NC_EEDGE);
+  Selection selection;
+  CHECK(resolve(selection, {Shape::vars, record, {2, 0}, {3, 2}, {4, 1}}, true) == NC_NOERR);
+  CHECK(selection.record_end() == 11);
+  CHECK(selection.elements() == 6);
+  CHECK(status_of({Shape::vara, record, {0xffffffffLL, 0}, {1, 1}, {}}) == NC_EINVALCOORDS);
+  CHECK(status_of({Shape::vara, record, {0x7fffffffLL, 0}, {1, 1}, {}}) == NC_EINTOVERFLOW);
+  CHECK(status_of({Shape::vara, record, {0xffffffffLL, 0}, {1, 1}, {}}, true, formats::Version::cdf5) ==
+        NC_NOERR);
+}
+
+TEST_CASE("an empty put has no slab but still makes the records that it names") {
+  Selection selection;
+  CHECK(resolve(selection, {Shape::vara, record, {5, 0}, {1, 0}, {}}, true) == NC_NOERR);
+  CHECK(selection.elements() == 0);
+  CHECK(selection.slabs().empty());
+  CHECK(selection.record_end() == 6);
+  Selection none;
+  CHECK(resolve(none, {Shape::vara, record, {5, 0}, {0, 1}, {}}, true) == NC_NOERR);
+  CHECK(none.record_end() == 0);
+}
+
+TEST_CASE("a whole variable is as long as its records, and a stride of ones is none") {
+  Selection whole;
+  CHECK(resolve(whole, {Shape::var, record, {}, {}, {}}, true) == NC_NOERR);
+  REQUIRE(whole.slabs().size() == 1);
+  CHECK(whole.slabs()[0].count[0] == 3);
+  CHECK(whole.elements() == 12);
+  Selection ones;
+  const Arguments arguments{Shape::vars, fixed, {1, 1}, {2, 2}, {1, 1}};
+  CHECK(resolve(ones, arguments, true) == NC_NOERR);
+  CHECK(ones.slabs()[0].stride.empty());
+}
+
+TEST_CASE("lists of slabs are checked one after the other, and missing counts mean one element") {
+  Numbers a{0, 0};
+  Numbers b{3, 4};
+  Numbers outside{4, 0};
+  Numbers two{1, 1};
+  Numbers empty{0, 1};
+  std::vector<MPI_Offset*> starts{a.data(), b.data(), a.data()};
+  std::vector<MPI_Offset*> counts{nullptr, two.data(), empty.data()};
+  const auto header = header_of();
+  AccessCall call;
+  call.shape = Shape::varn;
+  call.varid = fixed;
+  call.list_length = 3;
+  call.starts = starts.data();
+  call.counts = counts.data();
+  {
+    Selection selection;
+    CHECK(selection.resolve(call, header, true) == NC_NOERR);
+    CHECK(selection.elements() == 2);
+    CHECK(selection.slabs().size() == 2);
+  }
+  const auto status = [&] {
+    Selection selection;
+    return selection.resolve(call, header, true);
+  };
+  starts[1] = outside.data();
+  CHECK(status() == NC_EINVALCOORDS);
+  starts[1] = nullptr;
+  CHECK(status() == NC_ENULLSTART);
+  call.starts = nullptr;
+  CHECK(status() == NC_ENULLSTART);
+  call.list_length = 0;
+  CHECK(status() == NC_NOERR);
+  call.list_length = -1;
+  CHECK(status() == NC_ENULLSTART);
+  call.starts = starts.data();
+  CHECK(status() == NC_NOERR);
+  call.varid = scalar;
+  call.list_length = 2;
+  CHECK(status() == NC_EINVAL);
+}
