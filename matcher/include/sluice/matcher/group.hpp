@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+
+namespace sluice::matcher {
+
+struct Component;
+struct Step;
+
+/// What a request is answered to: opaque to the registry, given back with the answer.
+struct Ticket {
+  std::uint64_t connection = 0;
+  std::uint32_t tag = 0;
+};
+
+enum class GroupPurpose : std::uint8_t { create, open_write, open_read };
+
+/// The processes of one communicator that make one create or open call. Its members arrive one by one, in any
+/// order; what they get is decided once, and the group lives until each of them has closed (or is gone).
+struct Group {
+  enum class Outcome : std::uint8_t { waiting, step, refused };
+  /// What a group waits for before its outcome is known.
+  enum class WaitsFor : std::uint8_t { publication, own_step, memory };
+
+  struct MemberState {
+    ProcessId process{};
+    std::optional<Ticket> ticket;  ///< while it waits for the answer
+    bool is_finished = false;      ///< has closed, was refused, or is gone
+    std::uint64_t since_ms = 0;
+  };
+
+  std::uint64_t id = 0;
+  Component* component = nullptr;
+  GroupPurpose purpose = GroupPurpose::open_read;
+  DatasetKey key;
+  std::uint32_t size = 1;
+  bool no_clobber = false;
+  std::uint8_t version = 1;
+
+  Outcome outcome = Outcome::waiting;
+  WaitsFor waits_for = WaitsFor::publication;
+  Step* step = nullptr;
+  int status = 0;                                ///< refused
+  std::string text;                              ///< refused
+  std::map<std::uint32_t, MemberState> members;  ///< by rank; those that have arrived
+  std::uint32_t finished = 0;
+
+  [[nodiscard]] bool is_waiting() const noexcept { return outcome == Outcome::waiting; }
+  [[nodiscard]] bool has_all_arrived() const noexcept { return members.size() == size; }
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,198 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/group.hpp"
+#include "sluice/matcher/process_table.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step.hpp"
+
+namespace sluice::matcher {
+
+/// Where the registry's answers go. Every request with a ticket is answered exactly once, at once or later,
+/// unless its process ends. Implementations must not call the registry back.
+class RegistryAnswers {
+ public:
+  virtual ~RegistryAnswers() = default;
+  virtual void created(const Ticket& ticket, const Step& step) = 0;
+  /// `step` for reading: published. For writing: in progress, with the header and record count of the one
+  /// that it continues.
+  virtual void opened(const Ticket& ticket, const Step& step) = 0;
+  virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
+  virtual void done(const Ticket& ticket) = 0;
+  virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
+  /// A line for the event log.
+  virtual void event(const std::string& text) = 0;
+};
+
+struct RegistryOptions {
+  std::vector<FileRule> rules;
+  std::vector<ComponentSize> components;
+  std::uint64_t memory_bytes = 0;
+  std::function<std::uint64_t()> now_ms;  ///< a monotonic clock
+};
+
+struct CreateRequest {
+  DatasetKey key;
+  Member member;
+  bool no_clobber = false;
+  std::uint8_t version = 1;
+};
+
+struct OpenRequest {
+  DatasetKey key;
+  Member member;
+};
+
+struct SegmentRequest {
+  StepId step = 0;
+  SegmentUse use = SegmentUse::data;
+  std::uint64_t bytes = 0;
+};
+
+/// A process's report at its close.
+struct CloseRequest {
+  StepId step = 0;
+  std::int64_t record_count = 0;  ///< of a writer
+  AccessCounters counters;
+};
+
+/// The datasets, their steps and who writes and reads them: docs/architecture.md, "One dataset, from create
+/// to get". Pure state; the transport calls it and carries the answers. What the caller asks in a way that no
+/// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
+///
+/// registry.cpp: processes, closes, ends; registry_opens.cpp: groups and what they get; registry_memory.cpp:
+/// segments; registry_waits.cpp: what is held back and status; wait_analysis.hpp: what can never come.
+class Registry {
+ public:
+  Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers);
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  /// A connection of a process; the process is known by its component, its token and its process id.
+  ProcessId connect(const std::string& component, std::uint64_t token, std::uint32_t process_id);
+  /// The end of a connection; that of the last one is the end of its process: what it had open for writing is
+  /// discarded, what it had open for reading is released.
+  void disconnect(ProcessId process);
+  /// Every process of the component has ended: nothing will come from it any more.
+  void component_exited(const std::string& component, const std::string& reason);
+
+  void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
+  void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
+  void set_header(const Ticket& ticket, ProcessId process, StepId step, std::vector<std::byte> header);
+  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
+
+  void publish(ProcessId process, const CloseRequest& request);
+  void discard(ProcessId process, StepId step);
+  void close_read(ProcessId process, const CloseRequest& request);
+
+  /// The step, for a get of a process that has it open. Throws Error: NC_EBADID when it has not, NC_EIO when
+  /// the step was discarded.
+  [[nodiscard]] Step& step_for_get(ProcessId process, StepId step);
+
+  [[nodiscard]] StatusReport status() const;
+  [[nodiscard]] SegmentPool& pool() noexcept { return pool_; }
+
+ private:
+  /// What is known under one key.
+  struct Dataset {
+    Step* newest = nullptr;  ///< the newest published step
+    std::vector<Step*> in_progress;
+    bool is_recycled = false;  ///< the newest step was consumed and its memory taken
+    std::uint32_t steps_published = 0;
+    std::uint32_t steps_discarded = 0;
+    AccessCounters counters;
+  };
+  struct GroupId {
+    const Component* component = nullptr;
+    std::uint64_t id = 0;
+    auto operator<=>(const GroupId&) const = default;
+  };
+  struct MemoryWait {
+    Ticket ticket;
+    ProcessId process{};
+    SegmentRequest request;
+    std::uint64_t since_ms = 0;
+  };
+  struct Membership {
+    Group* group = nullptr;
+    std::uint32_t rank = 0;
+  };
+  class WaitAnalysis;
+
+  // registry.cpp
+  [[nodiscard]] const FileRule& rule_of(const DatasetKey& key) const;
+  [[nodiscard]] Membership membership(const Process& process, StepId step, bool writing) const;
+  [[nodiscard]] Membership writing_membership(Process& process, StepId step) const;
+  void end_process(ProcessId id, const std::string& reason);
+  void end_component_groups(const Component& component);
+  void finish_member(Group& group, std::uint32_t rank);
+  void finish_group(Group& group);
+  void complete(Step& step);
+  void discard_step(Step& step, const std::string& reason);
+  void supersede(Dataset& dataset);
+  void review(Step& step);
+  [[nodiscard]] bool is_consumed(const Step& step) const;
+  void erase(Step& step);
+
+  // registry_opens.cpp
+  void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  [[nodiscard]] std::string join_mistake(const Component& component, GroupPurpose purpose,
+                                         const CreateRequest& request) const;
+  void decide(Group& group);
+  void decide_create(Group& group);
+  void decide_open_write(Group& group);
+  void decide_open_read(Group& group);
+  void wait(Group& group, Group::WaitsFor waits_for);
+  void refuse(Group& group, int status, std::string text);
+  void give_step(Group& group, Step& step);
+  Step* make_step(Group& group, const Step* base);
+  void answer_members(Group& group);
+  [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
+
+  // registry_memory.cpp
+  [[nodiscard]] std::optional<SegmentLease> take(const SegmentPool::Request& request);
+  bool recycle_consumed(std::uint64_t keep_bytes);
+  [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);
+
+  // registry_waits.cpp
+  void advance();
+  void settle_waits();
+  void drop_waits_of(const Process& process);
+  void drop_memory_waits_on(const Step& step, const std::string& reason);
+  bool fail_hopeless_waits();
+  bool fail_memory_waits(const WaitAnalysis& analysis);
+  bool fail_cycle(const WaitAnalysis& analysis);
+  [[nodiscard]] std::string wait_text(const Group& group) const;
+  [[nodiscard]] std::string memory_text(std::uint64_t bytes) const;
+  [[nodiscard]] std::string hopeless_memory_text(std::uint64_t bytes) const;
+
+  std::vector<FileRule> rules_;
+  std::function<std::uint64_t()> now_ms_;
+  RegistryAnswers& answers_;
+  SegmentPool pool_;  // before all that holds leases
+  ProcessTable processes_;
+  std::map<DatasetKey, Dataset> datasets_;
+  std::map<StepId, std::unique_ptr<Step>> steps_;
+  std::map<GroupId, std::unique_ptr<Group>> groups_;
+  std::list<Group*> waiting_groups_;  ///< in the order of arrival
+  std::list<MemoryWait> memory_waits_;
+  std::map<std::uint64_t, Step*> consumed_;  ///< by Step::consumed_order
+  std::uint64_t consumed_bytes_ = 0;
+  std::uint64_t next_consumed_order_ = 1;
+  StepId next_step_ = 1;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,131 @@
+#pragma once
+#include <boost/container/flat_set.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sluice/matcher/log_range.hpp"
+
+namespace sluice::matcher {
+
+using SegmentId = std::uint64_t;
+
+/// A client process as the registry knows it; never used again for another one.
+enum class ProcessId : std::uint64_t {};
+
+/// Smallest segment; all sizes are multiples of it.
+inline constexpr std::uint64_t segment_unit_bytes = 64 * 1024;
+
+/// The memory behind the segments: memfds in the matcher rank, plain memory in tests.
+class SegmentMemory {
+ public:
+  virtual ~SegmentMemory() = default;
+  /// Makes a zeroed segment of `bytes`. Throws Error(NC_ENO_SPACE) when the system has none.
+  virtual void create(SegmentId segment, std::uint64_t bytes) = 0;
+  /// Prepares recycled memory for its next use: word 0 of a table and the whole of a control block become 0,
+  /// data is left alone.
+  virtual void clear(SegmentId segment, SegmentUse use) = 0;
+  /// Gives the memory back to the system, and lets the processes that have mapped it know.
+  virtual void destroy(SegmentId segment) noexcept = 0;
+  /// The contents, for reading request tables; valid until the segment is destroyed. Other processes may
+  /// write to it at any time.
+  [[nodiscard]] virtual std::span<const std::byte> contents(SegmentId segment) = 0;
+  /// Tells the processes that share this control block that the one of `rank` is gone.
+  virtual void mark_gone(SegmentId control, std::uint32_t rank) noexcept = 0;
+};
+
+class SegmentPool;
+
+/// A segment in use; goes back to its pool when it is destroyed. The pool outlives it.
+class SegmentLease {
+ public:
+  SegmentLease() = default;
+  ~SegmentLease() { release(); }
+  SegmentLease(SegmentLease&& other) noexcept;
+  SegmentLease& operator=(SegmentLease&& other) noexcept;
+
+  [[nodiscard]] bool empty() const noexcept { return pool_ == nullptr; }
+  [[nodiscard]] SegmentId id() const noexcept { return id_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  void release() noexcept;
+
+ private:
+  friend class SegmentPool;
+  SegmentLease(SegmentPool* pool, SegmentId id, std::uint64_t bytes) : pool_(pool), id_(id), bytes_(bytes) {}
+
+  SegmentPool* pool_ = nullptr;
+  SegmentId id_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+/// All segments of a matcher. Freed segments are kept and given out again warm, first to a process that has
+/// them mapped: first-touch page faults cost several times the copy. Segments in use and free ones together
+/// stay within the limit.
+class SegmentPool {
+ public:
+  SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes);
+  ~SegmentPool();
+  SegmentPool(const SegmentPool&) = delete;
+  SegmentPool& operator=(const SegmentPool&) = delete;
+
+  /// What a request for `bytes` is served with: the next of four steps per power of two, at least one unit.
+  [[nodiscard]] static std::uint64_t size_class(std::uint64_t bytes) noexcept;
+
+  /// What is asked of the pool. `bytes` is not rounded.
+  struct Request {
+    std::uint64_t bytes = 0;
+    SegmentUse use = SegmentUse::data;
+    ProcessId process{};
+  };
+
+  /// A free segment of about the right size.
+  [[nodiscard]] std::optional<SegmentLease> recycle(const Request& request);
+  /// A new segment, if there is room beneath the limit. Throws what SegmentMemory::create throws.
+  [[nodiscard]] std::optional<SegmentLease> make(const Request& request);
+  /// At the limit: a larger free segment, or a new one in the place of free ones of other sizes, which are
+  /// destroyed.
+  [[nodiscard]] std::optional<SegmentLease> squeeze(const Request& request);
+
+  /// Notes that the process has been given the segment.
+  void note_mapped(SegmentId segment, ProcessId process);
+  /// The process has ended. `may_write`: it was cut off in the middle of writing, or still runs: what it has
+  /// mapped is not given to others any more.
+  void forget(ProcessId process, bool may_write);
+
+  [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
+  [[nodiscard]] std::uint64_t used_bytes() const noexcept { return total_bytes_ - free_bytes_; }
+  [[nodiscard]] std::uint64_t free_bytes() const noexcept { return free_bytes_; }
+  [[nodiscard]] std::uint64_t used_peak_bytes() const noexcept { return used_peak_bytes_; }
+  [[nodiscard]] SegmentMemory& memory() noexcept { return memory_; }
+
+ private:
+  friend class SegmentLease;
+  struct Segment {
+    std::uint64_t bytes = 0;
+    bool is_free = false;
+    bool is_tainted = false;
+    boost::container::flat_set<ProcessId> mapped_by;
+  };
+  using FreeList = std::vector<SegmentId>;
+
+  void give_back(SegmentId id) noexcept;
+  void destroy(SegmentId id) noexcept;
+  [[nodiscard]] SegmentLease lend(std::map<std::uint64_t, FreeList>::iterator size, std::size_t position,
+                                  SegmentUse use);
+  [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes);
+  void note_use() noexcept;
+
+  SegmentMemory& memory_;
+  std::uint64_t limit_bytes_;
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t free_bytes_ = 0;
+  std::uint64_t used_peak_bytes_ = 0;
+  SegmentId next_id_ = 1;
+  std::map<SegmentId, Segment> segments_;
+  std::map<std::uint64_t, FreeList> free_;  ///< by size; the last of a list was freed last
+};
+
+}  // namespace sluice::matcher

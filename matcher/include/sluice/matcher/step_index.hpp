@@ -1,0 +1,75 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/header.hpp"
+#include "sluice/formats/hyperslab.hpp"
+#include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/piece.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/write_index.hpp"
+
+namespace sluice::matcher {
+
+/// The write log of one process in one step: the segments with its request table and its data, in the order
+/// in which they were granted.
+struct WriteLog {
+  std::vector<SegmentLease> tables;
+  std::vector<SegmentLease> data;
+
+  [[nodiscard]] std::uint64_t staged_bytes() const noexcept;
+};
+
+/// What is known of a step's writes: an index of write requests per variable, and where the logs' data is.
+/// Fed from the request tables, which belong to other processes' memory: everything that they say is checked.
+class StepIndex {
+ public:
+  /// `memory` holds the tables; it outlives the index.
+  explicit StepIndex(SegmentMemory& memory);
+
+  /// The variables, from the step's encoded header. Called again when that changes. Throws FormatError when
+  /// it is damaged.
+  void set_header(std::span<const std::byte> encoded);
+
+  /// Reads what is new in the tables of `logs` (always the same ones, their lists of segments may have
+  /// grown). Throws Error(NC_EIO) when a table is damaged, now and ever after.
+  void update(std::span<const std::shared_ptr<WriteLog>> logs);
+
+  /// Appends the pieces of `read` of variable `varid` as WriteIndex::match does. Throws Error(NC_EIO) when
+  /// the header has no such variable or the hyperslab does not have its dimensions.
+  bool match(int varid, const formats::HyperslabView& read, std::vector<Piece>& pieces);
+
+  [[nodiscard]] std::size_t element_bytes(int varid) const;
+
+  /// Where the data of a writer's log is, in ascending order.
+  [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept;
+
+ private:
+  struct Variable {
+    formats::Type type = formats::Type::nat;
+    int dimensions = 0;
+    WriteIndex writes;
+  };
+  struct Cursor {
+    std::size_t chunk = 0;
+    std::size_t position = 0;
+    std::vector<LogRange> ranges;
+  };
+
+  void read_log(std::uint32_t writer, const WriteLog& log);
+  void read_chunk(std::uint32_t writer, const WriteLog& log, const SegmentLease& chunk);
+  void add_range(std::uint32_t writer, const WriteLog& log, const LogRange& range);
+  [[nodiscard]] Variable& variable(int varid);
+
+  SegmentMemory& memory_;
+  std::vector<Variable> variables_;
+  std::vector<Cursor> cursors_;  ///< per writer
+  std::string damage_;           ///< what was wrong with a table
+};
+
+}  // namespace sluice::matcher

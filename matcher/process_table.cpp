@@ -1,0 +1,68 @@
+#include "sluice/matcher/process_table.hpp"
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+std::string Process::name() const {
+  return component->name + " (process " + std::to_string(process_id) + ")";
+}
+
+ProcessTable::ProcessTable(const std::vector<ComponentSize>& components) {
+  for (const ComponentSize& size : components) component(size.name).processes = size.processes;
+}
+
+Process& ProcessTable::connect(const std::string& component_name, std::uint64_t token,
+                               std::uint32_t process_id) {
+  const auto [entry, is_new] =
+      by_identity_.try_emplace({component_name, token, process_id}, ProcessId{next_id_});
+  if (is_new) {
+    Process& process = processes_[ProcessId{next_id_++}];
+    process.id = entry->second;
+    process.component = &component(component_name);
+    process.token = token;
+    process.process_id = process_id;
+  }
+  Process& process = processes_.at(entry->second);
+  ++process.connections;
+  return process;
+}
+
+Process& ProcessTable::at(ProcessId id) {
+  if (Process* process = find(id)) return *process;
+  throw Error(NC_EINVAL, "this process has ended");
+}
+
+Process* ProcessTable::find(ProcessId id) noexcept {
+  const auto found = processes_.find(id);
+  return found == processes_.end() ? nullptr : &found->second;
+}
+
+void ProcessTable::erase(ProcessId id) {
+  const auto found = processes_.find(id);
+  if (found == processes_.end()) return;
+  const Process& process = found->second;
+  by_identity_.erase({process.component->name, process.token, process.process_id});
+  processes_.erase(found);
+}
+
+Component& ProcessTable::component(const std::string& name) {
+  const auto [entry, is_new] = components_.try_emplace(name);
+  if (is_new) entry->second.name = name;
+  return entry->second;
+}
+
+const Component* ProcessTable::find_component(const std::string& name) const noexcept {
+  const auto found = components_.find(name);
+  return found == components_.end() ? nullptr : &found->second;
+}
+
+std::vector<ProcessId> ProcessTable::processes_of(const Component& component) const {
+  std::vector<ProcessId> ids;
+  for (const auto& [id, process] : processes_) {
+    if (process.component == &component) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,290 @@
+#include "sluice/matcher/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "quoted.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+std::uint64_t WriteLog::staged_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const SegmentLease& segment : tables) bytes += segment.bytes();
+  for (const SegmentLease& segment : data) bytes += segment.bytes();
+  return bytes;
+}
+
+std::uint64_t Step::staged_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& log : logs) bytes += log->staged_bytes();
+  return bytes;
+}
+
+Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers)
+    : rules_(std::move(options.rules)),
+      now_ms_(std::move(options.now_ms)),
+      answers_(answers),
+      pool_(memory, options.memory_bytes),
+      processes_(options.components) {}
+
+Registry::~Registry() = default;
+
+const FileRule& Registry::rule_of(const DatasetKey& key) const {
+  if (key.rule < rules_.size()) return rules_[key.rule];
+  throw Error(NC_EINVAL, "the workflow has no rule " + std::to_string(key.rule));
+}
+
+// Processes and components
+
+ProcessId Registry::connect(const std::string& component, std::uint64_t token, std::uint32_t process_id) {
+  return processes_.connect(component, token, process_id).id;
+}
+
+void Registry::disconnect(ProcessId process) {
+  Process* const found = processes_.find(process);
+  if (found == nullptr || --found->connections > 0) return;
+  end_process(process, found->name() + " ended before it had closed it");
+  advance();
+}
+
+void Registry::component_exited(const std::string& name, const std::string& reason) {
+  Component& component = processes_.component(name);
+  component.has_exited = true;
+  component.reason = reason;
+  for (const ProcessId id : processes_.processes_of(component)) end_process(id, name + " " + reason);
+  end_component_groups(component);
+  std::vector<Step*> published;
+  for (const auto& [id, step] : steps_) published.push_back(step.get());
+  for (Step* step : published) {
+    if (steps_.contains(step->id)) review(*step);
+  }
+  advance();
+}
+
+void Registry::end_process(ProcessId id, const std::string& reason) {
+  Process& process = processes_.at(id);
+  bool was_writing = false;
+  while (!process.groups.empty()) {
+    Group& group = *process.groups.back();
+    const auto found = std::find_if(group.members.begin(), group.members.end(), [&](const auto& member) {
+      return member.second.process == id && !member.second.is_finished;
+    });
+    const std::uint32_t rank = found->first;
+    found->second.ticket.reset();
+    if (group.purpose != GroupPurpose::open_read && group.is_waiting()) {
+      refuse(group, NC_EIO, reason);  // finishes all its members, this one too
+      answer_members(group);
+      continue;
+    }
+    if (group.purpose != GroupPurpose::open_read && group.step != nullptr) {
+      was_writing = true;
+      if (!group.step->control.empty()) pool_.memory().mark_gone(group.step->control.id(), rank);
+      if (group.step->state == StepState::in_progress) discard_step(*group.step, reason);
+    }
+    finish_member(group, rank);
+  }
+  drop_waits_of(process);
+  pool_.forget(id, was_writing);
+  processes_.erase(id);
+}
+
+void Registry::end_component_groups(const Component& component) {
+  std::vector<Group*> ended;
+  for (const auto& [id, group] : groups_) {
+    if (group->component == &component) ended.push_back(group.get());
+  }
+  for (Group* group : ended) {  // members that never arrived, and never will
+    if (group->purpose != GroupPurpose::open_read && group->step != nullptr &&
+        group->step->state == StepState::in_progress) {
+      discard_step(*group->step, component.name + " " + component.reason);
+    }
+    group->finished = group->size;
+    finish_group(*group);
+  }
+}
+
+// Groups and steps
+
+Registry::Membership Registry::membership(const Process& process, StepId step, bool writing) const {
+  for (Group* group : process.groups) {
+    if (group->step == nullptr || group->step->id != step) continue;
+    if ((group->purpose != GroupPurpose::open_read) != writing) continue;
+    for (const auto& [rank, member] : group->members) {
+      if (member.process == process.id && !member.is_finished) return {group, rank};
+    }
+  }
+  return {};
+}
+
+Registry::Membership Registry::writing_membership(Process& process, StepId step) const {
+  const Membership found = membership(process, step, true);
+  if (found.group != nullptr) return found;
+  throw Error(NC_EINVAL, process.name() + " is not writing step " + std::to_string(step));
+}
+
+void Registry::finish_member(Group& group, std::uint32_t rank) {
+  Group::MemberState& member = group.members.at(rank);
+  member.is_finished = true;
+  if (Process* process = processes_.find(member.process)) {
+    const auto entry = std::find(process->groups.begin(), process->groups.end(), &group);
+    if (entry != process->groups.end()) process->groups.erase(entry);
+  }
+  if (++group.finished == group.size) finish_group(group);
+}
+
+void Registry::finish_group(Group& group) {
+  Step* const step = group.step;
+  const auto ended = groups_.extract(GroupId{group.component, group.id});
+  waiting_groups_.remove(&group);
+  if (step == nullptr) return;
+  if (group.purpose == GroupPurpose::open_read) {
+    std::erase(step->readers, &group);
+    const auto& readers = rule_of(step->key).readers;
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      if (readers[i] == group.component->name) step->consumed_by[i] = true;
+    }
+  } else {
+    step->writers = nullptr;
+    if (step->state == StepState::in_progress) complete(*step);
+  }
+  review(*step);
+}
+
+void Registry::complete(Step& step) {
+  Dataset& dataset = datasets_[step.key];
+  step.state = StepState::published;
+  step.consumed_by.assign(rule_of(step.key).readers.size(), false);
+  step.control.release();
+  std::erase(dataset.in_progress, &step);
+  supersede(dataset);
+  dataset.newest = &step;
+  dataset.is_recycled = false;
+  ++dataset.steps_published;
+}
+
+void Registry::discard_step(Step& step, const std::string& reason) {
+  Dataset& dataset = datasets_[step.key];
+  step.state = StepState::discarded;
+  step.reason = "the step of " + quoted(step.key) + " was discarded: " + reason;
+  std::erase(dataset.in_progress, &step);
+  ++dataset.steps_discarded;
+  drop_memory_waits_on(step, step.reason);
+  answers_.event(step.reason);
+}
+
+void Registry::supersede(Dataset& dataset) {
+  Step* const old = std::exchange(dataset.newest, nullptr);
+  if (old == nullptr) return;
+  old->is_superseded = true;
+  review(*old);
+}
+
+/// Frees a step that nobody needs, and keeps the order of those whose memory may be taken.
+void Registry::review(Step& step) {
+  const bool is_open = step.writers != nullptr || !step.readers.empty();
+  if (!is_open &&
+      (step.state == StepState::discarded || (step.state == StepState::published && step.is_superseded))) {
+    erase(step);
+    return;
+  }
+  const bool may_go = !is_open && step.state == StepState::published && is_consumed(step);
+  if (may_go && step.consumed_order == 0) {
+    step.consumed_order = next_consumed_order_++;
+    consumed_.emplace(step.consumed_order, &step);
+    consumed_bytes_ += step.staged_bytes();
+  } else if (!may_go && step.consumed_order != 0) {
+    consumed_.erase(std::exchange(step.consumed_order, 0));
+    consumed_bytes_ -= step.staged_bytes();
+  }
+}
+
+bool Registry::is_consumed(const Step& step) const {
+  const auto& readers = rule_of(step.key).readers;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const Component* const reader = processes_.find_component(readers[i]);
+    if (!step.consumed_by[i] && (reader == nullptr || !reader->has_exited)) return false;
+  }
+  return true;
+}
+
+void Registry::erase(Step& step) {
+  if (step.consumed_order != 0) {
+    consumed_.erase(step.consumed_order);
+    consumed_bytes_ -= step.staged_bytes();
+  }
+  Dataset& dataset = datasets_[step.key];
+  if (dataset.newest == &step) {
+    dataset.newest = nullptr;
+    dataset.is_recycled = true;
+  }
+  steps_.erase(step.id);
+}
+
+// Requests on steps that are open
+
+void Registry::set_header(const Ticket& ticket, ProcessId process, StepId id, std::vector<std::byte> header) {
+  Step& step = *writing_membership(processes_.at(process), id).group->step;
+  if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
+  step.header = std::move(header);
+  step.index.reset();
+  answers_.done(ticket);
+}
+
+void Registry::publish(ProcessId process, const CloseRequest& request) {
+  const auto [group, rank] = writing_membership(processes_.at(process), request.step);
+  Step& step = *group->step;
+  step.record_count = std::max(step.record_count, request.record_count);
+  datasets_[step.key].counters += request.counters;
+  finish_member(*group, rank);
+  advance();
+}
+
+void Registry::discard(ProcessId process, StepId id) {
+  Process& caller = processes_.at(process);
+  const auto [group, rank] = writing_membership(caller, id);
+  if (group->step->state == StepState::in_progress) discard_step(*group->step, caller.name() + " aborted it");
+  finish_member(*group, rank);
+  advance();
+}
+
+void Registry::close_read(ProcessId process, const CloseRequest& request) {
+  Process& caller = processes_.at(process);
+  const auto [group, rank] = membership(caller, request.step, false);
+  if (group == nullptr) {
+    throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
+  }
+  datasets_[group->key].counters += request.counters;
+  finish_member(*group, rank);
+  advance();
+}
+
+void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key) {
+  const FileRule& rule = rule_of(key);
+  const std::string& name = processes_.at(process).component->name;
+  if (name != rule.writer &&
+      std::find(rule.readers.begin(), rule.readers.end(), name) == rule.readers.end()) {
+    throw Error(NC_EPERM, name + " neither writes nor reads " + quoted(key));
+  }
+  const auto found = datasets_.find(key);
+  if (found == datasets_.end() || (found->second.newest == nullptr && !found->second.is_recycled)) {
+    throw Error(NC_ENOENT, quoted(key) + " was not published: there is nothing to delete");
+  }
+  found->second.is_recycled = false;
+  supersede(found->second);
+  answers_.done(ticket);
+  advance();
+}
+
+Step& Registry::step_for_get(ProcessId process, StepId id) {
+  Process& caller = processes_.at(process);
+  for (const bool writing : {false, true}) {
+    const Membership found = membership(caller, id, writing);
+    if (found.group == nullptr) continue;
+    if (found.group->step->state == StepState::discarded) throw Error(NC_EIO, found.group->step->reason);
+    return *found.group->step;
+  }
+  throw Error(NC_EBADID, caller.name() + " does not have step " + std::to_string(id) + " open");
+}
+
+}  // namespace sluice::matcher

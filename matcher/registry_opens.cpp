@@ -1,0 +1,234 @@
+// Groups: how their members come together, and what they are given.
+#include <algorithm>
+#include <utility>
+
+#include "quoted.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/registry.hpp"
+
+namespace sluice::matcher {
+
+namespace {
+constexpr std::uint32_t max_group_size = 1U << 20;
+}
+
+void Registry::create(const Ticket& ticket, ProcessId process, const CreateRequest& request) {
+  join(ticket, processes_.at(process), GroupPurpose::create, request);
+}
+
+void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
+  join(ticket, processes_.at(process), GroupPurpose::open_write, {request.key, request.member});
+}
+
+void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
+  join(ticket, processes_.at(process), GroupPurpose::open_read, {request.key, request.member});
+}
+
+void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
+                    const CreateRequest& request) {
+  const FileRule& rule = rule_of(request.key);
+  const std::string& name = process.component->name;
+  const bool is_writer = name == rule.writer;
+  const bool is_reader = std::find(rule.readers.begin(), rule.readers.end(), name) != rule.readers.end();
+  if (!is_writer && (purpose != GroupPurpose::open_read || !is_reader)) {
+    throw Error(NC_EPERM, "the workflow does not have " + name + " among those who " +
+                              (purpose == GroupPurpose::open_read ? "read " : "write ") +
+                              quoted(request.key));
+  }
+  const std::string mistake = join_mistake(*process.component, purpose, request);
+  if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
+
+  auto& entry = groups_[GroupId{process.component, request.member.group}];
+  const bool is_new = entry == nullptr;
+  if (is_new) {
+    entry = std::make_unique<Group>();
+    entry->id = request.member.group;
+    entry->component = process.component;
+    entry->purpose = purpose;
+    entry->key = request.key;
+    entry->size = request.member.size;
+    entry->no_clobber = request.no_clobber;
+    entry->version = request.version;
+  }
+  Group& group = *entry;
+  group.members[request.member.rank] = {process.id, ticket, false, now_ms_()};
+  process.groups.push_back(&group);
+  ++process.waits;
+  if (is_new) decide(group);
+  if (group.is_waiting()) {
+    advance();
+  } else {
+    answer_members(group);
+  }
+}
+
+std::string Registry::join_mistake(const Component& component, GroupPurpose purpose,
+                                   const CreateRequest& request) const {
+  const Member& member = request.member;
+  if (member.size == 0 || member.size > max_group_size) {
+    return "a group of " + std::to_string(member.size) + " processes";
+  }
+  if (member.rank >= member.size) {
+    return "rank " + std::to_string(member.rank) + " in a group of " + std::to_string(member.size);
+  }
+  const auto found = groups_.find(GroupId{&component, member.group});
+  if (found == groups_.end()) return {};
+  const Group& group = *found->second;
+  if (group.purpose != purpose || group.key != request.key) {
+    return "its group makes another call on " + quoted(group.key);
+  }
+  if (group.size != member.size) {
+    return "its group has " + std::to_string(group.size) + " processes, not " + std::to_string(member.size);
+  }
+  if (group.members.contains(member.rank)) return "rank " + std::to_string(member.rank) + " is there already";
+  return {};
+}
+
+void Registry::decide(Group& group) {
+  try {
+    switch (group.purpose) {
+      case GroupPurpose::create:
+        decide_create(group);
+        break;
+      case GroupPurpose::open_write:
+        decide_open_write(group);
+        break;
+      case GroupPurpose::open_read:
+        decide_open_read(group);
+        break;
+    }
+  } catch (const Error& error) {  // the system has no memory
+    refuse(group, error.status(), error.what());
+  }
+}
+
+void Registry::decide_create(Group& group) {
+  const Dataset& dataset = datasets_[group.key];
+  const bool exists = dataset.newest != nullptr || dataset.is_recycled || !dataset.in_progress.empty();
+  if (group.no_clobber && exists) {
+    refuse(group, NC_EEXIST, quoted(group.key) + " exists, and NC_NOCLOBBER was given");
+  } else if (Step* step = make_step(group, nullptr)) {
+    give_step(group, *step);
+  } else {
+    wait(group, Group::WaitsFor::memory);
+  }
+}
+
+void Registry::decide_open_write(Group& group) {
+  const Dataset& dataset = datasets_[group.key];
+  if (!dataset.in_progress.empty()) {
+    wait(group, Group::WaitsFor::own_step);
+  } else if (dataset.newest == nullptr) {
+    refuse(group, NC_ENOENT,
+           dataset.is_recycled ? quoted(group.key) +
+                                     " was read by all its readers and its memory was needed for "
+                                     "newer data: raise staging.memory to keep it"
+                               : quoted(group.key) + " was never published");
+  } else if (Step* step = make_step(group, dataset.newest)) {
+    give_step(group, *step);
+  } else {
+    wait(group, Group::WaitsFor::memory);
+  }
+}
+
+void Registry::decide_open_read(Group& group) {
+  const Dataset& dataset = datasets_[group.key];
+  const std::string& writer_name = rule_of(group.key).writer;
+  const Component* const writer = processes_.find_component(writer_name);
+  const bool is_writer = group.component->name == writer_name;
+  if (is_writer && !dataset.in_progress.empty()) {
+    wait(group, Group::WaitsFor::own_step);
+  } else if (dataset.newest != nullptr) {
+    give_step(group, *dataset.newest);
+  } else if (!dataset.in_progress.empty()) {
+    wait(group, Group::WaitsFor::publication);
+  } else if (dataset.is_recycled) {
+    refuse(group, NC_ENOENT,
+           quoted(group.key) +
+               " was read by all its readers and its memory was needed for newer "
+               "data: raise staging.memory to keep it");
+  } else if (is_writer) {
+    refuse(group, NC_ENOENT,
+           quoted(group.key) + " is written by " + writer_name + " itself, which has not created it");
+  } else if (writer != nullptr && writer->has_exited) {
+    refuse(group, NC_ENOENT,
+           quoted(group.key) + " can no longer come: its writer " + writer_name + " " + writer->reason);
+  } else {
+    wait(group, Group::WaitsFor::publication);
+  }
+}
+
+void Registry::wait(Group& group, Group::WaitsFor waits_for) {
+  group.waits_for = waits_for;
+  if (std::find(waiting_groups_.begin(), waiting_groups_.end(), &group) == waiting_groups_.end()) {
+    waiting_groups_.push_back(&group);
+  }
+}
+
+void Registry::refuse(Group& group, int status, std::string text) {
+  group.outcome = Group::Outcome::refused;
+  group.status = status;
+  group.text = std::move(text);
+  waiting_groups_.remove(&group);
+  if (status == NC_EEXIST) return;
+  const char* const call = group.purpose == GroupPurpose::create ? " cannot create " : " cannot open ";
+  answers_.event(group.component->name + call + quoted(group.key) + ": " + group.text);
+}
+
+void Registry::give_step(Group& group, Step& step) {
+  group.outcome = Group::Outcome::step;
+  group.step = &step;
+  waiting_groups_.remove(&group);
+  if (group.purpose != GroupPurpose::open_read) return;
+  step.readers.push_back(&group);
+  review(step);
+}
+
+Step* Registry::make_step(Group& group, const Step* base) {
+  auto step = std::make_unique<Step>();
+  step->version = group.version;
+  if (base != nullptr) {  // before memory is taken: that may be the base's
+    step->version = base->version;
+    step->record_count = base->record_count;
+    step->header = base->header;
+    step->logs = base->logs;
+  }
+  const ProcessId first = group.members.begin()->second.process;
+  auto control = take({control_slot_bytes * group.size, SegmentUse::control, first});
+  if (!control) return nullptr;
+  step->id = next_step_++;
+  step->key = group.key;
+  step->control = std::move(*control);
+  step->writers = &group;
+  step->first_own_log = step->logs.size();
+  for (std::uint32_t rank = 0; rank < group.size; ++rank) step->logs.push_back(std::make_shared<WriteLog>());
+  Step* const made = step.get();
+  datasets_[group.key].in_progress.push_back(made);
+  steps_.emplace(made->id, std::move(step));
+  return made;
+}
+
+/// Gives the outcome to the members that wait for it. May end the group.
+void Registry::answer_members(Group& group) {
+  std::vector<std::uint32_t> refused;
+  const bool is_discarded = group.step != nullptr && group.step->state == StepState::discarded;
+  for (auto& [rank, member] : group.members) {
+    if (member.is_finished) continue;
+    if (group.outcome == Group::Outcome::refused || (is_discarded && member.ticket)) refused.push_back(rank);
+    if (!member.ticket) continue;
+    const Ticket ticket = *std::exchange(member.ticket, std::nullopt);
+    if (Process* process = processes_.find(member.process)) --process->waits;
+    if (group.outcome == Group::Outcome::refused) {
+      answers_.refused(ticket, group.status, group.text);
+    } else if (is_discarded) {
+      answers_.refused(ticket, NC_EIO, group.step->reason);
+    } else if (group.purpose == GroupPurpose::create) {
+      answers_.created(ticket, *group.step);
+    } else {
+      answers_.opened(ticket, *group.step);
+    }
+  }
+  for (const std::uint32_t rank : refused) finish_member(group, rank);
+}
+
+}  // namespace sluice::matcher

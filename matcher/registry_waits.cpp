@@ -1,0 +1,156 @@
+// What is held back: when it is tried again, what can never come, and who waits for what.
+#include <algorithm>
+#include <utility>
+
+#include "quoted.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/registry.hpp"
+#include "wait_analysis.hpp"
+
+namespace sluice::matcher {
+
+/// After every change that may let somebody go on, or stop somebody for ever.
+void Registry::advance() {
+  do {
+    settle_waits();
+  } while (fail_hopeless_waits());
+}
+
+void Registry::settle_waits() {
+  for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
+    Group& group = **next++;  // the group may leave the list
+    decide(group);
+    if (!group.is_waiting()) answer_members(group);
+  }
+  for (auto wait = memory_waits_.begin(); wait != memory_waits_.end();) {
+    bool is_over = true;
+    Process& process = processes_.at(wait->process);
+    try {
+      is_over = try_grant(wait->ticket, process, wait->request);
+    } catch (const Error& error) {  // the system has no memory
+      answers_.refused(wait->ticket, error.status(), error.what());
+    }
+    if (is_over) --process.waits;
+    wait = is_over ? memory_waits_.erase(wait) : std::next(wait);
+  }
+}
+
+void Registry::drop_waits_of(const Process& process) {
+  memory_waits_.remove_if([&](const MemoryWait& wait) { return wait.process == process.id; });
+}
+
+void Registry::drop_memory_waits_on(const Step& step, const std::string& reason) {
+  memory_waits_.remove_if([&](const MemoryWait& wait) {
+    if (wait.request.step != step.id) return false;
+    if (Process* process = processes_.find(wait.process)) --process->waits;
+    answers_.refused(wait.ticket, NC_EIO, reason);
+    return true;
+  });
+}
+
+/// Answers waits that can never end. True when there was one: others may go on then.
+bool Registry::fail_hopeless_waits() {
+  if (waiting_groups_.empty() && memory_waits_.empty()) return false;
+  const WaitAnalysis analysis(*this);
+  if (analysis.finds_none()) return false;
+  // Memory first: a put that fails lets its process go on, and so may end the waits of others.
+  if (fail_memory_waits(analysis)) return true;
+  return fail_cycle(analysis);
+}
+
+bool Registry::fail_memory_waits(const WaitAnalysis& analysis) {
+  bool has_failed = false;
+  for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
+    Group& group = **next++;
+    if (group.waits_for != Group::WaitsFor::memory || !analysis.is_stuck(group)) continue;
+    refuse(group, NC_ENO_SPACE, hopeless_memory_text(control_slot_bytes * group.size));
+    answer_members(group);
+    has_failed = true;
+  }
+  memory_waits_.remove_if([&](const MemoryWait& wait) {
+    if (!analysis.is_stuck(wait.process)) return false;
+    Process& process = processes_.at(wait.process);
+    const std::string text =
+        quoted(steps_.at(wait.request.step)->key) + ": " + hopeless_memory_text(wait.request.bytes);
+    answers_.event(process.name() + " cannot write " + text);
+    answers_.refused(wait.ticket, NC_ENO_SPACE, text);
+    --process.waits;
+    has_failed = true;
+    return true;
+  });
+  return has_failed;
+}
+
+bool Registry::fail_cycle(const WaitAnalysis& analysis) {
+  const std::vector<Group*> cycle = analysis.cycle();
+  if (cycle.empty()) return false;
+  std::string text = cycle.size() == 1 ? "it can never come: " : "a cycle of waits: ";
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    text += (i == 0 ? cycle[i]->component->name : ", which") + " waits for " + wait_text(*cycle[i]);
+  }
+  for (Group* group : cycle) {
+    refuse(*group, NC_ENOENT, text);
+    answer_members(*group);
+  }
+  return true;
+}
+
+std::string Registry::wait_text(const Group& group) const {
+  switch (group.waits_for) {
+    case Group::WaitsFor::memory:
+      return "memory to write " + quoted(group.key);
+    case Group::WaitsFor::own_step:
+      return quoted(group.key) + ", which it still has open for writing itself";
+    case Group::WaitsFor::publication:
+      break;
+  }
+  return quoted(group.key) + " from " + rule_of(group.key).writer;
+}
+
+std::string Registry::hopeless_memory_text(std::uint64_t bytes) const {
+  return "no room for " + memory_text(bytes) + ", and no reader can free any: raise staging.memory";
+}
+
+StatusReport Registry::status() const {
+  StatusReport report;
+  report.bytes_staged = pool_.used_bytes();
+  report.bytes_staged_peak = pool_.used_peak_bytes();
+  std::map<DatasetKey, std::uint64_t> staged;
+  for (const auto& [id, step] : steps_) {
+    for (std::size_t i = step->state == StepState::published && !step->is_superseded ? 0
+                                                                                     : step->first_own_log;
+         i < step->logs.size(); ++i) {
+      staged[step->key] += step->logs[i]->staged_bytes();
+    }
+  }
+  for (const auto& [key, dataset] : datasets_) {
+    const auto bytes = staged.find(key);
+    report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
+                               dataset.counters, bytes == staged.end() ? 0 : bytes->second});
+  }
+  const std::uint64_t now = now_ms_();
+  const auto add = [&](const std::string& component, const std::string& text, std::uint64_t since_ms) {
+    const auto found = std::find_if(report.waits.begin(), report.waits.end(), [&](const WaitStatus& wait) {
+      return wait.component == component && wait.waits_for == text;
+    });
+    const std::uint64_t waited = now - std::min(now, since_ms);
+    if (found == report.waits.end()) {
+      report.waits.push_back({component, 1, text, waited});
+    } else {
+      ++found->processes;
+      found->since_ms = std::max(found->since_ms, waited);
+    }
+  };
+  for (const Group* group : waiting_groups_) {
+    for (const auto& [rank, member] : group->members) {
+      if (member.ticket) add(group->component->name, wait_text(*group), member.since_ms);
+    }
+  }
+  for (const MemoryWait& wait : memory_waits_) {
+    const Component& component = *processes_.processes().at(wait.process).component;
+    add(component.name, "memory to write " + quoted(steps_.at(wait.request.step)->key), wait.since_ms);
+  }
+  return report;
+}
+
+}  // namespace sluice::matcher

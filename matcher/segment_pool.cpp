@@ -1,0 +1,140 @@
+#include "sluice/matcher/segment_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace sluice::matcher {
+
+SegmentLease::SegmentLease(SegmentLease&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)), id_(other.id_), bytes_(other.bytes_) {}
+
+SegmentLease& SegmentLease::operator=(SegmentLease&& other) noexcept {
+  if (this != &other) {
+    release();
+    pool_ = std::exchange(other.pool_, nullptr);
+    id_ = other.id_;
+    bytes_ = other.bytes_;
+  }
+  return *this;
+}
+
+void SegmentLease::release() noexcept {
+  if (pool_ != nullptr) std::exchange(pool_, nullptr)->give_back(id_);
+}
+
+SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes)
+    : memory_(memory), limit_bytes_(limit_bytes) {}
+
+SegmentPool::~SegmentPool() {
+  while (!segments_.empty()) destroy(segments_.begin()->first);
+}
+
+std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
+  if (bytes <= segment_unit_bytes) return segment_unit_bytes;
+  if (bytes > (std::uint64_t{1} << 62)) return ~std::uint64_t{0};  // beyond every limit
+  const std::uint64_t step = std::max(segment_unit_bytes, std::bit_ceil(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
+  // Half as much again at most: a larger one would be a waste for so little.
+  const std::uint64_t wanted = size_class(request.bytes);
+  const auto first = free_.lower_bound(request.bytes);
+  const auto last = free_.upper_bound(wanted > ~std::uint64_t{0} / 2 ? wanted : wanted + wanted / 2);
+  for (auto size = first; size != last; ++size) {
+    for (std::size_t i = size->second.size(); i-- > 0;) {
+      if (segments_.at(size->second[i]).mapped_by.contains(request.process))
+        return lend(size, i, request.use);
+    }
+  }
+  if (first == last) return std::nullopt;
+  return lend(first, first->second.size() - 1, request.use);
+}
+
+std::optional<SegmentLease> SegmentPool::make(const Request& request) {
+  const std::uint64_t bytes = size_class(request.bytes);
+  if (bytes > limit_bytes_ || total_bytes_ > limit_bytes_ - bytes) return std::nullopt;
+  return create(bytes);
+}
+
+std::optional<SegmentLease> SegmentPool::squeeze(const Request& request) {
+  if (request.bytes > limit_bytes_) return std::nullopt;
+  if (const auto larger = free_.lower_bound(request.bytes);
+      larger != free_.end() && larger->first / 4 <= size_class(request.bytes)) {
+    return lend(larger, larger->second.size() - 1, request.use);
+  }
+  const std::uint64_t units = (request.bytes + segment_unit_bytes - 1) / segment_unit_bytes;
+  const std::uint64_t tight = std::max<std::uint64_t>(units, 1) * segment_unit_bytes;
+  if (tight > limit_bytes_ || used_bytes() > limit_bytes_ - tight) return std::nullopt;
+  const std::uint64_t generous = size_class(request.bytes);
+  const bool has_room = generous <= limit_bytes_ && used_bytes() <= limit_bytes_ - generous;
+  const std::uint64_t bytes = has_room ? generous : tight;
+  while (total_bytes_ > limit_bytes_ - bytes) destroy(free_.rbegin()->second.front());
+  return create(bytes);
+}
+
+void SegmentPool::note_mapped(SegmentId segment, ProcessId process) {
+  if (const auto found = segments_.find(segment); found != segments_.end())
+    found->second.mapped_by.insert(process);
+}
+
+void SegmentPool::forget(ProcessId process, bool may_write) {
+  FreeList tainted;
+  for (auto& [id, segment] : segments_) {
+    if (segment.mapped_by.erase(process) == 0 || !may_write) continue;
+    segment.is_tainted = true;
+    if (segment.is_free) tainted.push_back(id);
+  }
+  for (const SegmentId id : tainted) destroy(id);
+}
+
+void SegmentPool::give_back(SegmentId id) noexcept {
+  Segment& segment = segments_.at(id);
+  segment.is_free = true;
+  free_bytes_ += segment.bytes;
+  free_[segment.bytes].push_back(id);
+  if (segment.is_tainted) destroy(id);
+}
+
+void SegmentPool::destroy(SegmentId id) noexcept {
+  const auto found = segments_.find(id);
+  const Segment& segment = found->second;
+  total_bytes_ -= segment.bytes;
+  if (segment.is_free) {
+    free_bytes_ -= segment.bytes;
+    const auto size = free_.find(segment.bytes);
+    std::erase(size->second, id);
+    if (size->second.empty()) free_.erase(size);
+  }
+  segments_.erase(found);
+  memory_.destroy(id);
+}
+
+SegmentLease SegmentPool::lend(std::map<std::uint64_t, FreeList>::iterator size, std::size_t position,
+                               SegmentUse use) {
+  const SegmentId id = size->second[position];
+  memory_.clear(id, use);
+  const std::uint64_t bytes = size->first;
+  size->second.erase(size->second.begin() + static_cast<std::ptrdiff_t>(position));
+  if (size->second.empty()) free_.erase(size);
+  segments_.at(id).is_free = false;
+  free_bytes_ -= bytes;
+  note_use();
+  return {this, id, bytes};
+}
+
+std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes) {
+  const SegmentId id = next_id_++;
+  memory_.create(id, bytes);
+  segments_[id].bytes = bytes;
+  total_bytes_ += bytes;
+  note_use();
+  return SegmentLease{this, id, bytes};
+}
+
+void SegmentPool::note_use() noexcept {
+  used_peak_bytes_ = std::max(used_peak_bytes_, used_bytes());
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,117 @@
+#include "wait_analysis.hpp"
+
+#include <algorithm>
+
+namespace sluice::matcher {
+
+Registry::WaitAnalysis::WaitAnalysis(const Registry& registry) : registry_(registry) {
+  for (const auto& [id, process] : registry.processes_.processes()) {
+    if (!process.is_blocked()) continue;
+    stuck_.insert(id);
+    ++stuck_in_component_[process.component->name];
+  }
+  // Least fixed point: whoever can go on may let others go on.
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (auto entry = stuck_.begin(); entry != stuck_.end();) {
+      const Process& process = registry.processes_.processes().at(*entry);
+      if (!can_go_on(process)) {
+        ++entry;
+        continue;
+      }
+      --stuck_in_component_[process.component->name];
+      entry = stuck_.erase(entry);
+      has_changed = true;
+    }
+  }
+}
+
+bool Registry::WaitAnalysis::is_stuck(const Group& group) const {
+  return group.is_waiting() &&
+         std::any_of(group.members.begin(), group.members.end(), [&](const auto& member) {
+           return member.second.ticket && is_stuck(member.second.process);
+         });
+}
+
+/// Whether anything new may still come from the component.
+bool Registry::WaitAnalysis::can_act(const std::string& name) const {
+  const Component* const component = registry_.processes_.find_component(name);
+  if (component == nullptr || component->processes == 0)
+    return component == nullptr || !component->has_exited;
+  const auto stuck = stuck_in_component_.find(name);
+  return !component->has_exited &&
+         (stuck == stuck_in_component_.end() || stuck->second < component->processes);
+}
+
+/// Whether all members of a group that has a step may still close it.
+bool Registry::WaitAnalysis::can_finish(const Group& group) const {
+  for (const auto& [rank, member] : group.members) {
+    if (!member.is_finished && is_stuck(member.process)) return false;
+  }
+  return group.has_all_arrived() || can_act(group.component->name);
+}
+
+bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
+  if (step.staged_bytes() == 0) return false;
+  if (step.writers != nullptr && !can_finish(*step.writers)) return false;
+  if (!std::all_of(step.readers.begin(), step.readers.end(),
+                   [&](const Group* group) { return can_finish(*group); })) {
+    return false;
+  }
+  if (step.is_superseded || step.state == StepState::discarded) return true;
+  const auto& readers = registry_.rule_of(step.key).readers;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    if (i < step.consumed_by.size() && step.consumed_by[i]) continue;
+    const Component* const reader = registry_.processes_.find_component(readers[i]);
+    if ((reader == nullptr || !reader->has_exited) && !can_act(readers[i])) return false;
+  }
+  return true;
+}
+
+bool Registry::WaitAnalysis::can_memory_come() const {
+  return std::any_of(registry_.steps_.begin(), registry_.steps_.end(),
+                     [&](const auto& entry) { return can_be_released(*entry.second); });
+}
+
+bool Registry::WaitAnalysis::can_end(const Group& waiting) const {
+  if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come();
+  const auto dataset = registry_.datasets_.find(waiting.key);
+  const auto can_complete = [&](const Step* step) { return can_finish(*step->writers); };
+  if (dataset != registry_.datasets_.end()) {
+    const auto& steps = dataset->second.in_progress;
+    if (waiting.waits_for == Group::WaitsFor::own_step)
+      return std::all_of(steps.begin(), steps.end(), can_complete);
+    if (std::any_of(steps.begin(), steps.end(), can_complete)) return true;
+  }
+  return can_act(registry_.rule_of(waiting.key).writer);
+}
+
+bool Registry::WaitAnalysis::can_go_on(const Process& process) const {
+  for (const Group* group : process.groups) {
+    if (group->is_waiting() && can_end(*group)) return true;
+  }
+  for (const MemoryWait& wait : registry_.memory_waits_) {
+    if (wait.process == process.id && can_memory_come()) return true;
+  }
+  return false;
+}
+
+std::vector<Group*> Registry::WaitAnalysis::cycle() const {
+  const auto stuck_group_of = [&](const std::string* component) -> Group* {
+    for (Group* group : registry_.waiting_groups_) {
+      if ((component == nullptr || group->component->name == *component) && is_stuck(*group)) return group;
+    }
+    return nullptr;
+  };
+  std::vector<Group*> path;
+  for (Group* next = stuck_group_of(nullptr); next != nullptr;) {
+    const auto seen = std::find_if(path.begin(), path.end(),
+                                   [&](const Group* group) { return group->component == next->component; });
+    if (seen != path.end()) return {seen, path.end()};
+    path.push_back(next);
+    next = stuck_group_of(&registry_.rule_of(next->key).writer);
+  }
+  return path;
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,38 @@
+#pragma once
+#include <map>
+#include <set>
+#include <vector>
+
+#include "sluice/matcher/registry.hpp"
+
+namespace sluice::matcher {
+
+/// Finds out who waits in vain. A process is stuck when all of it waits, and none of its waits can end by
+/// what processes that are not stuck may still do. Where it cannot be known (a component whose number of
+/// processes was not told, processes that have not shown up yet) the best is assumed.
+class Registry::WaitAnalysis {
+ public:
+  explicit WaitAnalysis(const Registry& registry);
+
+  [[nodiscard]] bool is_stuck(ProcessId process) const { return stuck_.contains(process); }
+  [[nodiscard]] bool is_stuck(const Group& group) const;
+  [[nodiscard]] bool finds_none() const noexcept { return stuck_.empty(); }
+
+  /// The groups of a cycle of opens, each waiting for the component of the next and the last one for the
+  /// first's. Empty when no open is stuck.
+  [[nodiscard]] std::vector<Group*> cycle() const;
+
+ private:
+  [[nodiscard]] bool can_act(const std::string& component) const;
+  [[nodiscard]] bool can_finish(const Group& group) const;
+  [[nodiscard]] bool can_be_released(const Step& step) const;
+  [[nodiscard]] bool can_memory_come() const;
+  [[nodiscard]] bool can_end(const Group& waiting) const;
+  [[nodiscard]] bool can_go_on(const Process& process) const;
+
+  const Registry& registry_;
+  std::set<ProcessId> stuck_;
+  std::map<std::string, std::uint32_t> stuck_in_component_;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,376 @@
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+using namespace sluice::matcher::test;
+
+TEST_SUITE("segment pool") {
+  TEST_CASE("sizes are the next of four steps per power of two, and waste at most a quarter") {
+    CHECK(SegmentPool::size_class(0) == 64 * kib);
+    CHECK(SegmentPool::size_class(1) == 64 * kib);
+    CHECK(SegmentPool::size_class(64 * kib + 1) == 128 * kib);
+    CHECK(SegmentPool::size_class(mib) == mib);
+    CHECK(SegmentPool::size_class(mib + 1) == mib + mib / 4);
+    CHECK(SegmentPool::size_class(100 * mib) == 112 * mib);
+    for (std::uint64_t bytes = mib; bytes < 1000 * mib; bytes = bytes * 13 / 12 + 7) {
+      CAPTURE(bytes);
+      CHECK(SegmentPool::size_class(bytes) >= bytes);
+      CHECK(SegmentPool::size_class(bytes) <= bytes + bytes / 4);
+      CHECK(SegmentPool::size_class(bytes) % segment_unit_bytes == 0);
+    }
+  }
+
+  TEST_CASE("a freed segment goes first to a process that has it mapped, else to anybody") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 100 * mib);
+    auto a = pool.make({mib, SegmentUse::data, ProcessId{1}});
+    auto b = pool.make({mib, SegmentUse::data, ProcessId{2}});
+    const SegmentId id_a = a->id();
+    const SegmentId id_b = b->id();
+    pool.note_mapped(id_a, ProcessId{1});
+    pool.note_mapped(id_b, ProcessId{2});
+    a.reset(), b.reset();
+    CHECK(pool.used_bytes() == 0);
+    CHECK(pool.free_bytes() == 2 * mib);
+    auto again = pool.recycle({mib - 5, SegmentUse::data, ProcessId{1}});
+    CHECK(again->id() == id_a);
+    CHECK(pool.recycle({mib, SegmentUse::table, ProcessId{3}})->id() == id_b);
+    CHECK_FALSE(pool.recycle({16 * mib, SegmentUse::data, ProcessId{1}}));
+    CHECK_FALSE(pool.recycle({64 * kib, SegmentUse::data, ProcessId{1}}));
+  }
+
+  TEST_CASE("recycled memory is prepared for its use, fresh memory needs none") {
+    PlainMemory memory;
+    SegmentPool pool(memory, mib);
+    pool.make({64 * kib, SegmentUse::table, {}}).reset();
+    CHECK(memory.cleared.empty());
+    pool.recycle({64 * kib, SegmentUse::control, {}}).reset();
+    REQUIRE(memory.cleared.size() == 1);
+    CHECK(memory.cleared[0].use == SegmentUse::control);
+  }
+
+  TEST_CASE("at the limit free segments of another size make room, those in use never do") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 4 * mib);
+    auto kept = pool.make({mib, SegmentUse::data, {}});
+    std::vector<SegmentId> freed;
+    {
+      std::vector<SegmentLease> small;
+      for (int i = 0; i < 12; ++i) small.push_back(*pool.make({256 * kib, SegmentUse::data, {}}));
+      for (const auto& segment : small) freed.push_back(segment.id());
+    }
+    CHECK_FALSE(pool.make({2 * mib, SegmentUse::data, {}}));
+    auto big = pool.squeeze({2 * mib, SegmentUse::data, {}});
+    REQUIRE(big);
+    CHECK(pool.used_bytes() == 3 * mib);
+    CHECK(pool.used_bytes() + pool.free_bytes() <= 4 * mib);
+    CHECK(memory.destroyed.size() == 8);
+    CHECK_FALSE(memory.destroyed.contains(kept->id()));
+    CHECK_FALSE(pool.squeeze({2 * mib, SegmentUse::data, {}}));
+    CHECK(pool.squeeze({mib - 100 * kib, SegmentUse::data, {}})->bytes() <= mib);
+  }
+
+  TEST_CASE("where the generous size does not fit beneath the limit, the tight one does") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 100 * mib);
+    CHECK_FALSE(pool.make({99 * mib, SegmentUse::data, {}}));
+    CHECK(pool.squeeze({99 * mib, SegmentUse::data, {}})->bytes() == 99 * mib);
+    CHECK_FALSE(pool.squeeze({101 * mib, SegmentUse::data, {}}));
+    CHECK_FALSE(pool.make({~std::uint64_t{0}, SegmentUse::data, {}}));
+    CHECK_FALSE(pool.recycle({~std::uint64_t{0}, SegmentUse::data, {}}));
+    CHECK_FALSE(pool.squeeze({~std::uint64_t{0}, SegmentUse::data, {}}));
+  }
+
+  TEST_CASE("whatever is taken and given back, the sums stay right and the limit is kept") {
+    const auto seed = std::random_device{}();
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    PlainMemory memory;
+    const std::uint64_t limit = 64 * mib;
+    SegmentPool pool(memory, limit);
+    std::vector<SegmentLease> leases;
+    for (int i = 0; i < 5000; ++i) {
+      const SegmentPool::Request request{1ULL << (random() % 25), SegmentUse::data, ProcessId{random() % 4}};
+      if (random() % 3 != 0) {
+        auto lease = pool.recycle(request);
+        if (!lease) lease = pool.make(request);
+        if (!lease) lease = pool.squeeze(request);
+        if (lease) {
+          CHECK(lease->bytes() >= request.bytes);
+          pool.note_mapped(lease->id(), request.process);
+          leases.push_back(std::move(*lease));
+        }
+      } else if (!leases.empty()) {
+        leases.erase(leases.begin() + static_cast<std::ptrdiff_t>(random() % leases.size()));
+      }
+      if (random() % 100 == 0) pool.forget(ProcessId{random() % 4}, random() % 2 == 0);
+      std::uint64_t used = 0, all = 0;
+      for (const auto& lease : leases) used += lease.bytes();
+      for (const auto& [id, bytes] : memory.sizes) all += bytes;
+      REQUIRE(pool.used_bytes() == used);
+      REQUIRE(pool.used_bytes() + pool.free_bytes() == all);
+      REQUIRE(all <= limit);
+    }
+  }
+}
+
+TEST_SUITE("registry: memory") {
+  TEST_CASE("the memory of a superseded step is freed when nobody has it open") {
+    World world(one_rule());
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    const StepId old = world.write(writer, "a.nc", mib);
+    world.open(reader, "a.nc", world.alone());
+    world.write(writer, "a.nc", mib);
+    world.write(writer, "a.nc", mib);
+    CHECK(world.registry.pool().used_bytes() == 2 * mib);
+    world.close(reader, old);
+    CHECK(world.registry.pool().used_bytes() == mib);
+  }
+
+  TEST_CASE("the same segments serve step after step") {
+    World world(one_rule());
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    for (int i = 0; i < 50; ++i) {
+      world.write(writer, "a.nc", 4 * mib);
+      world.read(reader, "a.nc");
+    }
+    CHECK(world.memory.sizes.size() <= 4);
+  }
+
+  TEST_CASE("consumed files stay readable up to an eighth of memory; beyond it the oldest are recycled first") {
+    World world(one_rule(), 64 * mib);
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = "wave_" + std::to_string(i) + ".nc";
+      world.write(writer, name, mib);
+      world.read(reader, name);
+    }
+    CHECK(world.registry.pool().used_bytes() == 9 * mib);
+    CHECK(world.is_opened(world.open(reader, "wave_19.nc", world.alone())));
+    CHECK(world.is_opened(world.open(reader, "wave_12.nc", world.alone())));
+    const auto gone = world.open(reader, "wave_3.nc", world.alone());
+    CHECK(world.refusal(gone) == NC_ENOENT);
+    CHECK(world.answer(gone).text.find("staging.memory") != std::string::npos);
+    CHECK(world.refusal(world.create(writer, "wave_3.nc", world.alone(), true)) == NC_EEXIST);
+  }
+
+  TEST_CASE("what a declared reader has not consumed is never dropped; the writer waits for it") {
+    World world({{"*.nc", "model", {"analysis", "picture"}}}, 8 * mib);
+    const auto writer = world.process("model");
+    const auto analysis = world.process("analysis");
+    const auto picture = world.process("picture");
+    world.write(writer, "a.nc", 4 * mib);
+    world.read(analysis, "a.nc");
+    const StepId step = world.answer(world.create(writer, "b.nc", world.alone())).step;
+    CHECK(world.is_granted(world.need(writer, step, 3 * mib)));
+    world.now_ms = 10;
+    const auto waits = world.need(writer, step, 2 * mib);
+    CHECK(world.is_waiting(waits));
+    world.now_ms = 30;
+    REQUIRE(world.registry.status().waits.size() == 1);
+    CHECK(world.registry.status().waits[0].waits_for == "memory to write 'b.nc'");
+    CHECK(world.registry.status().waits[0].since_ms == 20);
+    const StepId unread = world.answer(world.open(analysis, "a.nc", world.alone())).step;
+    world.open(picture, "a.nc", world.alone());
+    world.close(analysis, unread);
+    CHECK(world.is_waiting(waits));
+    world.close(picture, unread);
+    CHECK(world.is_granted(waits));
+    CHECK(world.registry.status().waits.empty());
+  }
+
+  TEST_CASE("a step counts as consumed only when every process of the reading group has closed it") {
+    World world(one_rule(), 4 * mib);
+    const auto writer = world.process("model");
+    const auto readers = world.processes("analysis", 2);
+    const StepId step = world.write(writer, "a.nc", 3 * mib);
+    world.open(readers[0], "a.nc", world.member(1, 0, 2));
+    world.close(readers[0], step);
+    const StepId next = world.answer(world.create(writer, "b.nc", world.alone())).step;
+    const auto waits = world.need(writer, next, 3 * mib);
+    CHECK(world.is_waiting(waits));
+    world.open(readers[1], "a.nc", world.member(1, 1, 2));
+    CHECK(world.is_waiting(waits));
+    world.close(readers[1], step);
+    CHECK(world.is_granted(waits));
+  }
+
+  TEST_CASE("a reader that has exited will never consume: what only it has not read makes room") {
+    World world(one_rule(), 4 * mib);
+    const auto writer = world.process("model");
+    world.write(writer, "a.nc", 3 * mib);
+    const StepId next = world.answer(world.create(writer, "b.nc", world.alone())).step;
+    const auto waits = world.need(writer, next, 3 * mib);
+    CHECK(world.is_waiting(waits));
+    world.registry.component_exited("analysis", "exited with status 0");
+    CHECK(world.is_granted(waits));
+  }
+
+  TEST_CASE("a put that no reader can ever make room for fails: all memory is its own step's") {
+    World world(one_rule(), 4 * mib);
+    const auto writer = world.process("model");
+    const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    CHECK(world.is_granted(world.need(writer, step, 3 * mib)));
+    const auto hopeless = world.need(writer, step, 2 * mib);
+    CHECK(world.refusal(hopeless) == NC_ENO_SPACE);
+    CHECK(world.answer(hopeless).text.find("staging.memory") != std::string::npos);
+    CHECK(world.refusal(world.need(writer, step, 5 * mib)) == NC_ENO_SPACE);
+    world.publish(writer, step);
+    CHECK(world.is_opened(world.open(world.process("analysis"), "a.nc", world.alone())));
+  }
+
+  TEST_CASE("a put fails when the only reader that could make room waits for its writer") {
+    World world(one_rule(), 4 * mib, {{"model", 1}, {"analysis", 1}});
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    world.write(writer, "a.nc", 3 * mib);
+    const auto late = world.open(reader, "b.nc", world.alone());
+    const StepId step = world.answer(world.create(writer, "b.nc", world.alone())).step;
+    CHECK(world.refusal(world.need(writer, step, 3 * mib)) == NC_ENO_SPACE);
+    CHECK(world.is_waiting(late));
+    world.registry.discard(writer, step);
+    world.registry.disconnect(writer);
+    world.registry.component_exited("model", "exited with status 1");
+    CHECK(world.refusal(late) == NC_ENOENT);
+  }
+
+  TEST_CASE("a put waits for another step in progress that may yet be published and read") {
+    World world(one_rule(), 4 * mib);
+    const auto p = world.processes("model", 2);
+    const auto reader = world.process("analysis");
+    const StepId a = world.answer(world.create(p[0], "a.nc", world.alone())).step;
+    const StepId b = world.answer(world.create(p[1], "b.nc", world.alone())).step;
+    world.need(p[0], a, 3 * mib);
+    const auto waits = world.need(p[1], b, 3 * mib);
+    CHECK(world.is_waiting(waits));
+    world.publish(p[0], a);
+    CHECK(world.is_waiting(waits));
+    world.read(reader, "a.nc");
+    CHECK(world.is_granted(waits));
+  }
+
+  TEST_CASE("a create waits for memory too, and the whole group gets it") {
+    World world(one_rule(), 128 * kib);
+    const auto p = world.processes("model", 2);
+    const auto reader = world.process("analysis");
+    world.write(p[0], "a.nc", 128 * kib - 1);
+    CHECK(world.is_waiting(world.create(p[0], "b.nc", world.member(1, 0, 2))));
+    const auto second = world.create(p[1], "b.nc", world.member(1, 1, 2));
+    CHECK(world.is_waiting(second));
+    world.read(reader, "a.nc");
+    CHECK(world.is_created(second));
+  }
+
+  TEST_CASE("a writer that dies while it waits for memory, or its step with it, answers the others and frees its part") {
+    World world(one_rule(), 4 * mib);
+    const auto p = world.processes("model", 2);
+    world.write(p[0], "a.nc", 2 * mib);
+    const StepId step = world.answer(world.create(p[0], "b.nc", world.member(1, 0, 2))).step;
+    world.create(p[1], "b.nc", world.member(1, 1, 2));
+    const auto of_gone = world.need(p[0], step, 3 * mib);
+    const auto of_other = world.need(p[1], step, 3 * mib);
+    world.registry.disconnect(p[0]);
+    CHECK(world.is_waiting(of_gone));
+    CHECK(world.refusal(of_other) == NC_EIO);
+    CHECK(world.registry.status().waits.empty());
+  }
+
+  TEST_CASE("memory that the system does not have is an error of the call that asked, and of nothing else") {
+    World world(one_rule());
+    const auto writer = world.process("model");
+    const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    world.memory.is_exhausted = true;
+    CHECK(world.refusal(world.need(writer, step, mib)) == NC_ENO_SPACE);
+    CHECK(world.refusal(world.create(writer, "b.nc", world.alone())) == NC_ENO_SPACE);
+    world.memory.is_exhausted = false;
+    CHECK(world.is_granted(world.need(writer, step, mib)));
+    CHECK(world.is_created(world.create(writer, "b.nc", world.alone())));
+  }
+
+  TEST_CASE("reopening takes no memory for what it continues, and keeps it when the old step goes") {
+    World world(one_rule(), 16 * mib);
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    world.write(writer, "a.nc", mib);
+    for (int i = 0; i < 5; ++i) {
+      const StepId step = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
+      world.need(writer, step, mib);
+      world.publish(writer, step);
+    }
+    CHECK(world.registry.pool().used_bytes() == 6 * mib);
+    CHECK(world.registry.status().datasets.at(0).bytes_staged == 6 * mib);
+    const StepId last = world.answer(world.open(reader, "a.nc", world.alone())).step;
+    CHECK(world.registry.step_for_get(reader, last).logs.size() == 6);
+  }
+
+  TEST_CASE("under any order of calls every request is answered once, and at the end no memory is left in use") {
+    const auto seed = std::random_device{}();
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    for (int round = 0; round < 40; ++round) {
+      World world({{"a*", "m", {"r", "s"}}, {"b*", "r", {"m"}}}, 4 * mib, {{"m", 2}, {"r", 2}, {"s", 1}});
+      struct Actor {
+        ProcessId id;
+        std::string component;
+        std::vector<StepId> writing, reading;
+        std::uint32_t pending = 0;
+        int kind = 0;
+        bool is_alive = true;
+      };
+      std::vector<Actor> actors;
+      for (const char* name : {"m", "m", "r", "r", "s"}) actors.push_back({world.process(name), name, {}, {}, 0, 0, true});
+      for (int i = 0; i < 300; ++i) {
+        Actor& actor = actors[random() % actors.size()];
+        if (!actor.is_alive) continue;
+        if (actor.pending != 0) {
+          const Answer& answer = world.answer(actor.pending);
+          if (answer.kind == Answer::Kind::none) continue;
+          if (answer.kind == Answer::Kind::created) actor.writing.push_back(answer.step);
+          if (answer.kind == Answer::Kind::opened) (actor.kind == 2 ? actor.writing : actor.reading).push_back(answer.step);
+          actor.pending = 0;
+        }
+        world.rule = random() % 2;
+        const std::string name = (world.rule == 0 ? "a" : "b") + std::to_string(random() % 3);
+        actor.kind = static_cast<int>(random() % 8);
+        switch (actor.kind) {
+          case 0: actor.pending = world.open(actor.id, name, world.alone()); break;
+          case 1: actor.pending = world.create(actor.id, name, world.alone(), random() % 4 == 0); break;
+          case 2: actor.pending = world.reopen(actor.id, name, world.alone()); break;
+          case 3:
+            if (!actor.writing.empty()) actor.pending = world.need(actor.id, actor.writing.back(), 1 + random() % (2 * mib));
+            break;
+          case 4:
+            if (!actor.writing.empty()) world.publish(actor.id, actor.writing.back()), actor.writing.pop_back();
+            break;
+          case 5:
+            if (!actor.reading.empty()) world.close(actor.id, actor.reading.back()), actor.reading.pop_back();
+            break;
+          case 6:
+            if (random() % 10 == 0) world.remove(actor.id, name);
+            break;
+          case 7:
+            if (random() % 60 == 0) world.registry.disconnect(actor.id), actor.is_alive = false;
+            break;
+        }
+        REQUIRE_FALSE(world.answers.has_answered_twice);
+        REQUIRE(world.registry.pool().used_bytes() <= 4 * mib);
+      }
+      for (const char* name : {"r", "m", "s"}) world.registry.component_exited(name, "exited with status 0");
+      for (const Actor& actor : actors) {
+        if (actor.is_alive && actor.pending != 0) CHECK(world.registry.status().waits.empty());
+      }
+      const StatusReport report = world.registry.status();
+      std::uint64_t staged = 0;
+      for (const DatasetStatus& dataset : report.datasets) staged += dataset.bytes_staged;
+      CHECK(staged == report.bytes_staged);
+      CHECK(report.waits.empty());
+    }
+  }
+}

@@ -1,0 +1,183 @@
+#pragma once
+// A registry in a world of its own: memory that only counts, answers that are kept, processes with names.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/registry.hpp"
+
+namespace sluice::matcher::test {
+
+inline constexpr std::uint64_t kib = 1024;
+inline constexpr std::uint64_t mib = 1024 * kib;
+
+/// Segments as plain memory; a segment's first bytes tell what was done with it.
+class PlainMemory final : public SegmentMemory {
+ public:
+  void create(SegmentId segment, std::uint64_t bytes) override {
+    if (is_exhausted) throw Error(NC_ENO_SPACE, "the system has no memory");
+    sizes[segment] = bytes;
+    words[segment].resize(8);
+  }
+  void clear(SegmentId segment, SegmentUse use) override { cleared.push_back({segment, use}); }
+  void destroy(SegmentId segment) noexcept override {
+    sizes.erase(segment);
+    words.erase(segment);
+    destroyed.insert(segment);
+  }
+  std::span<const std::byte> contents(SegmentId segment) override { return words.at(segment); }
+  void mark_gone(SegmentId control, std::uint32_t rank) noexcept override { gone.push_back({control, rank}); }
+
+  struct Cleared {
+    SegmentId segment;
+    SegmentUse use;
+  };
+  struct Gone {
+    SegmentId control;
+    std::uint32_t rank;
+  };
+  bool is_exhausted = false;
+  std::map<SegmentId, std::uint64_t> sizes;
+  std::map<SegmentId, std::vector<std::byte>> words;
+  std::set<SegmentId> destroyed;
+  std::vector<Cleared> cleared;
+  std::vector<Gone> gone;
+};
+
+/// What a request was answered with.
+struct Answer {
+  enum class Kind { none, created, opened, granted, done, refused } kind = Kind::none;
+  int status = 0;
+  std::string text;
+  StepId step = 0;
+  std::size_t logs = 0;
+  std::int64_t record_count = 0;
+  std::size_t header_bytes = 0;
+  SegmentId segment = 0;
+  std::uint64_t bytes = 0;
+};
+
+class KeptAnswers final : public RegistryAnswers {
+ public:
+  void created(const Ticket& ticket, const Step& step) override { keep(ticket, Answer::Kind::created, &step); }
+  void opened(const Ticket& ticket, const Step& step) override { keep(ticket, Answer::Kind::opened, &step); }
+  void granted(const Ticket& ticket, const SegmentLease& segment) override {
+    Answer& answer = keep(ticket, Answer::Kind::granted, nullptr);
+    answer.segment = segment.id();
+    answer.bytes = segment.bytes();
+  }
+  void done(const Ticket& ticket) override { keep(ticket, Answer::Kind::done, nullptr); }
+  void refused(const Ticket& ticket, int status, const std::string& text) override {
+    Answer& answer = keep(ticket, Answer::Kind::refused, nullptr);
+    answer.status = status;
+    answer.text = text;
+  }
+  void event(const std::string& text) override { events.push_back(text); }
+
+  std::map<std::uint32_t, Answer> by_tag;
+  std::vector<std::string> events;
+  bool has_answered_twice = false;
+
+ private:
+  Answer& keep(const Ticket& ticket, Answer::Kind kind, const Step* step) {
+    Answer& answer = by_tag[ticket.tag];
+    has_answered_twice = has_answered_twice || answer.kind != Answer::Kind::none;
+    answer.kind = kind;
+    if (step != nullptr) {
+      answer.step = step->id;
+      answer.logs = step->logs.size();
+      answer.record_count = step->record_count;
+      answer.header_bytes = step->header.size();
+    }
+    return answer;
+  }
+};
+
+/// The registry and short words for what clients do. A call gives its tag; answer(tag) is what has come of it so far.
+struct World {
+  explicit World(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib,
+                 std::vector<ComponentSize> sizes = {})
+      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }}, memory, answers) {}
+
+  std::uint64_t now_ms = 0;
+  PlainMemory memory;
+  KeptAnswers answers;
+  Registry registry;
+  std::uint32_t last_tag = 0;
+  std::uint32_t last_process = 0;
+
+  ProcessId process(const std::string& component) {
+    ++last_process;
+    return registry.connect(component, last_process, 1000 + last_process);
+  }
+  std::vector<ProcessId> processes(const std::string& component, int n) {
+    std::vector<ProcessId> ids;
+    for (int i = 0; i < n; ++i) ids.push_back(process(component));
+    return ids;
+  }
+
+  /// A request that is refused at once by an exception counts as answered, as in the matcher rank.
+  template <class Call>
+  std::uint32_t ask(Call call) {
+    const Ticket ticket{0, ++last_tag};
+    try {
+      call(ticket);
+    } catch (const Error& error) {
+      answers.refused(ticket, error.status(), error.what());
+    }
+    return ticket.tag;
+  }
+  std::uint32_t create(ProcessId p, const std::string& name, Member member, bool no_clobber = false) {
+    return ask([&](const Ticket& t) { registry.create(t, p, {{rule, name}, member, no_clobber, 1}); });
+  }
+  std::uint32_t open(ProcessId p, const std::string& name, Member member) {
+    return ask([&](const Ticket& t) { registry.open_read(t, p, {{rule, name}, member}); });
+  }
+  std::uint32_t reopen(ProcessId p, const std::string& name, Member member) {
+    return ask([&](const Ticket& t) { registry.open_write(t, p, {{rule, name}, member}); });
+  }
+  std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data) {
+    return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes}); });
+  }
+  std::uint32_t remove(ProcessId p, const std::string& name) {
+    return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });
+  }
+  void publish(ProcessId p, StepId step, std::int64_t records = 0) { registry.publish(p, {step, records, {}}); }
+  void close(ProcessId p, StepId step) { registry.close_read(p, {step, 0, {}}); }
+
+  const Answer& answer(std::uint32_t tag) { return answers.by_tag[tag]; }
+  bool is_waiting(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::none; }
+  bool is_created(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::created; }
+  bool is_opened(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::opened; }
+  bool is_granted(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::granted; }
+  int refusal(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0; }
+
+  /// A step of one process with so many bytes, published. Gives its id.
+  StepId write(ProcessId p, const std::string& name, std::uint64_t bytes = 0) {
+    const StepId step = answer(create(p, name, alone())).step;
+    if (bytes > 0) need(p, step, bytes);
+    publish(p, step);
+    return step;
+  }
+  /// Opens and closes: what a reader of one process does.
+  StepId read(ProcessId p, const std::string& name) {
+    const StepId step = answer(open(p, name, alone())).step;
+    if (step != 0) close(p, step);
+    return step;
+  }
+  /// A group of one process.
+  Member alone() { return {++next_group, 0, 1}; }
+  Member member(std::uint64_t group, std::uint32_t rank, std::uint32_t size) { return {1000000 + group, rank, size}; }
+
+  std::uint64_t next_group = 0;
+  std::uint32_t rule = 0;
+};
+
+/// model writes, analysis reads.
+inline std::vector<FileRule> one_rule() { return {{"*.nc", "model", {"analysis"}}}; }
+
+}  // namespace sluice::matcher::test
