@@ -65,6 +65,7 @@ void Registry::component_exited(const std::string& name, const std::string& reas
 void Registry::end_process(ProcessId id, const std::string& reason) {
   Process& process = processes_.at(id);
   bool was_writing = false;
+  drop_waits_of(process);
   while (!process.groups.empty()) {
     Group& group = *process.groups.back();
     const auto found = std::find_if(group.members.begin(), group.members.end(), [&](const auto& member) {
@@ -84,7 +85,6 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
     }
     finish_member(group, rank);
   }
-  drop_waits_of(process);
   pool_.forget(id, was_writing);
   processes_.erase(id);
 }

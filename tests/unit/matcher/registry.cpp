@@ -21,7 +21,8 @@ TEST_SUITE("registry: groups") {
     CHECK(world.answer(first).logs == 3);
   }
 
-  TEST_CASE("a member whose rank, size, call or name does not fit its group is refused, and the group goes on") {
+  TEST_CASE(
+      "a member whose rank, size, call or name does not fit its group is refused, and the group goes on") {
     World world(one_rule());
     const auto p = world.processes("model", 5);
     const auto good = world.create(p[0], "a.nc", world.member(1, 0, 2));
@@ -80,7 +81,9 @@ TEST_SUITE("registry: steps") {
     CHECK(world.answer(early).record_count == 5);
   }
 
-  TEST_CASE("all members of a reading group get the step that the first of them got, also when a newer one comes in between") {
+  TEST_CASE(
+      "all members of a reading group get the step that the first of them got, also when a newer one comes "
+      "in between") {
     World world(one_rule());
     const auto writer = world.process("model");
     const auto readers = world.processes("analysis", 2);
@@ -98,8 +101,9 @@ TEST_SUITE("registry: steps") {
     const auto writer = world.process("model");
     const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
     for (const std::size_t bytes : {10U, 20U}) {
-      const auto tag = world.ask(
-          [&](const Ticket& t) { world.registry.set_header(t, writer, step, std::vector<std::byte>(bytes)); });
+      const auto tag = world.ask([&](const Ticket& t) {
+        world.registry.set_header(t, writer, step, std::vector<std::byte>(bytes));
+      });
       CHECK(world.answer(tag).kind == Answer::Kind::done);
     }
     world.publish(writer, step);
@@ -205,7 +209,8 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK(world.refusal(world.reopen(writer, "a.nc", world.alone())) == NC_ENOENT);
   }
 
-  TEST_CASE("a reopened step holds the logs of the one before and new ones, and supersedes it when published") {
+  TEST_CASE(
+      "a reopened step holds the logs of the one before and new ones, and supersedes it when published") {
     World world(one_rule());
     const auto p = world.processes("model", 2);
     const StepId first = world.answer(world.create(p[0], "a.nc", world.alone())).step;

@@ -8,7 +8,9 @@ using namespace sluice::matcher::test;
 
 namespace {
 
-bool mentions(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+bool mentions(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
 
 /// a writes x.nc for b, b writes y.nc for a; each with so many processes.
 World two_components(std::uint32_t a_size, std::uint32_t b_size) {
@@ -167,7 +169,9 @@ TEST_SUITE("registry: waits that can never end") {
     CHECK(mentions(world.answer(x_by_b).text, "a waits for 'y.nc' from b, which waits for 'x.nc' from a"));
   }
 
-  TEST_CASE("no cycle is seen while a process of the component has not shown up, or computes, or is a thread of its own") {
+  TEST_CASE(
+      "no cycle is seen while a process of the component has not shown up, or computes, or is a thread of "
+      "its own") {
     World world = two_components(2, 1);
     const auto a = world.process("a");
     world.rule = 1;
@@ -196,7 +200,8 @@ TEST_SUITE("registry: waits that can never end") {
     CHECK(world.is_waiting(x_by_b));
   }
 
-  TEST_CASE("who waits for a component in a cycle goes on waiting: it may still write after its open has failed") {
+  TEST_CASE(
+      "who waits for a component in a cycle goes on waiting: it may still write after its open has failed") {
     World world({{"x.nc", "a", {"b", "c"}}, {"y.nc", "b", {"a"}}}, 64 * mib, {{"a", 1}, {"b", 1}, {"c", 1}});
     const auto x_by_c = world.open(world.process("c"), "x.nc", world.alone());
     const auto a = world.process("a");

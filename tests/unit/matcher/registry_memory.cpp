@@ -143,7 +143,8 @@ TEST_SUITE("registry: memory") {
     CHECK(world.memory.sizes.size() <= 4);
   }
 
-  TEST_CASE("consumed files stay readable up to an eighth of memory; beyond it the oldest are recycled first") {
+  TEST_CASE(
+      "consumed files stay readable up to an eighth of memory; beyond it the oldest are recycled first") {
     World world(one_rule(), 64 * mib);
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -257,10 +258,12 @@ TEST_SUITE("registry: memory") {
   }
 
   TEST_CASE("a create waits for memory too, and the whole group gets it") {
-    World world(one_rule(), 128 * kib);
+    World world(one_rule(), 192 * kib);
     const auto p = world.processes("model", 2);
     const auto reader = world.process("analysis");
-    world.write(p[0], "a.nc", 128 * kib - 1);
+    const StepId other = world.answer(world.create(p[0], "c.nc", world.alone())).step;
+    world.write(p[0], "a.nc", 64 * kib);
+    world.need(p[0], other, 64 * kib, SegmentUse::table);
     CHECK(world.is_waiting(world.create(p[0], "b.nc", world.member(1, 0, 2))));
     const auto second = world.create(p[1], "b.nc", world.member(1, 1, 2));
     CHECK(world.is_waiting(second));
@@ -268,7 +271,9 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_created(second));
   }
 
-  TEST_CASE("a writer that dies while it waits for memory, or its step with it, answers the others and frees its part") {
+  TEST_CASE(
+      "a writer that dies while it waits for memory, or its step with it, answers the others and frees its "
+      "part") {
     World world(one_rule(), 4 * mib);
     const auto p = world.processes("model", 2);
     world.write(p[0], "a.nc", 2 * mib);
@@ -310,7 +315,8 @@ TEST_SUITE("registry: memory") {
     CHECK(world.registry.step_for_get(reader, last).logs.size() == 6);
   }
 
-  TEST_CASE("under any order of calls every request is answered once, and at the end no memory is left in use") {
+  TEST_CASE(
+      "under any order of calls every request is answered once, and at the end no memory is left in use") {
     const auto seed = std::random_device{}();
     INFO("seed " << seed);
     std::mt19937 random(seed);
@@ -325,7 +331,8 @@ TEST_SUITE("registry: memory") {
         bool is_alive = true;
       };
       std::vector<Actor> actors;
-      for (const char* name : {"m", "m", "r", "r", "s"}) actors.push_back({world.process(name), name, {}, {}, 0, 0, true});
+      for (const char* name : {"m", "m", "r", "r", "s"})
+        actors.push_back({world.process(name), name, {}, {}, 0, 0, true});
       for (int i = 0; i < 300; ++i) {
         Actor& actor = actors[random() % actors.size()];
         if (!actor.is_alive) continue;
@@ -333,21 +340,30 @@ TEST_SUITE("registry: memory") {
           const Answer& answer = world.answer(actor.pending);
           if (answer.kind == Answer::Kind::none) continue;
           if (answer.kind == Answer::Kind::created) actor.writing.push_back(answer.step);
-          if (answer.kind == Answer::Kind::opened) (actor.kind == 2 ? actor.writing : actor.reading).push_back(answer.step);
+          if (answer.kind == Answer::Kind::opened)
+            (actor.kind == 2 ? actor.writing : actor.reading).push_back(answer.step);
           actor.pending = 0;
         }
         world.rule = random() % 2;
         const std::string name = (world.rule == 0 ? "a" : "b") + std::to_string(random() % 3);
         actor.kind = static_cast<int>(random() % 8);
         switch (actor.kind) {
-          case 0: actor.pending = world.open(actor.id, name, world.alone()); break;
-          case 1: actor.pending = world.create(actor.id, name, world.alone(), random() % 4 == 0); break;
-          case 2: actor.pending = world.reopen(actor.id, name, world.alone()); break;
+          case 0:
+            actor.pending = world.open(actor.id, name, world.alone());
+            break;
+          case 1:
+            actor.pending = world.create(actor.id, name, world.alone(), random() % 4 == 0);
+            break;
+          case 2:
+            actor.pending = world.reopen(actor.id, name, world.alone());
+            break;
           case 3:
-            if (!actor.writing.empty()) actor.pending = world.need(actor.id, actor.writing.back(), 1 + random() % (2 * mib));
+            if (!actor.writing.empty())
+              actor.pending = world.need(actor.id, actor.writing.back(), 1 + random() % (2 * mib));
             break;
           case 4:
-            if (!actor.writing.empty()) world.publish(actor.id, actor.writing.back()), actor.writing.pop_back();
+            if (!actor.writing.empty())
+              world.publish(actor.id, actor.writing.back()), actor.writing.pop_back();
             break;
           case 5:
             if (!actor.reading.empty()) world.close(actor.id, actor.reading.back()), actor.reading.pop_back();

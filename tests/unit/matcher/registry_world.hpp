@@ -63,7 +63,9 @@ struct Answer {
 
 class KeptAnswers final : public RegistryAnswers {
  public:
-  void created(const Ticket& ticket, const Step& step) override { keep(ticket, Answer::Kind::created, &step); }
+  void created(const Ticket& ticket, const Step& step) override {
+    keep(ticket, Answer::Kind::created, &step);
+  }
   void opened(const Ticket& ticket, const Step& step) override { keep(ticket, Answer::Kind::opened, &step); }
   void granted(const Ticket& ticket, const SegmentLease& segment) override {
     Answer& answer = keep(ticket, Answer::Kind::granted, nullptr);
@@ -97,11 +99,13 @@ class KeptAnswers final : public RegistryAnswers {
   }
 };
 
-/// The registry and short words for what clients do. A call gives its tag; answer(tag) is what has come of it so far.
+/// The registry and short words for what clients do. A call gives its tag; answer(tag) is what has come of it
+/// so far.
 struct World {
   explicit World(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib,
                  std::vector<ComponentSize> sizes = {})
-      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }}, memory, answers) {}
+      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }}, memory,
+                 answers) {}
 
   std::uint64_t now_ms = 0;
   PlainMemory memory;
@@ -146,7 +150,9 @@ struct World {
   std::uint32_t remove(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });
   }
-  void publish(ProcessId p, StepId step, std::int64_t records = 0) { registry.publish(p, {step, records, {}}); }
+  void publish(ProcessId p, StepId step, std::int64_t records = 0) {
+    registry.publish(p, {step, records, {}});
+  }
   void close(ProcessId p, StepId step) { registry.close_read(p, {step, 0, {}}); }
 
   const Answer& answer(std::uint32_t tag) { return answers.by_tag[tag]; }
@@ -154,7 +160,9 @@ struct World {
   bool is_created(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::created; }
   bool is_opened(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::opened; }
   bool is_granted(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::granted; }
-  int refusal(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0; }
+  int refusal(std::uint32_t tag) {
+    return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0;
+  }
 
   /// A step of one process with so many bytes, published. Gives its id.
   StepId write(ProcessId p, const std::string& name, std::uint64_t bytes = 0) {
@@ -171,13 +179,17 @@ struct World {
   }
   /// A group of one process.
   Member alone() { return {++next_group, 0, 1}; }
-  Member member(std::uint64_t group, std::uint32_t rank, std::uint32_t size) { return {1000000 + group, rank, size}; }
+  Member member(std::uint64_t group, std::uint32_t rank, std::uint32_t size) {
+    return {1000000 + group, rank, size};
+  }
 
   std::uint64_t next_group = 0;
   std::uint32_t rule = 0;
 };
 
 /// model writes, analysis reads.
-inline std::vector<FileRule> one_rule() { return {{"*.nc", "model", {"analysis"}}}; }
+inline std::vector<FileRule> one_rule() {
+  return {{"*.nc", "model", {"analysis"}}};
+}
 
 }  // namespace sluice::matcher::test
