@@ -10,8 +10,9 @@
 
 namespace sluice::formats {
 
-/// Encodes a header in its own version (header.version). Big-endian, padded with zero bytes; docs/formats/cdf.md.
-/// Throws Error(NC_EINVAL_CMODE or NC_ESTRICTCDF2 …) where the version cannot hold it (types, sizes or offsets).
+/// Encodes a header in its own version (header.version). Big-endian, padded with zero bytes;
+/// docs/formats/cdf.md. Throws Error(NC_EINVAL_CMODE or NC_ESTRICTCDF2 …) where the version cannot hold it
+/// (types, sizes or offsets).
 [[nodiscard]] std::vector<std::byte> encode_header(const Header& header);
 
 /// Bytes that encode_header would give.
@@ -23,11 +24,19 @@ struct DecodedHeader {
   std::int64_t size_bytes = 0;
 };
 
-/// Decodes a header from a prefix of a file. Returns nothing when `prefix` ends inside the header: call again with more, up to
-/// the whole file; with `is_whole_file` an end inside the header is damage. `file_size_bytes` (or -1 when unknown) bounds every count
-/// before memory is taken. `path` is for messages only.
-/// Throws FormatError: NC_ENOTNC (no CDF magic, or damage as PnetCDF classifies it), NC_EBADDIM, NC_EBADTYPE, NC_EVARSIZE, NC_EMAXNAME, …
-[[nodiscard]] std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix, bool is_whole_file,
-                                                         std::int64_t file_size_bytes, std::string_view path);
+/// Decodes a header from a prefix of a file. Returns nothing when `prefix` ends inside the header: call again
+/// with more, up to the whole file; with `is_whole_file` an end inside the header is damage.
+/// `file_size_bytes` (or -1 when unknown) bounds every count before memory is taken. `path` is for messages
+/// only. Throws FormatError: NC_ENOTNC (no CDF magic, a truncated header, data that overlaps), NC_EFILE (too
+/// short for any header), NC_ENOTBUILT (HDF5), NC_EBADDIM, NC_EBADNAME, NC_EBADTYPE, NC_EDIMSIZE,
+/// NC_EMAXATTS, NC_EMAXDIMS, NC_EMAXNAME, NC_EMAXVARS, NC_EUNLIMIT, NC_EUNLIMPOS, NC_EVARSIZE. Names come out
+/// in normal form C. The record count of a file that was being streamed is computed from the file's size.
+[[nodiscard]] std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix,
+                                                         bool is_whole_file, std::int64_t file_size_bytes,
+                                                         std::string_view path);
+
+/// Decodes a whole encoded header that no file holds (a message, a step in memory): its file offsets may be
+/// those of another version's file and are not checked. Throws FormatError as decode_header.
+[[nodiscard]] Header decode_metadata(std::span<const std::byte> bytes, std::string_view path);
 
 }  // namespace sluice::formats

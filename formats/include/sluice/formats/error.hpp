@@ -7,7 +7,8 @@
 
 namespace sluice {
 
-/// What Sluice throws: a message that says what was wrong, where and what to do, and the NC_* status for the C boundary.
+/// What Sluice throws: a message that says what was wrong, where and what to do, and the NC_* status for the
+/// C boundary.
 class Error : public std::runtime_error {
  public:
   Error(Status status, const std::string& what) : std::runtime_error(what), status_(status) {}

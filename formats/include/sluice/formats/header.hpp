@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sluice/formats/name_index.hpp"
@@ -13,7 +14,8 @@ namespace sluice::formats {
 /// Format versions of the classic model: the byte after "CDF".
 enum class Version : std::uint8_t { cdf1 = 1, cdf2 = 2, cdf5 = 5 };
 
-/// A dimension; length in elements. The record dimension has length 0 in the file; its extent is Header::record_count.
+/// A dimension; length in elements. The record dimension has length 0 in the file; its extent is
+/// Header::record_count.
 struct Dimension {
   std::string name;
   std::int64_t length = 0;
@@ -36,8 +38,11 @@ class Attributes {
   [[nodiscard]] int size() const noexcept { return static_cast<int>(list_.size()); }
   [[nodiscard]] const Attribute& operator[](int i) const { return list_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Attribute& operator[](int i) { return list_[static_cast<std::size_t>(i)]; }
-  /// Adds, or replaces the one of the same name in its place. Names are given as they are stored: normalised_name(). Returns its index.
+  /// Adds, or replaces the one of the same name in its place. Names are given as they are stored:
+  /// normalised_name(). Returns its index.
   int put(Attribute attribute);
+  /// Adds without looking for the name: for decoders.
+  void append(Attribute attribute) { list_.push_back(std::move(attribute)); }
   void remove(int i);
   void rename(int i, std::string name);
   [[nodiscard]] auto begin() const { return list_.begin(); }
@@ -47,7 +52,8 @@ class Attributes {
   std::vector<Attribute> list_;
 };
 
-/// A variable. `begin` and `vsize` are in bytes and set by the layout (layout.hpp); the rest is the user's definition.
+/// A variable. `begin` and `vsize` are in bytes and set by the layout (layout.hpp); the rest is the user's
+/// definition.
 struct Variable {
   std::string name;
   Type type = Type::nat;
@@ -55,7 +61,8 @@ struct Variable {
   Attributes attributes;
   std::int64_t begin = 0;  ///< file offset of the first element (of the first record)
   std::int64_t vsize = 0;  ///< bytes of the variable, or of one record of it, padded to 4
-  bool no_fill = true;     ///< not in the file: fill mode of this variable in this session (PnetCDF's default is NOFILL)
+  bool no_fill =
+      true;  ///< not in the file: fill mode of this variable in this session (PnetCDF's default is NOFILL)
 };
 
 /// The metadata of a dataset: dimensions, global attributes, variables. A value; copies are independent.
@@ -81,18 +88,21 @@ class Header {
   /// Id of the record dimension, or -1.
   [[nodiscard]] int record_dimension() const noexcept { return record_dimension_; }
 
-  /// These check nothing that the interface checks (names in use, limits); ids are handed out in order. Returns the id.
+  /// These check nothing that the interface checks (names in use, limits); ids are handed out in order.
+  /// Returns the id.
   int add_dimension(Dimension dimension);
   int add_variable(Variable variable);
   void rename_dimension(int id, std::string name);
   void rename_variable(int id, std::string name);
 
   [[nodiscard]] bool is_record_variable(int id) const;
-  /// Lengths of the variable's dimensions; for a record variable the first is record_count. Shape: number of its dimensions.
+  /// Lengths of the variable's dimensions; for a record variable the first is record_count. Shape: number of
+  /// its dimensions.
   [[nodiscard]] std::vector<std::int64_t> shape(int varid) const;
   /// Elements of a fixed variable, or of one record of a record variable; 1 for a scalar.
   [[nodiscard]] std::int64_t elements_per_record(int varid) const;
-  /// The fill value of the variable in native byte order: its _FillValue attribute (of its own type and one element) or the default.
+  /// The fill value of the variable in native byte order: its _FillValue attribute (of its own type and one
+  /// element) or the default.
   void fill_value(int varid, void* destination) const;
 
  private:

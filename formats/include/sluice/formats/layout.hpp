@@ -7,25 +7,33 @@
 
 namespace sluice::formats {
 
-/// Alignment and reserved room in bytes, as in ncmpi__enddef and the hints nc_header_align_size, nc_var_align_size,
-/// nc_record_align_size. 0 means "not asked for".
+/// Alignment and reserved room in bytes, as in ncmpi__enddef and PnetCDF's hints. 0 means "not asked for".
+/// What was asked for first holds for as long as the file is open: a hint wins over the argument of
+/// ncmpi__enddef, and that over the argument of a later one.
 struct LayoutOptions {
-  std::int64_t header_free_bytes = 0;     ///< h_minfree: room behind the header
-  std::int64_t variable_align_bytes = 0;  ///< v_align: start of the fixed-size data section
-  std::int64_t variable_free_bytes = 0;   ///< v_minfree: room behind the fixed-size data section
-  std::int64_t record_align_bytes = 0;    ///< r_align: start of the record section
+  std::int64_t header_align_bytes =
+      0;  ///< v_align, or hint nc_header_align_size: end of the header's room; default 512
+  std::int64_t header_free_bytes = 0;  ///< h_minfree: room behind the header
+  std::int64_t variable_align_bytes =
+      0;  ///< hint nc_var_align_size: start of each fixed-size variable; default 4
+  std::int64_t variable_free_bytes = 0;  ///< v_minfree: room behind the fixed-size data section
+  std::int64_t record_align_bytes =
+      0;  ///< r_align, or hint nc_record_align_size: start of the record section; default 4
 };
 
 /// Where things are in the file; all in bytes.
 struct Layout {
   std::int64_t header_size = 0;    ///< encoded header
   std::int64_t header_extent = 0;  ///< start of the data section
-  std::int64_t record_begin = 0;   ///< start of the record section
-  std::int64_t record_size = 0;    ///< bytes of one record of all record variables
+  std::int64_t record_begin =
+      0;  ///< start of the record section; where it would start when there are no record variables
+  std::int64_t record_size = 0;  ///< bytes of one record of all record variables
 };
 
-/// Assigns begin and vsize to all variables of `header` and returns the layout. With `previous` (the layout before a redef), sections
-/// only move to higher offsets, and only when they must. Throws NC_EVARSIZE where the version's limits do not allow it.
+/// Assigns begin and vsize to all variables of `header` and returns the layout; the same bytes as
+/// PnetCDF 1.12.3 lays out (docs/formats/cdf.md, "Layout"). With `previous` (the layout before a redef)
+/// variables that have a begin only move to higher offsets, and only when they must; new variables come with
+/// begin 0. Throws NC_EVARSIZE where the version's limits do not allow it; `header` is unchanged then.
 Layout compute_layout(Header& header, const LayoutOptions& options, const Layout* previous);
 
 /// The layout that a decoded header describes (its begins are kept).
@@ -35,11 +43,14 @@ Layout compute_layout(Header& header, const LayoutOptions& options, const Layout
 struct FileRun {
   std::int64_t offset_bytes = 0;
   std::int64_t length_bytes = 0;
+  bool operator==(const FileRun&) const = default;
 };
 
-/// Appends the contiguous runs, in row-major order of the selection, neighbours merged. Shapes: start, count, stride have one entry per
-/// dimension; stride empty means 1 everywhere. Nothing is checked against the variable's bounds.
+/// Appends the contiguous runs, in row-major order of the selection, neighbours merged (never with runs that
+/// were there before). Shapes: start, count, stride have one entry per dimension; stride empty means 1
+/// everywhere. Nothing is checked against the variable's bounds.
 void append_runs(const Header& header, const Layout& layout, int varid, std::span<const std::int64_t> start,
-                 std::span<const std::int64_t> count, std::span<const std::int64_t> stride, std::vector<FileRun>& runs);
+                 std::span<const std::int64_t> count, std::span<const std::int64_t> stride,
+                 std::vector<FileRun>& runs);
 
 }  // namespace sluice::formats

@@ -25,7 +25,9 @@ class NameIndex {
  private:
   struct Hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
+    std::size_t operator()(std::string_view name) const noexcept {
+      return std::hash<std::string_view>{}(name);
+    }
   };
   std::unordered_map<std::string, int, Hash, std::equal_to<>> ids_;
 };

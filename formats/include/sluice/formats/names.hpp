@@ -12,6 +12,10 @@ inline constexpr std::size_t max_name_bytes = 256;
 /// "Names".
 [[nodiscard]] int check_name(std::string_view name) noexcept;
 
+/// Whether a file that holds this name is accepted: old libraries wrote names that check_name refuses today
+/// (spaces, punctuation first), but none that is empty, not UTF-8, or contains '/' or control characters.
+[[nodiscard]] bool is_readable_name(std::string_view name) noexcept;
+
 /// The name in Unicode normal form C, as it is stored and compared. What is not UTF-8 comes back as it is.
 [[nodiscard]] std::string normalised_name(std::string_view name);
 

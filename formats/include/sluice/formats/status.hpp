@@ -1,5 +1,6 @@
 #pragma once
-// The NC_* status codes as C++ constants. Do not include together with pnetcdf.h, which defines the same names as macros.
+// The NC_* status codes as C++ constants. Do not include together with pnetcdf.h, which defines the same
+// names as macros.
 
 namespace sluice {
 

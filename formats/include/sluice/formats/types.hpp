@@ -30,15 +30,20 @@ inline constexpr int type_count = 12;  // with nat
   return i < sizes.size() ? sizes[i] : 0;
 }
 
-[[nodiscard]] constexpr bool is_valid(Type type) noexcept { return size_of(type) != 0; }
+[[nodiscard]] constexpr bool is_valid(Type type) noexcept {
+  return size_of(type) != 0;
+}
 
 /// The types that only CDF-5 has (uint8 … uint64).
-[[nodiscard]] constexpr bool needs_cdf5(Type type) noexcept { return static_cast<int>(type) >= static_cast<int>(Type::uint8); }
+[[nodiscard]] constexpr bool needs_cdf5(Type type) noexcept {
+  return static_cast<int>(type) >= static_cast<int>(Type::uint8);
+}
 
 /// "int", "double", … as ncdump writes it.
 const char* type_name(Type type) noexcept;
 
-/// Writes one default fill value (NC_FILL_*) of `type` in native byte order to `destination` (size_of(type) bytes).
+/// Writes one default fill value (NC_FILL_*) of `type` in native byte order to `destination` (size_of(type)
+/// bytes).
 void default_fill(Type type, void* destination) noexcept;
 
 }  // namespace sluice::formats

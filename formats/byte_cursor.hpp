@@ -1,0 +1,59 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::formats {
+
+/// Thrown and caught inside the decoder only: the prefix of the file ends inside the header.
+struct EndOfPrefix {};
+
+/// Reads big-endian values from a prefix of a file, one after the other, never beyond its end.
+class ByteCursor {
+ public:
+  /// `file_size_bytes` is -1 when it is unknown. `path` is for messages; both arguments are not owned.
+  ByteCursor(std::span<const std::byte> prefix, std::int64_t file_size_bytes, std::string_view path) noexcept
+      : prefix_(prefix), file_size_bytes_(file_size_bytes), path_(path) {}
+
+  [[nodiscard]] std::int64_t offset() const noexcept { return static_cast<std::int64_t>(at_); }
+  [[nodiscard]] std::int64_t bytes_left() const noexcept {
+    return static_cast<std::int64_t>(prefix_.size() - at_);
+  }
+
+  /// The next `n` bytes. Throws EndOfPrefix when they are in the file but not in the prefix, FormatError when
+  /// the file is too short for them.
+  std::span<const std::byte> take(std::int64_t n) {
+    if (n > bytes_left()) {
+      if (file_size_bytes_ >= 0 && n > file_size_bytes_ - offset())
+        fail(NC_ENOTNC, "the file ends inside its header: it was truncated, or its header is damaged");
+      throw EndOfPrefix{};
+    }
+    const auto taken = prefix_.subspan(at_, static_cast<std::size_t>(n));
+    at_ += static_cast<std::size_t>(n);
+    return taken;
+  }
+
+  /// A big-endian unsigned integer of 4 or 8 bytes.
+  std::uint64_t take_integer(int bytes) {
+    std::uint64_t value = 0;
+    for (const auto byte : take(bytes)) value = value << 8 | std::to_integer<std::uint64_t>(byte);
+    return value;
+  }
+
+  [[noreturn]] void fail(Status status, const std::string& what) const { fail_at(offset(), status, what); }
+  [[noreturn]] void fail_at(std::int64_t offset, Status status, const std::string& what) const {
+    throw FormatError(status, std::string(path_), static_cast<std::uint64_t>(offset), what);
+  }
+
+ private:
+  std::span<const std::byte> prefix_;
+  std::int64_t file_size_bytes_;
+  std::string_view path_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace sluice::formats

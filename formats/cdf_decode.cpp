@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "byte_cursor.hpp"
+#include "cdf_constants.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/convert.hpp"
+#include "sluice/formats/layout.hpp"
+#include "sluice/formats/names.hpp"
+#include "variable_sizes.hpp"
+
+namespace sluice::formats {
+
+namespace {
+
+/// Decodes one header. The codes are those of PnetCDF, and so is the order of the checks.
+class Decoder {
+ public:
+  Decoder(std::span<const std::byte> prefix, std::int64_t file_size_bytes, std::string_view path)
+      : in_(prefix, file_size_bytes, path), file_size_bytes_(file_size_bytes) {}
+
+  DecodedHeader decode_file() {
+    take_header();
+    check_offsets();
+    if (header_.version != Version::cdf5 && header_.record_count == streaming)
+      header_.record_count = records_in_file();
+    return {std::move(header_), in_.offset()};
+  }
+
+  Header decode_metadata() {
+    take_header();
+    return std::move(header_);
+  }
+
+ private:
+  /// All but the file offsets.
+  void take_header() {
+    take_magic();
+    take_record_count();
+    take_dimensions();
+    take_attributes(header_.attributes);
+    take_variables();
+    check_shapes();
+  }
+
+  /// What CDF-1 and CDF-2 say instead of a number of records when the writer did not know it: as many as are
+  /// in the file.
+  static constexpr std::int64_t streaming = 0xffff'ffff;
+
+  void take_magic() {
+    // PnetCDF looks at 8 bytes to tell formats apart.
+    if (file_size_bytes_ >= 0 && file_size_bytes_ < 8) {
+      in_.fail_at(file_size_bytes_, NC_EFILE, "the file is empty or too short for any header");
+    }
+    constexpr std::array<std::uint8_t, 4> hdf5{0x89, 'H', 'D', 'F'};
+    const auto bytes = in_.take(4);
+    if (std::equal(hdf5.begin(), hdf5.end(), bytes.begin(),
+                   [](std::uint8_t a, std::byte b) { return a == std::to_integer<std::uint8_t>(b); })) {
+      in_.fail_at(0, NC_ENOTBUILT,
+                  "this is an HDF5 (netCDF-4) file, and only the classic formats CDF-1, CDF-2 and CDF-5 are "
+                  "supported");
+    }
+    if (!std::equal(cdf::magic.begin(), cdf::magic.end(), bytes.begin())) {
+      in_.fail_at(0, NC_ENOTNC, "this is no netCDF file: it does not start with \"CDF\"");
+    }
+    const auto version = std::to_integer<int>(bytes[3]);
+    if (version != 1 && version != 2 && version != 5) {
+      in_.fail_at(3, NC_ENOTNC, "format CDF-" + std::to_string(version) + " is unknown");
+    }
+    header_.version = static_cast<Version>(version);
+  }
+
+  /// A count, length or id. Those of CDF-5 that are negative as a signed number come out negative.
+  std::int64_t take_count() {
+    return static_cast<std::int64_t>(in_.take_integer(cdf::count_bytes(header_.version)));
+  }
+
+  void take_record_count() {
+    header_.record_count = take_count();
+    if (header_.record_count < 0) in_.fail_at(4, NC_ENOTNC, "the number of records is negative");
+  }
+
+  std::int64_t take_list_head(std::uint32_t tag, Status too_many, const char* what) {
+    const auto at = in_.offset();
+    const auto found = static_cast<std::uint32_t>(in_.take_integer(4));
+    const auto count = take_count();
+    if (count < 0 || count > cdf::max_count) in_.fail_at(at, too_many, std::string("too many ") + what);
+    if (count > 0 && found != tag)
+      in_.fail_at(at, NC_ENOTNC, std::string("the list of ") + what + " does not start with its tag");
+    return count;
+  }
+
+  std::string take_name() {
+    const auto at = in_.offset();
+    const auto length = take_count();
+    if (length < 0 || length > static_cast<std::int64_t>(max_name_bytes)) {
+      in_.fail_at(at, NC_EMAXNAME, "a name is longer than " + std::to_string(max_name_bytes) + " bytes");
+    }
+    const auto bytes = in_.take(cdf::padded(length));
+    const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
+                                static_cast<std::size_t>(length));
+    if (!is_readable_name(name))
+      in_.fail_at(at, NC_EBADNAME, "a name is empty, is not UTF-8, or contains '/' or a control character");
+    return normalised_name(name);
+  }
+
+  Type take_type() {
+    const auto at = in_.offset();
+    const auto value = in_.take_integer(4);
+    const auto type = value < type_count ? static_cast<Type>(value) : Type::nat;
+    if (!is_valid(type) || (needs_cdf5(type) && header_.version != Version::cdf5)) {
+      in_.fail_at(at, NC_EBADTYPE, "type " + std::to_string(value) + " is none of this format");
+    }
+    return type;
+  }
+
+  void take_dimensions() {
+    const auto count = take_list_head(cdf::tag_dimensions, NC_EMAXDIMS, "dimensions");
+    for (std::int64_t i = 0; i < count; ++i) {
+      Dimension dimension;
+      dimension.name = take_name();
+      const auto at = in_.offset();
+      dimension.length = take_count();
+      dimension.is_record = dimension.length == 0;
+      if (dimension.length < 0)
+        in_.fail_at(at, NC_EDIMSIZE, "dimension " + dimension.name + " has a negative length");
+      if (dimension.is_record && header_.record_dimension() >= 0) {
+        in_.fail_at(at, NC_EUNLIMIT, "dimension " + dimension.name + " is a second record dimension");
+      }
+      header_.add_dimension(std::move(dimension));
+    }
+  }
+
+  void take_attributes(Attributes& attributes) {
+    const auto count = take_list_head(cdf::tag_attributes, NC_EMAXATTS, "attributes");
+    for (std::int64_t i = 0; i < count; ++i) attributes.append(take_attribute());
+  }
+
+  Attribute take_attribute() {
+    Attribute attribute;
+    attribute.name = take_name();
+    attribute.type = take_type();
+    const auto at = in_.offset();
+    attribute.count = take_count();
+    if (attribute.count < 0 || attribute.count > cdf::max_count) {
+      in_.fail_at(at, NC_ENOTNC,
+                  "attribute " + attribute.name + " has a negative or far too large number of values");
+    }
+    const auto element_bytes = size_of(attribute.type);
+    const auto bytes = attribute.count * static_cast<std::int64_t>(element_bytes);
+    // Before the memory is taken: the values are there.
+    const auto encoded = in_.take(cdf::padded(bytes));
+    attribute.values.resize(static_cast<std::size_t>(bytes));
+    copy_swapped(attribute.values.data(), encoded.data(), element_bytes, attribute.count);
+    return attribute;
+  }
+
+  void take_variables() {
+    const auto count = take_list_head(cdf::tag_variables, NC_EMAXVARS, "variables");
+    for (std::int64_t i = 0; i < count; ++i) take_variable();
+  }
+
+  void take_variable() {
+    Variable variable;
+    variable.name = take_name();
+    take_dimension_ids(variable);
+    take_attributes(variable.attributes);
+    variable.type = take_type();
+    take_count();  // vsize says nothing that type and dimensions do not say, and writers are known to have it
+                   // wrong
+    const auto begin = in_.take_integer(cdf::offset_bytes(header_.version));
+    variable.begin = static_cast<std::int64_t>(begin);
+    header_.add_variable(std::move(variable));
+  }
+
+  void take_dimension_ids(Variable& variable) {
+    const auto at = in_.offset();
+    const auto count = take_count();
+    if (count < 0 || count > cdf::max_count)
+      in_.fail_at(at, NC_EMAXDIMS, "variable " + variable.name + " has too many dimensions");
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto id_at = in_.offset();
+      const auto id = take_count();
+      if (id < 0 || id >= header_.dimension_count()) {
+        in_.fail_at(id_at, NC_EBADDIM, "variable " + variable.name + " has a dimension that is not defined");
+      }
+      variable.dimids.push_back(static_cast<int>(id));
+    }
+  }
+
+  void check_shapes() {
+    for (const auto& variable : header_.variables()) {
+      for (std::size_t d = 1; d < variable.dimids.size(); ++d) {
+        if (header_.dimension(variable.dimids[d]).is_record) {
+          in_.fail(NC_EUNLIMPOS, "the record dimension is not the first one of variable " + variable.name);
+        }
+      }
+    }
+    try {
+      check_variable_sizes(header_);
+      for (int id = 0; id < header_.variable_count(); ++id)
+        header_.variable(id).vsize = rounded_up(data_bytes(header_, id), 4);
+    } catch (const Error& error) {
+      in_.fail(error.status(), error.what());
+    }
+  }
+
+  /// Data starts behind the header, and the variables of each section follow each other in the order of their
+  /// ids.
+  void check_offsets() {
+    auto free_from = in_.offset();
+    for (const bool records : {false, true}) {
+      for (int id = 0; id < header_.variable_count(); ++id) {
+        if (header_.is_record_variable(id) != records) continue;
+        const auto& variable = header_.variable(id);
+        if (variable.begin < free_from ||
+            __builtin_add_overflow(variable.begin, variable.vsize, &free_from)) {
+          in_.fail(NC_ENOTNC, "the data of variable " + variable.name +
+                                  " starts inside the header or another variable's data");
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t records_in_file() const {
+    const auto layout = layout_of(header_, in_.offset());
+    if (file_size_bytes_ <= layout.record_begin || layout.record_size == 0) return 0;
+    return (file_size_bytes_ - layout.record_begin) / layout.record_size;
+  }
+
+  ByteCursor in_;
+  std::int64_t file_size_bytes_;
+  Header header_;
+};
+
+}  // namespace
+
+std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix, bool is_whole_file,
+                                           std::int64_t file_size_bytes, std::string_view path) {
+  const auto size_bytes = is_whole_file ? static_cast<std::int64_t>(prefix.size()) : file_size_bytes;
+  try {
+    return Decoder(prefix, size_bytes, path).decode_file();
+  } catch (const EndOfPrefix&) {
+    return std::nullopt;
+  }
+}
+
+Header decode_metadata(std::span<const std::byte> bytes, std::string_view path) {
+  return Decoder(bytes, static_cast<std::int64_t>(bytes.size()), path).decode_metadata();
+}
+
+}  // namespace sluice::formats

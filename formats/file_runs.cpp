@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <array>
+
+#include "sluice/formats/layout.hpp"
+
+namespace sluice::formats {
+
+namespace {
+
+/// A loop over blocks: `count` of them, `step_bytes` apart in the file.
+struct Level {
+  std::int64_t count;
+  std::int64_t step_bytes;
+};
+
+/// A selection as nested loops over contiguous blocks, outermost loop last.
+struct Loops {
+  std::int64_t offset_bytes;
+  std::int64_t block_bytes;
+  std::vector<Level> levels;
+
+  /// Wraps one more loop around, melting it into the block or the loop inside where the file has no gap.
+  void wrap(Level level) {
+    if (levels.empty() && level.step_bytes == block_bytes) {
+      block_bytes *= level.count;
+    } else if (!levels.empty() && level.step_bytes == levels.back().count * levels.back().step_bytes) {
+      levels.back().count *= level.count;
+    } else {
+      levels.push_back(level);
+    }
+  }
+};
+
+class RunList {
+ public:
+  explicit RunList(std::vector<FileRun>& runs) : runs_(runs), first_(runs.size()) {}
+
+  void append(std::int64_t offset_bytes, std::int64_t length_bytes) {
+    if (runs_.size() > first_ && runs_.back().offset_bytes + runs_.back().length_bytes == offset_bytes) {
+      runs_.back().length_bytes += length_bytes;
+    } else {
+      runs_.push_back({offset_bytes, length_bytes});
+    }
+  }
+
+  void append(const Loops& loops) {
+    if (loops.levels.empty()) return append(loops.offset_bytes, loops.block_bytes);
+    const auto inner = loops.levels.front();
+    std::vector<std::int64_t> index(loops.levels.size(), 0);
+    auto offset = loops.offset_bytes;
+    for (;;) {
+      for (std::int64_t i = 0; i < inner.count; ++i) append(offset + i * inner.step_bytes, loops.block_bytes);
+      std::size_t level = 1;
+      for (; level < loops.levels.size(); ++level) {
+        offset += loops.levels[level].step_bytes;
+        if (++index[level] < loops.levels[level].count) break;
+        offset -= index[level] * loops.levels[level].step_bytes;
+        index[level] = 0;
+      }
+      if (level == loops.levels.size()) return;
+    }
+  }
+
+ private:
+  std::vector<FileRun>& runs_;
+  std::size_t first_;
+};
+
+}  // namespace
+
+void append_runs(const Header& header, const Layout& layout, int varid, std::span<const std::int64_t> start,
+                 std::span<const std::int64_t> count, std::span<const std::int64_t> stride,
+                 std::vector<FileRun>& runs) {
+  if (std::any_of(count.begin(), count.end(), [](std::int64_t n) { return n <= 0; })) return;
+  const auto& variable = header.variable(varid);
+  const auto element_bytes = static_cast<std::int64_t>(size_of(variable.type));
+  Loops loops{.offset_bytes = variable.begin, .block_bytes = element_bytes, .levels = {}};
+  auto extent_bytes = element_bytes;  // between neighbours of dimension d
+  for (std::size_t d = variable.dimids.size(); d-- > 0;) {
+    const auto& dimension = header.dimension(variable.dimids[d]);
+    const auto step_bytes = dimension.is_record ? layout.record_size : extent_bytes;
+    loops.offset_bytes += start[d] * step_bytes;
+    // The stride of a single element means nothing, and may be anything.
+    if (count[d] > 1)
+      loops.wrap({.count = count[d], .step_bytes = step_bytes * (stride.empty() ? 1 : stride[d])});
+    extent_bytes *= dimension.length;
+  }
+  RunList(runs).append(loops);
+}
+
+}  // namespace sluice::formats

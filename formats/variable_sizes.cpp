@@ -1,0 +1,97 @@
+#include "variable_sizes.hpp"
+
+#include <limits>
+#include <string>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::formats {
+
+namespace {
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() - 3;
+
+/// Bytes of the largest variable that others may follow.
+std::int64_t max_bytes(Version version) noexcept {
+  switch (version) {
+    case Version::cdf1:
+      return 0x7fff'fffc;
+    case Version::cdf2:
+      return 0xffff'fffc;
+    case Version::cdf5:
+      break;
+  }
+  return no_limit;
+}
+
+[[noreturn]] void throw_beyond_63_bits() {
+  throw Error(NC_EVARSIZE, "a size or file offset is beyond 2^63 - 1 bytes: make the variables smaller");
+}
+
+}  // namespace
+
+std::int64_t data_bytes(const Header& header, int varid) {
+  auto bytes = static_cast<std::int64_t>(size_of(header.variable(varid).type));
+  for (const int id : header.variable(varid).dimids) {
+    if (header.dimension(id).is_record) continue;
+    if (__builtin_mul_overflow(bytes, header.dimension(id).length, &bytes) || bytes > no_limit) {
+      throw Error(NC_EVARSIZE, "variable " + header.variable(varid).name + " has more than 2^63 - 4 bytes");
+    }
+  }
+  return bytes;
+}
+
+std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw_beyond_63_bits();
+  return sum;
+}
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t alignment) {
+  const auto beyond = bytes % alignment;
+  return beyond == 0 ? bytes : checked_sum(bytes, alignment - beyond);
+}
+
+std::int64_t max_begin(Version version) noexcept {
+  return version == Version::cdf1 ? 0x7fff'ffff : std::numeric_limits<std::int64_t>::max();
+}
+
+void check_variable_sizes(const Header& header) {
+  int last_large_fixed = -1;
+  int last_fixed = -1;
+  int last_large_record = -1;
+  int last_record = -1;
+  int large_fixed = 0;
+  int large_record = 0;
+  for (int id = 0; id < header.variable_count(); ++id) {
+    const bool is_large = data_bytes(header, id) > max_bytes(header.version);
+    const bool is_record = header.is_record_variable(id);
+    (is_record ? last_record : last_fixed) = id;
+    if (!is_large) continue;
+    (is_record ? last_large_record : last_large_fixed) = id;
+    ++(is_record ? large_record : large_fixed);
+  }
+  const bool fixed_is_well =
+      large_fixed == 0 || (large_fixed == 1 && last_large_fixed == last_fixed && last_record < 0);
+  const bool record_is_well = large_record == 0 || (large_record == 1 && last_large_record == last_record);
+  if (fixed_is_well && record_is_well) return;
+  const int culprit = fixed_is_well ? last_large_record : last_large_fixed;
+  throw Error(NC_EVARSIZE, "variable " + header.variable(culprit).name + " is too large for format CDF-" +
+                               std::to_string(static_cast<int>(header.version)) +
+                               " unless it is the only such one and the last: define it last, or use CDF-5");
+}
+
+std::int64_t record_bytes(const Header& header) {
+  std::int64_t sum = 0;
+  std::int64_t unpadded = 0;
+  int variables = 0;
+  for (int id = 0; id < header.variable_count(); ++id) {
+    if (!header.is_record_variable(id)) continue;
+    ++variables;
+    unpadded = data_bytes(header, id);
+    sum = checked_sum(sum, rounded_up(unpadded, 4));
+  }
+  return variables == 1 ? unpadded : sum;
+}
+
+}  // namespace sluice::formats
