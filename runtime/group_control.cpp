@@ -1,0 +1,89 @@
+#include "sluice/runtime/group_control.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+constexpr int yields = 200;  // the others are mostly a moment behind
+constexpr std::chrono::microseconds shortest_sleep{20};
+constexpr std::chrono::microseconds longest_sleep{2000};
+constexpr std::chrono::milliseconds check_interval{100};
+constexpr std::uint64_t has_left = std::numeric_limits<std::uint64_t>::max();
+}  // namespace
+
+GroupControl::GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t rank, std::uint32_t size,
+                           std::function<bool()> is_alive)
+    : block_(std::move(block)), is_alive_(std::move(is_alive)) {
+  const auto memory = block_->writable();
+  if (memory.size() < control_block_bytes(size) || rank >= size) {
+    throw Error(NC_EIO, "a control block of " + std::to_string(memory.size()) +
+                            " bytes is too small for rank " + std::to_string(rank) + " of " +
+                            std::to_string(size));
+  }
+  // The matcher has zeroed the block, which is what new slots are; their atomics are lock-free and so work
+  // between processes.
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  slots_ = {reinterpret_cast<ControlSlot*>(memory.data()), size};
+  own_ = &slots_[rank];
+}
+
+void GroupControl::raise_record_count(std::int64_t records) noexcept {
+  // Only the slot's own process writes it.
+  if (records > own_->record_count.load(std::memory_order_relaxed)) {
+    own_->record_count.store(records, std::memory_order_release);
+  }
+}
+
+void GroupControl::enter_collective_call() noexcept {
+  own_->collective_calls.store(++calls_, std::memory_order_release);
+}
+
+void GroupControl::wait_for_others() {
+  if (calls_reached_by_all_ == calls_) return;
+  for (std::uint32_t rank = 0; rank < slots_.size(); ++rank) wait_for(slots_[rank], rank);
+  calls_reached_by_all_ = calls_;
+}
+
+void GroupControl::wait_for(const ControlSlot& slot, std::uint32_t rank) {
+  const auto is_reached = [&] { return slot.collective_calls.load(std::memory_order_acquire) >= calls_; };
+  for (int i = 0; i < yields; ++i) {
+    if (is_reached()) return;
+    ::sched_yield();
+  }
+  auto sleep = shortest_sleep;
+  auto next_check = std::chrono::steady_clock::now() + check_interval;
+  while (!is_reached()) {
+    if (slot.is_gone.load(std::memory_order_acquire) != 0) {
+      throw Error(NC_EIO, "the process of rank " + std::to_string(rank) +
+                              ", which takes part in this collective call, has ended; its output says why");
+    }
+    if (std::chrono::steady_clock::now() >= next_check) {
+      if (!is_alive_()) throw Error(NC_EIO, "the matcher is gone; the log of the run says why");
+      next_check = std::chrono::steady_clock::now() + check_interval;
+    }
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min(sleep * 2, longest_sleep);
+  }
+}
+
+std::int64_t GroupControl::record_count() const noexcept {
+  std::int64_t records = 0;
+  for (const ControlSlot& slot : slots_)
+    records = std::max(records, slot.record_count.load(std::memory_order_acquire));
+  return records;
+}
+
+void GroupControl::leave() noexcept {
+  own_->collective_calls.store(has_left, std::memory_order_release);
+}
+
+}  // namespace sluice::runtime

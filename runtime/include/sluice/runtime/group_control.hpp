@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "sluice/runtime/control_block.hpp"
+#include "sluice/runtime/segment.hpp"
+
+namespace sluice::runtime {
+
+/// One process's view of its group's control block: how the processes that write a step learn of each other's
+/// records and collective calls without MPI. One thread at a time.
+class GroupControl {
+ public:
+  /// `block`: a read_write mapping. `is_alive`: whether the matcher, which would mark the dead, is still
+  /// there. Throws Error(NC_EIO) when the block is too small.
+  GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t rank, std::uint32_t size,
+               std::function<bool()> is_alive);
+
+  /// At least so many records, as far as this process knows.
+  void raise_record_count(std::int64_t records) noexcept;
+  /// This process takes part in one more collective call. Every process of the group counts the same calls.
+  void enter_collective_call() noexcept;
+  /// Sleeps until all processes have made as many collective calls as this one. Throws Error(NC_EIO) when one
+  /// of them, or the matcher, is gone.
+  void wait_for_others();
+  /// The largest record count that is known now.
+  [[nodiscard]] std::int64_t record_count() const noexcept;
+  /// Nobody will have to wait for this process any more.
+  void leave() noexcept;
+
+ private:
+  void wait_for(const ControlSlot& slot, std::uint32_t rank);
+
+  std::shared_ptr<const Mapping> block_;  ///< shared with the cache of segments
+  std::span<ControlSlot> slots_;
+  ControlSlot* own_ = nullptr;
+  std::function<bool()> is_alive_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t calls_reached_by_all_ = 0;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,39 @@
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+#include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/protocol.hpp"
+#include "sluice/runtime/segment.hpp"
+
+namespace sluice::runtime {
+
+/// The segments that this process knows, mapped when they are used first and kept mapped, so that recycled
+/// ones are warm. Any threads.
+class SegmentCache {
+ public:
+  /// A segment that the matcher named; `file` is its descriptor when one came with it.
+  void add(const SegmentGrant& grant, FileDescriptor file);
+  /// The matcher has taken them back. Who uses one still keeps its mapping until then.
+  void drop(std::span<const std::uint64_t> segments);
+
+  /// The mapping, shared by the cache and the logs that use it. A segment that another thread's connection is
+  /// about to bring is waited for. Throws Error(NC_EIO) when it does not come.
+  [[nodiscard]] std::shared_ptr<const Mapping> mapping(std::uint64_t segment, Mapping::Access access);
+
+ private:
+  struct Entry {
+    FileDescriptor file;  ///< until it is mapped
+    std::uint64_t bytes = 0;
+    std::shared_ptr<Mapping> mapping;
+  };
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::unordered_map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,98 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sluice/runtime/fork_guard.hpp"
+#include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/protocol.hpp"
+#include "sluice/runtime/rules.hpp"
+#include "sluice/runtime/segment_cache.hpp"
+#include "sluice/runtime/step_logs.hpp"
+#include "sluice/runtime/wire.hpp"
+#include "sluice/runtime/write_log.hpp"
+
+namespace sluice::runtime {
+
+/// This process's line to its matcher: connections (made when they are needed, one exchange at a time on
+/// each), mapped segments, and what is known of the steps that are open. Any threads. It starts no thread,
+/// installs no signal handler, prints nothing, and nothing is sent by its destructor.
+///
+/// All functions that talk throw Error: what the matcher answered, or NC_EIO when the connection is lost
+/// (then every later call fails at once), the versions differ, or the process is a forked child of the one
+/// that made the session (it makes its own).
+class Session : public SegmentSource {
+ public:
+  explicit Session(const ClientEnvironment& environment);
+  ~Session() override;
+
+  /// Makes sure that there is a connection.
+  void connect();
+
+  /// Sends a request and waits for its answer, however long that takes, asleep.
+  [[nodiscard]] Created create(const Create& request);
+  [[nodiscard]] Opened open(const Open& request, bool for_writing);
+  [[nodiscard]] Plans get(const Get& request);
+  void update_header(const HeaderUpdate& request);
+  void remove(const Remove& request);
+  [[nodiscard]] WritableSegment need_segment(const NeedSegment& request) override;
+
+  /// Without an answer.
+  void publish(const Publish& request);
+  void discard(const Discard& request);
+  void close_read(const CloseRead& request);
+
+  [[nodiscard]] SegmentCache& segments() noexcept { return segments_; }
+  /// Where the step's logs are; lives as long as someone holds it (shared by all that have the step open in
+  /// this process).
+  [[nodiscard]] std::shared_ptr<StepLogs> step_logs(std::uint64_t step);
+
+  /// What a process put in the last step of a rule: the next one of the same rule asks for as much at once.
+  [[nodiscard]] LogSize expected_size(std::uint32_t rule) const;
+  void remember_size(std::uint32_t rule, LogSize size);
+
+  /// True in a forked child.
+  [[nodiscard]] bool is_foreign() const noexcept { return fork_guard_.is_child(); }
+  /// Whether the matcher is still there, as far as is known without waiting.
+  [[nodiscard]] bool is_alive();
+
+ private:
+  struct Connection {
+    PacketSocket socket;
+    std::uint32_t next_tag = 1;
+  };
+
+  [[nodiscard]] std::unique_ptr<Connection> take_connection();
+  [[nodiscard]] std::unique_ptr<Connection> make_connection();
+  void return_connection(std::unique_ptr<Connection> connection);
+  [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
+                                         MessageType expected);
+  [[nodiscard]] ReceivedMessage exchange_on(Connection& connection, MessageType type,
+                                            std::vector<std::byte> fields, MessageType expected);
+  void post(MessageType type, std::vector<std::byte> fields);
+  [[nodiscard]] bool take_notice(ReceivedMessage& message);
+  void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
+  void expect_usable() const;
+  [[noreturn]] void lose(const std::string& reason);
+
+  const std::string socket_path_;
+  const std::string component_;
+  const std::uint64_t process_token_;
+  const ForkGuard fork_guard_;
+  std::atomic<bool> is_lost_ = false;
+  SegmentCache segments_;
+  mutable std::mutex mutex_;  ///< of what follows
+  std::string lost_reason_;
+  std::vector<std::unique_ptr<Connection>> idle_;  ///< the one that was used last is at the end
+  std::map<std::uint64_t, std::weak_ptr<StepLogs>> step_logs_;
+  std::map<std::uint32_t, LogSize> expected_sizes_;
+};
+
+/// A number that nobody else draws: a process token, a group's id.
+[[nodiscard]] std::uint64_t random_number();
+
+}  // namespace sluice::runtime

@@ -1,0 +1,56 @@
+#pragma once
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "sluice/replay/plan.hpp"
+#include "sluice/runtime/protocol.hpp"
+#include "sluice/runtime/segment_cache.hpp"
+
+namespace sluice::runtime {
+
+/// Where the data of one step's write logs is in this process: the ranges that the matcher told, over mapped
+/// segments. Shared by all that have the step open in this process, because the matcher tells each range to a
+/// process once.
+class StepLogs {
+ public:
+  explicit StepLogs(SegmentCache& segments) noexcept : segments_(segments) {}
+
+  /// Throws Error(NC_EIO) for a range that its segment does not hold.
+  void add(std::span<const LogRange> ranges);
+
+  /// Reads for a plan's execution; holds the lock meanwhile.
+  class Reader final : public replay::LogReader {
+   public:
+    explicit Reader(StepLogs& logs) : logs_(logs), lock_(logs.mutex_) {}
+    [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override;
+
+   private:
+    StepLogs& logs_;
+    std::unique_lock<std::mutex> lock_;
+    std::uint32_t last_writer_ = 0;
+    std::uint64_t last_first_ = 0;  ///< where the range begins that was used last
+    std::span<const std::byte> last_;
+  };
+
+ private:
+  struct Range {
+    std::uint64_t log_offset = 0;
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const Mapping> mapping;  ///< shared with the cache: keeps `bytes` valid
+  };
+  /// The bytes of the range that holds the offset, as far as the next one does not take over; empty when
+  /// there is none.
+  [[nodiscard]] std::span<const std::byte> find(std::uint32_t writer, std::uint64_t log_offset,
+                                                std::uint64_t& first) const noexcept;
+
+  SegmentCache& segments_;
+  std::mutex mutex_;
+  std::condition_variable told_;
+  std::vector<std::vector<Range>> by_writer_;  ///< ascending, distinct log offsets
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,101 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "sluice/formats/hyperslab.hpp"
+#include "sluice/matcher/request_table.hpp"
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::runtime {
+
+/// A segment that was granted, mapped for writing.
+struct WritableSegment {
+  std::uint64_t id = 0;
+  std::span<std::byte> memory;
+  std::shared_ptr<const void> owner;  ///< keeps `memory` mapped; shared with the cache of segments
+};
+
+/// Who grants segments: the session, or a test.
+class SegmentSource {
+ public:
+  virtual ~SegmentSource() = default;
+  /// At least `request.bytes` bytes, or Error(NC_ENO_SPACE, NC_EIO).
+  [[nodiscard]] virtual WritableSegment need_segment(const NeedSegment& request) = 0;
+};
+
+/// Bytes of log data and of request table.
+struct LogSize {
+  std::uint64_t data_bytes = 0;
+  std::uint64_t table_bytes = 0;
+};
+
+/// The write log of this process in one step: request data in data segments, entries in table chunks, both
+/// shared memory. A put is reserve(), converting into the room, append() for each hyperslab, commit(): no
+/// message and no allocation, unless a segment is full. One thread at a time.
+class WriteLog {
+ public:
+  /// `expected` sizes the first segments; zero when nothing is known. The source outlives the log.
+  WriteLog(SegmentSource& source, std::uint64_t step, LogSize expected) noexcept;
+
+  /// Room for the data of one put.
+  struct Room {
+    std::byte* data = nullptr;
+    std::uint64_t log_offset = 0;
+  };
+  /// Log offsets are a running sum of sizes, aligned to 8 bytes, from 4 KiB up to 64. Throws what the source
+  /// throws; the log is then as it was before.
+  [[nodiscard]] Room reserve(std::uint64_t bytes) {
+    const std::uint64_t offset = aligned_offset(bytes);
+    if (offset + bytes > data_end_) [[unlikely]]
+      take_data_segment(offset, bytes);
+    next_offset_ = offset + bytes;
+    return {data_ + (offset - data_first_), offset};
+  }
+
+  /// The clock for the entries of one put: CLOCK_MONOTONIC in ns, later than all before.
+  [[nodiscard]] std::uint64_t next_sequence() noexcept;
+  /// Later sequences will be beyond `sequence`.
+  void raise_sequence(std::uint64_t sequence) noexcept;
+
+  /// Appends an entry; nothing is visible before commit().
+  void append_request(int varid, std::uint64_t sequence, std::uint64_t log_offset,
+                      const formats::HyperslabView& box);
+  /// The box reads as the variable's fill value.
+  void append_fill(int varid, std::uint64_t sequence, const formats::HyperslabView& box);
+  void commit() noexcept { table_.commit(); }
+
+  [[nodiscard]] LogSize size() const noexcept { return {next_offset_, table_bytes_}; }
+
+ private:
+  [[nodiscard]] std::uint64_t aligned_offset(std::uint64_t bytes) const noexcept {
+    const std::uint64_t alignment = bytes >= large_bytes ? large_alignment : small_alignment;
+    return (next_offset_ + alignment - 1) & ~(alignment - 1);
+  }
+  [[nodiscard]] WritableSegment need_segment(SegmentUse use, std::uint64_t wanted, std::uint64_t needed);
+  void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
+  void take_table_chunk(std::uint64_t entry_bytes);
+  void append(const matcher::TableEntry& entry);
+
+  static constexpr std::uint64_t small_alignment = 8;
+  static constexpr std::uint64_t large_alignment = 64;
+  static constexpr std::uint64_t large_bytes = 4096;
+
+  SegmentSource& source_;
+  const std::uint64_t step_;
+  const LogSize expected_;
+  std::uint64_t next_offset_ = 0;
+
+  std::byte* data_ = nullptr;     ///< memory of log offset data_first_
+  std::uint64_t data_first_ = 0;  ///< log offsets [data_first_, data_end_) are in the current segment
+  std::uint64_t data_end_ = 0;
+  std::shared_ptr<const void> data_owner_;
+
+  matcher::TableWriter table_;
+  std::shared_ptr<const void> table_owner_;
+  std::uint64_t table_bytes_ = 0;  ///< of all chunks
+  std::uint64_t last_sequence_ = 0;
+};
+
+}  // namespace sluice::runtime

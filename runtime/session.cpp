@@ -1,0 +1,234 @@
+#include "sluice/runtime/session.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/version.hpp"
+
+namespace sluice::runtime {
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  // Never cut short for so few bytes; interrupted only before the system has gathered entropy at boot.
+  while (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+    if (errno != EINTR) throw IoError(NC_EIO, errno, "random number", "draw");
+  }
+  return number;
+}
+
+namespace {
+
+void throw_if_error(const ReceivedMessage& answer) {
+  if (answer.type != MessageType::error) return;
+  const auto error = decode<ErrorReply>(answer.fields);
+  const bool is_known = error.status < 0 && status_name(error.status) != nullptr;
+  throw Error(is_known ? static_cast<Status>(error.status) : NC_EIO, error.text);
+}
+
+}  // namespace
+
+Session::Session(const ClientEnvironment& environment)
+    : socket_path_(environment.socket_path),
+      component_(environment.component),
+      process_token_(random_number()) {}
+
+Session::~Session() = default;
+
+void Session::expect_usable() const {
+  if (is_foreign()) {
+    throw Error(NC_EIO, "this dataset was opened by the parent process: a forked child opens its own");
+  }
+  const std::lock_guard lock(mutex_);
+  if (is_lost_) throw Error(NC_EIO, lost_reason_);
+}
+
+void Session::lose(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (!is_lost_) {
+    lost_reason_ = "the connection to the matcher at " + socket_path_ + " is lost (" + reason +
+                   "): what was not published is gone; the log of the run says why the matcher ended";
+    is_lost_ = true;
+  }
+  throw Error(NC_EIO, lost_reason_);
+}
+
+std::unique_ptr<Session::Connection> Session::make_connection() {
+  auto connection = std::make_unique<Connection>(Connection{connect_to(socket_path_)});
+  const Hello hello{protocol_version, std::string(library_version), process_token_,
+                    static_cast<std::uint32_t>(::getpid()), component_};
+  const auto reply = exchange_on(*connection, MessageType::hello, encode(hello), MessageType::welcome);
+  throw_if_error(reply);
+  const auto welcome = decode<Welcome>(reply.fields);
+  if (welcome.protocol != protocol_version || welcome.library_version != library_version) {
+    throw Error(NC_EIO, "the client library is Sluice " + std::string(library_version) + " (protocol " +
+                            std::to_string(protocol_version) + "), the matcher at " + socket_path_ +
+                            " is Sluice " + welcome.library_version + " (protocol " +
+                            std::to_string(welcome.protocol) +
+                            "): use the `sluice` command and the library of one installation");
+  }
+  return connection;
+}
+
+std::unique_ptr<Session::Connection> Session::take_connection() {
+  expect_usable();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  return make_connection();
+}
+
+void Session::return_connection(std::unique_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(connection));
+}
+
+void Session::connect() {
+  return_connection(take_connection());
+}
+
+ReceivedMessage Session::exchange(MessageType type, std::vector<std::byte> fields, MessageType expected) {
+  auto connection = take_connection();
+  ReceivedMessage answer = exchange_on(*connection, type, std::move(fields), expected);
+  // Not after an exception: then nobody knows what is still in the connection.
+  return_connection(std::move(connection));
+  throw_if_error(answer);
+  return answer;
+}
+
+ReceivedMessage Session::exchange_on(Connection& connection, MessageType type, std::vector<std::byte> fields,
+                                     MessageType expected) {
+  const std::uint32_t tag = connection.next_tag++;
+  if (connection.next_tag == 0) connection.next_tag = 1;  // 0 is for notices
+  const OutgoingMessage request(type, tag, std::move(fields));
+  try {
+    connection.socket.send(request);
+    for (;;) {
+      auto message = connection.socket.receive();
+      if (!message)
+        lose("it was closed while waiting for the answer to \"" + std::string(message_name(type)) + "\"");
+      if (take_notice(*message)) continue;
+      if (message->tag == tag && (message->type == expected || message->type == MessageType::error)) {
+        return std::move(*message);
+      }
+      lose("\"" + std::string(message_name(message->type)) + "\" is no answer to \"" +
+           std::string(message_name(type)) + "\"");
+    }
+  } catch (const Error& error) {
+    if (is_lost_) throw;
+    lose(error.what());
+  }
+}
+
+bool Session::take_notice(ReceivedMessage& message) {
+  if (message.type == MessageType::drop_segments) {
+    segments_.drop(decode<DropSegments>(message.fields).segments);
+    return true;
+  }
+  if (message.type == MessageType::segment && message.tag == 0) {
+    store_segment(message, decode<SegmentGrant>(message.fields));
+    return true;
+  }
+  return false;
+}
+
+void Session::store_segment(ReceivedMessage& message, const SegmentGrant& grant) {
+  if (grant.has_descriptor != (message.descriptors.size() == 1)) {
+    throw Error(NC_EIO, "damaged packet: a segment with " + std::to_string(message.descriptors.size()) +
+                            " descriptors");
+  }
+  segments_.add(grant, grant.has_descriptor ? std::move(message.descriptors.front()) : FileDescriptor{});
+}
+
+void Session::post(MessageType type, std::vector<std::byte> fields) {
+  auto connection = take_connection();
+  try {
+    connection->socket.send({type, 0, std::move(fields)});
+  } catch (const Error& error) {
+    lose(error.what());
+  }
+  return_connection(std::move(connection));
+}
+
+Created Session::create(const Create& request) {
+  return decode<Created>(exchange(MessageType::create, encode(request), MessageType::created).fields);
+}
+
+Opened Session::open(const Open& request, bool for_writing) {
+  const MessageType type = for_writing ? MessageType::open_write : MessageType::open_read;
+  return decode<Opened>(exchange(type, encode(request), MessageType::opened).fields);
+}
+
+Plans Session::get(const Get& request) {
+  return decode<Plans>(exchange(MessageType::get, encode(request), MessageType::plans).fields);
+}
+
+void Session::update_header(const HeaderUpdate& request) {
+  (void)exchange(MessageType::header, encode(request), MessageType::done);
+}
+
+void Session::remove(const Remove& request) {
+  (void)exchange(MessageType::remove, encode(request), MessageType::done);
+}
+
+WritableSegment Session::need_segment(const NeedSegment& request) {
+  auto answer = exchange(MessageType::need_segment, encode(request), MessageType::segment);
+  const auto grant = decode<SegmentGrant>(answer.fields);
+  store_segment(answer, grant);
+  auto mapping = segments_.mapping(grant.segment, Mapping::Access::read_write);
+  const auto memory = mapping->writable();
+  if (memory.size() < request.bytes) {
+    throw Error(NC_EIO, "the matcher gave " + std::to_string(memory.size()) + " bytes where " +
+                            std::to_string(request.bytes) + " are needed");
+  }
+  return {grant.segment, memory, std::move(mapping)};
+}
+
+void Session::publish(const Publish& request) {
+  post(MessageType::publish, encode(request));
+}
+void Session::discard(const Discard& request) {
+  post(MessageType::discard, encode(request));
+}
+void Session::close_read(const CloseRead& request) {
+  post(MessageType::close_read, encode(request));
+}
+
+std::shared_ptr<StepLogs> Session::step_logs(std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(step_logs_, [](const auto& entry) { return entry.second.expired(); });
+  auto& known = step_logs_[step];
+  auto logs = known.lock();
+  if (logs == nullptr) {
+    logs = std::make_shared<StepLogs>(segments_);
+    known = logs;
+  }
+  return logs;
+}
+
+LogSize Session::expected_size(std::uint32_t rule) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = expected_sizes_.find(rule);
+  return known == expected_sizes_.end() ? LogSize{} : known->second;
+}
+
+void Session::remember_size(std::uint32_t rule, LogSize size) {
+  const std::lock_guard lock(mutex_);
+  expected_sizes_[rule] = size;
+}
+
+bool Session::is_alive() {
+  if (is_lost_) return false;
+  const std::lock_guard lock(mutex_);
+  return idle_.empty() || idle_.back()->socket.is_alive();
+}
+
+}  // namespace sluice::runtime

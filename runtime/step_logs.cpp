@@ -1,0 +1,72 @@
+#include "sluice/runtime/step_logs.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+// Another thread received the answer that tells the range and is about to add it.
+constexpr std::chrono::seconds arrival_limit{10};
+constexpr std::uint32_t writer_limit = 1U << 24;  // bounds what a damaged message can ask for
+}  // namespace
+
+void StepLogs::add(std::span<const LogRange> ranges) {
+  if (ranges.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const LogRange& range : ranges) {
+    auto mapping = segments_.mapping(range.segment, Mapping::Access::read);
+    const auto all = mapping->bytes();
+    if (range.writer >= writer_limit || range.segment_offset > all.size() ||
+        range.length_bytes > all.size() - range.segment_offset) {
+      throw Error(NC_EIO, "damaged log range: " + std::to_string(range.length_bytes) + " bytes at " +
+                              std::to_string(range.segment_offset) + " of segment " +
+                              std::to_string(range.segment) + ", which has " + std::to_string(all.size()));
+    }
+    if (range.writer >= by_writer_.size()) by_writer_.resize(range.writer + 1);
+    auto& known = by_writer_[range.writer];
+    const auto place =
+        std::lower_bound(known.begin(), known.end(), range.log_offset,
+                         [](const Range& r, std::uint64_t offset) { return r.log_offset < offset; });
+    Range entry{range.log_offset, all.subspan(range.segment_offset, range.length_bytes), std::move(mapping)};
+    if (place != known.end() && place->log_offset == range.log_offset) {
+      *place = std::move(entry);
+    } else {
+      known.insert(place, std::move(entry));
+    }
+  }
+  told_.notify_all();
+}
+
+std::span<const std::byte> StepLogs::find(std::uint32_t writer, std::uint64_t log_offset,
+                                          std::uint64_t& first) const noexcept {
+  if (writer >= by_writer_.size()) return {};
+  const auto& known = by_writer_[writer];
+  const auto next =
+      std::upper_bound(known.begin(), known.end(), log_offset,
+                       [](std::uint64_t offset, const Range& r) { return offset < r.log_offset; });
+  if (next == known.begin()) return {};
+  const Range& range = *std::prev(next);
+  first = range.log_offset;
+  std::uint64_t length = range.bytes.size();
+  if (next != known.end()) length = std::min(length, next->log_offset - range.log_offset);
+  return range.bytes.first(length);
+}
+
+std::span<const std::byte> StepLogs::Reader::at(std::uint32_t writer, std::uint64_t log_offset) {
+  const auto is_in_last = [&] {
+    return writer == last_writer_ && log_offset >= last_first_ && log_offset - last_first_ < last_.size();
+  };
+  const auto is_known = [&] {
+    last_writer_ = writer;
+    last_ = logs_.find(writer, log_offset, last_first_);
+    return is_in_last();
+  };
+  if (!is_in_last() && !is_known() && !logs_.told_.wait_for(lock_, arrival_limit, is_known)) return {};
+  return last_.subspan(log_offset - last_first_);
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,80 @@
+#include "sluice/runtime/group_control.hpp"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+std::shared_ptr<const Mapping> block(std::uint32_t size) {
+  const std::uint64_t bytes = control_block_bytes(size);
+  return std::make_shared<Mapping>(create_segment(bytes), bytes, Mapping::Access::read_write);
+}
+
+bool always() {
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("the agreed record count is the largest of all processes' after their collective calls") {
+  constexpr std::uint32_t size = 4;
+  const auto shared = block(size);
+  std::vector<std::thread> processes;
+  std::vector<int> wrong(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    processes.emplace_back([&, rank] {
+      GroupControl control(shared, rank, size, always);
+      for (std::int64_t call = 0; call < 200; ++call) {
+        // Another process has the most records each time.
+        control.raise_record_count(call % size == rank ? 10 * call : call);
+        control.enter_collective_call();
+        control.wait_for_others();
+        wrong[rank] += control.record_count() < 10 * call ? 1 : 0;
+      }
+    });
+  }
+  for (auto& process : processes) process.join();
+  CHECK(wrong == std::vector<int>(size));
+}
+
+TEST_CASE("a record count never falls, and one process alone waits for nobody") {
+  GroupControl control(block(1), 0, 1, always);
+  control.raise_record_count(5);
+  control.raise_record_count(3);
+  control.enter_collective_call();
+  control.wait_for_others();
+  CHECK(control.record_count() == 5);
+}
+
+TEST_CASE("who waits for a process that died, or without a matcher, gets an error") {
+  const auto shared = block(2);
+  GroupControl control(shared, 0, 2, always);
+  control.enter_collective_call();
+  reinterpret_cast<ControlSlot*>(shared->writable().data())[1].is_gone = 1;
+  CHECK_THROWS_AS(control.wait_for_others(), Error);
+  const auto other = block(2);
+  GroupControl orphan(other, 0, 2, [] { return false; });
+  orphan.enter_collective_call();
+  CHECK_THROWS_AS(orphan.wait_for_others(), Error);
+}
+
+TEST_CASE("nobody waits for a process that has closed") {
+  const auto shared = block(2);
+  GroupControl first(shared, 0, 2, always), second(shared, 1, 2, always);
+  second.leave();
+  first.enter_collective_call();
+  first.enter_collective_call();
+  first.wait_for_others();
+}
+
+TEST_CASE("a block that is too small for the group is an error") {
+  CHECK_THROWS_AS(GroupControl(block(2), 2, 3, always), Error);
+  CHECK_THROWS_AS(GroupControl(block(2), 2, 2, always), Error);
+}

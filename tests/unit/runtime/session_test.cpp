@@ -1,0 +1,266 @@
+// The client's session against a matcher that lives in a thread of the test and says what each case needs.
+#include "sluice/runtime/session.hpp"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/version.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+/// Accepts connections, answers the handshake, and hands every other message to `answer`, one thread each
+/// connection.
+class FakeMatcher {
+ public:
+  using Answer = std::function<void(const PacketSocket&, const ReceivedMessage&)>;
+
+  explicit FakeMatcher(Answer answer, std::string version = std::string(library_version))
+      : answer_(std::move(answer)), version_(std::move(version)), listener_(listen_at(path())) {
+    acceptor_ = std::thread([this] { accept(); });
+  }
+  ~FakeMatcher() {
+    is_stopped_ = true;
+    acceptor_.join();
+    for (auto& thread : threads_) thread.join();
+    ::unlink(path().c_str());
+  }
+
+  [[nodiscard]] static std::string path() { return "session_test_" + std::to_string(::getpid()); }
+  [[nodiscard]] static ClientEnvironment environment() { return {path(), "model", {}}; }
+  [[nodiscard]] int connections() const noexcept { return connections_; }
+
+ private:
+  void accept() {
+    while (!is_stopped_) {
+      pollfd wait{listener_.number(), POLLIN, 0};
+      ::poll(&wait, 1, 10);
+      if (auto socket = accept_connection(listener_)) {
+        ++connections_;
+        threads_.emplace_back(
+            [this, connection = std::make_shared<PacketSocket>(std::move(*socket))] { serve(*connection); });
+      }
+    }
+  }
+
+  void serve(const PacketSocket& socket) {
+    try {
+      while (!is_stopped_) {
+        ReceivedMessage message;
+        switch (socket.try_receive(message)) {
+          case PacketSocket::Outcome::closed:
+            return;
+          case PacketSocket::Outcome::would_block: {
+            pollfd wait{socket.descriptor(), POLLIN, 0};
+            ::poll(&wait, 1, 10);
+            continue;
+          }
+          case PacketSocket::Outcome::received:
+            break;
+        }
+        if (message.type == MessageType::hello) {
+          socket.send({MessageType::welcome, message.tag, encode(Welcome{protocol_version, version_, 0})});
+        } else {
+          answer_(socket, message);
+        }
+      }
+    } catch (const Error&) {
+      // The client has gone, or the case wants the connection to end.
+    }
+  }
+
+  Answer answer_;
+  std::string version_;
+  FileDescriptor listener_;
+  std::atomic<bool> is_stopped_ = false;
+  std::atomic<int> connections_ = 0;
+  std::thread acceptor_;
+  std::vector<std::thread> threads_;
+};
+
+void no_answer(const PacketSocket&, const ReceivedMessage&) {}
+
+std::string error_of(const std::function<void()>& work, Status status) {
+  try {
+    work();
+  } catch (const Error& error) {
+    CHECK(error.status() == status);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("an exchange gives the answer, and one connection serves one exchange after the other") {
+  FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
+    const auto request = decode<Create>(message.fields);
+    socket.send({MessageType::created, message.tag, encode(Created{request.member.group + 1, 2})});
+  });
+  Session session(FakeMatcher::environment());
+  for (std::uint64_t i = 0; i < 10; ++i) CHECK(session.create({{0, "f"}, {i, 0, 1}, false, 1}).step == i + 1);
+  CHECK(matcher.connections() == 1);
+  CHECK(session.is_alive());
+}
+
+TEST_CASE("a thread that sleeps in an open does not hold up another") {
+  std::atomic<bool> is_published = false;
+  FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
+    if (message.type == MessageType::open_read) {
+      while (!is_published) std::this_thread::yield();
+      socket.send({MessageType::opened, message.tag, encode(Opened{1, 0, 1, 7, {}})});
+    } else {
+      socket.send({MessageType::done, message.tag, {}});
+    }
+  });
+  Session session(FakeMatcher::environment());
+  std::thread reader([&] { CHECK(session.open({{0, "f"}, {1, 0, 1}}, false).record_count == 7); });
+  while (matcher.connections() < 1) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) session.remove({{0, "g"}});
+  is_published = true;
+  reader.join();
+}
+
+TEST_CASE("what the matcher refuses comes with its status and text, and the connection goes on") {
+  FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
+    const bool is_first = decode<Remove>(message.fields).key.rule == 0;
+    const ErrorReply reply{is_first ? NC_ENOENT : 12345, "nobody writes it"};
+    socket.send({MessageType::error, message.tag, encode(reply)});
+  });
+  Session session(FakeMatcher::environment());
+  CHECK(error_of([&] { session.remove({{0, "f"}}); }, NC_ENOENT) == "nobody writes it");
+  CHECK(error_of([&] { session.remove({{1, "f"}}); }, NC_EIO) == "nobody writes it");
+  CHECK(matcher.connections() == 1);
+}
+
+TEST_CASE("different versions are an error that names both sides") {
+  FakeMatcher matcher(no_answer, "9.9.9");
+  Session session(FakeMatcher::environment());
+  const std::string text = error_of([&] { session.connect(); }, NC_EIO);
+  CHECK(contains(text, "9.9.9"));
+  CHECK(contains(text, library_version));
+}
+
+TEST_CASE("a matcher that is not there is an error that names its socket") {
+  Session session({"no_such_socket", "model", {}});
+  CHECK(contains(error_of([&] { session.connect(); }, NC_EIO), "no_such_socket"));
+}
+
+TEST_CASE("a matcher that dies in mid-exchange is an error at once, and so is every later call") {
+  FakeMatcher matcher([](const PacketSocket&, const ReceivedMessage&) { throw Error(NC_EIO, "end"); });
+  Session session(FakeMatcher::environment());
+  const std::string text = error_of([&] { session.remove({{0, "f"}}); }, NC_EIO);
+  CHECK(contains(text, "lost"));
+  CHECK(contains(text, FakeMatcher::path()));
+  CHECK(error_of([&] { session.publish({1, 0, {}}); }, NC_EIO) == text);
+  CHECK_FALSE(session.is_alive());
+  CHECK(matcher.connections() == 1);
+}
+
+TEST_CASE("an answer of another type, or of damaged fields, is an error") {
+  FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
+    if (message.type == MessageType::get) return socket.send({MessageType::plans, message.tag, {}});
+    socket.send({MessageType::created, message.tag, {}});
+  });
+  Session session(FakeMatcher::environment());
+  CHECK(contains(error_of([&] { (void)session.get({1, {}}); }, NC_EIO), "damaged message"));
+  CHECK(contains(error_of([&] { session.remove({{0, "f"}}); }, NC_EIO), "no answer"));
+}
+
+TEST_CASE("segments are mapped once, found again without a descriptor, and dropped on notice") {
+  std::atomic<int> grants = 0;
+  const FileDescriptor file = create_segment(65536);
+  FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
+    if (message.type == MessageType::remove) {
+      socket.send({MessageType::drop_segments, 0, encode(DropSegments{{42}})});
+      return socket.send({MessageType::done, message.tag, {}});
+    }
+    const bool is_first = grants++ == 0;
+    const std::vector<int> descriptors(is_first ? 1 : 0, file.number());
+    socket.send({MessageType::segment, message.tag, encode(SegmentGrant{42, 65536, is_first}), descriptors});
+  });
+  Session session(FakeMatcher::environment());
+  const auto first = session.need_segment({1, SegmentUse::data, 60000});
+  first.memory[100] = std::byte{5};
+  const auto second = session.need_segment({2, SegmentUse::data, 60000});
+  CHECK(second.memory.data() == first.memory.data());
+  const Mapping check(file, 65536, Mapping::Access::read);
+  CHECK(check.bytes()[100] == std::byte{5});
+  CHECK_THROWS_AS((void)session.need_segment({2, SegmentUse::data, 70000}), Error);
+  session.remove({{0, "f"}});
+  // Unknown now: the same grant without a descriptor is the matcher's mistake. The memory is still there for
+  // who uses it.
+  CHECK_THROWS_AS((void)session.need_segment({3, SegmentUse::data, 60000}), Error);
+  CHECK(first.memory[100] == std::byte{5});
+}
+
+TEST_CASE("log ranges are read over segments that came as notices, cut where a later range takes over") {
+  const FileDescriptor file = create_segment(65536);
+  {
+    const Mapping mapping(file, 65536, Mapping::Access::read_write);
+    for (std::size_t i = 0; i < 65536; ++i) mapping.writable()[i] = static_cast<std::byte>(i / 256);
+  }
+  FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
+    const std::vector<int> descriptors(1, file.number());
+    socket.send({MessageType::segment, 0, encode(SegmentGrant{9, 65536, true}), descriptors});
+    const Plans plans{{{1, 0, 1000, 9, 0}, {1, 500, 300, 9, 2560}, {0, 64, 8, 9, 65528}}, {}};
+    socket.send({MessageType::plans, message.tag, encode(plans)});
+  });
+  Session session(FakeMatcher::environment());
+  const auto logs = session.step_logs(3);
+  CHECK(session.step_logs(3) == logs);
+  logs->add(session.get({3, {}}).ranges);
+  StepLogs::Reader reader(*logs);
+  CHECK(reader.at(1, 0).size() == 500);
+  CHECK(reader.at(1, 499).size() == 1);
+  CHECK(reader.at(1, 500).size() == 300);
+  CHECK(reader.at(1, 500)[0] == std::byte{10});
+  CHECK(reader.at(0, 70).size() == 2);
+  CHECK(reader.at(0, 70)[0] == std::byte{255});
+}
+
+TEST_CASE("a log range outside of its segment is an error") {
+  SegmentCache segments;
+  segments.add({1, 4096, true}, create_segment(4096));
+  StepLogs logs(segments);
+  for (const LogRange& range : {LogRange{0, 0, 4097, 1, 0}, LogRange{0, 0, 1, 1, 4096},
+                                LogRange{0, 0, ~0ULL, 1, 8}, LogRange{~0U, 0, 8, 1, 0}}) {
+    CHECK_THROWS_AS(logs.add(std::span(&range, 1)), Error);
+  }
+}
+
+TEST_CASE("a forked child cannot use its parent's session, and disturbs nothing") {
+  FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
+    socket.send({MessageType::done, message.tag, {}});
+  });
+  Session session(FakeMatcher::environment());
+  session.remove({{0, "f"}});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool is_refused = false;
+    try {
+      session.remove({{0, "f"}});
+    } catch (const Error&) {
+      is_refused = true;
+    }
+    ::_exit(is_refused && session.is_foreign() ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  session.remove({{0, "f"}});
+  CHECK_FALSE(session.is_foreign());
+}

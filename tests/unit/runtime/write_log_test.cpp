@@ -1,0 +1,203 @@
+#include "sluice/runtime/write_log.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+using matcher::EntryKind;
+using matcher::TableEntry;
+using matcher::TableReader;
+
+namespace {
+
+/// Grants from the heap, filled with rubbish as recycled segments are.
+class HeapSource final : public SegmentSource {
+ public:
+  struct Granted {
+    NeedSegment request;
+    std::vector<std::uint64_t> words;  // aligned
+    [[nodiscard]] std::span<std::byte> memory() { return std::as_writable_bytes(std::span(words)); }
+  };
+
+  WritableSegment need_segment(const NeedSegment& request) override {
+    if (request.bytes > limit_bytes) throw Error(NC_ENO_SPACE, "no room");
+    const std::uint64_t bytes = std::bit_ceil(std::max<std::uint64_t>(request.bytes, 65536));
+    granted.push_back({request, std::vector<std::uint64_t>(bytes / 8, 0xdeadbeefdeadbeef)});
+    granted.back().words[0] = 0;  // the matcher zeroes the first word of a table
+    return {granted.size(), granted.back().memory(), nullptr};
+  }
+
+  std::deque<Granted> granted;  // ids are positions + 1
+  std::uint64_t limit_bytes = ~0ULL;
+};
+
+struct FoundRequest {
+  TableEntry entry;
+  std::vector<std::int64_t> start, count;
+  const std::byte* data = nullptr;
+};
+
+/// Reads all committed requests as the matcher would, and finds their data by the segment entries.
+std::vector<FoundRequest> committed_requests(HeapSource& source) {
+  std::vector<FoundRequest> found;
+  std::vector<TableEntry> ranges;
+  for (auto& chunk : source.granted) {
+    if (chunk.request.use != SegmentUse::table) continue;
+    TableReader reader(chunk.memory(), 0);
+    TableEntry entry;
+    while (reader.next(entry)) {
+      if (entry.kind == EntryKind::segment) {
+        CHECK((ranges.empty() || ranges.back().log_offset < entry.log_offset));
+        ranges.push_back(entry);
+        continue;
+      }
+      FoundRequest request{entry,
+                           {entry.box.start.begin(), entry.box.start.end()},
+                           {entry.box.count.begin(), entry.box.count.end()},
+                           nullptr};
+      if (entry.kind == EntryKind::request) {
+        const auto range = std::find_if(ranges.rbegin(), ranges.rend(), [&](const TableEntry& r) {
+          return r.log_offset <= entry.log_offset;
+        });
+        REQUIRE(range != ranges.rend());
+        REQUIRE(entry.log_offset < range->log_offset + range->length_bytes);
+        request.data = source.granted[range->segment_id - 1].memory().data() + range->segment_offset +
+                       (entry.log_offset - range->log_offset);
+      }
+      found.push_back(std::move(request));
+    }
+  }
+  return found;
+}
+
+void put(WriteLog& log, int varid, std::int64_t first, std::uint64_t bytes) {
+  const auto room = log.reserve(bytes);
+  std::memset(room.data, static_cast<int>(first & 0x7f), bytes);
+  const std::vector<std::int64_t> start{first}, count{static_cast<std::int64_t>(bytes)};
+  log.append_request(varid, log.next_sequence(), room.log_offset, {start, count, {}});
+  log.commit();
+}
+
+}  // namespace
+
+TEST_CASE("requests of any size are found again with their data, in order") {
+  const unsigned seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  HeapSource source;
+  WriteLog log(source, 7, {});
+  std::vector<std::uint64_t> sizes;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t largest = 1ULL << (random() % 21);
+    sizes.push_back(1 + random() % largest);
+    put(log, i, i, sizes.back());
+  }
+  const auto found = committed_requests(source);
+  REQUIRE(found.size() == sizes.size());
+  std::uint64_t end = 0, sequence = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto& request = found[i];
+    CHECK(request.entry.varid == static_cast<int>(i));
+    CHECK(request.entry.sequence > sequence);
+    CHECK(request.entry.log_offset >= end);
+    CHECK(request.entry.log_offset % (sizes[i] >= 4096 ? 64 : 8) == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(request.data) % 8 == 0);
+    const std::span data(request.data, sizes[i]);
+    CHECK(std::all_of(data.begin(), data.end(),
+                      [&](std::byte b) { return b == static_cast<std::byte>(i & 0x7f); }));
+    sequence = request.entry.sequence;
+    end = request.entry.log_offset + sizes[i];
+  }
+  CHECK(log.size().data_bytes == end);
+}
+
+TEST_CASE("log offsets do not depend on the segments") {
+  const unsigned seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  HeapSource small, large;
+  WriteLog first(small, 1, {}), second(large, 2, {1ULL << 30, 1ULL << 22});
+  for (int i = 0; i < 500; ++i) {
+    const std::uint64_t bytes = 1 + random() % 50000;
+    CHECK(first.reserve(bytes).log_offset == second.reserve(bytes).log_offset);
+  }
+  CHECK(small.granted.size() > large.granted.size());
+}
+
+TEST_CASE("segments grow with the log, and a log of known size takes what it needs at once") {
+  HeapSource source;
+  WriteLog log(source, 1, {});
+  for (int i = 0; i < 300; ++i) put(log, 0, i, 1U << 20);
+  std::size_t segments = 0;
+  for (const auto& granted : source.granted) {
+    CHECK(granted.request.step == 1);
+    CHECK(granted.request.bytes <= (1U << 26));
+    segments += granted.request.use == SegmentUse::data ? 1 : 0;
+  }
+  CHECK(segments <= 12);
+
+  HeapSource again;
+  WriteLog next(again, 2, {8U << 20, 65536});
+  for (int i = 0; i < 8; ++i) put(next, 0, i, 1U << 20);
+  CHECK(again.granted.size() == 2);
+}
+
+TEST_CASE("nothing is visible before commit, fill entries take no room, strides are kept") {
+  HeapSource source;
+  WriteLog log(source, 1, {});
+  const std::vector<std::int64_t> start{1, 2}, count{3, 4}, stride{5, 6};
+  log.append_fill(3, log.next_sequence(), {start, count, stride});
+  CHECK(committed_requests(source).empty());
+  log.commit();
+  const auto found = committed_requests(source);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].entry.kind == EntryKind::fill);
+  CHECK(found[0].start == start);
+  CHECK(log.size().data_bytes == 0);
+}
+
+TEST_CASE("a list of very many tiny requests goes over as many table chunks as it needs") {
+  HeapSource source;
+  WriteLog log(source, 1, {});
+  const std::int64_t n = 100000;
+  const auto room = log.reserve(n * 4);
+  std::uint64_t sequence = log.next_sequence();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::vector<std::int64_t> start{i, 2 * i}, count{1, 1};
+    log.append_request(0, sequence++, room.log_offset + static_cast<std::uint64_t>(i) * 4,
+                       {start, count, {}});
+  }
+  log.raise_sequence(sequence);
+  log.commit();
+  CHECK(log.next_sequence() > sequence);
+  const auto found = committed_requests(source);
+  REQUIRE(found.size() == static_cast<std::size_t>(n));
+  CHECK(found.back().start == std::vector<std::int64_t>{n - 1, 2 * (n - 1)});
+  CHECK(log.size().table_bytes < 100 * static_cast<std::uint64_t>(n));
+}
+
+TEST_CASE("a put that finds no memory fails with its status and leaves the log as it was") {
+  HeapSource source;
+  WriteLog log(source, 1, {});
+  put(log, 0, 1, 1000);
+  source.limit_bytes = 100000;
+  CHECK_THROWS_AS((void)log.reserve(2U << 20), Error);
+  put(log, 0, 2, 2000);
+  // Less than what would be asked for otherwise is there, and enough for this put.
+  put(log, 0, 3, 900);
+  CHECK(committed_requests(source).size() == 3);
+  HeapSource poor;
+  poor.limit_bytes = 70000;
+  WriteLog other(poor, 1, {});
+  put(other, 0, 1, 60000);
+  CHECK(committed_requests(poor).size() == 1);
+}
