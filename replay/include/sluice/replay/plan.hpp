@@ -7,18 +7,22 @@
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/types.hpp"
 #include "sluice/matcher/piece.hpp"
+#include "sluice/matcher/write_index.hpp"
 
 namespace sluice::replay {
 
-/// One dimension of a strided copy; distances in bytes in the source (write log), in elements in the destination (dense array of the read call).
+/// One dimension of a strided copy; distances in bytes in the source (write log), in elements in the
+/// destination (dense array of the read call). Steps may be negative.
 struct CopyDimension {
   std::int64_t count = 0;
   std::int64_t source_step_bytes = 0;
   std::int64_t destination_step = 0;
+  bool operator==(const CopyDimension&) const = default;
 };
 
-/// One strided copy: from the log of `writer`, first element at `log_offset`, to element `destination` of the dense destination. Dimensions
-/// [first_dimension, first_dimension + dimensions) of Plan::dimensions, slowest first, neighbours coalesced; no dimension means one element.
+/// One strided copy: from the log of `writer`, first element at `log_offset`, to element `destination` of the
+/// dense destination. Dimensions [first_dimension, first_dimension + dimensions) of Plan::dimensions, slowest
+/// first, neighbours coalesced; no dimension means one element. Copies may share dimensions.
 struct Copy {
   std::uint32_t writer = 0;
   std::uint16_t dimensions = 0;
@@ -29,28 +33,53 @@ struct Copy {
 };
 
 /// The compiled pieces of one read access (one dense destination: a get, or a whole varn list).
-/// A copy of one dimension whose source and destination are contiguous may be the merger of several requests, and so may cross segments; no other copy does.
+/// A copy may be the merger of several requests, and so may cross segments; an element does not.
 struct Plan {
   bool needs_fill = false;  ///< fill the whole destination first
   std::int64_t elements = 0;
   std::vector<Copy> copies;  ///< in the order in which they must be made
   std::vector<CopyDimension> dimensions;
+
+  [[nodiscard]] std::span<const CopyDimension> dimensions_of(const Copy& copy) const noexcept {
+    return std::span(dimensions).subspan(copy.first_dimension, copy.dimensions);
+  }
 };
 
-/// Compiles pieces into a plan; call add() once for each hyperslab of the access, in order.
+/// The least range of log offsets that holds all bytes that a copy (not a fill) reads: [first, end). Throws
+/// Error(NC_EIO) when they cannot be computed with.
+struct SourceRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+[[nodiscard]] SourceRange source_range(const Plan& plan, const Copy& copy, std::size_t element_bytes);
+
+/// Compiles pieces into a plan; add each hyperslab of the access, in order. Coalesces dimensions, merges
+/// neighbouring copies where source and destination continue, and folds copies at regular distances into one.
 class PlanBuilder {
  public:
+  /// `element_bytes`: of the external type.
   explicit PlanBuilder(std::size_t element_bytes);
-  /// `pieces` in ascending sequence; `covered` as WriteIndex::match returned it. Merges with the copies before where source and destination continue.
+  /// `pieces` in ascending sequence; `covered` as WriteIndex::match returned it.
   void add(const formats::HyperslabView& read, std::span<const matcher::Piece> pieces, bool covered);
+  /// Matches `read` and adds it, without taking memory for all pieces at once.
+  void add(const formats::HyperslabView& read, matcher::WriteIndex& index);
+  /// The plan; the builder is empty again.
   [[nodiscard]] Plan take();
 
  private:
-  std::size_t element_bytes_;
+  void add_piece(const formats::HyperslabView& read, const matcher::Piece& piece);
+  void finish(const formats::HyperslabView& read, bool covered);
+  /// Makes the last copy longer when both are runs without gaps and the second goes on where the first ends.
+  [[nodiscard]] bool merge_with_last(const Copy& copy, std::span<const CopyDimension> dimensions);
+  [[nodiscard]] bool is_run(std::span<const CopyDimension> dimensions, bool is_fill) const noexcept;
+
+  std::int64_t element_bytes_;
   Plan plan_;
+  std::vector<CopyDimension> piece_dimensions_;  ///< scratch
 };
 
-/// Appends the encoding of a plan (8-byte little-endian words) / decodes it. decode throws Error(NC_EIO) when damaged and moves `position` on.
+/// Appends the encoding of a plan (8-byte little-endian words; docs/formats/plan.md) / decodes it. decode
+/// throws Error(NC_EIO) when damaged and moves `position` on.
 void encode(const Plan& plan, std::vector<std::byte>& out);
 [[nodiscard]] Plan decode_plan(std::span<const std::byte> bytes, std::size_t& position);
 
@@ -58,7 +87,8 @@ void encode(const Plan& plan, std::vector<std::byte>& out);
 class LogReader {
  public:
   virtual ~LogReader() = default;
-  /// Contiguous bytes of writer's log from log_offset on, at least one, at most to the end of that segment; empty when there are none (then NC_EIO).
+  /// Contiguous bytes of writer's log from log_offset on, at least one, at most to the end of that segment;
+  /// empty when there are none (then NC_EIO).
   [[nodiscard]] virtual std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) = 0;
 };
 
@@ -67,11 +97,12 @@ struct Conversion {
   formats::Type external = formats::Type::nat;  ///< type in the log, native byte order
   formats::Type memory = formats::Type::nat;    ///< type of the destination
   bool byte_is_unsigned = false;                ///< convert.hpp
-  const void* fill = nullptr;                   ///< one element of the external type
+  const void* fill = nullptr;                   ///< one element of the external type; null: its default fill value
 };
 
-/// Runs the copies into `destination` (plan.elements elements of conversion.memory). Bounds are checked on both sides: Error(NC_EIO).
-/// Returns NC_NOERR or NC_ERANGE.
+/// Runs the copies into `destination`, which holds plan.elements elements of conversion.memory: compare that
+/// number with the access's own before. Bounds are checked on both sides: Error(NC_EIO). Returns NC_NOERR, or
+/// NC_ERANGE when an element that is there in the end did not fit the memory type.
 int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination);
 
 }  // namespace sluice::replay

@@ -1,0 +1,98 @@
+#include "fold.hpp"
+
+#include <algorithm>
+
+namespace sluice::replay {
+namespace {
+
+/// Fewer copies are not worth a dimension.
+constexpr std::size_t least_to_fold = 3;
+
+/// From one copy to the next.
+struct Distance {
+  std::int64_t source_bytes = 0;
+  std::int64_t destination = 0;
+  bool operator==(const Distance&) const = default;
+};
+
+Distance distance(const Copy& a, const Copy& b) noexcept {
+  return {static_cast<std::int64_t>(b.log_offset - a.log_offset), b.destination - a.destination};
+}
+
+bool are_alike(const Plan& plan, const Copy& a, const Copy& b) noexcept {
+  return a.writer == b.writer && a.is_fill == b.is_fill && a.dimensions == b.dimensions &&
+         (a.first_dimension == b.first_dimension ||
+          std::ranges::equal(plan.dimensions_of(a), plan.dimensions_of(b)));
+}
+
+/// How many copies from `first` on are alike and at the same distance from each other.
+std::size_t regular_copies(const Plan& plan, std::size_t first) noexcept {
+  const std::vector<Copy>& copies = plan.copies;
+  std::size_t end = first + 1;
+  while (end < copies.size() && are_alike(plan, copies[first], copies[end]) &&
+         distance(copies[end - 1], copies[end]) == distance(copies[first], copies[first + 1])) {
+    ++end;
+  }
+  return end - first;
+}
+
+/// Appends a copy with its dimensions, which it shares with the copy before when they are the same.
+void append(Plan& plan, Copy copy, std::span<const CopyDimension> dimensions) {
+  copy.dimensions = static_cast<std::uint16_t>(dimensions.size());
+  const bool can_share =
+      !plan.copies.empty() && std::ranges::equal(plan.dimensions_of(plan.copies.back()), dimensions);
+  if (can_share) {
+    copy.first_dimension = plan.copies.back().first_dimension;
+  } else {
+    copy.first_dimension = static_cast<std::uint32_t>(plan.dimensions.size());
+    plan.dimensions.insert(plan.dimensions.end(), dimensions.begin(), dimensions.end());
+  }
+  plan.copies.push_back(copy);
+}
+
+/// The dimensions of `count` regular copies made one.
+void folded_dimensions(std::span<const CopyDimension> inner, std::size_t count, const Distance& step,
+                       std::vector<CopyDimension>& folded) {
+  folded.assign(inner.begin(), inner.end());
+  const auto n = static_cast<std::int64_t>(count);
+  const bool continues = !inner.empty() &&
+                         step.source_bytes == inner.front().count * inner.front().source_step_bytes &&
+                         step.destination == inner.front().count * inner.front().destination_step;
+  if (continues) {
+    folded.front().count *= n;
+  } else {
+    folded.insert(folded.begin(), {n, step.source_bytes, step.destination});
+  }
+}
+
+Plan fold_once(const Plan& plan) {
+  Plan result;
+  result.needs_fill = plan.needs_fill;
+  result.elements = plan.elements;
+  std::vector<CopyDimension> folded;
+  for (std::size_t i = 0; i < plan.copies.size();) {
+    const Copy& copy = plan.copies[i];
+    const std::size_t count = regular_copies(plan, i);
+    if (count < least_to_fold) {
+      append(result, copy, plan.dimensions_of(copy));
+      ++i;
+      continue;
+    }
+    folded_dimensions(plan.dimensions_of(copy), count, distance(copy, plan.copies[i + 1]), folded);
+    append(result, copy, folded);
+    i += count;
+  }
+  return result;
+}
+
+}  // namespace
+
+Plan fold(Plan plan) {
+  while (true) {
+    Plan folded = fold_once(plan);
+    if (folded.copies.size() == plan.copies.size()) return folded;
+    plan = std::move(folded);
+  }
+}
+
+}  // namespace sluice::replay

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <utility>
+
+#include "fold.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/box.hpp"
+#include "sluice/replay/plan.hpp"
+
+namespace sluice::replay {
+namespace {
+
+/// Adds a dimension that is slower than all of `dimensions` (fastest first), or makes the last one longer
+/// where it goes on.
+void add_slower(std::vector<CopyDimension>& dimensions, const CopyDimension& slower) {
+  if (!dimensions.empty()) {
+    CopyDimension& last = dimensions.back();
+    if (slower.source_step_bytes == last.source_step_bytes * last.count &&
+        slower.destination_step == last.destination_step * last.count) {
+      last.count *= slower.count;
+      return;
+    }
+  }
+  dimensions.push_back(slower);
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(std::size_t element_bytes)
+    : element_bytes_(static_cast<std::int64_t>(element_bytes)) {}
+
+void PlanBuilder::add(const formats::HyperslabView& read, std::span<const matcher::Piece> pieces,
+                      bool covered) {
+  for (const matcher::Piece& piece : pieces) add_piece(read, piece);
+  finish(read, covered);
+}
+
+void PlanBuilder::add(const formats::HyperslabView& read, matcher::WriteIndex& index) {
+  const bool covered = index.match(read, [&](const matcher::Piece& piece) { add_piece(read, piece); });
+  finish(read, covered);
+}
+
+void PlanBuilder::finish(const formats::HyperslabView& read, bool covered) {
+  if (std::ranges::find(read.count, 0) != read.count.end()) return;
+  plan_.elements += read.elements();
+  if (plan_.elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
+  plan_.needs_fill = plan_.needs_fill || !covered;
+}
+
+void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::Piece& piece) {
+  std::vector<CopyDimension>& dimensions = piece_dimensions_;
+  dimensions.clear();
+  std::int64_t source = 0;
+  std::int64_t destination = plan_.elements;
+  std::int64_t source_pitch = element_bytes_;
+  std::int64_t destination_pitch = 1;
+  for (std::size_t d = read.start.size(); d-- > 0;) {
+    const formats::CommonRange& range = piece.ranges[d];
+    source += range.b_first * source_pitch;
+    destination += range.a_first * destination_pitch;
+    if (range.count > 1) {
+      const std::int64_t source_step = piece.is_fill ? 0 : range.b_step * source_pitch;
+      add_slower(dimensions, {range.count, source_step, range.a_step * destination_pitch});
+    }
+    source_pitch *= piece.write_count[d];
+    destination_pitch *= read.count[d];
+  }
+  std::ranges::reverse(dimensions);
+
+  Copy copy{.writer = piece.is_fill ? 0 : piece.writer,
+            .dimensions = static_cast<std::uint16_t>(dimensions.size()),
+            .is_fill = piece.is_fill,
+            .first_dimension = static_cast<std::uint32_t>(plan_.dimensions.size()),
+            .log_offset = piece.is_fill ? 0 : piece.log_offset + static_cast<std::uint64_t>(source),
+            .destination = destination};
+  if (merge_with_last(copy, dimensions)) return;
+  plan_.copies.push_back(copy);
+  plan_.dimensions.insert(plan_.dimensions.end(), dimensions.begin(), dimensions.end());
+}
+
+bool PlanBuilder::is_run(std::span<const CopyDimension> dimensions, bool is_fill) const noexcept {
+  if (dimensions.empty()) return true;
+  return dimensions.size() == 1 && dimensions[0].destination_step == 1 &&
+         dimensions[0].source_step_bytes == (is_fill ? 0 : element_bytes_);
+}
+
+bool PlanBuilder::merge_with_last(const Copy& copy, std::span<const CopyDimension> dimensions) {
+  if (plan_.copies.empty()) return false;
+  Copy& last = plan_.copies.back();
+  if (last.writer != copy.writer || last.is_fill != copy.is_fill) return false;
+  if (!is_run(dimensions, copy.is_fill) || !is_run(plan_.dimensions_of(last), copy.is_fill)) return false;
+  const std::int64_t before = last.dimensions == 0 ? 1 : plan_.dimensions.back().count;
+  const std::int64_t bytes_before = copy.is_fill ? 0 : before * element_bytes_;
+  if (copy.destination != last.destination + before) return false;
+  if (copy.log_offset != last.log_offset + static_cast<std::uint64_t>(bytes_before)) return false;
+  if (last.dimensions == 0) {
+    last.dimensions = 1;
+    last.first_dimension = static_cast<std::uint32_t>(plan_.dimensions.size());
+    plan_.dimensions.push_back({1, copy.is_fill ? 0 : element_bytes_, 1});
+  }
+  plan_.dimensions.back().count += dimensions.empty() ? 1 : dimensions[0].count;
+  return true;
+}
+
+Plan PlanBuilder::take() {
+  return fold(std::exchange(plan_, Plan{}));
+}
+
+}  // namespace sluice::replay

@@ -1,0 +1,108 @@
+#pragma once
+// The innermost loops of a copy: one row of elements at regular distances in source and destination (both in
+// bytes).
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "sluice/formats/convert.hpp"
+#include "sluice/formats/status.hpp"
+
+namespace sluice::replay {
+
+/// A row: where its first elements are, how many there are, and the bytes from one to the next.
+struct Row {
+  const std::byte* source = nullptr;
+  std::byte* destination = nullptr;
+  std::int64_t count = 1;
+  std::int64_t source_step = 0;
+  std::int64_t destination_step = 0;
+};
+
+/// Copies elements of a fixed size. No alignment is assumed.
+template <std::size_t bytes>
+struct CopyRow {
+  void operator()(const Row& row) const noexcept {
+    constexpr auto size = static_cast<std::int64_t>(bytes);
+    if (row.source_step == size && row.destination_step == size) {
+      std::memcpy(row.destination, row.source, static_cast<std::size_t>(row.count) * bytes);
+    } else if (row.destination_step == size) {  // gathering: the compiler knows one step
+      for (std::int64_t i = 0; i < row.count; ++i) {
+        std::memcpy(row.destination + i * size, row.source + i * row.source_step, bytes);
+      }
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i) {
+        std::memcpy(row.destination + i * row.destination_step, row.source + i * row.source_step, bytes);
+      }
+    }
+  }
+};
+
+/// Repeats one element.
+template <std::size_t bytes>
+struct FillRow {
+  void operator()(const Row& row) const noexcept {
+    for (std::int64_t i = 0; i < row.count; ++i) {
+      std::memcpy(row.destination + i * row.destination_step, row.source, bytes);
+    }
+  }
+};
+
+/// Converts, in parts that fit into the first-level cache where either side has gaps.
+class ConvertRow {
+ public:
+  ConvertRow(formats::Type external, formats::Type memory, bool byte_is_unsigned) noexcept
+      : external_(external), memory_(memory), byte_is_unsigned_(byte_is_unsigned) {}
+
+  void operator()(const Row& row) noexcept {
+    const auto source_bytes = static_cast<std::int64_t>(formats::size_of(external_));
+    const auto destination_bytes = static_cast<std::int64_t>(formats::size_of(memory_));
+    const bool is_source_dense = row.source_step == source_bytes || row.count == 1;
+    const bool is_destination_dense = row.destination_step == destination_bytes || row.count == 1;
+    if (is_source_dense && is_destination_dense) {
+      convert(row.destination, row.source, row.count);
+      return;
+    }
+    std::byte gathered[part_elements * 8];
+    std::byte converted[part_elements * 8];
+    for (std::int64_t done = 0; done < row.count; done += part_elements) {
+      const std::int64_t n = std::min(part_elements, row.count - done);
+      const std::byte* source = row.source + done * row.source_step;
+      std::byte* destination = row.destination + done * row.destination_step;
+      if (!is_source_dense) {
+        move_elements(gathered, source_bytes, source, row.source_step, source_bytes, n);
+        source = gathered;
+      }
+      convert(is_destination_dense ? destination : converted, source, n);
+      if (!is_destination_dense) {
+        move_elements(destination, row.destination_step, converted, destination_bytes, destination_bytes, n);
+      }
+    }
+  }
+
+  /// NC_NOERR or NC_ERANGE, of all rows so far.
+  [[nodiscard]] int status() const noexcept { return status_; }
+
+ private:
+  static constexpr std::int64_t part_elements = 512;
+
+  void convert(std::byte* destination, const std::byte* source, std::int64_t n) noexcept {
+    const int status = formats::convert_get(memory_, destination, external_, source, n, byte_is_unsigned_);
+    if (status != NC_NOERR) status_ = status;
+  }
+  static void move_elements(std::byte* destination, std::int64_t destination_step, const std::byte* source,
+                            std::int64_t source_step, std::int64_t bytes, std::int64_t n) noexcept {
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::memcpy(destination + i * destination_step, source + i * source_step,
+                  static_cast<std::size_t>(bytes));
+    }
+  }
+
+  formats::Type external_;
+  formats::Type memory_;
+  bool byte_is_unsigned_;
+  int status_ = NC_NOERR;
+};
+
+}  // namespace sluice::replay
