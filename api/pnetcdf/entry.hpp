@@ -32,4 +32,40 @@ struct AccessCall {
 /// Guarded, noexcept: performs the call, returns its NC_* status, never lets an exception out.
 int access(const AccessCall& call) noexcept;
 
+/// One call of an mput or mget function: one access to each of `variables` variables. Typed functions set `buffer_type`, flexible ones `buffer_counts` and `buffer_types`.
+struct MultiAccessCall {
+  Verb verb = Verb::put;  ///< put or get
+  Shape shape = Shape::var;
+  bool is_collective = false;
+  int ncid = -1;
+  int variables = 0;
+  const int* varids = nullptr;
+  MPI_Offset* const* starts = nullptr;
+  MPI_Offset* const* counts = nullptr;
+  MPI_Offset* const* strides = nullptr;
+  MPI_Offset* const* imaps = nullptr;
+  const void* buffers = nullptr;  ///< array of pointers to the users' buffers, of whatever type they are
+  MPI_Datatype buffer_type = MPI_DATATYPE_NULL;
+  const MPI_Offset* buffer_counts = nullptr;
+  const MPI_Datatype* buffer_types = nullptr;
+};
+
+/// Guarded, noexcept: as access().
+int multi_access(const MultiAccessCall& call) noexcept;
+
+/// One call of a vard function: `file_type` selects the part of the variable.
+struct DatatypeAccessCall {
+  Verb verb = Verb::put;  ///< put or get
+  bool is_collective = false;
+  int ncid = -1;
+  int varid = -1;
+  MPI_Datatype file_type = MPI_DATATYPE_NULL;
+  void* buffer = nullptr;
+  MPI_Offset buffer_count = -1;
+  MPI_Datatype buffer_type = MPI_DATATYPE_NULL;
+};
+
+/// Guarded, noexcept: as access().
+int datatype_access(const DatatypeAccessCall& call) noexcept;
+
 }  // namespace sluice::api

@@ -1,0 +1,45 @@
+#include "guard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+
+#include "last_error.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::api {
+namespace {
+
+/// Plain memory, so that neither thread start nor library load runs code.
+thread_local std::array<char, 1024> last_error_text{};
+
+}  // namespace
+
+const char* last_error() noexcept { return last_error_text.data(); }
+
+void set_last_error(std::string_view text) noexcept {
+  const std::size_t length = std::min(text.size(), last_error_text.size() - 1);
+  std::copy_n(text.data(), length, last_error_text.data());
+  last_error_text[length] = '\0';
+}
+
+int current_exception_status() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    set_last_error(error.what());
+    return error.status();
+  } catch (const std::bad_alloc&) {
+    set_last_error("out of memory");
+    return NC_ENOMEM;
+  } catch (const std::exception& error) {
+    set_last_error(error.what());
+    return NC_EINTERNAL;
+  } catch (...) {
+    set_last_error("an exception of unknown type");
+    return NC_EINTERNAL;
+  }
+}
+
+}  // namespace sluice::api
