@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Runs one program against Debian's libpnetcdf and against Sluice's library, preloaded and linked, and compares what it reports
+and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGRAM --library LIBRARY --directory DIRECTORY
+
+Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
+line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
+files are not compared.
+"""
+import argparse
+import difflib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+def run(command, directory, seconds, **environment):
+    try:
+        result = subprocess.run(command, cwd=directory, env=dict(ENVIRONMENT, **environment), timeout=seconds,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        return result.returncode, result.stdout
+    except subprocess.TimeoutExpired as expired:
+        return 124, f"no end after {seconds} s\n" + (expired.stdout or b"").decode(errors="replace")
+
+
+def run_program(options, name, program, preload):
+    directory = options.directory / name
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    launch = MPIRUN + ["-n", str(options.ranks)] + (["-x", f"LD_PRELOAD={options.library}"] if preload else [])
+    code, output = run(launch + [str(program)], directory, options.timeout)
+    (directory / "output").write_text(output)
+    return directory, code, output
+
+
+def differences(reference, other):
+    left, right = (d.read_text(errors="replace").splitlines() if d.exists() else [] for d in (reference, other))
+    return list(difflib.unified_diff(left, right, str(reference), str(other), lineterm="", n=1))
+
+
+def dump(path):
+    code, text = run(["ncdump", path.name], path.parent, 60)
+    return text if code == 0 else f"ncdump failed: {text}"
+
+
+def compare_files(reference, other):
+    if reference.read_bytes() == other.read_bytes():
+        return []
+    code, text = run(["ncvalidator", other.name], other.parent, 60)
+    problems = [f"ncvalidator {other}: {text}"] if code else []
+    dumps = [dump(p).splitlines() for p in (reference, other)]
+    problems += list(difflib.unified_diff(*dumps, str(reference), str(other), lineterm="", n=1))[:40]
+    code, text = run(MPIRUN + ["-n", "1", "ncmpidiff", "-q", str(reference), str(other)], other.parent, 60)
+    return problems + ([f"ncmpidiff: {text}"] if code else [])
+
+
+def compare(options, reference, other):
+    problems = []
+    for rank in range(options.ranks):
+        problems += differences(reference / f"report.{rank}", other / f"report.{rank}")
+    if not options.reports_only:
+        names = [sorted(p.name for p in d.glob("*.nc")) for d in (reference, other)]
+        if names[0] != names[1]:
+            problems.append(f"files {names[0]} in {reference}, but {names[1]} in {other}")
+        for name in sorted(set(names[0]) & set(names[1])):
+            problems += compare_files(reference / name, other / name)
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("reference", "linked", "library", "directory"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--timeout", type=int, default=100)
+    parser.add_argument("--reports-only", action="store_true")
+    options = parser.parse_args()
+
+    reference, code, output = run_program(options, "reference", options.reference, preload=False)
+    problems = [f"the program fails with the reference ({code}):\n{output}"] if code else []
+    for name, program, preload in (("preloaded", options.reference, True), ("linked", options.linked, False)):
+        other, code, output = run_program(options, name, program, preload)
+        if code:
+            problems.append(f"the program fails {name} ({code}):\n{output}")
+        problems += compare(options, reference, other)
+    print("\n".join(problems[:200]))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

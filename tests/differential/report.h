@@ -1,0 +1,65 @@
+/* For programs that run against two PnetCDF libraries: every rank writes what it sees to report.RANK in its working
+ * directory, and compare.py compares. Only what both libraries must agree on may be written: no addresses, times, versions. */
+#ifndef SLUICE_TESTS_REPORT_H
+#define SLUICE_TESTS_REPORT_H
+
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE* report_file;
+static int report_rank, report_ranks;
+
+/* Starts MPI and the report. */
+static inline void report_begin(int* argc, char*** argv) {
+  char name[32];
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &report_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &report_ranks);
+  snprintf(name, sizeof name, "report.%d", report_rank);
+  report_file = fopen(name, "w");
+  if (!report_file) MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+static inline int report_end(void) {
+  fprintf(report_file, "end\n");
+  fclose(report_file);
+  MPI_Finalize();
+  return 0;
+}
+
+static inline void show(const char* format, ...) __attribute__((format(printf, 1, 2)));
+static inline void show(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(report_file, format, arguments);
+  va_end(arguments);
+  fputc('\n', report_file);
+  fflush(report_file);
+}
+
+/* Whether the other ranks' progress is at this point too: keeps experiments with failing collectives apart. */
+static inline void together(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+static inline int report_status(int line, const char* call, int status) {
+  show("%d: %s -> %s", line, call, ncmpi_strerrno(status));
+  return status;
+}
+
+/* Calls, and reports the status by name. */
+#define TRY(call) report_status(__LINE__, #call, (call))
+/* Calls, and stops the program unless the status is NC_NOERR: for what is only preparation. */
+#define MUST(call)                                                                                       \
+  do {                                                                                                   \
+    int must_status = (call);                                                                            \
+    if (must_status != NC_NOERR) {                                                                       \
+      show("%d: %s -> %s, cannot go on", __LINE__, #call, ncmpi_strerrno(must_status));                  \
+      fprintf(stderr, "%s:%d: %s -> %s\n", __FILE__, __LINE__, #call, ncmpi_strerrno(must_status));      \
+      MPI_Abort(MPI_COMM_WORLD, 8);                                                                      \
+    }                                                                                                    \
+  } while (0)
+
+#endif
