@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+
+#include "dataset.hpp"
+
+/// Checks that many metadata functions share, each with the status and the text that its failure has.
+namespace sluice::api {
+
+/// NC_ENOTINDEFINE
+void require_define_mode(const Dataset& dataset);
+/// NC_EINDEFINE
+void require_data_mode(const Dataset& dataset);
+/// NC_EPERM
+void require_writable(const Dataset& dataset);
+/// NC_ENOTVAR, and NC_EGLOBAL for NC_GLOBAL
+void require_variable(const Dataset& dataset, int varid);
+/// NC_EBADDIM
+void require_dimension(const Dataset& dataset, int dimid);
+/// NC_EBADNAME for null and empty names, which are the only ones that a look-up refuses.
+void require_some_name(const char* name);
+/// The name as it is stored: NC_EBADNAME, NC_EMAXNAME.
+[[nodiscard]] std::string checked_name(const char* name);
+/// NC_EBADTYPE, and NC_ESTRICTCDF2 for a type that only CDF-5 has.
+void require_type(const Dataset& dataset, int type);
+
+/// Whether the variable was there before this redefinition.
+[[nodiscard]] bool is_old_variable(const Dataset& dataset, int varid);
+
+/// Metadata was changed: in data mode the header is written at once (collective), in define mode enddef does it.
+void metadata_changed(Dataset& dataset);
+
+}  // namespace sluice::api
