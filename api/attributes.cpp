@@ -73,8 +73,8 @@ void check_fill_value(const Dataset& dataset, const AttributePut& put) {
 }
 
 /// In data mode an attribute may only be replaced by one that needs no more room in the header.
-void check_attribute_room(const Dataset& dataset, const Attributes& attributes, const std::string& name, Type type,
-                          std::int64_t count) {
+void check_attribute_room(const Dataset& dataset, const Attributes& attributes, const std::string& name,
+                          Type type, std::int64_t count) {
   if (dataset.in_define_mode) return;
   const int i = attributes.find(name);
   if (i < 0 || padded_bytes(type, count) > padded_bytes(attributes[i].type, attributes[i].count))
@@ -87,9 +87,11 @@ std::string check_put(Dataset& dataset, const AttributePut& put) {
   std::string stored = checked_name(put.name);
   if (put.xtype < 0 || !formats::is_valid(put.external())) require_type(dataset, put.xtype);
   if (formats::mixes_text(put.external(), put.memory_type()))
-    throw Error(NC_ECHAR, "the attribute '" + stored + "': text and numbers are not converted into each other");
+    throw Error(NC_ECHAR,
+                "the attribute '" + stored + "': text and numbers are not converted into each other");
   require_type(dataset, put.xtype);
-  if (put.count < 0) throw Error(NC_EINVAL, "an attribute cannot have " + std::to_string(put.count) + " elements");
+  if (put.count < 0)
+    throw Error(NC_EINVAL, "an attribute cannot have " + std::to_string(put.count) + " elements");
   if (put.count > 0 && put.values == nullptr)
     throw Error(NC_EINVAL, "the values of the attribute '" + stored + "' are a null pointer");
   if (put.varid != global && stored == fill_value_name) check_fill_value(dataset, put);
@@ -120,9 +122,10 @@ int put_attribute(int ncid, const AttributePut& put) {
   std::array<std::byte, 8> fill{};
   formats::default_fill(type, fill.data());
   const bool byte_is_unsigned = dataset->header.version != formats::Version::cdf5;
-  const int status = put.count == 0 ? NC_NOERR
-                                    : formats::convert_put(type, attribute.values.data(), put.memory_type(),
-                                                           put.values, put.count, fill.data(), byte_is_unsigned);
+  const int status = put.count == 0
+                         ? NC_NOERR
+                         : formats::convert_put(type, attribute.values.data(), put.memory_type(), put.values,
+                                                put.count, fill.data(), byte_is_unsigned);
   attributes_of(*dataset, put.varid).put(std::move(attribute));
   metadata_changed(*dataset);
   return status;
@@ -134,8 +137,10 @@ int get_attribute(int ncid, int varid, const char* name, void* values, Type memo
   if (attribute.count == 0) return NC_NOERR;
   if (memory == Type::nat) memory = attribute.type;
   if (formats::mixes_text(attribute.type, memory))
-    throw Error(NC_ECHAR, "the attribute '" + attribute.name + "': text and numbers are not converted into each other");
-  if (values == nullptr) throw Error(NC_EINVAL, "the place for the values of '" + attribute.name + "' is a null pointer");
+    throw Error(NC_ECHAR,
+                "the attribute '" + attribute.name + "': text and numbers are not converted into each other");
+  if (values == nullptr)
+    throw Error(NC_EINVAL, "the place for the values of '" + attribute.name + "' is a null pointer");
   const bool byte_is_unsigned = dataset->header.version != formats::Version::cdf5;
   return formats::convert_get(memory, values, attribute.type, attribute.values.data(), attribute.count,
                               byte_is_unsigned);
@@ -209,10 +214,12 @@ int rename_att(int ncid, int varid, const char* name, const char* newname) {
         which = require_attribute(attributes, name);
         if (attributes.find(stored) >= 0) throw Error(NC_ENAMEINUSE, "the name '" + stored + "' is in use");
         if (!dataset->in_define_mode && stored.size() > attributes[which].name.size())
-          throw Error(NC_ENOTINDEFINE, "'" + stored + "' is longer than the old name: call ncmpi_redef first");
+          throw Error(NC_ENOTINDEFINE,
+                      "'" + stored + "' is longer than the old name: call ncmpi_redef first");
       },
       [&] {
-        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid), argument(NC_EMULTIDEFINE_ATTR_NAME, name),
+        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid),
+                           argument(NC_EMULTIDEFINE_ATTR_NAME, name),
                            argument(NC_EMULTIDEFINE_ATTR_NAME, newname)};
       });
   attributes_of(*dataset, varid).rename(which, stored);
@@ -231,7 +238,8 @@ int del_att(int ncid, int varid, const char* name) {
         require_some_name(name);
       },
       [&] {
-        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid), argument(NC_EMULTIDEFINE_ATTR_NAME, name)};
+        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid),
+                           argument(NC_EMULTIDEFINE_ATTR_NAME, name)};
       });
   auto& attributes = attributes_of(*dataset, varid);
   attributes.remove(require_attribute(attributes, name));

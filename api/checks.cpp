@@ -38,8 +38,9 @@ void require_some_name(const char* name) {
 std::string checked_name(const char* name) {
   require_some_name(name);
   if (const int status = formats::check_name(name); status != NC_NOERR)
-    throw Error(static_cast<Status>(status), "the name '" + std::string(name).substr(0, 300) +
-                                                 (status == NC_EMAXNAME ? "' is too long" : "' is not allowed"));
+    throw Error(static_cast<Status>(status),
+                "the name '" + std::string(name).substr(0, 300) +
+                    (status == NC_EMAXNAME ? "' is too long" : "' is not allowed"));
   return formats::normalised_name(name);
 }
 
@@ -48,8 +49,9 @@ void require_type(const Dataset& dataset, int type) {
   if (type < 0 || !formats::is_valid(external))
     throw Error(NC_EBADTYPE, std::to_string(type) + " is not an external type of the classic formats");
   if (dataset.header.version != formats::Version::cdf5 && formats::needs_cdf5(external))
-    throw Error(NC_ESTRICTCDF2, std::string(formats::type_name(external)) + " needs the CDF-5 format: create " +
-                                    dataset.path + " with NC_64BIT_DATA");
+    throw Error(NC_ESTRICTCDF2, std::string(formats::type_name(external)) +
+                                    " needs the CDF-5 format: create " + dataset.path +
+                                    " with NC_64BIT_DATA");
 }
 
 bool is_old_variable(const Dataset& dataset, int varid) {

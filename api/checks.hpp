@@ -26,7 +26,8 @@ void require_type(const Dataset& dataset, int type);
 /// Whether the variable was there before this redefinition.
 [[nodiscard]] bool is_old_variable(const Dataset& dataset, int varid);
 
-/// Metadata was changed: in data mode the header is written at once (collective), in define mode enddef does it.
+/// Metadata was changed: in data mode the header is written at once (collective), in define mode enddef does
+/// it.
 void metadata_changed(Dataset& dataset);
 
 }  // namespace sluice::api

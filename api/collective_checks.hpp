@@ -9,18 +9,21 @@
 
 namespace sluice::api {
 
-/// An argument of a collective metadata call: what it is as bytes, and the status for a rank where it is not what rank 0 has.
+/// An argument of a collective metadata call: what it is as bytes, and the status for a rank where it is not
+/// what rank 0 has.
 struct Argument {
   Status status;
   std::string bytes;
 };
 
 template <class T>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 [[nodiscard]] Argument argument(Status status, const T& value) {
   return {status, std::string(reinterpret_cast<const char*>(&value), sizeof value)};
 }
-[[nodiscard]] inline Argument argument(Status status, std::string value) { return {status, std::move(value)}; }
+[[nodiscard]] inline Argument argument(Status status, std::string value) {
+  return {status, std::move(value)};
+}
 /// A string of the user's, which may be null.
 [[nodiscard]] inline Argument argument(Status status, const char* value) {
   return {status, value != nullptr ? std::string(value) : std::string()};
@@ -29,8 +32,9 @@ template <class T>
 /// Collective: throws on all ranks the worst status of those whose arguments are not rank 0's.
 void compare_arguments(const Communicator& comm, const std::vector<Argument>& arguments);
 
-/// Runs the checks of a collective metadata call. In safe mode (PNETCDF_SAFE_MODE=1) all ranks fail when one does, or when they disagree in an argument; else, as in
-/// PnetCDF, each rank is on its own and rank 0's metadata goes to the file. `arguments` is only called in safe mode.
+/// Runs the checks of a collective metadata call. In safe mode (PNETCDF_SAFE_MODE=1) all ranks fail when one
+/// does, or when they disagree in an argument; else, as in PnetCDF, each rank is on its own and rank 0's
+/// metadata goes to the file. `arguments` is only called in safe mode.
 template <class Checks, class Arguments>
 void check_collectively(const Dataset& dataset, const Checks& checks, const Arguments& arguments) {
   if (!dataset.is_safe_mode) {

@@ -1,4 +1,5 @@
-// Definitions of dimensions, variables and fill modes. The order of the checks is PnetCDF's (tests/differential/definitions.c).
+// Definitions of dimensions, variables and fill modes. The order of the checks is PnetCDF's
+// (tests/differential/definitions.c).
 #include <cstring>
 #include <limits>
 
@@ -10,8 +11,8 @@
 namespace sluice::api::ncmpi {
 namespace {
 
-constexpr int fill_on = 0;        // NC_FILL
-constexpr int fill_off = 0x100;   // NC_NOFILL
+constexpr int fill_on = 0;           // NC_FILL
+constexpr int fill_off = 0x100;      // NC_NOFILL
 constexpr MPI_Offset unlimited = 0;  // NC_UNLIMITED
 
 [[noreturn]] void throw_in_use(const std::string& name) {
@@ -49,8 +50,8 @@ void set_fill_value(Dataset& dataset, int varid, const void* value) {
   if (is_old_variable(dataset, varid))
     throw Error(NC_ELATEFILL, "the variable '" + variable.name + "' has data already: its fill value stays");
   const auto* bytes = static_cast<const std::byte*>(value);
-  variable.attributes.put(
-      {"_FillValue", variable.type, 1, std::vector<std::byte>(bytes, bytes + formats::size_of(variable.type))});
+  variable.attributes.put({"_FillValue", variable.type, 1,
+                           std::vector<std::byte>(bytes, bytes + formats::size_of(variable.type))});
 }
 
 }  // namespace
@@ -89,10 +90,11 @@ int def_var(int ncid, const char* name, nc_type xtype, int ndims, const int* dim
         if (header.find_variable(stored) >= 0) throw_in_use(stored);
       },
       [&] {
-        const std::string dimids(reinterpret_cast<const char*>(dimidsp), sizeof(int) * static_cast<std::size_t>(ndims));
-        return std::vector{argument(NC_EMULTIDEFINE_VAR_NAME, name), argument(NC_EMULTIDEFINE_VAR_TYPE, xtype),
-                           argument(NC_EMULTIDEFINE_VAR_NDIMS, ndims),
-                           argument(NC_EMULTIDEFINE_VAR_DIMIDS, dimids)};
+        const std::string dimids(reinterpret_cast<const char*>(dimidsp),
+                                 sizeof(int) * static_cast<std::size_t>(ndims));
+        return std::vector{
+            argument(NC_EMULTIDEFINE_VAR_NAME, name), argument(NC_EMULTIDEFINE_VAR_TYPE, xtype),
+            argument(NC_EMULTIDEFINE_VAR_NDIMS, ndims), argument(NC_EMULTIDEFINE_VAR_DIMIDS, dimids)};
       });
   formats::Variable variable;
   variable.name = stored;
@@ -119,7 +121,8 @@ int rename_dim(int ncid, int dimid, const char* name) {
         check_rename_length(*dataset, header.dimension(dimid).name, stored);
       },
       [&] {
-        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, dimid), argument(NC_EMULTIDEFINE_DIM_NAME, name)};
+        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, dimid),
+                           argument(NC_EMULTIDEFINE_DIM_NAME, name)};
       });
   header.rename_dimension(dimid, stored);
   metadata_changed(*dataset);
@@ -140,7 +143,8 @@ int rename_var(int ncid, int varid, const char* name) {
         check_rename_length(*dataset, header.variable(varid).name, stored);
       },
       [&] {
-        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid), argument(NC_EMULTIDEFINE_VAR_NAME, name)};
+        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid),
+                           argument(NC_EMULTIDEFINE_VAR_NAME, name)};
       });
   header.rename_variable(varid, stored);
   metadata_changed(*dataset);
@@ -175,9 +179,10 @@ int def_var_fill(int ncid, int varid, int no_fill, const void* fill_value) {
       },
       [&] {
         const auto bytes = fill_value == nullptr ? 0 : formats::size_of(dataset->header.variable(varid).type);
-        return std::vector{
-            argument(NC_EMULTIDEFINE_FNC_ARGS, varid), argument(NC_EMULTIDEFINE_FNC_ARGS, no_fill),
-            argument(NC_EMULTIDEFINE_VAR_FILL_VALUE, std::string(static_cast<const char*>(fill_value), bytes))};
+        return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid),
+                           argument(NC_EMULTIDEFINE_FNC_ARGS, no_fill),
+                           argument(NC_EMULTIDEFINE_VAR_FILL_VALUE,
+                                    std::string(static_cast<const char*>(fill_value), bytes))};
       });
   dataset->header.variable(varid).no_fill = no_fill != 0;
   if (no_fill == 0 && fill_value != nullptr) set_fill_value(*dataset, varid, fill_value);

@@ -15,20 +15,23 @@ namespace sluice::api {
 
 enum class Mode : std::uint8_t { collective, independent };
 
-/// One put or get of one variable, checked and normalised by the dataset: a list of hyperslabs (one for var…varm, any number for varn) and one dense user buffer that
-/// holds their elements one after the other, row-major. imap and derived MPI types have been resolved; bounds, modes and NC_ECHAR have been checked.
+/// One put or get of one variable, checked and normalised by the dataset: a list of hyperslabs (one for
+/// var…varm, any number for varn) and one dense user buffer that holds their elements one after the other,
+/// row-major. imap and derived MPI types have been resolved; bounds, modes and NC_ECHAR have been checked.
 struct Access {
   int varid = -1;
   std::span<const formats::HyperslabView> slabs;
   void* buffer = nullptr;  ///< not written by a put
   formats::Type memory = formats::Type::nat;
   std::int64_t elements = 0;
-  int status = 0;  ///< out: NC_NOERR, NC_ERANGE (data was transferred all the same), or the error of this access alone
+  int status =
+      0;  ///< out: NC_NOERR, NC_ERANGE (data was transferred all the same), or the error of this access alone
 };
 
-/// What is behind an open dataset: an ordinary file (file_driver), staged memory (memory_driver), later burst-buffer logs, subfiles, blobs. The dataset owns the
-/// header and all checks; a driver moves metadata and data. Functions marked collective are called by all processes of the communicator; they agree on failure where
-/// the others would otherwise wait for ever. All of them throw sluice::Error.
+/// What is behind an open dataset: an ordinary file (file_driver), staged memory (memory_driver), later
+/// burst-buffer logs, subfiles, blobs. The dataset owns the header and all checks; a driver moves metadata
+/// and data. Functions marked collective are called by all processes of the communicator; they agree on
+/// failure where the others would otherwise wait for ever. All of them throw sluice::Error.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -36,37 +39,45 @@ class Driver {
   /// "file", "memory", …
   [[nodiscard]] virtual std::string_view kind() const noexcept = 0;
 
-  /// Collective; on leaving define mode, and when metadata changed in data mode (before sync/close). `header` is the same on all ranks and carries its layout.
+  /// Collective; on leaving define mode, and when metadata changed in data mode (before sync/close). `header`
+  /// is the same on all ranks and carries its layout.
   virtual void write_header(const formats::Header& header, const formats::Layout& layout) = 0;
 
-  /// Collective; on leaving define mode after redef, before write_header: existing data goes from the old to the new layout.
+  /// Collective; on leaving define mode after redef, before write_header: existing data goes from the old to
+  /// the new layout.
   virtual void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                          const formats::Header& new_header, const formats::Layout& new_layout) = 0;
 
-  /// Collective: every element of the variable in records [first_record, first_record + records) (of a fixed variable: all, the two are 0 and 1) becomes its fill value.
-  virtual void fill(const formats::Header& header, const formats::Layout& layout, int varid, std::int64_t first_record,
-                    std::int64_t records) = 0;
+  /// Collective: every element of the variable in records [first_record, first_record + records) (of a fixed
+  /// variable: all, the two are 0 and 1) becomes its fill value.
+  virtual void fill(const formats::Header& header, const formats::Layout& layout, int varid,
+                    std::int64_t first_record, std::int64_t records) = 0;
 
-  /// Collective in Mode::collective: called by all, with an empty list by those who have nothing. Later accesses of the list win. Elements beyond the record count may be
-  /// put; the dataset raises header.record_count afterwards.
-  virtual void put(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses, Mode mode) = 0;
+  /// Collective in Mode::collective: called by all, with an empty list by those who have nothing. Later
+  /// accesses of the list win. Elements beyond the record count may be put; the dataset raises
+  /// header.record_count afterwards.
+  virtual void put(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+                   Mode mode) = 0;
 
   /// The same for reading. Records beyond header.record_count are not asked for.
-  virtual void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses, Mode mode) = 0;
+  virtual void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+                   Mode mode) = 0;
 
-  /// Agrees on the number of records: `local` is this process's. Mode::collective: the result is the maximum over the communicator, and made durable. Mode::independent: what is
-  /// known without talking to the others.
+  /// Agrees on the number of records: `local` is this process's. Mode::collective: the result is the maximum
+  /// over the communicator, and made durable. Mode::independent: what is known without talking to the others.
   virtual std::int64_t agree_record_count(std::int64_t local, Mode mode) = 0;
 
-  /// The number of records that inquiries show and bounds are checked against, `local` being the header's. A driver whose agree_record_count does not wait for the other
-  /// processes (memory) waits for them here, so that puts need not. Not collective; the dataset asks by refresh_record_count().
+  /// The number of records that inquiries show and bounds are checked against, `local` being the header's. A
+  /// driver whose agree_record_count does not wait for the other processes (memory) waits for them here, so
+  /// that puts need not. Not collective; the dataset asks by refresh_record_count().
   [[nodiscard]] virtual std::int64_t current_record_count(std::int64_t local) { return local; }
 
   /// Collective: what was put is visible to others (ncmpi_sync) / on its way to storage (ncmpi_flush).
   virtual void sync() = 0;
   virtual void flush() = 0;
 
-  /// Collective. close publishes or completes; discard undoes a create (ncmpi_abort in define mode of a new file: the file is removed).
+  /// Collective. close publishes or completes; discard undoes a create (ncmpi_abort in define mode of a new
+  /// file: the file is removed).
   virtual void close(const formats::Header& header) = 0;
   virtual void discard(bool is_new) = 0;
 };
@@ -76,7 +87,8 @@ struct OpenedDriver {
   std::unique_ptr<Driver> driver;
   formats::Header header;
   formats::Layout layout;
-  std::map<std::string, std::string> hints;  ///< in force below the driver (MPI_File_get_info), for ncmpi_inq_file_info
+  std::map<std::string, std::string>
+      hints;  ///< in force below the driver (MPI_File_get_info), for ncmpi_inq_file_info
 };
 
 }  // namespace sluice::api

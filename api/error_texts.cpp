@@ -32,6 +32,8 @@ const char* strerrno(int err) {
   return name != nullptr ? name : make_text("Unknown code %d", err);
 }
 
-const char* inq_libvers() { return "1.12.3 of February 21, 2022 (Sluice " SLUICE_VERSION ")"; }
+const char* inq_libvers() {
+  return "1.12.3 of February 21, 2022 (Sluice " SLUICE_VERSION ")";
+}
 
 }  // namespace sluice::api::ncmpi

@@ -16,7 +16,9 @@ thread_local std::array<char, 1024> last_error_text{};
 
 }  // namespace
 
-const char* last_error() noexcept { return last_error_text.data(); }
+const char* last_error() noexcept {
+  return last_error_text.data();
+}
 
 void set_last_error(std::string_view text) noexcept {
   const std::size_t length = std::min(text.size(), last_error_text.size() - 1);

@@ -2,7 +2,8 @@
 
 namespace sluice::api {
 
-/// The one place where an exception becomes a status: that of the exception being handled. Its text becomes the last error. Call it in a catch block.
+/// The one place where an exception becomes a status: that of the exception being handled. Its text becomes
+/// the last error. Call it in a catch block.
 [[nodiscard]] int current_exception_status() noexcept;
 
 /// Runs what stands behind a C function: its status, or that of what it throws. Nothing gets out.

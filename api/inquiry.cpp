@@ -48,10 +48,18 @@ int inq(int ncid, int* ndimsp, int* nvarsp, int* ngattsp, int* unlimdimidp) {
   return NC_NOERR;
 }
 
-int inq_ndims(int ncid, int* ndimsp) { return inq(ncid, ndimsp, nullptr, nullptr, nullptr); }
-int inq_nvars(int ncid, int* nvarsp) { return inq(ncid, nullptr, nvarsp, nullptr, nullptr); }
-int inq_natts(int ncid, int* ngattsp) { return inq(ncid, nullptr, nullptr, ngattsp, nullptr); }
-int inq_unlimdim(int ncid, int* unlimdimidp) { return inq(ncid, nullptr, nullptr, nullptr, unlimdimidp); }
+int inq_ndims(int ncid, int* ndimsp) {
+  return inq(ncid, ndimsp, nullptr, nullptr, nullptr);
+}
+int inq_nvars(int ncid, int* nvarsp) {
+  return inq(ncid, nullptr, nvarsp, nullptr, nullptr);
+}
+int inq_natts(int ncid, int* ngattsp) {
+  return inq(ncid, nullptr, nullptr, ngattsp, nullptr);
+}
+int inq_unlimdim(int ncid, int* unlimdimidp) {
+  return inq(ncid, nullptr, nullptr, nullptr, unlimdimidp);
+}
 
 int inq_num_rec_vars(int ncid, int* nvarsp) {
   const DatasetUse dataset(ncid);
@@ -72,14 +80,20 @@ int inq_format(int ncid, int* formatp) {
 }
 
 int inq_version(int ncid, int* nc_mode) {
-  constexpr int classic_model = 0x100;   // NC_CLASSIC_MODEL
-  constexpr int offset_64bit = 0x200;    // NC_64BIT_OFFSET
-  constexpr int data_64bit = 0x20;       // NC_64BIT_DATA
+  constexpr int classic_model = 0x100;  // NC_CLASSIC_MODEL
+  constexpr int offset_64bit = 0x200;   // NC_64BIT_OFFSET
+  constexpr int data_64bit = 0x20;      // NC_64BIT_DATA
   const DatasetUse dataset(ncid);
   switch (dataset->header.version) {
-    case formats::Version::cdf1: give(nc_mode, classic_model); break;
-    case formats::Version::cdf2: give(nc_mode, offset_64bit); break;
-    case formats::Version::cdf5: give(nc_mode, data_64bit); break;
+    case formats::Version::cdf1:
+      give(nc_mode, classic_model);
+      break;
+    case formats::Version::cdf2:
+      give(nc_mode, offset_64bit);
+      break;
+    case formats::Version::cdf5:
+      give(nc_mode, data_64bit);
+      break;
   }
   return NC_NOERR;
 }
@@ -112,8 +126,12 @@ int inq_dim(int ncid, int dimid, char* name, MPI_Offset* lenp) {
   return NC_NOERR;
 }
 
-int inq_dimname(int ncid, int dimid, char* name) { return inq_dim(ncid, dimid, name, nullptr); }
-int inq_dimlen(int ncid, int dimid, MPI_Offset* lenp) { return inq_dim(ncid, dimid, nullptr, lenp); }
+int inq_dimname(int ncid, int dimid, char* name) {
+  return inq_dim(ncid, dimid, name, nullptr);
+}
+int inq_dimlen(int ncid, int dimid, MPI_Offset* lenp) {
+  return inq_dim(ncid, dimid, nullptr, lenp);
+}
 
 int inq_varid(int ncid, const char* name, int* varidp) {
   const DatasetUse dataset(ncid);
@@ -210,8 +228,14 @@ int inq_files_opened(int* num, int* ncids) {
   return NC_NOERR;
 }
 
-int inq_malloc_size(MPI_Offset*) { throw Error(NC_ENOTENABLED, "allocations are not counted"); }
-int inq_malloc_max_size(MPI_Offset*) { throw Error(NC_ENOTENABLED, "allocations are not counted"); }
-int inq_malloc_list() { throw Error(NC_ENOTENABLED, "allocations are not recorded"); }
+int inq_malloc_size(MPI_Offset*) {
+  throw Error(NC_ENOTENABLED, "allocations are not counted");
+}
+int inq_malloc_max_size(MPI_Offset*) {
+  throw Error(NC_ENOTENABLED, "allocations are not counted");
+}
+int inq_malloc_list() {
+  throw Error(NC_ENOTENABLED, "allocations are not recorded");
+}
 
 }  // namespace sluice::api::ncmpi

@@ -75,6 +75,8 @@ class InfoHandle {
   ~InfoHandle();
 
   [[nodiscard]] MPI_Info get() const noexcept { return info_; }
+  /// Gives it away: the caller frees it.
+  [[nodiscard]] MPI_Info release() noexcept { return std::exchange(info_, MPI_INFO_NULL); }
   /// Makes an info object first where there is none.
   void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::map<std::string, std::string> entries() const;

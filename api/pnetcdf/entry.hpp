@@ -7,8 +7,9 @@ namespace sluice::api {
 enum class Verb { put, get, iput, iget, bput };
 enum class Shape { var, var1, vara, vars, varm, varn };
 
-/// One call of a data function, as the user made it; nothing has been checked. Unused members keep their defaults.
-/// Typed functions (…_int) set `buffer_type` to the type's MPI datatype and leave `is_flexible` false: then buffer_count means nothing.
+/// One call of a data function, as the user made it; nothing has been checked. Unused members keep their
+/// defaults. Typed functions (…_int) set `buffer_type` to the type's MPI datatype and leave `is_flexible`
+/// false: then buffer_count means nothing.
 struct AccessCall {
   Verb verb = Verb::put;
   Shape shape = Shape::var;
@@ -20,19 +21,21 @@ struct AccessCall {
   const MPI_Offset* count = nullptr;
   const MPI_Offset* stride = nullptr;
   const MPI_Offset* imap = nullptr;
-  int list_length = 0;                     ///< varn
-  MPI_Offset* const* starts = nullptr;     ///< varn
-  MPI_Offset* const* counts = nullptr;     ///< varn; may be null: all counts 1
-  void* buffer = nullptr;                  ///< of a put: not written (unless the in-place hint allows it)
-  MPI_Offset buffer_count = -1;            ///< flexible: number of buffer_type; NC_COUNT_IGNORE (-1) where buffer_type is a predefined type
+  int list_length = 0;                  ///< varn
+  MPI_Offset* const* starts = nullptr;  ///< varn
+  MPI_Offset* const* counts = nullptr;  ///< varn; may be null: all counts 1
+  void* buffer = nullptr;               ///< of a put: not written (unless the in-place hint allows it)
+  MPI_Offset buffer_count =
+      -1;  ///< flexible: number of buffer_type; NC_COUNT_IGNORE (-1) where buffer_type is a predefined type
   MPI_Datatype buffer_type = MPI_DATATYPE_NULL;
-  int* request = nullptr;                  ///< iput, iget, bput
+  int* request = nullptr;  ///< iput, iget, bput
 };
 
 /// Guarded, noexcept: performs the call, returns its NC_* status, never lets an exception out.
 int access(const AccessCall& call) noexcept;
 
-/// One call of an mput or mget function: one access to each of `variables` variables. Typed functions set `buffer_type`, flexible ones `buffer_counts` and `buffer_types`.
+/// One call of an mput or mget function: one access to each of `variables` variables. Typed functions set
+/// `buffer_type`, flexible ones `buffer_counts` and `buffer_types`.
 struct MultiAccessCall {
   Verb verb = Verb::put;  ///< put or get
   Shape shape = Shape::var;

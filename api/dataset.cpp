@@ -1,0 +1,184 @@
+// The life of an open dataset: its modes, and its end. How it begins is in open_dataset.cpp.
+#include "dataset.hpp"
+
+#include "agreement.hpp"
+#include "checks.hpp"
+#include "collective_checks.hpp"
+#include "dataset_table.hpp"
+#include "functions.hpp"
+
+namespace sluice::api {
+namespace {
+
+/// Alignment and room as ncmpi__enddef is given them; zeros for ncmpi_enddef.
+struct EnddefArguments {
+  MPI_Offset h_minfree = 0;
+  MPI_Offset v_align = 0;
+  MPI_Offset v_minfree = 0;
+  MPI_Offset r_align = 0;
+};
+
+/// What was asked for first holds (LayoutOptions); room is for this time only.
+formats::LayoutOptions with_arguments(formats::LayoutOptions options, const EnddefArguments& arguments) {
+  if (options.header_align_bytes == 0) options.header_align_bytes = arguments.v_align;
+  if (options.record_align_bytes == 0) options.record_align_bytes = arguments.r_align;
+  options.header_free_bytes = arguments.h_minfree;
+  options.variable_free_bytes = arguments.v_minfree;
+  return options;
+}
+
+/// New variables in fill mode get their fill value, in the records that there are.
+void fill_new_variables(Dataset& dataset) {
+  const auto& header = dataset.header;
+  for (int id = 0; id < header.variable_count(); ++id) {
+    if (is_old_variable(dataset, id) || header.variable(id).no_fill) continue;
+    const std::int64_t records = header.is_record_variable(id) ? header.record_count : 1;
+    if (records > 0) dataset.driver->fill(header, dataset.layout, id, 0, records);
+  }
+}
+
+/// Leaves define mode. A failure leaves the dataset in define mode, on all ranks.
+void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
+  const auto* const old_header = dataset.header_before_redef.get();
+  const auto options = with_arguments(dataset.layout_options, arguments);
+  formats::Layout layout;
+  together(dataset.comm, [&] {
+    layout = formats::compute_layout(dataset.header, options,
+                                     old_header != nullptr ? &dataset.layout_before_redef : nullptr);
+  });
+  if (old_header != nullptr)
+    dataset.driver->move_data(*old_header, dataset.layout_before_redef, dataset.header, layout);
+  dataset.driver->write_header(dataset.header, layout);
+  dataset.layout = layout;
+  dataset.layout_options = options;
+  fill_new_variables(dataset);
+  dataset.header_before_redef.reset();
+  dataset.in_define_mode = false;
+  dataset.is_new = false;
+}
+
+/// Ends the use of the dataset, whatever fails on the way: the id is free afterwards. Returns the first
+/// failure's status by throwing it.
+template <class Work>
+void end_use(Dataset& dataset, const Work& work) {
+  std::exception_ptr failure;
+  try {
+    work();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  dataset.driver.reset();
+  remove_dataset(dataset.ncid);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void close_driver(Dataset& dataset) {
+  if (dataset.is_writable) settle_record_count(dataset);
+  dataset.driver->close(dataset.header);
+}
+
+}  // namespace
+
+namespace ncmpi {
+
+int redef(int ncid) {
+  const DatasetUse dataset(ncid);
+  require_writable(*dataset);
+  if (dataset->in_define_mode) throw Error(NC_EINDEFINE, dataset->path + " is in define mode already");
+  settle_record_count(*dataset);
+  dataset->header_before_redef = std::make_unique<formats::Header>(dataset->header);
+  dataset->layout_before_redef = dataset->layout;
+  dataset->is_independent = false;
+  dataset->in_define_mode = true;
+  return NC_NOERR;
+}
+
+int enddef(int ncid) {
+  const DatasetUse dataset(ncid);
+  require_define_mode(*dataset);
+  end_definitions(*dataset, {});
+  return NC_NOERR;
+}
+
+int enddef_aligned(int ncid, MPI_Offset h_minfree, MPI_Offset v_align, MPI_Offset v_minfree,
+                   MPI_Offset r_align) {
+  const DatasetUse dataset(ncid);
+  check_collectively(
+      *dataset,
+      [&] {
+        require_define_mode(*dataset);
+        if (h_minfree < 0 || v_align < 0 || v_minfree < 0 || r_align < 0)
+          throw Error(NC_EINVAL, "the arguments of ncmpi__enddef are bytes and cannot be negative");
+      },
+      [&] {
+        return std::vector{
+            argument(NC_EMULTIDEFINE_FNC_ARGS, h_minfree), argument(NC_EMULTIDEFINE_FNC_ARGS, v_align),
+            argument(NC_EMULTIDEFINE_FNC_ARGS, v_minfree), argument(NC_EMULTIDEFINE_FNC_ARGS, r_align)};
+      });
+  end_definitions(*dataset, {h_minfree, v_align, v_minfree, r_align});
+  return NC_NOERR;
+}
+
+int sync(int ncid) {
+  const DatasetUse dataset(ncid);
+  require_data_mode(*dataset);
+  settle_record_count(*dataset);
+  dataset->driver->sync();
+  return NC_NOERR;
+}
+
+int flush(int ncid) {
+  const DatasetUse dataset(ncid);
+  if (!dataset->in_define_mode && dataset->is_writable) dataset->driver->flush();
+  return NC_NOERR;
+}
+
+int begin_indep_data(int ncid) {
+  const DatasetUse dataset(ncid);
+  require_data_mode(*dataset);
+  refresh_record_count(*dataset);
+  dataset->is_independent = true;
+  return NC_NOERR;
+}
+
+int end_indep_data(int ncid) {
+  const DatasetUse dataset(ncid);
+  require_data_mode(*dataset);
+  if (dataset->is_independent) settle_record_count(*dataset);
+  dataset->is_independent = false;
+  return NC_NOERR;
+}
+
+int close(int ncid) {
+  const DatasetUse dataset(ncid);
+  const bool has_pending = !dataset->requests.empty();
+  end_use(*dataset, [&] {
+    if (dataset->in_define_mode) {
+      try {
+        end_definitions(*dataset, {});
+      } catch (...) {
+        dataset->driver->discard(dataset->is_new);
+        throw;
+      }
+    }
+    close_driver(*dataset);
+  });
+  if (has_pending)
+    throw Error(NC_EPENDING, "nonblocking requests were pending when " + dataset->path +
+                                 " was closed: they were dropped. Call ncmpi_wait_all before");
+  return NC_NOERR;
+}
+
+int abort(int ncid) {
+  const DatasetUse dataset(ncid);
+  end_use(*dataset, [&] {
+    if (dataset->in_define_mode)
+      dataset->driver->discard(dataset->is_new);
+    else
+      close_driver(*dataset);
+  });
+  return NC_NOERR;
+}
+
+}  // namespace ncmpi
+}  // namespace sluice::api

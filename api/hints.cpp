@@ -1,0 +1,87 @@
+#include "hints.hpp"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "dataset_table.hpp"
+#include "functions.hpp"
+
+namespace sluice::api {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+Hints parse_hints(std::string_view text) {
+  Hints hints;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(';'), text.size());
+    const auto entry = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    const auto key = trimmed(entry.substr(0, equals));
+    const auto value = trimmed(entry.substr(equals + 1));
+    if (!key.empty() && !value.empty()) hints.insert_or_assign(std::string(key), std::string(value));
+  }
+  return hints;
+}
+
+Hints collect_hints(MPI_Info user) {
+  const char* const text = std::getenv("PNETCDF_HINTS");
+  Hints hints = parse_hints(text != nullptr ? text : "");
+  if (user != MPI_INFO_NULL) hints.merge(InfoHandle::duplicate_of(user).entries());
+  return hints;
+}
+
+std::int64_t byte_hint(const Hints& hints, const std::string& key) {
+  const auto it = hints.find(key);
+  if (it == hints.end()) return 0;
+  std::int64_t value = 0;
+  const auto& text = it->second;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value < 0 ? 0 : value;
+}
+
+formats::LayoutOptions layout_options_of(const Hints& hints) {
+  formats::LayoutOptions options;
+  options.header_align_bytes = byte_hint(hints, "nc_header_align_size");
+  options.variable_align_bytes = byte_hint(hints, "nc_var_align_size");
+  options.record_align_bytes = byte_hint(hints, "nc_record_align_size");
+  return options;
+}
+
+Hints hints_in_force(const Hints& asked, const Hints& below, const formats::LayoutOptions& layout) {
+  Hints all = {{"nc_header_read_chunk_size", "262144"},
+               {"nc_in_place_swap", "auto"},
+               {"nc_ibuf_size", "16777216"},
+               {"pnetcdf_subfiling", "disable"},
+               {"nc_num_subfiles", "0"}};
+  for (const auto& [key, value] : below) all.insert_or_assign(key, value);
+  for (const auto& [key, value] : asked) all.insert_or_assign(key, value);
+  all.insert_or_assign("nc_header_align_size", std::to_string(layout.header_align_bytes));
+  all.insert_or_assign("nc_var_align_size", std::to_string(layout.variable_align_bytes));
+  all.insert_or_assign("nc_record_align_size", std::to_string(layout.record_align_bytes));
+  return all;
+}
+
+namespace ncmpi {
+
+int inq_file_info(int ncid, MPI_Info* info_used) {
+  const DatasetUse dataset(ncid);
+  if (info_used == nullptr) return NC_NOERR;
+  InfoHandle info;
+  for (const auto& [key, value] :
+       hints_in_force(dataset->asked_hints, dataset->hints, dataset->layout_options))
+    info.set(key, value);
+  *info_used = info.release();
+  return NC_NOERR;
+}
+
+}  // namespace ncmpi
+}  // namespace sluice::api

@@ -1,0 +1,31 @@
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "mpi_handles.hpp"
+#include "sluice/formats/layout.hpp"
+
+namespace sluice::api {
+
+using Hints = std::map<std::string, std::string>;
+
+/// The hints of PNETCDF_HINTS ("key=value;key=value"); what is not of that form is left out.
+[[nodiscard]] Hints parse_hints(std::string_view text);
+
+/// The user's info object and the environment variable PNETCDF_HINTS in one; the latter wins. Hints that
+/// nobody knows are carried through.
+[[nodiscard]] Hints collect_hints(MPI_Info user);
+
+/// The number of a hint in bytes; 0 where it is not there, negative or no number.
+[[nodiscard]] std::int64_t byte_hint(const Hints& hints, const std::string& key);
+
+/// nc_header_align_size, nc_var_align_size, nc_record_align_size.
+[[nodiscard]] formats::LayoutOptions layout_options_of(const Hints& hints);
+
+/// What ncmpi_inq_file_info shows: the user's hints, those that are in force below the driver, and PnetCDF's
+/// with the values in force.
+[[nodiscard]] Hints hints_in_force(const Hints& asked, const Hints& below,
+                                   const formats::LayoutOptions& layout);
+
+}  // namespace sluice::api

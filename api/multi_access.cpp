@@ -1,0 +1,73 @@
+// mput and mget: one request for each variable, and one wait for all; vard: not yet.
+#include <cstring>
+#include <vector>
+
+#include "dataset_table.hpp"
+#include "guard.hpp"
+#include "nonblocking.hpp"
+#include "pnetcdf/entry.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::api {
+namespace {
+
+/// The i-th of the users' buffers: pointers of whatever type, so they are copied as bytes.
+void* buffer_at(const void* buffers, std::size_t i) {
+  void* buffer = nullptr;
+  std::memcpy(&buffer, static_cast<const char*>(buffers) + i * sizeof(void*), sizeof buffer);
+  return buffer;
+}
+
+/// The access to the i-th variable of the call, as a nonblocking request.
+AccessCall request_for(const MultiAccessCall& call, std::size_t i, int* request) {
+  AccessCall one;
+  one.verb = call.verb == Verb::put ? Verb::iput : Verb::iget;
+  one.shape = call.shape;
+  one.is_flexible = call.buffer_types != nullptr;
+  one.ncid = call.ncid;
+  one.varid = call.varids[i];
+  const auto list = [i](MPI_Offset* const* lists) { return lists != nullptr ? lists[i] : nullptr; };
+  one.start = list(call.starts);
+  one.count = list(call.counts);
+  one.stride = list(call.strides);
+  one.imap = list(call.imaps);
+  one.buffer = buffer_at(call.buffers, i);
+  one.buffer_type = one.is_flexible ? call.buffer_types[i] : call.buffer_type;
+  if (one.is_flexible) one.buffer_count = call.buffer_counts != nullptr ? call.buffer_counts[i] : -1;
+  one.request = request;
+  return one;
+}
+
+int perform(const MultiAccessCall& call) {
+  const DatasetUse dataset(call.ncid);
+  if (dataset->in_define_mode) return NC_EINDEFINE;
+  if (call.verb == Verb::put && !dataset->is_writable) return NC_EPERM;
+  if (call.is_collective == dataset->is_independent) return call.is_collective ? NC_EINDEP : NC_ENOTINDEP;
+  const auto variables = static_cast<std::size_t>(call.variables > 0 ? call.variables : 0);
+  std::vector<int> requests(variables, -1);
+  int status = NC_NOERR;
+  for (std::size_t i = 0; i < variables && (status == NC_NOERR || status == NC_ERANGE); ++i) {
+    const int own = post(*dataset, request_for(call, i, &requests[i]));
+    if (own != NC_NOERR) status = own;
+  }
+  // With a mistake this rank still takes part in the wait: the others would wait for it.
+  std::vector<int> statuses(variables, NC_NOERR);
+  const auto mode = call.is_collective ? Mode::collective : Mode::independent;
+  const int waited = wait(*dataset, static_cast<int>(variables), requests.data(), statuses.data(), mode);
+  return status != NC_NOERR ? status : waited;
+}
+
+}  // namespace
+
+int multi_access(const MultiAccessCall& call) noexcept {
+  return guard([&] { return perform(call); });
+}
+
+int datatype_access(const DatatypeAccessCall& call) noexcept {
+  return guard([&]() -> int {
+    const DatasetUse dataset(call.ncid);
+    throw Error(NC_ENOTSUPPORT, "the vard functions are not available yet: use vara, vars or varn");
+  });
+}
+
+}  // namespace sluice::api

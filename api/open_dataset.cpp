@@ -1,0 +1,189 @@
+// How datasets begin: create and open, the choice of the driver, default formats; and files that are not
+// open.
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "agreement.hpp"
+#include "collective_checks.hpp"
+#include "dataset_table.hpp"
+#include "functions.hpp"
+#include "hints.hpp"
+#include "open_driver.hpp"
+#include "sluice/runtime/rules.hpp"
+
+namespace sluice::api::ncmpi {
+namespace {
+
+// Flags of create and open that matter here, and file formats.
+constexpr int mode_write = 0x0001;
+constexpr int mode_diskless = 0x0008;
+constexpr int mode_mmap = 0x0010;
+constexpr int mode_64bit_data = 0x0020;
+constexpr int mode_64bit_offset = 0x0200;
+constexpr int mode_netcdf4 = 0x1000;
+constexpr int format_unknown = -1;
+constexpr int format_classic = 1;
+constexpr int format_cdf2 = 2;
+constexpr int format_netcdf4 = 3;
+constexpr int format_cdf5 = 5;
+
+/// ncmpi_set_default_format is about the process.
+std::atomic<int> default_format{format_classic};
+
+const runtime::ClientEnvironment& client_environment() {
+  static const runtime::ClientEnvironment environment = runtime::read_client_environment();
+  return environment;
+}
+
+std::optional<runtime::RuleMatch> rule_of(const std::string& path) {
+  if (!client_environment().is_coupled()) return std::nullopt;
+  return runtime::find_rule(client_environment(), path);
+}
+
+void check_path(const char* path) {
+  if (path == nullptr || *path == '\0') throw Error(NC_EBAD_FILE, "the path of a file is empty");
+}
+
+void check_create_mode(int mode) {
+  if ((mode & mode_netcdf4) != 0)
+    throw Error(NC_ENOTBUILT, "files in netCDF-4 (HDF5) format are not supported: leave NC_NETCDF4 out");
+  if ((mode & (mode_diskless | mode_mmap)) != 0)
+    throw Error(NC_EINVAL_CMODE, "NC_DISKLESS and NC_MMAP are not supported");
+  if ((mode & mode_64bit_data) != 0 && (mode & mode_64bit_offset) != 0)
+    throw Error(NC_EINVAL_CMODE, "NC_64BIT_DATA and NC_64BIT_OFFSET exclude each other");
+}
+
+void check_open_mode(int mode) {
+  if ((mode & (mode_diskless | mode_mmap)) != 0)
+    throw Error(NC_EINVAL_OMODE, "NC_DISKLESS and NC_MMAP are not supported");
+}
+
+formats::Version version_of_mode(int mode) {
+  int format = default_format.load();
+  if ((mode & mode_64bit_data) != 0) format = format_cdf5;
+  if ((mode & mode_64bit_offset) != 0) format = format_cdf2;
+  if (format == format_cdf5) return formats::Version::cdf5;
+  return format == format_cdf2 ? formats::Version::cdf2 : formats::Version::cdf1;
+}
+
+/// What create and open have in common: the communicator, the arguments agreed on, the hints.
+struct Opening {
+  std::shared_ptr<Dataset> dataset = std::make_shared<Dataset>();  // shared: see DatasetUse
+  int mode = 0;                                                    ///< rank 0's
+  int disagreement = NC_NOERR;                                     ///< this rank's mode was another
+
+  Opening(MPI_Comm comm, const char* path, int mine, MPI_Info info, Status other_mode);
+
+  [[nodiscard]] OpenRequest request() const {
+    return {dataset->comm, dataset->path, mode, dataset->info.get(), dataset->asked_hints};
+  }
+};
+
+Opening::Opening(MPI_Comm comm, const char* path, int mine, MPI_Info info, Status other_mode) : mode(mine) {
+  if (comm == MPI_COMM_NULL) throw Error(NC_EINVAL, "the communicator is MPI_COMM_NULL");
+  if (!is_mpi_active()) throw Error(NC_EMPI, "MPI is not initialized, or finalized already");
+  dataset->comm = Communicator::duplicate_of(comm);
+  dataset->rank = dataset->comm.rank();
+  dataset->size = dataset->comm.size();
+  const char* const safe = std::getenv("PNETCDF_SAFE_MODE");
+  dataset->is_safe_mode = safe != nullptr && std::strcmp(safe, "1") == 0;
+  check_mpi(MPI_Bcast(&mode, 1, MPI_INT, 0, dataset->comm.get()), "broadcast");
+  if (mode != mine) disagreement = other_mode;
+  if (dataset->is_safe_mode) disagreement = worst_status(dataset->comm, disagreement);
+  dataset->path = path;
+  dataset->asked_hints = collect_hints(info);
+  for (const auto& [key, value] : dataset->asked_hints) dataset->info.set(key, value);
+  dataset->layout_options = layout_options_of(dataset->asked_hints);
+}
+
+int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
+  auto& dataset = *opening.dataset;
+  dataset.driver = std::move(opened.driver);
+  dataset.header = std::move(opened.header);
+  dataset.layout = opened.layout;
+  dataset.hints = std::move(opened.hints);
+  dataset.ncid = add_dataset(opening.dataset);
+  if (ncidp != nullptr) *ncidp = dataset.ncid;
+  return opening.disagreement;
+}
+
+/// The format by the first bytes of a file: NC_FORMAT_*, NC_FORMAT_UNKNOWN where they are of none.
+int format_of(const std::array<char, 8>& bytes) {
+  if (std::memcmp(bytes.data(), "\211HDF\r\n\032\n", 8) == 0) return format_netcdf4;
+  if (std::memcmp(bytes.data(), "CDF", 3) != 0) return format_unknown;
+  const int version = bytes[3];
+  return version == format_classic || version == format_cdf2 || version == format_cdf5 ? version
+                                                                                       : format_unknown;
+}
+
+}  // namespace
+
+int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp) {
+  check_path(path);
+  Opening opening(comm, path, cmode, info, NC_EMULTIDEFINE_CMODE);
+  check_create_mode(opening.mode);
+  const auto match = rule_of(path);
+  const bool is_staged = match && match->rule.writes;
+  auto opened = is_staged ? create_staged(opening.request(), client_environment(), *match)
+                          : create_file(opening.request());
+  opened.header.version = version_of_mode(opening.mode);
+  opening.dataset->is_writable = true;
+  opening.dataset->is_new = true;
+  opening.dataset->in_define_mode = true;
+  return finish(opening, std::move(opened), ncidp);
+}
+
+int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) {
+  check_path(path);
+  Opening opening(comm, path, omode, info, NC_EMULTIDEFINE_OMODE);
+  check_open_mode(opening.mode);
+  const auto match = rule_of(path);
+  auto opened =
+      match ? open_staged(opening.request(), client_environment(), *match) : open_file(opening.request());
+  for (int id = 0; id < opened.header.variable_count(); ++id) opened.header.variable(id).no_fill = false;
+  opening.dataset->is_writable = (opening.mode & mode_write) != 0;
+  return finish(opening, std::move(opened), ncidp);
+}
+
+int remove(const char* filename, MPI_Info info) {
+  if (filename == nullptr || *filename == '\0')
+    throw Error(NC_ENOENT, "the path of the file to delete is empty");
+  if (const auto match = rule_of(filename))
+    delete_staged(filename, client_environment(), *match);
+  else
+    delete_file(filename, info);
+  return NC_NOERR;
+}
+
+int inq_file_format(const char* filename, int* formatp) {
+  check_path(filename);
+  if (formatp == nullptr) return NC_NOERR;
+  *formatp = format_unknown;
+  std::ifstream file(filename, std::ios::binary);
+  if (!file) throw Error(NC_ENOENT, std::string("cannot open ") + filename);
+  std::array<char, 8> bytes{};
+  file.read(bytes.data(), bytes.size());
+  if (file.gcount() != static_cast<std::streamsize>(bytes.size()))
+    throw Error(NC_EFILE, std::string(filename) + " is too short for a netCDF file");
+  *formatp = format_of(bytes);
+  return NC_NOERR;
+}
+
+int set_default_format(int format, int* old_formatp) {
+  if (format < format_classic || format > format_cdf5)
+    throw Error(NC_EINVAL, std::to_string(format) + " is not a file format");
+  const int old = default_format.exchange(format);
+  if (old_formatp != nullptr) *old_formatp = old;
+  return NC_NOERR;
+}
+
+int inq_default_format(int* formatp) {
+  if (formatp == nullptr) throw Error(NC_EINVAL, "the place for the format is a null pointer");
+  *formatp = default_format.load();
+  return NC_NOERR;
+}
+
+}  // namespace sluice::api::ncmpi
