@@ -2,7 +2,7 @@
 #include <set>
 
 #include "glob.hpp"
-#include "near_match.hpp"
+#include "sluice/workflows/near_match.hpp"
 #include "schema.hpp"
 
 namespace sluice::workflows {

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "near_match.hpp"
+#include "sluice/workflows/near_match.hpp"
 
 namespace sluice::workflows {
 namespace {

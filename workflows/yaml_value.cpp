@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "near_match.hpp"
+#include "sluice/workflows/near_match.hpp"
 #include "yaml_document.hpp"
 
 namespace sluice::workflows {

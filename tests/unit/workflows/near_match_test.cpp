@@ -1,4 +1,4 @@
-#include "near_match.hpp"
+#include "sluice/workflows/near_match.hpp"
 
 #include <doctest/doctest.h>
 

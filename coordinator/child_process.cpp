@@ -1,0 +1,142 @@
+#include "child_process.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+/// What failed in the child before the program ran.
+struct ExecFailure {
+  enum class Step : int { directory, program } step;
+  int error_number;
+};
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+void close_all_from(int first) {
+  if (::close_range(static_cast<unsigned>(first), ~0u, 0) == 0) return;
+  for (int descriptor = first; descriptor < 1024; ++descriptor) ::close(descriptor);
+}
+
+/// Puts descriptors in place and closes all others. Sources that lie where a target will be are moved out of
+/// the way first. Returns where `report` is now.
+int arrange_descriptors(const ChildOptions& options, int report) {
+  constexpr int out_of_the_way = 64;
+  const auto moved = [](int descriptor) { return ::fcntl(descriptor, F_DUPFD, out_of_the_way); };
+  int targets = first_inherited;
+  std::vector<int> sources;
+  for (const int descriptor : options.inherited) sources.push_back(moved(descriptor));
+  sources.push_back(moved(report));
+  const int null = ::open("/dev/null", O_RDONLY);
+  const int output = options.output >= 0 ? moved(options.output) : -1;
+  const int error = options.error >= 0 ? moved(options.error) : -1;
+  ::dup2(null, STDIN_FILENO);
+  if (output >= 0) ::dup2(output, STDOUT_FILENO);
+  if (error >= 0) ::dup2(error, STDERR_FILENO);
+  for (const int source : sources) ::dup2(source, targets++);
+  ::fcntl(targets - 1, F_SETFD, FD_CLOEXEC);
+  close_all_from(targets);
+  return targets - 1;
+}
+
+void default_signals() {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::signal(signal, SIG_DFL);
+}
+
+/// The child's part, between fork and exec.
+[[noreturn]] void become(const ChildOptions& options, pid_t parent, char* const* arguments,
+                         char* const* environment, int report_to) {
+  ::setpgid(0, 0);
+  if (options.signal_at_our_death != 0) {
+    ::prctl(PR_SET_PDEATHSIG, options.signal_at_our_death);
+    if (::getppid() != parent) ::_exit(1);
+  }
+  default_signals();
+  const int report = arrange_descriptors(options, report_to);
+  ExecFailure failure{ExecFailure::Step::directory, 0};
+  if (options.directory.empty() || ::chdir(options.directory.c_str()) == 0) {
+    failure.step = ExecFailure::Step::program;
+    ::environ = const_cast<char**>(environment);  // so that execvp searches the child's PATH
+    ::execvp(options.program.c_str(), arguments);
+  }
+  failure.error_number = errno;
+  (void)!::write(report, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+bool has_variable(const std::filesystem::path& process, const std::string& assignment) {
+  std::ifstream stream(process / "environ", std::ios::binary);
+  const std::string variables{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::string whole = '\0' + variables;
+  return whole.find('\0' + assignment + '\0') != std::string::npos;
+}
+
+}  // namespace
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError(NC_ENFILE, errno, "a pipe", "create");
+  return {runtime::FileDescriptor(ends[0]), runtime::FileDescriptor(ends[1])};
+}
+
+pid_t start_child(const ChildOptions& options) {
+  std::vector<std::string> arguments = options.arguments;
+  std::vector<std::string> variables = as_strings(options.environment);
+  const std::vector<char*> argument_pointers = pointers(arguments);
+  const std::vector<char*> variable_pointers = pointers(variables);
+  Pipe report = make_pipe();
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw IoError(NC_ENFILE, errno, options.program, "start");
+  if (child == 0)
+    become(options, parent, argument_pointers.data(), variable_pointers.data(), report.write_end.number());
+  ::setpgid(child, child);
+  report.write_end.reset();
+  ExecFailure failure{};
+  ssize_t got = 0;
+  do {
+    got = ::read(report.read_end.number(), &failure, sizeof failure);
+  } while (got < 0 && errno == EINTR);
+  if (got != static_cast<ssize_t>(sizeof failure)) return child;
+  ::waitpid(child, nullptr, 0);
+  const bool in_directory = failure.step == ExecFailure::Step::directory;
+  throw IoError(NC_EACCESS, failure.error_number, in_directory ? options.directory.string() : options.program,
+                in_directory ? "enter the directory" : "start");
+}
+
+std::vector<pid_t> processes_with_environment(const std::string& assignment) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    pid_t process = 0;
+    const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (problem != std::errc() || rest != name.data() + name.size() || process == ::getpid()) continue;
+    if (has_variable(entry->path(), assignment)) found.push_back(process);
+  }
+  return found;
+}
+
+}  // namespace sluice::coordinator

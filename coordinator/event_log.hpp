@@ -1,0 +1,22 @@
+#pragma once
+#include <filesystem>
+#include <string_view>
+
+#include "sluice/runtime/file_descriptor.hpp"
+
+namespace sluice::coordinator {
+
+/// The log of a run: one line an event, "2026-01-31T12:00:00.123Z SOURCE TEXT". Mode 0600. A full disk does
+/// not end the run: lines are then lost.
+class EventLog {
+ public:
+  /// Creates the file; throws IoError.
+  explicit EventLog(const std::filesystem::path& path);
+
+  void add(std::string_view source, std::string_view text);
+
+ private:
+  runtime::FileDescriptor file_;
+};
+
+}  // namespace sluice::coordinator

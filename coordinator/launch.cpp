@@ -1,0 +1,105 @@
+#include "launch.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "sluice/runtime/rules.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using workflows::Component;
+using workflows::Launcher;
+using workflows::Workflow;
+
+bool any_contains(const std::vector<std::string>& options, std::string_view text) {
+  return std::any_of(options.begin(), options.end(),
+                     [&](const std::string& option) { return option.find(text) != std::string::npos; });
+}
+
+/// Whether the user binds or maps ranks himself.
+bool user_places_ranks(const Component& component, const Environment& environment) {
+  constexpr std::array<std::string_view, 9> options{"bind-to",        "map-by",         "rank-by",
+                                                    "cpu-set",        "cpu-list",       "rankfile",
+                                                    "binding_policy", "mapping_policy", "cpus-per-"};
+  const bool by_option = std::any_of(options.begin(), options.end(), [&](std::string_view option) {
+    return any_contains(component.launcher_options, option);
+  });
+  return by_option || environment.contains("OMPI_MCA_hwloc_base_binding_policy") ||
+         environment.contains("OMPI_MCA_rmaps_base_mapping_policy");
+}
+
+/// The client library before whatever the user preloads.
+std::string preload_list(const std::filesystem::path& library, const Environment& environment) {
+  const auto existing = environment.find("LD_PRELOAD");
+  const bool is_set = existing != environment.end() && !existing->second.empty();
+  return library.string() + (is_set ? ':' + existing->second : "");
+}
+
+std::vector<std::string> launcher_arguments(const Component& component, const Environment& environment) {
+  std::vector<std::string> arguments{"mpirun"};
+  if (!any_contains(component.launcher_options, "oversubscribe")) arguments.emplace_back("--oversubscribe");
+  if (!user_places_ranks(component, environment)) arguments.insert(arguments.end(), {"--bind-to", "none"});
+  arguments.insert(arguments.end(), {"-n", std::to_string(component.ranks)});
+  arguments.insert(arguments.end(), component.launcher_options.begin(), component.launcher_options.end());
+  return arguments;
+}
+
+}  // namespace
+
+int count_processes(const Workflow& workflow) {
+  int processes = 0;
+  for (const Component& component : workflow.components) processes += std::max(component.ranks, 1);
+  return processes;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+}
+
+std::string rules_for(const Workflow& workflow, const std::string& component) {
+  std::vector<runtime::ClientRule> rules;
+  for (std::size_t i = 0; i < workflow.files.size(); ++i) {
+    const workflows::FileRule& rule = workflow.files[i];
+    const bool writes = rule.writer == component;
+    const bool reads = std::find(rule.readers.begin(), rule.readers.end(), component) != rule.readers.end();
+    if (writes || reads) rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads});
+  }
+  return runtime::encode_rules(rules);
+}
+
+LaunchPlan plan_launch(const Workflow& workflow, const Component& component, const LaunchContext& context) {
+  LaunchPlan plan;
+  plan.directory = component.directory;
+  plan.by_launcher = component.ranks > 0 && workflow.launcher.kind == Launcher::Kind::mpirun;
+  plan.environment = context.environment;
+  for (const auto& [name, value] : component.environment) plan.environment[name] = value;
+  if (context.is_root) {
+    plan.environment.emplace("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    plan.environment.emplace("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+  if (count_processes(workflow) > context.cores)
+    plan.environment.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
+  Environment own{{"LD_PRELOAD", preload_list(context.client_library, plan.environment)},
+                  {"SLUICE_SOCKET", context.socket_path},
+                  {"SLUICE_COMPONENT", component.name},
+                  {"SLUICE_RULES", rules_for(workflow, component.name)}};
+  if (plan.by_launcher) {
+    // the ranks get them by `env`, so that nothing is preloaded into the launcher
+    plan.arguments = launcher_arguments(component, plan.environment);
+    plan.arguments.emplace_back("env");
+    for (const std::string& variable : as_strings(own)) plan.arguments.push_back(variable);
+    own.erase("LD_PRELOAD");
+  }
+  for (const auto& [name, value] : own) plan.environment[name] = value;
+  plan.arguments.insert(plan.arguments.end(), component.command.begin(), component.command.end());
+  return plan;
+}
+
+}  // namespace sluice::coordinator

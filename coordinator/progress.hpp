@@ -1,0 +1,32 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::coordinator {
+
+/// One line on how far a run is: "00:12  34 files, 34 steps, 1.20 GiB put, 1.10 GiB got; analysis waits for
+/// wave_0035.nc from model (2 s)".
+[[nodiscard]] std::string describe_progress(std::chrono::milliseconds since_start,
+                                            const runtime::StatusReport& report);
+
+/// "analysis (2 processes) waits for wave_0003.nc from model since 30 s".
+[[nodiscard]] std::string describe_wait(const runtime::WaitStatus& wait);
+
+/// Decides when a wait has lasted long enough to be told: first after `after`, then each time it has lasted
+/// twice as long.
+class WaitNotices {
+ public:
+  explicit WaitNotices(std::chrono::milliseconds after) : after_(after) {}
+  /// The waits of a new report that are to be told now.
+  [[nodiscard]] std::vector<std::string> due(const runtime::StatusReport& report);
+
+ private:
+  std::chrono::milliseconds after_;
+  std::map<std::string, std::chrono::milliseconds> next_;  ///< by component and what it waits for
+};
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,101 @@
+#include "readiness.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace sluice::coordinator {
+namespace {
+
+using workflows::Component;
+using workflows::Mistake;
+using workflows::Workflow;
+
+std::string search_path(const Component& component, const Environment& environment) {
+  if (const auto own = component.environment.find("PATH"); own != component.environment.end())
+    return own->second;
+  const auto inherited = environment.find("PATH");
+  return inherited == environment.end() ? "/usr/local/bin:/usr/bin:/bin" : inherited->second;
+}
+
+/// Why the component's directory cannot be used; empty when it can.
+std::string directory_problem(const Component& component) {
+  std::error_code error;
+  const std::string shown =
+      "the directory '" + component.directory.string() + "' of component '" + component.name + "'";
+  if (!std::filesystem::exists(component.directory, error))
+    return shown + " does not exist: create it, or change 'directory'";
+  if (!std::filesystem::is_directory(component.directory, error)) return shown + " is not a directory";
+  if (::access(component.directory.c_str(), X_OK) != 0) return shown + " may not be entered";
+  return "";
+}
+
+}  // namespace
+
+FoundProgram find_program_of(const Component& component, const Environment& environment) {
+  return find_program(component.command.front(), component.directory, search_path(component, environment));
+}
+
+std::vector<Mistake> find_obstacles(const Workflow& workflow, const Environment& environment) {
+  std::vector<Mistake> obstacles;
+  for (const Component& component : workflow.components) {
+    if (std::string problem = directory_problem(component); !problem.empty()) {
+      obstacles.push_back({component.position, std::move(problem)});
+    } else if (const FoundProgram program = find_program_of(component, environment);
+               !program.problem.empty()) {
+      obstacles.push_back({component.command_position,
+                           "the program of component '" + component.name + "': " + program.problem});
+    }
+  }
+  const auto by_launcher = std::find_if(workflow.components.begin(), workflow.components.end(),
+                                        [](const Component& component) { return component.ranks > 0; });
+  if (workflow.launcher.kind == workflows::Launcher::Kind::mpirun &&
+      by_launcher != workflow.components.end()) {
+    if (!find_program("mpirun", "/", search_path(*by_launcher, environment)).problem.empty()) {
+      obstacles.push_back({by_launcher->position, "component '" + by_launcher->name +
+                                                      "' has ranks, but mpirun was not found in PATH: "
+                                                      "install it (Debian: openmpi-bin), or add it to PATH"});
+    }
+  }
+  return obstacles;
+}
+
+bool is_coupled(const Workflow& workflow, const std::string& component) {
+  return std::any_of(workflow.files.begin(), workflow.files.end(), [&](const workflows::FileRule& rule) {
+    return rule.writer == component ||
+           std::find(rule.readers.begin(), rule.readers.end(), component) != rule.readers.end();
+  });
+}
+
+std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Component& component,
+                                             const Environment& environment) {
+  const FoundProgram program = find_program_of(component, environment);
+  if (!program.problem.empty()) return std::nullopt;
+  Environment started = environment;
+  for (const auto& [name, value] : component.environment) started[name] = value;
+  return inspect_program(program.path, started, is_coupled(workflow, component.name));
+}
+
+std::vector<Mistake> find_unfit_programs(const Workflow& workflow, const Environment& environment) {
+  std::vector<Mistake> mistakes;
+  for (const Component& component : workflow.components) {
+    const auto inspection = inspect_program_of(workflow, component, environment);
+    if (!inspection) continue;
+    for (const std::string& text : inspection->mistakes)
+      mistakes.push_back(
+          {component.command_position, "the program of component '" + component.name + "': " + text});
+  }
+  return mistakes;
+}
+
+std::string find_missing_parts(const Installation& installation) {
+  std::string missing;
+  if (installation.matcher.empty()) missing = "sluice-matcher";
+  if (installation.client_library.empty())
+    missing += (missing.empty() ? "" : " and ") + std::string("libsluice_pnetcdf.so");
+  if (missing.empty()) return "";
+  return missing + " was not found beside '" + installation.program.string() +
+         "'\nbuild everything (tools/build), or reinstall Sluice";
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,386 @@
+#include "run.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "format.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds time_to_be_ready{30};
+constexpr seconds time_to_stop{5};     ///< from SIGTERM to SIGKILL
+constexpr seconds time_to_notice{10};  ///< that the matcher is gone
+constexpr seconds time_to_shut_down{20};
+constexpr milliseconds tick_on_terminal{250};
+constexpr milliseconds tick_in_plain_mode{1000};
+constexpr seconds plain_progress_interval{10};
+
+constexpr const char* log_file = "events.log";
+constexpr const char* summary_file = "summary.txt";
+
+LaunchContext launch_context(const Installation& installation, const RunDirectory& directory) {
+  LaunchContext context;
+  context.environment = current_environment();
+  remove_surrounding_job(context.environment);
+  context.socket_path = directory.socket().string();
+  context.client_library = installation.client_library;
+  if (context.client_library.string().find_first_of(" :") != std::string::npos) {
+    // LD_PRELOAD has no way to quote
+    context.client_library = directory.path() / "libsluice_pnetcdf.so";
+    std::filesystem::create_symlink(installation.client_library, context.client_library);
+  }
+  context.cores = usable_cores();
+  context.is_root = ::geteuid() == 0;
+  return context;
+}
+
+runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
+  runtime::CoordinatorHello hello;
+  for (const workflows::FileRule& rule : workflow.files)
+    hello.rules.push_back({rule.pattern, rule.writer, rule.readers});
+  for (const workflows::Component& component : workflow.components) {
+    hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
+  }
+  hello.memory_bytes = workflow.memory_bytes;
+  return hello;
+}
+
+/// As one would type it into a shell, on one line.
+std::string as_shell_command(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    const bool is_plain =
+        !word.empty() &&
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@") ==
+            std::string::npos;
+    if (is_plain) {
+      text += word;
+      continue;
+    }
+    text += "$'";
+    for (const char c : word)
+      text += c == '\n'                ? "\\n"
+              : c == '\t'              ? "\\t"
+              : c == '\'' || c == '\\' ? std::string("\\") + c
+                                       : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+void write_private_file(const std::filesystem::path& path, std::string_view text) {
+  const runtime::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file) (void)!::write(file.number(), text.data(), text.size());
+}
+
+}  // namespace
+
+Run::Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options)
+    : workflow_(workflow),
+      installation_(installation),
+      options_(options),
+      console_(options.console),
+      log_directory_(create_log_directory(options.log_directory, workflow.file, workflow.name)),
+      log_(log_directory_ / log_file),
+      directory_(base_for_run_directories()),
+      guardian_(installation, directory_),
+      launch_context_(launch_context(installation, directory_)),
+      signals_(context_, SIGINT, SIGTERM, SIGCHLD),
+      tick_timer_(context_),
+      deadline_(context_),
+      wait_notices_(options.notice_after),
+      next_progress_(plain_progress_interval) {
+  signals_.add(SIGHUP);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+int Run::execute() {
+  await_signals();
+  try {
+    start_matcher();
+    context_.run();
+  } catch (const std::exception& error) {
+    runtime_failed(error.what());
+  }
+  collect_outcome();
+  const std::string summary = summarize(workflow_, outcome_);
+  console_.status("");
+  console_.block(summary + "log: " + log_directory_.string() + "\n");
+  write_private_file(log_directory_ / summary_file, summary);
+  log("sluice", "the run ended with exit status " + std::to_string(outcome_.exit_status()));
+  return outcome_.exit_status();
+}
+
+milliseconds Run::since_start() const {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - started_);
+}
+
+void Run::log(std::string_view source, std::string_view text) {
+  log_.add(source, text);
+}
+
+void Run::start_matcher() {
+  runtime::SocketPair pair = runtime::connected_pair();
+  ChildOptions child;
+  child.program = installation_.matcher.string();
+  child.arguments = {"sluice-matcher", "--socket", directory_.socket().string(), "--coordinator-fd",
+                     std::to_string(first_inherited)};
+  child.environment = launch_context_.environment;
+  child.inherited = {pair.second.descriptor()};
+  child.signal_at_our_death = SIGKILL;
+  log("sluice", "workflow " + workflow_.name + ", " + format_count(workflow_.components.size(), "component") +
+                    ", matcher " + child.program);
+  line_ = std::make_unique<MatcherLine>(
+      context_, std::move(pair.first),
+      MatcherLine::Callbacks{[this] { start_components(); },
+                             [this](const runtime::StatusReport& report) { received(report); },
+                             [this](const std::string& text) {
+                               log("matcher", text);
+                               console_.detail(text);
+                             },
+                             [this](const std::string& reason) { matcher_lost(reason); }});
+  matcher_ =
+      std::make_unique<SupervisedProcess>(context_, console_, "matcher", std::move(child), false,
+                                          SupervisedProcess::Callbacks{[] {}, [this] { matcher_exited(); }});
+  line_->send_hello(hello_for(workflow_));
+  deadline_.expires_after(time_to_be_ready);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (!error)
+      runtime_failed("the matcher was not ready after " + std::to_string(time_to_be_ready.count()) + " s");
+  });
+}
+
+void Run::start_components() {
+  if (stage_ != Stage::starting) return;
+  deadline_.cancel();
+  stage_ = Stage::running;
+  const int processes = count_processes(workflow_);
+  console_.notice(workflow_.name + ": " + format_count(workflow_.components.size(), "component") + ", " +
+                  (processes == 1 ? "1 process" : std::to_string(processes) + " processes") + " on " +
+                  format_count(static_cast<std::uint64_t>(launch_context_.cores), "core") + "; log in " +
+                  log_directory_.string());
+  members_.resize(workflow_.components.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].component = &workflow_.components[i];
+    start_component(members_[i]);
+  }
+  tick();
+  check_whether_all_ended();
+}
+
+void Run::start_component(Member& member) {
+  const std::string& name = member.component->name;
+  LaunchPlan plan = plan_launch(workflow_, *member.component, launch_context_);
+  ChildOptions child;
+  child.program = plan.arguments.front();
+  child.arguments = std::move(plan.arguments);
+  child.environment = std::move(plan.environment);
+  child.directory = std::move(plan.directory);
+  child.signal_at_our_death = plan.by_launcher ? SIGTERM : SIGKILL;  // a launcher ends its ranks itself
+  log(name, "starts in " + child.directory.string() + ": " + as_shell_command(child.arguments));
+  console_.detail(name + ": " + as_shell_command(child.arguments));
+  try {
+    member.process = std::make_unique<SupervisedProcess>(
+        context_, console_, name, std::move(child), plan.by_launcher,
+        SupervisedProcess::Callbacks{[this, &member] {
+                                       if (member.process->end()->failed() && outcome_.first_failed.empty())
+                                         outcome_.first_failed = member.component->name;
+                                     },
+                                     [this, &member] { component_ended(member); }});
+  } catch (const IoError& error) {
+    member.problem = error.what();
+    if (outcome_.first_failed.empty()) outcome_.first_failed = name;
+    log(name, "could not be started: " + member.problem);
+    console_.error(name + " could not be started: " + member.problem);
+    line_->tell_exit({name, "could not be started: " + member.problem});
+  }
+}
+
+void Run::component_ended(Member& member) {
+  const std::string& name = member.component->name;
+  const std::string how = member.process->end()->describe();
+  const std::string after = " after " + format_duration(member.process->duration());
+  log(name, how + after);
+  if (!member.process->end()->failed()) {
+    console_.notice(name + " finished" + after);
+  } else if (outcome_.interrupted_by != 0) {
+    console_.notice(name + " " + how + after);
+  } else {
+    console_.error(name + " " + how + after);
+  }
+  line_->tell_exit({name, how});
+  check_whether_all_ended();
+}
+
+void Run::check_whether_all_ended() {
+  const bool all =
+      std::all_of(members_.begin(), members_.end(), [](const Member& member) { return member.has_ended(); });
+  if (stage_ == Stage::running && all) begin_shutdown();
+}
+
+void Run::begin_shutdown() {
+  stage_ = Stage::shutting_down;
+  tick_timer_.cancel();
+  // processes that a component left in the background
+  for (const pid_t process : processes_with_environment(run_mark(directory_.socket()))) {
+    log("sluice",
+        "process " + std::to_string(process) + " of a component that has ended is still there: it is killed");
+    ::kill(process, SIGKILL);
+  }
+  if (line_->is_lost()) return matcher_exited();
+  line_->shut_down();
+  deadline_.expires_after(time_to_shut_down);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (!error)
+      runtime_failed("the matcher did not shut down within " + std::to_string(time_to_shut_down.count()) +
+                     " s");
+  });
+}
+
+void Run::finish() {
+  stage_ = Stage::finished;
+  context_.stop();
+}
+
+void Run::await_signals() {
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    if (signal == SIGCHLD) {
+      if (matcher_) matcher_->reap();
+      for (Member& member : members_) {
+        if (member.process) member.process->reap();
+      }
+    } else {
+      interrupted(signal);
+    }
+    await_signals();
+  });
+}
+
+void Run::interrupted(int signal) {
+  log("sluice", "received " + signal_name(signal));
+  const bool again = outcome_.interrupted_by != 0;
+  if (!again) outcome_.interrupted_by = signal;
+  if (again || stage_ == Stage::shutting_down) return kill_everything();
+  if (stage_ == Stage::starting) {
+    kill_everything();
+    return finish();
+  }
+  console_.notice(signal_name(signal) + ": components are asked to stop; once more kills them");
+  ask_to_stop();
+}
+
+void Run::ask_to_stop() {
+  stop_components(SIGTERM);
+  deadline_.expires_after(time_to_stop);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) kill_everything();
+  });
+}
+
+void Run::stop_components(int signal) {
+  for (const Member& member : members_) {
+    if (member.has_ended()) continue;
+    member.process->signal_group(signal);
+    member.process->signal_group(SIGCONT);
+  }
+}
+
+void Run::kill_everything() {
+  stop_components(SIGKILL);
+  for (const pid_t process : processes_with_environment(run_mark(directory_.socket())))
+    ::kill(process, SIGKILL);
+  if (matcher_ && stage_ != Stage::running) matcher_->signal_group(SIGKILL);
+}
+
+void Run::matcher_lost(const std::string& reason) {
+  if (stage_ == Stage::shutting_down || stage_ == Stage::finished) return;  // its exit is awaited
+  log("sluice", "the line to the matcher is lost: " + reason);
+  if (!matcher_ || matcher_->end()) return;
+  // what it did wrong cannot be undone; its end tells the components
+  matcher_->signal_group(SIGKILL);
+}
+
+void Run::matcher_exited() {
+  deadline_.cancel();
+  const bool orderly = stage_ == Stage::shutting_down && outcome_.report && !matcher_->end()->failed();
+  if (!orderly && outcome_.runtime_failure.empty() && outcome_.interrupted_by == 0) {
+    outcome_.runtime_failure = "the matcher " + matcher_->end()->describe();
+    log("sluice", outcome_.runtime_failure);
+    console_.error(outcome_.runtime_failure + "; components get I/O errors from coupled files");
+  }
+  if (stage_ != Stage::running) return finish();
+  // those that use coupled files end by themselves; the others' work is in vain
+  deadline_.expires_after(time_to_notice);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) ask_to_stop();
+  });
+}
+
+void Run::runtime_failed(const std::string& what) {
+  if (outcome_.runtime_failure.empty()) outcome_.runtime_failure = what;
+  log("sluice", what);
+  console_.error(what);
+  kill_everything();
+}
+
+void Run::tick() {
+  tick_timer_.expires_after(console_.has_status_line() ? tick_on_terminal : tick_in_plain_mode);
+  tick_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error || stage_ != Stage::running) return;
+    if (!status_asked_ && !line_->is_lost()) {
+      status_asked_ = true;
+      line_->query_status();
+    }
+    tick();
+  });
+}
+
+void Run::received(const runtime::StatusReport& report) {
+  status_asked_ = false;
+  outcome_.report = report;
+  if (stage_ == Stage::running) show_progress(report);
+}
+
+void Run::show_progress(const runtime::StatusReport& report) {
+  for (const std::string& notice : wait_notices_.due(report)) {
+    log("sluice", notice);
+    console_.notice(notice);
+  }
+  const std::string progress = describe_progress(since_start(), report);
+  console_.status(progress);
+  if (console_.has_status_line() || since_start() < next_progress_) return;
+  next_progress_ = since_start() + plain_progress_interval;
+  console_.notice(progress);
+}
+
+void Run::collect_outcome() {
+  outcome_.duration = since_start();
+  for (const workflows::Component& component : workflow_.components) {
+    ComponentOutcome outcome;
+    outcome.name = component.name;
+    outcome.ranks = component.ranks;
+    const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& candidate) {
+      return candidate.component == &component;
+    });
+    if (member != members_.end()) {
+      outcome.problem = member->problem;
+      if (member->process) {
+        outcome.end = member->process->end();
+        outcome.duration = member->process->duration();
+      }
+    }
+    outcome_.components.push_back(std::move(outcome));
+  }
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,106 @@
+#pragma once
+#include <sys/types.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "console.hpp"
+#include "event_log.hpp"
+#include "guardian.hpp"
+#include "installation.hpp"
+#include "launch.hpp"
+#include "matcher_line.hpp"
+#include "progress.hpp"
+#include "run_directory.hpp"
+#include "summary.hpp"
+#include "supervised_process.hpp"
+
+namespace sluice::coordinator {
+
+/// What the user may choose for a run.
+struct RunOptions {
+  std::filesystem::path log_directory;  ///< empty: ".sluice/NAME-DATE-PID" beside the workflow file
+  Console::Options console;
+  std::chrono::seconds notice_after{30};  ///< a wait that lasts so long is told
+};
+
+/// One run of a workflow, from the first process to the summary. One event loop, no threads.
+class Run {
+ public:
+  /// Creates the directories and the log. Throws IoError.
+  Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options);
+
+  /// Runs it all; returns the exit status of `sluice run`.
+  [[nodiscard]] int execute();
+
+ private:
+  /// A component and its process (none when it could not be started).
+  struct Member {
+    const workflows::Component* component = nullptr;
+    std::unique_ptr<SupervisedProcess> process;
+    std::string problem;
+    [[nodiscard]] bool has_ended() const { return process == nullptr || process->has_ended(); }
+  };
+
+  // the stages, in order
+  void start_matcher();
+  void start_components();
+  void start_component(Member& member);
+  void component_ended(Member& member);
+  void check_whether_all_ended();
+  void begin_shutdown();
+  void finish();
+
+  // what may come in between
+  void await_signals();
+  void interrupted(int signal);
+  void ask_to_stop();
+  void stop_components(int signal);
+  void kill_everything();
+  void matcher_lost(const std::string& reason);
+  void matcher_exited();
+  void runtime_failed(const std::string& what);
+  void tick();
+  void received(const runtime::StatusReport& report);
+  void show_progress(const runtime::StatusReport& report);
+  void log(std::string_view source, std::string_view text);
+  [[nodiscard]] std::chrono::milliseconds since_start() const;
+  void collect_outcome();
+
+  enum class Stage { starting, running, shutting_down, finished };
+
+  const workflows::Workflow& workflow_;
+  const Installation& installation_;
+  RunOptions options_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  Console console_;
+  std::filesystem::path log_directory_;
+  EventLog log_;
+  RunDirectory directory_;
+  Guardian guardian_;
+  LaunchContext launch_context_;
+
+  boost::asio::io_context context_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer tick_timer_;
+  boost::asio::steady_timer deadline_;  ///< of the stage: ready, stop, shutdown
+  std::unique_ptr<SupervisedProcess> matcher_;
+  std::unique_ptr<MatcherLine> line_;
+  std::vector<Member> members_;
+  WaitNotices wait_notices_;
+  std::chrono::milliseconds next_progress_;
+  bool status_asked_ = false;
+  std::string last_progress_;
+
+  Stage stage_ = Stage::starting;
+  RunOutcome outcome_;
+};
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,55 @@
+#include <iostream>
+
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "flow_argument.hpp"
+#include "readiness.hpp"
+#include "run.hpp"
+
+namespace sluice::coordinator {
+
+namespace program_options = boost::program_options;
+
+int run_command(const Arguments& arguments) {
+  program_options::options_description options("Options");
+  int notice_after = 30;
+  std::string log_directory;
+  options.add_options()  //
+      ("log-dir", program_options::value(&log_directory),
+       "directory for the run's log (default: .sluice/NAME-DATE-PID beside FLOW)")  //
+      ("notice-after", program_options::value(&notice_after)->default_value(notice_after),
+       "tell of a wait when it has lasted so many seconds")        //
+      ("quiet,q", "print the components' output and errors only")  //
+      ("verbose,v", "print every event");
+  int status = status_ok;
+  const auto line = read_flow_command_line(
+      arguments, "run", "Starts the components of a workflow and couples them.", options, status);
+  if (!line) return status;
+  if (notice_after < 1) {
+    std::cerr << "sluice run: --notice-after is " << notice_after
+              << "\nit must be a number of seconds from 1\n";
+    return status_mistake;
+  }
+  const auto workflow = read_workflow(line->flow);
+  if (!workflow) return status_mistake;
+  Environment environment = current_environment();
+  remove_surrounding_job(environment);
+  const auto obstacles = find_obstacles(*workflow, environment);
+  if (!obstacles.empty()) {
+    print_findings(*workflow, obstacles, "");
+    return status_mistake;
+  }
+  const Installation installation = find_installation();
+  if (const std::string missing = find_missing_parts(installation); !missing.empty()) {
+    std::cerr << "sluice: " << missing << '\n';
+    return status_runtime_failure;
+  }
+  print_findings(*workflow, find_unfit_programs(*workflow, environment), "warning: ");
+  RunOptions run_options;
+  run_options.log_directory = log_directory;
+  run_options.console = {line->options.count("quiet") != 0, line->options.count("verbose") != 0};
+  run_options.notice_after = std::chrono::seconds(notice_after);
+  return Run(*workflow, installation, run_options).execute();
+}
+
+}  // namespace sluice::coordinator

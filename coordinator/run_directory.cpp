@@ -1,0 +1,104 @@
+#include "run_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+constexpr const char* prefix = "sluice-";
+constexpr const char* lock_name = "lock";
+
+/// A directory that is being made has no lock yet.
+constexpr std::time_t seconds_to_settle = 10;
+
+bool is_own_directory(const std::filesystem::path& path, struct stat& facts) {
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
+}
+
+bool is_stale(const std::filesystem::path& path) {
+  struct stat facts {};
+  if (!is_own_directory(path, facts)) return false;
+  const runtime::FileDescriptor lock(::open((path / lock_name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock) return errno == ENOENT && std::time(nullptr) - facts.st_mtime > seconds_to_settle;
+  return ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0;
+}
+
+}  // namespace
+
+std::filesystem::path base_for_run_directories() {
+  constexpr std::size_t longest = 60;  // a socket's path has 107 bytes
+  const char* const runtime_directory = std::getenv("XDG_RUNTIME_DIR");
+  struct stat facts {};
+  if (runtime_directory != nullptr && runtime_directory[0] == '/' &&
+      std::string_view(runtime_directory).size() <= longest && is_own_directory(runtime_directory, facts) &&
+      ::access(runtime_directory, W_OK | X_OK) == 0) {
+    return runtime_directory;
+  }
+  return "/tmp";
+}
+
+void remove_stale_run_directories(const std::filesystem::path& base) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(base, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_ours = name.starts_with(prefix) && name.size() > 8 && name[7] >= '0' && name[7] <= '9';
+    std::error_code ignored;
+    if (is_ours && is_stale(entry->path())) std::filesystem::remove_all(entry->path(), ignored);
+  }
+}
+
+RunDirectory::RunDirectory(const std::filesystem::path& base) {
+  remove_stale_run_directories(base);
+  std::string path = (base / (prefix + std::to_string(::getpid()) + "-XXXXXX")).string();
+  if (::mkdtemp(path.data()) == nullptr)
+    throw IoError(NC_EACCESS, errno, path, "create the run's private directory");
+  path_ = path;
+  lock_.reset(::open((path_ / lock_name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock_ || ::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+    throw IoError(NC_EACCESS, reason, path, "lock the run's private directory");
+  }
+}
+
+RunDirectory::~RunDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::filesystem::path create_log_directory(const std::filesystem::path& wanted,
+                                           const std::filesystem::path& flow_file, const std::string& name) {
+  std::filesystem::path path = wanted;
+  if (path.empty()) {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::localtime_r(&now, &parts);
+    char date[32];
+    std::strftime(date, sizeof date, "%Y%m%d-%H%M%S", &parts);
+    path = std::filesystem::absolute(flow_file).parent_path() / ".sluice" /
+           (name + '-' + date + '-' + std::to_string(::getpid()));
+  }
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error)
+    throw IoError(NC_EACCESS, error.value(), path.parent_path().string(),
+                  "create the log directory (choose another with --log-dir)");
+  if (::mkdir(path.c_str(), 0700) != 0 && (errno != EEXIST || !std::filesystem::is_directory(path, error))) {
+    throw IoError(NC_EACCESS, errno, path.string(),
+                  "create the log directory (choose another with --log-dir)");
+  }
+  return path;
+}
+
+}  // namespace sluice::coordinator

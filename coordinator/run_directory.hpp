@@ -1,0 +1,42 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "sluice/runtime/file_descriptor.hpp"
+
+namespace sluice::coordinator {
+
+/// The private directory of a run, for its sockets: mode 0700, a short path, removed at the end. A lock tells
+/// others that the run is alive.
+class RunDirectory {
+ public:
+  /// Creates it under `base`, and removes those that dead runs of this user left there. Throws IoError.
+  explicit RunDirectory(const std::filesystem::path& base);
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::filesystem::path socket() const { return path_ / "matcher"; }
+  /// The descriptor that holds the lock: who has it too keeps the directory from being taken for a dead
+  /// run's.
+  [[nodiscard]] int lock() const noexcept { return lock_.number(); }
+
+ private:
+  std::filesystem::path path_;
+  runtime::FileDescriptor lock_;
+};
+
+/// $XDG_RUNTIME_DIR if it can be used and is short enough for a socket's path, else /tmp.
+[[nodiscard]] std::filesystem::path base_for_run_directories();
+
+/// Removes the directories under `base` that dead runs of this user left.
+void remove_stale_run_directories(const std::filesystem::path& base);
+
+/// Creates the log directory of a run, mode 0700, with parents. Empty `wanted`: ".sluice/NAME-DATE-PID"
+/// beside the workflow file. Throws IoError.
+[[nodiscard]] std::filesystem::path create_log_directory(const std::filesystem::path& wanted,
+                                                         const std::filesystem::path& flow_file,
+                                                         const std::string& name);
+
+}  // namespace sluice::coordinator

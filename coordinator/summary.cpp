@@ -1,0 +1,123 @@
+#include "summary.hpp"
+
+#include <algorithm>
+
+#include "format.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using runtime::AccessCounters;
+using runtime::DatasetStatus;
+using Row = std::vector<std::string>;
+
+/// More files of one rule than this are one line.
+constexpr std::size_t most_single_files = 6;
+
+/// The figures of one line of the table.
+struct FileFigures {
+  std::uint64_t steps = 0;
+  std::uint64_t discarded = 0;
+  AccessCounters counters;
+
+  void add(const DatasetStatus& dataset) {
+    steps += dataset.steps_published;
+    discarded += dataset.steps_discarded;
+    counters += dataset.counters;
+  }
+};
+
+Row file_row(const std::string& name, const FileFigures& figures) {
+  const AccessCounters& counters = figures.counters;
+  const auto waited = std::chrono::milliseconds(counters.open_wait_us / 1000);
+  return {name,
+          std::to_string(figures.steps) +
+              (figures.discarded > 0 ? " (+" + std::to_string(figures.discarded) + " discarded)" : ""),
+          format_bytes(counters.put_bytes),
+          std::to_string(counters.puts),
+          format_bytes(counters.get_bytes),
+          std::to_string(counters.gets),
+          format_duration(waited)};
+}
+
+/// The rows of one rule: each of its files, or all in one.
+void add_rule_rows(const std::string& pattern, std::vector<const DatasetStatus*> datasets,
+                   std::vector<Row>& rows) {
+  if (datasets.empty()) {
+    rows.push_back({pattern + "  (no such file was opened)"});
+    return;
+  }
+  if (datasets.size() > most_single_files) {
+    FileFigures all;
+    for (const DatasetStatus* dataset : datasets) all.add(*dataset);
+    rows.push_back(file_row(pattern + "  (" + format_count(datasets.size(), "file") + ")", all));
+    return;
+  }
+  std::sort(datasets.begin(), datasets.end(),
+            [](const DatasetStatus* a, const DatasetStatus* b) { return a->tail < b->tail; });
+  for (const DatasetStatus* dataset : datasets) {
+    FileFigures figures;
+    figures.add(*dataset);
+    rows.push_back(file_row(dataset->tail, figures));
+  }
+}
+
+std::string file_table(const workflows::Workflow& workflow, const runtime::StatusReport& report) {
+  std::vector<Row> rows{{"file", "steps", "put", "puts", "got", "gets", "waited"}};
+  for (std::size_t rule = 0; rule < workflow.files.size(); ++rule) {
+    std::vector<const DatasetStatus*> datasets;
+    for (const DatasetStatus& dataset : report.datasets) {
+      if (dataset.rule == rule) datasets.push_back(&dataset);
+    }
+    add_rule_rows(workflow.files[rule].pattern, std::move(datasets), rows);
+  }
+  return format_table(rows, {false, true, true, true, true, true, true});
+}
+
+std::string component_table(const RunOutcome& outcome) {
+  std::vector<Row> rows{{"component", "ranks", "time", "end"}};
+  for (const ComponentOutcome& component : outcome.components) {
+    std::string end = !component.problem.empty() ? "could not be started: " + component.problem
+                      : component.end            ? component.end->describe()
+                                                 : "was not started";
+    if (component.name == outcome.first_failed) end += "  <- failed first";
+    rows.push_back({component.name, component.ranks == 0 ? "-" : std::to_string(component.ranks),
+                    format_duration(component.duration), end});
+  }
+  return format_table(rows, {false, true, true, false});
+}
+
+std::string verdict(const RunOutcome& outcome) {
+  const std::string status = " (exit status " + std::to_string(outcome.exit_status()) + ")";
+  if (!outcome.runtime_failure.empty()) return "failed: " + outcome.runtime_failure + status;
+  if (outcome.interrupted_by != 0) return "interrupted by " + signal_name(outcome.interrupted_by) + status;
+  if (!outcome.first_failed.empty()) return "failed: " + outcome.first_failed + " failed" + status;
+  return "finished";
+}
+
+}  // namespace
+
+int RunOutcome::exit_status() const {
+  if (interrupted_by != 0) return 128 + interrupted_by;
+  if (!runtime_failure.empty()) return status_runtime_failure;
+  for (const ComponentOutcome& component : components) {
+    if (component.name != first_failed) continue;
+    if (component.end) return component.end->shell_status();
+    return status_mistake;
+  }
+  return status_ok;
+}
+
+std::string summarize(const workflows::Workflow& workflow, const RunOutcome& outcome) {
+  std::string text =
+      "\n" + workflow.name + ": " + verdict(outcome) + " after " + format_duration(outcome.duration) + "\n\n";
+  if (outcome.report && !workflow.files.empty()) text += file_table(workflow, *outcome.report) + "\n";
+  text += component_table(outcome);
+  if (outcome.report) {
+    text += "\nmemory: at most " + format_bytes(outcome.report->bytes_staged_peak) + " staged of " +
+            format_bytes(workflow.memory_bytes) + "\n";
+  }
+  return text;
+}
+
+}  // namespace sluice::coordinator

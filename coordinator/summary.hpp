@@ -1,0 +1,38 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exit_status.hpp"
+#include "sluice/runtime/protocol.hpp"
+#include "sluice/workflows/workflow.hpp"
+
+namespace sluice::coordinator {
+
+/// What became of a component.
+struct ComponentOutcome {
+  std::string name;
+  int ranks = 0;
+  std::optional<ProcessEnd> end;  ///< empty: it was never started
+  std::string problem;            ///< why it could not be started; else empty
+  std::chrono::milliseconds duration{0};
+};
+
+/// A run that has ended.
+struct RunOutcome {
+  std::vector<ComponentOutcome> components;
+  std::string first_failed;  ///< the component that failed first; empty when none did
+  int interrupted_by = 0;    ///< the signal that ended the run; 0: none
+  std::string runtime_failure;
+  std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
+  std::chrono::milliseconds duration{0};
+
+  /// Exit status of `sluice run`.
+  [[nodiscard]] int exit_status() const;
+};
+
+/// The table that ends a run: files, components, memory, and what the exit status means.
+[[nodiscard]] std::string summarize(const workflows::Workflow& workflow, const RunOutcome& outcome);
+
+}  // namespace sluice::coordinator
