@@ -1,7 +1,6 @@
-#include <mutex>
 #include <span>
 
-#include "dataset.hpp"
+#include "dataset_table.hpp"
 #include "guard.hpp"
 #include "nonblocking.hpp"
 #include "pnetcdf/entry.hpp"
@@ -43,8 +42,7 @@ int perform(Dataset& dataset, const AccessCall& call) {
 
 int access(const AccessCall& call) noexcept {
   return guard([&] {
-    const auto dataset = find_dataset(call.ncid);
-    const std::lock_guard lock(dataset->mutex);
+    const DatasetUse dataset(call.ncid);
     return is_blocking(call.verb) ? perform(*dataset, call) : post(*dataset, call);
   });
 }

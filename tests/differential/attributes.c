@@ -15,7 +15,8 @@ static void show_attribute(int ncid, int varid, const char* name) {
   nc_type type = -1;
   MPI_Offset length = -1;
   int id = -1;
-  TRY(ncmpi_inq_att(ncid, varid, name, &type, &length)), show("%s type %d length %lld", name, type, (long long)length);
+  TRY(ncmpi_inq_att(ncid, varid, name, &type, &length)),
+      show("%s type %d length %lld", name, type, (long long)length);
   TRY(ncmpi_inq_attid(ncid, varid, name, &id)), show("id %d", id);
   if (length < 0 || length > 100) return;
   double doubles[100];
@@ -54,7 +55,8 @@ static void show_attribute(int ncid, int varid, const char* name) {
 
 static void put_all(int ncid) {
   const double doubles[] = {0, -1, 1.5, 127, 128, 255, 256, 32768, 65536, 3e9, 5e9, 1e20, -1e20, 1e300};
-  const long long longs[] = {0, -1, 127, -128, -129, 255, 256, 65535, 65536, 4294967296LL, -9223372036854775807LL - 1};
+  const long long longs[] = {
+      0, -1, 127, -128, -129, 255, 256, 65535, 65536, 4294967296LL, -9223372036854775807LL - 1};
   const unsigned char ubytes[] = {0, 127, 128, 255};
   const signed char bytes[] = {0, 127, -128, -1};
   const unsigned long long huge[] = {18446744073709551615ULL, 9223372036854775808ULL, 1};

@@ -1,4 +1,5 @@
-/* Definitions of dimensions and variables, good and bad, in all formats; in define and data mode, writable and read-only. */
+/* Definitions of dimensions and variables, good and bad, in all formats; in define and data mode, writable
+ * and read-only. */
 #include "report.h"
 
 static void define_dimensions(int ncid) {

@@ -1,4 +1,5 @@
-/* Collective metadata calls with different arguments on different ranks, with and without safe mode; and errors of one rank only. */
+/* Collective metadata calls with different arguments on different ranks, with and without safe mode; and
+ * errors of one rank only. */
 #include "report.h"
 
 #define ME (report_rank == 0)
@@ -22,7 +23,8 @@ static void definitions(void) {
   TRY(ncmpi_close(ncid));
 }
 
-/* Each kind of disagreement in a dataset of its own, because what the header holds afterwards differs by rank. */
+/* Each kind of disagreement in a dataset of its own, because what the header holds afterwards differs by
+ * rank. */
 static void one(const char* what) {
   int ncid, id = -1, old = 0, dims[2] = {0, 1};
   int five = 5, six = 6;
@@ -38,11 +40,13 @@ static void one(const char* what) {
   if (!strcmp(what, "variable type")) TRY(ncmpi_def_var(ncid, "w", ME ? NC_INT : NC_FLOAT, 2, dims, &id));
   if (!strcmp(what, "variable ndims")) TRY(ncmpi_def_var(ncid, "w", NC_INT, ME ? 1 : 2, dims, &id));
   if (!strcmp(what, "variable dimids")) TRY(ncmpi_def_var(ncid, "w", NC_INT, 1, dims + !ME, &id));
-  if (!strcmp(what, "attribute name")) TRY(ncmpi_put_att_int(ncid, 0, ME ? "att_a" : "att_b", NC_INT, 1, &five));
+  if (!strcmp(what, "attribute name"))
+    TRY(ncmpi_put_att_int(ncid, 0, ME ? "att_a" : "att_b", NC_INT, 1, &five));
   if (!strcmp(what, "attribute type")) TRY(ncmpi_put_att_int(ncid, 0, "b", ME ? NC_INT : NC_FLOAT, 1, &five));
   if (!strcmp(what, "attribute value")) TRY(ncmpi_put_att_int(ncid, 0, "b", NC_INT, 1, ME ? &five : &six));
   if (!strcmp(what, "attribute length")) TRY(ncmpi_put_att_int(ncid, 0, "b", NC_INT, ME ? 1 : 0, &five));
-  if (!strcmp(what, "attribute variable")) TRY(ncmpi_put_att_int(ncid, ME ? 0 : NC_GLOBAL, "b", NC_INT, 1, &five));
+  if (!strcmp(what, "attribute variable"))
+    TRY(ncmpi_put_att_int(ncid, ME ? 0 : NC_GLOBAL, "b", NC_INT, 1, &five));
   if (!strcmp(what, "rename dimension")) TRY(ncmpi_rename_dim(ncid, 0, ME ? "p" : "q"));
   if (!strcmp(what, "rename which dimension")) TRY(ncmpi_rename_dim(ncid, ME ? 0 : 1, "p"));
   if (!strcmp(what, "rename variable")) TRY(ncmpi_rename_var(ncid, 0, ME ? "p" : "q"));
@@ -53,7 +57,8 @@ static void one(const char* what) {
   if (!strcmp(what, "fill value")) TRY(ncmpi_def_var_fill(ncid, 0, 0, ME ? &five : &six));
   if (!strcmp(what, "number of dimensions") && ME) MUST(ncmpi_def_dim(ncid, "z", 6, &id));
   if (!strcmp(what, "number of variables") && ME) MUST(ncmpi_def_var(ncid, "z", NC_INT, 0, NULL, &id));
-  if (!strcmp(what, "number of attributes") && ME) MUST(ncmpi_put_att_int(ncid, NC_GLOBAL, "z", NC_INT, 1, &five));
+  if (!strcmp(what, "number of attributes") && ME)
+    MUST(ncmpi_put_att_int(ncid, NC_GLOBAL, "z", NC_INT, 1, &five));
   if (!strcmp(what, "enddef arguments")) {
     TRY(ncmpi__enddef(ncid, 0, ME ? 4 : 8, 0, 4));
     MUST(ncmpi_redef(ncid));
@@ -68,7 +73,10 @@ static void one(const char* what) {
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   int ncid, is_safe = argc > 1 && !strcmp(argv[1], "safe");
-  if (is_safe) setenv("PNETCDF_SAFE_MODE", "1", 1); else setenv("PNETCDF_SAFE_MODE", "0", 1);
+  if (is_safe)
+    setenv("PNETCDF_SAFE_MODE", "1", 1);
+  else
+    setenv("PNETCDF_SAFE_MODE", "0", 1);
   if (report_ranks > 1) {
     TRY(ncmpi_create(MPI_COMM_WORLD, "disagreement_mode.nc", ME ? 0 : NC_64BIT_DATA, MPI_INFO_NULL, &ncid));
     int format = 0;
@@ -81,16 +89,36 @@ int main(int argc, char** argv) {
   }
   if (is_safe) {
     definitions();
-    const char* whats[] = {"dimension name", "dimension length", "variable name", "variable type", "variable ndims", "variable dimids",
-                         "attribute name", "attribute type", "attribute value", "attribute length", "attribute variable", "rename dimension",
-                         "rename which dimension", "rename variable", "rename attribute", "delete attribute", "fill mode", "variable fill mode",
-                         "fill value", "enddef arguments", NULL};
+    const char* whats[] = {"dimension name",
+                           "dimension length",
+                           "variable name",
+                           "variable type",
+                           "variable ndims",
+                           "variable dimids",
+                           "attribute name",
+                           "attribute type",
+                           "attribute value",
+                           "attribute length",
+                           "attribute variable",
+                           "rename dimension",
+                           "rename which dimension",
+                           "rename variable",
+                           "rename attribute",
+                           "delete attribute",
+                           "fill mode",
+                           "variable fill mode",
+                           "fill value",
+                           "enddef arguments",
+                           NULL};
     for (int i = 0; whats[i]; ++i) one(whats[i]);
   } else {
-    const char* whats[] = {"dimension name", "dimension length", "variable name", "variable type", "variable ndims", "variable dimids",
-                         "attribute name", "attribute type", "attribute value", "attribute length", "attribute variable", "rename dimension",
-                         "rename variable", "rename attribute", "number of dimensions", "number of variables", "number of attributes",
-                          "fill mode", "variable fill mode", "enddef arguments", NULL};
+    const char* whats[] = {"dimension name",      "dimension length",     "variable name",
+                           "variable type",       "variable ndims",       "variable dimids",
+                           "attribute name",      "attribute type",       "attribute value",
+                           "attribute length",    "attribute variable",   "rename dimension",
+                           "rename variable",     "rename attribute",     "number of dimensions",
+                           "number of variables", "number of attributes", "fill mode",
+                           "variable fill mode",  "enddef arguments",     NULL};
     for (int i = 0; whats[i]; ++i) one(whats[i]);
   }
   return report_end();

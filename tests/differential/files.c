@@ -1,4 +1,5 @@
-/* Creating, opening, deleting: flags, files that exist, are missing, or are no netCDF files; formats; ids; paths. */
+/* Creating, opening, deleting: flags, files that exist, are missing, or are no netCDF files; formats; ids;
+ * paths. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ static void default_formats(void) {
   TRY(ncmpi_inq_default_format(&format)), show("default %d", format);
   TRY(ncmpi_inq_default_format(NULL));
   for (int f = -1; f < 8; ++f) {
-    if (f == NC_FORMAT_NETCDF4 || f == NC_FORMAT_NETCDF4_CLASSIC) continue; /* there the reference answers nonsense */
+    if (f == NC_FORMAT_NETCDF4 || f == NC_FORMAT_NETCDF4_CLASSIC)
+      continue; /* there the reference answers nonsense */
     show("set default format %d", f);
     TRY(ncmpi_set_default_format(f, &format)), show("old %d", format);
     TRY(ncmpi_inq_default_format(&format)), show("default %d", format);
@@ -53,9 +55,26 @@ static void default_formats(void) {
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   int ncid, other;
-  const int modes[] = {0, NC_NOCLOBBER, NC_64BIT_OFFSET, NC_64BIT_DATA, NC_64BIT_DATA | NC_64BIT_OFFSET, NC_CLASSIC_MODEL, NC_SHARE,
-                       NC_WRITE, NC_DISKLESS, NC_MMAP, NC_LOCK, NC_PNETCDF, NC_NETCDF4, NC_NETCDF4 | NC_CLASSIC_MODEL,
-                       NC_NETCDF4 | NC_64BIT_DATA, NC_64BIT_OFFSET | NC_NETCDF4, NC_BP, NC_32BIT, 0x40000000, 2};
+  const int modes[] = {0,
+                       NC_NOCLOBBER,
+                       NC_64BIT_OFFSET,
+                       NC_64BIT_DATA,
+                       NC_64BIT_DATA | NC_64BIT_OFFSET,
+                       NC_CLASSIC_MODEL,
+                       NC_SHARE,
+                       NC_WRITE,
+                       NC_DISKLESS,
+                       NC_MMAP,
+                       NC_LOCK,
+                       NC_PNETCDF,
+                       NC_NETCDF4,
+                       NC_NETCDF4 | NC_CLASSIC_MODEL,
+                       NC_NETCDF4 | NC_64BIT_DATA,
+                       NC_64BIT_OFFSET | NC_NETCDF4,
+                       NC_BP,
+                       NC_32BIT,
+                       0x40000000,
+                       2};
   for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
     char path[40];
     snprintf(path, sizeof path, "files_mode_%zu.nc", i);
@@ -95,22 +114,30 @@ int main(int argc, char** argv) {
 
   show("---- files that are not netCDF, or damaged");
   write_file("files_empty.nc", "", 0);
-  write_file("files_text.nc", "this is not a netCDF file at all, but some text of more than thirty-two bytes", 76);
+  write_file("files_text.nc", "this is not a netCDF file at all, but some text of more than thirty-two bytes",
+             76);
   write_file("files_short.nc", "CDF", 3);
   write_file("files_magic.nc", "CDF\001", 4);
   write_file("files_version.nc", "CDF\003\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 32);
-  write_file("files_hdf5.nc", "\211HDF\r\n\032\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 48);
+  write_file(
+      "files_hdf5.nc",
+      "\211HDF\r\n\032\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+      48);
   write_file("files_no_data.nc", "CDF\001\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 32);
-  const char* damaged[] = {"files_empty.nc", "files_text.nc", "files_short.nc", "files_magic.nc", "files_version.nc", "files_hdf5.nc", "files_no_data.nc"};
-  for (size_t i = 0; i < sizeof damaged / sizeof *damaged; ++i) open_and_close(damaged[i], i % 2 ? NC_WRITE : NC_NOWRITE);
+  const char* damaged[] = {"files_empty.nc",   "files_text.nc", "files_short.nc",  "files_magic.nc",
+                           "files_version.nc", "files_hdf5.nc", "files_no_data.nc"};
+  for (size_t i = 0; i < sizeof damaged / sizeof *damaged; ++i)
+    open_and_close(damaged[i], i % 2 ? NC_WRITE : NC_NOWRITE);
   together();
   if (report_rank == 0)
     for (size_t i = 0; i + 1 < sizeof damaged / sizeof *damaged; ++i) unlink(damaged[i]);
 
   show("---- open flags");
-  const int open_modes[] = {NC_NOWRITE, NC_WRITE, NC_NOCLOBBER, NC_64BIT_DATA, NC_64BIT_OFFSET, NC_64BIT_DATA | NC_64BIT_OFFSET,
-                            NC_NETCDF4, NC_DISKLESS, NC_MMAP, NC_LOCK, NC_CLASSIC_MODEL, NC_WRITE | NC_SHARE};
-  for (size_t i = 0; i < sizeof open_modes / sizeof *open_modes; ++i) open_and_close("files_mode_3.nc", open_modes[i]);
+  const int open_modes[] = {
+      NC_NOWRITE, NC_WRITE,    NC_NOCLOBBER, NC_64BIT_DATA, NC_64BIT_OFFSET,  NC_64BIT_DATA | NC_64BIT_OFFSET,
+      NC_NETCDF4, NC_DISKLESS, NC_MMAP,      NC_LOCK,       NC_CLASSIC_MODEL, NC_WRITE | NC_SHARE};
+  for (size_t i = 0; i < sizeof open_modes / sizeof *open_modes; ++i)
+    open_and_close("files_mode_3.nc", open_modes[i]);
 
   show("---- many");
   int ids[20], count = -1;
@@ -140,7 +167,8 @@ int main(int argc, char** argv) {
   MUST(ncmpi_def_dim(ncid, "x", 5, &other));
   TRY(ncmpi_enddef(ncid));
   TRY(ncmpi_close(ncid));
-  TRY(ncmpi_create(MPI_COMM_SELF, report_rank ? "files_self_other.nc" : "files_self.nc", 0, MPI_INFO_NULL, &ncid));
+  TRY(ncmpi_create(MPI_COMM_SELF, report_rank ? "files_self_other.nc" : "files_self.nc", 0, MPI_INFO_NULL,
+                   &ncid));
   if (report_rank < 2) TRY(ncmpi_close(ncid));
   return report_end();
 }

@@ -1,4 +1,5 @@
-/* Every function that depends on a mode, in every mode: bad ids, define, collective, independent, read-only. */
+/* Every function that depends on a mode, in every mode: bad ids, define, collective, independent, read-only.
+ */
 #include "report.h"
 
 static void all_calls(int ncid) {
