@@ -2,6 +2,7 @@
 // (tests/differential/definitions.c).
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "checks.hpp"
 #include "collective_checks.hpp"
@@ -19,20 +20,34 @@ constexpr MPI_Offset unlimited = 0;  // NC_UNLIMITED
   throw Error(NC_ENAMEINUSE, "the name '" + name + "' is in use");
 }
 
+/// The longest dimension that the format allows.
+MPI_Offset longest_dimension(formats::Version version) {
+  switch (version) {
+    case formats::Version::cdf1:
+      return std::numeric_limits<std::int32_t>::max() - 3;
+    case formats::Version::cdf2:
+      return std::numeric_limits<std::uint32_t>::max() - 3;
+    default:
+      return std::numeric_limits<MPI_Offset>::max();
+  }
+}
+
 void check_dimension_length(const Dataset& dataset, MPI_Offset length) {
-  constexpr MPI_Offset classic_limit = std::numeric_limits<std::int32_t>::max() - 3;
-  const bool is_too_long = dataset.header.version != formats::Version::cdf5 && length > classic_limit;
-  if (length < 0 || is_too_long)
+  if (length < 0) throw Error(NC_EDIMSIZE, "a dimension's length cannot be negative");
+  if (length > longest_dimension(dataset.header.version))
     throw Error(NC_EDIMSIZE, "a dimension of length " + std::to_string(length) +
-                                 (length < 0 ? " cannot be" : " needs the CDF-5 format (NC_64BIT_DATA)"));
+                                 " needs a larger format: create " + dataset.path + " with NC_64BIT_DATA");
   if (length == unlimited && dataset.header.record_dimension() >= 0)
     throw Error(NC_EUNLIMIT, dataset.path + " has a record dimension already");
 }
 
-void check_dimids(const Dataset& dataset, int ndims, const int* dimids) {
+void check_dimension_list(int ndims, const int* dimids) {
   if (ndims < 0) throw Error(NC_EINVAL, "a variable cannot have " + std::to_string(ndims) + " dimensions");
   if (ndims > 0 && dimids == nullptr) throw Error(NC_EINVAL, "the array of dimension ids is a null pointer");
-  for (int i = 0; i < ndims; ++i) {
+}
+
+void check_dimids(const Dataset& dataset, std::span<const int> dimids) {
+  for (std::size_t i = 0; i < dimids.size(); ++i) {
     require_dimension(dataset, dimids[i]);
     if (i > 0 && dataset.header.dimension(dimids[i]).is_record)
       throw Error(NC_EUNLIMPOS, "the record dimension can only be a variable's first");
@@ -86,8 +101,9 @@ int def_var(int ncid, const char* name, nc_type xtype, int ndims, const int* dim
         require_define_mode(*dataset);
         stored = checked_name(name);
         require_type(*dataset, xtype);
-        check_dimids(*dataset, ndims, dimidsp);
+        check_dimension_list(ndims, dimidsp);
         if (header.find_variable(stored) >= 0) throw_in_use(stored);
+        check_dimids(*dataset, {dimidsp, static_cast<std::size_t>(ndims)});
       },
       [&] {
         const std::string dimids(reinterpret_cast<const char*>(dimidsp),

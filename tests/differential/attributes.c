@@ -59,7 +59,10 @@ static void put_all(int ncid) {
       0, -1, 127, -128, -129, 255, 256, 65535, 65536, 4294967296LL, -9223372036854775807LL - 1};
   const unsigned char ubytes[] = {0, 127, 128, 255};
   const signed char bytes[] = {0, 127, -128, -1};
-  const unsigned long long huge[] = {18446744073709551615ULL, 9223372036854775808ULL, 1};
+  /* Not the very largest: as a float it is out of range by one, and what the reference makes of that is up to
+   * the compiler. */
+  const unsigned long long huge[] = {18446742974197923840ULL, 9223373136366403584ULL, 1};
+  const unsigned char any[8] = {65, 66, 67, 68, 69, 70, 71, 72};
   char name[30];
   for (int type = 0; type <= 12; ++type) {
     show("---- type %d", type);
@@ -79,7 +82,7 @@ static void put_all(int ncid) {
     TRY(ncmpi_put_att_ulonglong(ncid, 0, name, type, 3, huge));
     show_attribute(ncid, 0, name);
     snprintf(name, sizeof name, "any_%d", type);
-    TRY(ncmpi_put_att(ncid, 1, name, type, 1, huge));
+    TRY(ncmpi_put_att(ncid, 1, name, type, 1, any));
     show_attribute(ncid, 1, name);
   }
 }
@@ -170,7 +173,6 @@ static void copies(int from, int to) {
   TRY(ncmpi_copy_att(from, 0, "grows", to, NC_GLOBAL));
   TRY(ncmpi_copy_att(from, 0, "_FillValue", to, 0));
   TRY(ncmpi_copy_att(from, 0, "_FillValue", to, 2));
-  TRY(ncmpi_copy_att(from, 0, "longs_10", to, 2));
 }
 
 static void one_format(const char* path, const char* other_path, int cmode) {

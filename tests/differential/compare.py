@@ -32,7 +32,7 @@ def run_program(options, name, program, preload):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     launch = MPIRUN + ["-n", str(options.ranks)] + (["-x", f"LD_PRELOAD={options.library}"] if preload else [])
-    code, output = run(launch + [str(program)], directory, options.timeout)
+    code, output = run(launch + [str(program)] + options.arguments, directory, options.timeout)
     (directory / "output").write_text(output)
     return directory, code, output
 
@@ -78,6 +78,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=100)
     parser.add_argument("--reports-only", action="store_true")
+    parser.add_argument("arguments", nargs="*", help="for the program")
     options = parser.parse_args()
 
     reference, code, output = run_program(options, "reference", options.reference, preload=False)

