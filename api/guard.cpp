@@ -26,6 +26,11 @@ void set_last_error(std::string_view text) noexcept {
   last_error_text[length] = '\0';
 }
 
+void set_last_error_of(int status) noexcept {
+  const char* const text = status_text(status);
+  set_last_error(text != nullptr ? text : "");
+}
+
 int current_exception_status() noexcept {
   try {
     throw;

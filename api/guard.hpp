@@ -6,11 +6,16 @@ namespace sluice::api {
 /// the last error. Call it in a catch block.
 [[nodiscard]] int current_exception_status() noexcept;
 
+/// Makes the general text of a status the last error.
+void set_last_error_of(int status) noexcept;
+
 /// Runs what stands behind a C function: its status, or that of what it throws. Nothing gets out.
 template <class Work>
 int guard(const Work& work) noexcept {
   try {
-    return work();
+    const int status = work();
+    if (status != 0) set_last_error_of(status);
+    return status;
   } catch (...) {
     return current_exception_status();
   }
