@@ -23,8 +23,9 @@ void StepIndex::set_header(std::span<const std::byte> encoded) {
   cursors_.clear();
 }
 
-void StepIndex::update(std::span<const std::shared_ptr<WriteLog>> logs) {
+void StepIndex::update(std::span<const std::shared_ptr<WriteLog>> logs, bool is_final) {
   if (!damage_.empty()) throw Error(NC_EIO, damage_);
+  if (is_final_) return;
   cursors_.resize(logs.size());
   try {
     for (std::size_t writer = 0; writer < logs.size(); ++writer) {
@@ -34,6 +35,7 @@ void StepIndex::update(std::span<const std::shared_ptr<WriteLog>> logs) {
     damage_ = error.what();
     throw;
   }
+  is_final_ = is_final;
 }
 
 void StepIndex::read_log(std::uint32_t writer, const WriteLog& log) {

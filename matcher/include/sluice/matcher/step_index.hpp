@@ -37,8 +37,9 @@ class StepIndex {
   void set_header(std::span<const std::byte> encoded);
 
   /// Reads what is new in the tables of `logs` (always the same ones, their lists of segments may have
-  /// grown). Throws Error(NC_EIO) when a table is damaged, now and ever after.
-  void update(std::span<const std::shared_ptr<WriteLog>> logs);
+  /// grown). `is_final`: they will not change any more, and are not looked at again. Throws Error(NC_EIO)
+  /// when a table is damaged, now and ever after.
+  void update(std::span<const std::shared_ptr<WriteLog>> logs, bool is_final);
 
   /// Appends the pieces of `read` of variable `varid` as WriteIndex::match does. Throws Error(NC_EIO) when
   /// the header has no such variable or the hyperslab does not have its dimensions.
@@ -69,7 +70,8 @@ class StepIndex {
   SegmentMemory& memory_;
   std::vector<Variable> variables_;
   std::vector<Cursor> cursors_;  ///< per writer
-  std::string damage_;           ///< what was wrong with a table
+  bool is_final_ = false;
+  std::string damage_;  ///< what was wrong with a table
 };
 
 }  // namespace sluice::matcher

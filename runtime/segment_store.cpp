@@ -1,0 +1,79 @@
+#include "segment_store.hpp"
+
+#include <fcntl.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/step.hpp"
+#include "sluice/runtime/control_block.hpp"
+
+namespace sluice::runtime {
+
+static_assert(sizeof(ControlSlot) == matcher::control_slot_bytes);
+
+void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
+  FileDescriptor file = create_segment(bytes);
+  entries_.emplace(segment, Entry{std::move(file), bytes, {}});
+}
+
+void SegmentStore::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
+  if (use == matcher::SegmentUse::data) return;
+  const auto memory = mapped(segment);
+  std::memset(memory.data(), 0, use == matcher::SegmentUse::table ? sizeof(std::uint64_t) : memory.size());
+}
+
+void SegmentStore::destroy(matcher::SegmentId segment) noexcept {
+  const auto found = entries_.find(segment);
+  if (found == entries_.end()) return;
+  // The pages go now, even if a process keeps its mapping for long: it hears of the end with its next answer.
+  ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+              static_cast<off_t>(found->second.bytes));
+  entries_.erase(found);
+  destroyed_.push_back(segment);
+}
+
+std::span<const std::byte> SegmentStore::contents(matcher::SegmentId segment) {
+  return mapped(segment);
+}
+
+void SegmentStore::mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept {
+  try {
+    const auto memory = mapped(control);
+    if (control_block_bytes(rank + 1) > memory.size()) return;
+    auto* const slots = std::launder(reinterpret_cast<ControlSlot*>(memory.data()));
+    slots[rank].is_gone.store(1, std::memory_order_release);
+  } catch (const Error&) {
+    // No address space: the others notice at their next message.
+  }
+}
+
+int SegmentStore::descriptor(matcher::SegmentId segment) const {
+  return at(segment).file.number();
+}
+
+std::uint64_t SegmentStore::bytes(matcher::SegmentId segment) const {
+  return at(segment).bytes;
+}
+
+std::vector<matcher::SegmentId> SegmentStore::take_destroyed() noexcept {
+  return std::exchange(destroyed_, {});
+}
+
+const SegmentStore::Entry& SegmentStore::at(matcher::SegmentId segment) const {
+  const auto found = entries_.find(segment);
+  if (found == entries_.end()) throw Error(NC_EIO, "there is no segment " + std::to_string(segment));
+  return found->second;
+}
+
+std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
+  auto& entry = const_cast<Entry&>(at(segment));
+  if (entry.mapping.bytes().empty()) {
+    entry.mapping = Mapping(entry.file, entry.bytes, Mapping::Access::read_write);
+  }
+  return entry.mapping.writable();
+}
+
+}  // namespace sluice::runtime
