@@ -84,6 +84,8 @@ void IndexLevel::collect_runs(const formats::HyperslabView& read, std::uint16_t 
       const RequestId& id = runs_.id(i);
       add_hit(hits, {id.sequence, id.order, static_cast<std::uint32_t>(i), number, true},
               common_elements(read, cursor, run));
+      // Disjoint runs behind this one begin where it ends.
+      if (runs_.is_disjoint() && run.end >= cursor.hull().end) return;
     } else {
       position = in_read;
     }

@@ -1,82 +1,133 @@
 #include "run_tree.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <boost/sort/spreadsort/spreadsort.hpp>
 #include <limits>
 
 namespace sluice::matcher {
 namespace {
 
-constexpr std::size_t fan_out = 16;
+constexpr std::size_t fan_out = RunTree::fan_out;
+
+/// Less than any end: stands where there is no run.
+constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::min();
 
 bool begins_before(const Run& a, const Run& b) noexcept {
   return a.interval.begin < b.interval.begin;
 }
 
-/// The largest of each 16 neighbours.
-std::vector<std::int64_t> largest_of_blocks(const std::vector<std::int64_t>& values) {
-  std::vector<std::int64_t> largest((values.size() + fan_out - 1) / fan_out);
-  for (std::size_t block = 0; block < largest.size(); ++block) {
-    const auto first = values.begin() + static_cast<std::ptrdiff_t>(block * fan_out);
-    const auto end =
-        values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), (block + 1) * fan_out));
-    largest[block] = *std::max_element(first, end);
-  }
-  return largest;
+/// The order of runs by where they begin, as indexes.
+std::vector<std::uint32_t> sorted_order(const std::vector<Run>& runs) {
+  struct Key {
+    std::int64_t begin = 0;
+    std::uint32_t index = 0;
+    bool operator<(const Key& other) const noexcept { return begin < other.begin; }
+  };
+  std::vector<Key> keys;
+  keys.reserve(runs.size());
+  for (std::uint32_t i = 0; i < runs.size(); ++i) keys.push_back({runs[i].interval.begin, i});
+  boost::sort::spreadsort::integer_sort(keys.begin(), keys.end(),
+                                        [](const Key& key, unsigned shift) { return key.begin >> shift; });
+  std::vector<std::uint32_t> order;
+  order.reserve(keys.size());
+  for (const Key& key : keys) order.push_back(key.index);
+  return order;
+}
+
+void sort_runs(std::vector<Run>& runs) {
+  if (std::ranges::is_sorted(runs, begins_before)) return;
+  std::vector<Run> sorted;
+  sorted.reserve(runs.size());
+  for (const std::uint32_t i : sorted_order(runs)) sorted.push_back(runs[i]);
+  runs = std::move(sorted);
+}
+
+/// Index of the first of 16 values that is larger than `bound`, 16 when there is none. Without branches that
+/// depend on the values: they could not be foretold.
+std::size_t first_larger(const std::int64_t* values, std::int64_t bound) noexcept {
+  std::uint32_t larger = std::uint32_t{1} << fan_out;
+  for (std::size_t k = 0; k < fan_out; ++k) larger |= static_cast<std::uint32_t>(values[k] > bound) << k;
+  return static_cast<std::size_t>(std::countr_zero(larger));
+}
+
+constexpr std::size_t nodes_for(std::size_t entries) noexcept {
+  return (entries + fan_out - 1) / fan_out;
 }
 
 }  // namespace
 
-RunTree::RunTree(std::vector<Run> runs) {
-  if (!std::ranges::is_sorted(runs, begins_before)) std::ranges::sort(runs, begins_before);
-  begins_.reserve(runs.size());
-  ends_.reserve(runs.size());
-  ids_.reserve(runs.size());
-  std::int64_t largest_end = std::numeric_limits<std::int64_t>::min();
-  for (const Run& run : runs) {
-    if (ids_.size() % fan_out == 0) largest_ends_before_.push_back(largest_end);
+RunTree::RunTree(std::vector<Run> runs) : blocks_(nodes_for(runs.size())), size_(runs.size()) {
+  sort_runs(runs);
+  std::int64_t largest_end = no_end;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = runs[i];
+    if (i % fan_out == 0) largest_ends_before_.push_back(largest_end);
     is_disjoint_ = is_disjoint_ && largest_end <= run.interval.begin;
     largest_end = std::max(largest_end, run.interval.end);
-    begins_.push_back(run.interval.begin);
-    ends_.push_back(run.interval.end);
-    ids_.push_back(run.id);
+    Block& block = blocks_[i / fan_out];
+    block.begins[i % fan_out] = run.interval.begin;
+    block.ends[i % fan_out] = run.interval.end;
+    block.ids[i % fan_out] = run.id;
   }
-  while (ends_at(largest_ends_.size()).size() > fan_out) {
-    largest_ends_.push_back(largest_of_blocks(ends_at(largest_ends_.size())));
+  build_levels();
+}
+
+void RunTree::build_levels() {
+  for (std::size_t nodes = blocks_.size(); nodes > 1; nodes = nodes_for(nodes)) {
+    std::vector<std::int64_t> largest(nodes_for(nodes) * fan_out, no_end);
+    const std::size_t level = largest_ends_.size();
+    for (std::size_t node = 0; node < nodes; ++node) {
+      const std::int64_t* ends = ends_of({level, node});
+      largest[node] = *std::max_element(ends, ends + fan_out);
+    }
+    largest_ends_.push_back(std::move(largest));
   }
 }
 
-const std::vector<std::int64_t>& RunTree::ends_at(std::size_t level) const noexcept {
-  return level == 0 ? ends_ : largest_ends_[level - 1];
+const std::int64_t* RunTree::ends_of(const Node& node) const noexcept {
+  return node.level == 0 ? blocks_[node.index].ends.data()
+                         : &largest_ends_[node.level - 1][node.index * fan_out];
 }
 
 std::size_t RunTree::next_ending_behind(std::int64_t position, std::size_t from) const noexcept {
-  // Up, from the rest of a block to the rest of the block above, until one holds an end that is large enough
-  // …
-  std::size_t level = 0;
-  std::size_t i = from;
-  while (true) {
-    const std::vector<std::int64_t>& ends = ends_at(level);
-    const std::size_t stop = std::min(ends.size(), (i / fan_out + 1) * fan_out);
-    while (i < stop && ends[i] <= position) ++i;
-    if (i < stop) break;
-    if (level == largest_ends_.size()) return size();
-    i = (i + fan_out - 1) / fan_out;
-    ++level;
+  // Up, from the rest of a node to the nodes behind it, until one holds an end that is large enough.
+  Node node{0, from / fan_out};
+  std::size_t offset = from % fan_out;
+  std::size_t nodes = blocks_.size();
+  while (node.index < nodes) {
+    const std::int64_t* ends = ends_of(node);
+    while (offset < fan_out && ends[offset] <= position) ++offset;
+    if (offset < fan_out) return descend(node, offset, position);
+    if (node.level == largest_ends_.size()) break;
+    offset = (node.index + 1) % fan_out;
+    node = {node.level + 1, (node.index + 1) / fan_out};
+    nodes = nodes_for(nodes);
   }
-  // … and down to the first one that has it.
-  while (level > 0) {
-    --level;
-    i *= fan_out;
-    const std::vector<std::int64_t>& ends = ends_at(level);
-    while (ends[i] <= position) ++i;
+  return size();
+}
+
+std::size_t RunTree::descend(Node node, std::size_t offset, std::int64_t position) const noexcept {
+  while (node.level > 0) {
+    node = {node.level - 1, node.index * fan_out + offset};
+    offset = first_larger(ends_of(node), position);
   }
-  return i;
+  return node.index * fan_out + offset;
 }
 
 std::size_t RunTree::first_ending_behind(std::int64_t position) noexcept {
+  if (blocks_.empty()) return 0;
+  // In the block of the last answer or the next one?
   const std::size_t block = last_found_ / fan_out;
-  const bool can_continue = block < largest_ends_before_.size() && largest_ends_before_[block] <= position;
-  last_found_ = next_ending_behind(position, can_continue ? block * fan_out : 0);
+  for (std::size_t b = block; b < block + 2 && b + 1 < blocks_.size(); ++b) {
+    if (largest_ends_before_[b] > position || largest_ends_before_[b + 1] <= position) continue;
+    last_found_ = descend({0, b}, first_larger(blocks_[b].ends.data(), position), position);
+    return last_found_;
+  }
+  const Node top{largest_ends_.size(), 0};
+  const std::size_t offset = first_larger(ends_of(top), position);
+  if (offset == fan_out) return size();
+  last_found_ = descend(top, offset, position);
   return last_found_;
 }
 

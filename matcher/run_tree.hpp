@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "box_list.hpp"
@@ -14,15 +16,22 @@ struct Run {
 };
 
 /// Runs sorted by where they begin, with a tree of the largest ends over them (fan-out 16) to skip those that
-/// end too early. 40 bytes for a run and 1 for the tree.
+/// end too early. A run takes 40 bytes, the tree one more.
 class RunTree {
  public:
+  static constexpr std::size_t fan_out = 16;
+
   RunTree() = default;
   explicit RunTree(std::vector<Run> runs);
 
-  [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
-  [[nodiscard]] Interval interval(std::size_t i) const noexcept { return {begins_[i], ends_[i]}; }
-  [[nodiscard]] const RequestId& id(std::size_t i) const noexcept { return ids_[i]; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] Interval interval(std::size_t i) const noexcept {
+    const Block& block = blocks_[i / fan_out];
+    return {block.begins[i % fan_out], block.ends[i % fan_out]};
+  }
+  [[nodiscard]] const RequestId& id(std::size_t i) const noexcept {
+    return blocks_[i / fan_out].ids[i % fan_out];
+  }
   /// No two runs overlap.
   [[nodiscard]] bool is_disjoint() const noexcept { return is_disjoint_; }
 
@@ -34,15 +43,28 @@ class RunTree {
   [[nodiscard]] std::size_t first_ending_behind(std::int64_t position) noexcept;
 
  private:
-  [[nodiscard]] const std::vector<std::int64_t>& ends_at(std::size_t level) const noexcept;
+  /// 16 runs, all that a search needs of them side by side: they are seldom in a cache.
+  struct Block {
+    Block() { ends.fill(std::numeric_limits<std::int64_t>::min()); }
+    std::array<std::int64_t, fan_out> ends;
+    std::array<std::int64_t, fan_out> begins;
+    std::array<RequestId, fan_out> ids;
+  };
+  /// 16 ends: of the runs of a block (level 0), or the largest ones of 16 nodes of the level below.
+  struct Node {
+    std::size_t level = 0;
+    std::size_t index = 0;
+  };
 
-  std::vector<std::int64_t> begins_;
-  std::vector<std::int64_t> ends_;
-  std::vector<RequestId> ids_;
-  std::vector<std::vector<std::int64_t>>
-      largest_ends_;  ///< level 0: of 16 runs each, level 1: of 16 entries of level 0, …
-  std::vector<std::int64_t>
-      largest_ends_before_;  ///< per block of 16 runs: the largest end in all blocks before
+  void build_levels();
+  [[nodiscard]] const std::int64_t* ends_of(const Node& node) const noexcept;
+  /// The first run with an end behind `position` below entry `offset` of `node`, which has one.
+  [[nodiscard]] std::size_t descend(Node node, std::size_t offset, std::int64_t position) const noexcept;
+
+  std::vector<Block> blocks_;
+  std::vector<std::vector<std::int64_t>> largest_ends_;  ///< of levels 1, 2, …; 16 entries for each node
+  std::vector<std::int64_t> largest_ends_before_;        ///< per block: the largest end in all blocks before
+  std::size_t size_ = 0;
   std::size_t last_found_ = 0;
   bool is_disjoint_ = true;
 };
