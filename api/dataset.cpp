@@ -18,13 +18,20 @@ struct EnddefArguments {
   MPI_Offset r_align = 0;
 };
 
-/// What was asked for first holds (LayoutOptions); room is for this time only.
-formats::LayoutOptions with_arguments(formats::LayoutOptions options, const EnddefArguments& arguments) {
-  if (options.header_align_bytes == 0) options.header_align_bytes = arguments.v_align;
-  if (options.record_align_bytes == 0) options.record_align_bytes = arguments.r_align;
-  options.header_free_bytes = arguments.h_minfree;
-  options.variable_free_bytes = arguments.v_minfree;
-  return options;
+/// `first` unless it is 0, then `second`, then `otherwise`.
+std::int64_t first_of(std::int64_t first, std::int64_t second, std::int64_t otherwise) {
+  if (first != 0) return first;
+  return second != 0 ? second : otherwise;
+}
+
+/// An alignment holds from the first enddef on, be it asked for or the default; room is for this time only.
+formats::LayoutOptions with_arguments(const formats::LayoutOptions& options,
+                                      const EnddefArguments& arguments) {
+  return {.header_align_bytes = first_of(options.header_align_bytes, arguments.v_align, 512),
+          .header_free_bytes = arguments.h_minfree,
+          .variable_align_bytes = first_of(options.variable_align_bytes, 0, 4),
+          .variable_free_bytes = arguments.v_minfree,
+          .record_align_bytes = first_of(options.record_align_bytes, arguments.r_align, 4)};
 }
 
 /// New variables in fill mode get their fill value, in the records that there are.
