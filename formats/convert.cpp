@@ -1,6 +1,8 @@
 #include "sluice/formats/convert.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -30,50 +32,135 @@ constexpr bool check_always_fits() noexcept {
 template <class To, class From>
 inline constexpr bool always_fits = check_always_fits<To, From>();
 
-/// Whether `x` is in the range of To. A NaN is in the range of floating point types only.
+/// The type whose limits are those of To. Where float is widened with a check, infinity is out of range, as
+/// it is when double is narrowed.
+template <class To>
+using RangeOf = std::conditional_t<std::is_floating_point_v<To>, float, To>;
+
+/// Whether `x` is in the range of To by netCDF's rules: a NaN always is, and so is the power of two behind
+/// the largest 64-bit integer, which the comparison in floating point cannot tell from it.
 template <class To, class From>
 constexpr bool fits(From x) noexcept {
-  using Limits = std::numeric_limits<To>;
-  if constexpr (always_fits<To, From>) {
-    return true;
-  } else if constexpr (std::is_floating_point_v<To>) {
-    return !(x > Limits::max()) && !(x < Limits::lowest());
-  } else if constexpr (std::is_floating_point_v<From>) {
-    // The maximum may not be a value of From (2^63 - 1, for example), the power of two behind it always is.
-    constexpr auto end = static_cast<From>(Limits::max() / 2 + 1) * 2;
-    constexpr bool is_exact = static_cast<From>(Limits::max()) != end;
-    const bool below_end = is_exact ? x <= static_cast<From>(Limits::max()) : x < end;
-    return below_end & (x >= static_cast<From>(Limits::min()));
-  } else {
+  using Limits = std::numeric_limits<RangeOf<To>>;
+  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
     return std::in_range<To>(x);
+  } else {
+    // 32-bit limits are compared exactly, in double.
+    using Wide = std::conditional_t<std::is_same_v<To, std::int32_t> || std::is_same_v<To, std::uint32_t>,
+                                    double, From>;
+    const auto wide = static_cast<Wide>(x);
+    return !(wide > static_cast<Wide>(Limits::max())) & !(wide < static_cast<Wide>(Limits::lowest()));
   }
+}
+
+/// What a NaN becomes as an integer, where netCDF leaves it undefined: what x86 makes of it, so that results
+/// are those of other libraries.
+template <class To>
+constexpr To integer_of_nan() noexcept {
+  if constexpr (std::is_same_v<To, std::int32_t> || std::is_same_v<To, std::int64_t>)
+    return std::numeric_limits<To>::min();
+  if constexpr (std::is_same_v<To, std::uint64_t>) return To{1} << 63;
+  return 0;
+}
+
+/// Casts without undefined behaviour what `fits` accepts; anything for what it does not.
+template <class To, class From>
+constexpr To cast(From x, bool is_fit) noexcept {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // The bounds as a power of two and (for signed types) its negative: values of From on both sides, unlike
+    // the maximum.
+    constexpr auto end = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    const bool is_castable = is_fit & (x < end);
+    const To converted = static_cast<To>(is_castable ? x : From{});
+    if constexpr (sizeof(To) == 8) {
+      return x != x ? integer_of_nan<To>() : (x >= end ? std::numeric_limits<To>::max() : converted);
+    } else {
+      return x != x ? integer_of_nan<To>() : converted;
+    }
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class T>
+T load(const std::byte* source, std::int64_t i) noexcept {
+  T value;
+  std::memcpy(&value, source + i * static_cast<std::int64_t>(sizeof value), sizeof value);
+  return value;
+}
+
+template <class T>
+void store(std::byte* destination, std::int64_t i, T value) noexcept {
+  std::memcpy(destination + i * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
+}
+
+template <class To, class From>
+int convert_unchecked(std::byte* destination, const std::byte* source, std::int64_t n) noexcept {
+  for (std::int64_t i = 0; i < n; ++i) store(destination, i, static_cast<To>(load<From>(source, i)));
+  return NC_NOERR;
 }
 
 template <class To, class From>
 int convert_checked(std::byte* destination, const std::byte* source, std::int64_t n, To fill) noexcept {
   bool all_fit = true;
   for (std::int64_t i = 0; i < n; ++i) {
-    From from;
-    std::memcpy(&from, source + i * static_cast<std::int64_t>(sizeof from), sizeof from);
+    const auto from = load<From>(source, i);
     const bool is_fit = fits<To, From>(from);
     all_fit &= is_fit;
-    // The cast of a value out of range is undefined: cast 0 instead, and select without a branch.
-    const To converted = static_cast<To>(is_fit ? from : From{});
-    const To to = is_fit ? converted : fill;
-    std::memcpy(destination + i * static_cast<std::int64_t>(sizeof to), &to, sizeof to);
+    const To converted = cast<To, From>(from, is_fit);
+    store(destination, i, is_fit ? converted : fill);
   }
   return all_fit ? NC_NOERR : NC_ERANGE;
 }
 
+/// The values of From that can be cast to To as they are, with a margin: no NaN, none out of range or so near
+/// to it that it needs care.
 template <class To, class From>
-int convert_unchecked(std::byte* destination, const std::byte* source, std::int64_t n) noexcept {
-  for (std::int64_t i = 0; i < n; ++i) {
-    From from;
-    std::memcpy(&from, source + i * static_cast<std::int64_t>(sizeof from), sizeof from);
-    const auto to = static_cast<To>(from);
-    std::memcpy(destination + i * static_cast<std::int64_t>(sizeof to), &to, sizeof to);
+struct Castable {
+  using Limits = std::numeric_limits<RangeOf<To>>;
+  static constexpr From least = static_cast<From>(Limits::lowest());
+  // The maximum of an integer type may be no value of From, and then rounds up to one that is too large.
+  static constexpr bool is_exact = Limits::digits <= std::numeric_limits<From>::digits;
+  static constexpr From largest = static_cast<From>(is_exact ? Limits::max() : Limits::max() / 4 * 3);
+};
+
+template <class To, class From>
+bool all_castable(const std::byte* source, std::int64_t n) noexcept {
+  using Range = Castable<To, From>;
+  // The compiler does not vectorise this loop over doubles by itself. Masks are joined as vectors of bits: as
+  // vectors of truth values it takes them apart.
+  using Vector [[gnu::vector_size(16)]] = From;
+  using Bits [[gnu::vector_size(16)]] = std::uint32_t;
+  constexpr std::int64_t lanes = 16 / sizeof(From);
+  Bits all = ~Bits{};
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto x = load<Vector>(source + i * static_cast<std::int64_t>(sizeof(From)), 0);
+    all &= std::bit_cast<Bits>(x >= Range::least) & std::bit_cast<Bits>(x <= Range::largest);
   }
-  return NC_NOERR;
+  bool is_all = (all[0] & all[1] & all[2] & all[3]) != 0;
+  for (; i < n; ++i) {
+    const auto x = load<From>(source, i);
+    is_all &= (x >= Range::least) & (x <= Range::largest);
+  }
+  return is_all;
+}
+
+/// From a floating point type: in blocks, because the test and the cast by themselves are vector instructions
+/// while the careful loop is not.
+template <class To, class From>
+int convert_floating(std::byte* destination, const std::byte* source, std::int64_t n, To fill) noexcept {
+  constexpr std::int64_t block = 512;
+  int status = NC_NOERR;
+  for (std::int64_t i = 0; i < n; i += block) {
+    const auto m = std::min(block, n - i);
+    auto* to = destination + i * static_cast<std::int64_t>(sizeof(To));
+    const auto* from = source + i * static_cast<std::int64_t>(sizeof(From));
+    const int block_status = all_castable<To, From>(from, m) ? convert_unchecked<To, From>(to, from, m)
+                                                             : convert_checked<To, From>(to, from, m, fill);
+    if (block_status != NC_NOERR) status = block_status;
+  }
+  return status;
 }
 
 using Converter = int (*)(std::byte*, const std::byte*, std::int64_t, const void* fill);
@@ -87,7 +174,11 @@ int convert_pair(std::byte* destination, const std::byte* source, std::int64_t n
   } else {
     To fill_value;
     std::memcpy(&fill_value, fill, sizeof fill_value);
-    return convert_checked<To, From>(destination, source, n, fill_value);
+    if constexpr (std::is_floating_point_v<From>) {
+      return convert_floating<To, From>(destination, source, n, fill_value);
+    } else {
+      return convert_checked<To, From>(destination, source, n, fill_value);
+    }
   }
 }
 
@@ -139,6 +230,12 @@ bool is_plain_copy(Type a, Type b, bool byte_is_unsigned) noexcept {
 
 int convert_put(Type to, void* destination, MemoryType from, const void* source, std::int64_t n,
                 const void* fill, bool byte_is_unsigned) noexcept {
+  if (to == Type::float64 && from == Type::float32) {
+    double fill_value = 0;
+    std::memcpy(&fill_value, fill, sizeof fill_value);
+    return convert_floating<double, float>(static_cast<std::byte*>(destination),
+                                           static_cast<const std::byte*>(source), n, fill_value);
+  }
   return convert(to, destination, from, source, n, fill, byte_is_unsigned);
 }
 

@@ -16,10 +16,16 @@ using MemoryType = Type;
 }
 
 /// Converts `n` elements from user memory to external representation in native byte order ("put"). A value
-/// out of range becomes `fill` (one element of `to`; as PnetCDF's ERANGE_FILL) and makes the result
-/// NC_ERANGE; all others are still converted. Range rules are netCDF's: uint8 memory ↔ int8 external in
-/// CDF-1/2 is a byte copy without range check (`byte_is_unsigned`). Buffers do not overlap; no alignment is
-/// assumed. Returns NC_NOERR or NC_ERANGE. Never NC_ECHAR: check first.
+/// out of range becomes `fill` (one element of `to`, for example Header::fill_value; PnetCDF's ERANGE_FILL)
+/// and makes the result NC_ERANGE; all others are still converted. uint8 memory ↔ int8 external in CDF-1/2 is
+/// a byte copy without range check (`byte_is_unsigned`). Buffers do not overlap; no alignment is assumed.
+/// Returns NC_NOERR or NC_ERANGE. Never NC_ECHAR: check mixes_text first.
+///
+/// What is out of range is what PnetCDF 1.12.3 says: numbers beyond the limits of the type (fractions
+/// included: 127.5 is no int8), infinity for float64 → float32 and for putting float32 into float64. A NaN is
+/// not: it stays one in floating point types and becomes what x86 makes of it in integers (0 in 8 and 16 bits
+/// and uint32, the least number in int32 and int64, 2^63 in uint64). Exactly 2^63 becomes the largest int64,
+/// 2^64 the largest uint64.
 int convert_put(Type to, void* destination, MemoryType from, const void* source, std::int64_t n,
                 const void* fill, bool byte_is_unsigned) noexcept;
 
