@@ -44,13 +44,15 @@ struct Free {
 
 }  // namespace
 
+bool is_readable_name(std::string_view name) noexcept {
+  return !name.empty() &&
+         std::none_of(name.begin(), name.end(), [](char c) { return is_control(c) || c == '/'; }) &&
+         is_utf8(name);
+}
+
 int check_name(std::string_view name) noexcept {
-  if (name.empty() || !may_be_first(name.front())) return NC_EBADNAME;
   if (name.size() > max_name_bytes) return NC_EMAXNAME;
-  if (name.back() == ' ') return NC_EBADNAME;
-  if (std::any_of(name.begin(), name.end(), [](char c) { return is_control(c) || c == '/'; }))
-    return NC_EBADNAME;
-  return is_utf8(name) ? NC_NOERR : NC_EBADNAME;
+  return is_readable_name(name) && may_be_first(name.front()) && name.back() != ' ' ? NC_NOERR : NC_EBADNAME;
 }
 
 bool is_readable_name(std::string_view name) noexcept {
