@@ -104,7 +104,10 @@ static void ids_and_orders(void) {
   TRY(ncmpi_wait_all(ncid, 0, NULL, NULL));
   TRY(ncmpi_cancel(ncid, -4, NULL, NULL));
   TRY(ncmpi_cancel(ncid, 0, NULL, NULL));
-  int mixed[] = {requests[3], requests[0]};
+  /* The reference does not find again what a failed wait named. */
+  MUST(ncmpi_iput_vara_int(ncid, fixed, start, one, memory, &requests[6]));
+  MUST(ncmpi_iget_vara_int(ncid, fixed, start, one, memory + 103, &requests[7]));
+  int mixed[] = {requests[7], requests[6]};
   TRY(ncmpi_wait_all(ncid, 2, mixed, statuses)), show_requests(mixed, 2), show_usage();
   TRY(ncmpi_wait_all(ncid, NC_PUT_REQ_ALL, NULL, NULL)), show_usage();
   TRY(ncmpi_wait_all(ncid, NC_GET_REQ_ALL, NULL, NULL)), show_usage();
@@ -183,7 +186,10 @@ static void one_rank(void) {
   const int last = report_rank == report_ranks - 1;
   if (last) MUST(ncmpi_iput_vara_int(ncid, fixed, start, row, memory + 3, &requests[0]));
   TRY(ncmpi_wait_all(ncid, last, requests, statuses)), show_requests(requests, 1);
-  MUST(ncmpi_iput_vara_int(ncid, fixed, start, row, memory + 1, &requests[0]));
+  /* As many ids as there are pending requests would be taken for all of them by the reference. */
+  MUST(ncmpi_iput_vara_int(ncid, fixed, start, one, memory + 1, &requests[0]));
+  MUST(ncmpi_iput_vara_int(ncid, fixed, start, row, memory + 1, &requests[1]));
+  MUST(ncmpi_iget_vara_int(ncid, fixed, start, row, memory + 50, &requests[2]));
   if (last) requests[0] = 1234;
   TRY(ncmpi_wait_all(ncid, 1, requests, statuses)), show_requests(requests, 1), show_usage();
   TRY(ncmpi_cancel(ncid, NC_REQ_ALL, NULL, NULL));
