@@ -1,3 +1,5 @@
+#include "access.hpp"
+
 #include <span>
 
 #include "dataset_table.hpp"
@@ -8,8 +10,6 @@
 #include "transfer.hpp"
 
 namespace sluice::api {
-
-namespace {
 
 int perform(Dataset& dataset, const AccessCall& call) {
   if (const int status = check_mode(dataset, call); status != NC_NOERR) return status;
@@ -37,8 +37,6 @@ int perform(Dataset& dataset, const AccessCall& call) {
   }
   return takes_part ? access.status : status;
 }
-
-}  // namespace
 
 int access(const AccessCall& call) noexcept {
   return guard([&] {

@@ -32,6 +32,16 @@ class BufferType {
   void pack(const void* user, std::int64_t items, void* dense) const noexcept;
   void unpack(const void* dense, std::int64_t items, void* user) const noexcept;
 
+  /// Calls visit(offset_bytes, length_bytes) for each run of bytes of one item, in order.
+  template <class Visit>
+  void for_each_run(const Visit& visit) const {
+    if (!nodes_.empty()) {
+      visit_runs(nodes_.back(), 0, visit);
+    } else if (elements_ > 0) {
+      visit(std::int64_t{0}, elements_ * static_cast<std::int64_t>(formats::size_of(element_)));
+    }
+  }
+
  private:
   friend class BufferTypeDecoder;
 
@@ -44,6 +54,20 @@ class BufferType {
     int child = -1;
   };
   using Node = std::vector<Part>;
+
+  template <class Visit>
+  void visit_runs(const Node& node, std::int64_t offset_bytes, const Visit& visit) const {
+    for (const auto& part : node) {
+      for (std::int64_t i = 0; i < part.count; ++i) {
+        const auto position = offset_bytes + part.offset_bytes + i * part.stride_bytes;
+        if (part.child < 0) {
+          visit(position, part.run_bytes);
+        } else {
+          visit_runs(nodes_[static_cast<std::size_t>(part.child)], position, visit);
+        }
+      }
+    }
+  }
 
   template <bool packing>
   void copy(const Node& node, std::byte* user, std::byte*& dense) const noexcept;

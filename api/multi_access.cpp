@@ -1,4 +1,4 @@
-// mput and mget: one request for each variable, and one wait for all; vard: not yet.
+// mput and mget: one request for each variable, and one wait for all.
 #include <cstring>
 #include <vector>
 
@@ -61,13 +61,6 @@ int perform(const MultiAccessCall& call) {
 
 int multi_access(const MultiAccessCall& call) noexcept {
   return guard([&] { return perform(call); });
-}
-
-int datatype_access(const DatatypeAccessCall& call) noexcept {
-  return guard([&]() -> int {
-    const DatasetUse dataset(call.ncid);
-    throw Error(NC_ENOTSUPPORT, "the vard functions are not available yet: use vara, vars or varn");
-  });
 }
 
 }  // namespace sluice::api
