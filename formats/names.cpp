@@ -55,11 +55,6 @@ int check_name(std::string_view name) noexcept {
   return is_readable_name(name) && may_be_first(name.front()) && name.back() != ' ' ? NC_NOERR : NC_EBADNAME;
 }
 
-bool is_readable_name(std::string_view name) noexcept {
-  return !name.empty() && is_utf8(name) &&
-         std::none_of(name.begin(), name.end(), [](char c) { return is_control(c) || c == '/'; });
-}
-
 std::string normalised_name(std::string_view name) {
   if (std::all_of(name.begin(), name.end(), is_ascii)) return std::string(name);
   utf8proc_uint8_t* composed = nullptr;
