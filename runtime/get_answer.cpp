@@ -7,42 +7,24 @@
 
 namespace sluice::runtime {
 
-namespace {
-
-/// The last byte of the log that the copy reads.
-std::uint64_t last_byte(const replay::Plan& plan, const replay::Copy& copy,
-                        std::size_t element_bytes) noexcept {
-  std::uint64_t last = copy.log_offset + element_bytes - 1;
-  for (std::size_t d = 0; d < copy.dimensions; ++d) {
-    const replay::CopyDimension& dimension = plan.dimensions[copy.first_dimension + d];
-    if (dimension.count > 1) {
-      last += static_cast<std::uint64_t>(dimension.count - 1) *
-              static_cast<std::uint64_t>(dimension.source_step_bytes);
-    }
-  }
-  return last;
-}
-
-}  // namespace
-
 void ToldRanges::tell(const matcher::StepIndex& index, const replay::Plan& plan, std::size_t element_bytes,
                       std::vector<LogRange>& news) {
   const LogRange* current = nullptr;  // neighbouring copies mostly use the same range
   for (const replay::Copy& copy : plan.copies) {
     if (copy.is_fill) continue;
-    const std::uint64_t last = last_byte(plan, copy, element_bytes);
-    if (current != nullptr && current->writer == copy.writer && copy.log_offset >= current->log_offset &&
-        last - current->log_offset < current->length_bytes) {
+    const auto [first, end] = replay::source_range(plan, copy, element_bytes);
+    if (current != nullptr && current->writer == copy.writer && first >= current->log_offset &&
+        end - current->log_offset <= current->length_bytes) {
       continue;
     }
     const auto ranges = index.ranges(copy.writer);
     auto& told = writers_[copy.writer].told_bytes;
     told.resize(ranges.size());
     auto range =
-        std::upper_bound(ranges.begin(), ranges.end(), copy.log_offset,
+        std::upper_bound(ranges.begin(), ranges.end(), first,
                          [](std::uint64_t offset, const LogRange& r) { return offset < r.log_offset; });
     if (range == ranges.begin()) continue;  // nowhere: the client finds that out and fails
-    for (--range; range != ranges.end() && range->log_offset <= last; ++range) {
+    for (--range; range != ranges.end() && range->log_offset < end; ++range) {
       std::uint64_t& told_bytes = told[static_cast<std::size_t>(range - ranges.begin())];
       if (told_bytes != range->length_bytes) news.push_back(*range);
       told_bytes = range->length_bytes;
