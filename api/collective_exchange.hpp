@@ -1,0 +1,71 @@
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "file_domains.hpp"
+#include "file_handle.hpp"
+#include "file_options.hpp"
+#include "file_request.hpp"
+#include "mpi_handles.hpp"
+#include "staging_window.hpp"
+
+namespace sluice::api {
+
+/// Collective access in two phases: ranks and aggregators exchange elements in the file's representation, and
+/// the aggregators access the file, each its own part of it, in few large contiguous pieces. A rank's
+/// messages hold the ranges of the file that it has elements for, and the elements.
+class CollectiveExchange {
+ public:
+  /// All arguments outlive this object.
+  CollectiveExchange(const Communicator& comm, const FileHandle& file, const FileOptions& options)
+      : comm_(comm), file_(file), options_(options) {}
+
+  /// Collective: one batch of every rank's request. What fails in accessing the file is thrown at the end, on
+  /// the aggregator that it happened to.
+  void put(FileRequest& request, std::span<const RequestSummary> summaries);
+  void get(FileRequest& request, std::span<const RequestSummary> summaries);
+
+ private:
+  /// An answer on its way: there are few, so that many ranks that read the same do not take as many buffers.
+  struct AnswerSlot {
+    ByteBuffer bytes;
+    MPI_Request send = MPI_REQUEST_NULL;
+  };
+
+  FileDomains divide(const FileRequest& request, std::span<const RequestSummary> summaries);
+  void find_aggregators();
+  [[nodiscard]] int rank_of(int aggregator) const {
+    return aggregator_ranks_[static_cast<std::size_t>(aggregator)];
+  }
+  /// Which aggregator this rank is, or -1.
+  [[nodiscard]] int my_aggregator(const FileDomains& domains) const noexcept;
+
+  void send_elements(FileRequest& request, const FileDomains& domains, std::size_t round);
+  void collect(FileRequest& request, std::span<const RequestSummary> summaries, const FileRange& window);
+
+  void ask_for_elements(FileRequest& request, const FileDomains& domains, std::size_t round);
+  void take_questions(const FileRequest& request, std::span<const RequestSummary> summaries,
+                      const FileRange& window);
+  void answer(FileRequest& request, std::span<const RequestSummary> summaries, const FileRange& window);
+  void take_answers(FileRequest& request, const FileDomains& domains, std::size_t round);
+
+  void send(int rank, int tag, const std::byte* bytes, std::size_t size);
+  void receive(int rank, int tag, ByteBuffer& bytes);
+  void finish_sends();
+
+  const Communicator& comm_;
+  const FileHandle& file_;
+  const FileOptions& options_;
+  std::vector<int> aggregator_ranks_;  ///< found at the first exchange
+  StagingWindow window_;
+  Coverage coverage_;
+  std::vector<ByteBuffer> to_aggregators_;  ///< by aggregator
+  std::vector<ByteBuffer> answers_;         ///< by aggregator: what this rank asked for
+  std::vector<ByteBuffer> from_ranks_;      ///< by rank; of puts one only
+  std::array<AnswerSlot, 8> answer_slots_;
+  std::vector<MPI_Request> sends_;
+  std::vector<MPI_Request> receives_;
+};
+
+}  // namespace sluice::api

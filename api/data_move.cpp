@@ -1,0 +1,165 @@
+#include "data_move.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "agreement.hpp"
+#include "staging_window.hpp"
+
+namespace sluice::api {
+namespace {
+
+using Part = DataMove::Part;
+
+/// Appends to ascending parts, as a longer last one where it continues that.
+void append(std::vector<Part>& parts, const Part& part) {
+  if (!parts.empty() && parts.back().from + parts.back().length == part.from &&
+      parts.back().to + parts.back().length == part.to) {
+    parts.back().length += part.length;
+  } else if (part.length > 0) {
+    parts.push_back(part);
+  }
+}
+
+std::int64_t total_length(const std::vector<Part>& parts) noexcept {
+  std::int64_t total = 0;
+  for (const Part& part : parts) total += part.length;
+  return total;
+}
+
+/// The variables of one section in the order of the old file, with the length of their data or of one record
+/// of it.
+std::vector<Part> section(const formats::Header& old_header, const formats::Header& new_header,
+                          bool of_records) {
+  std::vector<Part> parts;
+  for (int varid = 0; varid < old_header.variable_count(); ++varid) {
+    if (old_header.is_record_variable(varid) != of_records) continue;
+    const auto& variable = old_header.variable(varid);
+    const auto bytes =
+        old_header.elements_per_record(varid) * static_cast<std::int64_t>(formats::size_of(variable.type));
+    parts.push_back({variable.begin, new_header.variable(varid).begin, bytes});
+  }
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.from < b.from; });
+  return parts;
+}
+
+/// Reads all parts one after the other into `bytes`.
+void read_parts(const FileHandle& file, const std::vector<Part>& parts, std::byte* bytes) {
+  for (std::size_t first = 0; first < parts.size();) {
+    std::size_t last = first + 1;
+    std::int64_t length = parts[first].length;
+    for (; last < parts.size() && parts[last].from == parts[first].from + length; ++last)
+      length += parts[last].length;
+    file.read(parts[first].from, {bytes, static_cast<std::size_t>(length)});
+    bytes += length;
+    first = last;
+  }
+}
+
+/// Writes all parts, neighbours with small gaps together.
+void write_parts(const FileHandle& file, const std::vector<Part>& parts, const std::byte* bytes,
+                 std::int64_t gap_bytes, ByteBuffer& spread) {
+  for (std::size_t first = 0; first < parts.size();) {
+    std::size_t last = first + 1;
+    const auto end_of = [&](std::size_t i) { return parts[i].to + parts[i].length; };
+    // Gaps are bridged only where they do not outgrow the data by far.
+    while (last < parts.size() &&
+           parts[last].to - end_of(last - 1) <= std::min(gap_bytes, 16 * parts[last].length))
+      ++last;
+    const std::int64_t begin = parts[first].to;
+    const auto size = static_cast<std::size_t>(end_of(last - 1) - begin);
+    if (last - first == 1) {
+      file.write(begin, {bytes, size});
+      bytes += size;
+    } else {
+      std::byte* to = spread.reserve(size);
+      std::memset(to, 0, size);
+      for (std::size_t i = first; i < last; ++i) {
+        std::memcpy(to + (parts[i].to - begin), bytes, static_cast<std::size_t>(parts[i].length));
+        bytes += parts[i].length;
+      }
+      file.write(begin, {to, size});
+    }
+    first = last;
+  }
+}
+
+}  // namespace
+
+DataMove::DataMove(const formats::Header& old_header, const formats::Layout& old_layout,
+                   const formats::Header& new_header, const formats::Layout& new_layout)
+    : record_count_(old_header.record_count),
+      old_record_size_(old_layout.record_size),
+      new_record_size_(new_layout.record_size) {
+  for (const Part& part : section(old_header, new_header, false)) {
+    // From the first that moves on: nothing that stays may lie in a gap.
+    if (part.from != part.to || !fixed_.empty()) append(fixed_, part);
+  }
+  const auto records = section(old_header, new_header, true);
+  const bool records_move =
+      old_record_size_ != new_record_size_ ||
+      std::any_of(records.begin(), records.end(), [](const Part& p) { return p.from != p.to; });
+  for (const Part& part : records) {
+    if (records_move) append(record_, part);
+  }
+  if (record_.empty()) record_count_ = 0;
+  check_order(fixed_);
+  check_order(record_);
+  fixed_bytes_ = total_length(fixed_);
+  record_bytes_ = total_length(record_);
+}
+
+void DataMove::check_order(const std::vector<Part>& parts) const {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool is_forward = parts[i].to >= parts[i].from;
+    const bool is_ascending = i == 0 || parts[i].to >= parts[i - 1].to + parts[i - 1].length;
+    if (!is_forward || !is_ascending)
+      throw Error(
+          NC_ENOTSUPPORT,
+          "the variables of this file are in an order in which it cannot be redefined; copy it first");
+  }
+}
+
+std::vector<DataMove::Part> DataMove::parts(std::int64_t begin, std::int64_t end) const {
+  std::vector<Part> result;
+  // Appends what [begin, end) has of the parts that begin at `position` in the stream, shifted.
+  const auto append_within = [&](const std::vector<Part>& all, std::int64_t position, const Part& shift) {
+    for (const Part& part : all) {
+      const std::int64_t first = std::max(begin, position) - position;
+      const std::int64_t last = std::min(end, position + part.length) - position;
+      if (first < last)
+        append(result, {part.from + shift.from + first, part.to + shift.to + first, last - first});
+      position += part.length;
+    }
+  };
+  if (begin < fixed_bytes_) append_within(fixed_, 0, {});
+  if (record_bytes_ == 0) return result;
+  const std::int64_t first_record = std::max<std::int64_t>(0, begin - fixed_bytes_) / record_bytes_;
+  for (std::int64_t record = first_record; record < record_count_; ++record) {
+    const std::int64_t position = fixed_bytes_ + record * record_bytes_;
+    if (position >= end) break;
+    append_within(record_, position, {record * old_record_size_, record * new_record_size_, 0});
+  }
+  return result;
+}
+
+void DataMove::run(const Communicator& comm, const FileHandle& file, std::int64_t chunk_bytes,
+                   std::int64_t gap_bytes) const {
+  ByteBuffer bytes;
+  ByteBuffer spread;
+  const std::int64_t round_bytes = chunk_bytes * comm.size();
+  for (std::int64_t end = stream_bytes(); end > 0; end -= round_bytes) {
+    const std::int64_t begin = std::max<std::int64_t>(0, end - round_bytes);
+    const std::int64_t mine_begin = std::min(end, begin + comm.rank() * chunk_bytes);
+    const std::int64_t mine_end = std::min(end, mine_begin + chunk_bytes);
+    std::vector<Part> mine;
+    // Nobody writes before all have read: one's destination may be another's source.
+    together(comm, [&] {
+      mine = parts(mine_begin, mine_end);
+      read_parts(file, mine, bytes.reserve(static_cast<std::size_t>(mine_end - mine_begin)));
+    });
+    together(comm, [&] { write_parts(file, mine, bytes.data(), gap_bytes, spread); });
+  }
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,40 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "driver.hpp"
+
+namespace sluice::api {
+
+/// How the elements of one access pass between the user's memory and the bytes of a CDF file (external type,
+/// big-endian). Any range of elements can be asked for, in any order.
+class ElementCodec {
+ public:
+  /// Keeps a reference to `access`: its status becomes NC_ERANGE when a value does not fit.
+  ElementCodec(const formats::Header& header, Access& access);
+
+  /// Elements [first, first + n) of the user's buffer to the file's bytes.
+  void encode(std::int64_t first, std::int64_t n, std::byte* bytes);
+  /// The file's bytes to elements [first, first + n) of the user's buffer.
+  void decode(std::int64_t first, std::int64_t n, const std::byte* bytes);
+
+  /// The user's memory itself where it is what the file holds (elements of one byte), else null.
+  [[nodiscard]] std::byte* plain_bytes(std::int64_t first) const noexcept;
+  [[nodiscard]] std::int64_t element_bytes() const noexcept { return external_bytes_; }
+
+ private:
+  [[nodiscard]] std::byte* memory(std::int64_t element) const noexcept {
+    return static_cast<std::byte*>(access_->buffer) + element * memory_bytes_;
+  }
+
+  Access* access_;
+  formats::Type external_;
+  std::int64_t external_bytes_;
+  std::int64_t memory_bytes_;
+  bool byte_is_unsigned_;
+  bool is_plain_;
+  std::array<std::byte, 8> fill_{};  ///< one element, for values out of range
+};
+
+}  // namespace sluice::api

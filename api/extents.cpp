@@ -1,0 +1,133 @@
+#include "extents.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+namespace sluice::api {
+namespace {
+
+/// Elements of the extent that begin before `offset_bytes`.
+std::int64_t elements_before(const Extent& extent, std::int64_t offset_bytes) noexcept {
+  if (offset_bytes <= extent.offset_bytes) return 0;
+  const std::int64_t distance = offset_bytes - extent.offset_bytes;
+  return std::min(extent.elements, (distance + extent.element_bytes - 1) / extent.element_bytes);
+}
+
+/// Merges neighbouring sorted lists two by two until one is left. `begins`: where each list begins.
+template <class T, class Less>
+void merge_lists(std::vector<T>& items, std::vector<std::size_t> begins, const Less& less) {
+  while (begins.size() > 1) {
+    std::vector<std::size_t> merged;
+    const auto at = [&](std::size_t list) {
+      return items.begin() + static_cast<std::ptrdiff_t>(list < begins.size() ? begins[list] : items.size());
+    };
+    for (std::size_t list = 0; list < begins.size(); list += 2) {
+      merged.push_back(begins[list]);
+      if (list + 1 < begins.size()) std::inplace_merge(at(list), at(list + 1), at(list + 2), less);
+    }
+    begins = std::move(merged);
+  }
+}
+
+bool is_before(const Extent& a, const Extent& b) noexcept {
+  return a.offset_bytes < b.offset_bytes;
+}
+
+/// Later puts win: a heap gives the latest of the extents that cover a place.
+struct IsEarlierPut {
+  bool operator()(const Extent& a, const Extent& b) const noexcept {
+    return std::tie(a.access, a.first_element) < std::tie(b.access, b.first_element);
+  }
+};
+
+/// The last of overlapping extents at each place, from the first to the last byte of [first, last).
+void append_latest(std::vector<Extent>::const_iterator first, std::vector<Extent>::const_iterator last,
+                   std::vector<Extent>& result) {
+  std::vector<std::int64_t> cuts;
+  for (auto extent = first; extent != last; ++extent) {
+    cuts.push_back(extent->offset_bytes);
+    cuts.push_back(extent->end());
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+
+  std::priority_queue<Extent, std::vector<Extent>, IsEarlierPut> covering;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    for (; first != last && first->offset_bytes == cuts[i]; ++first) covering.push(*first);
+    while (!covering.empty() && covering.top().end() <= cuts[i]) covering.pop();
+    if (covering.empty()) continue;
+    const Extent part = clip(covering.top(), {cuts[i], cuts[i + 1]});
+    if (part.elements > 0) result.push_back(part);
+  }
+}
+
+}  // namespace
+
+Extent clip(const Extent& extent, const FileRange& range) noexcept {
+  const std::int64_t first = elements_before(extent, range.begin);
+  const std::int64_t last = elements_before(extent, range.end);
+  Extent part = extent;
+  part.offset_bytes += first * extent.element_bytes;
+  part.first_element += first;
+  part.elements = std::max<std::int64_t>(0, last - first);
+  return part;
+}
+
+void sort_extents(std::vector<Extent>& extents) {
+  std::vector<std::size_t> begins;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (i == 0 || is_before(extents[i], extents[i - 1])) begins.push_back(i);
+  }
+  if (begins.size() <= 1) return;
+  constexpr std::size_t few = 64;
+  if (begins.size() > few) {
+    std::stable_sort(extents.begin(), extents.end(), is_before);
+  } else {
+    merge_lists(extents, std::move(begins), is_before);
+  }
+}
+
+bool has_overlaps(const std::vector<Extent>& sorted) noexcept {
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].offset_bytes < sorted[i - 1].end()) return true;
+  }
+  return false;
+}
+
+void remove_overlaps(std::vector<Extent>& sorted) {
+  std::vector<Extent> result;
+  result.reserve(sorted.size());
+  for (auto first = sorted.cbegin(); first != sorted.cend();) {
+    // [first, last): extents that overlap, as a chain at least.
+    auto last = first + 1;
+    for (std::int64_t end = first->end(); last != sorted.cend() && last->offset_bytes < end; ++last)
+      end = std::max(end, last->end());
+    if (last - first == 1) {
+      result.push_back(*first);
+    } else {
+      append_latest(first, last, result);
+    }
+    first = last;
+  }
+  sorted = std::move(result);
+}
+
+const std::vector<FileRange>& Coverage::join() {
+  if (list_begins_.size() <= 1) return ranges_;
+  merge_lists(ranges_, std::move(list_begins_),
+              [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < ranges_.size(); ++i) {
+    if (ranges_[i].begin <= ranges_[last].end) {
+      ranges_[last].end = std::max(ranges_[last].end, ranges_[i].end);
+    } else {
+      ranges_[++last] = ranges_[i];
+    }
+  }
+  if (!ranges_.empty()) ranges_.resize(last + 1);
+  list_begins_.assign(1, 0);
+  return ranges_;
+}
+
+}  // namespace sluice::api

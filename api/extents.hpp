@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace sluice::api {
+
+/// Bytes [begin, end) of a file.
+struct FileRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] bool is_empty() const noexcept { return end <= begin; }
+  [[nodiscard]] std::int64_t size() const noexcept { return end - begin; }
+  [[nodiscard]] bool meets(const FileRange& other) const noexcept {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+/// Elements that are neighbours in the file and in the buffer of one access.
+struct Extent {
+  std::int64_t offset_bytes = 0;   ///< in the file
+  std::int64_t elements = 0;       ///< at least 1
+  std::int64_t first_element = 0;  ///< in the access's buffer
+  std::int32_t access = 0;         ///< index in the list of accesses
+  std::int32_t element_bytes = 1;
+
+  [[nodiscard]] std::int64_t length_bytes() const noexcept { return elements * element_bytes; }
+  [[nodiscard]] std::int64_t end() const noexcept { return offset_bytes + length_bytes(); }
+};
+
+/// The part of an extent whose elements begin within a range of the file: elements are never cut, and each
+/// belongs to exactly one of adjoining ranges. Has 0 elements when there is none.
+[[nodiscard]] Extent clip(const Extent& extent, const FileRange& range) noexcept;
+
+/// Sorts by offset, keeping the order of equal ones. Fast for lists that are few sorted lists one after the
+/// other.
+void sort_extents(std::vector<Extent>& extents);
+
+/// Whether any two extents of a sorted list share bytes.
+[[nodiscard]] bool has_overlaps(const std::vector<Extent>& sorted) noexcept;
+
+/// Cuts the extents of a sorted list so that none share bytes. Where they did, the later access has it, and
+/// within an access the later element.
+void remove_overlaps(std::vector<Extent>& sorted);
+
+/// Ranges of the file in ascending order that neither meet nor touch.
+class Coverage {
+ public:
+  void clear() noexcept {
+    ranges_.clear();
+    list_begins_.clear();
+  }
+  /// Starts another ascending list; add() goes to it.
+  void begin_list() { list_begins_.push_back(ranges_.size()); }
+  /// Adds to the current list, in ascending order of begin; overlaps are allowed.
+  void add(const FileRange& range) {
+    if (ranges_.size() > list_begins_.back() && range.begin <= ranges_.back().end) {
+      if (range.end > ranges_.back().end) ranges_.back().end = range.end;
+    } else {
+      ranges_.push_back(range);
+    }
+  }
+  /// The union of all lists; one list from then on.
+  [[nodiscard]] const std::vector<FileRange>& join();
+
+ private:
+  std::vector<FileRange> ranges_;
+  std::vector<std::size_t> list_begins_;
+};
+
+}  // namespace sluice::api

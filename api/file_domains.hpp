@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "extents.hpp"
+#include "file_options.hpp"
+
+namespace sluice::api {
+
+/// What all ranks know of each other's part in a collective access.
+struct RequestSummary {
+  FileRange hull;  ///< from the first to the last byte
+  std::int64_t bytes = 0;
+  std::int64_t extents = 0;
+  std::int64_t has_more = 0;  ///< 1: another batch follows
+};
+
+/// Whether the ranks do better by exchanging data among them than by each accessing the file itself.
+[[nodiscard]] bool is_exchange_better(std::span<const RequestSummary> summaries, const FileOptions& options,
+                                      FileOptions::Exchange wish);
+
+/// The range of the file that all ranks together touch.
+[[nodiscard]] FileRange joint_hull(std::span<const RequestSummary> summaries) noexcept;
+
+/// How many aggregators it takes, of `available`: none for less than a few pages.
+[[nodiscard]] int aggregators_for(std::int64_t total_bytes, int available) noexcept;
+
+/// The ranks that aggregate: the first ones of each node, nodes taken in turn. `node_of_rank` names each
+/// rank's node by any number.
+[[nodiscard]] std::vector<int> choose_aggregators(std::span<const int> node_of_rank,
+                                                  const FileOptions& options);
+
+/// The bytes that fall into each of equal cells of a range of the file.
+class LoadMap {
+ public:
+  LoadMap(const FileRange& hull, std::int64_t alignment_bytes);
+  void add(const FileRange& range);
+  [[nodiscard]] std::span<std::int64_t> cells() noexcept { return cells_; }
+  [[nodiscard]] std::span<const std::int64_t> cells() const noexcept { return cells_; }
+  [[nodiscard]] FileRange cell_range(std::size_t cell) const noexcept;
+
+ private:
+  FileRange hull_;
+  std::int64_t origin_;
+  std::int64_t cell_bytes_;
+  std::vector<std::int64_t> cells_;
+};
+
+/// The parts of the file that the aggregators are responsible for, each as a sequence of windows: in round i
+/// every aggregator handles its i-th. The same on all ranks.
+class FileDomains {
+ public:
+  /// Divides the range evenly.
+  [[nodiscard]] static FileDomains even(const FileRange& hull, int aggregators, const FileOptions& options);
+  /// Divides it so that each aggregator has about the same load; what nobody touches is left out.
+  [[nodiscard]] static FileDomains balanced(const LoadMap& loads, int aggregators,
+                                            const FileOptions& options);
+
+  [[nodiscard]] int aggregators() const noexcept { return static_cast<int>(windows_.size()); }
+  [[nodiscard]] std::size_t rounds() const noexcept;
+  /// Empty when the aggregator has nothing to do in this round.
+  [[nodiscard]] FileRange window(int aggregator, std::size_t round) const noexcept;
+
+ private:
+  void append(int aggregator, const FileRange& range, std::int64_t window_bytes);
+
+  std::vector<std::vector<FileRange>> windows_;  ///< by aggregator
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "collective_exchange.hpp"
+#include "driver.hpp"
+#include "file_handle.hpp"
+#include "file_options.hpp"
+#include "file_request.hpp"
+#include "mpi_handles.hpp"
+#include "staging_window.hpp"
+
+namespace sluice::api {
+
+/// An ordinary CDF-1, CDF-2 or CDF-5 file, accessed in parallel by MPI-IO. create_file and open_file
+/// (open_driver.hpp) make one.
+class FileDriver final : public Driver {
+ public:
+  /// What is known of the file when it has been opened.
+  struct Facts {
+    formats::Version version = formats::Version::cdf1;
+    std::int64_t record_count = 0;  ///< in the file's header
+    bool is_writable = false;
+    bool is_shared = false;  ///< NC_SHARE: metadata goes to storage at once
+  };
+
+  /// `comm` outlives the driver.
+  FileDriver(const Communicator& comm, FileHandle file, const FileOptions& options, const Facts& facts)
+      : comm_(comm),
+        file_(std::move(file)),
+        options_(options),
+        facts_(facts),
+        exchange_(comm_, file_, options_) {}
+
+  [[nodiscard]] std::string_view kind() const noexcept override { return "file"; }
+
+  void write_header(const formats::Header& header, const formats::Layout& layout) override;
+  void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
+                 const formats::Header& new_header, const formats::Layout& new_layout) override;
+  void fill(const formats::Header& header, const formats::Layout& layout, int varid,
+            std::int64_t first_record, std::int64_t records) override;
+  void put(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+           Mode mode) override;
+  void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+           Mode mode) override;
+  std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
+  void sync() override;
+  void flush() override {}
+  void close(const formats::Header& header) override;
+  void discard(bool is_new) override;
+
+ private:
+  void access_directly(FileRequest& request, FileRequest::Kind kind);
+  void access_together(FileRequest& request, FileRequest::Kind kind);
+  void put_window(FileRequest& request, const FileRange& range);
+  void get_window(FileRequest& request, const FileRange& range);
+  bool access_plain_bytes(FileRequest& request, const FileRange& range, FileRequest::Kind kind);
+  /// On rank 0, where it is another than the file has.
+  void write_record_count(std::int64_t records);
+
+  const Communicator& comm_;
+  FileHandle file_;
+  FileOptions options_;
+  Facts facts_;
+  CollectiveExchange exchange_;
+  StagingWindow window_;
+  Coverage coverage_;
+};
+
+}  // namespace sluice::api

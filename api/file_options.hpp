@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace sluice::api {
+
+/// How an ordinary file is accessed; from the hints, with defaults for the file system it is on.
+struct FileOptions {
+  enum class Exchange { automatic, always, never };
+
+  std::int64_t window_bytes = std::int64_t{4} << 20;  ///< an aggregator's staging window (cb_buffer_size)
+  std::int64_t direct_bytes = std::int64_t{1} << 20;  ///< staging for accesses without exchange
+  std::int64_t alignment_bytes = 4096;                ///< of aggregators' domains (striping_unit)
+  std::int64_t move_bytes = std::int64_t{4} << 20;    ///< moved at once by a rank (nc_data_move_chunk_size)
+  std::int64_t header_chunk_bytes = std::int64_t{256} << 10;  ///< nc_header_read_chunk_size
+  std::int64_t gap_bytes = 4096;                              ///< gaps up to this are read or written along
+  std::int64_t access_cost = 4096;         ///< bytes that could be copied in the time of one more file access
+  std::int64_t exchange_cost = 256 << 10;  ///< the same for exchanging data at all
+  std::size_t batch_extents = std::size_t{1} << 20;  ///< handled at once; bounds the memory for lists
+  int aggregators = 0;                               ///< of all ranks (cb_nodes); 0: not said
+  int aggregators_per_node = 0;                      ///< nc_num_aggrs_per_node; 0: not said
+  Exchange put_exchange = Exchange::automatic;       ///< romio_cb_write
+  Exchange get_exchange = Exchange::automatic;       ///< romio_cb_read
+};
+
+/// Values that make no sense are left out, as MPI does with hints.
+[[nodiscard]] FileOptions file_options(const std::map<std::string, std::string>& hints,
+                                       bool is_on_local_file_system);
+
+}  // namespace sluice::api

@@ -1,0 +1,199 @@
+#include "file_request.hpp"
+
+#include <algorithm>
+
+namespace sluice::api {
+namespace {
+
+/// A hyperslab cut into rows: everything within the first `outer` dimensions' indexes is one row. Rows are
+/// numbered in the order of the elements.
+struct Rows {
+  std::size_t outer = 0;
+  std::int64_t count = 1;     ///< rows
+  std::int64_t elements = 1;  ///< of one row
+  std::int64_t runs = 1;      ///< of one row, at most
+};
+
+/// Runs that the dimensions from `first` on give, at most.
+std::int64_t most_runs(const formats::HyperslabView& slab, std::size_t first) {
+  const std::size_t dimensions = slab.count.size();
+  std::int64_t runs = 1;
+  for (std::size_t d = first; d < dimensions; ++d) {
+    const bool is_row = d + 1 == dimensions && slab.stride_of(static_cast<int>(d)) == 1;
+    if (!is_row) runs *= slab.count[d];
+  }
+  return runs;
+}
+
+/// As few and long rows as have no more than `limit` runs each.
+Rows rows_of(const formats::HyperslabView& slab, std::int64_t limit) {
+  Rows rows;
+  const std::size_t dimensions = slab.count.size();
+  while (rows.outer < dimensions && most_runs(slab, rows.outer) > limit)
+    rows.count *= slab.count[rows.outer++];
+  for (std::size_t d = rows.outer; d < dimensions; ++d) rows.elements *= slab.count[d];
+  rows.runs = most_runs(slab, rows.outer);
+  return rows;
+}
+
+/// Calls visit(part) for parts of the slab that make up rows [first, last): of the innermost outer dimension,
+/// as many indexes at once as there are.
+template <class Visit>
+void for_each_part(const formats::HyperslabView& slab, const Rows& rows, std::int64_t first,
+                   std::int64_t last, const Visit& visit) {
+  formats::Hyperslab part{{slab.start.begin(), slab.start.end()},
+                          {slab.count.begin(), slab.count.end()},
+                          {slab.stride.begin(), slab.stride.end()}};
+  if (rows.outer == 0) return visit(part.view());
+  const std::size_t inner = rows.outer - 1;
+  for (std::int64_t row = first; row < last;) {
+    std::int64_t rest = row;
+    for (std::size_t d = rows.outer; d-- > 0;) {
+      part.start[d] = slab.start[d] + rest % slab.count[d] * slab.stride_of(static_cast<int>(d));
+      part.count[d] = 1;
+      rest /= slab.count[d];
+    }
+    part.count[inner] = std::min(last - row, slab.count[inner] - row % slab.count[inner]);
+    visit(part.view());
+    row += part.count[inner];
+  }
+}
+
+}  // namespace
+
+VariablePlace::VariablePlace(const formats::Header& header, const formats::Layout& layout, int varid)
+    : header_(header), layout_(layout), varid_(varid) {
+  const auto& variable = header.variable(varid);
+  element_bytes_ = static_cast<std::int64_t>(formats::size_of(variable.type));
+  begin_ = variable.begin;
+  const std::size_t dimensions = variable.dimids.size();
+  step_bytes_.resize(dimensions);
+  lengths_.resize(dimensions);
+  std::int64_t step = element_bytes_;
+  for (std::size_t d = dimensions; d-- > 0;) {
+    const auto& dimension = header.dimension(variable.dimids[d]);
+    step_bytes_[d] = dimension.is_record ? layout.record_size : step;
+    lengths_[d] = dimension.is_record ? 1 : dimension.length;
+    step *= dimension.length;
+  }
+}
+
+void VariablePlace::append(const formats::HyperslabView& slab, std::vector<formats::FileRun>& runs) const {
+  const std::size_t dimensions = slab.count.size();
+  std::int64_t offset = begin_;
+  std::int64_t elements = 1;
+  std::size_t d = dimensions;
+  // Whole dimensions inside, then at most one partial one.
+  for (; d > 0 && slab.count[d - 1] == lengths_[d - 1] && slab.stride_of(static_cast<int>(d - 1)) == 1; --d)
+    elements *= slab.count[d - 1];
+  if (d > 0 && step_bytes_[d - 1] == elements * element_bytes_ &&
+      slab.stride_of(static_cast<int>(d - 1)) == 1) {
+    elements *= slab.count[--d];
+  }
+  while (d > 0 && slab.count[d - 1] == 1) --d;
+  if (d > 0) return formats::append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
+  for (std::size_t i = 0; i < dimensions; ++i) offset += slab.start[i] * step_bytes_[i];
+  runs.push_back({offset, elements * element_bytes_});
+}
+
+FileRequest::FileRequest(const formats::Header& header, const formats::Layout& layout,
+                         std::span<Access> accesses, Kind kind)
+    : header_(header), layout_(layout), accesses_(accesses), kind_(kind) {
+  codecs_.reserve(accesses.size());
+  for (Access& access : accesses) codecs_.emplace_back(header, access);
+}
+
+void FileRequest::next_batch(std::size_t limit) {
+  extents_.clear();
+  while (extents_.size() < limit && has_more()) {
+    const VariablePlace place(header_, layout_, accesses_[access_].varid);
+    const auto slabs = accesses_[access_].slabs;
+    while (slab_ < slabs.size() && extents_.size() < limit) append_part_of_slab(place, limit);
+    if (slab_ < slabs.size()) break;
+    ++access_;
+    slab_ = 0;
+    element_ = 0;
+  }
+  finish_batch();
+}
+
+void FileRequest::append_part_of_slab(const VariablePlace& place, std::size_t limit) {
+  const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
+  if (slab.elements() == 0) {
+    ++slab_;
+    return;
+  }
+  const Rows rows = rows_of(slab, static_cast<std::int64_t>(limit));
+  const auto room = static_cast<std::int64_t>(limit - extents_.size());
+  const std::int64_t last = std::min(rows.count, row_ + std::max<std::int64_t>(1, room / rows.runs));
+  runs_.clear();
+  if (last - row_ == rows.count) {
+    place.append(slab, runs_);
+  } else {
+    for_each_part(slab, rows, row_, last,
+                  [&](const formats::HyperslabView& part) { place.append(part, runs_); });
+  }
+  for (const auto& run : runs_) {
+    const std::int64_t elements = run.length_bytes / place.element_bytes();
+    // Slabs of a list that are neighbours in the file are neighbours in the buffer, too.
+    const bool continues = !extents_.empty() && extents_.back().access == static_cast<int>(access_) &&
+                           extents_.back().end() == run.offset_bytes;
+    if (continues) {
+      extents_.back().elements += elements;
+    } else {
+      extents_.push_back({run.offset_bytes, elements, element_, static_cast<std::int32_t>(access_),
+                          static_cast<std::int32_t>(place.element_bytes())});
+    }
+    element_ += elements;
+  }
+  row_ = last;
+  if (row_ == rows.count) {
+    row_ = 0;
+    ++slab_;
+  }
+}
+
+void FileRequest::finish_batch() {
+  sort_extents(extents_);
+  reach_.clear();
+  if (has_overlaps(extents_)) {
+    if (kind_ == Kind::put) {
+      remove_overlaps(extents_);
+    } else {
+      std::int64_t end = 0;
+      for (const Extent& extent : extents_) reach_.push_back(end = std::max(end, extent.end()));
+    }
+  }
+  bytes_ = 0;
+  for (const Extent& extent : extents_) bytes_ += extent.length_bytes();
+}
+
+void FileRequest::give_up() noexcept {
+  extents_.clear();
+  reach_.clear();
+  bytes_ = 0;
+  access_ = accesses_.size();
+}
+
+FileRange FileRequest::hull() const noexcept {
+  if (extents_.empty()) return {};
+  return {extents_.front().offset_bytes, reach_.empty() ? extents_.back().end() : reach_.back()};
+}
+
+std::span<const Extent> FileRequest::extents_in(const FileRange& range) const {
+  const auto begins_before = [](const Extent& extent, std::int64_t offset) {
+    return extent.offset_bytes < offset;
+  };
+  const auto last = std::lower_bound(extents_.begin(), extents_.end(), range.end, begins_before);
+  auto first = extents_.begin();
+  if (reach_.empty()) {
+    first = std::partition_point(extents_.begin(), last,
+                                 [&](const Extent& extent) { return extent.end() <= range.begin; });
+  } else {
+    const auto reached = std::upper_bound(reach_.begin(), reach_.end(), range.begin);
+    first += std::min(reached - reach_.begin(), last - extents_.begin());
+  }
+  return {first, last};
+}
+
+}  // namespace sluice::api

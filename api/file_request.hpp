@@ -1,0 +1,83 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "driver.hpp"
+#include "element_codec.hpp"
+#include "extents.hpp"
+
+namespace sluice::api {
+
+/// Where the elements of a hyperslab of one variable are in the file.
+class VariablePlace {
+ public:
+  VariablePlace(const formats::Header& header, const formats::Layout& layout, int varid);
+
+  /// Appends the runs of the hyperslab's part in the order of its elements. A selection that is one run costs
+  /// next to nothing: decompositions come as very many of these.
+  void append(const formats::HyperslabView& slab, std::vector<formats::FileRun>& runs) const;
+
+  [[nodiscard]] std::int64_t element_bytes() const noexcept { return element_bytes_; }
+
+ private:
+  const formats::Header& header_;
+  const formats::Layout& layout_;
+  int varid_;
+  std::int64_t element_bytes_;
+  std::int64_t begin_;
+  std::vector<std::int64_t> step_bytes_;  ///< from one index of a dimension to the next
+  std::vector<std::int64_t> lengths_;  ///< of the record dimension: 1, as its steps are larger than its data
+};
+
+/// The accesses of one call on one rank, as batches of extents: memory is bounded however many runs a
+/// selection has. Batches keep the order of the accesses, so that later puts win over all batches.
+class FileRequest {
+ public:
+  enum class Kind { put, get };
+
+  /// Keeps references to all arguments.
+  FileRequest(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+              Kind kind);
+
+  /// Makes the next batch of about `limit` extents; empty when nothing is left. Those of a put are disjoint.
+  void next_batch(std::size_t limit);
+  /// Drops the batch and all that would follow.
+  void give_up() noexcept;
+  [[nodiscard]] bool has_more() const noexcept { return access_ < accesses_.size(); }
+
+  /// The batch, sorted by offset.
+  [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
+  /// Bytes from the first to the last of the batch.
+  [[nodiscard]] FileRange hull() const noexcept;
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  /// The extents of which an element may begin in `range`.
+  [[nodiscard]] std::span<const Extent> extents_in(const FileRange& range) const;
+
+  [[nodiscard]] ElementCodec& codec(const Extent& extent) noexcept {
+    return codecs_[static_cast<std::size_t>(extent.access)];
+  }
+
+ private:
+  void append_part_of_slab(const VariablePlace& place, std::size_t limit);
+  void finish_batch();
+
+  const formats::Header& header_;
+  const formats::Layout& layout_;
+  std::span<Access> accesses_;
+  Kind kind_;
+  std::vector<ElementCodec> codecs_;
+
+  // The next element: a slab of an access, and how many of the slab's rows are done.
+  std::size_t access_ = 0;
+  std::size_t slab_ = 0;
+  std::int64_t row_ = 0;
+  std::int64_t element_ = 0;  ///< in the access's buffer
+
+  std::vector<Extent> extents_;
+  std::vector<std::int64_t> reach_;  ///< the largest end up to each extent; empty while they are disjoint
+  std::vector<formats::FileRun> runs_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,123 @@
+// Failures of opening and creating, with the codes that Debian's libpnetcdf 1.12.3 gives.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+
+#include "open_driver.hpp"
+
+namespace sluice::api {
+namespace {
+
+const std::map<std::string, std::string> no_hints;
+
+int status_of(const std::function<void()>& work) {
+  try {
+    work();
+    return NC_NOERR;
+  } catch (const Error& error) {
+    return error.status();
+  }
+}
+
+/// Makes a file on rank 0 only, for all.
+void make_file(const Communicator& comm, const std::string& path, const std::string& content) {
+  if (comm.is_root()) std::ofstream(path) << content;
+  MPI_Barrier(comm.get());
+}
+
+int open_status(const Communicator& comm, const std::string& path) {
+  return status_of([&] {
+    auto opened = open_file({comm, path, 0, MPI_INFO_NULL, no_hints});
+    opened.driver->close(opened.header);
+  });
+}
+
+int create_status(const Communicator& comm, const std::string& path, int mode) {
+  return status_of([&] {
+    auto opened = create_file({comm, path, mode, MPI_INFO_NULL, no_hints});
+    formats::Header header;
+    const auto layout = formats::compute_layout(header, {}, nullptr);
+    opened.driver->write_header(header, layout);
+    opened.driver->close(header);
+  });
+}
+
+constexpr int no_clobber = 4;
+
+}  // namespace
+
+TEST_CASE("what cannot be opened is refused on all ranks with PnetCDF's code") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  CHECK(open_status(comm, "not_there.nc") == NC_ENOENT);
+  CHECK(open_status(comm, "no_directory/x.nc") == NC_ENOENT);
+  CHECK(open_status(comm, ".") == NC_EFILE);
+  CHECK(open_status(comm, std::string(300, 'a')) == NC_EBAD_FILE);
+  make_file(comm, "empty", "");
+  CHECK(open_status(comm, "empty") == NC_EFILE);
+  make_file(comm, "text", "hello world, this is text");
+  CHECK(open_status(comm, "text") == NC_ENOTNC);
+  CHECK(open_status(comm, "text/x") == NC_EFILE);
+  make_file(comm, "hdf5", "\x89HDF\r\n\x1a\n and more of it");
+  CHECK(open_status(comm, "hdf5") == NC_ENOTBUILT);
+  make_file(comm, "version", std::string("CDF\x03", 4) + std::string(40, '\0'));
+  CHECK(open_status(comm, "version") == NC_ENOTNC);
+}
+
+TEST_CASE("what cannot be created is refused on all ranks with PnetCDF's code") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  CHECK(create_status(comm, "no_directory/x.nc", 0) == NC_ENOENT);
+  CHECK(create_status(comm, "/", 0) == NC_EFILE);
+  CHECK(create_status(comm, "created.nc", 0) == NC_NOERR);
+  CHECK(create_status(comm, "created.nc", no_clobber) == NC_EEXIST);
+  CHECK(create_status(comm, "created.nc", 0) == NC_NOERR);
+  CHECK(open_status(comm, "created.nc") == NC_NOERR);
+  CHECK(open_status(comm, "ufs:created.nc") == NC_NOERR);
+}
+
+TEST_CASE("paths longer than Open MPI's buffers are no trouble") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  std::string directory;
+  for (int i = 0; i < 6; ++i) {
+    directory += std::string(60, 'd') + "/";
+    if (comm.is_root()) ::mkdir(directory.c_str(), 0755);
+  }
+  MPI_Barrier(comm.get());
+  CHECK(create_status(comm, directory + "x.nc", 0) == NC_NOERR);
+  CHECK(open_status(comm, directory + "x.nc") == NC_NOERR);
+  CHECK(create_status(comm, directory + "x.nc", no_clobber) == NC_EEXIST);
+}
+
+TEST_CASE("a discarded new file is removed") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  auto opened = create_file({comm, "discarded.nc", 0, MPI_INFO_NULL, no_hints});
+  opened.driver->discard(true);
+  CHECK(open_status(comm, "discarded.nc") == NC_ENOENT);
+}
+
+TEST_CASE("what lies beyond the end of the file reads as zeros") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  auto opened = create_file({comm, "short.nc", 0, MPI_INFO_NULL, no_hints});
+  formats::Header header;
+  formats::Variable variable;
+  variable.name = "v";
+  variable.type = formats::Type::int32;
+  variable.dimids = {header.add_dimension({"x", 100, false})};
+  header.add_variable(variable);
+  const auto layout = formats::compute_layout(header, {}, nullptr);
+  opened.driver->write_header(header, layout);
+  formats::Hyperslab all{{0}, {100}, {}};
+  const auto view = all.view();
+  std::vector<int> values(100, 77);
+  Access access{0, {&view, 1}, values.data(), formats::Type::int32, 100, 0};
+  opened.driver->get(header, layout, {&access, 1}, Mode::collective);
+  CHECK(values == std::vector<int>(100, 0));
+  values.assign(100, 77);
+  opened.driver->get(header, layout, {&access, 1}, Mode::independent);
+  CHECK(values == std::vector<int>(100, 0));
+  opened.driver->close(header);
+}
+
+}  // namespace sluice::api

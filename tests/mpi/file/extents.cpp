@@ -1,0 +1,79 @@
+#include "extents.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "support/dense_reference.hpp"
+
+namespace sluice::api {
+
+TEST_CASE("each element belongs to exactly one of adjoining ranges") {
+  const Extent extent{100, 10, 5, 0, 8};
+  std::int64_t elements = 0;
+  std::int64_t next = 5;
+  for (std::int64_t begin = 90; begin < 200; begin += 13) {
+    const Extent part = clip(extent, {begin, begin + 13});
+    if (part.elements == 0) continue;
+    CHECK(part.first_element == next);
+    CHECK(part.offset_bytes == 100 + (next - 5) * 8);
+    next += part.elements;
+    elements += part.elements;
+  }
+  CHECK(elements == 10);
+}
+
+TEST_CASE("of overlapping extents the later put is kept, element by element") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    test::HyperslabGenerator random(seed);
+    std::vector<Extent> extents;
+    std::map<std::int64_t, std::pair<int, std::int64_t>> expected;  // offset → access, element
+    for (int access = 0; access < 20; ++access) {
+      const std::int64_t first = random.between(0, 60);
+      const std::int64_t elements = random.between(1, 20);
+      extents.push_back({1000 + 4 * first, elements, 0, access, 4});
+      for (std::int64_t i = 0; i < elements; ++i) expected[1000 + 4 * (first + i)] = {access, i};
+    }
+    sort_extents(extents);
+    CHECK(std::is_sorted(extents.begin(), extents.end(),
+                         [](const Extent& a, const Extent& b) { return a.offset_bytes < b.offset_bytes; }));
+    remove_overlaps(extents);
+    CHECK(!has_overlaps(extents));
+    std::map<std::int64_t, std::pair<int, std::int64_t>> found;
+    for (const Extent& extent : extents) {
+      for (std::int64_t i = 0; i < extent.elements; ++i)
+        found[extent.offset_bytes + 4 * i] = {extent.access, extent.first_element + i};
+    }
+    CHECK(found == expected);
+  }
+}
+
+TEST_CASE("the union of several lists of ranges has each byte once") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    CAPTURE(seed);
+    test::HyperslabGenerator random(seed);
+    Coverage coverage;
+    std::vector<int> bytes(400, 0);
+    for (std::int64_t list = random.between(1, 6); list > 0; --list) {
+      coverage.begin_list();
+      for (std::int64_t at = random.between(0, 30); at < 380; at += random.between(0, 40)) {
+        const std::int64_t end = at + random.between(1, 20);
+        coverage.add({at, end});
+        std::fill(bytes.begin() + at, bytes.begin() + end, 1);
+        at = end;
+      }
+    }
+    std::vector<int> found(400, 0);
+    std::int64_t last_end = -1;
+    for (const FileRange& range : coverage.join()) {
+      CHECK(range.begin > last_end);
+      last_end = range.end;
+      for (std::int64_t i = range.begin; i < range.end; ++i) ++found[static_cast<std::size_t>(i)];
+    }
+    CHECK(found == bytes);
+  }
+}
+
+}  // namespace sluice::api

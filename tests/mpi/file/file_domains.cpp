@@ -1,0 +1,77 @@
+#include "file_domains.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/dense_reference.hpp"
+
+namespace sluice::api {
+namespace {
+
+/// Bytes of windows that each byte of [0, size) is in.
+std::vector<int> windows_over(const FileDomains& domains, std::int64_t size, std::int64_t window_bytes) {
+  std::vector<int> owners(static_cast<std::size_t>(size), 0);
+  for (int a = 0; a < domains.aggregators(); ++a) {
+    for (std::size_t round = 0; round < domains.rounds(); ++round) {
+      const FileRange window = domains.window(a, round);
+      CHECK(window.size() <= window_bytes);
+      for (std::int64_t i = window.begin; i < window.end; ++i) ++owners[static_cast<std::size_t>(i)];
+    }
+  }
+  return owners;
+}
+
+}  // namespace
+
+TEST_CASE("an even division gives each byte to one window") {
+  FileOptions options;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    CAPTURE(seed);
+    test::HyperslabGenerator random(seed);
+    options.window_bytes = random.between(1, 500);
+    options.alignment_bytes = random.between(1, 64);
+    const std::int64_t begin = random.between(0, 1000);
+    const std::int64_t end = begin + random.between(1, 3000);
+    const auto domains = FileDomains::even({begin, end}, static_cast<int>(random.between(1, 5)), options);
+    const auto owners = windows_over(domains, 4000, options.window_bytes);
+    for (std::int64_t i = 0; i < 4000; ++i)
+      CHECK(owners[static_cast<std::size_t>(i)] == (i >= begin && i < end ? 1 : 0));
+  }
+}
+
+TEST_CASE("a balanced division covers what is touched, once, and leaves large gaps out") {
+  FileOptions options;
+  options.window_bytes = 1 << 20;
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  const FileRange hull{1000, 5000 * gib};
+  LoadMap loads(hull, options.alignment_bytes);
+  loads.add({1000, 2000});
+  loads.add({3000 * gib, 3000 * gib + 1000});
+  loads.add({5000 * gib - 10, 5000 * gib});
+  const auto domains = FileDomains::balanced(loads, 2, options);
+  std::int64_t covered = 0;
+  bool has_first = false;
+  bool has_last = false;
+  for (int a = 0; a < 2; ++a) {
+    for (std::size_t round = 0; round < domains.rounds(); ++round) {
+      const FileRange window = domains.window(a, round);
+      covered += window.size();
+      has_first = has_first || (window.begin <= 1000 && window.end >= 2000);
+      has_last = has_last || window.end == hull.end;
+    }
+  }
+  CHECK(has_first);
+  CHECK(has_last);
+  CHECK(covered < 6 * gib);
+}
+
+TEST_CASE("aggregators are taken from the nodes in turn") {
+  const std::vector<int> node_of_rank{0, 0, 0, 3, 3, 5};
+  FileOptions options;
+  options.aggregators = 4;
+  CHECK(choose_aggregators(node_of_rank, options) == std::vector<int>{0, 3, 5, 1});
+  options.aggregators = 0;
+  options.aggregators_per_node = 1;
+  CHECK(choose_aggregators(node_of_rank, options) == std::vector<int>{0, 3, 5});
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,72 @@
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "test_file.hpp"
+
+namespace sluice::test {
+namespace {
+
+std::uint64_t draw_seed() {
+  std::uint64_t seed = std::random_device{}();
+  MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  return seed;
+}
+
+/// Small limits, so that small files take many rounds and batches.
+api::FileOptions draw_options(HyperslabGenerator& random) {
+  api::FileOptions options;
+  options.alignment_bytes = std::int64_t{1} << random.between(0, 9);
+  options.window_bytes = random.between(16, 3000);
+  options.direct_bytes = random.between(16, 3000);
+  options.gap_bytes = random.between(0, 200);
+  options.move_bytes = random.between(10, 3000);
+  options.batch_extents = static_cast<std::size_t>(random.between(1, random.chance(50) ? 30 : 5000));
+  options.aggregators = static_cast<int>(random.between(0, 4));
+  using Exchange = api::FileOptions::Exchange;
+  options.put_exchange = static_cast<Exchange>(random.between(0, 2));
+  options.get_exchange = static_cast<Exchange>(random.between(0, 2));
+  if (random.chance(20)) {
+    options = {};
+    options.put_exchange = options.get_exchange = Exchange::always;
+  }
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("what any rank puts in any pattern and mode is what all ranks get") {
+  for (int repetition = 0; repetition < 25; ++repetition) {
+    const std::uint64_t seed = draw_seed();
+    CAPTURE(seed);
+    HyperslabGenerator random(seed);
+    const auto options = draw_options(random);
+    const formats::Version versions[] = {formats::Version::cdf1, formats::Version::cdf2,
+                                         formats::Version::cdf5};
+    TestFile file(seed, options, versions[random.between(0, 2)]);
+    for (int step = 0; step < 12; ++step) {
+      const auto mode = random.chance(50) ? api::Mode::collective : api::Mode::independent;
+      switch (random.between(0, 8)) {
+        case 0:
+          file.redefine();
+          break;
+        case 1:
+          file.fill();
+          break;
+        case 2:
+          file.reopen();
+          break;
+        case 3:
+        case 4:
+          file.get_and_check(mode, 6);
+          break;
+        default:
+          file.put(mode, 6, random.chance(50));
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    file.check_everything();
+  }
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,268 @@
+#include "test_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "open_driver.hpp"
+#include "sluice/formats/convert.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr std::int64_t most_records = 6;
+
+bool is_number(formats::Type type) {
+  return type != formats::Type::text;
+}
+
+/// Whole numbers as elements of any type, and back.
+void to_elements(formats::Type type, const std::vector<int>& values, std::vector<std::byte>& bytes) {
+  bytes.assign(values.size() * formats::size_of(type) + 1, std::byte{0xEE});
+  const auto n = static_cast<std::int64_t>(values.size());
+  if (type == formats::Type::text) {
+    for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = static_cast<std::byte>(values[i]);
+  } else {
+    const int fill[2] = {0, 0};
+    formats::convert_put(type, bytes.data(), formats::Type::int32, values.data(), n, fill, false);
+  }
+}
+
+std::vector<int> from_elements(formats::Type type, const std::vector<std::byte>& bytes, std::size_t n) {
+  std::vector<int> values(n);
+  if (type == formats::Type::text) {
+    for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<int>(bytes[i]);
+  } else {
+    formats::convert_get(formats::Type::int32, values.data(), type, bytes.data(),
+                         static_cast<std::int64_t>(n), false);
+  }
+  return values;
+}
+
+formats::Type draw_type(HyperslabGenerator& random, bool is_cdf5) {
+  return static_cast<formats::Type>(random.between(1, is_cdf5 ? 11 : 6));
+}
+
+}  // namespace
+
+TestFile::TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version)
+    : random(seed), comm_(api::Communicator::duplicate_of(MPI_COMM_WORLD)), options_(options) {
+  path_ = "random.nc";
+  header_.version = version;
+  header_.add_dimension({"record", 0, true});
+  add_variables(5);
+  layout_ = formats::compute_layout(header_, {}, nullptr);
+  if (comm_.is_root()) std::remove(path_.c_str());
+  MPI_Barrier(comm_.get());
+  auto file = api::FileHandle::open(comm_, path_, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL);
+  driver_ = std::make_unique<api::FileDriver>(comm_, std::move(file), options_,
+                                              api::FileDriver::Facts{version, 0, true, false});
+  driver_->write_header(header_, layout_);
+}
+
+TestFile::~TestFile() {
+  driver_->close(header_);
+}
+
+void TestFile::add_variables(int count) {
+  for (int i = 0; i < count; ++i) {
+    const bool is_record = random.chance(50);
+    ReferenceVariable reference;
+    reference.shape = random.shape(static_cast<std::size_t>(random.between(is_record ? 1 : 0, 3)), 3000);
+    formats::Variable variable;
+    const int id = header_.variable_count();
+    variable.name = "v" + std::to_string(id);
+    variable.type = draw_type(random, header_.version == formats::Version::cdf5);
+    if (is_record) reference.shape.front() = most_records;
+    for (std::size_t d = 0; d < reference.shape.size(); ++d) {
+      variable.dimids.push_back(
+          is_record && d == 0
+              ? header_.record_dimension()
+              : header_.add_dimension({variable.name + "_" + std::to_string(d), reference.shape[d], false}));
+    }
+    reference.values.assign(static_cast<std::size_t>(elements_of(reference.shape)), -1);
+    header_.add_variable(variable);
+    reference_.push_back(reference);
+  }
+}
+
+void TestFile::reopen() {
+  driver_->close(header_);
+  const std::map<std::string, std::string> hints;
+  auto opened = api::open_file({comm_, path_, 1, MPI_INFO_NULL, hints});
+  CHECK(opened.header.record_count == header_.record_count);
+  CHECK(opened.header.variable_count() == header_.variable_count());
+  header_ = opened.header;
+  layout_ = opened.layout;
+  opened.driver->close(header_);
+  auto file = api::FileHandle::open(comm_, path_, MPI_MODE_RDWR, MPI_INFO_NULL);
+  driver_ = std::make_unique<api::FileDriver>(
+      comm_, std::move(file), options_,
+      api::FileDriver::Facts{header_.version, header_.record_count, true, false});
+}
+
+TestFile::Prepared TestFile::draw_access(int owner, bool overlaps, bool within_records) {
+  Prepared prepared;
+  const auto varid = static_cast<int>(random.between(0, header_.variable_count() - 1));
+  auto shape = reference_[static_cast<std::size_t>(varid)].shape;
+  if (within_records && header_.is_record_variable(varid)) shape.front() = header_.record_count;
+  const std::int64_t slabs = random.chance(30) ? random.between(0, 20) : 1;
+  for (std::int64_t i = 0; i < slabs && elements_of(shape) > 0; ++i) {
+    auto slab = random.hyperslab(shape);
+    // Ranks that overlap their own puts must not meet other ranks: each has its share of the last dimension.
+    if (overlaps && !shape.empty()) {
+      const std::int64_t share = shape.back() / comm_.size();
+      slab.start.back() = share * owner + random.between(0, std::max<std::int64_t>(0, share - 1));
+      slab.count.back() = share == 0 ? 0 : random.between(1, share * (owner + 1) - slab.start.back());
+      if (!slab.stride.empty()) slab.stride.back() = 1;
+    } else if (overlaps && owner != 0) {
+      continue;
+    }
+    prepared.slabs.push_back(slab);
+  }
+  for (const auto& slab : prepared.slabs) {
+    prepared.views.push_back(slab.view());
+    prepared.access.elements += slab.view().elements();
+  }
+  prepared.access.varid = varid;
+  const auto type = header_.variable(varid).type;
+  prepared.access.memory = is_number(type) && random.chance(50) ? formats::Type::float64 : type;
+  return prepared;
+}
+
+template <class Visit>
+void TestFile::for_each(const Prepared& prepared, const Visit& visit) const {
+  const auto& reference = reference_[static_cast<std::size_t>(prepared.access.varid)];
+  for (const auto& view : prepared.views) {
+    for_each_element(view, [&](const std::vector<std::int64_t>& index, std::int64_t) {
+      visit(position_of(reference.shape, index), index);
+    });
+  }
+}
+
+void TestFile::put(api::Mode mode, int list_length, bool overlaps) {
+  const auto round = static_cast<std::size_t>(random.between(0, 50));
+  std::vector<Prepared> mine;
+  std::int64_t records = 0;
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    const std::int64_t accesses = random.chance(15) ? 0 : random.between(1, list_length);
+    for (std::int64_t i = 0; i < accesses; ++i) {
+      Prepared prepared = draw_access(rank, overlaps, false);
+      auto& values = reference_[static_cast<std::size_t>(prepared.access.varid)].values;
+      for_each(prepared, [&](std::size_t position, const std::vector<std::int64_t>& index) {
+        std::size_t value = (position * 7 + round) % 120;
+        if (overlaps) value = (value + static_cast<std::size_t>(i) * 11) % 120;
+        values[position] = static_cast<int>(value);
+        prepared.values.push_back(static_cast<int>(value));
+        if (header_.is_record_variable(prepared.access.varid)) records = std::max(records, index[0] + 1);
+      });
+      if (rank != comm_.rank()) continue;
+      to_elements(prepared.access.memory, prepared.values, prepared.buffer);
+      mine.push_back(std::move(prepared));
+    }
+  }
+  std::vector<api::Access> accesses;
+  for (auto& prepared : mine) {
+    prepared.access.slabs = prepared.views;
+    prepared.access.buffer = prepared.buffer.data();
+    accesses.push_back(prepared.access);
+  }
+  driver_->put(header_, layout_, accesses, mode);
+  for (const auto& access : accesses) CHECK(access.status == NC_NOERR);
+  header_.record_count =
+      driver_->agree_record_count(std::max(records, header_.record_count), api::Mode::collective);
+  MPI_Barrier(comm_.get());
+}
+
+void TestFile::get_and_check(api::Mode mode, int list_length) {
+  std::vector<Prepared> mine;
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    const std::int64_t count = random.chance(15) ? 0 : random.between(1, list_length);
+    for (std::int64_t i = 0; i < count; ++i) {
+      Prepared prepared = draw_access(rank, false, true);
+      if (rank != comm_.rank()) continue;
+      prepared.buffer.resize(
+          static_cast<std::size_t>(prepared.access.elements) * formats::size_of(prepared.access.memory) + 1);
+      mine.push_back(std::move(prepared));
+    }
+  }
+  std::vector<api::Access> accesses;
+  for (auto& prepared : mine) {
+    prepared.access.slabs = prepared.views;
+    prepared.access.buffer = prepared.buffer.data();
+    accesses.push_back(prepared.access);
+  }
+  driver_->get(header_, layout_, accesses, mode);
+  int wrong = 0;
+  for (const auto& prepared : mine) {
+    const auto got = from_elements(prepared.access.memory, prepared.buffer,
+                                   static_cast<std::size_t>(prepared.access.elements));
+    const auto& values = reference_[static_cast<std::size_t>(prepared.access.varid)].values;
+    std::size_t i = 0;
+    for_each(prepared, [&](std::size_t position, const std::vector<std::int64_t>&) {
+      const int value = got[i++];
+      if (values[position] != -1 && value != values[position]) ++wrong;
+    });
+  }
+  CHECK(wrong == 0);
+}
+
+void TestFile::check_everything() {
+  for (int varid = 0; varid < header_.variable_count(); ++varid) {
+    auto& reference = reference_[static_cast<std::size_t>(varid)];
+    formats::Hyperslab all;
+    all.count = header_.shape(varid);
+    all.start.assign(all.count.size(), 0);
+    const auto view = all.view();
+    api::Access access;
+    access.varid = varid;
+    access.slabs = {&view, 1};
+    access.elements = view.elements();
+    access.memory = header_.variable(varid).type;
+    std::vector<std::byte> buffer(
+        static_cast<std::size_t>(access.elements) * formats::size_of(access.memory) + 1);
+    access.buffer = buffer.data();
+    driver_->get(header_, layout_, {&access, 1}, api::Mode::collective);
+    const auto got = from_elements(access.memory, buffer, static_cast<std::size_t>(access.elements));
+    int wrong = 0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      wrong += reference.values[i] != -1 && got[i] != reference.values[i];
+    INFO("variable ", varid, " of type ", formats::type_name(access.memory));
+    CHECK(wrong == 0);
+  }
+}
+
+void TestFile::fill() {
+  const auto varid = static_cast<int>(random.between(0, header_.variable_count() - 1));
+  std::int64_t first = 0;
+  std::int64_t records = 1;
+  if (header_.is_record_variable(varid)) {
+    if (header_.record_count == 0) return;
+    first = random.between(0, header_.record_count - 1);
+    records = random.between(1, header_.record_count - first);
+  }
+  driver_->fill(header_, layout_, varid, first, records);
+  const auto type = header_.variable(varid).type;
+  std::vector<std::byte> value(8);
+  formats::default_fill(type, value.data());
+  const int fill = from_elements(type, value, 1).front();
+  auto& values = reference_[static_cast<std::size_t>(varid)].values;
+  const std::int64_t per_record = header_.elements_per_record(varid);
+  for (std::int64_t i = first * per_record; i < (first + records) * per_record; ++i)
+    values[static_cast<std::size_t>(i)] = fill;
+}
+
+void TestFile::redefine() {
+  const formats::Header old_header = header_;
+  const formats::Layout old_layout = layout_;
+  formats::Attribute attribute{"history", formats::Type::text, random.between(1, 6000), {}};
+  attribute.values.assign(static_cast<std::size_t>(attribute.count), std::byte{'x'});
+  header_.attributes.put(attribute);
+  add_variables(static_cast<int>(random.between(0, 3)));
+  layout_ = formats::compute_layout(header_, {}, &old_layout);
+  driver_->move_data(old_header, old_layout, header_, layout_);
+  driver_->write_header(header_, layout_);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,72 @@
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "file_driver.hpp"
+#include "support/dense_reference.hpp"
+
+namespace sluice::test {
+
+/// A variable and what a file should hold of it, as small whole numbers that all types can hold. -1:
+/// undefined.
+struct ReferenceVariable {
+  std::vector<std::int64_t>
+      shape;  ///< for a record variable, the first is the largest number of records in the test
+  std::vector<int> values;
+};
+
+/// A file under a driver and dense arrays beside it. All ranks make the same calls with the same seed.
+class TestFile {
+ public:
+  /// Draws dimensions and variables of all types, and creates the file.
+  TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version);
+  ~TestFile();
+
+  /// Closes the file and opens it again, as open_file does.
+  void reopen();
+  /// Lets `list_length` accesses a rank put values, and notes them. With `overlaps`, a rank's accesses may
+  /// touch the same elements and the later wins; otherwise ranks may meet, with the same values.
+  void put(api::Mode mode, int list_length, bool overlaps);
+  /// Lets every rank read what it likes and compares.
+  void get_and_check(api::Mode mode, int list_length);
+  /// All of the file on every rank.
+  void check_everything();
+  /// Fills a variable in some records.
+  void fill();
+  /// Adds variables so that the others move.
+  void redefine();
+
+  [[nodiscard]] const formats::Header& header() const { return header_; }
+  HyperslabGenerator random;  ///< the same numbers on all ranks
+
+ private:
+  /// One access with what it points to.
+  struct Prepared {
+    std::vector<formats::Hyperslab> slabs;
+    std::vector<formats::HyperslabView> views;
+    std::vector<std::byte> buffer;
+    std::vector<int> values;
+    api::Access access;
+  };
+
+  void add_variables(int count);
+  Prepared draw_access(int owner, bool overlaps, bool within_records);
+  void set_buffer(Prepared& prepared, const std::vector<int>& values);
+  [[nodiscard]] std::vector<int> values_of(const Prepared& prepared) const;
+  template <class Visit>
+  void for_each(const Prepared& prepared, const Visit& visit) const;
+
+  api::Communicator comm_;
+  std::string path_;
+  api::FileOptions options_;
+  std::unique_ptr<api::FileDriver> driver_;
+  formats::Header header_;
+  formats::Layout layout_;
+  std::vector<ReferenceVariable> reference_;
+};
+
+}  // namespace sluice::test
