@@ -125,7 +125,7 @@ void inspect_script(const std::string& first_line, Inspection& result) {
   std::string interpreter;
   std::string argument;
   words >> interpreter >> argument;
-  if (!interpreter.empty() && interpreter.back() == '\r') {
+  if (first_line.back() == '\r') {
     result.kind = "a script";
     result.mistakes.emplace_back(
         "its first line ends in a carriage return, which becomes part of the interpreter's name: convert it "

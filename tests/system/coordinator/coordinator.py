@@ -1,0 +1,384 @@
+#!/usr/bin/python3
+"""coordinator.py BUILD CASE: runs `sluice` with small components in the working directory and checks what a user sees: output, exit status, messages, and that
+nothing is left behind."""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+build, case = sys.argv[1:3]
+sluice = build + "/bin/sluice"
+LIMIT_S = 60  # far more than any case needs: a hang ends here
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit("FAILED: " + text)
+
+
+def write(path, text, mode=0o644):
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+    return os.path.abspath(path)
+
+
+def write_flow(components, files="[]", more=""):
+    write("flow.yaml", f"version: 1\nname: test\n{more}components:\n" + "".join(f"  {name}: {text}\n" for name, text in components.items()) + f"files: {files}\n")
+
+
+def shell(script, **keys):
+    """A component that runs a shell script."""
+    path = write(f"script.{len(glob.glob('script.*'))}.sh", script)
+    return "{command: [sh, " + path + "]" + "".join(f", {key}: {value}" for key, value in keys.items()) + "}"
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([sluice, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        subprocess.run(["ps", "-ef", "--forest"])
+        process.kill()
+        sys.exit("HANG: the run did not end")
+    print(out, err, f"=> {process.returncode}", sep="\n")
+    return Result(process.returncode, out, err)
+
+
+def run(*arguments, **options):
+    return finish(start("run", *arguments, "flow.yaml", **options))
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.02)
+    sys.exit(f"HANG: waited for {what}")
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def pid_in(path):
+    """The process id that a component has written to `path`."""
+
+    def read():
+        try:
+            with open(path) as file:
+                text = file.read()
+            return int(text) if text.endswith("\n") else None
+        except FileNotFoundError:
+            return None
+
+    return wait_for(read, path)
+
+
+def run_directories(process):
+    return [path for base in ["/tmp", os.environ.get("XDG_RUNTIME_DIR", "/tmp")] for path in glob.glob(f"{base}/sluice-{process.pid}-*")]
+
+
+def output():
+    write_flow({"one": shell("echo out; echo err >&2; printf partial"), "two": shell("printf 'a\\r\\nb\\rc\\n\\nd'"), "ranks": shell("echo rank", ranks=2)})
+    result = run()
+    expect(result.status == 0, f"exit status {result.status}")
+    out = result.out.splitlines()
+    expect([line for line in out if line.startswith("[one]")] == ["[one] out", "[one] partial"], "stdout of one")
+    expect([line for line in out if line.startswith("[two]")] == ["[two] a", "[two] b", "[two] c", "[two] ", "[two] d"], "stdout of two")
+    expect(out.count("[ranks] rank") == 2, "stdout of the ranks")
+    expect("[one] err" in result.err.splitlines() and "[one] out" not in result.err, "stderr of one")
+    expect("test: finished" in result.out, "the summary")
+    quiet = run("--quiet")
+    expect("[sluice]" not in quiet.err and "finished" not in quiet.out and "[one] out" in quiet.out, "--quiet")
+    verbose = run("--verbose")
+    expect(re.search(r"\[sluice\] ranks: mpirun .*env LD_PRELOAD=", verbose.err), "--verbose")
+
+
+def long_lines():
+    write("many.py", "import sys\nfor i in range(20000): print(sys.argv[1] * 40, flush=i % 97 == 0)\nprint(sys.argv[1] * 1000000)\n")
+    write_flow({name: "{command: [/usr/bin/python3, many.py, '" + name + "']}" for name in "abc"})
+    result = run("--quiet")
+    expect(result.status == 0, f"exit status {result.status}")
+    lines = result.out.splitlines()
+    for name in "abc":
+        expect(lines.count(f"[{name}] " + name * 40) == 20000, f"lines of {name}")
+        expect(sum(len(line) - 4 for line in lines if line.startswith(f"[{name}]")) == 40 * 20000 + 1000000, f"characters of {name}")
+    expect(all(re.fullmatch(r"\[(.)\] \1+", line) and len(line) < 70000 for line in lines), "a line that is mixed or too long")
+
+
+def statuses():
+    for script, status, text in [("exit 0", 0, "a finished"), ("exit 7", 7, "a exited with status 7"), ("kill -9 $$", 137, "a was killed by signal 9 (SIGKILL)"),
+                                 ("kill -SEGV $$", 139, "a was killed by signal 11 (SIGSEGV)"), ("exit 255", 255, "a exited with status 255")]:
+        write_flow({"a": shell(script)})
+        result = run()
+        expect(result.status == status, f"{script}: exit status {result.status}, expected {status}")
+        expect(text in result.err, f"{script}: stderr does not say: {text}")
+
+
+def first_failure():
+    write_flow({"late": shell("sleep 1; exit 4"), "early": shell("exit 5"), "good": shell("sleep 1.5; echo still here")})
+    result = run()
+    expect(result.status == 5, f"exit status {result.status}, expected 5")
+    expect("[good] still here" in result.out, "the failure of one took down another")
+    expect(re.search(r"early .*failed first", result.out) and not re.search(r"late .*failed first", result.out), "the summary")
+
+
+def rank_killed():
+    write_flow({"ranks": shell('[ "$OMPI_COMM_WORLD_RANK" = 1 ] && kill -9 $$; sleep 30', ranks=2), "other": shell("exit 0")})
+    result = run()
+    expect(result.status == 137, f"exit status {result.status}, expected 137")
+    expect("ranks was killed by signal 9 (SIGKILL)" in result.err, "the signal is not named")
+
+
+def mistakes():
+    write("data", "x")
+    write_flow({"none": "{command: ./none}", "path": "{command: no-such-program-anywhere}", "data": "{command: ./data}", "place": "{command: sh, directory: no/such/place}",
+                "fine": "{command: 'true'}"})
+    result = run()
+    expect(result.status == 2, f"exit status {result.status}, expected 2")
+    for text in [r"flow.yaml:4:19: .*'none': .*none' does not exist", r"flow.yaml:5:19: .*'path': 'no-such-program-anywhere' was not found in PATH",
+                 r"flow.yaml:6:19: .*not executable", r"flow.yaml:7:3: .*no/such/place.*does not exist"]:
+        expect(re.search(text, result.err), f"stderr does not say: {text}")
+    expect("fine" not in result.err and "[" not in result.out, "something was started")
+    expect(not os.path.exists(".sluice"), "a log directory was made")
+
+
+def bad_yaml():
+    write("flow.yaml", "version: 1\ncomponents:\n  a: {comand: b}\nfiles:\n  - {path: '*.nc', writer: b, reader: [a]}\n")
+    for command in ["run", "check"]:
+        result = finish(start(command, "flow.yaml"))
+        expect(result.status == 2, f"exit status {result.status}")
+        expect("flow.yaml:3:7: unknown key 'comand' in component 'a': did you mean 'command'?" in result.err, "the near match")
+        expect("4 mistakes in flow.yaml" in result.err or "mistakes in flow.yaml" in result.err, "the number")
+
+
+def command_line():
+    for arguments, text in [([], "sluice run FLOW"), (["rum"], "did you mean 'run'"), (["run"], "no workflow file"), (["run", "none.yaml"], "none.yaml"), (["run", "."], "directory"),
+                            (["run", "--fast", "flow.yaml"], "--fast"), (["run", "a", "b"], "too many"), (["run", "--notice-after", "0", "a"], "--notice-after"),
+                            (["graph", "flow.yaml"], "not available yet"), (["check"], "no workflow file"), (["exec"], "no program"), (["exec", "--", "no-such-program"], "no-such-program")]:
+        result = finish(start(*arguments))
+        expect(result.status == 2 and text in result.err, f"{arguments}: status {result.status}, expected 2 and: {text}")
+    for arguments, text in [(["--version"], "sluice 0."), (["--help"], "sluice check FLOW"), (["run", "--help"], "--log-dir"), (["check", "--help"], "check"), (["exec", "--help"], "exec")]:
+        result = finish(start(*arguments))
+        expect(result.status == 0 and text in result.out, f"{arguments}: status {result.status}, expected 0 and: {text}")
+
+
+def stop_by(number, expected):
+    write_flow({"serial": shell("echo $$ > serial.pid; trap 'echo stopping; exit 0' TERM; while :; do sleep 0.1; done"),
+                "ranks": shell("echo $$ > rank.$OMPI_COMM_WORLD_RANK.pid; exec sleep 300", ranks=2)})
+    process = start("run", "flow.yaml")
+    pids = [pid_in(path) for path in ["serial.pid", "rank.0.pid", "rank.1.pid"]]
+    process.send_signal(number)
+    result = finish(process)
+    expect(result.status == expected, f"exit status {result.status}, expected {expected}")
+    expect("[serial] stopping" in result.out, "the component was not asked to stop")
+    expect(f"interrupted by {signal.Signals(number).name}" in result.out, "no summary")
+    expect(not any(map(is_alive, pids)), "components are still running")
+
+
+def interrupt():
+    stop_by(signal.SIGINT, 130)
+
+
+def terminate():
+    stop_by(signal.SIGTERM, 143)
+
+
+STUBBORN = "trap '' TERM INT HUP; echo $$ > stubborn.pid; while :; do sleep 0.1; done"
+
+
+def stubborn():
+    write_flow({"stubborn": shell(STUBBORN)})
+    process = start("run", "flow.yaml")
+    pid = pid_in("stubborn.pid")
+    process.send_signal(signal.SIGINT)
+    result = finish(process)
+    expect(result.status == 130 and not is_alive(pid), f"exit status {result.status}, expected 130, or the component is still running")
+    expect("stubborn was killed by signal 9 (SIGKILL)" in result.err, "the end of the component")
+
+
+def twice():
+    write_flow({"stubborn": shell(STUBBORN)})
+    process = start("run", "flow.yaml")
+    pid = pid_in("stubborn.pid")
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    result = finish(process)
+    expect(result.status == 130 and not is_alive(pid), f"exit status {result.status}, expected 130, or the component is still running")
+
+
+def background():
+    write_flow({"a": shell("sleep 300 & echo $! > background.pid; echo done")})
+    result = run()
+    expect(result.status == 0 and "[a] done" in result.out, f"exit status {result.status}")
+    wait_for(lambda: not is_alive(pid_in("background.pid")), "the background process to end")
+
+
+def coordinator_killed():
+    write_flow({"serial": shell("echo $$ > serial.pid; sleep 300 & echo $! > child.pid; wait"), "stubborn": shell(STUBBORN),
+                "ranks": shell("echo $$ > rank.$OMPI_COMM_WORLD_RANK.pid; exec sleep 300", ranks=2)})
+    process = start("run", "flow.yaml")
+    pids = [pid_in(path) for path in ["serial.pid", "child.pid", "stubborn.pid", "rank.0.pid", "rank.1.pid"]]
+    expect(run_directories(process), "no run directory was seen")
+    process.kill()
+    process.communicate(timeout=LIMIT_S)
+    wait_for(lambda: not any(map(is_alive, pids)), "components to end")
+    wait_for(lambda: not run_directories(process), "the run directory to go")
+
+
+def stopped_component():
+    write_flow({"a": shell("echo $$ > a.pid; exec sleep 300")})
+    process = start("run", "flow.yaml")
+    os.kill(pid_in("a.pid"), signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    expect(finish(process).status == 143, "a stopped component could not be ended")
+
+
+def environment():
+    os.mkdir("place")
+    write("show.sh", "pwd; env | grep -E '^(SLUICE|LD_PRELOAD|MINE|OUTER)' | sort; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l\n")
+    flow = "{command: [sh, %s/show.sh], directory: place, environment: {MINE: 'a b', OUTER: changed}%s}"
+    write_flow({"serial": flow % (os.getcwd(), ""), "ranks": flow % (os.getcwd(), ", ranks: 1")}, "[{path: 'a b*.nc', writer: serial, readers: [ranks]}]")
+    result = run(env=dict(os.environ, OUTER="1", LD_PRELOAD="libm.so.6"))
+    expect(result.status == 0, f"exit status {result.status}")
+    for name, rule in [("serial", "w"), ("ranks", "r")]:
+        lines = [line[len(name) + 3:] for line in result.out.splitlines() if line.startswith(f"[{name}] ")]
+        for expected in [os.path.join(os.getcwd(), "place"), "MINE=a b", "OUTER=changed", f"SLUICE_COMPONENT={name}", f"SLUICE_RULES=0\t{rule}\ta b*.nc"]:
+            expect(expected in lines, f"{name} does not show: {expected}")
+        expect(any(re.fullmatch(r"LD_PRELOAD=/.*/libsluice_pnetcdf.so:libm.so.6", line) for line in lines), f"{name}: LD_PRELOAD")
+        socket = next(line for line in lines if line.startswith("SLUICE_SOCKET="))
+        expect(len(socket) < 100, "the socket's path is long")
+    serial = [line for line in result.out.splitlines() if line.startswith("[serial] ")]
+    expect(serial[-2] == "[serial] /dev/null", "stdin is not /dev/null")
+    expect(serial[-1] == "[serial] 4", "the component inherits descriptors beyond the standard ones and that of ls")
+
+
+def nested_job():
+    write_flow({"ranks": shell("echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE", ranks=2), "serial": shell("echo size=$OMPI_COMM_WORLD_SIZE pmix=$PMIX_RANK")})
+    root = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    outer = subprocess.run(["mpirun", "--oversubscribe", "-n", "1", sluice, "run", "flow.yaml"], capture_output=True, text=True, env=root, timeout=LIMIT_S)
+    print(outer.stdout, outer.stderr)
+    expect(outer.returncode == 0, f"exit status {outer.returncode}")
+    expect("[ranks] rank 0 of 2" in outer.stdout and "[ranks] rank 1 of 2" in outer.stdout, "the ranks")
+    expect("[serial] size= pmix=" in outer.stdout, "the serial component believes to be in the outer job")
+
+
+def concurrent_runs():
+    write_flow({"a": shell("sleep 0.5; echo rank $OMPI_COMM_WORLD_RANK", ranks=2), "b": shell("sleep 0.5; echo rank $OMPI_COMM_WORLD_RANK", ranks=2)})
+    for result in [finish(process) for process in [start("run", "flow.yaml") for _ in range(3)]]:
+        expect(result.status == 0, f"exit status {result.status}")
+        for line in ["[a] rank 0", "[a] rank 1", "[b] rank 0", "[b] rank 1"]:
+            expect(line in result.out.splitlines(), f"no line: {line}")
+
+
+def launcher_options():
+    write_flow({"a": shell("echo $FROM_OPTION", ranks=1, **{"launcher-options": "[-x, FROM_OPTION=seen]"})})
+    result = run()
+    expect(result.status == 0 and "[a] seen" in result.out, "the option was not passed")
+    write_flow({"a": shell("echo rank=$OMPI_COMM_WORLD_RANK", ranks=1)}, more="launcher: none\n")
+    result = run()
+    expect(result.status == 0 and "[a] rank=\n" in result.out, "the launcher was used")
+
+
+def execute():
+    result = finish(start("exec", "--", "sh", "-c", "echo $LD_PRELOAD; echo socket=$SLUICE_SOCKET; exit 9", env=dict(os.environ, SLUICE_SOCKET="stale")))
+    expect(result.status == 9, f"exit status {result.status}")
+    expect(result.out.splitlines()[0].endswith("/lib/libsluice_pnetcdf.so") and result.out.splitlines()[1] == "socket=", "the environment")
+
+
+def blanks_in_path():
+    for folder, name in [("bin", "sluice"), ("bin", "sluice-matcher"), ("lib", "libsluice_pnetcdf.so")]:
+        os.makedirs(f"a place/{folder}", exist_ok=True)
+        shutil.copy(f"{build}/{folder}/{name}", f"a place/{folder}/{name}")
+    os.mkdir("my flow")
+    os.chdir("my flow")
+    write_flow({"a": shell("echo hello; grep -c libsluice_pnetcdf /proc/self/maps >&2; exec cat /proc/self/maps")})
+    process = subprocess.Popen(["../a place/bin/sluice", "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    result = finish(process)
+    expect(result.status == 0 and "[a] hello" in result.out, f"exit status {result.status}")
+    expect(re.search(r"\[a\] .*a place/lib/libsluice_pnetcdf.so", result.out), "the library was not preloaded")
+    expect("cannot be preloaded" not in result.err, "the loader complains")
+
+
+def closed_output():
+    write_flow({"a": shell("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; echo done > a.done")})
+    process = start("run", "flow.yaml")
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == 0, f"exit status {process.returncode}: {err}")
+    expect(os.path.exists("a.done"), "the component did not finish")
+
+
+def stale_directories():
+    stale, fresh = "/tmp/sluice-1-stale0", "/tmp/sluice-2-fresh0"
+    for path in [stale, fresh]:
+        shutil.rmtree(path, ignore_errors=True)
+        os.mkdir(path, 0o700)
+    write(stale + "/matcher", "")
+    os.utime(stale, (1, 1))
+    write_flow({"a": shell("true")})
+    try:
+        expect(run(env={key: value for key, value in os.environ.items() if key != "XDG_RUNTIME_DIR"}).status == 0, "the run")
+        expect(not os.path.exists(stale), "a dead run's directory was left")
+        expect(os.path.exists(fresh), "a directory that was being made was removed")
+    finally:
+        shutil.rmtree(stale, ignore_errors=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def log_directory():
+    write_flow({"a": shell("exit 3")})
+    run("--log-dir", "logs/of/this")
+    expect(os.stat("logs/of/this").st_mode & 0o777 == 0o700, "the mode of the directory")
+    expect(os.stat("logs/of/this/events.log").st_mode & 0o777 == 0o600, "the mode of the log")
+    with open("logs/of/this/events.log") as log:
+        text = log.read()
+    expect("a exited with status 3" in text and "the run ended with exit status 3" in text, "the log")
+    run()
+    logs = glob.glob(".sluice/test-*-*/events.log")
+    expect(len(logs) == 1 and os.stat(os.path.dirname(logs[0])).st_mode & 0o777 == 0o700, "the default directory")
+    write("file", "")
+    expect(run("--log-dir", "file").status == 3, "a log directory that cannot be")
+
+
+def check():
+    write("windows.sh", "#!/bin/sh\r\necho\r\n", 0o755)
+    write_flow({"a": "{command: sh}", "b": "{command: cat, ranks: 100}", "c": "{command: ./windows.sh}", "d": "{command: nowhere}"},
+               "[{path: x.nc, writer: a, readers: [b]}, {path: y.nc, writer: b, readers: [a]}]")
+    result = finish(start("check", "flow.yaml"))
+    expect(result.status == 2, f"exit status {result.status}")
+    for text in ["carriage return", "'nowhere' was not found in PATH", "a -> b -> a", "processes share", "no file rule names component 'c'", "not linked with PnetCDF", "2 mistakes found"]:
+        expect(text in result.err + result.out, f"it does not say: {text}")
+    write_flow({"a": "{command: sh}"})
+    result = finish(start("check", "flow.yaml"))
+    expect(result.status == 0 and "no mistakes found" in result.out, f"exit status {result.status}")
+
+
+for leftover in os.listdir("."):
+    shutil.rmtree(leftover) if os.path.isdir(leftover) else os.remove(leftover)
+directory = os.getcwd()
+globals()[case]()
+print("as expected")

@@ -1,0 +1,139 @@
+#include "launch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace sluice::coordinator;
+using sluice::workflows::Component;
+using sluice::workflows::Launcher;
+using sluice::workflows::Workflow;
+using Words = std::vector<std::string>;
+
+namespace {
+
+Component component(const std::string& name, int ranks) {
+  Component result;
+  result.name = name;
+  result.command = {"./program", "an argument"};
+  result.ranks = ranks;
+  result.directory = "/somewhere";
+  return result;
+}
+
+Workflow flow(std::vector<Component> components) {
+  Workflow workflow;
+  workflow.components = std::move(components);
+  workflow.files = {{"a*.nc", "model", {"analysis", "model"}, {}}, {"b.nc", "analysis", {"picture"}, {}}};
+  return workflow;
+}
+
+LaunchContext context() {
+  LaunchContext result;
+  result.environment = {{"HOME", "/root"}};
+  result.socket_path = "/run/socket";
+  result.client_library = "/lib/client.so";
+  result.cores = 8;
+  return result;
+}
+
+bool contains(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+TEST_CASE("each component gets the rules that name it") {
+  const Workflow workflow = flow({});
+  CHECK(rules_for(workflow, "model") == "0\trw\ta*.nc\n");
+  CHECK(rules_for(workflow, "analysis") == "0\tr\ta*.nc\n1\tw\tb.nc\n");
+  CHECK(rules_for(workflow, "stranger").empty());
+}
+
+TEST_CASE("a serial component is started without the launcher") {
+  const Workflow workflow = flow({component("model", 0)});
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK_FALSE(plan.by_launcher);
+  CHECK(plan.arguments == Words{"./program", "an argument"});
+  CHECK(plan.directory == "/somewhere");
+  CHECK(plan.environment == Environment{{"HOME", "/root"},
+                                        {"LD_PRELOAD", "/lib/client.so"},
+                                        {"SLUICE_COMPONENT", "model"},
+                                        {"SLUICE_RULES", "0\trw\ta*.nc\n"},
+                                        {"SLUICE_SOCKET", "/run/socket"}});
+}
+
+TEST_CASE("a parallel component is started by mpirun, with nothing preloaded into the launcher") {
+  const Workflow workflow = flow({component("model", 4)});
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK(plan.by_launcher);
+  CHECK(plan.arguments == Words{"mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "env",
+                                "LD_PRELOAD=/lib/client.so", "SLUICE_COMPONENT=model",
+                                "SLUICE_RULES=0\trw\ta*.nc\n", "SLUICE_SOCKET=/run/socket", "./program",
+                                "an argument"});
+  CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
+  CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
+}
+
+TEST_CASE("without a launcher even a component with a rank is started directly") {
+  Workflow workflow = flow({component("model", 1)});
+  workflow.launcher.kind = Launcher::Kind::none;
+  CHECK(plan_launch(workflow, workflow.components[0], context()).arguments.front() == "./program");
+}
+
+TEST_CASE("what the user preloads and sets is kept") {
+  Workflow workflow = flow({component("model", 0)});
+  workflow.components[0].environment = {{"LD_PRELOAD", "/mine.so"}, {"HOME", "/elsewhere"}};
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK(plan.environment.at("LD_PRELOAD") == "/lib/client.so:/mine.so");
+  CHECK(plan.environment.at("HOME") == "/elsewhere");
+}
+
+TEST_CASE("ranks are not bound unless the user places them") {
+  Workflow workflow = flow({component("model", 2)});
+  workflow.components[0].launcher_options = {"--map-by", "core"};
+  LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK_FALSE(contains(plan.arguments, "none"));
+  CHECK(contains(plan.arguments, "core"));
+  workflow.components[0].launcher_options = {"--nooversubscribe"};
+  plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK(contains(plan.arguments, "none"));
+  CHECK_FALSE(contains(plan.arguments, "--oversubscribe"));
+}
+
+TEST_CASE("waits yield only when the run has more processes than cores") {
+  const Workflow workflow = flow({component("model", 7), component("picture", 0), component("analysis", 1)});
+  LaunchContext where = context();
+  CHECK(plan_launch(workflow, workflow.components[0], where).environment.at("OMPI_MCA_mpi_yield_when_idle") ==
+        "1");
+  where.cores = 9;
+  CHECK_FALSE(plan_launch(workflow, workflow.components[0], where)
+                  .environment.contains("OMPI_MCA_mpi_yield_when_idle"));
+}
+
+TEST_CASE("the superuser's mpirun is allowed to run") {
+  const Workflow workflow = flow({component("model", 1)});
+  LaunchContext where = context();
+  CHECK_FALSE(
+      plan_launch(workflow, workflow.components[0], where).environment.contains("OMPI_ALLOW_RUN_AS_ROOT"));
+  where.is_root = true;
+  CHECK(
+      plan_launch(workflow, workflow.components[0], where).environment.at("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") ==
+      "1");
+}
+
+TEST_CASE("the variables of a surrounding MPI job are not handed on, the user's own are") {
+  Environment environment{{"OMPI_COMM_WORLD_SIZE", "1"},
+                          {"OMPI_MCA_orte_hnp_uri", "x"},
+                          {"OMPI_MCA_ess", "x"},
+                          {"PMIX_RANK", "0"},
+                          {"PMIX_NAMESPACE", "x"},
+                          {"OMPI_MCA_btl", "self"},
+                          {"PATH", "/bin"}};
+  remove_surrounding_job(environment);
+  CHECK(environment == Environment{{"OMPI_MCA_btl", "self"}, {"PATH", "/bin"}});
+  Environment own{{"OMPI_MCA_orte_tmpdir_base", "/scratch"}, {"PMIX_MCA_gds", "hash"}};
+  const Environment before = own;
+  remove_surrounding_job(own);
+  CHECK(own == before);
+}

@@ -1,0 +1,76 @@
+#include "summary.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+using namespace sluice::coordinator;
+using sluice::runtime::StatusReport;
+
+namespace {
+
+sluice::workflows::Workflow flow() {
+  sluice::workflows::Workflow workflow;
+  workflow.name = "waves";
+  workflow.memory_bytes = 1u << 30;
+  workflow.files = {{"wave_*.nc", "model", {"analysis"}, {}}, {"other.nc", "model", {"analysis"}, {}}};
+  return workflow;
+}
+
+RunOutcome outcome() {
+  RunOutcome result;
+  result.components = {{"model", 4, ProcessEnd{false, 0}, "", std::chrono::milliseconds(1500)},
+                       {"analysis", 0, ProcessEnd{true, SIGSEGV}, "", std::chrono::milliseconds(700)}};
+  result.report.emplace();
+  result.report->bytes_staged_peak = 4096;
+  return result;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the exit status is that of the first failed component, unless the runtime failed or somebody "
+    "interrupted") {
+  RunOutcome result = outcome();
+  CHECK(result.exit_status() == 0);
+  result.first_failed = "analysis";
+  CHECK(result.exit_status() == 139);
+  result.runtime_failure = "the matcher was killed";
+  CHECK(result.exit_status() == 3);
+  result.interrupted_by = SIGINT;
+  CHECK(result.exit_status() == 130);
+}
+
+TEST_CASE("few files have a line each, in order") {
+  RunOutcome result = outcome();
+  result.report->datasets = {{0, "wave_2.nc", 1, 0, {3, 2048, 6, 4096, 1500000}, 0},
+                             {0, "wave_1.nc", 2, 1, {}, 0}};
+  const std::string text = summarize(flow(), result);
+  CHECK(text.find("wave_1.nc") < text.find("wave_2.nc"));
+  CHECK(contains(text, "2 (+1 discarded)"));
+  CHECK(contains(text, "2.00 KiB     3  4.00 KiB     6   1.5 s"));
+  CHECK(contains(text, "other.nc  (no such file was opened)"));
+  CHECK(contains(text, "memory: at most 4.00 KiB staged of 1.00 GiB"));
+}
+
+TEST_CASE("many files of a rule are one line") {
+  RunOutcome result = outcome();
+  for (int i = 0; i < 48; ++i)
+    result.report->datasets.push_back({0, "wave_" + std::to_string(i) + ".nc", 1, 0, {1, 1024, 0, 0, 0}, 0});
+  const std::string text = summarize(flow(), result);
+  CHECK(contains(text, "wave_*.nc  (48 files)"));
+  CHECK(contains(text, "48.0 KiB"));
+  CHECK_FALSE(contains(text, "wave_7.nc"));
+}
+
+TEST_CASE("the summary says who failed first and how") {
+  RunOutcome result = outcome();
+  result.first_failed = "analysis";
+  const std::string text = summarize(flow(), result);
+  CHECK(contains(text, "waves: failed: analysis failed (exit status 139)"));
+  CHECK(contains(text, "was killed by signal 11 (SIGSEGV)  <- failed first"));
+}
