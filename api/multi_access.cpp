@@ -47,13 +47,19 @@ int perform(const MultiAccessCall& call) {
   std::vector<int> requests(variables, -1);
   int status = NC_NOERR;
   for (std::size_t i = 0; i < variables && (status == NC_NOERR || status == NC_ERANGE); ++i) {
-    const int own = post(*dataset, request_for(call, i, &requests[i]));
+    const int own = guard([&] { return post(*dataset, request_for(call, i, &requests[i])); });
     if (own != NC_NOERR) status = own;
   }
-  // With a mistake this rank still takes part in the wait: the others would wait for it.
+  auto count = static_cast<int>(variables);
+  if (status != NC_NOERR && status != NC_ERANGE) {
+    // With a mistake nothing is transferred, but this rank still takes part in the wait: the others wait for
+    // it.
+    cancel(*dataset, count, requests.data(), nullptr);
+    count = 0;
+  }
   std::vector<int> statuses(variables, NC_NOERR);
   const auto mode = call.is_collective ? Mode::collective : Mode::independent;
-  const int waited = wait(*dataset, static_cast<int>(variables), requests.data(), statuses.data(), mode);
+  const int waited = wait(*dataset, count, requests.data(), statuses.data(), mode);
   return status != NC_NOERR ? status : waited;
 }
 

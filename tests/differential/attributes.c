@@ -59,9 +59,7 @@ static void put_all(int ncid) {
       0, -1, 127, -128, -129, 255, 256, 65535, 65536, 4294967296LL, -9223372036854775807LL - 1};
   const unsigned char ubytes[] = {0, 127, 128, 255};
   const signed char bytes[] = {0, 127, -128, -1};
-  /* Not the very largest: as a float it is out of range by one, and what the reference makes of that is up to
-   * the compiler. */
-  const unsigned long long huge[] = {18446742974197923840ULL, 9223373136366403584ULL, 1};
+  const unsigned long long huge[] = {18446744073709551615ULL, 9223372036854775808ULL, 1};
   const unsigned char any[8] = {65, 66, 67, 68, 69, 70, 71, 72};
   char name[30];
   for (int type = 0; type <= 12; ++type) {
