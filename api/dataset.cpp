@@ -36,6 +36,7 @@ formats::LayoutOptions with_arguments(const formats::LayoutOptions& options,
 
 /// New variables in fill mode get their fill value, in the records that there are.
 void fill_new_variables(Dataset& dataset) {
+  if (dataset.driver->reads_unwritten_as_fill()) return;
   const auto& header = dataset.header;
   for (int id = 0; id < header.variable_count(); ++id) {
     if (is_old_variable(dataset, id) || header.variable(id).no_fill) continue;
@@ -93,6 +94,7 @@ int redef(int ncid) {
   require_writable(*dataset);
   if (dataset->in_define_mode) throw Error(NC_EINDEFINE, dataset->path + " is in define mode already");
   settle_record_count(*dataset);
+  refresh_record_count(*dataset);
   dataset->header_before_redef = std::make_unique<formats::Header>(dataset->header);
   dataset->layout_before_redef = dataset->layout;
   dataset->is_independent = false;

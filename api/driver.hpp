@@ -48,6 +48,9 @@ class Driver {
   virtual void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                          const formats::Header& new_header, const formats::Layout& new_layout) = 0;
 
+  /// Whether elements that nobody has written read as the fill value anyway: then new variables need no fill.
+  [[nodiscard]] virtual bool reads_unwritten_as_fill() const noexcept { return false; }
+
   /// Collective: every element of the variable in records [first_record, first_record + records) (of a fixed
   /// variable: all, the two are 0 and 1) becomes its fill value.
   virtual void fill(const formats::Header& header, const formats::Layout& layout, int varid,

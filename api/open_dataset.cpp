@@ -125,11 +125,11 @@ int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp
   check_path(path);
   Opening opening(comm, path, cmode, info, NC_EMULTIDEFINE_CMODE);
   check_create_mode(opening.mode);
+  const auto version = version_of_mode(opening.mode);
   const auto match = rule_of(path);
-  const bool is_staged = match && match->rule.writes;
-  auto opened = is_staged ? create_staged(opening.request(), client_environment(), *match)
-                          : create_file(opening.request());
-  opened.header.version = version_of_mode(opening.mode);
+  auto opened = match ? create_staged(opening.request(), version, client_environment(), *match)
+                      : create_file(opening.request());
+  opened.header.version = version;
   opening.dataset->is_writable = true;
   opening.dataset->is_new = true;
   opening.dataset->in_define_mode = true;

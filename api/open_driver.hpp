@@ -31,7 +31,7 @@ struct OpenRequest {
 
 /// A dataset of the workflow, by the rule that covers its path: memory_driver.cpp. open_staged with writes()
 /// reopens for writing.
-[[nodiscard]] OpenedDriver create_staged(const OpenRequest& request,
+[[nodiscard]] OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
                                          const runtime::ClientEnvironment& environment,
                                          const runtime::RuleMatch& match);
 [[nodiscard]] OpenedDriver open_staged(const OpenRequest& request,

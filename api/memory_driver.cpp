@@ -1,0 +1,261 @@
+#include "memory_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "agreement.hpp"
+#include "last_error.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/convert.hpp"
+#include "sluice/replay/plan.hpp"
+
+namespace sluice::api {
+
+namespace {
+
+using FillValue = std::array<std::byte, 8>;
+
+/// uint8 user data and int8 external data are the same thing in the two old formats.
+bool byte_is_unsigned(const formats::Header& header) noexcept {
+  return header.version != formats::Version::cdf5;
+}
+
+runtime::GroupControl control_of(const MemoryDriver::Parts& parts) {
+  auto block = parts.session->segments().mapping(parts.control, runtime::Mapping::Access::read_write);
+  const auto session = parts.session;
+  runtime::GroupControl control(std::move(block), static_cast<std::uint32_t>(parts.comm.rank()),
+                                static_cast<std::uint32_t>(parts.comm.size()),
+                                [session] { return session->is_alive(); });
+  control.raise_record_count(parts.record_count);
+  return control;
+}
+
+/// The message for those accesses that read anything.
+runtime::Get get_message(std::uint64_t step, std::span<const Access> accesses) {
+  runtime::Get message{step, {}};
+  for (const Access& access : accesses) {
+    if (access.elements == 0) continue;
+    auto& slabs = message.accesses.emplace_back(runtime::ReadAccess{access.varid, {}}).slabs;
+    slabs.reserve(access.slabs.size());
+    for (const formats::HyperslabView& slab : access.slabs) {
+      slabs.push_back({{slab.start.begin(), slab.start.end()},
+                       {slab.count.begin(), slab.count.end()},
+                       {slab.stride.begin(), slab.stride.end()}});
+    }
+  }
+  return message;
+}
+
+}  // namespace
+
+MemoryDriver::MemoryDriver(Parts parts)
+    : session_(parts.session), comm_(parts.comm), rule_(parts.rule), step_(parts.step) {
+  logs_ = session_->step_logs(step_);
+  if (parts.is_writer) {
+    writing_.emplace(Writing{control_of(parts),
+                             runtime::WriteLog(*session_, step_, session_->expected_size(rule_)), true});
+  }
+  counters_.open_wait_us = parts.open_wait_us;
+}
+
+MemoryDriver::~MemoryDriver() {
+  if (!is_open_ || session_->is_foreign()) return;
+  try {
+    if (writing_) {
+      discard(true);
+    } else {
+      close_read();
+    }
+  } catch (...) {
+    // The matcher is gone, and with it what was to be given back.
+  }
+}
+
+void MemoryDriver::expect_own_process() const {
+  if (session_->is_foreign()) {
+    throw Error(NC_EIO, "this dataset was opened by the parent process: a forked child opens its own");
+  }
+}
+
+void MemoryDriver::write_header(const formats::Header& header, const formats::Layout& /*layout*/) {
+  together(comm_, [&] {
+    if (!comm_.is_root()) return;
+    formats::Header encoded = header;
+    encoded.version = formats::Version::cdf5;
+    session_->update_header({step_, formats::encode_header(encoded)});
+  });
+}
+
+void MemoryDriver::move_data(const formats::Header& /*old_header*/, const formats::Layout& /*old_layout*/,
+                             const formats::Header& /*new_header*/, const formats::Layout& /*new_layout*/) {
+  // Requests name variables and elements, not places in a file: nothing moves.
+}
+
+void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*layout*/, int varid,
+                        std::int64_t first_record, std::int64_t records) {
+  expect_own_process();
+  // One entry for all, later than every put before this call and earlier than every put after it, on whatever
+  // rank: the latest clock of the group.
+  std::uint64_t sequence = writing_->log.next_sequence();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &sequence, 1, MPI_UINT64_T, MPI_MAX, comm_.get()),
+            "agree on the time of a fill");
+  writing_->log.raise_sequence(sequence);
+  if (!comm_.is_root()) return;
+  std::vector<std::int64_t> count = header.shape(varid);
+  std::vector<std::int64_t> start(count.size(), 0);
+  if (header.is_record_variable(varid)) {
+    start[0] = first_record;
+    count[0] = records;
+  }
+  writing_->log.append_fill(varid, sequence, {start, count, {}});
+  writing_->log.commit();
+}
+
+int MemoryDriver::put_one(const formats::Header& header, const Access& access) {
+  const formats::Type type = header.variable(access.varid).type;
+  const std::size_t element_bytes = formats::size_of(type);
+  const bool is_unsigned = byte_is_unsigned(header);
+  FillValue fill{};
+  if (!formats::is_plain_copy(type, access.memory, is_unsigned)) header.fill_value(access.varid, fill.data());
+
+  runtime::WriteLog& log = writing_->log;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(access.elements) * element_bytes;
+  const auto room = log.reserve(bytes);
+  const int status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements,
+                                          fill.data(), is_unsigned);
+  std::uint64_t sequence = log.next_sequence();
+  std::uint64_t log_offset = room.log_offset;
+  for (const formats::HyperslabView& slab : access.slabs) {
+    const std::int64_t elements = slab.elements();
+    if (elements == 0) continue;
+    log.append_request(access.varid, sequence++, log_offset, slab);
+    log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
+  }
+  log.raise_sequence(sequence);
+  log.commit();
+  ++counters_.puts;
+  counters_.put_bytes += bytes;
+  return status;
+}
+
+void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*layout*/,
+                       std::span<Access> accesses, Mode /*mode*/) {
+  expect_own_process();
+  for (Access& access : accesses) {
+    access.status = NC_NOERR;
+    if (access.elements == 0) continue;
+    // A failed put leaves the call going: the others count on this process in what follows.
+    try {
+      access.status = put_one(header, access);
+    } catch (const Error& error) {
+      access.status = error.status();
+      set_last_error(error.what());
+    }
+  }
+}
+
+void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*layout*/,
+                       std::span<Access> accesses, Mode mode) {
+  expect_own_process();
+  if (writing_ && mode == Mode::collective) {
+    // What the others put before this call is to be seen, as it would be in a file.
+    writing_->control.enter_collective_call();
+    writing_->control.wait_for_others();
+  }
+  for (Access& access : accesses) access.status = NC_NOERR;
+  const runtime::Get message = get_message(step_, accesses);
+  if (!message.accesses.empty()) run_plans(header, accesses, session_->get(message));
+}
+
+void MemoryDriver::run_plans(const formats::Header& header, std::span<Access> accesses,
+                             const runtime::Plans& answer) {
+  logs_->add(answer.ranges);
+  runtime::StepLogs::Reader reader(*logs_);
+  std::size_t position = 0;
+  for (Access& access : accesses) {
+    if (access.elements == 0) continue;
+    const replay::Plan plan = replay::decode_plan(answer.plans, position);
+    if (plan.elements != access.elements) {
+      throw Error(NC_EIO, "damaged answer: a plan of " + std::to_string(plan.elements) +
+                              " elements for a get of " + std::to_string(access.elements));
+    }
+    FillValue fill{};
+    header.fill_value(access.varid, fill.data());
+    const formats::Type type = header.variable(access.varid).type;
+    const replay::Conversion conversion{type, access.memory, byte_is_unsigned(header), fill.data()};
+    access.status = replay::execute(plan, reader, conversion, access.buffer);
+    ++counters_.gets;
+    counters_.get_bytes += static_cast<std::uint64_t>(access.elements) * formats::size_of(type);
+  }
+  if (position != answer.plans.size()) throw Error(NC_EIO, "damaged answer: bytes behind the plans");
+}
+
+std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
+  if (!writing_) return local;
+  expect_own_process();
+  writing_->control.raise_record_count(local);
+  if (mode == Mode::collective) {
+    writing_->control.enter_collective_call();
+    writing_->is_count_agreed = false;
+  }
+  return local;
+}
+
+std::int64_t MemoryDriver::current_record_count(std::int64_t local) {
+  if (!writing_ || writing_->is_count_agreed) return local;
+  expect_own_process();
+  writing_->control.wait_for_others();
+  writing_->is_count_agreed = true;
+  const std::int64_t records = std::max(local, writing_->control.record_count());
+  writing_->control.raise_record_count(records);
+  return records;
+}
+
+void MemoryDriver::sync() {
+  if (!writing_) return;
+  expect_own_process();
+  writing_->control.enter_collective_call();
+  writing_->is_count_agreed = false;
+  writing_->control.wait_for_others();
+}
+
+void MemoryDriver::flush() {
+  // What was put is in shared memory already.
+}
+
+void MemoryDriver::publish(std::int64_t record_count) {
+  expect_own_process();
+  is_open_ = false;
+  writing_->log.commit();
+  session_->remember_size(rule_, writing_->log.size());
+  const std::int64_t records = std::max(record_count, writing_->control.record_count());
+  writing_->control.leave();
+  session_->publish({step_, records, counters_});
+}
+
+void MemoryDriver::close_read() {
+  expect_own_process();
+  is_open_ = false;
+  session_->close_read({step_, counters_});
+}
+
+void MemoryDriver::close(const formats::Header& header) {
+  if (writing_) {
+    publish(header.record_count);
+  } else {
+    close_read();
+  }
+}
+
+void MemoryDriver::discard(bool is_new) {
+  if (!writing_) return close_read();
+  if (!is_new) return publish(0);
+  expect_own_process();
+  is_open_ = false;
+  writing_->control.leave();
+  session_->discard({step_});
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "driver.hpp"
+#include "mpi_handles.hpp"
+#include "sluice/runtime/group_control.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/write_log.hpp"
+
+namespace sluice::api {
+
+/// A dataset in staged memory: puts go to this process's write log, gets come from all writers' logs by the
+/// plans of the matcher. Only fill and write_header use MPI; put, get and close do not.
+class MemoryDriver final : public Driver {
+ public:
+  struct Parts {
+    std::shared_ptr<runtime::Session> session;  ///< shared with the process's other datasets
+    const Communicator& comm;
+    std::uint32_t rule = 0;
+    std::uint64_t step = 0;
+    std::uint64_t control = 0;  ///< segment of the control block, when the step is being written
+    bool is_writer = false;
+    std::int64_t record_count = 0;
+    std::uint64_t open_wait_us = 0;
+  };
+  /// From here on the step is open: the destructor gives it back when close() or discard() has not. Throws
+  /// when the control block cannot be mapped.
+  explicit MemoryDriver(Parts parts);
+  ~MemoryDriver() override;
+
+  [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
+  void write_header(const formats::Header& header, const formats::Layout& layout) override;
+  void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
+                 const formats::Header& new_header, const formats::Layout& new_layout) override;
+  void fill(const formats::Header& header, const formats::Layout& layout, int varid,
+            std::int64_t first_record, std::int64_t records) override;
+  void put(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+           Mode mode) override;
+  void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+           Mode mode) override;
+  std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
+  [[nodiscard]] std::int64_t current_record_count(std::int64_t local) override;
+  void sync() override;
+  void flush() override;
+  void close(const formats::Header& header) override;
+  void discard(bool is_new) override;
+
+ private:
+  /// What a step's writer has and a reader has not.
+  struct Writing {
+    runtime::GroupControl control;
+    runtime::WriteLog log;
+    bool is_count_agreed =
+        true;  ///< false: collective calls were made since the others' record counts were looked at
+  };
+
+  int put_one(const formats::Header& header, const Access& access);
+  void run_plans(const formats::Header& header, std::span<Access> accesses, const runtime::Plans& answer);
+  void publish(std::int64_t record_count);
+  void close_read();
+  void expect_own_process() const;
+
+  const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
+  const Communicator& comm_;
+  const std::uint32_t rule_;
+  const std::uint64_t step_;
+  std::optional<Writing> writing_;
+  std::shared_ptr<runtime::StepLogs> logs_;  ///< shared by all that have this step open in this process
+  runtime::AccessCounters counters_;
+  bool is_open_ = true;
+};
+
+}  // namespace sluice::api

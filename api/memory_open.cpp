@@ -1,0 +1,100 @@
+// Creating, opening and deleting datasets of the workflow.
+#include <chrono>
+#include <string>
+
+#include "agreement.hpp"
+#include "memory_driver.hpp"
+#include "open_driver.hpp"
+#include "process_session.hpp"
+#include "sluice/formats/cdf.hpp"
+
+namespace sluice::api {
+
+namespace {
+
+/// The environment is the same on all ranks, and so is what this finds.
+void expect_writer(const std::string& path, const runtime::ClientEnvironment& environment,
+                   const runtime::ClientRule& rule, const char* action) {
+  if (rule.writes) return;
+  throw Error(NC_EPERM, "component " + environment.component + " may not " + action + " " + path +
+                            ": by the workflow's rule for \"" + rule.pattern +
+                            "\" it is a reader only; make it the writer there, or use another name");
+}
+
+/// A session that is connected, and rank 0's number for the group.
+struct Group {
+  std::shared_ptr<runtime::Session> session;
+  runtime::Member member;
+};
+
+Group make_group(const Communicator& comm, const runtime::ClientEnvironment& environment) {
+  Group group;
+  std::uint64_t number = 0;
+  together(comm, [&] {
+    group.session = process_session(environment);
+    group.session->connect();
+    if (comm.is_root()) number = runtime::random_number();
+  });
+  check_mpi(MPI_Bcast(&number, 1, MPI_UINT64_T, 0, comm.get()), "share the group's number");
+  group.member = {number, static_cast<std::uint32_t>(comm.rank()), static_cast<std::uint32_t>(comm.size())};
+  return group;
+}
+
+/// Runs `work` and measures how long it took.
+template <class Work>
+std::uint64_t microseconds_of(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
+}
+
+}  // namespace
+
+OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
+                           const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  expect_writer(request.path, environment, match.rule, "create");
+  const Group group = make_group(request.comm, environment);
+  OpenedDriver opened;
+  together(request.comm, [&] {
+    runtime::Created created;
+    const std::uint64_t wait_us = microseconds_of([&] {
+      created = group.session->create(
+          {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version)});
+    });
+    opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{
+        group.session, request.comm, match.rule.rule, created.step, created.control, true, 0, wait_us});
+  });
+  return opened;
+}
+
+OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
+                         const runtime::RuleMatch& match) {
+  if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
+  const Group group = make_group(request.comm, environment);
+  OpenedDriver opened;
+  together(request.comm, [&] {
+    runtime::Opened answer;
+    const std::uint64_t wait_us = microseconds_of([&] {
+      answer = group.session->open({match.key, group.member}, request.writes());
+    });
+    opened.driver = std::make_unique<MemoryDriver>(
+        MemoryDriver::Parts{group.session, request.comm, match.rule.rule, answer.step, answer.control,
+                            request.writes(), answer.record_count, wait_us});
+    auto decoded = formats::decode_header(answer.header, true, -1, request.path);
+    opened.header = std::move(decoded->header);
+    opened.header.version = static_cast<formats::Version>(answer.version);
+    opened.header.record_count = answer.record_count;
+    // Sizes and offsets are those of the file that this stands for.
+    opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
+  });
+  return opened;
+}
+
+void delete_staged(const std::string& path, const runtime::ClientEnvironment& environment,
+                   const runtime::RuleMatch& match) {
+  expect_writer(path, environment, match.rule, "delete");
+  process_session(environment)->remove({match.key});
+}
+
+}  // namespace sluice::api
