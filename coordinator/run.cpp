@@ -143,10 +143,7 @@ void Run::start_matcher() {
       context_, std::move(pair.first),
       MatcherLine::Callbacks{[this] { start_components(); },
                              [this](const runtime::StatusReport& report) { received(report); },
-                             [this](const std::string& text) {
-                               log("matcher", text);
-                               console_.detail(text);
-                             },
+                             [this](const std::string& text) { matcher_told(text); },
                              [this](const std::string& reason) { matcher_lost(reason); }});
   matcher_ =
       std::make_unique<SupervisedProcess>(context_, console_, "matcher", std::move(child), false,
@@ -300,6 +297,13 @@ void Run::kill_everything() {
   for (const pid_t process : processes_with_environment(run_mark(directory_.socket())))
     ::kill(process, SIGKILL);
   if (matcher_ && stage_ != Stage::running) matcher_->signal_group(SIGKILL);
+}
+
+void Run::matcher_told(const std::string& text) {
+  constexpr std::size_t most_shown = 20;  // a program that tries again and again would fill the screen
+  log("matcher", text);
+  if (events_shown_.size() > most_shown || !events_shown_.insert(text).second) return console_.detail(text);
+  console_.notice(events_shown_.size() > most_shown ? "more such events are in the log" : text);
 }
 
 void Run::matcher_lost(const std::string& reason) {

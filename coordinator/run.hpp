@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class Run {
   void ask_to_stop();
   void stop_components(int signal);
   void kill_everything();
+  void matcher_told(const std::string& text);
   void matcher_lost(const std::string& reason);
   void matcher_exited();
   void runtime_failed(const std::string& what);
@@ -97,7 +99,7 @@ class Run {
   WaitNotices wait_notices_;
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;
-  std::string last_progress_;
+  std::set<std::string> events_shown_;
 
   Stage stage_ = Stage::starting;
   RunOutcome outcome_;
