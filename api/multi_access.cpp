@@ -41,7 +41,7 @@ AccessCall request_for(const MultiAccessCall& call, std::size_t i, int* request)
 int perform(const MultiAccessCall& call) {
   const DatasetUse dataset(call.ncid);
   if (dataset->in_define_mode) return NC_EINDEFINE;
-  if (call.verb == Verb::put && !dataset->is_writable) return NC_EPERM;
+  if (call.verb == Verb::put && call.variables > 0 && !dataset->is_writable) return NC_EPERM;
   if (call.is_collective == dataset->is_independent) return call.is_collective ? NC_EINDEP : NC_ENOTINDEP;
   const auto variables = static_cast<std::size_t>(call.variables > 0 ? call.variables : 0);
   std::vector<int> requests(variables, -1);
