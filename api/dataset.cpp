@@ -18,20 +18,13 @@ struct EnddefArguments {
   MPI_Offset r_align = 0;
 };
 
-/// `first` unless it is 0, then `second`, then `otherwise`.
-std::int64_t first_of(std::int64_t first, std::int64_t second, std::int64_t otherwise) {
-  if (first != 0) return first;
-  return second != 0 ? second : otherwise;
-}
-
-/// An alignment holds from the first enddef on, be it asked for or the default; room is for this time only.
-formats::LayoutOptions with_arguments(const formats::LayoutOptions& options,
-                                      const EnddefArguments& arguments) {
-  return {.header_align_bytes = first_of(options.header_align_bytes, arguments.v_align, 512),
-          .header_free_bytes = arguments.h_minfree,
-          .variable_align_bytes = first_of(options.variable_align_bytes, 0, 4),
-          .variable_free_bytes = arguments.v_minfree,
-          .record_align_bytes = first_of(options.record_align_bytes, arguments.r_align, 4)};
+formats::LayoutOptions as_options(const EnddefArguments& arguments) {
+  formats::LayoutOptions options;
+  options.header_free_bytes = arguments.h_minfree;
+  options.header_align_bytes = arguments.v_align;
+  options.variable_free_bytes = arguments.v_minfree;
+  options.record_align_bytes = arguments.r_align;
+  return options;
 }
 
 /// New variables in fill mode get their fill value, in the records that there are.
@@ -48,7 +41,8 @@ void fill_new_variables(Dataset& dataset) {
 /// Leaves define mode. A failure leaves the dataset in define mode, on all ranks.
 void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
   const auto* const old_header = dataset.header_before_redef.get();
-  const auto options = with_arguments(dataset.layout_options, arguments);
+  const auto options =
+      formats::options_in_force(dataset.layout_options, as_options(arguments), dataset.header);
   formats::Layout layout;
   together(dataset.comm, [&] {
     layout = formats::compute_layout(dataset.header, options,

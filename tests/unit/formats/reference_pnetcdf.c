@@ -8,7 +8,9 @@
 
 static const char* const scratch = "reference.nc";
 
-static void finish(void) { MPI_Finalize(); }
+static void finish(void) {
+  MPI_Finalize();
+}
 
 static void start_mpi(void) {
   int is_started = 0;
@@ -29,9 +31,10 @@ static int create_mode(int version) {
 }
 
 static MPI_Datatype mpi_type(int type) {
-  const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_SIGNED_CHAR,    MPI_CHAR,     MPI_SHORT,
-                                MPI_INT,           MPI_FLOAT,          MPI_DOUBLE,   MPI_UNSIGNED_CHAR,
-                                MPI_UNSIGNED_SHORT, MPI_UNSIGNED,      MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG};
+  const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_SIGNED_CHAR,   MPI_CHAR,
+                                MPI_SHORT,         MPI_INT,           MPI_FLOAT,
+                                MPI_DOUBLE,        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT,
+                                MPI_UNSIGNED,      MPI_LONG_LONG,     MPI_UNSIGNED_LONG_LONG};
   return types[type];
 }
 
@@ -142,7 +145,8 @@ static int define_stage(int file, const struct reference_stage* stage) {
   if (stage->attribute_bytes >= 0) must(put_text(file, NC_GLOBAL, "title", stage->attribute_bytes), "title");
   for (int i = 0; i < stage->dimensions; ++i) {
     snprintf(name, sizeof name, "d%d", dimensions + i);
-    must(ncmpi_def_dim(file, name, stage->lengths[i] == 0 ? NC_UNLIMITED : stage->lengths[i], &id), "def_dim");
+    must(ncmpi_def_dim(file, name, stage->lengths[i] == 0 ? NC_UNLIMITED : stage->lengths[i], &id),
+         "def_dim");
   }
   for (int i = 0; i < stage->variables; ++i) {
     const struct reference_variable* variable = &stage->variable[i];
@@ -151,7 +155,8 @@ static int define_stage(int file, const struct reference_stage* stage) {
     if (variable->attribute_bytes >= 0) must(put_text(file, id, "note", variable->attribute_bytes), "note");
   }
   if (stage->variable_align < 0) return ncmpi_enddef(file);
-  return ncmpi__enddef(file, stage->header_free, stage->variable_align, stage->variable_free, stage->record_align);
+  return ncmpi__enddef(file, stage->header_free, stage->variable_align, stage->variable_free,
+                       stage->record_align);
 }
 
 static int64_t* append_numbers(int file, int64_t* numbers) {
@@ -171,18 +176,22 @@ static int64_t* append_numbers(int file, int64_t* numbers) {
   return numbers;
 }
 
-int reference_layout(const char* path, int version, const char* hints, int stages, const struct reference_stage* stage,
-                     int64_t* numbers) {
+int reference_layout(const char* path, int version, const char* hints, int stages,
+                     const struct reference_stage* stage, int64_t* numbers) {
   int file, status = NC_NOERR;
   start_mpi();
   MPI_Info info = parse_hints(hints);
   must(ncmpi_create(MPI_COMM_SELF, path, create_mode(version), info, &file), "create");
-  MPI_Info_free(&info);
   for (int i = 0; i < stages && status == NC_NOERR; ++i) {
+    if (stage[i].is_reopened) {
+      must(ncmpi_close(file), "close");
+      must(ncmpi_open(MPI_COMM_SELF, path, NC_WRITE, info, &file), "open");
+    }
     if (i > 0) must(ncmpi_redef(file), "redef");
     status = define_stage(file, &stage[i]);
     if (status == NC_NOERR) numbers = append_numbers(file, numbers);
   }
+  MPI_Info_free(&info);
   ncmpi_close(file);
   return status;
 }

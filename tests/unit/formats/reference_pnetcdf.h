@@ -1,5 +1,6 @@
-/* What Debian's libpnetcdf does, as plain C functions: its header defines the NC_* codes as macros, ours as constants, so
-   the two cannot meet in one file. All of them work on a file of the current directory, in one process. */
+/* What Debian's libpnetcdf does, as plain C functions: its header defines the NC_* codes as macros, ours as
+   constants, so the two cannot meet in one file. All of them work on a file of the current directory, in one
+   process. */
 #ifndef SLUICE_TESTS_REFERENCE_PNETCDF_H
 #define SLUICE_TESTS_REFERENCE_PNETCDF_H
 #include <stdint.h>
@@ -8,13 +9,15 @@
 extern "C" {
 #endif
 
-/* Puts n elements of memory type `memory` into a variable of type `external` and reads its bytes back unconverted. */
+/* Puts n elements of memory type `memory` into a variable of type `external` and reads its bytes back
+ * unconverted. */
 int reference_put(int version, int external, int memory, const void* source, int64_t n, void* stored);
 
 /* Stores n elements of type `external` unconverted and gets them as `memory`. */
 int reference_get(int version, int external, int memory, const void* stored, int64_t n, void* destination);
 
-/* The code for a selection of a variable of that shape; a record variable's first length is its number of records. */
+/* The code for a selection of a variable of that shape; a record variable's first length is its number of
+ * records. */
 int reference_select(int is_put, int is_record, int dimensions, const int64_t* shape, const int64_t* start,
                      const int64_t* count, const int64_t* stride);
 
@@ -31,8 +34,10 @@ struct reference_variable {
   int64_t attribute_bytes; /* length of a text attribute "note", or -1 */
 };
 
-/* One trip through define mode: adds what is given and leaves it with these arguments (all -1: ncmpi_enddef). */
+/* One trip through define mode: adds what is given and leaves it with these arguments (all -1: ncmpi_enddef).
+ */
 struct reference_stage {
+  int is_reopened; /* closes the file and opens it again before */
   int64_t header_free, variable_align, variable_free, record_align;
   int64_t attribute_bytes; /* length of a global text attribute "title", or -1 to leave it alone */
   int dimensions;
@@ -41,10 +46,11 @@ struct reference_stage {
   const struct reference_variable* variable; /* new variables v0, v1, ... */
 };
 
-/* Makes a file in stages; hints are "name=value;name=value" or "". After each stage header_size, header_extent, record_size
-   and the variables' offsets are appended to `numbers`. Returns the first error. */
-int reference_layout(const char* path, int version, const char* hints, int stages, const struct reference_stage* stage,
-                     int64_t* numbers);
+/* Makes a file in stages; hints are "name=value;name=value" or "". After each stage header_size,
+   header_extent, record_size and the variables' offsets are appended to `numbers`. Returns the first error.
+ */
+int reference_layout(const char* path, int version, const char* hints, int stages,
+                     const struct reference_stage* stage, int64_t* numbers);
 
 #ifdef __cplusplus
 }

@@ -8,18 +8,21 @@
 namespace sluice::formats {
 
 /// Alignment and reserved room in bytes, as in ncmpi__enddef and PnetCDF's hints. 0 means "not asked for".
-/// What was asked for first holds for as long as the file is open: a hint wins over the argument of
-/// ncmpi__enddef, and that over the argument of a later one.
 struct LayoutOptions {
-  std::int64_t header_align_bytes =
-      0;  ///< v_align, or hint nc_header_align_size: end of the header's room; default 512
-  std::int64_t header_free_bytes = 0;  ///< h_minfree: room behind the header
-  std::int64_t variable_align_bytes =
-      0;  ///< hint nc_var_align_size: start of each fixed-size variable; default 4
-  std::int64_t variable_free_bytes = 0;  ///< v_minfree: room behind the fixed-size data section
+  std::int64_t header_align_bytes = 0;    ///< v_align, or hint nc_header_align_size: end of the header's room
+  std::int64_t header_free_bytes = 0;     ///< h_minfree: room behind the header
+  std::int64_t variable_align_bytes = 0;  ///< hint nc_var_align_size: start of each fixed-size variable
+  std::int64_t variable_free_bytes = 0;   ///< v_minfree: room behind the fixed-size data section
   std::int64_t record_align_bytes =
-      0;  ///< r_align, or hint nc_record_align_size: start of the record section; default 4
+      0;  ///< r_align, or hint nc_record_align_size: start of the record section
 };
+
+/// The options of one enddef. Alignments that `held` has (from hints, or from an enddef before) stay in force
+/// while the file is open; others come from `arguments` (of ncmpi__enddef; all 0 for ncmpi_enddef) or are the
+/// defaults, all as multiples of 4; room is the arguments'. The result is what is held for the next time.
+/// `header` is what is to be laid out. Source: PnetCDF 1.12.3, by experiment.
+[[nodiscard]] LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& arguments,
+                                             const Header& header);
 
 /// Where things are in the file; all in bytes.
 struct Layout {
@@ -36,7 +39,8 @@ struct Layout {
 /// begin 0. Throws NC_EVARSIZE where the version's limits do not allow it; `header` is unchanged then.
 Layout compute_layout(Header& header, const LayoutOptions& options, const Layout* previous);
 
-/// The layout that a decoded header describes (its begins are kept).
+/// The layout that a decoded header describes (its begins are kept). Without variables there is no data
+/// section: its offsets are 0.
 [[nodiscard]] Layout layout_of(const Header& header, std::int64_t header_size_bytes);
 
 /// One contiguous run of a hyperslab in the file.
