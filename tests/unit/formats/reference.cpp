@@ -141,7 +141,7 @@ TEST_CASE("selections are refused with the codes of Debian's libpnetcdf") {
   const auto pick = [&random](int least, int largest) {
     return static_cast<std::int64_t>(std::uniform_int_distribution<int>(least, largest)(random));
   };
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1500; ++round) {
     std::vector<std::int64_t> shape, start, count, stride;
     const auto rank = pick(1, 3);
     const bool is_record = pick(0, 1) == 1, is_put = pick(0, 1) == 1;

@@ -230,7 +230,7 @@ TEST_CASE(
   MESSAGE("seed " << seed);
   std::mt19937_64 random(seed);
   constexpr int versions[] = {1, 2, 5};
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < 400; ++round) {
     RandomStages generator(random);
     const int version = versions[round % 3];
     const auto stages = generator.make(version, 1 + round % 4);
