@@ -34,8 +34,10 @@ constexpr int format_cdf5 = 5;
 std::atomic<int> default_format{format_classic};
 
 const runtime::ClientEnvironment& client_environment() {
-  static const runtime::ClientEnvironment environment = runtime::read_client_environment();
-  return environment;
+  // Never destroyed: functions may still be called while the process ends.
+  static const auto* const environment =
+      std::make_unique<runtime::ClientEnvironment>(runtime::read_client_environment()).release();
+  return *environment;
 }
 
 std::optional<runtime::RuleMatch> rule_of(const std::string& path) {

@@ -1,0 +1,43 @@
+#include "hints.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using sluice::api::Hints;
+
+TEST_CASE("hints of the environment are separated by semicolons, and what is no hint is left out") {
+  const auto hints = sluice::api::parse_hints(" nc_var_align_size = 64;other=5 ;bad;;=x;y=; last=a=b");
+  CHECK(hints == Hints{{"nc_var_align_size", "64"}, {"other", "5"}, {"last", "a=b"}});
+  CHECK(sluice::api::parse_hints("").empty());
+}
+
+TEST_CASE("a hint of the environment wins over that of the info object") {
+  sluice::api::InfoHandle info;
+  info.set("both", "info");
+  info.set("mine", "x");
+  setenv("PNETCDF_HINTS", "both=environment", 1);
+  const auto hints = sluice::api::collect_hints(info.get());
+  unsetenv("PNETCDF_HINTS");
+  CHECK(hints == Hints{{"both", "environment"}, {"mine", "x"}});
+}
+
+TEST_CASE("a hint that is no number of bytes is as if it were not there") {
+  const Hints hints{{"good", "42"}, {"negative", "-5"}, {"text", "x"}, {"huge", "99999999999999999999"}};
+  CHECK(sluice::api::byte_hint(hints, "good") == 42);
+  CHECK(sluice::api::byte_hint(hints, "negative") == 0);
+  CHECK(sluice::api::byte_hint(hints, "text") == 0);
+  CHECK(sluice::api::byte_hint(hints, "huge") == 0);
+  CHECK(sluice::api::byte_hint(hints, "absent") == 0);
+}
+
+TEST_CASE("the hints in force show the layout that is in force, and keep what nobody knows") {
+  sluice::formats::LayoutOptions layout;
+  layout.header_align_bytes = 512;
+  const auto shown =
+      sluice::api::hints_in_force({{"unknown", "x"}, {"cb_nodes", "1"}}, {{"cb_nodes", "2"}}, layout);
+  CHECK(shown.at("nc_header_align_size") == "512");
+  CHECK(shown.at("unknown") == "x");
+  CHECK(shown.at("cb_nodes") == "1");
+  CHECK(shown.at("nc_ibuf_size") == "16777216");
+}
