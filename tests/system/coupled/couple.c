@@ -1,0 +1,118 @@
+/* couple COMMAND ARGUMENTS …: one side of a coupling, told what to do step by step:
+     write NAME LENGTH   creates a file whose one variable has LENGTH numbers that follow from its name, a
+   block of them from each rank read NAME LENGTH    opens it and checks all of them, in rows that go round the
+   ranks missing NAME        opens it, which must give NC_ENOENT sleep MILLISECONDS, say TEXT, exit STATUS
+   (all ranks), kill SIGNAL (the last rank) A NAME that contains %d, and all that follows it, is repeated for
+   0 … COUNT - 1 after `repeat COUNT`. */
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, ranks;
+
+static void check(int status, const char* call, const char* name) {
+  if (status == NC_NOERR) return;
+  fprintf(stderr, "rank %d: %s %s: %s (%s)\n", rank, call, name, ncmpi_strerror(status),
+          ncmpi_strerrno(status));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* The number at `i` of the file `path`: directories do not matter. */
+static double number(const char* path, MPI_Offset i) {
+  const char* slash = strrchr(path, '/');
+  double seed = 0;
+  for (const char* c = slash ? slash + 1 : path; *c; ++c) seed = seed * 3 + *c;
+  return seed + (double)i / 4;
+}
+
+static void write_file(const char* name, MPI_Offset length) {
+  int ncid, dimension, variable;
+  check(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
+  check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
+  check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
+  check(ncmpi_enddef(ncid), "enddef", name);
+  const MPI_Offset start = length * rank / ranks, count = length * (rank + 1) / ranks - start;
+  double* values = malloc(sizeof *values * (size_t)(count + 1));
+  for (MPI_Offset i = 0; i < count; ++i) values[i] = number(name, start + i);
+  check(ncmpi_put_vara_double_all(ncid, variable, &start, &count, values), "put", name);
+  free(values);
+  check(ncmpi_close(ncid), "close", name);
+}
+
+static void read_file(const char* name, MPI_Offset length) {
+  int ncid, dimension, variable;
+  MPI_Offset found;
+  check(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
+  check(ncmpi_inq_dimid(ncid, "x", &dimension), "inq_dimid", name);
+  check(ncmpi_inq_dimlen(ncid, dimension, &found), "inq_dimlen", name);
+  check(ncmpi_inq_varid(ncid, "v", &variable), "inq_varid", name);
+  const MPI_Offset start = rank, stride = ranks,
+                   count = found > rank ? (found - rank + ranks - 1) / ranks : 0;
+  double* values = malloc(sizeof *values * (size_t)(count + 1));
+  check(
+      ncmpi_get_vars_double_all(ncid, variable, count ? &start : (MPI_Offset[]){0}, &count, &stride, values),
+      "get", name);
+  for (MPI_Offset i = 0; i < count; ++i) {
+    if (found == length && values[i] == number(name, rank + i * ranks)) continue;
+    fprintf(stderr, "rank %d: %s: number %lld of %lld is %g\n", rank, name, (long long)(rank + i * ranks),
+            (long long)found, values[i]);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  free(values);
+  check(ncmpi_close(ncid), "close", name);
+}
+
+static void miss_file(const char* name) {
+  int ncid;
+  const int status = ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid);
+  if (status == NC_ENOENT) return;
+  fprintf(stderr, "rank %d: open %s gave %s\n", rank, name, ncmpi_strerrno(status));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Does the command at `words`; returns how many words it has. */
+static int act(char** words, int left, int round) {
+  char name[1000] = "";
+  if (left < 2) {
+    fprintf(stderr, "couple: '%s' has no argument\n", words[0]);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  const char* percent = strstr(words[1], "%d");
+  if (percent)
+    snprintf(name, sizeof name, "%.*s%d%s", (int)(percent - words[1]), words[1], round, percent + 2);
+  else
+    snprintf(name, sizeof name, "%s", words[1]);
+  const char* command = words[0];
+  if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "missing") == 0) return miss_file(name), 2;
+  if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;
+  if (strcmp(command, "say") == 0) return rank == 0 ? printf("%s\n", name) : 0, fflush(stdout), 2;
+  if (strcmp(command, "exit") == 0) exit(atoi(words[1]));
+  if (strcmp(command, "kill") == 0) return rank == ranks - 1 ? kill(getpid(), atoi(words[1])) : 0, 2;
+  fprintf(stderr, "couple: there is no command '%s'\n", command);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  return left;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 1; i < argc;) {
+    if (strcmp(argv[i], "repeat") == 0 && i + 1 < argc) {
+      const int count = atoi(argv[i + 1]);
+      for (int round = 0; round < count; ++round) {
+        for (int k = i + 2; k < argc;) k += act(argv + k, argc - k, round);
+      }
+      break;
+    }
+    i += act(argv + i, argc - i, 0);
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+"""coupled.py BUILD PROGRAM CASE: coupled flows of PROGRAM (couple.c) in the working directory, under `sluice run`."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+build, program, case = sys.argv[1:4]
+LIMIT_S = 60  # far more than any case needs: a hang ends here
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit("FAILED: " + text)
+
+
+def write_flow(components, rules, more=""):
+    """Components as {name: (ranks, commands)}, rules as [(pattern, writer, readers)]."""
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: test\n" + more + "components:\n")
+        for name, (ranks, commands, *keys) in components.items():
+            flow.write(f"  {name}: {{command: {program} {commands}, ranks: {ranks}{''.join(', ' + key for key in keys)}}}\n")
+        flow.write("files:\n" + "".join(f"  - {{path: \"{pattern}\", writer: {writer}, readers: [{', '.join(readers)}]}}\n" for pattern, writer, readers in rules))
+
+
+class Result:
+    def __init__(self, process):
+        try:
+            self.out, self.err = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["ps", "-ef", "--forest"])
+            process.kill()
+            sys.exit("HANG: the run did not end")
+        self.status = process.returncode
+        print(self.out, self.err, f"=> {self.status}", sep="\n")
+
+
+def start(*arguments):
+    return subprocess.Popen([build + "/bin/sluice", "run", *arguments, "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(*arguments, status=0, on_disk=()):
+    result = Result(start(*arguments))
+    expect(result.status == status, f"exit status {result.status}, expected {status}")
+    files = sorted(glob.glob("**/*.nc", recursive=True))
+    expect(files == sorted(on_disk), f"files on the disk: {files}, expected: {on_disk}")
+    return result
+
+
+def figures(result, name):
+    """[steps, put, puts, got, gets, waited] of a line of the summary."""
+    for line in result.out.splitlines():
+        if line.startswith(name + "  "):
+            return re.split(r"  +", line[len(name):].strip())
+    sys.exit(f"FAILED: no line of the summary for {name}")
+
+
+def pair():
+    for writers, readers in [(1, 1), (3, 2), (2, 3)]:
+        write_flow({"model": (writers, "write a.nc 100000"), "analysis": (readers, "read a.nc 100000")}, [("*.nc", "model", ["analysis"])])
+        result = run()
+        expect(figures(result, "a.nc")[:5] == ["1", "781 KiB", str(writers), "781 KiB", str(readers)], "the figures")
+
+
+def reader_first():
+    write_flow({"model": (2, "sleep 1500 write a.nc 1000"), "analysis": (2, "read a.nc 1000")}, [("*.nc", "model", ["analysis"])])
+    run()
+
+
+def writer_gone():
+    write_flow({"model": (2, "write a.nc 1000 write b.nc 10"), "analysis": (2, "sleep 2000 read b.nc 10 read a.nc 1000 read b.nc 10")}, [("*.nc", "model", ["analysis"])])
+    run()
+
+
+def pipeline():
+    write_flow({"one": (2, "repeat 5 write a%d.nc 3000"), "two": (3, "repeat 5 read a%d.nc 3000 write b%d.nc 500"), "three": (1, "repeat 5 read b%d.nc 500 write c%d.nc 10"),
+                "four": (2, "repeat 5 read c%d.nc 10")}, [("a*.nc", "one", ["two"]), ("b*.nc", "two", ["three"]), ("c*.nc", "three", ["four"])])
+    run()
+
+
+def fan_out():
+    write_flow({"model": (2, "write a.nc 1000 write b.nc 2000"), "left": (1, "read a.nc 1000 read b.nc 2000"), "right": (2, "read b.nc 2000 read a.nc 1000")},
+               [("*.nc", "model", ["left", "right"])])
+    run()
+
+
+def ping_pong():
+    write_flow({"one": (2, "repeat 20 write a%d.nc 100 read b%d.nc 100"), "two": (2, "repeat 20 read a%d.nc 100 write b%d.nc 100")},
+               [("a*.nc", "one", ["two"]), ("b*.nc", "two", ["one"])])
+    run()
+
+
+def own_file():
+    write_flow({"model": (2, "write a.nc 1000 read a.nc 1000 read a.nc 1000")}, [("*.nc", "model", ["model"])])
+    run()
+
+
+def unnamed_file():
+    write_flow({"model": (2, "write a.nc 1000 write ordinary.nc 100 read ordinary.nc 100"), "analysis": (1, "read a.nc 1000 write other.nc 10")}, [("a.nc", "model", ["analysis"])])
+    run(on_disk=["ordinary.nc", "other.nc"])
+    subprocess.run(["ncdump", "-h", "ordinary.nc"], check=True)
+
+
+def serial():
+    write_flow({"model": (0, "write a.nc 1000"), "analysis": (0, "read a.nc 1000")}, [("*.nc", "model", ["analysis"])])
+    run()
+
+
+def directories():
+    os.makedirs("here/out")
+    os.makedirs("there")
+    write_flow({"model": (2, "write out/a.nc 1000 write ./out/../out/b.nc 10", "directory: here"),
+                "analysis": (2, f"read ../here/out/a.nc 1000 read {os.getcwd()}/here/out//b.nc 10", "directory: there")}, [("out/*.nc", "model", ["analysis"])])
+    run()
+
+
+def missing():
+    write_flow({"model": (2, "write a.nc 1000"), "analysis": (2, "read a.nc 1000 missing b.nc missing b.nc")}, [("*.nc", "model", ["analysis"])])
+    result = run()
+    expect(re.search(r"b\.nc.*model", result.err), "the reason is not told")
+
+
+def never_written():
+    write_flow({"model": (1, "sleep 500"), "analysis": (2, "missing a.nc"), "late": (1, "sleep 1500 missing a.nc")}, [("*.nc", "model", ["analysis", "late"])])
+    run()
+
+
+def wait_notice():
+    write_flow({"model": (1, "sleep 4500 write a.nc 10"), "analysis": (2, "read a.nc 10")}, [("*.nc", "model", ["analysis"])])
+    result = run("--notice-after", "2")
+    expect(re.search(r"\[sluice\] analysis.* waits for .*a\.nc.*model.* since \d+ s", result.err), "the wait is not told")
+
+
+def writer_fails():
+    write_flow({"model": (2, "write a.nc 10 kill 11"), "analysis": (2, "read a.nc 10 missing b.nc say survived")}, [("*.nc", "model", ["analysis"])])
+    result = run(status=139)
+    expect("[analysis] survived" in result.out, "the reader did not go on")
+    expect("model was killed by signal 11 (SIGSEGV)" in result.err, "the signal is not told")
+
+
+def reader_fails():
+    write_flow({"model": (2, "repeat 20 write a%d.nc 1000 sleep 50"), "analysis": (2, "read a0.nc 1000 exit 6")}, [("*.nc", "model", ["analysis"])])
+    result = run(status=6)
+    expect("model finished" in result.err, "the writer did not go on")
+
+
+def little_memory():
+    write_flow({"model": (2, "repeat 40 write a%d.nc 500000"), "analysis": (2, "repeat 40 read a%d.nc 500000")}, [("*.nc", "model", ["analysis"])], "staging: {memory: 16MiB}\n")
+    result = run()
+    peak = re.search(r"at most ([\d.]+) (\S+) staged of 16.0 MiB", result.out)
+    expect(peak and (peak[2] == "KiB" or float(peak[1]) <= 16), f"the peak of memory: {peak and peak[0]}")
+
+
+def many_files():
+    write_flow({"model": (2, "repeat 200 write a%d.nc 100"), "analysis": (2, "repeat 200 read a%d.nc 100")}, [("*.nc", "model", ["analysis"])])
+    expect(figures(run(), "*.nc")[0:2] == ["(200 files)", "200"], "the figures of all files in one line")
+
+
+def two_runs():
+    write_flow({"model": (2, "repeat 10 write a%d.nc 1000"), "analysis": (2, "repeat 10 read a%d.nc 1000")}, [("*.nc", "model", ["analysis"])])
+    for process in [start("--log-dir", f"log{i}") for i in range(2)]:
+        expect(Result(process).status == 0, "a run beside another")
+
+
+for leftover in os.listdir("."):
+    shutil.rmtree(leftover) if os.path.isdir(leftover) else os.remove(leftover)
+globals()[case]()
+print("as expected")
