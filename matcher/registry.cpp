@@ -26,7 +26,9 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       now_ms_(std::move(options.now_ms)),
       answers_(answers),
       pool_(memory, options.memory_bytes),
-      processes_(options.components) {}
+      processes_(options.components) {
+  for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
+}
 
 Registry::~Registry() = default;
 
@@ -140,10 +142,7 @@ void Registry::finish_group(Group& group) {
   if (step == nullptr) return;
   if (group.purpose == GroupPurpose::open_read) {
     std::erase(step->readers, &group);
-    const auto& readers = rule_of(step->key).readers;
-    for (std::size_t i = 0; i < readers.size(); ++i) {
-      if (readers[i] == group.component->name) step->consumed_by[i] = true;
-    }
+    note_read(*step, group);
   } else {
     step->writers = nullptr;
     if (step->state == StepState::in_progress) complete(*step);
@@ -154,7 +153,7 @@ void Registry::finish_group(Group& group) {
 void Registry::complete(Step& step) {
   Dataset& dataset = datasets_[step.key];
   step.state = StepState::published;
-  step.consumed_by.assign(rule_of(step.key).readers.size(), false);
+  step.read_by.resize(rule_of(step.key).readers.size());
   step.control.release();
   std::erase(dataset.in_progress, &step);
   supersede(dataset);
@@ -189,28 +188,46 @@ void Registry::review(Step& step) {
     return;
   }
   const bool may_go = !is_open && step.state == StepState::published && is_consumed(step);
-  if (may_go && step.consumed_order == 0) {
-    step.consumed_order = next_consumed_order_++;
-    consumed_.emplace(step.consumed_order, &step);
+  if (may_go && !step.consumed_place) {
+    step.consumed_place = ConsumedPlace{is_partly_read(step), next_consumed_order_++};
+    consumed_.emplace(*step.consumed_place, &step);
     consumed_bytes_ += step.staged_bytes();
-  } else if (!may_go && step.consumed_order != 0) {
-    consumed_.erase(std::exchange(step.consumed_order, 0));
+  } else if (!may_go && step.consumed_place) {
+    consumed_.erase(*std::exchange(step.consumed_place, std::nullopt));
     consumed_bytes_ -= step.staged_bytes();
   }
+}
+
+void Registry::note_read(Step& step, const Group& group) {
+  const auto& readers = rule_of(step.key).readers;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    if (readers[i] != group.component->name) continue;
+    step.read_by[i].has_closed = true;
+    for (const auto& [rank, member] : group.members) step.read_by[i].processes.insert(member.process);
+    std::size_t& most = most_processes_[step.key.rule][i];
+    most = std::max(most, step.read_by[i].processes.size());
+  }
+}
+
+bool Registry::is_partly_read(const Step& step) const {
+  for (std::size_t i = 0; i < step.read_by.size(); ++i) {
+    if (step.read_by[i].processes.size() < most_processes_[step.key.rule][i]) return true;
+  }
+  return false;
 }
 
 bool Registry::is_consumed(const Step& step) const {
   const auto& readers = rule_of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     const Component* const reader = processes_.find_component(readers[i]);
-    if (!step.consumed_by[i] && (reader == nullptr || !reader->has_exited)) return false;
+    if (!step.read_by[i].has_closed && (reader == nullptr || !reader->has_exited)) return false;
   }
   return true;
 }
 
 void Registry::erase(Step& step) {
-  if (step.consumed_order != 0) {
-    consumed_.erase(step.consumed_order);
+  if (step.consumed_place) {
+    consumed_.erase(*step.consumed_place);
     consumed_bytes_ -= step.staged_bytes();
   }
   Dataset& dataset = datasets_[step.key];

@@ -37,21 +37,16 @@ bool Registry::try_grant(const Ticket& ticket, const Process& process, const Seg
 /// memory, or until nothing else is left.
 std::optional<SegmentLease> Registry::take(const SegmentPool::Request& request) {
   if (auto segment = pool_.recycle(request)) return segment;
-  while (recycle_consumed(pool_.limit_bytes() / 8)) {
+  while (consumed_bytes_ > pool_.limit_bytes() / 8 && !consumed_.begin()->first.is_partial) {
+    erase(*consumed_.begin()->second);
     if (auto segment = pool_.recycle(request)) return segment;
   }
   if (auto segment = pool_.make(request)) return segment;
-  do {
+  for (;;) {
     if (auto segment = pool_.squeeze(request)) return segment;
-  } while (recycle_consumed(0));
-  return std::nullopt;
-}
-
-/// Frees the step that was consumed first, if more than `keep_bytes` are consumed.
-bool Registry::recycle_consumed(std::uint64_t keep_bytes) {
-  if (consumed_.empty() || consumed_bytes_ <= keep_bytes) return false;
-  erase(*consumed_.begin()->second);
-  return true;
+    if (consumed_.empty()) return std::nullopt;
+    erase(*consumed_.begin()->second);
+  }
 }
 
 std::string Registry::memory_text(std::uint64_t bytes) const {

@@ -98,13 +98,29 @@ bool Registry::fail_cycle(const WaitAnalysis& analysis) {
 std::string Registry::wait_text(const Group& group) const {
   switch (group.waits_for) {
     case Group::WaitsFor::memory:
-      return "memory to write " + quoted(group.key);
+      return memory_wait_text(group.key);
     case Group::WaitsFor::own_step:
       return quoted(group.key) + ", which it still has open for writing itself";
     case Group::WaitsFor::publication:
       break;
   }
   return quoted(group.key) + " from " + rule_of(group.key).writer;
+}
+
+/// Names the oldest file that keeps memory, and for whom.
+std::string Registry::memory_wait_text(const DatasetKey& key) const {
+  std::string text = "memory to write " + quoted(key);
+  for (const auto& [id, step] : steps_) {
+    if (step->state != StepState::published || step->consumed_place || step->staged_bytes() == 0) continue;
+    if (!step->readers.empty())
+      return text + " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
+    const auto& readers = rule_of(step->key).readers;
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      if (!step->read_by[i].has_closed)
+        return text + " (" + readers[i] + " has not read " + quoted(step->key) + ")";
+    }
+  }
+  return text;
 }
 
 std::string Registry::hopeless_memory_text(std::uint64_t bytes) const {
@@ -124,6 +140,9 @@ StatusReport Registry::status() const {
     }
   }
   for (const auto& [key, dataset] : datasets_) {
+    const bool was_only_asked_for =
+        dataset.steps_published + dataset.steps_discarded == 0 && dataset.in_progress.empty();
+    if (was_only_asked_for) continue;
     const auto bytes = staged.find(key);
     report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
                                dataset.counters, bytes == staged.end() ? 0 : bytes->second});
@@ -148,7 +167,7 @@ StatusReport Registry::status() const {
   }
   for (const MemoryWait& wait : memory_waits_) {
     const Component& component = *processes_.processes().at(wait.process).component;
-    add(component.name, "memory to write " + quoted(steps_.at(wait.request.step)->key), wait.since_ms);
+    add(component.name, memory_wait_text(steps_.at(wait.request.step)->key), wait.since_ms);
   }
   return report;
 }

@@ -61,7 +61,7 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   if (step.is_superseded || step.state == StepState::discarded) return true;
   const auto& readers = registry_.rule_of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
-    if (i < step.consumed_by.size() && step.consumed_by[i]) continue;
+    if (i < step.read_by.size() && step.read_by[i].has_closed) continue;
     const Component* const reader = registry_.processes_.find_component(readers[i]);
     if ((reader == nullptr || !reader->has_exited) && !can_act(readers[i])) return false;
   }

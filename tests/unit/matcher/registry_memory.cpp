@@ -176,7 +176,8 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_waiting(waits));
     world.now_ms = 30;
     REQUIRE(world.registry.status().waits.size() == 1);
-    CHECK(world.registry.status().waits[0].waits_for == "memory to write 'b.nc'");
+    CHECK(world.registry.status().waits[0].waits_for ==
+          "memory to write 'b.nc' (picture has not read 'a.nc')");
     CHECK(world.registry.status().waits[0].since_ms == 20);
     const StepId unread = world.answer(world.open(analysis, "a.nc", world.alone())).step;
     world.open(picture, "a.nc", world.alone());
@@ -201,6 +202,24 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_waiting(waits));
     world.close(readers[1], step);
     CHECK(world.is_granted(waits));
+  }
+
+  TEST_CASE("where each process of a reader opens for itself, what only some of them have read goes last") {
+    World world(one_rule(), 16 * mib);
+    const auto writer = world.process("model");
+    const auto readers = world.processes("analysis", 2);
+    world.write(writer, "a.nc", 4 * mib);
+    for (const auto reader : readers) world.read(reader, "a.nc");
+    world.write(writer, "b.nc", 4 * mib);
+    world.read(readers[0], "b.nc");
+    world.write(writer, "c.nc", 4 * mib);
+    for (const auto reader : readers) world.read(reader, "c.nc");
+    const StepId step = world.answer(world.create(writer, "d.nc", world.alone())).step;
+    CHECK(world.is_granted(world.need(writer, step, 4 * mib)));
+    CHECK(world.is_granted(world.need(writer, step, 4 * mib)));
+    CHECK(world.refusal(world.open(readers[1], "a.nc", world.alone())) == NC_ENOENT);
+    CHECK(world.refusal(world.open(readers[1], "c.nc", world.alone())) == NC_ENOENT);
+    CHECK(world.is_opened(world.open(readers[1], "b.nc", world.alone())));
   }
 
   TEST_CASE("a reader that has exited will never consume: what only it has not read makes room") {

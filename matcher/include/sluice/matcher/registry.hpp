@@ -145,6 +145,8 @@ class Registry {
   void supersede(Dataset& dataset);
   void review(Step& step);
   [[nodiscard]] bool is_consumed(const Step& step) const;
+  [[nodiscard]] bool is_partly_read(const Step& step) const;
+  void note_read(Step& step, const Group& group);
   void erase(Step& step);
 
   // registry_opens.cpp
@@ -164,7 +166,6 @@ class Registry {
 
   // registry_memory.cpp
   [[nodiscard]] std::optional<SegmentLease> take(const SegmentPool::Request& request);
-  bool recycle_consumed(std::uint64_t keep_bytes);
   [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);
 
   // registry_waits.cpp
@@ -176,10 +177,12 @@ class Registry {
   bool fail_memory_waits(const WaitAnalysis& analysis);
   bool fail_cycle(const WaitAnalysis& analysis);
   [[nodiscard]] std::string wait_text(const Group& group) const;
+  [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
   [[nodiscard]] std::string memory_text(std::uint64_t bytes) const;
   [[nodiscard]] std::string hopeless_memory_text(std::uint64_t bytes) const;
 
   std::vector<FileRule> rules_;
+  std::vector<std::vector<std::size_t>> most_processes_;  ///< per rule and reader: that have read one step
   std::function<std::uint64_t()> now_ms_;
   RegistryAnswers& answers_;
   SegmentPool pool_;  // before all that holds leases
@@ -189,7 +192,7 @@ class Registry {
   std::map<GroupId, std::unique_ptr<Group>> groups_;
   std::list<Group*> waiting_groups_;  ///< in the order of arrival
   std::list<MemoryWait> memory_waits_;
-  std::map<std::uint64_t, Step*> consumed_;  ///< by Step::consumed_order
+  std::map<ConsumedPlace, Step*> consumed_;
   std::uint64_t consumed_bytes_ = 0;
   std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;

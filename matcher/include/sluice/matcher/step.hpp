@@ -1,6 +1,9 @@
 #pragma once
+#include <boost/container/flat_set.hpp>
+#include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,21 @@ enum class StepState : std::uint8_t {
   discarded,    ///< kept only until its writers have noticed
 };
 
+/// What a declared reader has done with a step.
+struct ReaderRecord {
+  bool has_closed = false;                          ///< a whole group of it has
+  boost::container::flat_set<ProcessId> processes;  ///< that have closed it
+};
+
+/// The order in which the memory of consumed steps is taken. Where some processes of a reader that read steps
+/// of this rule before have not come to this one (each may open for itself), they may still come: such a step
+/// goes last.
+struct ConsumedPlace {
+  bool is_partial = false;
+  std::uint64_t order = 0;
+  auto operator<=>(const ConsumedPlace&) const = default;
+};
+
 /// One create…close of a dataset by its writer component, or one reopen-for-writing…close: the unit that is
 /// published.
 struct Step {
@@ -37,13 +55,13 @@ struct Step {
   /// steps that continue one another.
   std::vector<std::shared_ptr<WriteLog>> logs;
   std::size_t first_own_log = 0;
-  Group* writers = nullptr;          ///< until all of them are done with it
-  std::vector<Group*> readers;       ///< groups that have it open
-  std::vector<bool> consumed_by;     ///< per declared reader of the rule
-  bool is_superseded = false;        ///< a newer one is published, or the dataset was removed
-  std::uint64_t consumed_order = 0;  ///< position among the consumed steps; 0: not consumed, or open
-  std::string reason;                ///< why it was discarded
-  std::unique_ptr<StepIndex> index;  ///< made at the first get
+  Group* writers = nullptr;                     ///< until all of them are done with it
+  std::vector<Group*> readers;                  ///< groups that have it open
+  std::vector<ReaderRecord> read_by;            ///< per declared reader of the rule
+  bool is_superseded = false;                   ///< a newer one is published, or the dataset was removed
+  std::optional<ConsumedPlace> consumed_place;  ///< while it is consumed and nobody has it open
+  std::string reason;                           ///< why it was discarded
+  std::unique_ptr<StepIndex> index;             ///< made at the first get
 
   /// Bytes of the segments of all logs.
   [[nodiscard]] std::uint64_t staged_bytes() const noexcept;
