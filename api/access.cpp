@@ -29,9 +29,12 @@ int perform(Dataset& dataset, const AccessCall& call) {
   const bool takes_part = status == NC_NOERR;
   const std::span<Access> accesses(&access, takes_part && !prepared.is_empty() ? 1 : 0);
   if (writes) {
-    transfer_put(dataset, accesses, takes_part ? prepared.selection.record_end() : 0, mode);
+    transfer_put(dataset, accesses, takes_part ? prepared.record_end : 0, mode);
   } else {
     transfer_get(dataset, accesses, mode);
+    if (access.status == NC_ERANGE && prepared.is_long) {
+      fill_longs(static_cast<std::int64_t*>(access.buffer), access.elements);
+    }
     const bool was_read = !accesses.empty() && (access.status == NC_NOERR || access.status == NC_ERANGE);
     if (was_read && prepared.scattered) prepared.scattered->scatter(row.get());
   }

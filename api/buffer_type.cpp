@@ -236,6 +236,7 @@ class BufferTypeDecoder {
     }
     has_element_ = true;
     result_.element_ = *element;
+    result_.is_long_ = type == MPI_LONG;
     const auto extent = extent_of(type);
     return {1, extent, 0, extent, -1};
   }

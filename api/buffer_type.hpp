@@ -23,6 +23,8 @@ class BufferType {
         extent_bytes_(static_cast<std::int64_t>(formats::size_of(element))) {}
 
   [[nodiscard]] formats::Type element() const noexcept { return element_; }
+  /// Whether the elements are of type `long`: int64 here, but not to PnetCDF's fill values.
+  [[nodiscard]] bool is_long() const noexcept { return is_long_; }
   /// Elements of one item.
   [[nodiscard]] std::int64_t elements() const noexcept { return elements_; }
   /// Whether any number of items lies in memory without gaps and in order, from the buffer's first byte.
@@ -73,6 +75,7 @@ class BufferType {
   void copy(const Node& node, std::byte* user, std::byte*& dense) const noexcept;
 
   formats::Type element_ = formats::Type::nat;
+  bool is_long_ = false;
   std::int64_t elements_ = 0;
   std::int64_t extent_bytes_ = 0;
   std::vector<Node> nodes_;  ///< the last one is an item; empty for a dense type

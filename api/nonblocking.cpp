@@ -115,10 +115,11 @@ int post(Dataset& dataset, const AccessCall& call) {
   request.buffer = access.buffer;
   keep_slabs(access.slabs, request);
   if (is_put(call.verb)) {
-    request.record_end = prepared.selection.record_end();
+    request.record_end = prepared.record_end;
     return post_put(dataset, call, prepared, std::move(request));
   }
   request.scattered = std::move(prepared.scattered);
+  request.is_long = prepared.is_long;
   const int id = dataset.requests.post(Kind::get, std::move(request));
   if (call.request != nullptr) *call.request = id;
   return NC_NOERR;
@@ -236,6 +237,8 @@ int complete(Dataset& dataset, Batch& puts, Batch& gets, Mode mode) {
   for (std::size_t i = 0; i < gets.requests.size(); ++i) {
     const auto& request = gets.requests[i];
     const int own = gets.accesses[i].status;
+    if (own == NC_ERANGE && request.is_long)
+      fill_longs(static_cast<std::int64_t*>(request.buffer), request.elements);
     if (request.scattered && (own == NC_NOERR || own == NC_ERANGE))
       request.scattered->scatter(request.buffer);
   }

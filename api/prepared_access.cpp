@@ -1,5 +1,6 @@
 #include "prepared_access.hpp"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -104,12 +105,21 @@ int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) 
   auto& selection = prepared.selection;
   if (const int status = selection.resolve(call, header, is_put(call.verb)); status != NC_NOERR)
     return status;
+  prepared.is_long = call.buffer_type == MPI_LONG;
   access.varid = call.varid;
   access.slabs = selection.slabs();
   access.elements = selection.elements();
   access.buffer = call.buffer;
   const bool is_empty_list = call.shape == Shape::varn && call.list_length <= 0;
   if (is_empty_list) return NC_NOERR;
+  // No items: unless others take part, PnetCDF looks neither at their type nor at what was selected.
+  const bool has_no_items =
+      call.is_flexible && call.buffer_count == 0 && call.buffer_type != MPI_DATATYPE_NULL;
+  if (has_no_items && !call.is_collective) {
+    access.elements = 0;
+    return NC_NOERR;
+  }
+  prepared.record_end = selection.record_end();
 
   const bool has_map = call.shape == Shape::varm && call.imap != nullptr;
   if (!call.is_flexible && !has_map) {
@@ -122,6 +132,7 @@ int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) 
   }
   if (access.elements == 0) return NC_NOERR;
   access.memory = buffer.type.element();
+  prepared.is_long = prepared.is_long || buffer.type.is_long();
   // A derived type may hold absolute addresses: then the buffer is MPI_BOTTOM.
   if (call.buffer == nullptr && buffer.type.is_dense()) return NC_EINVAL;
   prepared.scattered = describe_scattered(call, selection, std::move(buffer));
@@ -149,6 +160,17 @@ int prepare_row(PreparedAccess& prepared, bool writes, std::unique_ptr<std::byte
   }
   access.buffer = row.get();
   return NC_NOERR;
+}
+
+void fill_longs(std::int64_t* longs, std::int64_t n) noexcept {
+  if constexpr (sizeof(long) != sizeof(std::int64_t)) return;
+  std::int64_t wide = 0;
+  std::int32_t narrow = 0;
+  formats::default_fill(Type::int64, &wide);
+  formats::default_fill(Type::int32, &narrow);
+  // No element is the wide one by itself: those that are not converted fit, and no float or unsigned element
+  // has that value.
+  std::replace(longs, longs + n, wide, std::int64_t{narrow});
 }
 
 std::unique_ptr<std::byte[]> dense_row(Type type, std::int64_t elements) {

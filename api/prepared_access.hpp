@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "dataset.hpp"
@@ -12,8 +13,11 @@ namespace sluice::api {
 /// A call of a data function after all checks: what goes to the driver, or is kept for the wait.
 struct PreparedAccess {
   Selection selection;
-  Access access;  ///< `buffer` is null where `scattered` says where the elements are
+  Access access;                ///< `buffer` is null where `scattered` says where the elements are
+  std::int64_t record_end = 0;  ///< the record after the last one that a put touches; 0 for a fixed variable
   std::unique_ptr<ScatteredBuffer> scattered;  ///< the user's memory when it is not a dense row
+
+  bool is_long = false;  ///< the elements in memory are of type `long`: fill_longs
 
   [[nodiscard]] bool is_empty() const noexcept { return access.elements == 0; }
 };
@@ -33,6 +37,10 @@ struct PreparedAccess {
 /// `writes`. NC_NOERR or NC_ENOMEM.
 [[nodiscard]] int prepare_row(PreparedAccess& prepared, bool writes,
                               std::unique_ptr<std::byte[]>& row) noexcept;
+
+/// After a get with NC_ERANGE: PnetCDF gives what does not fit a `long` NC_FILL_INT, whatever the size of a
+/// long, and not NC_FILL_INT64.
+void fill_longs(std::int64_t* longs, std::int64_t n) noexcept;
 
 /// Uninitialised memory for `elements` elements of `type`.
 [[nodiscard]] std::unique_ptr<std::byte[]> dense_row(formats::Type type, std::int64_t elements);

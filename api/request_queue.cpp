@@ -18,8 +18,10 @@ Access PendingRequest::access() const noexcept {
 
 int RequestQueue::post(Kind kind, PendingRequest request) {
   auto& requests = list(kind);
-  const int first = kind == Kind::put ? 0 : 1;
-  request.id = requests.empty() ? first : requests.back().id + 2;
+  int& next_id = kind == Kind::put ? next_put_id_ : next_get_id_;
+  if (requests.empty()) next_id = kind == Kind::put ? 0 : 1;
+  request.id = next_id;
+  next_id += 2;
   requests.push_back(std::move(request));
   return requests.back().id;
 }

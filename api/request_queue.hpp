@@ -26,6 +26,7 @@ struct PendingRequest {
   std::vector<formats::HyperslabView> slabs;
   std::unique_ptr<std::byte[]> staging;
   std::unique_ptr<ScatteredBuffer> scattered;  ///< gets: the user's memory when it is not a dense row
+  bool is_long = false;                        ///< gets: see PreparedAccess
   int attached_slot = -1;                      ///< of a bput: its place in the attached buffer
 
   /// What the driver gets; refers to this request.
@@ -62,6 +63,8 @@ class RequestQueue {
 
   std::deque<PendingRequest> puts_;  // most waits take from an end
   std::deque<PendingRequest> gets_;
+  int next_put_id_ = 0;
+  int next_get_id_ = 1;
 };
 
 }  // namespace sluice::api

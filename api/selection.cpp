@@ -74,9 +74,9 @@ int Selection::resolve_single(const AccessCall& call) {
 int Selection::resolve_list(const AccessCall& call) {
   const auto dimensions = shape_.size();
   if (dimensions == 0) {
-    // A scalar has one element: a list of more than one place is a mistake.
-    if (call.list_length > 1) return NC_EINVAL;
-    return call.list_length == 1 ? add(single_) : NC_NOERR;
+    // A scalar has one element: any other list is a mistake.
+    if (call.list_length == 0) return NC_NOERR;
+    return call.list_length == 1 ? add(single_) : NC_EINVAL;
   }
   if (call.list_length != 0 && call.starts == nullptr) return NC_ENULLSTART;
   const auto n = static_cast<std::size_t>(std::max(call.list_length, 0));

@@ -238,6 +238,44 @@ TEST_CASE("all requests of a wait are one list for the driver, puts before gets,
   CHECK(read == rows.back());
 }
 
+TEST_CASE("a wait with a bad id does nothing but take part, and keeps all requests") {
+  const OpenDataset dataset;
+  auto values = numbers(30);
+  int ids[] = {-7, -7, 77, -1};
+  int statuses[] = {-7, -7, -7, -7};
+  for (int i = 0; i < 2; ++i) {
+    auto put = dataset.call(Verb::iput, Shape::var, fixed, values.data());
+    put.request = &ids[i];
+    REQUIRE(api::access(put) == NC_NOERR);
+  }
+  CHECK(api::wait(*dataset, 4, ids, statuses, api::Mode::collective) == NC_EINVAL_REQUEST);
+  CHECK(statuses[0] == NC_NOERR);
+  CHECK(statuses[2] == NC_EINVAL_REQUEST);
+  CHECK(statuses[3] == NC_NOERR);
+  CHECK(ids[0] == 0);
+  CHECK(dataset->requests.size() == 2);
+  CHECK(dataset.driver().put_list_lengths == std::vector<int>{0});
+  int twice[] = {2, 2};
+  CHECK(api::wait(*dataset, 2, twice, statuses, api::Mode::collective) == NC_EINVAL_REQUEST);
+  CHECK(api::wait(*dataset, 1, nullptr, nullptr, api::Mode::collective) == NC_EINVAL);
+  CHECK(api::cancel(*dataset, 3, ids, statuses) == NC_EINVAL_REQUEST);
+  CHECK(dataset->requests.empty());
+  CHECK(ids[0] == -1);
+  CHECK(ids[2] == 77);
+}
+
+TEST_CASE("what does not fit a long becomes the fill value of an int, as in PnetCDF") {
+  const OpenDataset dataset;
+  double huge = 1e300;
+  REQUIRE(api::access(dataset.call(Verb::put, Shape::var, scalar, &huge, MPI_DOUBLE)) == NC_NOERR);
+  long value = 0;
+  CHECK(api::access(dataset.call(Verb::get, Shape::var, scalar, &value, MPI_LONG)) == NC_ERANGE);
+  CHECK(value == -2147483647L);
+  long long wide = 0;
+  CHECK(api::access(dataset.call(Verb::get, Shape::var, scalar, &wide, MPI_LONG_LONG_INT)) == NC_ERANGE);
+  CHECK(wide == -9223372036854775806LL);
+}
+
 TEST_CASE("a bput takes its room from the attached buffer in bytes of the variable, and gives it back") {
   const OpenDataset dataset;
   std::vector<double> values{1, 2, 3, 4, 5, 6};

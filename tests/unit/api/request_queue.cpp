@@ -55,6 +55,16 @@ TEST_CASE(
   CHECK(queue.post(Kind::put, request_for(0)) == 0);
 }
 
+TEST_CASE("an id is not given again while any request of its kind is pending") {
+  RequestQueue queue;
+  for (int i = 0; i < 3; ++i) queue.post(Kind::get, request_for(i));
+  const std::vector<int> last{5};
+  CHECK(queue.take(Kind::get, last).size() == 1);
+  CHECK(queue.post(Kind::get, request_for(3)) == 7);
+  CHECK(queue.take_all(Kind::get).size() == 3);
+  CHECK(queue.post(Kind::get, request_for(4)) == 1);
+}
+
 TEST_CASE("a request keeps its numbers and its place in the attached buffer until it is taken") {
   RequestQueue queue;
   queue.attached.attach(100);

@@ -172,6 +172,7 @@ TEST_CASE("lists of slabs are checked one after the other, and missing counts me
   call.starts = starts.data();
   CHECK(status() == NC_NOERR);
   call.varid = scalar;
+  CHECK(status() == NC_EINVAL);
   call.list_length = 2;
   CHECK(status() == NC_EINVAL);
 }
