@@ -81,8 +81,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     opened.driver = std::make_unique<MemoryDriver>(
         MemoryDriver::Parts{group.session, request.comm, match.rule.rule, answer.step, answer.control,
                             request.writes(), answer.record_count, wait_us});
-    auto decoded = formats::decode_header(answer.header, true, -1, request.path);
-    opened.header = std::move(decoded->header);
+    opened.header = formats::decode_metadata(answer.header, request.path);
     opened.header.version = static_cast<formats::Version>(answer.version);
     opened.header.record_count = answer.record_count;
     // Sizes and offsets are those of the file that this stands for.

@@ -11,11 +11,9 @@ namespace sluice::matcher {
 StepIndex::StepIndex(SegmentMemory& memory) : memory_(memory) {}
 
 void StepIndex::set_header(std::span<const std::byte> encoded) {
-  const auto decoded = formats::decode_header(encoded, true, static_cast<std::int64_t>(encoded.size()),
-                                              "a header from a client");
-  if (!decoded) throw Error(NC_EIO, "a header from a client ends too early");
+  const auto header = formats::decode_metadata(encoded, "a header from a client");
   variables_.clear();
-  for (const formats::Variable& variable : decoded->header.variables()) {
+  for (const formats::Variable& variable : header.variables()) {
     const int dimensions = static_cast<int>(variable.dimids.size());
     variables_.push_back(
         {variable.type, dimensions, WriteIndex(dimensions, formats::size_of(variable.type))});

@@ -55,15 +55,24 @@ static inline int report_status(int line, const char* call, int status) {
 
 /* Calls, and reports the status by name. */
 #define TRY(call) report_status(__LINE__, #call, (call))
+#pragma weak sluice_last_error
+extern const char* sluice_last_error(void);
+
+/* What the library says about its last failure, for people. */
+static inline const char* report_reason(void) {
+  return sluice_last_error ? sluice_last_error() : "";
+}
+
 /* Calls, and stops the program unless the status is NC_NOERR: for what is only preparation. */
-#define MUST(call)                                                                                  \
-  do {                                                                                              \
-    int must_status = (call);                                                                       \
-    if (must_status != NC_NOERR) {                                                                  \
-      show("%d: %s -> %s, cannot go on", __LINE__, #call, ncmpi_strerrno(must_status));             \
-      fprintf(stderr, "%s:%d: %s -> %s\n", __FILE__, __LINE__, #call, ncmpi_strerrno(must_status)); \
-      MPI_Abort(MPI_COMM_WORLD, 8);                                                                 \
-    }                                                                                               \
+#define MUST(call)                                                                                    \
+  do {                                                                                                \
+    int must_status = (call);                                                                         \
+    if (must_status != NC_NOERR) {                                                                    \
+      show("%d: %s -> %s, cannot go on", __LINE__, #call, ncmpi_strerrno(must_status));               \
+      fprintf(stderr, "%s:%d: %s -> %s %s\n", __FILE__, __LINE__, #call, ncmpi_strerrno(must_status), \
+              report_reason());                                                                       \
+      MPI_Abort(MPI_COMM_WORLD, 8);                                                                   \
+    }                                                                                                 \
   } while (0)
 
 #endif
