@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 
@@ -74,6 +76,13 @@ void note_structure(const Workflow& workflow, Findings& findings) {
 }
 
 void note_resources(const Workflow& workflow, Findings& findings) {
+  const std::uint64_t physical = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (workflow.memory_bytes > physical) {
+    findings.notes.push_back(
+        {workflow.components.front().position, "staging.memory is " + format_bytes(workflow.memory_bytes) +
+                                                   ", but this machine has " + format_bytes(physical)});
+  }
   const int processes = count_processes(workflow);
   const int cores = usable_cores();
   if (processes > cores) {

@@ -61,7 +61,7 @@ void default_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::signal(signal, SIG_DFL);
+  ::signal(SIGPIPE, SIG_DFL);  // that we ignore; exec resets what we handle
 }
 
 /// The child's part, between fork and exec.

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "format.hpp"
+#include "readiness.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::coordinator {
@@ -99,7 +100,9 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       deadline_(context_),
       wait_notices_(options.notice_after),
       next_progress_(plain_progress_interval) {
-  signals_.add(SIGHUP);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);  // nohup
   ::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -184,14 +187,12 @@ void Run::start_component(Member& member) {
   child.directory = std::move(plan.directory);
   child.signal_at_our_death = plan.by_launcher ? SIGTERM : SIGKILL;  // a launcher ends its ranks itself
   log(name, "starts in " + child.directory.string() + ": " + as_shell_command(child.arguments));
+  if (!is_coupled(workflow_, name)) log(name, "no file rule names it: all of its files are ordinary ones");
   console_.detail(name + ": " + as_shell_command(child.arguments));
   try {
     member.process = std::make_unique<SupervisedProcess>(
         context_, console_, name, std::move(child), plan.by_launcher,
-        SupervisedProcess::Callbacks{[this, &member] {
-                                       if (member.process->end()->failed() && outcome_.first_failed.empty())
-                                         outcome_.first_failed = member.component->name;
-                                     },
+        SupervisedProcess::Callbacks{[this, &member] { component_exited(member); },
                                      [this, &member] { component_ended(member); }});
   } catch (const IoError& error) {
     member.problem = error.what();
@@ -199,6 +200,13 @@ void Run::start_component(Member& member) {
     log(name, "could not be started: " + member.problem);
     console_.error(name + " could not be started: " + member.problem);
     line_->tell_exit({name, "could not be started: " + member.problem});
+  }
+}
+
+void Run::component_exited(const Member& member) {
+  const bool by_itself = outcome_.interrupted_by == 0 && outcome_.runtime_failure.empty();
+  if (by_itself && member.process->end()->failed() && outcome_.first_failed.empty()) {
+    outcome_.first_failed = member.component->name;
   }
 }
 

@@ -54,6 +54,7 @@ class Run {
   void start_matcher();
   void start_components();
   void start_component(Member& member);
+  void component_exited(const Member& member);
   void component_ended(Member& member);
   void check_whether_all_ended();
   void begin_shutdown();

@@ -193,6 +193,7 @@ def stop_by(number, expected):
     expect("[serial] stopping" in result.out, "the component was not asked to stop")
     expect(f"interrupted by {signal.Signals(number).name}" in result.out, "no summary")
     expect(not any(map(is_alive, pids)), "components are still running")
+    expect("failed first" not in result.out, "a component that was stopped is said to have failed")
 
 
 def interrupt():
@@ -330,6 +331,27 @@ def closed_output():
     _, err = process.communicate(timeout=LIMIT_S)
     expect(process.returncode == 0, f"exit status {process.returncode}: {err}")
     expect(os.path.exists("a.done"), "the component did not finish")
+
+
+def no_standard_descriptors():
+    write_flow({"a": shell("echo hello; echo done > a.done")})
+    status = subprocess.run(["sh", "-c", f"exec {sluice} run flow.yaml <&- >&- 2>&-"], timeout=LIMIT_S).returncode
+    expect(status == 0 and os.path.exists("a.done"), f"exit status {status}")
+    with open(glob.glob(".sluice/*/events.log")[0]) as log:
+        expect("[a] hello" not in log.read(), "output went into the log")
+
+
+def hangup():
+    write_flow({"a": shell("echo $$ > a.pid; sleep 2")})
+    process = subprocess.Popen(["nohup", sluice, "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pid_in("a.pid")
+    process.send_signal(signal.SIGHUP)
+    expect(finish(process).status == 0, "nohup has no effect")
+    os.remove("a.pid")
+    process = start("run", "flow.yaml")
+    pid_in("a.pid")
+    process.send_signal(signal.SIGHUP)
+    expect(finish(process).status == 129, "SIGHUP does not end the run")
 
 
 def stale_directories():
