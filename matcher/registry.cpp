@@ -27,6 +27,7 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       answers_(answers),
       pool_(memory, options.memory_bytes),
       processes_(options.components) {
+  consumed_of_rule_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
 }
 
@@ -192,10 +193,18 @@ void Registry::review(Step& step) {
     step.consumed_place = ConsumedPlace{is_partly_read(step), next_consumed_order_++};
     consumed_.emplace(*step.consumed_place, &step);
     consumed_bytes_ += step.staged_bytes();
-  } else if (!may_go && step.consumed_place) {
-    consumed_.erase(*std::exchange(step.consumed_place, std::nullopt));
-    consumed_bytes_ -= step.staged_bytes();
+    ++consumed_of_rule_[step.key.rule];
+  } else if (!may_go) {
+    keep(step);
   }
+}
+
+/// Takes a step out of those whose memory may be taken.
+void Registry::keep(Step& step) {
+  if (!step.consumed_place) return;
+  consumed_.erase(*std::exchange(step.consumed_place, std::nullopt));
+  consumed_bytes_ -= step.staged_bytes();
+  --consumed_of_rule_[step.key.rule];
 }
 
 void Registry::note_read(Step& step, const Group& group) {
@@ -226,10 +235,7 @@ bool Registry::is_consumed(const Step& step) const {
 }
 
 void Registry::erase(Step& step) {
-  if (step.consumed_place) {
-    consumed_.erase(*step.consumed_place);
-    consumed_bytes_ -= step.staged_bytes();
-  }
+  keep(step);
   Dataset& dataset = datasets_[step.key];
   if (dataset.newest == &step) {
     dataset.newest = nullptr;

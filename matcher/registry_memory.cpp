@@ -7,6 +7,11 @@
 
 namespace sluice::matcher {
 
+namespace {
+/// Of consumed steps, that are not given to the next writers at once.
+constexpr std::uint64_t max_kept_bytes = 128 * 1024 * 1024;
+}  // namespace
+
 void Registry::need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request) {
   Process& caller = processes_.at(process);
   const Step& step = *writing_membership(caller, request.step).group->step;
@@ -33,12 +38,19 @@ bool Registry::try_grant(const Ticket& ticket, const Process& process, const Seg
   return true;
 }
 
-/// Recycled memory first: it is warm. What is consumed stays readable as far as it is an eighth of all
-/// memory, or until nothing else is left.
+/// Recycled memory first: it is warm, and a put into fresh memory takes several times as long. So what is
+/// consumed stays readable only as far as it is little, or the last of its rule; the rest of it until the
+/// first need.
 std::optional<SegmentLease> Registry::take(const SegmentPool::Request& request) {
   if (auto segment = pool_.recycle(request)) return segment;
-  while (consumed_bytes_ > pool_.limit_bytes() / 8 && !consumed_.begin()->first.is_partial) {
-    erase(*consumed_.begin()->second);
+  const std::uint64_t kept_bytes = std::min(pool_.limit_bytes() / 8, max_kept_bytes);
+  while (consumed_bytes_ > kept_bytes) {
+    const auto has_successor = [&](const auto& entry) {
+      return consumed_of_rule_[entry.second->key.rule] > 1;
+    };
+    const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), has_successor);
+    if (oldest == consumed_.end() || oldest->first.is_partial) break;
+    erase(*oldest->second);
     if (auto segment = pool_.recycle(request)) return segment;
   }
   if (auto segment = pool_.make(request)) return segment;

@@ -162,6 +162,25 @@ TEST_SUITE("registry: memory") {
     CHECK(world.refusal(world.create(writer, "wave_3.nc", world.alone(), true)) == NC_EEXIST);
   }
 
+  TEST_CASE("with much memory only little of what is consumed is kept, and the last file of each rule") {
+    World world({{"a*", "model", {"analysis"}}, {"b*", "model", {"analysis"}}}, 8192 * mib);
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    world.write(writer, "a0", 64 * mib);
+    world.read(reader, "a0");
+    world.rule = 1;
+    for (int i = 0; i < 10; ++i) {
+      world.write(writer, "b" + std::to_string(i), 64 * mib);
+      world.read(reader, "b" + std::to_string(i));
+    }
+    CHECK(world.registry.pool().used_bytes() == 3 * 64 * mib);
+    CHECK(world.registry.pool().free_bytes() < mib);
+    CHECK(world.is_opened(world.open(reader, "b9", world.alone())));
+    CHECK(world.refusal(world.open(reader, "b0", world.alone())) == NC_ENOENT);
+    world.rule = 0;
+    CHECK(world.is_opened(world.open(reader, "a0", world.alone())));
+  }
+
   TEST_CASE("what a declared reader has not consumed is never dropped; the writer waits for it") {
     World world({{"*.nc", "model", {"analysis", "picture"}}}, 8 * mib);
     const auto writer = world.process("model");

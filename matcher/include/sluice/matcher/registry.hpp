@@ -144,6 +144,7 @@ class Registry {
   void discard_step(Step& step, const std::string& reason);
   void supersede(Dataset& dataset);
   void review(Step& step);
+  void keep(Step& step);
   [[nodiscard]] bool is_consumed(const Step& step) const;
   [[nodiscard]] bool is_partly_read(const Step& step) const;
   void note_read(Step& step, const Group& group);
@@ -193,6 +194,7 @@ class Registry {
   std::list<Group*> waiting_groups_;  ///< in the order of arrival
   std::list<MemoryWait> memory_waits_;
   std::map<ConsumedPlace, Step*> consumed_;
+  std::vector<std::size_t> consumed_of_rule_;
   std::uint64_t consumed_bytes_ = 0;
   std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;
