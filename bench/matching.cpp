@@ -136,16 +136,18 @@ Result measure_once(const Case& what, const Requests& writes, const Requests& re
   replay::PlanBuilder builder(element_bytes);
   std::vector<matcher::Piece> pieces;
   std::size_t copies = 0;
-  for (std::size_t i = 0; i < reads.size(); ++i) {
-    if (what.builds_plan) {
-      builder.add(reads[i], index);
-      continue;
+  if (what.builds_plan) {
+    std::vector<formats::HyperslabView> access;
+    for (std::size_t i = 0; i < reads.size(); ++i) access.push_back(reads[i]);
+    builder.add(access, index);
+    copies = builder.take().copies.size();
+  } else {
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      pieces.clear();
+      (void)index.match(reads[i], pieces);
+      result.pieces += pieces.size();
     }
-    pieces.clear();
-    (void)index.match(reads[i], pieces);
-    result.pieces += pieces.size();
   }
-  if (what.builds_plan) copies = builder.take().copies.size();
   result.milliseconds = (seconds_now() - begin) * 1e3;
   if (what.builds_plan) result.pieces = copies;
   result.bytes_per_request =

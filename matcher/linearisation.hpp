@@ -40,6 +40,12 @@ class Linearisation {
   /// The box of an interval that interval_of gave: the same elements in the same order.
   void box_of(const Interval& interval, Indexes& start, Indexes& count) const;
   void index_of(std::int64_t position, Indexes& index) const;
+  /// The index lies within the extents.
+  [[nodiscard]] std::int64_t position_of(std::span<const std::int64_t> index) const noexcept {
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < pitches_.size(); ++d) position += index[d] * pitches_[d];
+    return position;
+  }
 
  private:
   Indexes extents_;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <boost/sort/spreadsort/spreadsort.hpp>
 #include <limits>
+
+#include "sorted_order.hpp"
 
 namespace sluice::matcher {
 namespace {
@@ -17,29 +18,12 @@ bool begins_before(const Run& a, const Run& b) noexcept {
   return a.interval.begin < b.interval.begin;
 }
 
-/// The order of runs by where they begin, as indexes.
-std::vector<std::uint32_t> sorted_order(const std::vector<Run>& runs) {
-  struct Key {
-    std::int64_t begin = 0;
-    std::uint32_t index = 0;
-    bool operator<(const Key& other) const noexcept { return begin < other.begin; }
-  };
-  std::vector<Key> keys;
-  keys.reserve(runs.size());
-  for (std::uint32_t i = 0; i < runs.size(); ++i) keys.push_back({runs[i].interval.begin, i});
-  boost::sort::spreadsort::integer_sort(keys.begin(), keys.end(),
-                                        [](const Key& key, unsigned shift) { return key.begin >> shift; });
-  std::vector<std::uint32_t> order;
-  order.reserve(keys.size());
-  for (const Key& key : keys) order.push_back(key.index);
-  return order;
-}
-
 void sort_runs(std::vector<Run>& runs) {
   if (std::ranges::is_sorted(runs, begins_before)) return;
   std::vector<Run> sorted;
   sorted.reserve(runs.size());
-  for (const std::uint32_t i : sorted_order(runs)) sorted.push_back(runs[i]);
+  const auto order = sorted_order(runs.size(), [&](std::uint32_t i) { return runs[i].interval.begin; });
+  for (const std::uint32_t i : order) sorted.push_back(runs[i]);
   runs = std::move(sorted);
 }
 

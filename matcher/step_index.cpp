@@ -85,15 +85,6 @@ void StepIndex::add_range(std::uint32_t writer, const WriteLog& log, const LogRa
   ranges.push_back(range);
 }
 
-bool StepIndex::match(int varid, const formats::HyperslabView& read, std::vector<Piece>& pieces) {
-  Variable& found = variable(varid);
-  if (read.dimensions() != found.dimensions) {
-    throw Error(NC_EIO, "a read of " + std::to_string(read.dimensions()) + " dimensions of variable " +
-                            std::to_string(varid) + ", which has " + std::to_string(found.dimensions));
-  }
-  return found.writes.match(read, pieces);
-}
-
 std::size_t StepIndex::element_bytes(int varid) const {
   return formats::size_of(const_cast<StepIndex*>(this)->variable(varid).type);
 }

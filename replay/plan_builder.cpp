@@ -4,6 +4,7 @@
 #include "fold.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
+#include "sluice/matcher/read_order.hpp"
 #include "sluice/replay/plan.hpp"
 
 namespace sluice::replay {
@@ -23,6 +24,11 @@ void add_slower(std::vector<CopyDimension>& dimensions, const CopyDimension& slo
   dimensions.push_back(slower);
 }
 
+/// Also where the other counts of an empty hyperslab could not be multiplied.
+std::int64_t elements_of(const formats::HyperslabView& read) noexcept {
+  return std::ranges::find(read.count, 0) != read.count.end() ? 0 : read.elements();
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(std::size_t element_bytes)
@@ -39,18 +45,67 @@ void PlanBuilder::add(const formats::HyperslabView& read, matcher::WriteIndex& i
   finish(read, covered);
 }
 
+void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::Piece& piece) {
+  const Copy copy = compile(read, piece, plan_.elements);
+  append(copy, piece_dimensions_);
+}
+
+void PlanBuilder::add(std::span<const formats::HyperslabView> reads, matcher::WriteIndex& index) {
+  const std::vector<std::uint32_t> order = matcher::ascending_order(reads);
+  if (!order.empty()) {
+    add_in_order(reads, order, index);
+    return;
+  }
+  for (const formats::HyperslabView& read : reads) add(read, index);
+}
+
+void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
+                               std::span<const std::uint32_t> order, matcher::WriteIndex& index) {
+  struct Place {
+    std::int64_t destination = 0;
+    std::size_t first_copy = 0;
+    std::size_t copies = 0;
+    bool is_covered = false;
+  };
+  std::vector<Place> places(reads.size());
+  std::int64_t elements = plan_.elements;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    places[i].destination = elements;
+    elements += elements_of(reads[i]);
+    if (elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
+  }
+  Plan found;
+  for (const std::uint32_t i : order) {
+    Place& place = places[i];
+    place.first_copy = found.copies.size();
+    place.is_covered = index.match(reads[i], [&](const matcher::Piece& piece) {
+      Copy copy = compile(reads[i], piece, place.destination);
+      copy.first_dimension = static_cast<std::uint32_t>(found.dimensions.size());
+      found.copies.push_back(copy);
+      found.dimensions.insert(found.dimensions.end(), piece_dimensions_.begin(), piece_dimensions_.end());
+    });
+    place.copies = found.copies.size() - place.first_copy;
+  }
+  // Merging needs the order of the destination.
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    for (const Copy& copy : std::span(found.copies).subspan(places[i].first_copy, places[i].copies)) {
+      append(copy, found.dimensions_of(copy));
+    }
+    finish(reads[i], places[i].is_covered);
+  }
+}
+
 void PlanBuilder::finish(const formats::HyperslabView& read, bool covered) {
-  if (std::ranges::find(read.count, 0) != read.count.end()) return;
-  plan_.elements += read.elements();
+  plan_.elements += elements_of(read);
   if (plan_.elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
   plan_.needs_fill = plan_.needs_fill || !covered;
 }
 
-void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::Piece& piece) {
+Copy PlanBuilder::compile(const formats::HyperslabView& read, const matcher::Piece& piece,
+                          std::int64_t destination) {
   std::vector<CopyDimension>& dimensions = piece_dimensions_;
   dimensions.clear();
   std::int64_t source = 0;
-  std::int64_t destination = plan_.elements;
   std::int64_t source_pitch = element_bytes_;
   std::int64_t destination_pitch = 1;
   for (std::size_t d = read.start.size(); d-- > 0;) {
@@ -65,14 +120,16 @@ void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::P
     destination_pitch *= read.count[d];
   }
   std::ranges::reverse(dimensions);
+  return {.writer = piece.is_fill ? 0 : piece.writer,
+          .dimensions = static_cast<std::uint16_t>(dimensions.size()),
+          .is_fill = piece.is_fill,
+          .log_offset = piece.is_fill ? 0 : piece.log_offset + static_cast<std::uint64_t>(source),
+          .destination = destination};
+}
 
-  Copy copy{.writer = piece.is_fill ? 0 : piece.writer,
-            .dimensions = static_cast<std::uint16_t>(dimensions.size()),
-            .is_fill = piece.is_fill,
-            .first_dimension = static_cast<std::uint32_t>(plan_.dimensions.size()),
-            .log_offset = piece.is_fill ? 0 : piece.log_offset + static_cast<std::uint64_t>(source),
-            .destination = destination};
+void PlanBuilder::append(Copy copy, std::span<const CopyDimension> dimensions) {
   if (merge_with_last(copy, dimensions)) return;
+  copy.first_dimension = static_cast<std::uint32_t>(plan_.dimensions.size());
   plan_.copies.push_back(copy);
   plan_.dimensions.insert(plan_.dimensions.end(), dimensions.begin(), dimensions.end());
 }

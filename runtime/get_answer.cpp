@@ -35,22 +35,13 @@ void ToldRanges::tell(const matcher::StepIndex& index, const replay::Plan& plan,
 
 Plans answer_get(matcher::StepIndex& index, const Get& request, ToldRanges& told) {
   Plans answer;
-  std::vector<matcher::Piece> pieces;
+  std::vector<formats::HyperslabView> reads;
   for (const ReadAccess& access : request.accesses) {
     const std::size_t element_bytes = index.element_bytes(access.varid);
+    reads.clear();
+    for (const ReadSlab& slab : access.slabs) reads.push_back({slab.start, slab.count, slab.stride});
     replay::PlanBuilder builder(element_bytes);
-    std::int64_t elements = 0;
-    for (const ReadSlab& slab : access.slabs) {
-      const formats::HyperslabView read{slab.start, slab.count, slab.stride};
-      if (!matcher::is_sound(read) || (elements += read.elements()) > matcher::max_elements) {
-        throw Error(NC_EIO, "a get of variable " + std::to_string(access.varid) +
-                                " asks for an impossible hyperslab");
-      }
-      if (read.elements() == 0) continue;
-      pieces.clear();
-      const bool is_covered = index.match(access.varid, read, pieces);
-      builder.add(read, pieces, is_covered);
-    }
+    builder.add(reads, index.writes(access.varid));
     const replay::Plan plan = builder.take();
     told.tell(index, plan, element_bytes, answer.ranges);
     replay::encode(plan, answer.plans);

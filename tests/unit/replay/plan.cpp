@@ -180,6 +180,36 @@ TEST_CASE("single elements read with the decomposition that wrote them are one c
   }
 }
 
+TEST_CASE("very many hyperslabs in any order give what each gives by itself") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  test::HyperslabGenerator random(seed);
+  for (std::size_t dimensions = 1; dimensions <= 3; ++dimensions) {
+    const std::vector<std::int64_t> shape = random.shape(dimensions, 500);
+    Variable<std::int32_t> variable(shape, -5, std::size_t{1} << 20);
+    for (int i = 0; i < 40; ++i) {
+      const Hyperslab box = random.hyperslab(shape);
+      variable.put(static_cast<std::uint32_t>(i % 5), box,
+                   std::vector<std::int32_t>(static_cast<std::size_t>(test::elements_of(box.count)), i));
+    }
+    std::vector<Hyperslab> reads;
+    for (int i = 0; i < 3000; ++i) reads.push_back(random.hyperslab(shape));
+    std::vector<formats::HyperslabView> views;
+    for (const Hyperslab& read : reads) views.push_back(read.view());
+    PlanBuilder builder(sizeof(std::int32_t));
+    builder.add(views, variable.index);
+    const Plan plan = builder.take();
+    std::vector<std::int32_t> values;
+    CHECK(variable.get(plan, values) == NC_NOERR);
+    CHECK(values == variable.expected(reads));
+    CHECK(plan.copies.size() == variable.plan(reads).copies.size());
+
+    reads[1000].start[0] = -1;
+    views[1000] = reads[1000].view();
+    CHECK_THROWS_AS(builder.add(views, variable.index), Error);
+  }
+}
+
 TEST_CASE("a block of whole rows is one copy, a part of the columns one strided copy") {
   Variable<double> variable({10, 6, 4}, 0, std::size_t{1} << 20);
   variable.put(0, {{0, 0, 0}, {10, 6, 4}, {}}, std::vector<double>(240, 1));

@@ -41,9 +41,9 @@ class StepIndex {
   /// when a table is damaged, now and ever after.
   void update(std::span<const std::shared_ptr<WriteLog>> logs, bool is_final);
 
-  /// Appends the pieces of `read` of variable `varid` as WriteIndex::match does. Throws Error(NC_EIO) when
-  /// the header has no such variable or the hyperslab does not have its dimensions.
-  bool match(int varid, const formats::HyperslabView& read, std::vector<Piece>& pieces);
+  /// The write requests of variable `varid`; holds until the next change of the header. Throws Error(NC_EIO)
+  /// when the header has no such variable.
+  [[nodiscard]] WriteIndex& writes(int varid) { return variable(varid).writes; }
 
   [[nodiscard]] std::size_t element_bytes(int varid) const;
 

@@ -63,11 +63,20 @@ class PlanBuilder {
   void add(const formats::HyperslabView& read, std::span<const matcher::Piece> pieces, bool covered);
   /// Matches `read` and adds it, without taking memory for all pieces at once.
   void add(const formats::HyperslabView& read, matcher::WriteIndex& index);
+  /// The same for all hyperslabs of an access. Very many are looked up in ascending order, whatever their
+  /// order is.
+  void add(std::span<const formats::HyperslabView> reads, matcher::WriteIndex& index);
   /// The plan; the builder is empty again.
   [[nodiscard]] Plan take();
 
  private:
   void add_piece(const formats::HyperslabView& read, const matcher::Piece& piece);
+  void add_in_order(std::span<const formats::HyperslabView> reads, std::span<const std::uint32_t> order,
+                    matcher::WriteIndex& index);
+  /// The copy of a piece, with its dimensions in piece_dimensions_. `destination`: where the read begins.
+  [[nodiscard]] Copy compile(const formats::HyperslabView& read, const matcher::Piece& piece,
+                             std::int64_t destination);
+  void append(Copy copy, std::span<const CopyDimension> dimensions);
   void finish(const formats::HyperslabView& read, bool covered);
   /// Makes the last copy longer when both are runs without gaps and the second goes on where the first ends.
   [[nodiscard]] bool merge_with_last(const Copy& copy, std::span<const CopyDimension> dimensions);
@@ -97,7 +106,7 @@ struct Conversion {
   formats::Type external = formats::Type::nat;  ///< type in the log, native byte order
   formats::Type memory = formats::Type::nat;    ///< type of the destination
   bool byte_is_unsigned = false;                ///< convert.hpp
-  const void* fill = nullptr;                   ///< one element of the external type; null: its default fill value
+  const void* fill = nullptr;  ///< one element of the external type; null: its default fill value
 };
 
 /// Runs the copies into `destination`, which holds plan.elements elements of conversion.memory: compare that
