@@ -75,7 +75,16 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
     if (elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
   }
   Plan found;
-  for (const std::uint32_t i : order) {
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    // What a read needs is all over the memory, but known in advance: the numbers' place first, then they
+    // themselves.
+    if (k + 16 < order.size()) {
+      __builtin_prefetch(&reads[order[k + 16]]);
+      __builtin_prefetch(&places[order[k + 16]], 1);
+      __builtin_prefetch(reads[order[k + 8]].start.data());
+      __builtin_prefetch(reads[order[k + 8]].count.data());
+    }
+    const std::uint32_t i = order[k];
     Place& place = places[i];
     place.first_copy = found.copies.size();
     place.is_covered = index.match(reads[i], [&](const matcher::Piece& piece) {
@@ -88,6 +97,7 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
   }
   // Merging needs the order of the destination.
   for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (i + 8 < reads.size()) __builtin_prefetch(found.copies.data() + places[i + 8].first_copy);
     for (const Copy& copy : std::span(found.copies).subspan(places[i].first_copy, places[i].copies)) {
       append(copy, found.dimensions_of(copy));
     }
