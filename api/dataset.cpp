@@ -59,6 +59,12 @@ void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
   dataset.is_new = false;
 }
 
+/// Between collective and independent data mode everybody waits for everybody, so that what was put before is
+/// there and what is got is not overwritten.
+void wait_for_all(const Dataset& dataset) {
+  check_mpi(MPI_Barrier(dataset.comm.get()), "wait for the other processes");
+}
+
 /// Ends the use of the dataset, whatever fails on the way: the id is free afterwards. Returns the first
 /// failure's status by throwing it.
 template <class Work>
@@ -139,7 +145,10 @@ int flush(int ncid) {
 int begin_indep_data(int ncid) {
   const DatasetUse dataset(ncid);
   require_data_mode(*dataset);
-  refresh_record_count(*dataset);
+  if (!dataset->is_independent) {
+    refresh_record_count(*dataset);
+    wait_for_all(*dataset);
+  }
   dataset->is_independent = true;
   return NC_NOERR;
 }
@@ -147,7 +156,10 @@ int begin_indep_data(int ncid) {
 int end_indep_data(int ncid) {
   const DatasetUse dataset(ncid);
   require_data_mode(*dataset);
-  if (dataset->is_independent) settle_record_count(*dataset);
+  if (dataset->is_independent) {
+    settle_record_count(*dataset);
+    wait_for_all(*dataset);
+  }
   dataset->is_independent = false;
   return NC_NOERR;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -141,8 +142,13 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access) {
 }
 
 void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*layout*/,
-                       std::span<Access> accesses, Mode /*mode*/) {
+                       std::span<Access> accesses, Mode mode) {
   expect_own_process();
+  if (writing_->is_being_read && mode == Mode::collective) {
+    // As in a file: what a collective get reads is not changed by the collective put behind it.
+    writing_->control.wait_for_others();
+    writing_->is_being_read = false;
+  }
   for (Access& access : accesses) {
     access.status = NC_NOERR;
     if (access.elements == 0) continue;
@@ -159,14 +165,23 @@ void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*l
 void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*layout*/,
                        std::span<Access> accesses, Mode mode) {
   expect_own_process();
-  if (writing_ && mode == Mode::collective) {
+  const bool is_of_group = writing_ && mode == Mode::collective;
+  if (is_of_group) {
     // What the others put before this call is to be seen, as it would be in a file.
     writing_->control.enter_collective_call();
     writing_->control.wait_for_others();
+    writing_->is_being_read = true;
   }
   for (Access& access : accesses) access.status = NC_NOERR;
-  const runtime::Get message = get_message(step_, accesses);
-  if (!message.accesses.empty()) run_plans(header, accesses, session_->get(message));
+  std::exception_ptr failure;
+  try {
+    const runtime::Get message = get_message(step_, accesses);
+    if (!message.accesses.empty()) run_plans(header, accesses, session_->get(message));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (is_of_group) writing_->control.enter_collective_call();  // the others may put again
+  if (failure) std::rethrow_exception(failure);
 }
 
 void MemoryDriver::run_plans(const formats::Header& header, std::span<Access> accesses,

@@ -54,6 +54,7 @@ class MemoryDriver final : public Driver {
     runtime::WriteLog log;
     bool is_count_agreed =
         true;  ///< false: collective calls were made since the others' record counts were looked at
+    bool is_being_read = false;  ///< others may still be in the last collective get
   };
 
   int put_one(const formats::Header& header, const Access& access);

@@ -4,10 +4,12 @@ and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGR
 
 Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
-files are not compared.
+files are not compared. With --sluice the program runs a fourth time, in a workflow where its files pass through memory; there only the
+reports are compared.
 """
 import argparse
 import difflib
+import json
 import os
 import pathlib
 import shutil
@@ -37,6 +39,31 @@ def run_program(options, name, program, preload):
     return directory, code, output
 
 
+FLOW = """version: 1
+name: conformance
+components:
+  program:
+    command: {command}
+    ranks: {ranks}
+    directory: .
+files:
+  - path: "*.nc"
+    writer: program
+    readers: [program]
+"""
+
+
+def run_coupled(options):
+    directory = options.directory / "coupled"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    command = json.dumps([str(options.reference)] + options.arguments)
+    (directory / "flow.yaml").write_text(FLOW.format(command=command, ranks=options.ranks))
+    code, output = run([str(options.sluice), "run", "--quiet", "flow.yaml"], directory, options.timeout)
+    (directory / "output").write_text(output)
+    return directory, code, output
+
+
 def differences(reference, other):
     left, right = (d.read_text(errors="replace").splitlines() if d.exists() else [] for d in (reference, other))
     return list(difflib.unified_diff(left, right, str(reference), str(other), lineterm="", n=1))
@@ -58,11 +85,11 @@ def compare_files(reference, other):
     return problems + ([f"ncmpidiff: {text}"] if code else [])
 
 
-def compare(options, reference, other):
+def compare(options, reference, other, reports_only):
     problems = []
     for rank in range(options.ranks):
         problems += differences(reference / f"report.{rank}", other / f"report.{rank}")
-    if not options.reports_only:
+    if not reports_only:
         names = [sorted(p.name for p in d.glob("*.nc")) for d in (reference, other)]
         if names[0] != names[1]:
             problems.append(f"files {names[0]} in {reference}, but {names[1]} in {other}")
@@ -75,6 +102,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("reference", "linked", "library", "directory"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--sluice", type=pathlib.Path)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=100)
     parser.add_argument("--reports-only", action="store_true")
@@ -87,7 +115,12 @@ def main():
         other, code, output = run_program(options, name, program, preload)
         if code:
             problems.append(f"the program fails {name} ({code}):\n{output}")
-        problems += compare(options, reference, other)
+        problems += compare(options, reference, other, options.reports_only)
+    if options.sluice:
+        other, code, output = run_coupled(options)
+        if code:
+            problems.append(f"the program fails coupled ({code}):\n{output}")
+        problems += compare(options, reference, other, reports_only=True)
     print("\n".join(problems[:200]))
     sys.exit(1 if problems else 0)
 
