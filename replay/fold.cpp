@@ -1,6 +1,8 @@
 #include "fold.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <vector>
 
 namespace sluice::replay {
 namespace {
@@ -50,6 +52,19 @@ void append(Plan& plan, Copy copy, std::span<const CopyDimension> dimensions) {
   plan.copies.push_back(copy);
 }
 
+/// Whether no element of the destination is reached twice, as far as that is easily seen: each step is beyond
+/// all that the smaller ones span together. Copies that overwrite each other must stay apart and in order.
+bool reaches_each_element_once(std::vector<CopyDimension> dimensions) {
+  std::ranges::sort(dimensions, {}, [](const CopyDimension& d) { return std::abs(d.destination_step); });
+  std::int64_t span = 0;
+  for (const CopyDimension& dimension : dimensions) {
+    const std::int64_t step = std::abs(dimension.destination_step);
+    if (dimension.count > 1 && step <= span) return false;
+    span += (dimension.count - 1) * step;
+  }
+  return true;
+}
+
 /// The dimensions of `count` regular copies made one.
 void folded_dimensions(std::span<const CopyDimension> inner, std::size_t count, const Distance& step,
                        std::vector<CopyDimension>& folded) {
@@ -79,7 +94,12 @@ Plan fold_once(const Plan& plan) {
       continue;
     }
     folded_dimensions(plan.dimensions_of(copy), count, distance(copy, plan.copies[i + 1]), folded);
-    append(result, copy, folded);
+    if (reaches_each_element_once(folded)) {
+      append(result, copy, folded);
+    } else {
+      for (std::size_t k = i; k < i + count; ++k)
+        append(result, plan.copies[k], plan.dimensions_of(plan.copies[k]));
+    }
     i += count;
   }
   return result;

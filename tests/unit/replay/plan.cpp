@@ -238,6 +238,23 @@ TEST_CASE("elements at regular distances become one copy, and rows of them a box
   CHECK(got == variable.expected(reads));
 }
 
+TEST_CASE("writes at regular distances that overwrite each other leave the last one's values") {
+  Variable<std::int16_t> variable({8}, 0, 1 << 16);
+  const auto check = [&](const std::vector<Hyperslab>& reads) {
+    std::vector<std::int16_t> values;
+    CHECK(variable.get(variable.plan(reads), values) == NC_NOERR);
+    CHECK(values == variable.expected(reads));
+  };
+  for (std::int16_t i = 1; i <= 5; ++i) variable.put(0, {{3}, {1}, {}}, {i});
+  check({{{3}, {1}, {}}});
+  for (std::int16_t i = 0; i < 5; ++i)
+    variable.put(0, {{i}, {3}, {}}, {i, static_cast<std::int16_t>(10 + i), 20});
+  check({{{0}, {8}, {}}});
+  for (std::int16_t i = 4; i >= 0; --i)
+    variable.put(0, {{i}, {2}, {3}}, {i, static_cast<std::int16_t>(30 + i)});
+  check({{{0}, {8}, {}}, {{1}, {3}, {2}}});
+}
+
 TEST_CASE("a copy that was merged from many requests crosses segments") {
   for (const std::size_t alignment : {std::size_t{4}, std::size_t{8}}) {
     Variable<std::int32_t> variable({1000}, 0, 52, alignment);
