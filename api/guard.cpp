@@ -13,6 +13,7 @@ namespace {
 
 /// Plain memory, so that neither thread start nor library load runs code.
 thread_local std::array<char, 1024> last_error_text{};
+thread_local bool was_something_said = false;  // during this call
 
 }  // namespace
 
@@ -24,9 +25,15 @@ void set_last_error(std::string_view text) noexcept {
   const std::size_t length = std::min(text.size(), last_error_text.size() - 1);
   std::copy_n(text.data(), length, last_error_text.data());
   last_error_text[length] = '\0';
+  was_something_said = true;
+}
+
+void begin_call() noexcept {
+  was_something_said = false;
 }
 
 void set_last_error_of(int status) noexcept {
+  if (was_something_said) return;
   const char* const text = status_text(status);
   set_last_error(text != nullptr ? text : "");
 }
