@@ -133,7 +133,9 @@ int check_command(const Arguments& arguments) {
     findings.mistakes.push_back(std::move(mistake));
   note_structure(*workflow, findings);
   note_resources(*workflow, findings);
-  std::cout << "sluice " << runtime::library_version << ", workflow " << workflow->name << ": "
+  const std::string launcher = launcher_version(environment);
+  std::cout << "sluice " << runtime::library_version << ", " << (launcher.empty() ? "no mpirun" : launcher)
+            << "\nworkflow " << workflow->name << ": "
             << format_count(workflow->components.size(), "component") << ", "
             << format_count(workflow->files.size(), "file rule") << ", "
             << format_bytes(workflow->memory_bytes) << " of memory\n"

@@ -125,6 +125,24 @@ pid_t start_child(const ChildOptions& options) {
                 in_directory ? "enter the directory" : "start");
 }
 
+std::string output_of(ChildOptions options) {
+  std::string text;
+  try {
+    Pipe output = make_pipe();
+    options.output = options.error = output.write_end.number();
+    const pid_t process = start_child(options);
+    output.write_end.reset();
+    char buffer[4096];
+    ssize_t got = 0;
+    while ((got = ::read(output.read_end.number(), buffer, sizeof buffer)) > 0)
+      text.append(buffer, static_cast<std::size_t>(got));
+    while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) continue;
+  } catch (const Error&) {
+    text.clear();
+  }
+  return text;
+}
+
 std::vector<pid_t> processes_with_environment(const std::string& assignment) {
   std::vector<pid_t> found;
   std::error_code error;

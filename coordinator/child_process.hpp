@@ -29,6 +29,10 @@ inline constexpr int first_inherited = 3;
 /// those named. Returns its id. Throws IoError when it cannot be started, and then there is no process.
 [[nodiscard]] pid_t start_child(const ChildOptions& options);
 
+/// Runs a short command to its end; what it wrote, stdout and stderr together (both are replaced in
+/// `options`). Empty when it cannot be started.
+[[nodiscard]] std::string output_of(ChildOptions options);
+
 struct Pipe {
   runtime::FileDescriptor read_end, write_end;
 };

@@ -1,18 +1,14 @@
 #include "inspection.hpp"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <sstream>
 
 #include "child_process.hpp"
 #include "elf_file.hpp"
 #include "program_lookup.hpp"
-#include "sluice/formats/error.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -23,26 +19,13 @@ constexpr const char* relink =
 /// The lines of the dynamic loader's list of what it would load; empty when it does not say.
 std::vector<std::string> loader_list(const std::string& loader, const std::filesystem::path& program,
                                      const Environment& environment) {
+  ChildOptions child;
+  child.program = loader;
+  child.arguments = {loader, "--list", program.string()};
+  child.environment = environment;
+  std::istringstream stream(output_of(std::move(child)));
   std::vector<std::string> lines;
-  try {
-    Pipe output = make_pipe();
-    ChildOptions child;
-    child.program = loader;
-    child.arguments = {loader, "--list", program.string()};
-    child.environment = environment;
-    child.output = child.error = output.write_end.number();
-    const pid_t process = start_child(child);
-    output.write_end.reset();
-    std::string text;
-    char buffer[4096];
-    ssize_t got = 0;
-    while ((got = ::read(output.read_end.number(), buffer, sizeof buffer)) > 0)
-      text.append(buffer, static_cast<std::size_t>(got));
-    while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) continue;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  } catch (const Error&) {  // then nothing is known beyond what the file itself says
-  }
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "child_process.hpp"
+
 namespace sluice::coordinator {
 namespace {
 
@@ -30,7 +32,33 @@ std::string directory_problem(const Component& component) {
   return "";
 }
 
+/// Why the components that have ranks cannot be launched; empty when they can, or there are none.
+std::string launcher_problem(const Workflow& workflow, const Environment& environment) {
+  const bool is_needed = std::any_of(workflow.components.begin(), workflow.components.end(),
+                                     [](const Component& component) { return component.ranks > 0; });
+  if (!is_needed || workflow.launcher.kind == workflows::Launcher::Kind::none) return "";
+  const std::string version = launcher_version(environment);
+  if (version.empty())
+    return "mpirun was not found in PATH: install it (Debian: openmpi-bin), or add it to PATH";
+  if (version.find("Open MPI") == std::string::npos && version.find("OpenRTE") == std::string::npos) {
+    return "the mpirun in PATH is not that of Open MPI, with which Sluice was built, but '" + version +
+           "': put Open MPI's first in PATH";
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string launcher_version(const Environment& environment) {
+  const auto path = environment.find("PATH");
+  if (path == environment.end() || !find_program("mpirun", "/", path->second).problem.empty()) return "";
+  ChildOptions child;
+  child.program = "mpirun";
+  child.arguments = {"mpirun", "--version"};
+  child.environment = environment;
+  const std::string text = output_of(std::move(child));
+  return text.empty() ? "something without a version" : text.substr(0, text.find('\n'));
+}
 
 FoundProgram find_program_of(const Component& component, const Environment& environment) {
   return find_program(component.command.front(), component.directory, search_path(component, environment));
@@ -47,15 +75,10 @@ std::vector<Mistake> find_obstacles(const Workflow& workflow, const Environment&
                            "the program of component '" + component.name + "': " + program.problem});
     }
   }
-  const auto by_launcher = std::find_if(workflow.components.begin(), workflow.components.end(),
-                                        [](const Component& component) { return component.ranks > 0; });
-  if (workflow.launcher.kind == workflows::Launcher::Kind::mpirun &&
-      by_launcher != workflow.components.end()) {
-    if (!find_program("mpirun", "/", search_path(*by_launcher, environment)).problem.empty()) {
-      obstacles.push_back({by_launcher->position, "component '" + by_launcher->name +
-                                                      "' has ranks, but mpirun was not found in PATH: "
-                                                      "install it (Debian: openmpi-bin), or add it to PATH"});
-    }
+  if (std::string problem = launcher_problem(workflow, environment); !problem.empty()) {
+    const auto first = std::find_if(workflow.components.begin(), workflow.components.end(),
+                                    [](const Component& component) { return component.ranks > 0; });
+    obstacles.push_back({first->position, "component '" + first->name + "' has ranks, but " + problem});
   }
   return obstacles;
 }

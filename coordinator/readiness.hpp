@@ -15,6 +15,9 @@ namespace sluice::coordinator {
 [[nodiscard]] std::vector<workflows::Mistake> find_obstacles(const workflows::Workflow& workflow,
                                                              const Environment& environment);
 
+/// The first line of `mpirun --version`; empty when there is no mpirun.
+[[nodiscard]] std::string launcher_version(const Environment& environment);
+
 /// What is missing of Sluice itself; empty when nothing is. One line of what, one of what to do.
 [[nodiscard]] std::string find_missing_parts(const Installation& installation);
 

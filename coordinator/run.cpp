@@ -17,8 +17,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds time_to_be_ready{30};
-constexpr seconds time_to_stop{5};     ///< from SIGTERM to SIGKILL
-constexpr seconds time_to_notice{10};  ///< that the matcher is gone
+constexpr seconds time_to_stop{5};      ///< from SIGTERM to SIGKILL
+constexpr seconds time_to_notice{10};   ///< that the matcher is gone
+constexpr seconds time_to_clean_up{2};  ///< for a launcher whose ranks were killed
 constexpr seconds time_to_shut_down{20};
 constexpr milliseconds tick_on_terminal{250};
 constexpr milliseconds tick_in_plain_mode{1000};
@@ -301,10 +302,29 @@ void Run::stop_components(int signal) {
 }
 
 void Run::kill_everything() {
-  stop_components(SIGKILL);
-  for (const pid_t process : processes_with_environment(run_mark(directory_.socket())))
-    ::kill(process, SIGKILL);
+  std::set<pid_t> launchers;
+  for (const Member& member : members_) {
+    if (member.has_ended()) continue;
+    const bool is_launcher = member.process->is_launcher();
+    member.process->signal_group(is_launcher ? SIGTERM : SIGKILL);
+    if (is_launcher) launchers.insert(member.process->id());
+  }
+  for (const pid_t process : processes_with_environment(run_mark(directory_.socket()))) {
+    if (!launchers.contains(process)) ::kill(process, SIGKILL);
+  }
   if (matcher_ && stage_ != Stage::running) matcher_->signal_group(SIGKILL);
+  if (launchers.empty()) return;
+  // without its ranks a launcher ends by itself, and removes its session's files
+  deadline_.expires_after(time_to_clean_up);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) kill_launchers();
+  });
+}
+
+void Run::kill_launchers() {
+  for (const Member& member : members_) {
+    if (!member.has_ended()) member.process->signal_group(SIGKILL);
+  }
 }
 
 void Run::matcher_told(const std::string& text) {

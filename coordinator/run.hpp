@@ -66,6 +66,7 @@ class Run {
   void ask_to_stop();
   void stop_components(int signal);
   void kill_everything();
+  void kill_launchers();
   void matcher_told(const std::string& text);
   void matcher_lost(const std::string& reason);
   void matcher_exited();

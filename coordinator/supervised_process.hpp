@@ -31,6 +31,7 @@ class SupervisedProcess {
   void signal_group(int signal) const;
 
   [[nodiscard]] pid_t id() const noexcept { return id_; }
+  [[nodiscard]] bool is_launcher() const noexcept { return is_launcher_; }
   [[nodiscard]] const std::optional<ProcessEnd>& end() const noexcept { return end_; }
   [[nodiscard]] bool has_ended() const noexcept { return told_end_; }
   [[nodiscard]] std::chrono::milliseconds duration() const;

@@ -218,15 +218,26 @@ def stubborn():
 
 
 def twice():
-    write_flow({"stubborn": shell(STUBBORN)})
+    write_flow({"stubborn": shell(STUBBORN), "ranks": shell("trap '' TERM; echo $$ > rank.$OMPI_COMM_WORLD_RANK.pid; while :; do sleep 0.1; done", ranks=2)})
     process = start("run", "flow.yaml")
     pid = pid_in("stubborn.pid")
-    begin = time.monotonic()
+    ranks = [pid_in(path) for path in ["rank.0.pid", "rank.1.pid"]]
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     result = finish(process)
+    expect(not any(map(is_alive, ranks)), "ranks are still running")
     expect(result.status == 130 and not is_alive(pid), f"exit status {result.status}, expected 130, or the component is still running")
+
+
+def foreign_launcher():
+    os.mkdir("bin")
+    write("bin/mpirun", "#!/bin/sh\necho 'HYDRA build details:'\n", 0o755)
+    write_flow({"a": shell("true", ranks=2)})
+    result = run(env=dict(os.environ, PATH=os.getcwd() + "/bin:" + os.environ["PATH"]))
+    expect(result.status == 2 and "not that of Open MPI" in result.err and "HYDRA" in result.err, "another MPI's mpirun was used")
+    result = run(env=dict(os.environ, PATH=os.getcwd() + "/nothing"))
+    expect(result.status == 2 and "mpirun was not found" in result.err, "a missing mpirun")
 
 
 def background():
