@@ -60,8 +60,14 @@ bool is_old_variable(const Dataset& dataset, int varid) {
 
 void metadata_changed(Dataset& dataset) {
   if (dataset.in_define_mode) return;
+  write_header(dataset, dataset.layout);
+}
+
+void write_header(Dataset& dataset, const formats::Layout& layout) {
+  dataset.driver->write_header(dataset.header, layout);
+  dataset.layout = layout;
   dataset.layout.header_size = formats::encoded_size(dataset.header);
-  dataset.driver->write_header(dataset.header, dataset.layout);
+  if (dataset.comm.is_root()) dataset.put_bytes += dataset.layout.header_size;
 }
 
 }  // namespace sluice::api

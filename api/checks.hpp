@@ -26,6 +26,10 @@ void require_type(const Dataset& dataset, int type);
 /// Whether the variable was there before this redefinition.
 [[nodiscard]] bool is_old_variable(const Dataset& dataset, int varid);
 
+/// Collective: the driver gets the header, and `layout` is in force. Rank 0's written bytes count it, as in
+/// PnetCDF.
+void write_header(Dataset& dataset, const formats::Layout& layout);
+
 /// Metadata was changed: in data mode the header is written at once (collective), in define mode enddef does
 /// it.
 void metadata_changed(Dataset& dataset);

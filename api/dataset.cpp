@@ -50,8 +50,7 @@ void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
   });
   if (old_header != nullptr)
     dataset.driver->move_data(*old_header, dataset.layout_before_redef, dataset.header, layout);
-  dataset.driver->write_header(dataset.header, layout);
-  dataset.layout = layout;
+  write_header(dataset, layout);
   dataset.layout_options = options;
   fill_new_variables(dataset);
   dataset.header_before_redef.reset();
@@ -158,6 +157,7 @@ int end_indep_data(int ncid) {
   require_data_mode(*dataset);
   if (dataset->is_independent) {
     settle_record_count(*dataset);
+    if (dataset->is_writable) count_record_count_written(*dataset);
     wait_for_all(*dataset);
   }
   dataset->is_independent = false;

@@ -60,6 +60,9 @@ std::shared_ptr<Dataset> find_dataset(
 /// call in collective mode).
 void raise_record_count(Dataset& dataset, std::int64_t records, Mode mode);
 
+/// Rank 0 wrote the number of records to the file: ncmpi_inq_put_size counts it, as in PnetCDF.
+void count_record_count_written(Dataset& dataset);
+
 /// Collective: all ranks agree on the number of records, which puts in independent mode may have raised on
 /// some only. Nothing on a dataset that is read only.
 void settle_record_count(Dataset& dataset);

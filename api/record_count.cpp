@@ -11,7 +11,14 @@ void raise_record_count(Dataset& dataset, std::int64_t records, Mode mode) {
   auto& count = dataset.header.record_count;
   const std::int64_t local = std::max(count, records);
   if (mode == Mode::independent && local > count) dataset.is_record_count_dirty = true;
-  count = std::max(local, dataset.driver->agree_record_count(local, mode));
+  const std::int64_t agreed = std::max(local, dataset.driver->agree_record_count(local, mode));
+  if (agreed > count && mode == Mode::collective) count_record_count_written(dataset);
+  count = agreed;
+}
+
+void count_record_count_written(Dataset& dataset) {
+  if (!dataset.comm.is_root() || dataset.header.record_dimension() < 0) return;
+  dataset.put_bytes += dataset.header.version == formats::Version::cdf5 ? 8 : 4;
 }
 
 void settle_record_count(Dataset& dataset) {
