@@ -110,8 +110,10 @@ int Selection::check(const HyperslabView& slab) const noexcept {
 }
 
 int Selection::add(const HyperslabView& slab) {
-  // An empty put still makes the records it names, as PnetCDF's does.
-  if (is_record_variable_ && slab.count[0] > 0) {
+  // An empty put still makes the records it names, as PnetCDF's does; an empty part of a list does not.
+  const bool is_list = list_.capacity() != 0;
+  const bool is_empty = std::ranges::find(slab.count, 0) != slab.count.end();
+  if (is_record_variable_ && slab.count[0] > 0 && !(is_list && is_empty)) {
     const auto last = slab.start[0] + (slab.count[0] - 1) * slab.stride_of(0);
     record_end_ = std::max(record_end_, last + 1);
   }
@@ -121,7 +123,7 @@ int Selection::add(const HyperslabView& slab) {
     if (__builtin_mul_overflow(elements, count, &elements)) return NC_EINTOVERFLOW;
   }
   if (__builtin_add_overflow(elements_, elements, &elements_)) return NC_EINTOVERFLOW;
-  if (list_.capacity() != 0) {
+  if (is_list) {
     list_.push_back(slab);
   } else {
     single_ = slab;
