@@ -69,7 +69,7 @@ constexpr To cast(From x, bool is_fit) noexcept {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // The bounds as a power of two and (for signed types) its negative: values of From on both sides, unlike
     // the maximum.
-    constexpr auto end = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    constexpr auto end = From{2} * static_cast<From>(To{1} << (std::numeric_limits<To>::digits - 1));
     const bool is_castable = is_fit & (x < end);
     const To converted = static_cast<To>(is_castable ? x : From{});
     if constexpr (sizeof(To) == 8) {

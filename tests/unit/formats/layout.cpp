@@ -99,6 +99,36 @@ TEST_CASE("alignments and room are as asked for") {
   }
 }
 
+TEST_CASE("an alignment that is in force stays so") {
+  Header header;
+  add(header, Type::int32, 3);
+  LayoutOptions hints;
+  hints.record_align_bytes = 9;
+  LayoutOptions arguments;
+  arguments.header_align_bytes = 64;
+  arguments.record_align_bytes = 1000;
+  arguments.header_free_bytes = 5;
+  const auto first = options_in_force(hints, arguments, header);
+  CHECK(first.header_align_bytes == 64);
+  CHECK(first.variable_align_bytes == 4);
+  CHECK(first.record_align_bytes == 12);
+  CHECK(first.header_free_bytes == 5);
+  arguments.header_align_bytes = 2048;
+  const auto second = options_in_force(first, arguments, header);
+  CHECK(second.header_align_bytes == 64);
+  CHECK(options_in_force({}, {}, header).header_align_bytes == 512);
+}
+
+TEST_CASE("where only the records' alignment is given as an argument, it is the first section's too") {
+  Header header;
+  add(header, Type::int32, 3, true);
+  LayoutOptions arguments;
+  arguments.record_align_bytes = 12;
+  CHECK(options_in_force({}, arguments, header).header_align_bytes == 512);
+  add(header, Type::int32, 3);
+  CHECK(options_in_force({}, arguments, header).header_align_bytes == 12);
+}
+
 TEST_CASE("a file without variables is its header") {
   Header header;
   const auto layout = compute_layout(header, {}, nullptr);
