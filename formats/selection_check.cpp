@@ -19,14 +19,15 @@ bool leaves_dimension(std::int64_t start, std::int64_t count, std::int64_t strid
 }  // namespace
 
 int check_selection(const HyperslabView& selection, std::span<const std::int64_t> shape, bool first_is_record,
-                    bool can_grow) noexcept {
+                    bool can_grow, StartRule start_rule) noexcept {
   const auto dimensions = shape.size();
   const auto bounded = [&](std::size_t d) { return !(d == 0 && first_is_record && can_grow); };
   for (std::size_t d = 0; d < dimensions; ++d) {
     if (selection.start[d] < 0) return NC_EINVALCOORDS;
     if (!bounded(d)) continue;
     // One past the end is where a process that takes no part may stand.
-    const bool is_past_end = selection.start[d] == shape[d] && selection.count[d] > 0;
+    const bool is_past_end =
+        selection.start[d] == shape[d] && (selection.count[d] > 0 || start_rule == StartRule::strict);
     if (selection.start[d] > shape[d] || is_past_end) return NC_EINVALCOORDS;
   }
   for (std::size_t d = 0; d < dimensions; ++d) {

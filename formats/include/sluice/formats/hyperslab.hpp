@@ -44,12 +44,18 @@ struct CommonRange {
                                     std::int64_t b_start, std::int64_t b_count,
                                     std::int64_t b_stride) noexcept;
 
+/// Where a range of no elements may start: one past the end too (PnetCDF's default, and
+/// PNETCDF_RELAX_COORD_BOUND=1), or inside its dimension only (PNETCDF_RELAX_COORD_BOUND=0 when the file was
+/// created or opened).
+enum class StartRule : std::uint8_t { relaxed, strict };
+
 /// Checks a selection as PnetCDF does, in its order: all starts (NC_EINVALCOORDS; start == length is allowed
 /// where count is 0), then per dimension NC_ENEGATIVECNT and NC_EEDGE, then NC_ESTRIDE. Null start/count are
 /// the caller's concern. `shape` holds the dimension lengths; when `can_grow` the first dimension of a record
 /// variable is not bounded (puts). Returns NC_NOERR or the code.
 [[nodiscard]] int check_selection(const HyperslabView& selection, std::span<const std::int64_t> shape,
-                                  bool first_is_record, bool can_grow) noexcept;
+                                  bool first_is_record, bool can_grow,
+                                  StartRule start_rule = StartRule::relaxed) noexcept;
 
 /// Copies between a dense row-major buffer and one laid out by `imap` (distance in elements between
 /// neighbours of each dimension, as in varm). Shapes: count and imap one entry per dimension. `element_bytes`
