@@ -210,8 +210,10 @@ void MemoryDriver::run_plans(const formats::Header& header, std::span<Access> ac
 std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
   if (!writing_) return local;
   expect_own_process();
-  writing_->control.raise_record_count(local);
+  // What grows in independent mode becomes known to the others in the next collective agreement, as in a
+  // file.
   if (mode == Mode::collective) {
+    writing_->control.raise_record_count(local);
     writing_->control.enter_collective_call();
     writing_->is_count_agreed = false;
   }
@@ -223,9 +225,7 @@ std::int64_t MemoryDriver::current_record_count(std::int64_t local) {
   expect_own_process();
   writing_->control.wait_for_others();
   writing_->is_count_agreed = true;
-  const std::int64_t records = std::max(local, writing_->control.record_count());
-  writing_->control.raise_record_count(records);
-  return records;
+  return std::max(local, writing_->control.record_count());
 }
 
 void MemoryDriver::sync() {

@@ -36,11 +36,20 @@ GroupControl::GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t r
   own_ = &slots_[rank];
 }
 
-void GroupControl::raise_record_count(std::int64_t records) noexcept {
+void GroupControl::raise_record_count(std::int64_t records) {
+  if (records <= own_record_count_) return;
   // Only the slot's own process writes it.
-  if (records > own_->record_count.load(std::memory_order_relaxed)) {
-    own_->record_count.store(records, std::memory_order_release);
+  const std::uint64_t index = own_->growth_count.load(std::memory_order_relaxed);
+  if (index >= growth_history) {
+    // The entry that goes is needed by those who have not reached the call of the one behind it.
+    const RecordGrowth& next = own_->growths[(index + 1) % growth_history];
+    wait_for_all(next.collective_call.load(std::memory_order_relaxed));
   }
+  RecordGrowth& growth = own_->growths[index % growth_history];
+  growth.collective_call.store(calls_ + 1, std::memory_order_relaxed);
+  growth.record_count.store(records, std::memory_order_relaxed);
+  own_->growth_count.store(index + 1, std::memory_order_release);
+  own_record_count_ = records;
 }
 
 void GroupControl::enter_collective_call() noexcept {
@@ -49,12 +58,17 @@ void GroupControl::enter_collective_call() noexcept {
 
 void GroupControl::wait_for_others() {
   if (calls_reached_by_all_ == calls_) return;
-  for (std::uint32_t rank = 0; rank < slots_.size(); ++rank) wait_for(slots_[rank], rank);
+  wait_for_all(calls_);
   calls_reached_by_all_ = calls_;
 }
 
-void GroupControl::wait_for(const ControlSlot& slot, std::uint32_t rank) {
-  const auto is_reached = [&] { return slot.collective_calls.load(std::memory_order_acquire) >= calls_; };
+void GroupControl::wait_for_all(std::uint64_t calls) {
+  for (std::uint32_t rank = 0; rank < slots_.size(); ++rank)
+    if (&slots_[rank] != own_) wait_for(slots_[rank], rank, calls);
+}
+
+void GroupControl::wait_for(const ControlSlot& slot, std::uint32_t rank, std::uint64_t calls) {
+  const auto is_reached = [&] { return slot.collective_calls.load(std::memory_order_acquire) >= calls; };
   for (int i = 0; i < yields; ++i) {
     if (is_reached()) return;
     ::sched_yield();
@@ -75,10 +89,25 @@ void GroupControl::wait_for(const ControlSlot& slot, std::uint32_t rank) {
   }
 }
 
+namespace {
+
+/// What the slot's process knew in collective call `calls`.
+std::int64_t record_count_at(const ControlSlot& slot, std::uint64_t calls) noexcept {
+  const std::uint64_t count = slot.growth_count.load(std::memory_order_acquire);
+  const std::uint64_t oldest = count > growth_history ? count - growth_history : 0;
+  for (std::uint64_t i = count; i-- > oldest;) {
+    const RecordGrowth& growth = slot.growths[i % growth_history];
+    if (growth.collective_call.load(std::memory_order_relaxed) <= calls)
+      return growth.record_count.load(std::memory_order_relaxed);
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::int64_t GroupControl::record_count() const noexcept {
   std::int64_t records = 0;
-  for (const ControlSlot& slot : slots_)
-    records = std::max(records, slot.record_count.load(std::memory_order_acquire));
+  for (const ControlSlot& slot : slots_) records = std::max(records, record_count_at(slot, calls_));
   return records;
 }
 

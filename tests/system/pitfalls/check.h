@@ -9,28 +9,29 @@
 
 extern int rank, ranks; /* of this process in MPI_COMM_WORLD */
 
-#define FAIL(...)                                                        \
-  do {                                                                   \
-    fprintf(stderr, "%s:%d: rank %d: ", __FILE__, __LINE__, rank);       \
-    fprintf(stderr, __VA_ARGS__);                                        \
-    fputc('\n', stderr);                                                 \
-    MPI_Abort(MPI_COMM_WORLD, 1);                                        \
+#define FAIL(...)                                                  \
+  do {                                                             \
+    fprintf(stderr, "%s:%d: rank %d: ", __FILE__, __LINE__, rank); \
+    fprintf(stderr, __VA_ARGS__);                                  \
+    fputc('\n', stderr);                                           \
+    MPI_Abort(MPI_COMM_WORLD, 1);                                  \
   } while (0)
-#define CHECK(condition) \
-  do {                   \
+#define CHECK(condition)                                    \
+  do {                                                      \
     if (!(condition)) FAIL("%s does not hold", #condition); \
   } while (0)
-#define EXPECT(expected, call)                                                                                       \
-  do {                                                                                                               \
-    const int status_ = (call);                                                                                      \
-    if (status_ != (expected))                                                                                       \
-      FAIL("%s gave %s (%s), expected %s", #call, ncmpi_strerrno(status_), ncmpi_strerror(status_), ncmpi_strerrno(expected)); \
+#define EXPECT(expected, call)                                                                      \
+  do {                                                                                              \
+    const int status_ = (call);                                                                     \
+    if (status_ != (expected))                                                                      \
+      FAIL("%s gave %s (%s), expected %s", #call, ncmpi_strerrno(status_), ncmpi_strerror(status_), \
+           ncmpi_strerrno(expected));                                                               \
   } while (0)
 #define OK(call) EXPECT(NC_NOERR, call)
-#define EQUAL(got, expected)                                                                   \
-  do {                                                                                         \
-    const double got_ = (double)(got), expected_ = (double)(expected);                         \
-    if (got_ != expected_) FAIL("%s is %.17g, expected %.17g", #got, got_, expected_);         \
+#define EQUAL(got, expected)                                                           \
+  do {                                                                                 \
+    const double got_ = (double)(got), expected_ = (double)(expected);                 \
+    if (got_ != expected_) FAIL("%s is %.17g, expected %.17g", #got, got_, expected_); \
   } while (0)
 
 static inline int create_file(const char* path, int mode) {
@@ -56,7 +57,9 @@ static inline MPI_Offset length_of(int ncid, const char* name) {
   return length;
 }
 /* First index of part `part` of `parts` of `length`. */
-static inline MPI_Offset part_begin(MPI_Offset length, int part, int parts) { return length * part / parts; }
+static inline MPI_Offset part_begin(MPI_Offset length, int part, int parts) {
+  return length * part / parts;
+}
 
 struct test_case {
   const char* name;

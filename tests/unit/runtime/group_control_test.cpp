@@ -36,12 +36,33 @@ TEST_CASE("the agreed record count is the largest of all processes' after their 
         control.raise_record_count(call % size == rank ? 10 * call : call);
         control.enter_collective_call();
         control.wait_for_others();
-        wrong[rank] += control.record_count() < 10 * call ? 1 : 0;
+        wrong[rank] += control.record_count() != 10 * call ? 1 : 0;
       }
     });
   }
   for (auto& process : processes) process.join();
   CHECK(wrong == std::vector<int>(size));
+}
+
+TEST_CASE("a process that runs ahead does not change what the others agreed on in an earlier call") {
+  const auto shared = block(2);
+  constexpr std::int64_t calls = 1000;  // many times the history: the fast one has to wait for the slow one
+  std::thread fast([&] {
+    GroupControl control(shared, 0, 2, always);
+    for (std::int64_t call = 1; call <= calls; ++call) {
+      control.raise_record_count(call);
+      control.enter_collective_call();
+    }
+  });
+  GroupControl slow(shared, 1, 2, always);
+  int wrong = 0;
+  for (std::int64_t call = 1; call <= calls; ++call) {
+    slow.enter_collective_call();
+    slow.wait_for_others();
+    wrong += slow.record_count() != call ? 1 : 0;
+  }
+  fast.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a record count never falls, and one process alone waits for nobody") {

@@ -18,7 +18,7 @@ using StepId = std::uint64_t;
 struct Group;
 
 /// Bytes that each process of a group has in its control block.
-inline constexpr std::uint64_t control_slot_bytes = 64;
+inline constexpr std::uint64_t control_slot_bytes = 1024;
 
 enum class StepState : std::uint8_t {
   in_progress,  ///< its group is writing it

@@ -18,26 +18,31 @@ class GroupControl {
   GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t rank, std::uint32_t size,
                std::function<bool()> is_alive);
 
-  /// At least so many records, as far as this process knows.
-  void raise_record_count(std::int64_t records) noexcept;
+  /// From this process's next collective call on there are at least so many records. Sleeps when another
+  /// process is so far behind that the history has no room. Throws Error(NC_EIO) when it, or the matcher, is
+  /// gone.
+  void raise_record_count(std::int64_t records);
   /// This process takes part in one more collective call. Every process of the group counts the same calls.
   void enter_collective_call() noexcept;
   /// Sleeps until all processes have made as many collective calls as this one. Throws Error(NC_EIO) when one
   /// of them, or the matcher, is gone.
   void wait_for_others();
-  /// The largest record count that is known now.
+  /// The largest record count that any process knew in the collective call that this process made last; exact
+  /// after wait_for_others().
   [[nodiscard]] std::int64_t record_count() const noexcept;
   /// Nobody will have to wait for this process any more.
   void leave() noexcept;
 
  private:
-  void wait_for(const ControlSlot& slot, std::uint32_t rank);
+  void wait_for_all(std::uint64_t calls);
+  void wait_for(const ControlSlot& slot, std::uint32_t rank, std::uint64_t calls);
 
   std::shared_ptr<const Mapping> block_;  ///< shared with the cache of segments
   std::span<ControlSlot> slots_;
   ControlSlot* own_ = nullptr;
   std::function<bool()> is_alive_;
   std::uint64_t calls_ = 0;
+  std::int64_t own_record_count_ = 0;  ///< last entry of the own history
   std::uint64_t calls_reached_by_all_ = 0;
 };
 

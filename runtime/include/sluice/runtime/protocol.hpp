@@ -1,5 +1,6 @@
 #pragma once
-// The messages between a client process (or the coordinator) and a matcher rank. docs/architecture.md, "Messages".
+// The messages between a client process (or the coordinator) and a matcher rank. docs/architecture.md,
+// "Messages".
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,9 +15,10 @@ namespace sluice::runtime {
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
 inline constexpr std::uint32_t protocol_version = 1;
 
-/// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16 flags, u32 tag, then the fields of
-/// the struct of that name in order (integers little-endian; strings and byte arrays with a u32 length (u64 for header, plans) before them). A message of more than
-/// 64 KiB carries its fields in an attached memfd (flag 1; the packet then holds u64 length only).
+/// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
+/// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
+/// byte arrays with a u32 length (u64 for header, plans) before them). A message of more than 64 KiB carries
+/// its fields in an attached memfd (flag 1; the packet then holds u64 length only).
 enum class MessageType : std::uint16_t {
   // client → matcher, each answered by the type named (or by `error`) unless "no answer"
   hello = 1,         // → welcome
@@ -50,7 +52,8 @@ enum class MessageType : std::uint16_t {
   event = 98,  // notice: a line for the event log
 };
 
-/// Parts of messages that the registry knows as well; their fields on the wire are in the order of the struct, as everywhere.
+/// Parts of messages that the registry knows as well; their fields on the wire are in the order of the
+/// struct, as everywhere.
 using matcher::AccessCounters;
 using matcher::ComponentSize;
 using matcher::DatasetKey;
@@ -62,7 +65,8 @@ using matcher::SegmentUse;
 using matcher::StatusReport;
 using matcher::WaitStatus;
 
-/// First message of a connection. A process may have several connections (threads); `process_token` (random) ties them together.
+/// First message of a connection. A process may have several connections (threads); `process_token` (random)
+/// ties them together.
 struct Hello {
   std::uint32_t protocol = protocol_version;
   std::string library_version;
@@ -84,7 +88,8 @@ struct Create {
   std::uint8_t version = 1;  ///< CDF version that the user asked for
 };
 
-/// `control` is the segment of the group's control block (control_block.hpp); if this process has not had it, a `segment` message with tag 0 and the descriptor comes before.
+/// `control` is the segment of the group's control block (control_block.hpp); if this process has not had it,
+/// a `segment` message with tag 0 and the descriptor comes before.
 struct Created {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
@@ -100,20 +105,22 @@ struct Open {
 struct Opened {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
-  std::uint8_t version = 1;      ///< CDF version of the file that it stands for
+  std::uint8_t version = 1;  ///< CDF version of the file that it stands for
   std::int64_t record_count = 0;
   std::vector<std::byte> header;  ///< CDF-5 encoding
 };
 
-/// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the matcher zeroes word 0 of a table and the whole of a
-/// control block (a recycled segment holds old contents). Table chunks of a process follow one another in the order in which they were granted.
+/// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the
+/// matcher zeroes word 0 of a table and the whole of a control block (a recycled segment holds old contents).
+/// Table chunks of a process follow one another in the order in which they were granted.
 struct NeedSegment {
   std::uint64_t step = 0;
   SegmentUse use = SegmentUse::data;
   std::uint64_t bytes = 0;
 };
 
-/// A segment (whole; offset 0). The descriptor is attached when this process has not had it before (`has_descriptor`).
+/// A segment (whole; offset 0). The descriptor is attached when this process has not had it before
+/// (`has_descriptor`).
 struct SegmentGrant {
   std::uint64_t segment = 0;
   std::uint64_t bytes = 0;
@@ -156,9 +163,10 @@ struct Get {
   std::vector<ReadAccess> accesses;
 };
 
-/// Answer to get: for each access an encoded replay::Plan; `ranges` locates all log data that the plans use and that this process has not been told of for this step.
-/// Segments whose descriptors the process lacks were sent before, as `segment` messages with tag 0.
-/// A process forgets the ranges of a step when it has closed it (publish, discard, close_read) as often as it has created or opened it; then they are told anew.
+/// Answer to get: for each access an encoded replay::Plan; `ranges` locates all log data that the plans use
+/// and that this process has not been told of for this step. Segments whose descriptors the process lacks
+/// were sent before, as `segment` messages with tag 0. A process forgets the ranges of a step when it has
+/// closed it (publish, discard, close_read) as often as it has created or opened it; then they are told anew.
 struct Plans {
   std::vector<LogRange> ranges;
   std::vector<std::byte> plans;
@@ -183,7 +191,7 @@ struct CoordinatorHello {
   std::uint32_t protocol = protocol_version;
   std::vector<FileRule> rules;
   std::vector<ComponentSize> components;  ///< of all components; processes as started (1 for a serial one)
-  std::uint64_t memory_bytes = 0;  ///< staging.memory
+  std::uint64_t memory_bytes = 0;         ///< staging.memory
 };
 
 /// Every process of the component has been waited for.

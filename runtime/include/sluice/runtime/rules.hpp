@@ -12,7 +12,7 @@ namespace sluice::runtime {
 /// What a component may do with the files of a rule.
 struct ClientRule {
   std::uint32_t rule = 0;  ///< index in the workflow's `files`
-  std::string pattern;     ///< glob (*, ?, [..]) over the trailing path components, '/' not matched by wildcards
+  std::string pattern;  ///< glob (*, ?, [..]) over the trailing path components, '/' not matched by wildcards
   bool writes = false;
   bool reads = false;
 };
@@ -35,9 +35,10 @@ struct ClientEnvironment {
 /// "INDEX<TAB>w|r|rw<TAB>PATTERN\n"… for SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 
-/// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing components as the pattern has, "." and doubled slashes
-/// removed and ".." resolved by name. Prefixes that MPI-IO knows ("ufs:", "nfs:") are stripped before. A relative path that is too short for the pattern is taken from the
-/// working directory; a pattern that starts with a slash covers whole absolute paths only.
+/// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing
+/// components as the pattern has, "." and doubled slashes removed and ".." resolved by name. Prefixes that
+/// MPI-IO knows ("ufs:", "nfs:") are stripped before. A relative path that is too short for the pattern is
+/// taken from the working directory; a pattern that starts with a slash covers whole absolute paths only.
 [[nodiscard]] std::optional<std::string> match_tail(std::string_view pattern, std::string_view path);
 
 /// The first rule that covers `path`, and the key; nothing when the path is an ordinary file.
