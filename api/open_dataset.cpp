@@ -116,7 +116,7 @@ int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
 int format_of(const std::array<char, 8>& bytes) {
   if (std::memcmp(bytes.data(), "\211HDF\r\n\032\n", 8) == 0) return format_netcdf4;
   if (std::memcmp(bytes.data(), "CDF", 3) != 0) return format_unknown;
-  const int version = bytes[3];
+  const int version = static_cast<unsigned char>(bytes[3]);
   return version == format_classic || version == format_cdf2 || version == format_cdf5 ? version
                                                                                        : format_unknown;
 }
