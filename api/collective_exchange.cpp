@@ -12,19 +12,6 @@ constexpr int elements_tag = 1;  // ranges and elements of a put
 constexpr int question_tag = 2;  // ranges of a get
 constexpr int answer_tag = 3;    // its elements
 
-/// Calls visit(extent) for the parts of the request's extents that begin in the window.
-template <class Visit>
-void for_each_in(const FileRequest& request, const FileRange& window, const Visit& visit) {
-  for (const Extent& extent : request.extents_in(window)) {
-    if (extent.offset_bytes >= window.begin && extent.end() <= window.end) {
-      visit(extent);
-    } else {
-      const Extent part = clip(extent, window);
-      if (part.elements > 0) visit(part);
-    }
-  }
-}
-
 /// The union of ascending extents as ranges whose bytes lie one after the other in a dense buffer.
 class DenseRanges {
  public:
@@ -96,13 +83,13 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t n) noexcept {
 
 DenseRanges measure(const FileRequest& request, const FileRange& window) {
   DenseRanges ranges;
-  for_each_in(request, window, [&](const Extent& extent) { ranges.place(extent); });
+  for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) { ranges.place(extent); });
   return ranges;
 }
 
 void add_own(const FileRequest& request, const FileRange& window, Coverage& coverage) {
   coverage.begin_list();
-  for_each_in(request, window, [&](const Extent& extent) {
+  for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) {
     coverage.add({extent.offset_bytes, extent.end()});
   });
 }
@@ -210,7 +197,7 @@ void CollectiveExchange::send_elements(FileRequest& request, const FileDomains& 
     view.set_count(total.count());
     std::byte* elements = view.elements();
     DenseRanges ranges;
-    for_each_in(request, window, [&](const Extent& extent) {
+    for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) {
       const std::int64_t position = ranges.place(extent);
       view.set_range(ranges.count() - 1, ranges.range());
       request.codec(extent).encode(extent.first_element, extent.elements, elements + position);
@@ -237,7 +224,7 @@ void CollectiveExchange::collect(FileRequest& request, std::span<const RequestSu
     }
   }
   add_own(request, window, coverage_);
-  for_each_in(request, window, [&](const Extent& extent) {
+  for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) {
     request.codec(extent).encode(extent.first_element, extent.elements, window_.at(extent.offset_bytes));
   });
 }
@@ -262,7 +249,7 @@ void CollectiveExchange::ask_for_elements(FileRequest& request, const FileDomain
     MessageView view(to_aggregators_[static_cast<std::size_t>(a)].reserve(size));
     view.set_count(total.count());
     DenseRanges ranges;
-    for_each_in(request, window, [&](const Extent& extent) {
+    for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) {
       ranges.place(extent);
       view.set_range(ranges.count() - 1, ranges.range());
     });
@@ -305,7 +292,7 @@ void CollectiveExchange::answer(FileRequest& request, std::span<const RequestSum
                         &answer.send),
               "send elements");
   }
-  for_each_in(request, window, [&](const Extent& extent) {
+  for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) {
     request.codec(extent).decode(extent.first_element, extent.elements, window_.at(extent.offset_bytes));
   });
 }
@@ -319,7 +306,7 @@ void CollectiveExchange::take_answers(FileRequest& request, const FileDomains& d
     if (rank_of(a) == comm_.rank() || !request.hull().meets(window)) continue;
     const std::byte* elements = answers_[static_cast<std::size_t>(a)].data();
     DenseRanges ranges;
-    for_each_in(request, window, [&](const Extent& extent) {
+    for_each_clipped(request.extents_in(window), window, [&](const Extent& extent) {
       const std::int64_t position = ranges.place(extent);
       request.codec(extent).decode(extent.first_element, extent.elements, elements + position);
     });

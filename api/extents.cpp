@@ -17,22 +17,34 @@ std::int64_t elements_before(const Extent& extent, std::int64_t offset_bytes) no
 /// Merges neighbouring sorted lists two by two until one is left. `begins`: where each list begins.
 template <class T, class Less>
 void merge_lists(std::vector<T>& items, std::vector<std::size_t> begins, const Less& less) {
+  std::vector<T> merged;
   while (begins.size() > 1) {
-    std::vector<std::size_t> merged;
+    merged.resize(items.size());
+    begins.push_back(items.size());
+    std::vector<std::size_t> merged_begins;
     const auto at = [&](std::size_t list) {
-      return items.begin() + static_cast<std::ptrdiff_t>(list < begins.size() ? begins[list] : items.size());
+      return items.begin() + static_cast<std::ptrdiff_t>(begins[list]);
     };
-    for (std::size_t list = 0; list < begins.size(); list += 2) {
-      merged.push_back(begins[list]);
-      if (list + 1 < begins.size()) std::inplace_merge(at(list), at(list + 1), at(list + 2), less);
+    for (std::size_t list = 0; list + 1 < begins.size(); list += 2) {
+      const std::size_t last = std::min(list + 2, begins.size() - 1);
+      const auto to = merged.begin() + static_cast<std::ptrdiff_t>(begins[list]);
+      // Variables that follow each other in the file are only copied.
+      const bool is_ordered = last == list + 1 || !less(*at(list + 1), *(at(list + 1) - 1));
+      if (is_ordered) {
+        std::copy(at(list), at(last), to);
+      } else {
+        std::merge(at(list), at(list + 1), at(list + 1), at(last), to, less);
+      }
+      merged_begins.push_back(begins[list]);
     }
-    begins = std::move(merged);
+    items.swap(merged);
+    begins = std::move(merged_begins);
   }
 }
 
-bool is_before(const Extent& a, const Extent& b) noexcept {
-  return a.offset_bytes < b.offset_bytes;
-}
+struct IsBefore {
+  bool operator()(const Extent& a, const Extent& b) const noexcept { return a.offset_bytes < b.offset_bytes; }
+};
 
 /// Later puts win: a heap gives the latest of the extents that cover a place.
 struct IsEarlierPut {
@@ -75,13 +87,14 @@ Extent clip(const Extent& extent, const FileRange& range) noexcept {
 }
 
 void sort_extents(std::vector<Extent>& extents) {
+  constexpr IsBefore is_before;
   std::vector<std::size_t> begins;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (i == 0 || is_before(extents[i], extents[i - 1])) begins.push_back(i);
   }
   if (begins.size() <= 1) return;
-  constexpr std::size_t few = 64;
-  if (begins.size() > few) {
+  constexpr std::size_t short_list = 8;
+  if (begins.size() > extents.size() / short_list) {
     std::stable_sort(extents.begin(), extents.end(), is_before);
   } else {
     merge_lists(extents, std::move(begins), is_before);
@@ -114,6 +127,9 @@ void remove_overlaps(std::vector<Extent>& sorted) {
 }
 
 const std::vector<FileRange>& Coverage::join() {
+  // An empty list has no first element to compare.
+  list_begins_.erase(std::unique(list_begins_.begin(), list_begins_.end()), list_begins_.end());
+  if (!list_begins_.empty() && list_begins_.back() == ranges_.size()) list_begins_.pop_back();
   if (list_begins_.size() <= 1) return ranges_;
   merge_lists(ranges_, std::move(list_begins_),
               [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });

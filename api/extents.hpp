@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace sluice::api {
@@ -31,6 +32,19 @@ struct Extent {
 /// The part of an extent whose elements begin within a range of the file: elements are never cut, and each
 /// belongs to exactly one of adjoining ranges. Has 0 elements when there is none.
 [[nodiscard]] Extent clip(const Extent& extent, const FileRange& range) noexcept;
+
+/// Calls visit(extent) for the non-empty parts of the extents that begin in the range.
+template <class Visit>
+void for_each_clipped(std::span<const Extent> extents, const FileRange& range, const Visit& visit) {
+  for (const Extent& extent : extents) {
+    if (extent.offset_bytes >= range.begin && extent.end() <= range.end) {
+      visit(extent);
+    } else {
+      const Extent part = clip(extent, range);
+      if (part.elements > 0) visit(part);
+    }
+  }
+}
 
 /// Sorts by offset, keeping the order of equal ones. Fast for lists that are few sorted lists one after the
 /// other.

@@ -14,6 +14,7 @@ struct RequestSummary {
   std::int64_t bytes = 0;
   std::int64_t extents = 0;
   std::int64_t has_more = 0;  ///< 1: another batch follows
+  std::int64_t records = 0;   ///< that the dataset will have, as far as this rank knows
 };
 
 /// Whether the ranks do better by exchanging data among them than by each accessing the file itself.

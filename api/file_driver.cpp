@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "agreement.hpp"
 #include "data_move.hpp"
@@ -93,7 +94,9 @@ void FileDriver::get(const formats::Header& header, const formats::Layout& layou
 }
 
 void FileDriver::access_together(FileRequest& request, FileRequest::Kind kind) {
-  // A rank that fails takes part in the rest with nothing to do; all learn of it at the end.
+  // A rank that fails takes part in the rest with nothing to do. When data went through other ranks, all
+  // learn of it at the end.
+  bool has_exchanged = false;
   int status = NC_NOERR;
   std::string what;
   const auto attempt = [&](const auto& work) {
@@ -110,18 +113,22 @@ void FileDriver::access_together(FileRequest& request, FileRequest::Kind kind) {
   };
   std::vector<RequestSummary> summaries(static_cast<std::size_t>(comm_.size()));
   const auto wish = kind == FileRequest::Kind::put ? options_.put_exchange : options_.get_exchange;
+  const std::int64_t records = kind == FileRequest::Kind::put ? request.record_end() : 0;
   const auto has_more = [](const RequestSummary& summary) { return summary.has_more != 0; };
   do {
     attempt([&] { request.next_batch(options_.batch_extents); });
     const RequestSummary mine{request.hull(), request.bytes(),
-                              static_cast<std::int64_t>(request.extents().size()),
-                              request.has_more() ? 1 : 0};
+                              static_cast<std::int64_t>(request.extents().size()), request.has_more() ? 1 : 0,
+                              records};
     constexpr int words = sizeof(RequestSummary) / sizeof(std::int64_t);
     check_mpi(MPI_Allgather(&mine, words, MPI_INT64_T, summaries.data(), words, MPI_INT64_T, comm_.get()),
               "gather the requests");
+    for (const auto& summary : summaries) agreed_records_ = std::max(agreed_records_, summary.records);
     if (joint_hull(summaries).is_empty()) continue;
+    const bool exchanges = is_exchange_better(summaries, options_, wish);
+    has_exchanged = has_exchanged || exchanges;
     attempt([&] {
-      if (!is_exchange_better(summaries, options_, wish)) {
+      if (!exchanges) {
         access_directly(request, kind);
       } else if (kind == FileRequest::Kind::put) {
         exchange_.put(request, summaries);
@@ -130,7 +137,8 @@ void FileDriver::access_together(FileRequest& request, FileRequest::Kind kind) {
       }
     });
   } while (std::any_of(summaries.begin(), summaries.end(), has_more));
-  agree(comm_, status, what);
+  if (has_exchanged) return agree(comm_, status, what);
+  if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
 }
 
 void FileDriver::access_directly(FileRequest& request, FileRequest::Kind kind) {
@@ -155,12 +163,10 @@ void FileDriver::put_window(FileRequest& request, const FileRange& range) {
   window_.move_to(range);
   coverage_.clear();
   coverage_.begin_list();
-  for (const Extent& extent : request.extents_in(range)) {
-    const Extent part = clip(extent, range);
-    if (part.elements == 0) continue;
+  for_each_clipped(request.extents_in(range), range, [&](const Extent& part) {
     request.codec(part).encode(part.first_element, part.elements, window_.at(part.offset_bytes));
     coverage_.add({part.offset_bytes, part.end()});
-  }
+  });
   // Gaps are left alone: other processes may be writing there.
   window_.write(file_, coverage_.join(), 0);
 }
@@ -170,16 +176,13 @@ void FileDriver::get_window(FileRequest& request, const FileRange& range) {
   coverage_.clear();
   coverage_.begin_list();
   const auto extents = request.extents_in(range);
-  for (const Extent& extent : extents) {
-    const Extent part = clip(extent, range);
-    if (part.elements > 0) coverage_.add({part.offset_bytes, part.end()});
-  }
+  for_each_clipped(extents, range, [&](const Extent& part) {
+    coverage_.add({part.offset_bytes, part.end()});
+  });
   window_.read(file_, coverage_.join(), options_.gap_bytes);
-  for (const Extent& extent : extents) {
-    const Extent part = clip(extent, range);
-    if (part.elements == 0) continue;
+  for_each_clipped(extents, range, [&](const Extent& part) {
     request.codec(part).decode(part.first_element, part.elements, window_.at(part.offset_bytes));
-  }
+  });
 }
 
 bool FileDriver::access_plain_bytes(FileRequest& request, const FileRange& range, FileRequest::Kind kind) {
@@ -198,9 +201,11 @@ bool FileDriver::access_plain_bytes(FileRequest& request, const FileRange& range
 }
 
 std::int64_t FileDriver::agree_record_count(std::int64_t local, Mode mode) {
-  std::int64_t records = std::max(local, facts_.record_count);
+  std::int64_t records = std::max({local, facts_.record_count, agreed_records_});
   if (mode == Mode::independent) return records;
-  if (comm_.size() > 1) {
+  // Right after a collective put all know the answer.
+  const bool is_agreed = std::exchange(agreed_records_, 0) > 0;
+  if (comm_.size() > 1 && !is_agreed) {
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, comm_.get()),
               "agree on the number of records");
   }

@@ -62,6 +62,7 @@ class FileDriver final : public Driver {
   FileHandle file_;
   FileOptions options_;
   Facts facts_;
+  std::int64_t agreed_records_ = 0;  ///< from a collective put, for the agreement that follows it
   CollectiveExchange exchange_;
   StagingWindow window_;
   Coverage coverage_;

@@ -68,32 +68,31 @@ VariablePlace::VariablePlace(const formats::Header& header, const formats::Layou
   begin_ = variable.begin;
   const std::size_t dimensions = variable.dimids.size();
   step_bytes_.resize(dimensions);
-  lengths_.resize(dimensions);
   std::int64_t step = element_bytes_;
   for (std::size_t d = dimensions; d-- > 0;) {
     const auto& dimension = header.dimension(variable.dimids[d]);
     step_bytes_[d] = dimension.is_record ? layout.record_size : step;
-    lengths_[d] = dimension.is_record ? 1 : dimension.length;
     step *= dimension.length;
   }
 }
 
-void VariablePlace::append(const formats::HyperslabView& slab, std::vector<formats::FileRun>& runs) const {
-  const std::size_t dimensions = slab.count.size();
+std::optional<formats::FileRun> VariablePlace::single_run(const formats::HyperslabView& slab) const noexcept {
   std::int64_t offset = begin_;
-  std::int64_t elements = 1;
-  std::size_t d = dimensions;
-  // Whole dimensions inside, then at most one partial one.
-  for (; d > 0 && slab.count[d - 1] == lengths_[d - 1] && slab.stride_of(static_cast<int>(d - 1)) == 1; --d)
-    elements *= slab.count[d - 1];
-  if (d > 0 && step_bytes_[d - 1] == elements * element_bytes_ &&
-      slab.stride_of(static_cast<int>(d - 1)) == 1) {
-    elements *= slab.count[--d];
+  std::int64_t length = element_bytes_;
+  // From the inside out: as long as what a dimension adds continues what is there, it is one run.
+  for (std::size_t d = slab.count.size(); d-- > 0;) {
+    const std::int64_t count = slab.count[d];
+    if (count == 0) return formats::FileRun{};
+    offset += slab.start[d] * step_bytes_[d];
+    if (count == 1) continue;
+    if (step_bytes_[d] != length || slab.stride_of(static_cast<int>(d)) != 1) {
+      const auto rest = slab.count.first(d);
+      if (std::find(rest.begin(), rest.end(), 0) != rest.end()) return formats::FileRun{};
+      return std::nullopt;
+    }
+    length *= count;
   }
-  while (d > 0 && slab.count[d - 1] == 1) --d;
-  if (d > 0) return formats::append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
-  for (std::size_t i = 0; i < dimensions; ++i) offset += slab.start[i] * step_bytes_[i];
-  runs.push_back({offset, elements * element_bytes_});
+  return formats::FileRun{offset, length};
 }
 
 FileRequest::FileRequest(const formats::Header& header, const formats::Layout& layout,
@@ -108,7 +107,7 @@ void FileRequest::next_batch(std::size_t limit) {
   while (extents_.size() < limit && has_more()) {
     const VariablePlace place(header_, layout_, accesses_[access_].varid);
     const auto slabs = accesses_[access_].slabs;
-    while (slab_ < slabs.size() && extents_.size() < limit) append_part_of_slab(place, limit);
+    while (slab_ < slabs.size() && extents_.size() < limit) append_slab(place, limit);
     if (slab_ < slabs.size()) break;
     ++access_;
     slab_ = 0;
@@ -117,12 +116,17 @@ void FileRequest::next_batch(std::size_t limit) {
   finish_batch();
 }
 
-void FileRequest::append_part_of_slab(const VariablePlace& place, std::size_t limit) {
-  const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
-  if (slab.elements() == 0) {
+void FileRequest::append_slab(const VariablePlace& place, std::size_t limit) {
+  if (const auto run = place.single_run(accesses_[access_].slabs[slab_])) {
+    if (run->length_bytes > 0) append_run(*run, place.element_bytes());
     ++slab_;
-    return;
+  } else {
+    append_rows(place, limit);
   }
+}
+
+void FileRequest::append_rows(const VariablePlace& place, std::size_t limit) {
+  const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
   const Rows rows = rows_of(slab, static_cast<std::int64_t>(limit));
   const auto room = static_cast<std::int64_t>(limit - extents_.size());
   const std::int64_t last = std::min(rows.count, row_ + std::max<std::int64_t>(1, room / rows.runs));
@@ -133,24 +137,25 @@ void FileRequest::append_part_of_slab(const VariablePlace& place, std::size_t li
     for_each_part(slab, rows, row_, last,
                   [&](const formats::HyperslabView& part) { place.append(part, runs_); });
   }
-  for (const auto& run : runs_) {
-    const std::int64_t elements = run.length_bytes / place.element_bytes();
-    // Slabs of a list that are neighbours in the file are neighbours in the buffer, too.
-    const bool continues = !extents_.empty() && extents_.back().access == static_cast<int>(access_) &&
-                           extents_.back().end() == run.offset_bytes;
-    if (continues) {
-      extents_.back().elements += elements;
-    } else {
-      extents_.push_back({run.offset_bytes, elements, element_, static_cast<std::int32_t>(access_),
-                          static_cast<std::int32_t>(place.element_bytes())});
-    }
-    element_ += elements;
-  }
+  for (const auto& run : runs_) append_run(run, place.element_bytes());
   row_ = last;
   if (row_ == rows.count) {
     row_ = 0;
     ++slab_;
   }
+}
+
+void FileRequest::append_run(const formats::FileRun& run, std::int64_t element_bytes) {
+  const std::int64_t elements = run.length_bytes / element_bytes;
+  const auto access = static_cast<std::int32_t>(access_);
+  // Slabs of a list that are neighbours in the file are neighbours in the buffer, too.
+  if (!extents_.empty() && extents_.back().end() == run.offset_bytes && extents_.back().access == access) {
+    extents_.back().elements += elements;
+  } else {
+    extents_.push_back(
+        {run.offset_bytes, elements, element_, access, static_cast<std::int32_t>(element_bytes)});
+  }
+  element_ += elements;
 }
 
 void FileRequest::finish_batch() {
@@ -173,6 +178,18 @@ void FileRequest::give_up() noexcept {
   reach_.clear();
   bytes_ = 0;
   access_ = accesses_.size();
+}
+
+std::int64_t FileRequest::record_end() const {
+  if (header_.record_dimension() < 0) return 0;
+  std::int64_t end = header_.record_count;
+  for (const Access& access : accesses_) {
+    if (!header_.is_record_variable(access.varid)) continue;
+    for (const auto& slab : access.slabs) {
+      if (slab.elements() > 0) end = std::max(end, slab.end_of(0));
+    }
+  }
+  return end;
 }
 
 FileRange FileRequest::hull() const noexcept {

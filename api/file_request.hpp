@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,9 +15,13 @@ class VariablePlace {
  public:
   VariablePlace(const formats::Header& header, const formats::Layout& layout, int varid);
 
-  /// Appends the runs of the hyperslab's part in the order of its elements. A selection that is one run costs
-  /// next to nothing: decompositions come as very many of these.
-  void append(const formats::HyperslabView& slab, std::vector<formats::FileRun>& runs) const;
+  /// The hyperslab as one run where it is one (or has no elements: length 0). Decompositions come as very
+  /// many of these.
+  [[nodiscard]] std::optional<formats::FileRun> single_run(const formats::HyperslabView& slab) const noexcept;
+  /// Appends the runs of any hyperslab in the order of its elements.
+  void append(const formats::HyperslabView& slab, std::vector<formats::FileRun>& runs) const {
+    formats::append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
+  }
 
   [[nodiscard]] std::int64_t element_bytes() const noexcept { return element_bytes_; }
 
@@ -27,7 +32,6 @@ class VariablePlace {
   std::int64_t element_bytes_;
   std::int64_t begin_;
   std::vector<std::int64_t> step_bytes_;  ///< from one index of a dimension to the next
-  std::vector<std::int64_t> lengths_;  ///< of the record dimension: 1, as its steps are larger than its data
 };
 
 /// The accesses of one call on one rank, as batches of extents: memory is bounded however many runs a
@@ -46,6 +50,9 @@ class FileRequest {
   void give_up() noexcept;
   [[nodiscard]] bool has_more() const noexcept { return access_ < accesses_.size(); }
 
+  /// Records that the dataset has when all accesses have been put; 0 without a record dimension.
+  [[nodiscard]] std::int64_t record_end() const;
+
   /// The batch, sorted by offset.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
   /// Bytes from the first to the last of the batch.
@@ -59,7 +66,9 @@ class FileRequest {
   }
 
  private:
-  void append_part_of_slab(const VariablePlace& place, std::size_t limit);
+  void append_slab(const VariablePlace& place, std::size_t limit);
+  void append_rows(const VariablePlace& place, std::size_t limit);
+  void append_run(const formats::FileRun& run, std::int64_t element_bytes);
   void finish_batch();
 
   const formats::Header& header_;
