@@ -35,7 +35,8 @@ void merge_lists(std::vector<T>& items, std::vector<std::size_t> begins, const L
       } else {
         std::merge(at(list), at(list + 1), at(list + 1), at(last), to, less);
       }
-      merged_begins.push_back(begins[list]);
+      // Two merged lists that are in order already are one for the next pass.
+      if (list == 0 || less(*to, *(to - 1))) merged_begins.push_back(begins[list]);
     }
     items.swap(merged);
     begins = std::move(merged_begins);

@@ -17,7 +17,7 @@ struct FileOptions {
   std::int64_t gap_bytes = 4096;                              ///< gaps up to this are read or written along
   std::int64_t access_cost = 4096;         ///< bytes that could be copied in the time of one more file access
   std::int64_t exchange_cost = 256 << 10;  ///< the same for exchanging data at all
-  std::size_t batch_extents = std::size_t{1} << 20;  ///< handled at once; bounds the memory for lists
+  std::size_t batch_extents = std::size_t{1} << 18;  ///< handled at once; bounds the memory for lists
   int aggregators = 0;                               ///< of all ranks (cb_nodes); 0: not said
   int aggregators_per_node = 0;                      ///< nc_num_aggrs_per_node; 0: not said
   Exchange put_exchange = Exchange::automatic;       ///< romio_cb_write

@@ -1,6 +1,7 @@
 #include "file_request.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice::api {
 namespace {
@@ -107,7 +108,10 @@ void FileRequest::next_batch(std::size_t limit) {
   while (extents_.size() < limit && has_more()) {
     const VariablePlace place(header_, layout_, accesses_[access_].varid);
     const auto slabs = accesses_[access_].slabs;
-    while (slab_ < slabs.size() && extents_.size() < limit) append_slab(place, limit);
+    // An access is finished in the batch that it was begun in, if it is no larger than a batch: its elements
+    // may be neighbours in the file in any order.
+    const std::size_t most = extents_.size() + limit;
+    while (slab_ < slabs.size() && extents_.size() < most) append_slab(place, most);
     if (slab_ < slabs.size()) break;
     ++access_;
     slab_ = 0;
@@ -146,7 +150,9 @@ void FileRequest::append_rows(const VariablePlace& place, std::size_t limit) {
 }
 
 void FileRequest::append_run(const formats::FileRun& run, std::int64_t element_bytes) {
-  const std::int64_t elements = run.length_bytes / element_bytes;
+  // A shift where a division would take longer than all the rest.
+  const std::int64_t elements =
+      run.length_bytes >> std::countr_zero(static_cast<std::uint64_t>(element_bytes));
   const auto access = static_cast<std::int32_t>(access_);
   // Slabs of a list that are neighbours in the file are neighbours in the buffer, too.
   if (!extents_.empty() && extents_.back().end() == run.offset_bytes && extents_.back().access == access) {
