@@ -11,6 +11,7 @@
 #include "mpi_handles.hpp"
 #include "request_queue.hpp"
 #include "sluice/formats/header.hpp"
+#include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/layout.hpp"
 
 namespace sluice::api {
@@ -38,9 +39,10 @@ struct Dataset {
   bool is_writable = false;
   bool is_new = false;  ///< created, and not yet left define mode for the first time
   bool in_define_mode = false;
-  bool is_independent = false;         ///< between begin_indep_data and end_indep_data
-  bool is_fill = false;                ///< ncmpi_set_fill(NC_FILL)
-  bool is_safe_mode = false;           ///< PNETCDF_SAFE_MODE=1
+  bool is_independent = false;  ///< between begin_indep_data and end_indep_data
+  bool is_fill = false;         ///< ncmpi_set_fill(NC_FILL)
+  bool is_safe_mode = false;    ///< PNETCDF_SAFE_MODE=1
+  formats::StartRule start_rule = formats::StartRule::relaxed;  ///< strict: PNETCDF_RELAX_COORD_BOUND=0
   bool is_record_count_dirty = false;  ///< grown in independent mode and not yet agreed on
 
   /// Metadata as it was at redef, for moving data and for abort; empty outside of a redefinition.

@@ -92,6 +92,8 @@ Opening::Opening(MPI_Comm comm, const char* path, int mine, MPI_Info info, Statu
   dataset->size = dataset->comm.size();
   const char* const safe = std::getenv("PNETCDF_SAFE_MODE");
   dataset->is_safe_mode = safe != nullptr && std::strcmp(safe, "1") == 0;
+  const char* const relax = std::getenv("PNETCDF_RELAX_COORD_BOUND");
+  if (relax != nullptr && std::strcmp(relax, "0") == 0) dataset->start_rule = formats::StartRule::strict;
   check_mpi(MPI_Bcast(&mode, 1, MPI_INT, 0, dataset->comm.get()), "broadcast");
   if (mode != mine) disagreement = other_mode;
   if (dataset->is_safe_mode) disagreement = worst_status(dataset->comm, disagreement);

@@ -103,7 +103,8 @@ int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) 
     refresh_record_count(dataset);
   }
   auto& selection = prepared.selection;
-  if (const int status = selection.resolve(call, header, is_put(call.verb)); status != NC_NOERR)
+  if (const int status = selection.resolve(call, header, is_put(call.verb), dataset.start_rule);
+      status != NC_NOERR)
     return status;
   prepared.is_long = call.buffer_type == MPI_LONG;
   access.varid = call.varid;

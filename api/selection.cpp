@@ -27,7 +27,9 @@ std::int64_t record_limit(const Header& header) noexcept {
 
 }  // namespace
 
-int Selection::resolve(const AccessCall& call, const Header& header, bool is_put) {
+int Selection::resolve(const AccessCall& call, const Header& header, bool is_put,
+                       formats::StartRule start_rule) {
+  start_rule_ = start_rule;
   set_shape(header, call.varid, is_put);
   const int status = call.shape == Shape::varn ? resolve_list(call) : resolve_single(call);
   if (status != NC_NOERR) return status;
@@ -97,7 +99,7 @@ int Selection::resolve_list(const AccessCall& call) {
 
 int Selection::check(const HyperslabView& slab) const noexcept {
   const auto shape = shape_.view();
-  if (slab.stride.empty()) {
+  if (slab.stride.empty() && start_rule_ == formats::StartRule::relaxed) {
     bool is_inside = true;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const auto start = slab.start[d];
@@ -106,7 +108,7 @@ int Selection::check(const HyperslabView& slab) const noexcept {
     }
     if (is_inside) return NC_NOERR;
   }
-  return formats::check_selection(slab, shape, false, false);
+  return formats::check_selection(slab, shape, false, false, start_rule_);
 }
 
 int Selection::add(const HyperslabView& slab) {

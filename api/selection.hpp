@@ -47,7 +47,8 @@ class Selection {
 
   /// Takes the call's arguments, checks them in PnetCDF's order, and returns NC_NOERR or the code. varid is
   /// valid.
-  [[nodiscard]] int resolve(const AccessCall& call, const formats::Header& header, bool is_put);
+  [[nodiscard]] int resolve(const AccessCall& call, const formats::Header& header, bool is_put,
+                            formats::StartRule start_rule = formats::StartRule::relaxed);
 
   [[nodiscard]] std::span<const formats::HyperslabView> slabs() const noexcept {  // without the empty ones
     return list_.empty() ? std::span<const formats::HyperslabView>(&single_, single_count_) : list_;
@@ -67,6 +68,7 @@ class Selection {
   std::int64_t records_ = 0;
   bool is_record_variable_ = false;
   bool is_put_ = false;
+  formats::StartRule start_rule_ = formats::StartRule::relaxed;
   DimensionNumbers zeros_;
   DimensionNumbers ones_;
   formats::HyperslabView single_;
