@@ -111,7 +111,7 @@ void FileRequest::next_batch(std::size_t limit) {
     // An access is finished in the batch that it was begun in, if it is no larger than a batch: its elements
     // may be neighbours in the file in any order.
     const std::size_t most = extents_.size() + limit;
-    while (slab_ < slabs.size() && extents_.size() < most) append_slab(place, most);
+    while (slab_ < slabs.size() && extents_.size() < most) append_slab(place, limit, most - extents_.size());
     if (slab_ < slabs.size()) break;
     ++access_;
     slab_ = 0;
@@ -120,20 +120,21 @@ void FileRequest::next_batch(std::size_t limit) {
   finish_batch();
 }
 
-void FileRequest::append_slab(const VariablePlace& place, std::size_t limit) {
+void FileRequest::append_slab(const VariablePlace& place, std::size_t limit, std::size_t room) {
   if (const auto run = place.single_run(accesses_[access_].slabs[slab_])) {
     if (run->length_bytes > 0) append_run(*run, place.element_bytes());
     ++slab_;
   } else {
-    append_rows(place, limit);
+    append_rows(place, limit, room);
   }
 }
 
-void FileRequest::append_rows(const VariablePlace& place, std::size_t limit) {
+void FileRequest::append_rows(const VariablePlace& place, std::size_t limit, std::size_t room) {
   const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
+  // The same rows in each batch that a slab is in: they depend on the limit, not on the room that is left.
   const Rows rows = rows_of(slab, static_cast<std::int64_t>(limit));
-  const auto room = static_cast<std::int64_t>(limit - extents_.size());
-  const std::int64_t last = std::min(rows.count, row_ + std::max<std::int64_t>(1, room / rows.runs));
+  const std::int64_t last =
+      std::min(rows.count, row_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(room) / rows.runs));
   runs_.clear();
   if (last - row_ == rows.count) {
     place.append(slab, runs_);

@@ -66,8 +66,9 @@ class FileRequest {
   }
 
  private:
-  void append_slab(const VariablePlace& place, std::size_t limit);
-  void append_rows(const VariablePlace& place, std::size_t limit);
+  /// Appends the slab, or as many of its rows as give about `room` extents; `limit` as in next_batch.
+  void append_slab(const VariablePlace& place, std::size_t limit, std::size_t room);
+  void append_rows(const VariablePlace& place, std::size_t limit, std::size_t room);
   void append_run(const formats::FileRun& run, std::int64_t element_bytes);
   void finish_batch();
 
