@@ -22,7 +22,9 @@ static void create_and_close(const char* path, int cmode) {
   TRY(ncmpi_inq_format(ncid, &format)), show("format %d", format);
   TRY(ncmpi_inq_version(ncid, &version)), show("version 0x%x", (unsigned)version);
   TRY(ncmpi_close(ncid));
+  together();
   TRY(ncmpi_inq_file_format(path, &format)), show("file format %d", format);
+  together();
 }
 
 static void open_and_close(const char* path, int omode) {
