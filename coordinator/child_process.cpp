@@ -96,7 +96,7 @@ bool has_variable(const std::filesystem::path& process, const std::string& assig
 
 Pipe make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError(NC_ENFILE, errno, "a pipe", "create");
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError(NC_ENFILE, errno, "a pipe", "cannot create");
   return {runtime::FileDescriptor(ends[0]), runtime::FileDescriptor(ends[1])};
 }
 
@@ -108,7 +108,7 @@ pid_t start_child(const ChildOptions& options) {
   Pipe report = make_pipe();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) throw IoError(NC_ENFILE, errno, options.program, "start");
+  if (child < 0) throw IoError(NC_ENFILE, errno, options.program, "cannot start");
   if (child == 0)
     become(options, parent, argument_pointers.data(), variable_pointers.data(), report.write_end.number());
   ::setpgid(child, child);
@@ -122,7 +122,7 @@ pid_t start_child(const ChildOptions& options) {
   ::waitpid(child, nullptr, 0);
   const bool in_directory = failure.step == ExecFailure::Step::directory;
   throw IoError(NC_EACCESS, failure.error_number, in_directory ? options.directory.string() : options.program,
-                in_directory ? "enter the directory" : "start");
+                in_directory ? "cannot enter the directory" : "cannot start");
 }
 
 std::string output_of(ChildOptions options) {

@@ -28,7 +28,7 @@ std::string time_stamp() {
 
 EventLog::EventLog(const std::filesystem::path& path)
     : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600)) {
-  if (!file_) throw IoError(NC_EACCESS, errno, path.string(), "create the event log");
+  if (!file_) throw IoError(NC_EACCESS, errno, path.string(), "cannot create the event log");
 }
 
 void EventLog::add(std::string_view source, std::string_view text) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <thread>
 
+#include "rank_terminals.hpp"
 #include "sluice/runtime/rules.hpp"
 
 namespace sluice::coordinator {
@@ -74,10 +75,19 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
   return runtime::encode_rules(rules);
 }
 
-LaunchPlan plan_launch(const Workflow& workflow, const Component& component, const LaunchContext& context) {
+bool is_launched(const Workflow& workflow, const Component& component) {
+  return component.ranks > 0 && workflow.launcher.kind == Launcher::Kind::mpirun;
+}
+
+bool names_hosts(const Component& component) {
+  return any_contains(component.launcher_options, "host") || any_contains(component.launcher_options, "-H");
+}
+
+LaunchPlan plan_launch(const Workflow& workflow, const Component& component, const LaunchContext& context,
+                       const std::filesystem::path& terminals) {
   LaunchPlan plan;
   plan.directory = component.directory;
-  plan.by_launcher = component.ranks > 0 && workflow.launcher.kind == Launcher::Kind::mpirun;
+  plan.by_launcher = is_launched(workflow, component);
   plan.environment = context.environment;
   for (const auto& [name, value] : component.environment) plan.environment[name] = value;
   if (context.is_root) {
@@ -93,8 +103,10 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   if (plan.by_launcher) {
     // the ranks get them by `env`, so that nothing is preloaded into the launcher
     plan.arguments = launcher_arguments(component, plan.environment);
-    plan.arguments.emplace_back("env");
-    for (const std::string& variable : as_strings(own)) plan.arguments.push_back(variable);
+    std::vector<std::string> rank_command{"env"};
+    for (std::string& variable : as_strings(own)) rank_command.push_back(std::move(variable));
+    if (!terminals.empty()) rank_command = redirected_to_terminal(terminals, std::move(rank_command));
+    plan.arguments.insert(plan.arguments.end(), rank_command.begin(), rank_command.end());
     own.erase("LD_PRELOAD");
   }
   for (const auto& [name, value] : own) plan.environment[name] = value;

@@ -31,11 +31,19 @@ struct LaunchContext {
 /// The processors that this process may use.
 [[nodiscard]] int usable_cores();
 
+/// Whether the component is started by the launcher.
+[[nodiscard]] bool is_launched(const workflows::Workflow& workflow, const workflows::Component& component);
+
+/// Whether ranks may run on other nodes, by what the user tells the launcher.
+[[nodiscard]] bool names_hosts(const workflows::Component& component);
+
 /// SLUICE_RULES for `component`: the rules that name it.
 [[nodiscard]] std::string rules_for(const workflows::Workflow& workflow, const std::string& component);
 
-/// How `component` is started: design §2 and §12, docs/workflow-reference.md.
+/// How `component` is started: docs/workflow-reference.md. `terminals`: the prefix of its ranks' terminals
+/// (rank_terminals.hpp); empty when they have none.
 [[nodiscard]] LaunchPlan plan_launch(const workflows::Workflow& workflow,
-                                     const workflows::Component& component, const LaunchContext& context);
+                                     const workflows::Component& component, const LaunchContext& context,
+                                     const std::filesystem::path& terminals = {});
 
 }  // namespace sluice::coordinator

@@ -180,7 +180,12 @@ void Run::start_components() {
 
 void Run::start_component(Member& member) {
   const std::string& name = member.component->name;
-  LaunchPlan plan = plan_launch(workflow_, *member.component, launch_context_);
+  std::optional<RankTerminals> terminals;
+  if (is_launched(workflow_, *member.component) && !names_hosts(*member.component)) {
+    terminals = open_rank_terminals(directory_.path(), name, member.component->ranks);
+  }
+  LaunchPlan plan =
+      plan_launch(workflow_, *member.component, launch_context_, terminals ? terminals->prefix : "");
   ChildOptions child;
   child.program = plan.arguments.front();
   child.arguments = std::move(plan.arguments);
@@ -194,13 +199,14 @@ void Run::start_component(Member& member) {
     member.process = std::make_unique<SupervisedProcess>(
         context_, console_, name, std::move(child), plan.by_launcher,
         SupervisedProcess::Callbacks{[this, &member] { component_exited(member); },
-                                     [this, &member] { component_ended(member); }});
+                                     [this, &member] { component_ended(member); }},
+        std::move(terminals));
   } catch (const IoError& error) {
     member.problem = error.what();
     if (outcome_.first_failed.empty()) outcome_.first_failed = name;
-    log(name, "could not be started: " + member.problem);
-    console_.error(name + " could not be started: " + member.problem);
-    line_->tell_exit({name, "could not be started: " + member.problem});
+    log(name, member.problem);
+    console_.error(name + ": " + member.problem);
+    line_->tell_exit({name, "could not be started"});
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 #include "sluice/formats/error.hpp"
@@ -61,14 +62,14 @@ RunDirectory::RunDirectory(const std::filesystem::path& base) {
   remove_stale_run_directories(base);
   std::string path = (base / (prefix + std::to_string(::getpid()) + "-XXXXXX")).string();
   if (::mkdtemp(path.data()) == nullptr)
-    throw IoError(NC_EACCESS, errno, path, "create the run's private directory");
+    throw IoError(NC_EACCESS, errno, path, "cannot create the run's private directory");
   path_ = path;
   lock_.reset(::open((path_ / lock_name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_ || ::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
     const int reason = errno;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
-    throw IoError(NC_EACCESS, reason, path, "lock the run's private directory");
+    throw IoError(NC_EACCESS, reason, path, "cannot lock the run's private directory");
   }
 }
 
@@ -91,12 +92,12 @@ std::filesystem::path create_log_directory(const std::filesystem::path& wanted,
   }
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (error)
-    throw IoError(NC_EACCESS, error.value(), path.parent_path().string(),
-                  "create the log directory (choose another with --log-dir)");
-  if (::mkdir(path.c_str(), 0700) != 0 && (errno != EEXIST || !std::filesystem::is_directory(path, error))) {
-    throw IoError(NC_EACCESS, errno, path.string(),
-                  "create the log directory (choose another with --log-dir)");
+  const bool is_there = !error && (::mkdir(path.c_str(), 0700) == 0 ||
+                                   (errno == EEXIST && std::filesystem::is_directory(path, error)));
+  if (!is_there) {
+    const std::string reason = std::strerror(error ? error.value() : errno);
+    throw Error(NC_EACCESS, "cannot create the log directory " + path.string() + ": " + reason +
+                                "\nchoose another with --log-dir");
   }
   return path;
 }

@@ -77,7 +77,7 @@ std::string file_table(const workflows::Workflow& workflow, const runtime::Statu
 std::string component_table(const RunOutcome& outcome) {
   std::vector<Row> rows{{"component", "ranks", "time", "end"}};
   for (const ComponentOutcome& component : outcome.components) {
-    std::string end = !component.problem.empty() ? "could not be started: " + component.problem
+    std::string end = !component.problem.empty() ? component.problem
                       : component.end            ? component.end->describe()
                                                  : "was not started";
     if (component.name == outcome.first_failed) end += "  <- failed first";

@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "child_process.hpp"
 #include "console.hpp"
 #include "exit_status.hpp"
 #include "output_forwarder.hpp"
+#include "rank_terminals.hpp"
 
 namespace sluice::coordinator {
 
@@ -21,9 +23,11 @@ class SupervisedProcess {
     std::function<void()>
         on_end;  ///< and all of its output has come (or a short time passed: somebody else holds the pipes)
   };
-  /// Starts it; `options.output` and `.error` are replaced. Throws IoError.
+  /// Starts it; `options.output` and `.error` are replaced. Throws IoError. `terminals`: those of its ranks,
+  /// if they have any.
   SupervisedProcess(boost::asio::io_context& context, Console& console, std::string label,
-                    ChildOptions options, bool is_launcher, Callbacks callbacks);
+                    ChildOptions options, bool is_launcher, Callbacks callbacks,
+                    std::optional<RankTerminals> terminals = std::nullopt);
 
   /// To be called after SIGCHLD.
   void reap();
@@ -37,7 +41,10 @@ class SupervisedProcess {
   [[nodiscard]] std::chrono::milliseconds duration() const;
 
  private:
-  void pipe_closed();
+  void forward(boost::asio::io_context& context, Console& console, Stream stream,
+               runtime::FileDescriptor read_end);
+  [[nodiscard]] bool has_open_outputs() const;
+  void output_closed();
   void tell_end();
 
   std::string label_;
@@ -48,8 +55,8 @@ class SupervisedProcess {
   pid_t id_ = 0;
   std::optional<ProcessEnd> end_;
   bool told_end_ = false;
-  std::unique_ptr<OutputForwarder> output_;
-  std::unique_ptr<OutputForwarder> error_;
+  std::vector<std::unique_ptr<OutputForwarder>> outputs_;
+  std::vector<runtime::FileDescriptor> kept_open_;
   boost::asio::steady_timer grace_;
 };
 

@@ -157,14 +157,14 @@ Workflow parse_workflow(std::string_view text, const std::filesystem::path& file
 Workflow parse_workflow(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
-    throw IoError(NC_EACCESS, EISDIR, file.string(), "read the workflow");
+    throw IoError(NC_EACCESS, EISDIR, file.string(), "cannot read the workflow");
   std::ifstream stream(file, std::ios::binary);
   if (!stream)
-    throw IoError(errno == ENOENT ? NC_ENOENT : NC_EACCESS, errno, file.string(), "open the workflow");
+    throw IoError(errno == ENOENT ? NC_ENOENT : NC_EACCESS, errno, file.string(), "cannot open the workflow");
   std::string text(longest_file_bytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad()) throw IoError(NC_EREAD, errno, file.string(), "read the workflow");
+  if (stream.bad()) throw IoError(NC_EREAD, errno, file.string(), "cannot read the workflow");
   return parse_workflow(text, file);
 }
 

@@ -110,6 +110,7 @@ def output():
     quiet = run("--quiet")
     expect("[sluice]" not in quiet.err and "finished" not in quiet.out and "[one] out" in quiet.out, "--quiet")
     verbose = run("--verbose")
+    expect(verbose.out.count("[ranks] rank") == 2, "stdout of the ranks in the second run")
     expect(re.search(r"\[sluice\] ranks: mpirun .*env LD_PRELOAD=", verbose.err), "--verbose")
 
 
@@ -123,6 +124,21 @@ def long_lines():
         expect(lines.count(f"[{name}] " + name * 40) == 20000, f"lines of {name}")
         expect(sum(len(line) - 4 for line in lines if line.startswith(f"[{name}]")) == 40 * 20000 + 1000000, f"characters of {name}")
     expect(all(re.fullmatch(r"\[(.)\] \1+", line) and len(line) < 70000 for line in lines), "a line that is mixed or too long")
+
+
+def rank_lines():
+    write("many.py", """import os, sys
+rank = os.environ["OMPI_COMM_WORLD_RANK"]
+for i in range(20000): print(rank * 99)
+sys.stdout.write("partial" + rank)
+""")
+    write_flow({"a": "{command: [/usr/bin/python3, many.py], ranks: 4}"})
+    result = run("--quiet")
+    expect(result.status == 0, f"exit status {result.status}")
+    lines = result.out.splitlines()
+    for rank in "0123":
+        expect(lines.count("[a] " + rank * 99) == 20000 and lines.count("[a] partial" + rank) == 1, f"lines of rank {rank}")
+    expect(len(lines) == 80004, "lines of several ranks are mixed")
 
 
 def statuses():

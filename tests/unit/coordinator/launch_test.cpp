@@ -137,3 +137,20 @@ TEST_CASE("the variables of a surrounding MPI job are not handed on, the user's 
   remove_surrounding_job(own);
   CHECK(own == before);
 }
+
+TEST_CASE("ranks with terminals of their own are started through a shell that finds theirs") {
+  const Workflow workflow = flow({component("model", 2)});
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context(), "/run/stdout.model");
+  const auto shell = std::find(plan.arguments.begin(), plan.arguments.end(), "sh");
+  REQUIRE(plan.arguments.end() - shell > 5);
+  CHECK(shell[3] == "/run/stdout.model");
+  CHECK(shell[4] == "env");
+  CHECK(plan.arguments.back() == "an argument");
+}
+
+TEST_CASE("options that name hosts are recognised") {
+  Component model = component("model", 2);
+  CHECK_FALSE(names_hosts(model));
+  model.launcher_options = {"--hostfile", "hosts"};
+  CHECK(names_hosts(model));
+}
