@@ -120,7 +120,8 @@ int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) 
     access.elements = 0;
     return NC_NOERR;
   }
-  prepared.record_end = selection.record_end();
+  // An empty put makes the records that it names, as PnetCDF's does, but only where all take part.
+  if (access.elements > 0 || call.is_collective) prepared.record_end = selection.record_end();
 
   const bool has_map = call.shape == Shape::varm && call.imap != nullptr;
   if (!call.is_flexible && !has_map) {

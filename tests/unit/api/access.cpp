@@ -181,6 +181,23 @@ TEST_CASE("puts beyond the records make records, gets beyond them are refused") 
   CHECK(dataset->get_bytes == 16);
 }
 
+TEST_CASE("an empty put makes the records that it names when all take part, and none by itself") {
+  const OpenDataset dataset;
+  const std::vector<MPI_Offset> start{6, 0};
+  const std::vector<MPI_Offset> empty{1, 0};
+  auto call = dataset.call(Verb::put, Shape::vara, record, nullptr);
+  call.start = start.data();
+  call.count = empty.data();
+  call.is_collective = false;
+  dataset->is_independent = true;
+  CHECK(api::access(call) == NC_NOERR);
+  CHECK(dataset->header.record_count == 0);
+  call.is_collective = true;
+  dataset->is_independent = false;
+  CHECK(api::access(call) == NC_NOERR);
+  CHECK(dataset->header.record_count == 7);
+}
+
 TEST_CASE("range errors are told and all other elements are transferred") {
   const OpenDataset dataset;
   std::vector<int> values{1, 70000, 3, 4, 5, 6};
