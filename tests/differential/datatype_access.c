@@ -28,6 +28,9 @@ static void define(void) {
   const MPI_Offset start[] = {0, 0}, count[] = {3, 4 * report_ranks};
   MUST(ncmpi_put_vara_int_all(ncid, record, start, count, memory + 100));
   MUST(ncmpi_put_vara_int_all(ncid, other, start, count, memory + 100));
+  /* All wrote everything: only now may parts of it be overwritten. */
+  MUST(ncmpi_sync(ncid));
+  together();
 }
 
 static void show_variable(int varid, int n) {
