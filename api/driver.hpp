@@ -67,8 +67,8 @@ class Driver {
                    Mode mode) = 0;
 
   /// Agrees on the number of records: `local` is this process's. Mode::collective: the result is the maximum
-  /// over the communicator, and made durable; called by all right after each collective put to a dataset with a
-  /// record dimension, too. Mode::independent: what is known without talking to the others.
+  /// over the communicator, and made durable; called by all right after each collective put to a dataset with
+  /// a record dimension, too. Mode::independent: what is known without talking to the others.
   virtual std::int64_t agree_record_count(std::int64_t local, Mode mode) = 0;
 
   /// The number of records that inquiries show and bounds are checked against, `local` being the header's. A

@@ -9,8 +9,8 @@ namespace sluice::api {
 /// Forgets whether something was said: set_last_error_of() looks at what was said since.
 void begin_call() noexcept;
 
-/// Makes the general text of a status the last error, unless something more particular was said during this call
-/// (a failed access of a list, set_last_error()).
+/// Makes the general text of a status the last error, unless something more particular was said during this
+/// call (a failed access of a list, set_last_error()).
 void set_last_error_of(int status) noexcept;
 
 /// Runs what stands behind a C function: its status, or that of what it throws. Nothing gets out.
