@@ -118,14 +118,21 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access) {
   const formats::Type type = header.variable(access.varid).type;
   const std::size_t element_bytes = formats::size_of(type);
   const bool is_unsigned = byte_is_unsigned(header);
+  const bool is_plain = formats::is_plain_copy(type, access.memory, is_unsigned);
   FillValue fill{};
-  if (!formats::is_plain_copy(type, access.memory, is_unsigned)) header.fill_value(access.varid, fill.data());
+  if (!is_plain) header.fill_value(access.varid, fill.data());
 
   runtime::WriteLog& log = writing_->log;
   const std::uint64_t bytes = static_cast<std::uint64_t>(access.elements) * element_bytes;
   const auto room = log.reserve(bytes);
-  const int status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements,
-                                          fill.data(), is_unsigned);
+  int status = NC_NOERR;
+  if (is_plain) {
+    log.store(room, access.buffer, bytes);
+  } else {
+    log.prepare(room, bytes);
+    status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements, fill.data(),
+                                  is_unsigned);
+  }
   std::uint64_t sequence = log.next_sequence();
   std::uint64_t log_offset = room.log_offset;
   for (const formats::HyperslabView& slab : access.slabs) {
@@ -244,6 +251,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
   expect_own_process();
   is_open_ = false;
   writing_->log.commit();
+  writing_->log.close();
   session_->remember_size(rule_, writing_->log.size());
   const std::int64_t records = std::max(record_count, writing_->control.record_count());
   writing_->control.leave();

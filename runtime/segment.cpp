@@ -14,6 +14,10 @@ namespace sluice::runtime {
 
 namespace {
 
+#ifndef MADV_POPULATE_WRITE
+constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+
 Status status_of(int error_number) noexcept {
   switch (error_number) {
     case ENOSPC:
@@ -67,13 +71,16 @@ Mapping::~Mapping() {
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})), access_(other.access_) {}
+    : bytes_(std::exchange(other.bytes_, {})),
+      access_(other.access_),
+      touched_bytes_(other.touched_bytes_.load()) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   if (this != &other) {
     unmap();
     bytes_ = std::exchange(other.bytes_, {});
     access_ = other.access_;
+    touched_bytes_ = other.touched_bytes_.load();
   }
   return *this;
 }
@@ -88,6 +95,21 @@ void Mapping::make_writable() {
     fail("make writable");
   }
   access_ = Access::read_write;
+}
+
+void Mapping::prefault(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  const std::uint64_t touched = touched_bytes_.load(std::memory_order_relaxed);
+  if (offset + bytes <= touched || offset + bytes > bytes_.size() || access_ != Access::read_write) return;
+  constexpr std::uint64_t page_mask = 4095;
+  const std::uint64_t first = offset & ~page_mask;
+  // Kernels before 5.14 do not know it; then the pages come one by one.
+  ::madvise(bytes_.data() + first, offset + bytes - first, MADV_POPULATE_WRITE);
+  if (offset <= touched) note_touched(offset + bytes);
+}
+
+void Mapping::note_touched(std::uint64_t bytes) const noexcept {
+  if (bytes > touched_bytes_.load(std::memory_order_relaxed))
+    touched_bytes_.store(bytes, std::memory_order_relaxed);
 }
 
 void Mapping::unmap() noexcept {

@@ -30,20 +30,35 @@ void SegmentCache::drop(std::span<const std::uint64_t> segments) {
   for (const std::uint64_t segment : segments) entries_.erase(segment);
 }
 
-std::shared_ptr<const Mapping> SegmentCache::mapping(std::uint64_t segment, Mapping::Access access) {
-  std::unique_lock lock(mutex_);
+SegmentCache::Entry& SegmentCache::wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t segment) {
   const auto is_there = [&] { return entries_.contains(segment); };
   if (!is_there() && !arrived_.wait_for(lock, arrival_limit, is_there)) {
     throw Error(NC_EIO, "the matcher named segment " + std::to_string(segment) + " and did not send it");
   }
-  Entry& entry = entries_.at(segment);
+  return entries_.at(segment);
+}
+
+void SegmentCache::map(Entry& entry, Mapping::Access access) {
   if (entry.mapping == nullptr) {
     entry.mapping = std::make_shared<Mapping>(entry.file, entry.bytes, access);
-    entry.file.reset();
   } else if (access == Mapping::Access::read_write) {
     entry.mapping->make_writable();
   }
+}
+
+std::shared_ptr<const Mapping> SegmentCache::mapping(std::uint64_t segment, Mapping::Access access) {
+  std::unique_lock lock(mutex_);
+  Entry& entry = wait_for(lock, segment);
+  map(entry, access);
+  entry.file.reset();
   return entry.mapping;
+}
+
+SegmentCache::Writable SegmentCache::writable(std::uint64_t segment) {
+  std::unique_lock lock(mutex_);
+  Entry& entry = wait_for(lock, segment);
+  map(entry, Mapping::Access::read_write);
+  return {entry.mapping, std::move(entry.file)};
 }
 
 }  // namespace sluice::runtime

@@ -183,13 +183,13 @@ WritableSegment Session::need_segment(const NeedSegment& request) {
   auto answer = exchange(MessageType::need_segment, encode(request), MessageType::segment);
   const auto grant = decode<SegmentGrant>(answer.fields);
   store_segment(answer, grant);
-  auto mapping = segments_.mapping(grant.segment, Mapping::Access::read_write);
+  auto [mapping, file] = segments_.writable(grant.segment);
   const auto memory = mapping->writable();
   if (memory.size() < request.bytes) {
     throw Error(NC_EIO, "the matcher gave " + std::to_string(memory.size()) + " bytes where " +
                             std::to_string(request.bytes) + " are needed");
   }
-  return {grant.segment, memory, std::move(mapping)};
+  return {grant.segment, memory, std::move(mapping), std::move(file)};
 }
 
 void Session::publish(const Publish& request) {

@@ -1,7 +1,9 @@
 #include "sluice/runtime/write_log.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <bit>
+#include <cerrno>
 #include <ctime>
 
 #include "sluice/formats/error.hpp"
@@ -11,17 +13,17 @@ namespace sluice::runtime {
 namespace {
 
 constexpr std::uint64_t smallest_data_segment = 1ULL << 20;
-constexpr std::uint64_t largest_data_segment = 1ULL << 26;  // unless a single put needs more
+constexpr std::uint64_t largest_data_segment = 1ULL
+                                               << 26;  // unless more is expected, or a single put needs it
+constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
 constexpr std::uint64_t smallest_table_chunk = 1ULL << 16;
 constexpr std::uint64_t largest_table_chunk = 1ULL << 24;
 
 /// What to ask for next: what is still to come as far as is known, else as much again as there is already.
 std::uint64_t next_segment_bytes(std::uint64_t used, std::uint64_t expected, std::uint64_t smallest,
                                  std::uint64_t largest) noexcept {
-  const std::uint64_t wanted = expected > used ? expected - used : used;
-  // Matchers grant powers of two: rather a second, smaller segment than one that stays half empty.
-  const std::uint64_t rounded = std::bit_floor(wanted + wanted / 8);
-  return std::clamp(rounded, smallest, largest);
+  if (expected > used) return std::clamp(expected - used, smallest, largest_expected_segment);
+  return std::clamp(used, smallest, largest);
 }
 
 }  // namespace
@@ -71,10 +73,36 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   entry.segment_id = segment.id;
   entry.segment_offset = shift;
   append(entry);
+  close();
   data_ = segment.memory.data() + shift;
+  data_shift_ = shift;
   data_first_ = log_offset;
   data_end_ = log_offset + length;
-  data_owner_ = std::move(segment.owner);
+  data_mapping_ = std::move(segment.mapping);
+  data_file_ = std::move(segment.file);
+}
+
+void WriteLog::close() noexcept {
+  // What was written as a file is not in this process's page table yet.
+  if (data_mapping_ && !data_file_) data_mapping_->note_touched(next_offset_ - data_first_ + data_shift_);
+  data_file_.reset();
+}
+
+bool WriteLog::store_large(const Room& room, const void* source, std::uint64_t bytes) {
+  const std::uint64_t offset = offset_in_segment(room);
+  if (!data_file_) {
+    if (data_mapping_) data_mapping_->prefault(offset, bytes);
+    return false;
+  }
+  const auto* const data = static_cast<const std::byte*>(source);
+  for (std::uint64_t done = 0; done < bytes;) {
+    const ssize_t written =
+        ::pwrite(data_file_.number(), data + done, bytes - done, static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;  // then as memory; a wrong address is the caller's in either case
+    done += static_cast<std::uint64_t>(written);
+  }
+  return true;
 }
 
 void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
@@ -83,7 +111,7 @@ void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   WritableSegment segment = need_segment(SegmentUse::table, wanted, entry_bytes + sizeof(std::uint64_t));
   table_.commit();
   table_ = matcher::TableWriter(segment.memory);
-  table_owner_ = std::move(segment.owner);
+  table_mapping_ = std::move(segment.mapping);
   table_bytes_ += segment.memory.size();
 }
 

@@ -33,7 +33,7 @@ class HeapSource final : public SegmentSource {
     const std::uint64_t bytes = std::bit_ceil(std::max<std::uint64_t>(request.bytes, 65536));
     granted.push_back({request, std::vector<std::uint64_t>(bytes / 8, 0xdeadbeefdeadbeef)});
     granted.back().words[0] = 0;  // the matcher zeroes the first word of a table
-    return {granted.size(), granted.back().memory(), nullptr};
+    return {granted.size(), granted.back().memory(), nullptr, {}};
   }
 
   std::deque<Granted> granted;  // ids are positions + 1
@@ -200,4 +200,50 @@ TEST_CASE("a put that finds no memory fails with its status and leaves the log a
   WriteLog other(poor, 1, {});
   put(other, 0, 1, 60000);
   CHECK(committed_requests(poor).size() == 1);
+}
+
+namespace {
+
+/// Grants real segments: with the descriptor the first time, then the same one again without it.
+class OneSegment final : public SegmentSource {
+ public:
+  explicit OneSegment(std::uint64_t bytes)
+      : file_(create_segment(bytes)),
+        mapping_(std::make_shared<Mapping>(file_, bytes, Mapping::Access::read_write)) {}
+
+  WritableSegment need_segment(const NeedSegment& request) override {
+    if (request.use == SegmentUse::table) return tables_.need_segment(request);
+    return {1, mapping_->writable(), mapping_, std::move(file_)};
+  }
+  [[nodiscard]] const std::byte* memory() const { return mapping_->bytes().data(); }
+
+ private:
+  FileDescriptor file_;
+  std::shared_ptr<const Mapping> mapping_;
+  HeapSource tables_;
+};
+
+}  // namespace
+
+TEST_CASE("data stored in fresh and in warm segments is the same") {
+  const unsigned seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  OneSegment source(32U << 20);
+  for (int step = 0; step < 3; ++step) {
+    WriteLog log(source, static_cast<std::uint64_t>(step), {30U << 20, 0});
+    while (log.size().data_bytes < (28U << 20)) {
+      std::vector<std::byte> data(1 + random() % (random() % 2 == 0 ? 5000 : 3000000));
+      for (auto& byte : data) byte = static_cast<std::byte>(random());
+      const auto room = log.reserve(data.size());
+      if (random() % 4 == 0) {
+        log.prepare(room, data.size());
+        std::memcpy(room.data, data.data(), data.size());
+      } else {
+        log.store(room, data.data(), data.size());
+      }
+      CHECK(std::memcmp(source.memory() + room.log_offset, data.data(), data.size()) == 0);
+    }
+    log.close();
+  }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,11 +34,18 @@ class Mapping {
   /// Makes a read mapping a read_write one; its address and its warm pages stay. Throws IoError.
   void make_writable();
 
+  /// Takes the page faults of a range that is about to be written in one go, which is cheaper than one by
+  /// one; does nothing where that was done before. Best effort.
+  void prefault(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// The first `bytes` bytes have been touched.
+  void note_touched(std::uint64_t bytes) const noexcept;
+
  private:
   void unmap() noexcept;
 
   std::span<std::byte> bytes_;
   Access access_ = Access::read;
+  mutable std::atomic<std::uint64_t> touched_bytes_ = 0;  ///< a saving only: it need not be exact
 };
 
 }  // namespace sluice::runtime

@@ -25,12 +25,23 @@ class SegmentCache {
   /// about to bring is waited for. Throws Error(NC_EIO) when it does not come.
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(std::uint64_t segment, Mapping::Access access);
 
+  /// A segment that is mapped for the first time now, together with its descriptor; an empty one when it was
+  /// mapped before.
+  struct Writable {
+    std::shared_ptr<const Mapping> mapping;
+    FileDescriptor file;
+  };
+  [[nodiscard]] Writable writable(std::uint64_t segment);
+
  private:
   struct Entry {
     FileDescriptor file;  ///< until it is mapped
     std::uint64_t bytes = 0;
     std::shared_ptr<Mapping> mapping;
   };
+  [[nodiscard]] Entry& wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t segment);
+  static void map(Entry& entry, Mapping::Access access);
+
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::unordered_map<std::uint64_t, Entry> entries_;

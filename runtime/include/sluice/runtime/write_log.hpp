@@ -1,12 +1,15 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/matcher/request_table.hpp"
+#include "sluice/runtime/file_descriptor.hpp"
 #include "sluice/runtime/protocol.hpp"
+#include "sluice/runtime/segment.hpp"
 
 namespace sluice::runtime {
 
@@ -14,7 +17,9 @@ namespace sluice::runtime {
 struct WritableSegment {
   std::uint64_t id = 0;
   std::span<std::byte> memory;
-  std::shared_ptr<const void> owner;  ///< keeps `memory` mapped; shared with the cache of segments
+  std::shared_ptr<const Mapping>
+      mapping;          ///< what `memory` is in, shared with the cache of segments; null: memory that stays
+  FileDescriptor file;  ///< of a segment that was not mapped before
 };
 
 /// Who grants segments: the session, or a test.
@@ -32,8 +37,8 @@ struct LogSize {
 };
 
 /// The write log of this process in one step: request data in data segments, entries in table chunks, both
-/// shared memory. A put is reserve(), converting into the room, append() for each hyperslab, commit(): no
-/// message and no allocation, unless a segment is full. One thread at a time.
+/// shared memory. A put is reserve(), converting into the room (or store()), append() for each hyperslab,
+/// commit(): no message and no allocation, unless a segment is full. One thread at a time.
 class WriteLog {
  public:
   /// `expected` sizes the first segments; zero when nothing is known. The source outlives the log.
@@ -54,6 +59,18 @@ class WriteLog {
     return {data_ + (offset - data_first_), offset};
   }
 
+  /// Copies data into the room that reserve() gave. Memory that this process has not touched yet is written
+  /// as a file: the kernel takes whole pages from the source, instead of zeroing each of them at a page fault
+  /// first.
+  void store(const Room& room, const void* source, std::uint64_t bytes) {
+    if (bytes >= prepared_bytes && store_large(room, source, bytes)) return;
+    std::memcpy(room.data, source, bytes);
+  }
+  /// To be called before a large room is filled in another way.
+  void prepare(const Room& room, std::uint64_t bytes) const noexcept {
+    if (bytes >= prepared_bytes && data_mapping_) data_mapping_->prefault(offset_in_segment(room), bytes);
+  }
+
   /// The clock for the entries of one put: CLOCK_MONOTONIC in ns, later than all before.
   [[nodiscard]] std::uint64_t next_sequence() noexcept;
   /// Later sequences will be beyond `sequence`.
@@ -65,6 +82,8 @@ class WriteLog {
   /// The box reads as the variable's fill value.
   void append_fill(int varid, std::uint64_t sequence, const formats::HyperslabView& box);
   void commit() noexcept { table_.commit(); }
+  /// Nothing more will be put.
+  void close() noexcept;
 
   [[nodiscard]] LogSize size() const noexcept { return {next_offset_, table_bytes_}; }
 
@@ -77,10 +96,15 @@ class WriteLog {
   void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
+  [[nodiscard]] bool store_large(const Room& room, const void* source, std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t offset_in_segment(const Room& room) const noexcept {
+    return room.log_offset - data_first_ + data_shift_;
+  }
 
   static constexpr std::uint64_t small_alignment = 8;
   static constexpr std::uint64_t large_alignment = 64;
   static constexpr std::uint64_t large_bytes = 4096;
+  static constexpr std::uint64_t prepared_bytes = 16 * 1024;
 
   SegmentSource& source_;
   const std::uint64_t step_;
@@ -90,10 +114,12 @@ class WriteLog {
   std::byte* data_ = nullptr;     ///< memory of log offset data_first_
   std::uint64_t data_first_ = 0;  ///< log offsets [data_first_, data_end_) are in the current segment
   std::uint64_t data_end_ = 0;
-  std::shared_ptr<const void> data_owner_;
+  std::uint64_t data_shift_ = 0;  ///< where in the segment data_first_ is
+  std::shared_ptr<const Mapping> data_mapping_;
+  FileDescriptor data_file_;
 
   matcher::TableWriter table_;
-  std::shared_ptr<const void> table_owner_;
+  std::shared_ptr<const Mapping> table_mapping_;
   std::uint64_t table_bytes_ = 0;  ///< of all chunks
   std::uint64_t last_sequence_ = 0;
 };
