@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "byte_cursor.hpp"
 #include "cdf_constants.hpp"
@@ -22,6 +24,8 @@ class Decoder {
 
   DecodedHeader decode_file() {
     take_header();
+    check_record_section();
+    check_sizes();
     check_offsets();
     if (header_.version != Version::cdf5 && header_.record_count == streaming)
       header_.record_count = records_in_file();
@@ -30,11 +34,12 @@ class Decoder {
 
   Header decode_metadata() {
     take_header();
+    check_sizes();
     return std::move(header_);
   }
 
  private:
-  /// All but the file offsets.
+  /// All but sizes and file offsets.
   void take_header() {
     take_magic();
     take_record_count();
@@ -189,36 +194,65 @@ class Decoder {
     }
   }
 
-  void check_shapes() {
-    for (const auto& variable : header_.variables()) {
-      for (std::size_t d = 1; d < variable.dimids.size(); ++d) {
-        if (header_.dimension(variable.dimids[d]).is_record) {
-          in_.fail(NC_EUNLIMPOS, "the record dimension is not the first one of variable " + variable.name);
-        }
-      }
-    }
+  /// Runs a check that knows the header only, and adds to its message where the header is.
+  template <class Check>
+  void check(const Check& check) {
     try {
-      check_variable_sizes(header_);
-      for (int id = 0; id < header_.variable_count(); ++id)
-        header_.variable(id).vsize = rounded_up(data_bytes(header_, id), 4);
+      check();
     } catch (const Error& error) {
       in_.fail(error.status(), error.what());
     }
   }
 
+  void check_shapes() {
+    for (int id = 0; id < header_.variable_count(); ++id) {
+      auto& variable = header_.variable(id);
+      for (std::size_t d = 1; d < variable.dimids.size(); ++d) {
+        if (header_.dimension(variable.dimids[d]).is_record) {
+          in_.fail(NC_EUNLIMPOS, "the record dimension is not the first one of variable " + variable.name);
+        }
+      }
+      check([&] { variable.vsize = rounded_up(data_bytes(header_, id), 4); });
+    }
+  }
+
+  void check_sizes() {
+    check([this] { check_variable_sizes(header_); });
+  }
+
+  /// Ids of the fixed-size variables, or of the record variables, in order.
+  [[nodiscard]] std::vector<int> section(bool records) const {
+    std::vector<int> ids;
+    for (int id = 0; id < header_.variable_count(); ++id) {
+      if (header_.is_record_variable(id) == records) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  [[noreturn]] void fail_overlap(int id) const {
+    in_.fail(NC_ENOTNC, "the data of variable " + header_.variable(id).name +
+                            " starts inside the header or another variable's data");
+  }
+
+  void check_record_section() const {
+    const auto fixed = section(false);
+    const auto records = section(true);
+    if (fixed.empty() || records.empty()) return;
+    const auto& last = header_.variable(fixed.back());
+    std::int64_t end = 0;
+    const bool overflows = __builtin_add_overflow(last.begin, last.vsize, &end);
+    if (overflows || header_.variable(records.front()).begin < end) fail_overlap(records.front());
+  }
+
   /// Data starts behind the header, and the variables of each section follow each other in the order of their
   /// ids.
-  void check_offsets() {
+  void check_offsets() const {
     auto free_from = in_.offset();
     for (const bool records : {false, true}) {
-      for (int id = 0; id < header_.variable_count(); ++id) {
-        if (header_.is_record_variable(id) != records) continue;
+      for (const int id : section(records)) {
         const auto& variable = header_.variable(id);
-        if (variable.begin < free_from ||
-            __builtin_add_overflow(variable.begin, variable.vsize, &free_from)) {
-          in_.fail(NC_ENOTNC, "the data of variable " + variable.name +
-                                  " starts inside the header or another variable's data");
-        }
+        const bool overlaps = variable.begin < free_from;
+        if (overlaps || __builtin_add_overflow(variable.begin, variable.vsize, &free_from)) fail_overlap(id);
       }
     }
   }
