@@ -18,7 +18,7 @@ int perform(Dataset& dataset, const AccessCall& call) {
 
   PreparedAccess prepared;
   std::unique_ptr<std::byte[]> row;
-  int status = try_prepare(dataset, call, prepared);
+  int status = prepare(dataset, call, prepared);
   if (status == NC_NOERR && prepared.scattered && !prepared.is_empty()) {
     status = prepare_row(prepared, writes, row);
   }

@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "guard.hpp"
+#include "last_error.hpp"
+#include "mistake_text.hpp"
 #include "sluice/formats/convert.hpp"
 
 namespace sluice::api {
@@ -86,7 +89,9 @@ int check_mode(const Dataset& dataset, const AccessCall& call) noexcept {
   return dataset.is_independent ? NC_NOERR : NC_ENOTINDEP;
 }
 
-int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) {
+namespace {
+
+int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) {
   const auto& header = dataset.header;
   if (const int status = check_variable(header, call.varid); status != NC_NOERR) return status;
   const auto external = header.variable(call.varid).type;
@@ -142,13 +147,15 @@ int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) 
   return NC_NOERR;
 }
 
-int try_prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
+}  // namespace
+
+int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
   try {
-    return prepare(dataset, call, prepared);
-  } catch (const Error& error) {
-    return error.status();
-  } catch (...) {  // all that is left is a lack of memory
-    return NC_ENOMEM;
+    const int status = check_and_fill(dataset, call, prepared);
+    if (status != NC_NOERR) set_last_error(mistake_text(dataset, call, status));
+    return status;
+  } catch (...) {
+    return current_exception_status();
   }
 }
 

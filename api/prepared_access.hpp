@@ -26,12 +26,10 @@ struct PreparedAccess {
 /// are the same on all ranks, so that no rank waits for one that returns such an error.
 [[nodiscard]] int check_mode(const Dataset& dataset, const AccessCall& call) noexcept;
 
-/// Checks all other arguments in PnetCDF's order and fills `prepared`. Returns NC_NOERR or the code; then
-/// `prepared` is of no use. Throws only what comes from outside (MpiError, bad_alloc).
-[[nodiscard]] int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared);
-
-/// prepare with exceptions turned into the status: a rank of a collective call has to go on.
-[[nodiscard]] int try_prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept;
+/// Checks all other arguments in PnetCDF's order and fills `prepared`. Returns NC_NOERR, or the code, having
+/// said more by set_last_error(); then `prepared` is of no use. Throws nothing: a rank of a collective call
+/// has to go on.
+[[nodiscard]] int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept;
 
 /// Gives a scattered access a dense row of elements as its buffer, filled from the user's memory when it
 /// `writes`. NC_NOERR or NC_ENOMEM.

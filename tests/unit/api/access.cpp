@@ -4,10 +4,12 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "dataset.hpp"
 #include "dataset_table.hpp"
+#include "last_error.hpp"
 #include "nonblocking.hpp"
 #include "pnetcdf/entry.hpp"
 #include "sluice/formats/status.hpp"
@@ -42,6 +44,7 @@ class OpenDataset {
     add("textual", formats::Type::text, {x});
     add("shorts", formats::Type::int16, {x});
     dataset_->driver = std::move(owned);
+    dataset_->path = "a.nc";
     dataset_->is_writable = true;
     dataset_->ncid = api::add_dataset(dataset_);
     driver_->write_header(header, dataset_->layout);
@@ -144,6 +147,9 @@ TEST_CASE("a collective call with a bad argument still goes to the driver, with 
   call.start = outside.data();
   call.count = one.data();
   CHECK(api::access(call) == NC_EINVALCOORDS);
+  CHECK(
+      std::string(api::last_error()) ==
+      "put to 'fixed' (x 6, y 5) of a.nc: start (9, 0) count (1, 1): NetCDF: Index exceeds dimension bound");
   CHECK(dataset.driver().put_list_lengths == std::vector<int>{0});
   call.varid = 77;
   CHECK(api::access(call) == NC_ENOTVAR);
