@@ -36,7 +36,7 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
   context.client_library = installation.client_library;
   if (context.client_library.string().find_first_of(" :") != std::string::npos) {
     // LD_PRELOAD has no way to quote
-    context.client_library = directory.path() / "libsluice_pnetcdf.so";
+    context.client_library = directory.library_link();
     std::filesystem::create_symlink(installation.client_library, context.client_library);
   }
   context.cores = usable_cores();

@@ -17,6 +17,8 @@ namespace {
 
 constexpr const char* prefix = "sluice-";
 constexpr const char* lock_name = "lock";
+constexpr const char* socket_name = "matcher";
+constexpr const char* library_name = "libsluice_pnetcdf.so";
 
 /// A directory that is being made has no lock yet.
 constexpr std::time_t seconds_to_settle = 10;
@@ -25,9 +27,34 @@ bool is_own_directory(const std::filesystem::path& path, struct stat& facts) {
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
 }
 
+/// "sluice-PID-XXXXXX", as the constructor makes them.
+bool is_run_directory_name(const std::string& name) {
+  constexpr std::size_t random_length = 6;
+  const std::size_t begin = std::string_view(prefix).size();
+  const std::size_t dash = name.find_first_not_of("0123456789", begin);
+  return name.starts_with(prefix) && dash != std::string::npos && dash > begin && name[dash] == '-' &&
+         name.size() == dash + 1 + random_length;
+}
+
+/// Whether nothing is in it but what a run puts there: whatever else it may be is not ours to remove.
+bool has_only_files_of_a_run(const std::filesystem::path& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name != lock_name && name != socket_name && name != library_name && !name.starts_with("stdout."))
+      return false;
+    if (entry->is_directory(error) && !entry->is_symlink(error)) return false;
+  }
+  return !error;
+}
+
 bool is_stale(const std::filesystem::path& path) {
   struct stat facts {};
-  if (!is_own_directory(path, facts)) return false;
+  constexpr mode_t permissions = 07777;
+  if (!is_own_directory(path, facts) || (facts.st_mode & permissions) != 0700 ||
+      !has_only_files_of_a_run(path))
+    return false;
   const runtime::FileDescriptor lock(::open((path / lock_name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!lock) return errno == ENOENT && std::time(nullptr) - facts.st_mtime > seconds_to_settle;
   return ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0;
@@ -52,9 +79,9 @@ void remove_stale_run_directories(const std::filesystem::path& base) {
   for (std::filesystem::directory_iterator entry(base, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const bool is_ours = name.starts_with(prefix) && name.size() > 8 && name[7] >= '0' && name[7] <= '9';
     std::error_code ignored;
-    if (is_ours && is_stale(entry->path())) std::filesystem::remove_all(entry->path(), ignored);
+    if (is_run_directory_name(name) && is_stale(entry->path()))
+      std::filesystem::remove_all(entry->path(), ignored);
   }
 }
 
@@ -71,6 +98,14 @@ RunDirectory::RunDirectory(const std::filesystem::path& base) {
     std::filesystem::remove_all(path_, ignored);
     throw IoError(NC_EACCESS, reason, path, "cannot lock the run's private directory");
   }
+}
+
+std::filesystem::path RunDirectory::socket() const {
+  return path_ / socket_name;
+}
+
+std::filesystem::path RunDirectory::library_link() const {
+  return path_ / library_name;
 }
 
 RunDirectory::~RunDirectory() {

@@ -17,7 +17,9 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::filesystem::path socket() const { return path_ / "matcher"; }
+  [[nodiscard]] std::filesystem::path socket() const;
+  /// Where a link to the client library may be made when its own path cannot be preloaded.
+  [[nodiscard]] std::filesystem::path library_link() const;
   /// The descriptor that holds the lock: who has it too keeps the directory from being taken for a dead
   /// run's.
   [[nodiscard]] int lock() const noexcept { return lock_.number(); }

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "glob.hpp"
-#include "sluice/workflows/near_match.hpp"
 #include "schema.hpp"
+#include "sluice/workflows/near_match.hpp"
 
 namespace sluice::workflows {
 namespace {

@@ -382,20 +382,26 @@ def hangup():
 
 
 def stale_directories():
-    stale, fresh = "/tmp/sluice-1-stale0", "/tmp/sluice-2-fresh0"
-    for path in [stale, fresh]:
+    names = ["sluice-1-stale0", "sluice-2-fresh0", "sluice-3-other0", "sluice-0.1.0", "sluice-4-public"]
+    stale, fresh, other, sources, public = paths = ["/tmp/" + name for name in names]
+    for path in paths:
         shutil.rmtree(path, ignore_errors=True)
         os.mkdir(path, 0o700)
-    write(stale + "/matcher", "")
-    os.utime(stale, (1, 1))
+        write(path + "/matcher", "")
+        if path != fresh:
+            os.utime(path, (1, 1))
+    write(other + "/notes.txt", "not a run's")
+    os.utime(other, (1, 1))
+    os.chmod(public, 0o755)
     write_flow({"a": shell("true")})
     try:
         expect(run(env={key: value for key, value in os.environ.items() if key != "XDG_RUNTIME_DIR"}).status == 0, "the run")
         expect(not os.path.exists(stale), "a dead run's directory was left")
-        expect(os.path.exists(fresh), "a directory that was being made was removed")
+        for path in [fresh, other, sources, public]:
+            expect(os.path.exists(path + "/matcher"), f"{path}, which is no dead run's directory, was removed")
     finally:
-        shutil.rmtree(stale, ignore_errors=True)
-        shutil.rmtree(fresh, ignore_errors=True)
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def log_directory():
