@@ -28,7 +28,9 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
 }
 
 bool Registry::try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request) {
-  auto segment = take({request.bytes, request.use, process.id});
+  auto segment = take({std::max(request.bytes, request.wanted_bytes), request.use, process.id});
+  if (!segment && request.wanted_bytes > request.bytes)
+    segment = take({request.bytes, request.use, process.id});
   if (!segment) return false;
   const auto [group, rank] = membership(process, request.step, true);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
@@ -56,9 +58,16 @@ std::optional<SegmentLease> Registry::take(const SegmentPool::Request& request) 
   if (auto segment = pool_.make(request)) return segment;
   for (;;) {
     if (auto segment = pool_.squeeze(request)) return segment;
-    if (consumed_.empty()) return std::nullopt;
+    if (consumed_.empty() || !may_fit(request.bytes)) return std::nullopt;
     erase(*consumed_.begin()->second);
   }
+}
+
+/// Whether there would be room if everything that is consumed went.
+bool Registry::may_fit(std::uint64_t bytes) const noexcept {
+  const std::uint64_t used = pool_.used_bytes();
+  const std::uint64_t needed = used - std::min(used, consumed_bytes_);
+  return bytes <= pool_.limit_bytes() && needed <= pool_.limit_bytes() - bytes;
 }
 
 std::string Registry::memory_text(std::uint64_t bytes) const {

@@ -70,7 +70,9 @@ void MatcherRank::Server::dispatch(Client& client, const ReceivedMessage& messag
     }
     case MessageType::need_segment: {
       const auto m = decode<NeedSegment>(message.fields);
-      return serve([&] { registry_->need_segment(ticket, process, {m.step, m.use, m.bytes}); });
+      return serve([&] {
+        registry_->need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes});
+      });
     }
     case MessageType::header: {
       auto m = decode<HeaderUpdate>(message.fields);

@@ -105,7 +105,7 @@ void fields(auto& a, Is<Opened> auto& m) {
   a(m.step, m.control, m.version, m.record_count, m.header);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
-  a(m.step, m.use, m.bytes);
+  a(m.step, m.use, m.bytes, m.wanted_bytes);
 }
 void fields(auto& a, Is<SegmentGrant> auto& m) {
   a(m.segment, m.bytes, m.has_descriptor);

@@ -280,6 +280,21 @@ TEST_SUITE("registry: memory") {
     CHECK(world.refusal(late) == NC_ENOENT);
   }
 
+  TEST_CASE(
+      "who wants more than is there gets what it needs, without a wait and without harm to what is "
+      "consumed") {
+    World world(one_rule(), 16 * mib);
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    world.write(writer, "a.nc", 2 * mib);
+    world.read(reader, "a.nc");
+    const StepId step = world.answer(world.create(writer, "b.nc", world.alone())).step;
+    CHECK(world.answer(world.need(writer, step, mib, SegmentUse::data, 8 * mib)).bytes == 8 * mib);
+    CHECK(world.answer(world.need(writer, step, mib, SegmentUse::data, 64 * mib)).bytes == mib);
+    CHECK(world.answer(world.need(writer, step, mib, SegmentUse::data, 16 * mib)).bytes == mib);
+    CHECK(world.is_opened(world.open(reader, "a.nc", world.alone())));
+  }
+
   TEST_CASE("a put waits for another step in progress that may yet be published and read") {
     World world(one_rule(), 4 * mib);
     const auto p = world.processes("model", 2);

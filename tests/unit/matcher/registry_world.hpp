@@ -144,8 +144,9 @@ struct World {
   std::uint32_t reopen(ProcessId p, const std::string& name, Member member) {
     return ask([&](const Ticket& t) { registry.open_write(t, p, {{rule, name}, member}); });
   }
-  std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data) {
-    return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes}); });
+  std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data,
+                     std::uint64_t wanted_bytes = 0) {
+    return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes, wanted_bytes}); });
   }
   std::uint32_t remove(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });

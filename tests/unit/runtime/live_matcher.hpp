@@ -1,6 +1,7 @@
 #pragma once
 // A matcher rank in a process of its own, with the test as its coordinator, and clients that put and get one
 // variable of 32-bit integers.
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ class LiveMatcher {
     (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::ready);
   }
   ~LiveMatcher() {
-    if (process_ > 0) (void)end();
+    if (process_ > 0) CHECK(end() == 0);
   }
   LiveMatcher(const LiveMatcher&) = delete;
   LiveMatcher& operator=(const LiveMatcher&) = delete;

@@ -57,6 +57,7 @@ struct SegmentRequest {
   StepId step = 0;
   SegmentUse use = SegmentUse::data;
   std::uint64_t bytes = 0;
+  std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
 };
 
 /// A process's report at its close.
@@ -167,6 +168,7 @@ class Registry {
 
   // registry_memory.cpp
   [[nodiscard]] std::optional<SegmentLease> take(const SegmentPool::Request& request);
+  [[nodiscard]] bool may_fit(std::uint64_t bytes) const noexcept;
   [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);
 
   // registry_waits.cpp

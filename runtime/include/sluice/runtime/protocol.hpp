@@ -116,7 +116,8 @@ struct Opened {
 struct NeedSegment {
   std::uint64_t step = 0;
   SegmentUse use = SegmentUse::data;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;         ///< without so many it cannot go on
+  std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
 };
 
 /// A segment (whole; offset 0). The descriptor is attached when this process has not had it before
