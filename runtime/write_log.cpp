@@ -12,17 +12,18 @@ namespace sluice::runtime {
 
 namespace {
 
-constexpr std::uint64_t smallest_data_segment = 1ULL << 20;
+constexpr std::uint64_t smallest_segment = 1ULL << 16;       // that a matcher grants
+constexpr std::uint64_t smallest_data_segment = 1ULL << 20;  // where nothing is known
 constexpr std::uint64_t largest_data_segment = 1ULL
                                                << 26;  // unless more is expected, or a single put needs it
 constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
-constexpr std::uint64_t smallest_table_chunk = 1ULL << 16;
+constexpr std::uint64_t smallest_table_chunk = smallest_segment;
 constexpr std::uint64_t largest_table_chunk = 1ULL << 24;
 
 /// What to ask for next: what is still to come as far as is known, else as much again as there is already.
 std::uint64_t next_segment_bytes(std::uint64_t used, std::uint64_t expected, std::uint64_t smallest,
                                  std::uint64_t largest) noexcept {
-  if (expected > used) return std::clamp(expected - used, smallest, largest_expected_segment);
+  if (expected > used) return std::clamp(expected - used, smallest_segment, largest_expected_segment);
   return std::clamp(used, smallest, largest);
 }
 
@@ -44,25 +45,13 @@ void WriteLog::raise_sequence(std::uint64_t sequence) noexcept {
   last_sequence_ = std::max(last_sequence_, sequence);
 }
 
-WritableSegment WriteLog::need_segment(SegmentUse use, std::uint64_t wanted, std::uint64_t needed) {
-  if (wanted > needed) {
-    try {
-      return source_.need_segment({step_, use, wanted});
-    } catch (const Error& error) {
-      if (error.status() != NC_ENO_SPACE) throw;
-      // What this put needs may fit all the same.
-    }
-  }
-  return source_.need_segment({step_, use, needed});
-}
-
 void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) {
   // Offsets keep their alignment in memory: the segment begins where its first log offset has the same
   // remainder.
   const std::uint64_t shift = log_offset % large_alignment;
   const std::uint64_t wanted =
       next_segment_bytes(next_offset_, expected_.data_bytes, smallest_data_segment, largest_data_segment);
-  WritableSegment segment = need_segment(SegmentUse::data, wanted, bytes + shift);
+  WritableSegment segment = source_.need_segment({step_, SegmentUse::data, bytes + shift, wanted});
   const std::uint64_t length = segment.memory.size() - shift;
   if (segment.memory.size() < bytes + shift)
     throw Error(NC_EIO, "the matcher gave a segment that is too small");
@@ -108,7 +97,8 @@ bool WriteLog::store_large(const Room& room, const void* source, std::uint64_t b
 void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   const std::uint64_t wanted =
       next_segment_bytes(table_bytes_, expected_.table_bytes, smallest_table_chunk, largest_table_chunk);
-  WritableSegment segment = need_segment(SegmentUse::table, wanted, entry_bytes + sizeof(std::uint64_t));
+  WritableSegment segment =
+      source_.need_segment({step_, SegmentUse::table, entry_bytes + sizeof(std::uint64_t), wanted});
   table_.commit();
   table_ = matcher::TableWriter(segment.memory);
   table_mapping_ = std::move(segment.mapping);

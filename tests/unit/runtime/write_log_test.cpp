@@ -30,7 +30,9 @@ class HeapSource final : public SegmentSource {
 
   WritableSegment need_segment(const NeedSegment& request) override {
     if (request.bytes > limit_bytes) throw Error(NC_ENO_SPACE, "no room");
-    const std::uint64_t bytes = std::bit_ceil(std::max<std::uint64_t>(request.bytes, 65536));
+    const std::uint64_t granted_bytes =
+        request.wanted_bytes > limit_bytes ? request.bytes : std::max(request.bytes, request.wanted_bytes);
+    const std::uint64_t bytes = std::bit_ceil(std::max<std::uint64_t>(granted_bytes, 65536));
     granted.push_back({request, std::vector<std::uint64_t>(bytes / 8, 0xdeadbeefdeadbeef)});
     granted.back().words[0] = 0;  // the matcher zeroes the first word of a table
     return {granted.size(), granted.back().memory(), nullptr, {}};

@@ -92,7 +92,6 @@ class WriteLog {
     const std::uint64_t alignment = bytes >= large_bytes ? large_alignment : small_alignment;
     return (next_offset_ + alignment - 1) & ~(alignment - 1);
   }
-  [[nodiscard]] WritableSegment need_segment(SegmentUse use, std::uint64_t wanted, std::uint64_t needed);
   void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
