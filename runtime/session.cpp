@@ -91,6 +91,22 @@ void Session::return_connection(std::unique_ptr<Connection> connection) {
   idle_.push_back(std::move(connection));
 }
 
+void Session::keep_another_connection() {
+  // The matcher takes a process all of whose connections wait for one that can do nothing any more, and may
+  // fail its waits as hopeless. Where other threads can act, a connection that does not wait tells so.
+  {
+    const std::lock_guard lock(mutex_);
+    const int self = ::gettid();
+    if (first_thread_ == 0) first_thread_ = self;
+    is_used_by_several_threads_ = is_used_by_several_threads_ || self != first_thread_ || self != ::getpid();
+    constexpr std::size_t own_and_another = 2;
+    if (!is_used_by_several_threads_ || idle_.size() >= own_and_another) return;
+  }
+  auto own = take_connection();
+  return_connection(take_connection());
+  return_connection(std::move(own));
+}
+
 void Session::connect() {
   return_connection(take_connection());
 }
@@ -159,10 +175,12 @@ void Session::post(MessageType type, std::vector<std::byte> fields) {
 }
 
 Created Session::create(const Create& request) {
+  keep_another_connection();
   return decode<Created>(exchange(MessageType::create, encode(request), MessageType::created).fields);
 }
 
 Opened Session::open(const Open& request, bool for_writing) {
+  keep_another_connection();
   const MessageType type = for_writing ? MessageType::open_write : MessageType::open_read;
   return decode<Opened>(exchange(type, encode(request), MessageType::opened).fields);
 }
@@ -180,6 +198,7 @@ void Session::remove(const Remove& request) {
 }
 
 WritableSegment Session::need_segment(const NeedSegment& request) {
+  keep_another_connection();
   auto answer = exchange(MessageType::need_segment, encode(request), MessageType::segment);
   const auto grant = decode<SegmentGrant>(answer.fields);
   store_segment(answer, grant);

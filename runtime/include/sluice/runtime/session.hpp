@@ -69,6 +69,7 @@ class Session : public SegmentSource {
   [[nodiscard]] std::unique_ptr<Connection> take_connection();
   [[nodiscard]] std::unique_ptr<Connection> make_connection();
   void return_connection(std::unique_ptr<Connection> connection);
+  void keep_another_connection();
   [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
                                          MessageType expected);
   [[nodiscard]] ReceivedMessage exchange_on(Connection& connection, MessageType type,
@@ -88,6 +89,8 @@ class Session : public SegmentSource {
   mutable std::mutex mutex_;  ///< of what follows
   std::string lost_reason_;
   std::vector<std::unique_ptr<Connection>> idle_;  ///< the one that was used last is at the end
+  int first_thread_ = 0;                           ///< that made a call which may wait
+  bool is_used_by_several_threads_ = false;
   std::map<std::uint64_t, std::weak_ptr<StepLogs>> step_logs_;
   std::map<std::uint32_t, LogSize> expected_sizes_;
 };

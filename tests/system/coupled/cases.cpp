@@ -1,0 +1,413 @@
+// cases writer|reader CASE: an ordinary PnetCDF program that does what only a coupled run shows. The exit
+// status is 1 when anything is not as expected.
+#include <dlfcn.h>
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int rank = 0;
+int size = 1;
+int failures = 0;
+
+std::string last_error() {
+  using LastError = const char* (*)();
+  const auto function = reinterpret_cast<LastError>(dlsym(RTLD_DEFAULT, "sluice_last_error"));
+  return function != nullptr ? function() : "";
+}
+
+void expect(int status, int expected, const char* what, int line) {
+  if (status == expected) return;
+  std::fprintf(stderr, "rank %d, line %d: %s: %s, not %s (%s)\n", rank, line, what, ncmpi_strerrno(status),
+               ncmpi_strerrno(expected), last_error().c_str());
+  ++failures;
+}
+#define OK(call) expect((call), NC_NOERR, #call, __LINE__)
+#define FAILS(call, code) expect((call), (code), #call, __LINE__)
+#define THAT(condition)                                                               \
+  do {                                                                                \
+    if (!(condition)) {                                                               \
+      std::fprintf(stderr, "rank %d, line %d: not %s\n", rank, __LINE__, #condition); \
+      ++failures;                                                                     \
+    }                                                                                 \
+  } while (false)
+
+constexpr MPI_Offset columns = 8;
+
+/// A file with a record variable "r" and a fixed variable "f", in data mode.
+int create(MPI_Comm comm, const char* path, int mode = NC_CLOBBER) {
+  int ncid = -1, dims[2] = {}, varid = -1;
+  OK(ncmpi_create(comm, path, mode, MPI_INFO_NULL, &ncid));
+  OK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dims[0]));
+  OK(ncmpi_def_dim(ncid, "x", columns, &dims[1]));
+  OK(ncmpi_def_var(ncid, "r", NC_INT, 2, dims, &varid));
+  OK(ncmpi_def_var(ncid, "f", NC_INT, 1, dims + 1, &varid));
+  OK(ncmpi_enddef(ncid));
+  return ncid;
+}
+
+int open(MPI_Comm comm, const char* path, int mode = NC_NOWRITE) {
+  int ncid = -1;
+  OK(ncmpi_open(comm, path, mode, MPI_INFO_NULL, &ncid));
+  return ncid;
+}
+
+MPI_Offset records(int ncid) {
+  MPI_Offset length = -1;
+  OK(ncmpi_inq_dimlen(ncid, 0, &length));
+  return length;
+}
+
+void put_record(int ncid, MPI_Offset record, int value, bool all) {
+  const MPI_Offset start[] = {record, 0}, count[] = {1, columns};
+  const std::vector<int> row(columns, value);
+  OK((all ? ncmpi_put_vara_int_all : ncmpi_put_vara_int)(ncid, 0, start, count, row.data()));
+}
+
+std::vector<int> get_record(int ncid, MPI_Offset record) {
+  const MPI_Offset start[] = {record, 0}, count[] = {1, columns};
+  std::vector<int> row(columns, -1);
+  OK(ncmpi_get_vara_int_all(ncid, 0, start, count, row.data()));
+  return row;
+}
+
+bool all_are(const std::vector<int>& row, int value) {
+  for (const int found : row) {
+    if (found != value) return false;
+  }
+  return true;
+}
+
+void put_fixed(int ncid, int value) {
+  const MPI_Offset start[] = {0}, count[] = {rank == 0 ? columns : 0};
+  const std::vector<int> row(columns, value);
+  OK(ncmpi_put_vara_int_all(ncid, 1, start, count, row.data()));
+}
+
+std::vector<int> get_fixed(int ncid) {
+  std::vector<int> row(columns, -1);
+  OK(ncmpi_get_var_int_all(ncid, 1, row.data()));
+  return row;
+}
+
+void publish(const char* path, int value) {
+  const int ncid = create(MPI_COMM_WORLD, path);
+  put_fixed(ncid, value);
+  OK(ncmpi_close(ncid));
+}
+
+void read_one(const char* path, int value) {
+  const int ncid = open(MPI_COMM_WORLD, path);
+  THAT(all_are(get_fixed(ncid), value));
+  OK(ncmpi_close(ncid));
+}
+
+/// The number of records is agreed on after each collective put, and after independent ones at the end of
+/// independent mode.
+void write_records() {
+  const int ncid = create(MPI_COMM_WORLD, "case_a.nc");
+  for (int step = 0; step < 50; ++step) {
+    // Another rank is ahead each time; one has nothing to put.
+    const bool is_ahead = step % size == rank;
+    const MPI_Offset start[] = {is_ahead ? step : 0, 0},
+                     count[] = {rank == size - 1 && size > 1 && !is_ahead ? 0 : 1, columns};
+    const std::vector<int> row(columns, is_ahead ? step : 0);
+    OK(ncmpi_put_vara_int_all(ncid, 0, start, count, row.data()));
+    if (step % 3 == 0) THAT(records(ncid) == step + 1);
+  }
+  THAT(records(ncid) == 50);
+  OK(ncmpi_begin_indep_data(ncid));
+  if (rank == size - 1) put_record(ncid, 60, 60, false);
+  OK(ncmpi_end_indep_data(ncid));
+  THAT(records(ncid) == 61);
+  // A collective get sees what the others have put by collective puts before.
+  put_record(ncid, 61 + rank, 61 + rank, true);
+  for (int other = 0; other < size; ++other) THAT(all_are(get_record(ncid, 61 + other), 61 + other));
+  OK(ncmpi_close(ncid));
+}
+void read_records() {
+  const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(records(ncid) > 61);
+  for (int record = 1; record < 50; ++record) THAT(all_are(get_record(ncid, record), record));
+  THAT(all_are(get_record(ncid, 55), NC_FILL_INT));
+  THAT(all_are(get_record(ncid, 60), 60));
+  OK(ncmpi_close(ncid));
+}
+
+/// What a component may do is what the workflow says, and the error tells so.
+void write_permissions() {
+  publish("case_a.nc", 1);
+  read_one("case_a.nc", 1);
+}
+void read_permissions() {
+  read_one("case_a.nc", 1);
+  int ncid = -1;
+  FAILS(ncmpi_create(MPI_COMM_WORLD, "case_a.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid), NC_EPERM);
+  THAT(last_error().find("reader") != std::string::npos);
+  FAILS(ncmpi_open(MPI_COMM_WORLD, "case_a.nc", NC_WRITE, MPI_INFO_NULL, &ncid), NC_EPERM);
+  if (rank == 0) FAILS(ncmpi_delete("case_a.nc", MPI_INFO_NULL), NC_EPERM);
+  ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  const int row[columns] = {};
+  FAILS(ncmpi_put_var_int_all(ncid, 1, row), NC_EPERM);
+  OK(ncmpi_close(ncid));
+}
+
+/// NC_NOCLOBBER, NC_ENOENT, deleting, creating anew.
+void write_existence() {
+  int ncid = -1;
+  FAILS(ncmpi_open(MPI_COMM_WORLD, "case_none.nc", NC_WRITE, MPI_INFO_NULL, &ncid), NC_ENOENT);
+  if (rank == 0) FAILS(ncmpi_delete("case_none.nc", MPI_INFO_NULL), NC_ENOENT);
+  MPI_Barrier(MPI_COMM_WORLD);
+  publish("case_a.nc", 1);
+  FAILS(ncmpi_create(MPI_COMM_WORLD, "case_a.nc", NC_NOCLOBBER, MPI_INFO_NULL, &ncid), NC_EEXIST);
+  if (rank == 0) OK(ncmpi_delete("case_a.nc", MPI_INFO_NULL));
+  MPI_Barrier(MPI_COMM_WORLD);
+  FAILS(ncmpi_open(MPI_COMM_WORLD, "case_a.nc", NC_WRITE, MPI_INFO_NULL, &ncid), NC_ENOENT);
+  ncid = create(MPI_COMM_WORLD, "case_a.nc", NC_NOCLOBBER);
+  put_fixed(ncid, 2);
+  OK(ncmpi_close(ncid));
+  publish("case_done.nc", 3);
+}
+void read_existence() {
+  read_one("case_done.nc", 3);
+  read_one("case_a.nc", 2);
+}
+
+/// Fill: of a record after puts, by every rank's view later than them; a new variable in a reopened file;
+/// ncmpi_set_fill.
+void write_fill() {
+  int ncid = -1, dims[2] = {}, varid = -1, old_mode = 0;
+  OK(ncmpi_create(MPI_COMM_WORLD, "case_a.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  OK(ncmpi_set_fill(ncid, NC_FILL, &old_mode));
+  OK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dims[0]));
+  OK(ncmpi_def_dim(ncid, "x", columns, &dims[1]));
+  OK(ncmpi_def_var(ncid, "r", NC_INT, 2, dims, &varid));
+  const int fill = -7;
+  OK(ncmpi_def_var_fill(ncid, varid, 0, &fill));
+  OK(ncmpi_enddef(ncid));
+  for (int round = 0; round < 20; ++round) {
+    // Rank by rank, so that clocks and calls are out of step.
+    for (int turn = 0; turn < size; ++turn) put_record(ncid, 0, 100 * round + turn, true);
+    OK(ncmpi_fill_var_rec(ncid, varid, 0));
+    THAT(all_are(get_record(ncid, 0), fill));
+  }
+  put_record(ncid, 1, 5, true);
+  OK(ncmpi_close(ncid));
+  ncid = open(MPI_COMM_WORLD, "case_a.nc", NC_WRITE);
+  OK(ncmpi_redef(ncid));
+  OK(ncmpi_def_var(ncid, "late", NC_SHORT, 2, dims, &varid));
+  OK(ncmpi_enddef(ncid));
+  put_record(ncid, 2, 6, true);
+  OK(ncmpi_close(ncid));
+  publish("case_done.nc", 3);
+}
+void read_fill() {
+  read_one("case_done.nc", 3);
+  const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(records(ncid) == 3);
+  THAT(all_are(get_record(ncid, 0), -7));
+  THAT(all_are(get_record(ncid, 1), 5));
+  THAT(all_are(get_record(ncid, 2), 6));
+  std::vector<int> late(3 * columns, 0);
+  OK(ncmpi_get_var_int_all(ncid, 1, late.data()));
+  THAT(all_are(late, NC_FILL_SHORT));
+  OK(ncmpi_close(ncid));
+}
+
+/// ncmpi_abort: a new file is gone, a reopened one keeps what was put in data mode.
+void write_abort() {
+  int ncid = -1, dimid = 0;
+  OK(ncmpi_create(MPI_COMM_WORLD, "case_a.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  OK(ncmpi_def_dim(ncid, "x", 3, &dimid));
+  OK(ncmpi_abort(ncid));
+  FAILS(ncmpi_open(MPI_COMM_WORLD, "case_a.nc", NC_WRITE, MPI_INFO_NULL, &ncid), NC_ENOENT);
+  publish("case_a.nc", 1);
+  ncid = open(MPI_COMM_WORLD, "case_a.nc", NC_WRITE);
+  put_fixed(ncid, 2);
+  OK(ncmpi_redef(ncid));
+  OK(ncmpi_def_dim(ncid, "never", 3, &dimid));
+  OK(ncmpi_abort(ncid));
+  publish("case_done.nc", 3);
+}
+void read_abort() {
+  read_one("case_done.nc", 3);
+  const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  int dimid = 0;
+  FAILS(ncmpi_inq_dimid(ncid, "never", &dimid), NC_EBADDIM);
+  THAT(all_are(get_fixed(ncid), 2));
+  OK(ncmpi_close(ncid));
+}
+
+/// A forked child can neither use nor disturb what its parent has open, not even by its exit.
+void write_fork() {
+  const int ncid = create(MPI_COMM_WORLD, "case_a.nc");
+  put_record(ncid, 0, 1, true);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const MPI_Offset start[] = {0, 0}, count[] = {1, columns};
+    const int row[columns] = {9, 9, 9, 9, 9, 9, 9, 9};
+    const int status = ncmpi_put_vara_int_all(ncid, 0, start, count, row);
+    std::_Exit(status == NC_EIO ? 0 : 1);
+  }
+  int status = -1;
+  THAT(::waitpid(child, &status, 0) == child && status == 0);
+  put_record(ncid, 1, 2, true);
+  OK(ncmpi_close(ncid));
+}
+void read_fork() {
+  const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(all_are(get_record(ncid, 0), 1));
+  THAT(all_are(get_record(ncid, 1), 2));
+  OK(ncmpi_close(ncid));
+}
+
+/// A thread that waits in an open does not hold up another: the file that it waits for depends on what the
+/// other writes.
+void write_threads() {
+  if (rank != 0) return;
+  std::thread waiting([] {
+    const int ncid = open(MPI_COMM_SELF, "back_a.nc");
+    THAT(all_are(get_fixed(ncid), 4));
+    OK(ncmpi_close(ncid));
+  });
+  ::usleep(200000);
+  for (int file = 0; file < 20; ++file) {
+    const int ncid = create(MPI_COMM_SELF, ("case_" + std::to_string(file) + ".nc").c_str());
+    put_record(ncid, file, file, true);
+    OK(ncmpi_close(ncid));
+  }
+  waiting.join();
+}
+void read_threads() {
+  if (rank != 0) return;
+  std::vector<std::thread> threads;
+  for (int file = 0; file < 20; ++file) {
+    threads.emplace_back([file] {
+      const int ncid = open(MPI_COMM_SELF, ("case_" + std::to_string(file) + ".nc").c_str());
+      for (int round = 0; round < 20; ++round) THAT(all_are(get_record(ncid, file), file));
+      OK(ncmpi_close(ncid));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  const int ncid = create(MPI_COMM_SELF, "back_a.nc");
+  std::vector<int> row(columns, 4);
+  OK(ncmpi_put_var_int_all(ncid, 1, row.data()));
+  OK(ncmpi_close(ncid));
+}
+
+/// Several communicators at a time, freed while their files are open; one file open twice.
+void write_groups() {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  const std::string path = "case_" + std::to_string(rank % 2) + ".nc";
+  const int ncid = create(half, path.c_str());
+  const int alone = create(MPI_COMM_SELF, ("case_alone_" + std::to_string(rank) + ".nc").c_str());
+  MPI_Comm_free(&half);
+  put_record(alone, 0, rank, true);
+  put_record(ncid, 0, 10 + rank % 2, true);
+  OK(ncmpi_close(alone));
+  OK(ncmpi_close(ncid));
+  if (rank == 0 && size == 1) {
+    const int other = create(MPI_COMM_SELF, "case_1.nc");
+    put_record(other, 0, 11, true);
+    OK(ncmpi_close(other));
+  }
+}
+void read_groups() {
+  const int first = open(MPI_COMM_WORLD, "case_0.nc");
+  const int again = open(MPI_COMM_SELF, "case_0.nc");
+  const int other = open(MPI_COMM_SELF, "case_1.nc");
+  THAT(all_are(get_record(first, 0), 10));
+  THAT(all_are(get_record(again, 0), 10));
+  OK(ncmpi_close(first));
+  THAT(all_are(get_record(again, 0), 10));
+  THAT(all_are(get_record(other, 0), 11));
+  OK(ncmpi_close(again));
+  OK(ncmpi_close(other));
+  const int alone = open(MPI_COMM_WORLD, "case_alone_0.nc");
+  THAT(all_are(get_record(alone, 0), 0));
+  OK(ncmpi_close(alone));
+}
+
+/// Many more bytes than memory: segments go round, puts wait for the reader, every value is right.
+constexpr MPI_Offset long_row = 1 << 20;
+std::vector<int> long_values(int file, int writer) {
+  std::vector<int> values(long_row);
+  std::iota(values.begin(), values.end(), 1000003 * file + 17 * writer);
+  return values;
+}
+void write_pressure() {
+  for (int file = 0; file < 24; ++file) {
+    int ncid = -1, dims[2] = {}, varid = -1;
+    OK(ncmpi_create(MPI_COMM_WORLD, ("case_" + std::to_string(file) + ".nc").c_str(), NC_CLOBBER,
+                    MPI_INFO_NULL, &ncid));
+    OK(ncmpi_def_dim(ncid, "writer", size, &dims[0]));
+    OK(ncmpi_def_dim(ncid, "x", long_row, &dims[1]));
+    OK(ncmpi_def_var(ncid, "v", NC_INT, 2, dims, &varid));
+    OK(ncmpi_enddef(ncid));
+    const auto values = long_values(file, rank);
+    // Sizes differ from file to file, so that segments do not simply go round.
+    const MPI_Offset part = file % 3 == 0 ? long_row : long_row / (1 + file % 5) / 8 * 8;
+    for (MPI_Offset first = 0; first < long_row; first += part) {
+      const MPI_Offset start[] = {rank, first}, count[] = {1, std::min(part, long_row - first)};
+      OK(ncmpi_put_vara_int_all(ncid, varid, start, count, values.data() + first));
+    }
+    OK(ncmpi_close(ncid));
+  }
+}
+void read_pressure() {
+  for (int file = 0; file < 24; ++file) {
+    const int ncid = open(MPI_COMM_WORLD, ("case_" + std::to_string(file) + ".nc").c_str());
+    MPI_Offset writers = 0;
+    OK(ncmpi_inq_dimlen(ncid, 0, &writers));
+    std::vector<int> values(long_row);
+    for (int writer = 0; writer < writers; ++writer) {
+      const MPI_Offset start[] = {writer, 0}, count[] = {1, long_row};
+      OK(ncmpi_get_vara_int_all(ncid, 0, start, count, values.data()));
+      THAT(values == long_values(file, writer));
+    }
+    OK(ncmpi_close(ncid));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  struct Case {
+    std::function<void()> write, read;
+  };
+  const std::map<std::string, Case> cases{{"records", {write_records, read_records}},
+                                          {"permissions", {write_permissions, read_permissions}},
+                                          {"existence", {write_existence, read_existence}},
+                                          {"fill", {write_fill, read_fill}},
+                                          {"abort", {write_abort, read_abort}},
+                                          {"fork", {write_fork, read_fork}},
+                                          {"threads", {write_threads, read_threads}},
+                                          {"groups", {write_groups, read_groups}},
+                                          {"pressure", {write_pressure, read_pressure}}};
+  const auto found = argc == 3 ? cases.find(argv[2]) : cases.end();
+  if (found == cases.end()) {
+    std::fprintf(stderr, "usage: cases writer|reader CASE\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    return 2;
+  }
+  (std::string(argv[1]) == "writer" ? found->second.write : found->second.read)();
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}
