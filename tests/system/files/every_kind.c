@@ -1,5 +1,5 @@
-/* An ordinary PnetCDF program: every_kind write|check FILE 1|2|5. Writes a file with every kind of variable by every kind of access, or checks it. The value of
- * element i of variable v is (7 i + 3 v) % 100. */
+/* An ordinary PnetCDF program: every_kind write|check FILE 1|2|5. Writes a file with every kind of variable
+ * by every kind of access, or checks it. The value of element i of variable v is (7 i + 3 v) % 100. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>
@@ -18,13 +18,18 @@ static void check(int status, const char* call, int line) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static double value_of(long long element, int varid) { return (double)((7 * element + 3 * varid) % 100); }
+static double value_of(long long element, int varid) {
+  return (double)((7 * element + 3 * varid) % 100);
+}
 
 /* Columns [first, last) are this rank's. */
-static MPI_Offset first_column(int r) { return COLUMNS * r / ranks; }
+static MPI_Offset first_column(int r) {
+  return COLUMNS * r / ranks;
+}
 
 static void define(int ncid, int types) {
-  const int type_of[] = {NC_BYTE, NC_SHORT, NC_INT, NC_FLOAT, NC_DOUBLE, NC_UBYTE, NC_USHORT, NC_UINT, NC_INT64, NC_UINT64};
+  const int type_of[] = {NC_BYTE,  NC_SHORT,  NC_INT,  NC_FLOAT, NC_DOUBLE,
+                         NC_UBYTE, NC_USHORT, NC_UINT, NC_INT64, NC_UINT64};
   int time, level, row, column, varid;
   TRY(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &time));
   TRY(ncmpi_def_dim(ncid, "level", LEVELS, &level));
@@ -132,13 +137,15 @@ static void redefine(int ncid, int types) {
 
 static void expect(double got, double wanted, int varid, long long element) {
   if (got == wanted || failures++ > 5) return;
-  fprintf(stderr, "rank %d: variable %d, element %lld: %g instead of %g\n", rank, varid, element, got, wanted);
+  fprintf(stderr, "rank %d: variable %d, element %lld: %g instead of %g\n", rank, varid, element, got,
+          wanted);
 }
 
 /* Reads strided halves: even columns by blocks, odd ones by requests. */
 static void check_planes(int ncid, int varid, MPI_Offset planes) {
   for (MPI_Offset half = 0; half < 2; ++half) {
-    const MPI_Offset start[] = {0, 0, half}, count[] = {planes, ROWS, (COLUMNS - half + 1) / 2}, stride[] = {1, 1, 2};
+    const MPI_Offset start[] = {0, 0, half}, count[] = {planes, ROWS, (COLUMNS - half + 1) / 2},
+                     stride[] = {1, 1, 2};
     double* values = calloc((size_t)(planes * ROWS * COLUMNS), sizeof *values);
     int request, status;
     if (half == 0) {
