@@ -52,32 +52,37 @@ void Registry::drop_memory_waits_on(const Step& step, const std::string& reason)
 bool Registry::fail_hopeless_waits() {
   if (waiting_groups_.empty() && memory_waits_.empty()) return false;
   const WaitAnalysis analysis(*this);
-  if (analysis.finds_none()) return false;
   // Memory first: a put that fails lets its process go on, and so may end the waits of others.
-  if (fail_memory_waits(analysis)) return true;
-  return fail_cycle(analysis);
+  return (!analysis.can_memory_come() && fail_memory_waits()) || fail_cycle(analysis);
 }
 
-bool Registry::fail_memory_waits(const WaitAnalysis& analysis) {
+/// Those of one step only, the youngest: it may be given up, and make room for the others.
+bool Registry::fail_memory_waits() {
+  if (memory_waits_.empty()) return fail_creates_without_memory();
+  StepId youngest = 0;
+  for (const MemoryWait& wait : memory_waits_) youngest = std::max(youngest, wait.request.step);
+  memory_waits_.remove_if([&](const MemoryWait& wait) {
+    if (wait.request.step != youngest) return false;
+    Process& process = processes_.at(wait.process);
+    const std::string text =
+        quoted(steps_.at(youngest)->key) + ": " + hopeless_memory_text(wait.request.bytes);
+    answers_.event(process.name() + " cannot write " + text);
+    answers_.refused(wait.ticket, NC_ENO_SPACE, text);
+    --process.waits;
+    return true;
+  });
+  return true;
+}
+
+bool Registry::fail_creates_without_memory() {
   bool has_failed = false;
   for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
     Group& group = **next++;
-    if (group.waits_for != Group::WaitsFor::memory || !analysis.is_stuck(group)) continue;
+    if (group.waits_for != Group::WaitsFor::memory) continue;
     refuse(group, NC_ENO_SPACE, hopeless_memory_text(control_slot_bytes * group.size));
     answer_members(group);
     has_failed = true;
   }
-  memory_waits_.remove_if([&](const MemoryWait& wait) {
-    if (!analysis.is_stuck(wait.process)) return false;
-    Process& process = processes_.at(wait.process);
-    const std::string text =
-        quoted(steps_.at(wait.request.step)->key) + ": " + hopeless_memory_text(wait.request.bytes);
-    answers_.event(process.name() + " cannot write " + text);
-    answers_.refused(wait.ticket, NC_ENO_SPACE, text);
-    --process.waits;
-    has_failed = true;
-    return true;
-  });
   return has_failed;
 }
 

@@ -6,6 +6,11 @@
 
 namespace sluice::matcher {
 
+namespace {
+/// Of the free segments of one size, in the search for one that a process has mapped.
+constexpr std::size_t max_looked_at = 256;
+}  // namespace
+
 SegmentLease::SegmentLease(SegmentLease&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)), id_(other.id_), bytes_(other.bytes_) {}
 
@@ -43,7 +48,8 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
   const auto first = free_.lower_bound(request.bytes);
   const auto last = free_.upper_bound(wanted > ~std::uint64_t{0} / 2 ? wanted : wanted + wanted / 2);
   for (auto size = first; size != last; ++size) {
-    for (std::size_t i = size->second.size(); i-- > 0;) {
+    const std::size_t count = size->second.size();
+    for (std::size_t i = count; i-- > count - std::min(count, max_looked_at);) {
       if (segments_.at(size->second[i]).mapped_by.contains(request.process))
         return lend(size, i, request.use);
     }

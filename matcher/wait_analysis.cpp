@@ -54,6 +54,9 @@ bool Registry::WaitAnalysis::can_finish(const Group& group) const {
 bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   if (step.staged_bytes() == 0) return false;
   if (step.writers != nullptr && !can_finish(*step.writers)) return false;
+  // Whoever waits for memory for it cannot close it before, whatever its other threads do.
+  const auto is_for_it = [&](const MemoryWait& wait) { return wait.request.step == step.id; };
+  if (std::ranges::any_of(registry_.memory_waits_, is_for_it)) return false;
   if (!std::all_of(step.readers.begin(), step.readers.end(),
                    [&](const Group* group) { return can_finish(*group); })) {
     return false;

@@ -16,7 +16,8 @@ class Registry::WaitAnalysis {
 
   [[nodiscard]] bool is_stuck(ProcessId process) const { return stuck_.contains(process); }
   [[nodiscard]] bool is_stuck(const Group& group) const;
-  [[nodiscard]] bool finds_none() const noexcept { return stuck_.empty(); }
+  /// Whether anybody may still do something that frees memory.
+  [[nodiscard]] bool can_memory_come() const;
 
   /// The groups of a cycle of opens, each waiting for the component of the next and the last one for the
   /// first's. Empty when no open is stuck.
@@ -26,7 +27,6 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
-  [[nodiscard]] bool can_memory_come() const;
   [[nodiscard]] bool can_end(const Group& waiting) const;
   [[nodiscard]] bool can_go_on(const Process& process) const;
 

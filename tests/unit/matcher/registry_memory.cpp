@@ -265,6 +265,31 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_opened(world.open(world.process("analysis"), "a.nc", world.alone())));
   }
 
+  TEST_CASE("it fails in a process with several threads, too: none of them can close the step meanwhile") {
+    World world(one_rule(), 4 * mib, {{"model", 1}, {"analysis", 1}});
+    const ProcessId writer = world.registry.connect("model", 5, 50);
+    world.registry.connect("model", 5, 50);
+    const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    world.need(writer, step, 3 * mib);
+    CHECK(world.refusal(world.need(writer, step, 2 * mib)) == NC_ENO_SPACE);
+  }
+
+  TEST_CASE("of two steps that hinder each other the younger one fails, and the other gets its memory") {
+    World world(one_rule(), 4 * mib);
+    const auto p = world.processes("model", 2);
+    const StepId a = world.answer(world.create(p[0], "a.nc", world.alone())).step;
+    const StepId b = world.answer(world.create(p[1], "b.nc", world.alone())).step;
+    world.need(p[0], a, mib);
+    world.need(p[1], b, mib);
+    const auto for_b = world.need(p[1], b, 2 * mib);
+    CHECK(world.is_waiting(for_b));  // until a is published and read
+    const auto for_a = world.need(p[0], a, 2 * mib);
+    CHECK(world.refusal(for_b) == NC_ENO_SPACE);
+    CHECK(world.is_waiting(for_a));
+    world.registry.discard(p[1], b);
+    CHECK(world.is_granted(for_a));
+  }
+
   TEST_CASE("a put fails when the only reader that could make room waits for its writer") {
     World world(one_rule(), 4 * mib, {{"model", 1}, {"analysis", 1}});
     const auto writer = world.process("model");

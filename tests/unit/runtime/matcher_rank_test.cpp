@@ -105,6 +105,34 @@ TEST_SUITE("matcher rank: put and get") {
     CHECK(report.bytes_staged_peak <= 16 * mib);
   }
 
+  TEST_CASE("a file that is reopened for every row holds all of them, in little memory") {
+    LiveMatcher matcher(one_rule(), 64 * mib);
+    const auto session = matcher.session("model");
+    const auto reader = matcher.session("analysis");
+    constexpr std::int64_t rows = 200;
+    constexpr std::int64_t columns = 1000;
+    write_file(*session, "a.nc", {rows, columns}, 0);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const Opened opened = session->open({{0, "a.nc"}, alone()}, true);
+      WriteLog log(*session, opened.step, {columns * sizeof(std::int32_t), 100});
+      const auto room = log.reserve(columns * sizeof(std::int32_t));
+      const std::vector<std::int32_t> values(columns, static_cast<std::int32_t>(row + 1));
+      log.store(room, values.data(), columns * sizeof(std::int32_t));
+      const std::array<std::int64_t, 2> start{row, 0};
+      const std::array<std::int64_t, 2> count{1, columns};
+      log.append_request(0, log.next_sequence(), room.log_offset, {start, count, {}});
+      log.commit();
+      log.close();
+      session->publish({opened.step, 0, {}});
+      if (row % 50 != 0) continue;
+      const auto all = read_file(*reader, "a.nc", {rows, columns});
+      for (std::int64_t i = 0; i < rows; ++i) {
+        REQUIRE(all[static_cast<std::size_t>(i * columns + i)] == (i <= row ? i + 1 : 0));
+      }
+    }
+    CHECK(matcher.shut_down().bytes_staged_peak < 32 * mib);
+  }
+
   TEST_CASE("sizes that change at the limit of memory take the place of others, and clients follow") {
     LiveMatcher matcher(one_rule(), 8 * mib);
     const auto writer = matcher.session("model");

@@ -177,7 +177,8 @@ class Registry {
   void drop_waits_of(const Process& process);
   void drop_memory_waits_on(const Step& step, const std::string& reason);
   bool fail_hopeless_waits();
-  bool fail_memory_waits(const WaitAnalysis& analysis);
+  bool fail_memory_waits();
+  bool fail_creates_without_memory();
   bool fail_cycle(const WaitAnalysis& analysis);
   [[nodiscard]] std::string wait_text(const Group& group) const;
   [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
