@@ -14,7 +14,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) noexcept {
 constexpr std::int64_t most_cells = 4096;
 
 /// More do not make one node's memory faster.
-constexpr std::size_t default_aggregators_per_node = 4;
+constexpr std::size_t most_default_aggregators_per_node = 4;
 
 }  // namespace
 
@@ -51,18 +51,19 @@ std::vector<int> choose_aggregators(std::span<const int> node_of_rank, const Fil
   std::map<int, std::vector<int>> ranks_of_node;
   for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank)
     ranks_of_node[node_of_rank[rank]].push_back(static_cast<int>(rank));
-  std::size_t per_node = default_aggregators_per_node;
-  if (options.aggregators_per_node > 0) per_node = static_cast<std::size_t>(options.aggregators_per_node);
-  if (options.aggregators > 0) per_node = node_of_rank.size();
-  const std::size_t most =
-      options.aggregators > 0 ? static_cast<std::size_t>(options.aggregators) : node_of_rank.size();
+  const auto share_of_node = [&](std::size_t ranks) {
+    if (options.aggregators > 0) return ranks;
+    if (options.aggregators_per_node > 0) return static_cast<std::size_t>(options.aggregators_per_node);
+    return std::clamp<std::size_t>(ranks / 2, 1, most_default_aggregators_per_node);
+  };
+  std::size_t most = node_of_rank.size();
+  if (options.aggregators > 0) most = std::min(most, static_cast<std::size_t>(options.aggregators));
   std::vector<int> chosen;
-  for (std::size_t i = 0; i < per_node; ++i) {
-    const std::size_t before = chosen.size();
+  for (std::size_t i = 0; i < node_of_rank.size() && chosen.size() < most; ++i) {
     for (const auto& [node, ranks] : ranks_of_node) {
-      if (i < ranks.size() && chosen.size() < most) chosen.push_back(ranks[i]);
+      if (i < std::min(ranks.size(), share_of_node(ranks.size())) && chosen.size() < most)
+        chosen.push_back(ranks[i]);
     }
-    if (chosen.size() == before) break;
   }
   return chosen;
 }

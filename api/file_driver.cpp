@@ -41,7 +41,7 @@ void FileDriver::write_header(const formats::Header& header, const formats::Layo
   });
   facts_.version = header.version;
   facts_.record_count = header.record_count;
-  if (facts_.is_shared) file_.sync();
+  if (facts_.is_shared) sync();
 }
 
 void FileDriver::move_data(const formats::Header& old_header, const formats::Layout& old_layout,
@@ -210,8 +210,12 @@ std::int64_t FileDriver::agree_record_count(std::int64_t local, Mode mode) {
               "agree on the number of records");
   }
   if (records == facts_.record_count) return records;
-  write_record_count(records);
-  if (facts_.is_shared) file_.sync();
+  if (!facts_.is_shared) {
+    write_record_count(records);
+  } else {
+    together(comm_, [&] { write_record_count(records); });
+    sync();
+  }
   return records;
 }
 
@@ -228,8 +232,9 @@ void FileDriver::write_record_count(std::int64_t records) {
 }
 
 void FileDriver::sync() {
-  if (facts_.is_writable) file_.sync();
-  check_mpi(MPI_Barrier(comm_.get()), "wait for the other processes");
+  together(comm_, [&] {
+    if (facts_.is_writable) file_.sync();
+  });
 }
 
 void FileDriver::close(const formats::Header& header) {

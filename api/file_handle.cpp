@@ -71,8 +71,12 @@ void FileHandle::write(std::int64_t offset_bytes, std::span<const std::byte> byt
         "write " + path_, NC_EWRITE);
     int count = 0;
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "count the bytes written to " + path_);
-    if (count != static_cast<int>(part.size()))
-      throw Error(NC_EWRITE, "only a part could be written to " + path_ + "; is the disk full?");
+    // Open MPI counts what was written, but does not say why it was not all.
+    if (count != static_cast<int>(part.size())) {
+      throw is_out_of_space(path_, part.size())
+          ? Error(NC_ENO_SPACE, "no space is left for " + path_)
+          : Error(NC_EWRITE, "only a part could be written to " + path_);
+    }
     offset_bytes += static_cast<std::int64_t>(part.size());
     bytes = bytes.subspan(part.size());
   }

@@ -119,6 +119,12 @@ void remove_file(const std::string& path) {
   fail(errno, path, "delete");
 }
 
+bool is_out_of_space(const std::string& path, std::size_t bytes) noexcept {
+  struct statfs facts {};
+  if (::statfs(path.c_str(), &facts) != 0) return false;
+  return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize) < bytes;
+}
+
 bool is_on_local_file_system(const std::string& path) noexcept {
   constexpr std::array<std::uint32_t, 8> local{
       0xEF53,      // ext

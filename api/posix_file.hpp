@@ -51,6 +51,9 @@ void prepare_creation(const std::string& path, bool keeps_existing);
 /// Throws IoError: NC_ENOENT, NC_EACCESS, …
 void remove_file(const std::string& path);
 
+/// Whether the file system of the file has no room for that many bytes more.
+[[nodiscard]] bool is_out_of_space(const std::string& path, std::size_t bytes) noexcept;
+
 /// Whether the file is on a file system of this machine, where small accesses are cheap: not NFS, Lustre, …
 [[nodiscard]] bool is_on_local_file_system(const std::string& path) noexcept;
 

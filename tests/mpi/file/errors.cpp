@@ -1,8 +1,10 @@
 // Failures of opening and creating, with the codes that Debian's libpnetcdf 1.12.3 gives.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <functional>
 
@@ -47,6 +49,26 @@ int create_status(const Communicator& comm, const std::string& path, int mode) {
 
 constexpr int no_clobber = 4;
 
+/// Files of this process cannot grow beyond the limit: a full disk, for a test.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
 }  // namespace
 
 TEST_CASE("what cannot be opened is refused on all ranks with PnetCDF's code") {
@@ -88,6 +110,34 @@ TEST_CASE("paths longer than Open MPI's buffers are no trouble") {
   CHECK(create_status(comm, directory + "x.nc", 0) == NC_NOERR);
   CHECK(open_status(comm, directory + "x.nc") == NC_NOERR);
   CHECK(create_status(comm, directory + "x.nc", no_clobber) == NC_EEXIST);
+}
+
+TEST_CASE("a write that fails on one rank is an error on all that exchanged data with it") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  const std::map<std::string, std::string> hints{{"romio_cb_write", "enable"}, {"cb_nodes", "1"}};
+  auto opened = create_file({comm, "limited.nc", 0, MPI_INFO_NULL, hints});
+  formats::Header header;
+  formats::Variable variable;
+  variable.name = "v";
+  variable.type = formats::Type::float64;
+  const std::int64_t length = 100000;
+  variable.dimids = {header.add_dimension({"x", length, false})};
+  header.add_variable(variable);
+  const auto layout = formats::compute_layout(header, {}, nullptr);
+  opened.driver->write_header(header, layout);
+  const std::int64_t share = length / comm.size();
+  formats::Hyperslab mine{{share * comm.rank()}, {share}, {}};
+  const auto view = mine.view();
+  std::vector<double> values(static_cast<std::size_t>(share), 1.0);
+  Access access{0, {&view, 1}, values.data(), formats::Type::float64, share, 0};
+  {
+    const FileSizeLimit limit(comm.is_root() ? 100000 : RLIM_INFINITY);
+    CHECK(status_of([&] {
+            opened.driver->put(header, layout, {&access, 1}, Mode::collective);
+          }) == NC_EWRITE);
+  }
+  CHECK(status_of([&] { opened.driver->put(header, layout, {&access, 1}, Mode::collective); }) == NC_NOERR);
+  opened.driver->discard(true);
 }
 
 TEST_CASE("a discarded new file is removed") {

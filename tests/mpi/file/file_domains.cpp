@@ -72,6 +72,8 @@ TEST_CASE("aggregators are taken from the nodes in turn") {
   options.aggregators = 0;
   options.aggregators_per_node = 1;
   CHECK(choose_aggregators(node_of_rank, options) == std::vector<int>{0, 3, 5});
+  options.aggregators_per_node = 0;
+  CHECK(choose_aggregators(std::vector<int>{0, 0, 0, 0, 4}, options) == std::vector<int>{0, 4, 1});
 }
 
 }  // namespace sluice::api
