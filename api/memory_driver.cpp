@@ -114,7 +114,7 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
   writing_->log.commit();
 }
 
-int MemoryDriver::put_one(const formats::Header& header, const Access& access) {
+int MemoryDriver::put_one(const formats::Header& header, const Access& access, std::uint64_t sequence) {
   const formats::Type type = header.variable(access.varid).type;
   const std::size_t element_bytes = formats::size_of(type);
   const bool is_unsigned = byte_is_unsigned(header);
@@ -133,15 +133,13 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access) {
     status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements, fill.data(),
                                   is_unsigned);
   }
-  std::uint64_t sequence = log.next_sequence();
   std::uint64_t log_offset = room.log_offset;
   for (const formats::HyperslabView& slab : access.slabs) {
     const std::int64_t elements = slab.elements();
     if (elements == 0) continue;
-    log.append_request(access.varid, sequence++, log_offset, slab);
+    log.append_request(access.varid, sequence, log_offset, slab);
     log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
   }
-  log.raise_sequence(sequence);
   log.commit();
   ++counters_.puts;
   counters_.put_bytes += bytes;
@@ -156,12 +154,19 @@ void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*l
     writing_->control.wait_for_others();
     writing_->is_being_read = false;
   }
+  // Of requests with the same sequence later ones win, so that one is enough for the call.
+  std::uint64_t sequence = writing_->log.next_sequence();
+  if (mode == Mode::collective) {
+    sequence = writing_->control.time_of_next_call(sequence);
+    writing_->control.enter_collective_call();
+    writing_->log.raise_sequence(sequence);
+  }
   for (Access& access : accesses) {
     access.status = NC_NOERR;
     if (access.elements == 0) continue;
     // A failed put leaves the call going: the others count on this process in what follows.
     try {
-      access.status = put_one(header, access);
+      access.status = put_one(header, access, sequence);
     } catch (const Error& error) {
       access.status = error.status();
       set_last_error(error.what());

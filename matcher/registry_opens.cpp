@@ -194,7 +194,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
     step->logs = base->logs;
   }
   const ProcessId first = group.members.begin()->second.process;
-  auto control = take({control_slot_bytes * group.size, SegmentUse::control, first});
+  auto control = take({control_slot_bytes * group.size + control_common_bytes, SegmentUse::control, first});
   if (!control) return nullptr;
   step->id = next_step_++;
   step->key = group.key;

@@ -79,7 +79,7 @@ bool Registry::fail_creates_without_memory() {
   for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
     Group& group = **next++;
     if (group.waits_for != Group::WaitsFor::memory) continue;
-    refuse(group, NC_ENO_SPACE, hopeless_memory_text(control_slot_bytes * group.size));
+    refuse(group, NC_ENO_SPACE, hopeless_memory_text(control_slot_bytes * group.size + control_common_bytes));
     answer_members(group);
     has_failed = true;
   }

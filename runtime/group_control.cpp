@@ -33,6 +33,7 @@ GroupControl::GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t r
   // between processes.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   slots_ = {reinterpret_cast<ControlSlot*>(memory.data()), size};
+  call_times_ = {reinterpret_cast<CallTime*>(slots_.data() + size), call_history};
   own_ = &slots_[rank];
 }
 
@@ -54,6 +55,35 @@ void GroupControl::raise_record_count(std::int64_t records) {
 
 void GroupControl::enter_collective_call() noexcept {
   own_->collective_calls.store(++calls_, std::memory_order_release);
+}
+
+std::uint64_t GroupControl::time_of_next_call(std::uint64_t now) {
+  if (slots_.size() == 1) return now;
+  const std::uint64_t call = calls_ + 1;
+  if (call > call_history && calls_reached_by_all_ < call - call_history) {
+    wait_for_all(call - call_history);
+    calls_reached_by_all_ = fewest_calls();
+  }
+  CallTime& entry = call_times_[call % call_history];
+  std::uint64_t seen = entry.call.load(std::memory_order_acquire);
+  if (seen != call && seen != (call | call_is_being_set) &&
+      entry.call.compare_exchange_strong(seen, call | call_is_being_set, std::memory_order_acq_rel)) {
+    entry.nanoseconds.store(now, std::memory_order_relaxed);
+    entry.call.store(call, std::memory_order_release);
+    return now;
+  }
+  // The first one sets it this moment; should it have died just then, the step has failed anyhow.
+  for (int i = 0; i < yields && entry.call.load(std::memory_order_acquire) != call; ++i) ::sched_yield();
+  return entry.call.load(std::memory_order_acquire) == call
+             ? entry.nanoseconds.load(std::memory_order_relaxed)
+             : now;
+}
+
+std::uint64_t GroupControl::fewest_calls() const noexcept {
+  std::uint64_t fewest = calls_;
+  for (const ControlSlot& slot : slots_)
+    fewest = std::min(fewest, slot.collective_calls.load(std::memory_order_acquire));
+  return fewest;
 }
 
 void GroupControl::wait_for_others() {

@@ -13,6 +13,7 @@
 namespace sluice::runtime {
 
 static_assert(sizeof(ControlSlot) == matcher::control_slot_bytes);
+static_assert(control_block_bytes(0) == matcher::control_common_bytes);
 
 void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
   FileDescriptor file = create_segment(bytes);

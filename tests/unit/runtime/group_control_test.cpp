@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -98,4 +101,27 @@ TEST_CASE("nobody waits for a process that has closed") {
 TEST_CASE("a block that is too small for the group is an error") {
   CHECK_THROWS_AS(GroupControl(block(2), 2, 3, always), Error);
   CHECK_THROWS_AS(GroupControl(block(2), 2, 2, always), Error);
+}
+
+TEST_CASE("all processes give the same time to a collective call, and later calls have later times") {
+  constexpr std::uint32_t size = 3;
+  constexpr std::uint64_t calls = 3 * call_history;  // the fast ones have to wait for the slow one
+  const auto shared = block(size);
+  std::atomic<std::uint64_t> clock{0};
+  std::vector<std::vector<std::uint64_t>> times(size);
+  std::vector<std::thread> processes;
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    processes.emplace_back([&, rank] {
+      GroupControl control(shared, rank, size, always);
+      for (std::uint64_t call = 0; call < calls; ++call) {
+        times[rank].push_back(control.time_of_next_call(++clock));
+        control.enter_collective_call();
+        if (rank == 2 && call % 100 == 0) std::this_thread::yield();
+      }
+    });
+  }
+  for (auto& process : processes) process.join();
+  CHECK(times[0] == times[1]);
+  CHECK(times[0] == times[2]);
+  CHECK(std::ranges::adjacent_find(times[0], std::greater_equal<>{}) == times[0].end());
 }

@@ -17,8 +17,9 @@ using StepId = std::uint64_t;
 
 struct Group;
 
-/// Bytes that each process of a group has in its control block.
+/// Bytes that each process of a group has in its control block, and that all have in common behind these.
 inline constexpr std::uint64_t control_slot_bytes = 1024;
+inline constexpr std::uint64_t control_common_bytes = 16384;
 
 enum class StepState : std::uint8_t {
   in_progress,  ///< its group is writing it

@@ -30,9 +30,22 @@ struct alignas(64) ControlSlot {
 };
 static_assert(sizeof(ControlSlot) == 1024);
 
-/// Bytes of a control block of `size` ranks.
+/// When the first process of the group entered a collective put: the time that all processes give to their
+/// requests of that call. So a later collective put wins over an earlier one, whichever process is behind.
+/// `call`: the number of the call, with call_is_being_set while its time is not there yet.
+struct CallTime {
+  std::atomic<std::uint64_t> call;
+  std::atomic<std::uint64_t> nanoseconds;
+};
+inline constexpr std::uint64_t call_is_being_set = 1ULL << 63;
+
+/// How many calls are remembered; call n is at call_times[n % call_history]. A process waits before it
+/// overwrites an entry that another may still need.
+inline constexpr std::uint64_t call_history = 1024;
+
+/// Bytes of a control block of `size` ranks: the slots, and behind them the times of calls.
 [[nodiscard]] constexpr std::size_t control_block_bytes(std::uint32_t size) noexcept {
-  return sizeof(ControlSlot) * size;
+  return sizeof(ControlSlot) * size + sizeof(CallTime) * call_history;
 }
 
 }  // namespace sluice::runtime

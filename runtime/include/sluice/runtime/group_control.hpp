@@ -24,6 +24,10 @@ class GroupControl {
   void raise_record_count(std::int64_t records);
   /// This process takes part in one more collective call. Every process of the group counts the same calls.
   void enter_collective_call() noexcept;
+  /// The time of the collective call that this process enters next: the clock of the process that was first
+  /// to ask, `now`, or what that one has told. Later calls have later times. `now` must be beyond the times
+  /// of all calls that this process has entered. Throws Error(NC_EIO) when a process is gone that is needed.
+  [[nodiscard]] std::uint64_t time_of_next_call(std::uint64_t now);
   /// Sleeps until all processes have made as many collective calls as this one. Throws Error(NC_EIO) when one
   /// of them, or the matcher, is gone.
   void wait_for_others();
@@ -35,10 +39,12 @@ class GroupControl {
 
  private:
   void wait_for_all(std::uint64_t calls);
+  [[nodiscard]] std::uint64_t fewest_calls() const noexcept;
   void wait_for(const ControlSlot& slot, std::uint32_t rank, std::uint64_t calls);
 
   std::shared_ptr<const Mapping> block_;  ///< shared with the cache of segments
   std::span<ControlSlot> slots_;
+  std::span<CallTime> call_times_;
   ControlSlot* own_ = nullptr;
   std::function<bool()> is_alive_;
   std::uint64_t calls_ = 0;
