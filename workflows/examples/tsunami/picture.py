@@ -49,8 +49,9 @@ def draw(arguments):
     shading = axes.pcolormesh(longitude, latitude, height, norm=LogNorm(floor, ceiling), cmap="turbo", shading="nearest", rasterized=True)
     whole_hours = np.arange(1, max(2, int(np.ma.max(hours)) + 1))
     halo = [matplotlib.patheffects.withStroke(linewidth=2.5, foreground="black", alpha=0.6)]
-    # Lone cells that the threshold reached late (shallow bays) would speckle the contours: masked neighbours are left out by contour.
-    lines = axes.contour(longitude, latitude, hours, levels=whole_hours, colors="white", linewidths=0.8, alpha=0.9)
+    # Where the wave stays near the threshold, the time at which it passes it is noise.
+    clear_hours = np.ma.masked_where(np.ma.filled(height, 0) < 0.012, hours)
+    lines = axes.contour(longitude, latitude, clear_hours, levels=whole_hours, colors="white", linewidths=0.8, alpha=0.9)
     for label in axes.clabel(lines, levels=whole_hours[1::2], fmt="%d h", fontsize=8.5):
         label.set_path_effects(halo)
     if arguments.relief:
