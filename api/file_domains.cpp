@@ -22,14 +22,15 @@ bool is_exchange_better(std::span<const RequestSummary> summaries, const FileOpt
                         FileOptions::Exchange wish) {
   if (summaries.size() == 1 || wish == FileOptions::Exchange::never) return false;
   if (wish == FileOptions::Exchange::always) return true;
-  std::int64_t most_extents = 0;
-  std::int64_t total_bytes = 0;
+  // In bytes that could be copied in the same time; the slowest rank counts.
+  std::int64_t direct = 0;
+  std::int64_t exchange = 0;
   for (const auto& summary : summaries) {
-    most_extents = std::max(most_extents, summary.extents);
-    total_bytes += summary.bytes;
+    direct = std::max(
+        direct, summary.runs * options.access_cost + (summary.run_bytes - summary.bytes) * options.byte_cost);
+    exchange = std::max(exchange, summary.bytes + summary.extents * options.extent_cost);
   }
-  const auto bytes_per_rank = total_bytes / static_cast<std::int64_t>(summaries.size());
-  return most_extents * options.access_cost > bytes_per_rank + options.exchange_cost;
+  return direct > exchange + options.exchange_cost;
 }
 
 FileRange joint_hull(std::span<const RequestSummary> summaries) noexcept {

@@ -13,8 +13,11 @@ struct RequestSummary {
   FileRange hull;  ///< from the first to the last byte
   std::int64_t bytes = 0;
   std::int64_t extents = 0;
-  std::int64_t has_more = 0;  ///< 1: another batch follows
-  std::int64_t records = 0;   ///< that the dataset will have, as far as this rank knows
+  std::int64_t runs =
+      0;  ///< accesses to the file if the rank makes them itself, gaps bridged where that is allowed
+  std::int64_t run_bytes = 0;  ///< that these transfer
+  std::int64_t has_more = 0;   ///< 1: another batch follows
+  std::int64_t records = 0;    ///< that the dataset will have, as far as this rank knows
 };
 
 /// Whether the ranks do better by exchanging data among them than by each accessing the file itself.

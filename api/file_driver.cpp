@@ -32,6 +32,19 @@ ByteBuffer fill_pattern(const formats::Header& header, int varid, std::int64_t e
   return pattern;
 }
 
+RequestSummary summary_of(const FileRequest& request, std::int64_t gap_bytes, std::int64_t records) {
+  const auto runs = request.runs(gap_bytes);
+  RequestSummary summary;
+  summary.hull = request.hull();
+  summary.bytes = request.bytes();
+  summary.extents = static_cast<std::int64_t>(request.extents().size());
+  summary.runs = runs.count;
+  summary.run_bytes = runs.bytes;
+  summary.has_more = request.has_more() ? 1 : 0;
+  summary.records = records;
+  return summary;
+}
+
 }  // namespace
 
 void FileDriver::write_header(const formats::Header& header, const formats::Layout&) {
@@ -113,13 +126,13 @@ void FileDriver::access_together(FileRequest& request, FileRequest::Kind kind) {
   };
   std::vector<RequestSummary> summaries(static_cast<std::size_t>(comm_.size()));
   const auto wish = kind == FileRequest::Kind::put ? options_.put_exchange : options_.get_exchange;
+  // A rank that writes by itself must not touch the gaps.
+  const std::int64_t gap_bytes = kind == FileRequest::Kind::put ? 0 : options_.gap_bytes;
   const std::int64_t records = kind == FileRequest::Kind::put ? request.record_end() : 0;
   const auto has_more = [](const RequestSummary& summary) { return summary.has_more != 0; };
   do {
     attempt([&] { request.next_batch(options_.batch_extents); });
-    const RequestSummary mine{request.hull(), request.bytes(),
-                              static_cast<std::int64_t>(request.extents().size()), request.has_more() ? 1 : 0,
-                              records};
+    const RequestSummary mine = summary_of(request, gap_bytes, records);
     constexpr int words = sizeof(RequestSummary) / sizeof(std::int64_t);
     check_mpi(MPI_Allgather(&mine, words, MPI_INT64_T, summaries.data(), words, MPI_INT64_T, comm_.get()),
               "gather the requests");

@@ -49,6 +49,7 @@ FileOptions file_options(const Hints& hints, bool is_on_local_file_system) {
     options.alignment_bytes = std::int64_t{1} << 20;
     options.gap_bytes = 64 << 10;
     options.access_cost = 256 << 10;
+    options.byte_cost = 8;
   }
   set_bytes(hints, "cb_buffer_size", 4096, options.window_bytes);
   set_bytes(hints, "striping_unit", 4096, options.alignment_bytes);

@@ -15,8 +15,11 @@ struct FileOptions {
   std::int64_t move_bytes = std::int64_t{4} << 20;    ///< moved at once by a rank (nc_data_move_chunk_size)
   std::int64_t header_chunk_bytes = std::int64_t{256} << 10;  ///< nc_header_read_chunk_size
   std::int64_t gap_bytes = 4096;                              ///< gaps up to this are read or written along
-  std::int64_t access_cost = 4096;         ///< bytes that could be copied in the time of one more file access
-  std::int64_t exchange_cost = 256 << 10;  ///< the same for exchanging data at all
+  // What things cost, in bytes that could be copied in the same time.
+  std::int64_t access_cost = 4096;                   ///< one more access to the file
+  std::int64_t byte_cost = 1;                        ///< a byte that is read although it was not asked for
+  std::int64_t extent_cost = 256;                    ///< an extent that goes through an exchange
+  std::int64_t exchange_cost = 256 << 10;            ///< exchanging anything at all
   std::size_t batch_extents = std::size_t{1} << 18;  ///< handled at once; bounds the memory for lists
   int aggregators = 0;                               ///< of all ranks (cb_nodes); 0: not said
   int aggregators_per_node = 0;                      ///< nc_num_aggrs_per_node; 0: not said

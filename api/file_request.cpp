@@ -204,6 +204,22 @@ FileRange FileRequest::hull() const noexcept {
   return {extents_.front().offset_bytes, reach_.empty() ? extents_.back().end() : reach_.back()};
 }
 
+FileRequest::Runs FileRequest::runs(std::int64_t gap_bytes) const noexcept {
+  Runs runs;
+  std::int64_t end = 0;
+  for (const Extent& extent : extents_) {
+    if (runs.count == 0 || extent.offset_bytes - end > gap_bytes) {
+      ++runs.count;
+      end = extent.offset_bytes;
+    }
+    if (extent.end() > end) {
+      runs.bytes += extent.end() - end;
+      end = extent.end();
+    }
+  }
+  return runs;
+}
+
 std::span<const Extent> FileRequest::extents_in(const FileRange& range) const {
   const auto begins_before = [](const Extent& extent, std::int64_t offset) {
     return extent.offset_bytes < offset;

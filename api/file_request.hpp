@@ -58,6 +58,12 @@ class FileRequest {
   /// Bytes from the first to the last of the batch.
   [[nodiscard]] FileRange hull() const noexcept;
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  /// The runs that the batch is when gaps of at most `gap_bytes` are bridged: their number and bytes.
+  struct Runs {
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+  [[nodiscard]] Runs runs(std::int64_t gap_bytes) const noexcept;
   /// The extents of which an element may begin in `range`.
   [[nodiscard]] std::span<const Extent> extents_in(const FileRange& range) const;
 
