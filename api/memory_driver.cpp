@@ -54,11 +54,19 @@ runtime::Get get_message(std::uint64_t step, std::span<const Access> accesses) {
 MemoryDriver::MemoryDriver(Parts parts)
     : session_(parts.session), comm_(parts.comm), rule_(parts.rule), step_(parts.step) {
   logs_ = session_->step_logs(step_);
-  if (parts.is_writer) {
+  if (parts.is_writer) start_writing(parts);
+  counters_.open_wait_us = parts.open_wait_us;
+}
+
+void MemoryDriver::start_writing(const Parts& parts) {
+  try {
     writing_.emplace(Writing{control_of(parts),
                              runtime::WriteLog(*session_, step_, session_->expected_size(rule_)), true});
+  } catch (...) {
+    // The step is open at the matcher, and no destructor will give it back.
+    session_->discard({step_});
+    throw;
   }
-  counters_.open_wait_us = parts.open_wait_us;
 }
 
 MemoryDriver::~MemoryDriver() {

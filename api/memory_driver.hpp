@@ -57,6 +57,7 @@ class MemoryDriver final : public Driver {
     bool is_being_read = false;  ///< others may still be in the last collective get
   };
 
+  void start_writing(const Parts& parts);
   int put_one(const formats::Header& header, const Access& access, std::uint64_t sequence);
   void run_plans(const formats::Header& header, std::span<Access> accesses, const runtime::Plans& answer);
   void publish(std::int64_t record_count);
