@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "collective_checks.hpp"
 #include "dataset_table.hpp"
 #include "guard.hpp"
 #include "nonblocking.hpp"
@@ -19,6 +20,10 @@ int perform(Dataset& dataset, const AccessCall& call) {
   PreparedAccess prepared;
   std::unique_ptr<std::byte[]> row;
   int status = prepare(dataset, call, prepared);
+  if (call.is_collective) {
+    const int shared = status_of_all(dataset, status);
+    if (shared != NC_NOERR) return shared;
+  }
   if (status == NC_NOERR && prepared.scattered && !prepared.is_empty()) {
     status = prepare_row(prepared, writes, row);
   }

@@ -12,4 +12,10 @@ void compare_arguments(const Communicator& comm, const std::vector<Argument>& ar
   agree(comm, status, "an argument of this collective call is not the same as on rank 0");
 }
 
+int status_of_all(const Dataset& dataset, int status) {
+  if (!dataset.is_safe_mode) return NC_NOERR;
+  const bool is_own = status == NC_EIOMISMATCH || status == NC_ENOMEM || status == NC_ERANGE;
+  return worst_status(dataset.comm, is_own ? NC_NOERR : status);
+}
+
 }  // namespace sluice::api

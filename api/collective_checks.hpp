@@ -45,4 +45,9 @@ void check_collectively(const Dataset& dataset, const Checks& checks, const Argu
   if (dataset.comm.size() > 1) compare_arguments(dataset.comm, arguments());
 }
 
+/// Collective in safe mode: the worst mistake of all ranks in the arguments of a collective data access. Each
+/// rank goes on by itself outside of safe mode, and, as in PnetCDF, with what is found only on the way to the
+/// buffer (NC_EIOMISMATCH, NC_ENOMEM, NC_ERANGE): then NC_NOERR.
+[[nodiscard]] int status_of_all(const Dataset& dataset, int status);
+
 }  // namespace sluice::api

@@ -60,10 +60,11 @@ Hints hints_in_force(const Hints& asked, const Hints& below, const formats::Layo
   Hints all = {{"nc_header_read_chunk_size", "262144"},
                {"nc_in_place_swap", "auto"},
                {"nc_ibuf_size", "16777216"},
-               {"pnetcdf_subfiling", "disable"},
                {"nc_num_subfiles", "0"}};
   for (const auto& [key, value] : below) all.insert_or_assign(key, value);
   for (const auto& [key, value] : asked) all.insert_or_assign(key, value);
+  // Subfiles are not available: PnetCDF shows what is in force, not what was asked for.
+  all.insert_or_assign("pnetcdf_subfiling", "disable");
   all.insert_or_assign("nc_header_align_size", std::to_string(layout.header_align_bytes));
   all.insert_or_assign("nc_var_align_size", std::to_string(layout.variable_align_bytes));
   all.insert_or_assign("nc_record_align_size", std::to_string(layout.record_align_bytes));

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "collective_checks.hpp"
 #include "dataset_table.hpp"
 #include "guard.hpp"
 #include "nonblocking.hpp"
@@ -49,6 +50,10 @@ int perform(const MultiAccessCall& call) {
   for (std::size_t i = 0; i < variables && (status == NC_NOERR || status == NC_ERANGE); ++i) {
     const int own = guard([&] { return post(*dataset, request_for(call, i, &requests[i])); });
     if (own != NC_NOERR) status = own;
+  }
+  if (call.is_collective) {
+    const int shared = status_of_all(*dataset, status);
+    if (shared != NC_NOERR) status = shared;
   }
   auto count = static_cast<int>(variables);
   if (status != NC_NOERR && status != NC_ERANGE) {

@@ -44,7 +44,8 @@ int fill_var_rec(int ncid, int varid, MPI_Offset recno) {
   if (!dataset->header.is_record_variable(varid))
     throw Error(NC_ENOTRECVAR, "the variable '" + variable.name + "' has no records");
   require_writable(*dataset);
-  if (variable.no_fill)
+  // As in PnetCDF, an attribute _FillValue is as good as the fill mode here.
+  if (variable.no_fill && variable.attributes.find("_FillValue") < 0)
     throw Error(NC_ENOTFILL,
                 "the variable '" + variable.name + "' is not in fill mode: see ncmpi_def_var_fill");
   if (recno < 0) throw Error(NC_EINVAL, "there is no record " + std::to_string(recno));

@@ -69,6 +69,37 @@ static void one(const char* what) {
   TRY(ncmpi_close(ncid));
 }
 
+/* Collective data access with a mistake on some ranks only. In safe mode all get the worst of the mistakes in
+ * the arguments. */
+static void accesses(void) {
+  int ncid, x, d, f, c, n;
+  double b[4] = {1, 2, 3, 1e300};
+  MUST(ncmpi_create(MPI_COMM_WORLD, "disagreement_access.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "x", 4, &x));
+  MUST(ncmpi_def_var(ncid, "d", NC_DOUBLE, 1, &x, &d));
+  MUST(ncmpi_def_var(ncid, "f", NC_FLOAT, 1, &x, &f));
+  MUST(ncmpi_def_var(ncid, "c", NC_CHAR, 1, &x, &c));
+  MUST(ncmpi_enddef(ncid));
+  MPI_Offset first[1] = {0}, all[1] = {4};
+  MPI_Offset start[1] = {ME ? 9 : 0}, count[1] = {report_rank == 1 ? 9 : 1};
+  MPI_Offset *starts[1] = {start}, *counts[1] = {count};
+  double* buffers[1] = {b};
+  TRY(ncmpi_put_vara_double_all(ncid, d, start, count, b));
+  TRY(ncmpi_get_vara_double_all(ncid, d, start, count, b));
+  TRY(ncmpi_put_varn_double_all(ncid, d, 1, starts, counts, b));
+  TRY(ncmpi_mput_vara_double_all(ncid, 1, &d, starts, counts, buffers));
+  TRY(ncmpi_put_vara_double_all(ncid, ME ? 99 : d, first, all, b));
+  TRY(ncmpi_put_vara_double_all(ncid, ME ? c : d, first, all, b));
+  TRY(ncmpi_put_vara_double_all(ncid, ME ? f : d, first, all, b));
+  TRY(ncmpi_put_vara_all(ncid, d, first, all, b, ME ? 2 : 4, MPI_DOUBLE));
+  TRY(ncmpi_put_vard_all(ncid, ME ? 99 : d, MPI_DOUBLE, b, 1, MPI_DOUBLE));
+  TRY(ncmpi_put_vard_all(ncid, d, ME ? MPI_INT : MPI_DOUBLE, b, 1, MPI_DOUBLE));
+  TRY(ncmpi_get_vara_double_all(ncid, ME ? 99 : d, first, all, b));
+  n = (int)b[1];
+  show("after a mistake the buffer holds %d", n);
+  TRY(ncmpi_close(ncid));
+}
+
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   int ncid, is_safe = argc > 1 && !strcmp(argv[1], "safe");
@@ -132,5 +163,6 @@ int main(int argc, char** argv) {
                            NULL}; /* with different fill modes the reference hangs */
     for (int i = 0; whats[i]; ++i) one(whats[i]);
   }
+  accesses();
   return report_end();
 }

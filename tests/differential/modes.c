@@ -68,6 +68,25 @@ static int define(const char* path) {
   return ncid;
 }
 
+/* A variable with a _FillValue, but not in fill mode, takes fill_var_rec. */
+static void fill_by_attribute(void) {
+  int ncid, dims[2], with, without, no_fill = 0, fill = -1, values[4] = {0};
+  MPI_Offset start[2] = {1, 0}, count[2] = {1, 4};
+  MUST(ncmpi_create(MPI_COMM_WORLD, "modes_fill.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &dims[0]));
+  MUST(ncmpi_def_dim(ncid, "x", 4, &dims[1]));
+  MUST(ncmpi_def_var(ncid, "with", NC_INT, 2, dims, &with));
+  MUST(ncmpi_def_var(ncid, "without", NC_INT, 2, dims, &without));
+  MUST(ncmpi_put_att_int(ncid, with, "_FillValue", NC_INT, 1, &fill));
+  MUST(ncmpi_enddef(ncid));
+  TRY(ncmpi_inq_var_fill(ncid, with, &no_fill, &fill)), show("no_fill %d, %d", no_fill, fill);
+  TRY(ncmpi_fill_var_rec(ncid, without, 0));
+  for (int r = 0; r < 2; ++r) TRY(ncmpi_fill_var_rec(ncid, with, r));
+  TRY(ncmpi_get_vara_int_all(ncid, with, start, count, values));
+  show("filled with %d %d", values[0], values[3]);
+  TRY(ncmpi_close(ncid));
+}
+
 int main(int argc, char** argv) {
   int ncid;
   MPI_Offset size;
@@ -157,5 +176,6 @@ int main(int argc, char** argv) {
   TRY(ncmpi_inq_malloc_size(&size));
   TRY(ncmpi_inq_malloc_max_size(&size));
   TRY(ncmpi_inq_malloc_list());
+  fill_by_attribute();
   return report_end();
 }

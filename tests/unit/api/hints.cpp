@@ -31,6 +31,11 @@ TEST_CASE("a hint that is no number of bytes is as if it were not there") {
   CHECK(sluice::api::byte_hint(hints, "absent") == 0);
 }
 
+TEST_CASE("the hints in force say that there are no subfiles, even to one who asked for them") {
+  CHECK(sluice::api::hints_in_force({{"pnetcdf_subfiling", "enable"}}, {}, {}).at("pnetcdf_subfiling") ==
+        "disable");
+}
+
 TEST_CASE("the hints in force show the layout that is in force, and keep what nobody knows") {
   sluice::formats::LayoutOptions layout;
   layout.header_align_bytes = 512;
