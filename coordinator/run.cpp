@@ -9,6 +9,7 @@
 #include "format.hpp"
 #include "readiness.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/registry.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -52,6 +53,7 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
     hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
   }
   hello.memory_bytes = workflow.memory_bytes;
+  hello.retain_bytes = workflow.retain_bytes.value_or(matcher::default_retain_bytes(workflow.memory_bytes));
   return hello;
 }
 

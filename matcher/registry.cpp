@@ -25,6 +25,7 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
     : rules_(std::move(options.rules)),
       now_ms_(std::move(options.now_ms)),
       answers_(answers),
+      retain_bytes_(options.retain_bytes),
       pool_(memory, options.memory_bytes),
       processes_(options.components) {
   consumed_of_rule_.resize(rules_.size());

@@ -7,11 +7,6 @@
 
 namespace sluice::matcher {
 
-namespace {
-/// Of consumed steps, that are not given to the next writers at once.
-constexpr std::uint64_t max_kept_bytes = 128 * 1024 * 1024;
-}  // namespace
-
 void Registry::need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request) {
   Process& caller = processes_.at(process);
   const Step& step = *writing_membership(caller, request.step).group->step;
@@ -45,8 +40,7 @@ bool Registry::try_grant(const Ticket& ticket, const Process& process, const Seg
 /// first need.
 std::optional<SegmentLease> Registry::take(const SegmentPool::Request& request) {
   if (auto segment = pool_.recycle(request)) return segment;
-  const std::uint64_t kept_bytes = std::min(pool_.limit_bytes() / 8, max_kept_bytes);
-  while (consumed_bytes_ > kept_bytes) {
+  while (consumed_bytes_ > retain_bytes_) {
     const auto has_successor = [&](const auto& entry) {
       return consumed_of_rule_[entry.second->key.rule] > 1;
     };

@@ -122,7 +122,7 @@ void Registry::decide_open_write(Group& group) {
     refuse(group, NC_ENOENT,
            dataset.is_recycled ? quoted(group.key) +
                                      " was read by all its readers and its memory was needed for "
-                                     "newer data: raise staging.memory to keep it"
+                                     "newer data: raise staging.retain to keep it"
                                : quoted(group.key) + " was never published");
   } else if (Step* step = make_step(group, dataset.newest)) {
     give_step(group, *step);
@@ -146,7 +146,7 @@ void Registry::decide_open_read(Group& group) {
     refuse(group, NC_ENOENT,
            quoted(group.key) +
                " was read by all its readers and its memory was needed for newer "
-               "data: raise staging.memory to keep it");
+               "data: raise staging.retain to keep it");
   } else if (is_writer) {
     refuse(group, NC_ENOENT,
            quoted(group.key) + " is written by " + writer_name + " itself, which has not created it");

@@ -195,7 +195,7 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
     return;
   }
   matcher::RegistryOptions options{std::move(hello.rules), std::move(hello.components), hello.memory_bytes,
-                                   now_ms};
+                                   now_ms, hello.retain_bytes};
   registry_.emplace(std::move(options), store_, static_cast<matcher::RegistryAnswers&>(*this));
   coordinator_.send(MessageType::ready, message.tag, {});
 }

@@ -153,7 +153,7 @@ void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
 }
 void fields(auto& a, Is<CoordinatorHello> auto& m) {
-  a(m.protocol, m.rules, m.components, m.memory_bytes);
+  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes);
 }
 void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);

@@ -12,7 +12,7 @@ namespace sluice::workflows {
 namespace {
 
 const std::vector<std::string> workflow_keys{"version", "name", "launcher", "staging", "components", "files"};
-const std::vector<std::string> staging_keys{"memory", "spill", "matchers"};
+const std::vector<std::string> staging_keys{"memory", "retain", "spill", "matchers"};
 const std::vector<std::string> launcher_keys{"command"};
 const std::vector<std::string> launchers{"mpirun", "srun", "none"};
 
@@ -70,26 +70,28 @@ Launcher read_launcher(ValueReader& reader, const Section& section) {
   return {word == "none" ? Launcher::Kind::none : Launcher::Kind::mpirun};
 }
 
-std::uint64_t read_memory(ValueReader& reader, const Value& value) {
+std::uint64_t read_memory(ValueReader& reader, const Value& value, std::uint64_t least_bytes) {
   const std::string forms(byte_size_forms);
   const auto text = reader.text(value, forms);
   if (!text) return 0;
   const auto bytes = parse_byte_size(*text);
   if (!bytes) {
     reader.expected(value, forms);
-  } else if (*bytes < least_memory_bytes) {
+  } else if (*bytes < least_bytes) {
     reader.expected(value, "at least 1 MiB");
   }
   return bytes.value_or(0);
 }
 
-std::uint64_t read_staging(ValueReader& reader, const Section& workflow) {
-  std::uint64_t memory_bytes = quarter_of_physical_memory();
-  const Value* value = workflow.find("staging");
-  if (value == nullptr) return memory_bytes;
+void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) {
+  workflow.memory_bytes = quarter_of_physical_memory();
+  const Value* value = root.find("staging");
+  if (value == nullptr) return;
   const auto section = reader.section(*value, staging_keys, "in 'staging'");
-  if (!section) return memory_bytes;
-  if (const Value* memory = section->find("memory")) memory_bytes = read_memory(reader, *memory);
+  if (!section) return;
+  if (const Value* memory = section->find("memory"))
+    workflow.memory_bytes = read_memory(reader, *memory, least_memory_bytes);
+  if (const Value* retain = section->find("retain")) workflow.retain_bytes = read_memory(reader, *retain, 0);
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
     const auto directory = reader.text(*spill, "a directory, or none");
     if (directory && *directory != "none") not_available_yet(reader, *spill, "none");
@@ -98,7 +100,6 @@ std::uint64_t read_staging(ValueReader& reader, const Section& workflow) {
     const auto count = reader.integer(*matchers, {1, 1024});
     if (count && *count > 1) not_available_yet(reader, *matchers, "1");
   }
-  return memory_bytes;
 }
 
 void check_launchable(const Workflow& workflow, Findings& findings) {
@@ -119,7 +120,7 @@ void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& wo
   check_version(reader, *section);
   workflow.name = read_name(reader, *section, workflow.file);
   workflow.launcher = read_launcher(reader, *section);
-  workflow.memory_bytes = read_staging(reader, *section);
+  read_staging(reader, *section, workflow);
   const std::filesystem::path base = std::filesystem::absolute(workflow.file).parent_path();
   ComponentNames names;
   if (const Value* components = section->find("components")) {

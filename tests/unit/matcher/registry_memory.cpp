@@ -158,7 +158,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_opened(world.open(reader, "wave_12.nc", world.alone())));
     const auto gone = world.open(reader, "wave_3.nc", world.alone());
     CHECK(world.refusal(gone) == NC_ENOENT);
-    CHECK(world.answer(gone).text.find("staging.memory") != std::string::npos);
+    CHECK(world.answer(gone).text.find("staging.retain") != std::string::npos);
     CHECK(world.refusal(world.create(writer, "wave_3.nc", world.alone(), true)) == NC_EEXIST);
   }
 
@@ -179,6 +179,18 @@ TEST_SUITE("registry: memory") {
     CHECK(world.refusal(world.open(reader, "b0", world.alone())) == NC_ENOENT);
     world.rule = 0;
     CHECK(world.is_opened(world.open(reader, "a0", world.alone())));
+  }
+
+  TEST_CASE("as much of what is consumed stays readable as the user asks for") {
+    World world({{"*", "model", {"analysis"}}}, 1024 * mib, 512 * mib, {});
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    for (int i = 0; i < 20; ++i) {
+      world.write(writer, "f" + std::to_string(i), 64 * mib);
+      world.read(reader, "f" + std::to_string(i));
+    }
+    CHECK(world.is_opened(world.open(reader, "f13", world.alone())));
+    CHECK(world.refusal(world.open(reader, "f3", world.alone())) == NC_ENOENT);
   }
 
   TEST_CASE("what a declared reader has not consumed is never dropped; the writer waits for it") {

@@ -104,8 +104,11 @@ class KeptAnswers final : public RegistryAnswers {
 struct World {
   explicit World(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib,
                  std::vector<ComponentSize> sizes = {})
-      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }}, memory,
-                 answers) {}
+      : World(std::move(rules), memory_bytes, default_retain_bytes(memory_bytes), std::move(sizes)) {}
+  World(std::vector<FileRule> rules, std::uint64_t memory_bytes, std::uint64_t retain_bytes,
+        std::vector<ComponentSize> sizes)
+      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }, retain_bytes},
+                 memory, answers) {}
 
   std::uint64_t now_ms = 0;
   PlainMemory memory;

@@ -38,6 +38,7 @@ class LiveMatcher {
     hello.rules = std::move(rules);
     hello.components = std::move(sizes);
     hello.memory_bytes = memory_bytes;
+    hello.retain_bytes = memory_bytes / 8;
     (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::ready);
   }
   ~LiveMatcher() {

@@ -34,11 +34,19 @@ class RegistryAnswers {
   virtual void event(const std::string& text) = 0;
 };
 
+/// Of consumed steps, what is not given to the next writers at once where the user says nothing: an eighth of
+/// the memory, at most 128 MiB.
+[[nodiscard]] constexpr std::uint64_t default_retain_bytes(std::uint64_t memory_bytes) noexcept {
+  constexpr std::uint64_t most_bytes = 128ULL << 20;
+  return memory_bytes / 8 < most_bytes ? memory_bytes / 8 : most_bytes;
+}
+
 struct RegistryOptions {
   std::vector<FileRule> rules;
   std::vector<ComponentSize> components;
   std::uint64_t memory_bytes = 0;
-  std::function<std::uint64_t()> now_ms;  ///< a monotonic clock
+  std::function<std::uint64_t()> now_ms;                            ///< a monotonic clock
+  std::uint64_t retain_bytes = default_retain_bytes(memory_bytes);  ///< consumed steps that stay readable
 };
 
 struct CreateRequest {
@@ -189,6 +197,7 @@ class Registry {
   std::vector<std::vector<std::size_t>> most_processes_;  ///< per rule and reader: that have read one step
   std::function<std::uint64_t()> now_ms_;
   RegistryAnswers& answers_;
+  std::uint64_t retain_bytes_;
   SegmentPool pool_;  // before all that holds leases
   ProcessTable processes_;
   std::map<DatasetKey, Dataset> datasets_;

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,7 @@ struct Workflow {
   std::string name;
   Launcher launcher;
   std::uint64_t memory_bytes = 0;  ///< staging.memory per node; default: a quarter of physical memory
+  std::optional<std::uint64_t> retain_bytes;  ///< staging.retain: consumed data that stays readable
   std::vector<Component> components;
   std::vector<FileRule> files;
   std::vector<Mistake> warnings;  ///< what is allowed but probably not meant
