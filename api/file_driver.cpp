@@ -158,7 +158,8 @@ void FileDriver::access_directly(FileRequest& request, FileRequest::Kind kind) {
   const FileRange hull = request.hull();
   std::int64_t begin = hull.begin;
   while (begin < hull.end) {
-    const FileRange range{begin, std::min(hull.end, begin + options_.direct_bytes)};
+    // Not a sum that may be beyond 2^63: a damaged file may say that its data is just below.
+    const FileRange range{begin, begin + std::min(hull.end - begin, options_.direct_bytes)};
     if (access_plain_bytes(request, range, kind)) {
       // done
     } else if (kind == FileRequest::Kind::put) {
