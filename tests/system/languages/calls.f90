@@ -1,0 +1,98 @@
+! calls PATH: kinds, ranks and optional arguments of the Fortran 90 interface, on one file; prints what is seen, so that two libraries can be compared.
+program calls
+  use mpi
+  use pnetcdf
+  implicit none
+  integer :: status, ncid, dims(3), field, series, title, scalar, id, req(2), st(2), i, count_of_values, natts, unlimited, found(3)
+  integer(kind=8) :: length, start(3), count(3), starts(2, 2), counts(2, 2), offset
+  integer(kind=2) :: small(4, 3), transposed(3, 4)
+  integer(kind=8) :: wide(4, 3)
+  real(kind=4) :: single = 4.5
+  real(kind=8) :: one, list(2), series_values(2, 2), three = 3, pair(2) = [5, 6], other_pair(2) = [8, 9]
+  character(len=8) :: words(2), word
+  character(len=256) :: path, name
+
+  call MPI_Init(status)
+  call get_command_argument(1, path)
+  call report('create', nf90mpi_create(MPI_COMM_WORLD, path, NF90_CLOBBER, MPI_INFO_NULL, ncid))
+  length = 4
+  call report('def_dim', nf90mpi_def_dim(ncid, 'x', length, dims(1)))
+  length = 3
+  call report('def_dim', nf90mpi_def_dim(ncid, 'y', length, dims(2)))
+  call report('inquire', nf90mpi_inquire(ncid, unlimitedDimId=unlimited))
+  print *, 'no record dimension', unlimited
+  call report('def_dim', nf90mpi_def_dim(ncid, 't', NF90MPI_UNLIMITED, dims(3)))
+  length = 8
+  call report('def_dim', nf90mpi_def_dim(ncid, 'letters', length, id))
+  call report('def_var', nf90mpi_def_var(ncid, 'field', NF90_INT, dims(1:2), field))
+  call report('def_var', nf90mpi_def_var(ncid, 'series', NF90_DOUBLE, dims([1, 3]), series))
+  call report('def_var', nf90mpi_def_var(ncid, 'title', NF90_CHAR, [id, dims(2)], title))
+  call report('def_var', nf90mpi_def_var(ncid, 'scalar', NF90_FLOAT, scalar))
+  call report('put_att', nf90mpi_put_att(ncid, field, 'range', (/1.5, 2.5/)))
+  call report('put_att', nf90mpi_put_att(ncid, NF90_GLOBAL, 'count', 7))
+  call report('def_var_fill', nf90mpi_def_var_fill(ncid, series, 0, -1.d0))
+  call report('enddef', nf90mpi_enddef(ncid))
+  call report('inquire', nf90mpi_inquire(ncid, nAttributes=natts, unlimitedDimId=unlimited))
+  print *, 'attributes', natts, 'record dimension', unlimited
+
+  small = reshape([(int(i, 2), i=1, 12)], [4, 3])
+  call report('put_var_all', nf90mpi_put_var_all(ncid, field, small))
+  wide = 0
+  call report('get_var_all', nf90mpi_get_var_all(ncid, field, wide))
+  print *, wide
+  start = 1
+  wide = 0
+  call report('strided', nf90mpi_get_var_all(ncid, field, wide(:2, :2), start(:2), stride=[2_8, 2_8]))
+  print *, wide
+  transposed = 0
+  call report('mapped', nf90mpi_get_var_all(ncid, field, transposed, count=[4_8, 3_8], map=[3_8, 1_8]))
+  print *, transposed
+  call report('outside', nf90mpi_get_var_all(ncid, field, wide, [2_8, 1_8]))
+
+  words = ['first   ', 'second  ']
+  call report('text', nf90mpi_put_var_all(ncid, title, words))
+  call report('text', nf90mpi_get_var_all(ncid, title, word, [1_8, 2_8]))
+  print *, word
+  call report('scalar', nf90mpi_put_var_all(ncid, scalar, single))
+  call report('scalar', nf90mpi_get_var_all(ncid, scalar, one))
+  print *, one
+
+  call report('iput', nf90mpi_iput_var(ncid, series, three, req(1), [2_8, 3_8]))
+  call report('iput', nf90mpi_iput_var(ncid, series, pair, req(2), [3_8, 1_8]))
+  call report('wait_all', nf90mpi_wait_all(ncid, 2, req, st))
+  print *, st
+  starts = reshape([1_8, 1_8, 3_8, 3_8], [2, 2])
+  counts = reshape([1_8, 1_8, 1_8, 1_8], [2, 2])
+  call report('varn', nf90mpi_put_varn_all(ncid, series, other_pair, 2, starts, counts))
+  list = 0
+  call report('varn', nf90mpi_get_varn_all(ncid, series, list, 2, starts))
+  print *, list
+  call report('inquire', nf90mpi_inquire_dimension(ncid, dims(3), name, length))
+  print *, trim(name), length
+  call report('fill_var_rec', nf90mpi_fill_var_rec(ncid, series, 2_8))
+  call report('record', nf90mpi_get_var_all(ncid, series, series_values, [2_8, 1_8]))
+  print *, series_values
+  call report('flexible', nf90mpi_get_var_all(ncid, field, small, [1_8, 1_8], [4_8, 3_8], bufcount=12_8, buftype=MPI_INTEGER2))
+  print *, small
+
+  call report('inquire', nf90mpi_inquire_variable(ncid, title, name, ndims=i, dimids=found))
+  print *, trim(name), i, found(:i)
+  call report('inquire', nf90mpi_inquire_attribute(ncid, field, 'range', len=length, attnum=i))
+  print *, length, i
+  call report('get_att', nf90mpi_get_att(ncid, field, 'range', list))
+  call report('get_att', nf90mpi_get_att(ncid, NF90_GLOBAL, 'count', count_of_values))
+  print *, list, count_of_values
+  call report('varoffset', nf90mpi_inq_varoffset(ncid, field, offset))
+  print *, 'offset', offset
+  call report('no such', nf90mpi_inq_varid(ncid, 'missing', id))
+  call report('no such', nf90mpi_inq_attname(ncid, field, 1, name))
+  print *, trim(name)
+  call report('close', nf90mpi_close(ncid))
+  call MPI_Finalize(status)
+contains
+  subroutine report(what, code)
+    character(len=*), intent(in) :: what
+    integer, intent(in) :: code
+    print *, what, code, trim(nf90mpi_strerror(code))
+  end subroutine report
+end program calls
