@@ -64,6 +64,25 @@ TEST_CASE("a balanced division covers what is touched, once, and leaves large ga
   CHECK(covered < 6 * gib);
 }
 
+TEST_CASE("small pieces are exchanged, large ones and single values are not") {
+  const FileOptions options;
+  const auto is_exchanged = [&](std::int64_t extents, std::int64_t extent_bytes, std::int64_t run_bytes) {
+    RequestSummary summary;
+    summary.bytes = extents * extent_bytes;
+    summary.extents = extents;
+    summary.runs = run_bytes == 0 ? extents : 1;
+    summary.run_bytes = run_bytes == 0 ? summary.bytes : run_bytes;
+    const std::vector<RequestSummary> summaries(4, summary);
+    return is_exchange_better(summaries, options, FileOptions::Exchange::automatic);
+  };
+  CHECK(is_exchanged(60000, 4, 0));
+  CHECK(is_exchanged(4096, 512, 0));
+  CHECK(!is_exchanged(1, 8, 0));
+  CHECK(!is_exchanged(64, 1 << 20, 0));
+  // Reading: four ranks' columns, read whole by each.
+  CHECK(!is_exchanged(65536, 128, 65536 * 512));
+}
+
 TEST_CASE("aggregators are taken from the nodes in turn") {
   const std::vector<int> node_of_rank{0, 0, 0, 3, 3, 5};
   FileOptions options;
