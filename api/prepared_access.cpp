@@ -24,6 +24,15 @@ int check_variable(const formats::Header& header, int varid) noexcept {
   return varid < 0 || varid >= header.variable_count() ? NC_ENOTVAR : NC_NOERR;
 }
 
+/// NC_EINTOVERFLOW when records before `record_end` lie beyond 2^63 - 1 bytes: a put can name such records,
+/// and a damaged CDF-5 file can claim to have them. (PnetCDF computes on, and reads or writes somewhere.)
+int check_offsets(const Dataset& dataset, int varid, std::int64_t record_end) noexcept {
+  std::int64_t bytes = 0;
+  const bool overflows = __builtin_mul_overflow(record_end, dataset.layout.record_size, &bytes) ||
+                         __builtin_add_overflow(bytes, dataset.header.variable(varid).begin, &bytes);
+  return overflows ? NC_EINTOVERFLOW : NC_NOERR;
+}
+
 /// The type and number of items of a flexible call's buffer, checked against the access.
 struct FlexibleBuffer {
   BufferType type;
@@ -110,6 +119,8 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
   auto& selection = prepared.selection;
   if (const int status = selection.resolve(call, header, is_put(call.verb), dataset.start_rule);
       status != NC_NOERR)
+    return status;
+  if (const int status = check_offsets(dataset, call.varid, selection.record_end()); status != NC_NOERR)
     return status;
   prepared.is_long = call.buffer_type == MPI_LONG;
   access.varid = call.varid;

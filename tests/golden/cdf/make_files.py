@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The recipe of the golden CDF files: python3 make_files.py (in this folder) writes them again.
 
-ok_*.nc are made by Debian's ncgen from ok.cdl; bad_FAULT.nc are the file of base() with one thing wrong, assembled here byte
+ok_cdf[125].nc are made by Debian's ncgen from ok.cdl; bad_FAULT.nc are the file of base() with one thing wrong, assembled here byte
 by byte. expected.txt says with which status each is refused; `pnetcdf` is the status of Debian's libpnetcdf 1.12.3
 where that is another one ("OK": it opens the file; "-": it takes gigabytes of memory and may crash)."""
 import struct
@@ -169,6 +169,11 @@ def main():
         f.write(base(records=NEGATIVE))
     with open("ok_no_data.nc", "wb") as f:
         f.write(base(cut=10**6))
+    # The headers are well formed, but offsets of data go beyond 2^63 - 1, or up to it.
+    with open("ok_cdf5_far_records.nc", "wb") as f:
+        f.write(base(5, records=2**63 - 1))
+    with open("ok_cdf5_far_begin.nc", "wb") as f:
+        f.write(base(5, variables=record(begin=2**63 - 1 - 2**16)))
     with open("expected.txt", "w", encoding="ascii") as expected:
         for fault, (content, *statuses) in FAULTS.items():
             with open(f"bad_{fault}.nc", "wb") as f:

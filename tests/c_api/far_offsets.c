@@ -1,0 +1,77 @@
+// Files whose headers claim data at offsets up to 2^63 - 1 and beyond, and puts that name such records: an
+// error or zeros, as far as offsets can be computed, and nothing is changed. Found by tools/test --fuzz.
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int failures = 0;
+
+static void expect(int condition, const char* what) {
+  if (condition) return;
+  printf("does not hold: %s\n", what);
+  ++failures;
+}
+
+static int open_golden(const char* name) {
+  char path[4096];
+  int file = -1;
+  snprintf(path, sizeof path, "%s/%s", GOLDEN_FOLDER, name);
+  expect(ncmpi_open(MPI_COMM_SELF, path, NC_NOWRITE, MPI_INFO_NULL, &file) == NC_NOERR, name);
+  return file;
+}
+
+static void records_that_cannot_be_there(void) {
+  const int file = open_golden("ok_cdf5_far_records.nc");
+  const MPI_Offset last[] = {INT64_MAX - 1, 0}, first[] = {0, 0}, count[] = {1, 3};
+  int values[3] = {7, 7, 7};
+  MPI_Offset records = 0;
+  expect(ncmpi_inq_dimlen(file, 0, &records) == NC_NOERR && records == INT64_MAX,
+         "the file says how many records it has");
+  expect(ncmpi_get_vara_int_all(file, 1, first, count, values) == NC_NOERR && values[2] == 0,
+         "the first record is read");
+  expect(ncmpi_get_vara_int_all(file, 1, last, count, values) == NC_EINTOVERFLOW,
+         "the last record has no offset");
+  expect(ncmpi_begin_indep_data(file) == NC_NOERR, "independent access begins");
+  expect(ncmpi_get_vara_int(file, 1, last, count, values) == NC_EINTOVERFLOW, "nor has it independently");
+  expect(ncmpi_end_indep_data(file) == NC_NOERR, "independent access ends");
+  expect(ncmpi_close(file) == NC_NOERR, "the file is closed");
+}
+
+static void data_up_to_the_end_of_what_is_possible(void) {
+  const int file = open_golden("ok_cdf5_far_begin.nc");
+  const MPI_Offset start[] = {0, 0}, count[] = {2, 2};
+  int values[4] = {7, 7, 7, 7};
+  // There is nothing in the file so far out; what matters is that it is asked for where it would be.
+  ncmpi_get_vara_int_all(file, 1, start, count, values);
+  expect(ncmpi_close(file) == NC_NOERR, "the file is closed");
+}
+
+static void a_put_that_names_such_a_record(void) {
+  int file = -1, dimids[2], varid = -1;
+  expect(ncmpi_create(MPI_COMM_SELF, "far_offsets.nc", NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &file) ==
+             NC_NOERR,
+         "create");
+  ncmpi_def_dim(file, "t", NC_UNLIMITED, &dimids[0]);
+  ncmpi_def_dim(file, "x", 3, &dimids[1]);
+  ncmpi_def_var(file, "r", NC_INT, 2, dimids, &varid);
+  expect(ncmpi_enddef(file) == NC_NOERR, "enddef");
+  const MPI_Offset start[] = {INT64_MAX / 2, 0}, count[] = {1, 3};
+  const int values[3] = {1, 2, 3};
+  MPI_Offset records = -1;
+  expect(ncmpi_put_vara_int_all(file, varid, start, count, values) == NC_EINTOVERFLOW, "the put is refused");
+  expect(ncmpi_inq_dimlen(file, dimids[0], &records) == NC_NOERR && records == 0, "no records are made");
+  expect(ncmpi_close(file) == NC_NOERR, "the new file is closed");
+  unlink("far_offsets.nc");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  records_that_cannot_be_there();
+  data_up_to_the_end_of_what_is_possible();
+  a_put_that_names_such_a_record();
+  MPI_Finalize();
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
