@@ -87,6 +87,7 @@ program calls
   call report('no such', nf90mpi_inq_varid(ncid, 'missing', id))
   call report('no such', nf90mpi_inq_attname(ncid, field, 1, name))
   print *, trim(name)
+  print *, nf90mpi_strerrno(NF90_EBADID), nf90mpi_strerrno(NF90_NOERR)
   call report('close', nf90mpi_close(ncid))
   call MPI_Finalize(status)
 contains
