@@ -76,6 +76,10 @@ FirstLook look_together(const OpenRequest& request, const std::string& path, std
     if (!decoded) throw FormatError(NC_ENOTNC, path, bytes.size(), "the header ends here");
     look.header = std::move(*decoded);
   });
+  // That of a file that was being streamed follows from its size.
+  if (request.comm.size() > 1)
+    check_mpi(MPI_Bcast(&look.header.header.record_count, 1, MPI_INT64_T, 0, request.comm.get()),
+              "broadcast the number of records");
   return look;
 }
 
