@@ -118,7 +118,8 @@ int read_file_type(const Dataset& dataset, const DatatypeAccessCall& call, SlabL
     // As in the reference, nothing to transfer. With MPI_DATATYPE_NULL the buffer's count means nothing.
     if (type.elements() == 0 || call.buffer_type != MPI_DATATYPE_NULL) return NC_NOERR;
   }
-  if (call.buffer_count < 0 && call.buffer_type != MPI_DATATYPE_NULL) return NC_EIOMISMATCH;
+  constexpr MPI_Offset count_ignored = -1;  // NC_COUNT_IGNORE: as many as the file type has elements
+  if (call.buffer_count < count_ignored && call.buffer_type != MPI_DATATYPE_NULL) return NC_EIOMISMATCH;
   FileTypeReader reader(dataset, call.varid, slabs);
   type.for_each_run([&](std::int64_t offset, std::int64_t length) { reader.add_run(offset, length); });
   return NC_NOERR;

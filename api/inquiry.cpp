@@ -5,6 +5,7 @@
 #include "checks.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
+#include "sluice/formats/cdf.hpp"
 
 namespace sluice::api::ncmpi {
 namespace {
@@ -197,7 +198,8 @@ int inq_get_size(int ncid, MPI_Offset* size) {
 
 int inq_header_size(int ncid, MPI_Offset* size) {
   const DatasetUse dataset(ncid);
-  give(size, dataset->layout.header_size);
+  // In define mode: what the header would take up if it were written now, as PnetCDF 1.15 has it.
+  give(size, dataset->in_define_mode ? formats::encoded_size(dataset->header) : dataset->layout.header_size);
   return NC_NOERR;
 }
 

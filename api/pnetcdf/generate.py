@@ -40,10 +40,11 @@ class Output:
         self.prototypes.append(f"\n/* ==== {title} ==== */\n")
 
     def add(self, name, parameters, body, document="", result="int"):
-        declaration = f"{result} ncmpi_{name}({', '.join(parameters)})"
+        symbol = name if name.startswith("cdl_hdr_") else f"ncmpi_{name}"
+        declaration = f"{result} {symbol}({', '.join(parameters)})"
         self.prototypes.append((f"/* {document} */\n" if document else "") + f"{declaration};")
         self.thunks.append(f"SLUICE_EXPORT {declaration} {{ {body} }}")
-        self.symbols.append(f"ncmpi_{name}")
+        self.symbols.append(symbol)
 
 
 def names(parameters):

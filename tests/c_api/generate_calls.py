@@ -11,7 +11,7 @@ header, output = sys.argv[1:]
 OTHERS = {"create": "NC_EBAD_FILE", "open": "NC_EBAD_FILE", "delete": "NC_ENOENT", "inq_file_format": "NC_EBAD_FILE",
           "set_default_format": "NC_EINVAL", "inq_default_format": "NC_EINVAL", "inq_files_opened": "NC_EINVAL",
           "inq_malloc_size": "NC_ENOTENABLED", "inq_malloc_max_size": "NC_ENOTENABLED",
-          "inq_malloc_list": "NC_ENOTENABLED"}
+          "inq_malloc_list": "NC_ENOTENABLED", "cdl_hdr_open": "NC_EINVAL"}
 VALUES = {"MPI_Comm": "MPI_COMM_WORLD", "MPI_Info": "MPI_INFO_NULL", "MPI_Datatype": "MPI_INT"}
 
 
@@ -20,16 +20,16 @@ def value(parameter):
         return '""'
     if "*" in parameter:
         return "NULL"
-    if parameter in ("int ncid", "int ncid_in"):
+    if parameter in ("int ncid", "int ncid_in", "int hid"):
         return "-1"
     return VALUES.get(parameter.split()[0], "0")
 
 
 calls, count = [], 0
-for result, name, parameters in re.findall(r"^(int|const char\*) ncmpi_(\w+)\((.*)\);$", open(header).read(), re.MULTILINE):
+for result, name, parameters in re.findall(r"^(int|const char\*) ((?:ncmpi|cdl_hdr)_\w+)\((.*)\);$", open(header).read(), re.MULTILINE):
     parameters = [] if parameters == "void" else parameters.split(", ")
-    call = f"ncmpi_{name}({', '.join(map(value, parameters))})"
-    expected = "NC_EBADID" if any(re.match(r"int ncid", p) for p in parameters) else OTHERS.get(name)
+    call = f"{name}({', '.join(map(value, parameters))})"
+    expected = "NC_EBADID" if any(re.match(r"int (ncid|hid)", p) for p in parameters) else OTHERS.get(name.removeprefix("ncmpi_"))
     calls.append(f"  expect_text({call}, \"{name}\");" if result != "int" else
                  f"  expect({call}, {expected}, \"{name}\");")
     count += 1
@@ -45,14 +45,14 @@ static void expect(int status, int expected, const char* name) {{
   ++calls;
   if (status == expected && strlen(sluice_last_error()) > 0) return;
   ++mistakes;
-  printf("ncmpi_%s returns %s, not %s (%s)\\n", name, ncmpi_strerrno(status), ncmpi_strerrno(expected), sluice_last_error());
+  printf("%s returns %s, not %s (%s)\\n", name, ncmpi_strerrno(status), ncmpi_strerrno(expected), sluice_last_error());
 }}
 
 static void expect_text(const char* text, const char* name) {{
   ++calls;
   if (text != NULL && strlen(text) > 0) return;
   ++mistakes;
-  printf("ncmpi_%s gives no text\\n", name);
+  printf("%s gives no text\\n", name);
 }}
 
 int main(int argc, char** argv) {{

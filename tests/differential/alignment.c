@@ -8,6 +8,7 @@ static void show_layout(int ncid) {
   TRY(ncmpi_inq_header_size(ncid, &size));
   TRY(ncmpi_inq_header_extent(ncid, &extent));
   TRY(ncmpi_inq_recsize(ncid, &record_size));
+  if (extent == 0) size = 0; /* not written yet: how long it would be is known since PnetCDF 1.13 only */
   show("header %lld in %lld, records of %lld", (long long)size, (long long)extent, (long long)record_size);
   MUST(ncmpi_inq_nvars(ncid, &variables));
   for (int i = 0; i < variables; ++i) {

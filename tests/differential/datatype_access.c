@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
       show_variable(fixed, 20 * report_ranks);
   TRY(ncmpi_put_vard_all(ncid, fixed, block, memory, 5, MPI_INT));
   TRY(ncmpi_put_vard_all(ncid, fixed, block, memory, 0, MPI_INT));
-  TRY(ncmpi_put_vard_all(ncid, fixed, block, memory, -1, MPI_INT));
+  TRY(ncmpi_put_vard_all(ncid, fixed, block, memory, -2, MPI_INT));
   TRY(ncmpi_put_vard_all(ncid, fixed, block, memory, 6, MPI_CHAR));
   TRY(ncmpi_put_vard_all(ncid, fixed, block, memory, 6, MPI_PACKED));
   TRY(ncmpi_put_vard_all(ncid, fixed, MPI_PACKED, memory, 6, MPI_INT));

@@ -1,10 +1,12 @@
 /* Every inquiry about a dataset with all kinds of things in it, and about one with nothing. */
 #include "report.h"
 
+static int is_defining;
+
 /* `was_opened`: the reference does not count the record variables of a dataset that it opened. */
 static void inquire(int ncid, int was_opened) {
   int a = -9, b = -9, c = -9, d = -9, dims[10];
-  MPI_Offset size = -9;
+  MPI_Offset size = -9, extent = -9;
   char name[NC_MAX_NAME + 1];
   nc_type type;
   TRY(ncmpi_inq(ncid, &a, &b, &c, &d)), show("%d %d %d %d", a, b, c, d);
@@ -20,8 +22,10 @@ static void inquire(int ncid, int was_opened) {
   TRY(ncmpi_inq_format(ncid, &a)), show("%d", a);
   TRY(ncmpi_inq_version(ncid, &a)), show("%d", a);
   TRY(ncmpi_inq_recsize(ncid, &size)), show("%lld", (long long)size);
-  TRY(ncmpi_inq_header_size(ncid, &size)), show("%lld", (long long)size);
-  TRY(ncmpi_inq_header_extent(ncid, &size)), show("%lld", (long long)size);
+  TRY(ncmpi_inq_header_size(ncid, &size));
+  TRY(ncmpi_inq_header_extent(ncid, &extent));
+  if (is_defining) size = 0; /* how long it would be if it were written now: known since PnetCDF 1.13 only */
+  show("header %lld in %lld", (long long)size, (long long)extent);
   TRY(ncmpi_inq_nreqs(ncid, &a)), show("%d", a);
   for (int i = -1; i < 5; ++i) {
     show("dimension %d", i);
@@ -80,6 +84,7 @@ static void one_format(const char* path, int cmode, int fill) {
   int ncid, t, x, y, dims[3], id, value[20] = {0};
   show("==== %s", path);
   MUST(ncmpi_create(MPI_COMM_WORLD, path, cmode, MPI_INFO_NULL, &ncid));
+  is_defining = 1;
   inquire(ncid, 0);
   if (fill) MUST(ncmpi_set_fill(ncid, NC_FILL, NULL));
   MUST(ncmpi_def_dim(ncid, "x", 5, &x));
@@ -96,16 +101,19 @@ static void one_format(const char* path, int cmode, int fill) {
   MUST(ncmpi_put_att_int(ncid, 1, "_FillValue", NC_BYTE, 1, value));
   inquire(ncid, 0);
   MUST(ncmpi_enddef(ncid));
+  is_defining = 0;
   show("---- data mode");
   inquire(ncid, 0);
   MPI_Offset start[2] = {3, 0}, count[2] = {1, 5};
   MUST(ncmpi_put_vara_int_all(ncid, 1, start, count, value));
   inquire(ncid, 0);
   MUST(ncmpi_redef(ncid));
+  is_defining = 1;
   MUST(ncmpi_def_var(ncid, "late", NC_INT, 2, dims, &id));
   show("---- redefinition");
   inquire(ncid, 0);
   MUST(ncmpi_enddef(ncid));
+  is_defining = 0;
   inquire(ncid, 0);
   MUST(ncmpi_close(ncid));
   MUST(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &ncid));

@@ -1,0 +1,113 @@
+/* What PnetCDF 1.13 to 1.15 added to 1.12.3: NC_COUNT_IGNORE, the header's size in define mode, statuses. */
+#include <pnetcdf.h>
+#include <stdio.h>
+#include <string.h>
+
+static int mistakes = 0;
+
+#define EXPECT(condition) expect(condition, #condition)
+static void expect(int holds, const char* condition) {
+  if (holds) return;
+  ++mistakes;
+  printf("not so: %s (%s)\n", condition, sluice_last_error());
+}
+#define MUST(call) EXPECT((call) == NC_NOERR)
+
+static void check_statuses(void) {
+  EXPECT(NC_EFSTYPE == -241 && strcmp(ncmpi_strerrno(-241), "NC_EFSTYPE") == 0);
+  EXPECT(NC_EDRIVER == -242 && strcmp(ncmpi_strerrno(-242), "NC_EDRIVER") == 0);
+  EXPECT(NC_EFILEVIEW == -243 && strcmp(ncmpi_strerrno(-243), "NC_EFILEVIEW") == 0);
+  EXPECT(NC_EMULTIDEFINE_HINTS == -274 && strcmp(ncmpi_strerrno(-274), "NC_EMULTIDEFINE_HINTS") == 0);
+  EXPECT(strcmp(ncmpi_strerror(-242), "Invalid PnetCDF I/O driver.") == 0);
+}
+
+/* Room for the four elements that each access transfers, and whether they are what was put. */
+static int values[4];
+static const int* fresh(int first) {
+  for (int i = 0; i < 4; ++i) values[i] = first + i;
+  return values;
+}
+static int is_fresh(const int* read, int first) {
+  for (int i = 0; i < 4; ++i) {
+    if (read[i] != first + i) return 0;
+  }
+  return 1;
+}
+
+static void check_blocking(int ncid, int varid) {
+  const MPI_Offset start[1] = {0}, count[1] = {4}, stride[1] = {1}, map[1] = {1};
+  MPI_Offset first[1] = {0}, all[1] = {4};
+  MPI_Offset *starts[1] = {first}, *counts[1] = {all};
+  int read[4] = {0};
+  const MPI_Offset ignored = NC_COUNT_IGNORE;
+  MUST(ncmpi_put_var_all(ncid, varid, fresh(1), ignored, MPI_INT));
+  MUST(ncmpi_get_var_all(ncid, varid, read, ignored, MPI_INT));
+  EXPECT(is_fresh(read, 1));
+  MUST(ncmpi_put_vara_all(ncid, varid, start, count, fresh(2), ignored, MPI_INT));
+  MUST(ncmpi_get_vara_all(ncid, varid, start, count, read, ignored, MPI_INT));
+  EXPECT(is_fresh(read, 2));
+  MUST(ncmpi_put_vars_all(ncid, varid, start, count, stride, fresh(3), ignored, MPI_INT));
+  MUST(ncmpi_get_vars_all(ncid, varid, start, count, stride, read, ignored, MPI_INT));
+  EXPECT(is_fresh(read, 3));
+  MUST(ncmpi_put_varm_all(ncid, varid, start, count, stride, map, fresh(4), ignored, MPI_INT));
+  MUST(ncmpi_get_varm_all(ncid, varid, start, count, stride, map, read, ignored, MPI_INT));
+  EXPECT(is_fresh(read, 4));
+  MUST(ncmpi_put_varn_all(ncid, varid, 1, starts, counts, fresh(5), ignored, MPI_INT));
+  MUST(ncmpi_get_varn_all(ncid, varid, 1, starts, counts, read, ignored, MPI_INT));
+  EXPECT(is_fresh(read, 5));
+  MUST(ncmpi_put_var1_all(ncid, varid, start, fresh(6), ignored, MPI_INT));
+  MUST(ncmpi_get_var1_all(ncid, varid, start, read, ignored, MPI_INT));
+  EXPECT(read[0] == 6);
+}
+
+static void check_nonblocking(int ncid, int varid) {
+  const MPI_Offset start[1] = {0}, count[1] = {4};
+  MPI_Offset first[1] = {0}, all[1] = {4};
+  MPI_Offset *starts[1] = {first}, *counts[1] = {all};
+  int read[4] = {0};
+  MUST(ncmpi_iput_vara(ncid, varid, start, count, fresh(10), NC_COUNT_IGNORE, MPI_INT, NULL));
+  MUST(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
+  MUST(ncmpi_iget_vara(ncid, varid, start, count, read, NC_COUNT_IGNORE, MPI_INT, NULL));
+  MUST(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
+  EXPECT(is_fresh(read, 10));
+  MUST(ncmpi_buffer_attach(ncid, 64));
+  MUST(ncmpi_bput_varn(ncid, varid, 1, starts, counts, fresh(20), NC_COUNT_IGNORE, MPI_INT, NULL));
+  MUST(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
+  MUST(ncmpi_buffer_detach(ncid));
+  MUST(ncmpi_iget_varn(ncid, varid, 1, starts, counts, read, NC_COUNT_IGNORE, MPI_INT, NULL));
+  MUST(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
+  EXPECT(is_fresh(read, 20));
+}
+
+static void check_datatypes(int ncid, int varid) {
+  MPI_Datatype four;
+  int read[4] = {0};
+  MPI_Type_contiguous(4, MPI_INT, &four);
+  MPI_Type_commit(&four);
+  MUST(ncmpi_put_vard_all(ncid, varid, four, fresh(30), NC_COUNT_IGNORE, MPI_INT));
+  MUST(ncmpi_get_vard_all(ncid, varid, four, read, NC_COUNT_IGNORE, MPI_INT));
+  EXPECT(is_fresh(read, 30));
+  EXPECT(ncmpi_put_var_all(ncid, varid, fresh(0), NC_COUNT_IGNORE, four) != NC_NOERR);
+  MPI_Type_free(&four);
+}
+
+int main(int argc, char** argv) {
+  int ncid, dimid, varid;
+  MPI_Offset empty = 0, defined = 0, written = 0;
+  MPI_Init(&argc, &argv);
+  check_statuses();
+  MUST(ncmpi_create(MPI_COMM_WORLD, "additions.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_inq_header_size(ncid, &empty));
+  MUST(ncmpi_def_dim(ncid, "x", 4, &dimid));
+  MUST(ncmpi_def_var(ncid, "v", NC_INT, 1, &dimid, &varid));
+  MUST(ncmpi_inq_header_size(ncid, &defined));
+  MUST(ncmpi_enddef(ncid));
+  MUST(ncmpi_inq_header_size(ncid, &written));
+  EXPECT(empty > 0 && empty < defined && defined == written);
+  check_blocking(ncid, varid);
+  check_nonblocking(ncid, varid);
+  check_datatypes(ncid, varid);
+  MUST(ncmpi_close(ncid));
+  MPI_Finalize();
+  return mistakes != 0;
+}
