@@ -61,7 +61,7 @@ def wrapper(name, c_name, parameters, buffer=None):
 
 
 def plain_functions():
-    rows = re.findall(r"^(\w+)\((.*)\)", (HERE.parent / "pnetcdf" / "functions.def").read_text(), re.MULTILINE)
+    rows = re.findall(r"^(?!cdl_hdr_)(\w+)\((.*)\)", (HERE.parent / "pnetcdf" / "functions.def").read_text(), re.MULTILINE)
     for name, parameters in rows:
         yield name, wrapper(name, name, parameters.split(", "))
 
