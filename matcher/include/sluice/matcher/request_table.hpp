@@ -16,7 +16,8 @@ namespace sluice::matcher {
 ///
 ///   request, fill:  word 0  kind (bits 0-7), has_stride (bit 8), one_element (bit 9),
 ///                           number of dimensions (bits 16-31), varid (bits 32-63)
-///                   word 1  sequence: CLOCK_MONOTONIC in ns when the put was made (of a collective put: by the first
+///                   word 1  sequence: CLOCK_MONOTONIC in ns when the put was made (of a collective put: by
+///                   the first
 ///                           process); later ones win, of equal ones those appended later
 ///                   word 2  log offset in bytes of the first element (0 for fill)
 ///                   then    start[n]; count[n] unless one_element (all are 1); stride[n] if has_stride
