@@ -5,12 +5,12 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <optional>
 #include <string>
 
 #include "arrival_map.hpp"
 #include "netcdf_file.hpp"
+#include "program.hpp"
 #include "wave_file.hpp"
 
 namespace po = boost::program_options;
@@ -67,42 +67,22 @@ void run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, status = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    Options options;
-    po::options_description description("arrival: arrival times and maximum heights of a tsunami");
-    auto add = description.add_options();
-    add("help", "this text");
-    add("input", po::value(&options.input)->default_value("wave_%04d.nc"),
-        "names of the snapshots, from number 1 on");
-    add("output", po::value(&options.output)->default_value("arrival.nc"), "file to write");
-    add("threshold", po::value(&options.threshold_m)->default_value(0.01, "0.01"),
-        "sea level that counts as arrived, m");
-    po::positional_options_description positional;
-    positional.add("input", 1).add("output", 1);
-    po::variables_map values;
-    po::store(po::command_line_parser(argc, argv).options(description).positional(positional).run(), values);
-    if (values.count("help") != 0) {
-      if (rank == 0) std::cout << description;
-      MPI_Finalize();
-      return 0;
-    }
-    po::notify(values);
-    if (options.threshold_m <= 0) throw std::invalid_argument("--threshold must be positive");
-    (void)numbered_path(options.input, 1);
-    run(options);
-  } catch (const po::error& e) {
-    if (rank == 0) std::cerr << "arrival: " << e.what() << "; arrival --help lists the options\n";
-    status = 2;
-  } catch (const std::invalid_argument& e) {
-    if (rank == 0) std::cerr << "arrival: " << e.what() << '\n';
-    status = 2;
-  } catch (const std::exception& e) {
-    std::cerr << "arrival: rank " << rank << ": " << e.what() << '\n';
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
+  Options options;
+  po::options_description description("arrival: arrival times and maximum heights of a tsunami");
+  auto add = description.add_options();
+  add("help", "this text");
+  add("input", po::value(&options.input)->default_value("wave_%04d.nc"),
+      "names of the snapshots, from number 1 on");
+  add("output", po::value(&options.output)->default_value("arrival.nc"), "file to write");
+  add("threshold", po::value(&options.threshold_m)->default_value(0.005, "0.005"),
+      "sea level that counts as arrived, m");
+  po::positional_options_description positional;
+  positional.add("input", 1).add("output", 1);
+  const Program program{"arrival", description, positional, [&] {
+                          if (options.threshold_m <= 0)
+                            throw std::invalid_argument("--threshold must be positive");
+                          (void)numbered_path(options.input, 1);
+                          run(options);
+                        }};
+  return run_program(program, argc, argv);
 }

@@ -4,11 +4,10 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <string>
 
-#include "netcdf_file.hpp"
+#include "program.hpp"
 #include "relief.hpp"
 #include "shallow_water.hpp"
 #include "wave_file.hpp"
@@ -112,32 +111,10 @@ void run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, status = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    Options options;
-    const auto description = describe(options);
-    po::variables_map values;
-    po::store(po::parse_command_line(argc, argv, description), values);
-    if (values.count("help") != 0) {
-      if (rank == 0) std::cout << description;
-      MPI_Finalize();
-      return 0;
-    }
-    po::notify(values);
-    check(options);
-    run(options);
-  } catch (const po::error& e) {
-    if (rank == 0) std::cerr << "tsunami: " << e.what() << "; tsunami --help lists the options\n";
-    status = 2;
-  } catch (const std::invalid_argument& e) {
-    if (rank == 0) std::cerr << "tsunami: " << e.what() << '\n';
-    status = 2;
-  } catch (const std::exception& e) {
-    std::cerr << "tsunami: rank " << rank << ": " << e.what() << '\n';
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
+  Options options;
+  const Program program{"tsunami", describe(options), {}, [&] {
+                          check(options);
+                          run(options);
+                        }};
+  return run_program(program, argc, argv);
 }
