@@ -7,9 +7,9 @@
 
 #include "agreement.hpp"
 #include "data_move.hpp"
-#include "posix_file.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 namespace {
@@ -260,7 +260,7 @@ void FileDriver::discard(bool is_new) {
   const std::string path = file_.path();
   file_.close();
   together(comm_, [&] {
-    if (is_new && comm_.is_root()) remove_file(path);
+    if (is_new && comm_.is_root()) storage::PosixFileSystem().remove(path);
   });
 }
 

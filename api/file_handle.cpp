@@ -1,9 +1,13 @@
 #include "file_handle.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
-#include "posix_file.hpp"
+#include "sluice/storage/file_descriptor.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 namespace {
@@ -14,18 +18,30 @@ constexpr std::size_t largest_transfer_bytes = std::size_t{1} << 30;
 /// Open MPI 4.1 overruns a buffer of 256 bytes that holds the path and ".lockedfile".
 constexpr std::size_t longest_safe_path = 240;
 
+/// For reading and writing, or as far as the permissions go; none where that fails.
+storage::FileDescriptor open_or_create(const std::string& path, int creation) noexcept {
+  for (const int access : {O_RDWR, O_RDONLY}) {
+    int number = -1;
+    do number = ::open(path.c_str(), access | creation | O_CLOEXEC, 0666);
+    while (number < 0 && errno == EINTR);
+    if (number >= 0) return storage::FileDescriptor(number);
+  }
+  return {};
+}
+
 int open_code(const Communicator& comm, const std::string& path, int mode, MPI_Info info, MPI_File& file) {
   if (path.size() <= longest_safe_path) return MPI_File_open(comm.get(), path.c_str(), mode, info, &file);
   // A short name for the same file. Rank 0 creates it; the descriptor is needed until MPI has its own.
-  const bool creates = (mode & MPI_MODE_CREATE) != 0;
-  PosixFile mine;
-  if (comm.is_root()) mine = PosixFile::open_or_create(path, creates, (mode & MPI_MODE_EXCL) != 0);
+  const int creation =
+      ((mode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) | ((mode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+  storage::FileDescriptor mine;
+  if (comm.is_root()) mine = open_or_create(path, creation);
   check_mpi(MPI_Barrier(comm.get()), "wait for the file's creation");
-  if (!comm.is_root()) mine = PosixFile::open_or_create(path, false, false);
-  int can_all = mine.is_open() ? 1 : 0;
+  if (!comm.is_root()) mine = open_or_create(path, 0);
+  int can_all = mine ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &can_all, 1, MPI_INT, MPI_MIN, comm.get()), "agree on a status");
   if (can_all == 0) return MPI_ERR_NO_SUCH_FILE;
-  const auto name = "/proc/self/fd/" + std::to_string(mine.descriptor());
+  const auto name = "/proc/self/fd/" + std::to_string(mine.number());
   return MPI_File_open(comm.get(), name.c_str(), mode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL), info, &file);
 }
 
@@ -73,7 +89,7 @@ void FileHandle::write(std::int64_t offset_bytes, std::span<const std::byte> byt
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "count the bytes written to " + path_);
     // Open MPI counts what was written, but does not say why it was not all.
     if (count != static_cast<int>(part.size())) {
-      throw is_out_of_space(path_, part.size())
+      throw storage::is_out_of_space(path_, part.size())
           ? Error(NC_ENO_SPACE, "no space is left for " + path_)
           : Error(NC_EWRITE, "only a part could be written to " + path_);
     }

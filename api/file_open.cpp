@@ -6,8 +6,8 @@
 #include "agreement.hpp"
 #include "file_driver.hpp"
 #include "open_driver.hpp"
-#include "posix_file.hpp"
 #include "sluice/formats/cdf.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 namespace {
@@ -32,13 +32,13 @@ void check_magic(std::span<const std::byte> start, const std::string& path) {
 
 /// Reads the header in chunks until it is whole. Throws IoError, FormatError.
 FirstLook read_header(const std::string& path, std::int64_t chunk_bytes) {
-  const PosixFile file = PosixFile::open(path);
-  const std::int64_t file_bytes = file.size_bytes(path);
+  const auto file = storage::PosixFileSystem().open(path, storage::OpenMode::read);
+  const std::int64_t file_bytes = file->size_bytes();
   std::vector<std::byte> prefix;
   for (std::int64_t wanted = chunk_bytes;; wanted *= 2) {
     const auto had = prefix.size();
     prefix.resize(static_cast<std::size_t>(std::min(wanted, file_bytes)));
-    const auto got = file.read(static_cast<std::int64_t>(had), std::span(prefix).subspan(had), path);
+    const auto got = file->read(static_cast<std::int64_t>(had), std::span(prefix).subspan(had));
     prefix.resize(had + got);
     if (had == 0) check_magic(prefix, path);
     const bool is_whole = static_cast<std::int64_t>(prefix.size()) == file_bytes || got == 0;
@@ -47,7 +47,7 @@ FirstLook read_header(const std::string& path, std::int64_t chunk_bytes) {
       look.header_bytes.assign(reinterpret_cast<const char*>(prefix.data()),
                                static_cast<std::size_t>(decoded->size_bytes));
       look.header = std::move(*decoded);
-      look.is_local = is_on_local_file_system(path);
+      look.is_local = storage::is_on_local_file_system(path);
       return look;
     }
     if (is_whole) throw FormatError(NC_ENOTNC, path, prefix.size(), "the file ends within its header");
@@ -93,12 +93,12 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {
-  const std::string path = without_prefix(request.path);
+  const std::string path = storage::without_prefix(request.path);
   bool is_local = false;
   together(request.comm, [&] {
     if (!request.comm.is_root()) return;
-    prepare_creation(path, request.keeps_existing());
-    is_local = is_on_local_file_system(path);
+    storage::prepare_creation(path, request.keeps_existing());
+    is_local = storage::is_on_local_file_system(path);
   });
   is_local = broadcast_flag(request.comm, is_local);
   const int exclusive = request.keeps_existing() ? MPI_MODE_EXCL : 0;
@@ -115,7 +115,7 @@ OpenedDriver create_file(const OpenRequest& request) {
 }
 
 OpenedDriver open_file(const OpenRequest& request) {
-  const std::string path = without_prefix(request.path);
+  const std::string path = storage::without_prefix(request.path);
   FirstLook look = look_together(request, path, file_options(request.hints, true).header_chunk_bytes);
   FileHandle file = open_together(request, path, request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY);
 
@@ -134,7 +134,7 @@ OpenedDriver open_file(const OpenRequest& request) {
 }
 
 void delete_file(const std::string& path, MPI_Info) {
-  remove_file(without_prefix(path));
+  storage::PosixFileSystem().remove(storage::without_prefix(path));
 }
 
 }  // namespace sluice::api

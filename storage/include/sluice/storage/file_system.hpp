@@ -1,0 +1,65 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::storage {
+
+enum class OpenMode {
+  read,        ///< an existing file
+  update,      ///< an existing file, for reading and writing
+  create,      ///< for reading and writing; emptied where it exists
+  create_new,  ///< for reading and writing; NC_EEXIST where it exists
+};
+
+/// An open file of bytes. One thread at a time. All functions throw IoError, whose status is PnetCDF's for
+/// the errno: NC_ENO_SPACE, NC_EQUOTA, NC_EREAD, NC_EWRITE, …
+class File {
+ public:
+  virtual ~File() = default;
+  [[nodiscard]] virtual const std::string& path() const noexcept = 0;
+  [[nodiscard]] virtual std::int64_t size_bytes() const = 0;
+  /// Bytes read: fewer than asked for at the end of the file only.
+  [[nodiscard]] virtual std::size_t read(std::int64_t offset_bytes, std::span<std::byte> bytes) const = 0;
+  /// All of the bytes, or an error, after which some may have been written.
+  virtual void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) = 0;
+  /// Cuts the file, or lengthens it by zeros.
+  virtual void resize(std::int64_t size_bytes) = 0;
+  /// Takes room for that many bytes from the start, so that writing them cannot fail for lack of it. The
+  /// file's size becomes at least that. NC_ENO_SPACE where there is no room.
+  virtual void reserve(std::int64_t size_bytes) = 0;
+  /// What was written is on storage.
+  virtual void sync() = 0;
+  /// Tells errors that some file systems keep until then; the destructor closes without a word.
+  virtual void close() = 0;
+};
+
+/// Where files are: the system's (PosixFileSystem), memory (MemoryFileSystem), or one that fails as a test
+/// wants it (FaultyFileSystem). All functions throw IoError: NC_ENOENT, NC_EEXIST, NC_EACCESS, …
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  [[nodiscard]] virtual std::unique_ptr<File> open(const std::string& path, OpenMode mode) = 0;
+  [[nodiscard]] virtual bool exists(const std::string& path) = 0;
+  virtual void remove(const std::string& path) = 0;
+  /// In one step; what was at `to` is gone.
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  /// The names of the files in a directory, sorted, without those of directories.
+  [[nodiscard]] virtual std::vector<std::string> list(const std::string& directory) = 0;
+  /// The directory's entries are on storage: what was created and renamed in it survives a crash of the node.
+  virtual void sync_directory(const std::string& directory) = 0;
+};
+
+/// Reads all of the bytes. Throws FormatError(NC_ETRUNC) where the file ends before.
+void read_exactly(const File& file, std::int64_t offset_bytes, std::span<std::byte> bytes);
+
+/// The directory part of a path ("." where there is none), and what follows it.
+[[nodiscard]] std::string directory_of(const std::string& path);
+[[nodiscard]] std::string name_of(const std::string& path);
+
+}  // namespace sluice::storage

@@ -1,0 +1,30 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sluice/storage/file_system.hpp"
+
+namespace sluice::storage {
+
+/// Files in memory, for tests and benchmarks. Directories are not kept: any path will do.
+class MemoryFileSystem final : public FileSystem {
+ public:
+  using Bytes = std::vector<std::byte>;
+
+  [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
+  [[nodiscard]] bool exists(const std::string& path) override { return files_.count(path) != 0; }
+  void remove(const std::string& path) override;
+  void rename(const std::string& from, const std::string& to) override;
+  [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
+  void sync_directory(const std::string&) override {}
+
+  /// The file's bytes, to look at and to damage. Throws IoError(NC_ENOENT).
+  [[nodiscard]] Bytes& bytes(const std::string& path);
+
+ private:
+  std::map<std::string, std::shared_ptr<Bytes>> files_;  // shared with open files, which outlive a removal
+};
+
+}  // namespace sluice::storage

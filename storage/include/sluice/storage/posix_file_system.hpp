@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "sluice/storage/file_system.hpp"
+
+namespace sluice::storage {
+
+/// The system's files. Without state: make one where it is needed.
+class PosixFileSystem final : public FileSystem {
+ public:
+  [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
+  [[nodiscard]] bool exists(const std::string& path) override;
+  void remove(const std::string& path) override;
+  void rename(const std::string& from, const std::string& to) override;
+  [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
+  void sync_directory(const std::string& directory) override;
+};
+
+/// The path without MPI-IO's prefix of a file system ("ufs:dir/x.nc" is "dir/x.nc").
+[[nodiscard]] std::string without_prefix(const std::string& path);
+
+/// Makes way for a new file: an existing one is cut to no bytes, or is NC_EEXIST where it `keeps_existing`.
+/// Throws IoError with PnetCDF's codes.
+void prepare_creation(const std::string& path, bool keeps_existing);
+
+/// Whether the file system of the file has no room for that many bytes more.
+[[nodiscard]] bool is_out_of_space(const std::string& path, std::size_t bytes) noexcept;
+
+/// Whether the file is on a file system of this machine, where small accesses are cheap: not NFS, Lustre, …
+[[nodiscard]] bool is_on_local_file_system(const std::string& path) noexcept;
+
+}  // namespace sluice::storage

@@ -1,0 +1,214 @@
+#include "sluice/storage/posix_file_system.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "file_errors.hpp"
+#include "sluice/storage/file_descriptor.hpp"
+
+namespace sluice::storage {
+namespace {
+
+/// Calls again when a signal came in between.
+template <class Call>
+auto restarting(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+FileDescriptor open_descriptor(const std::string& path, int flags, const char* action) {
+  FileDescriptor descriptor(restarting([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
+  if (!descriptor) fail(errno, path, action);
+  return descriptor;
+}
+
+class PosixFile final : public File {
+ public:
+  PosixFile(std::string path, FileDescriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+
+  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+  [[nodiscard]] std::int64_t size_bytes() const override;
+  [[nodiscard]] std::size_t read(std::int64_t offset_bytes, std::span<std::byte> bytes) const override;
+  void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) override;
+  void resize(std::int64_t size_bytes) override;
+  void reserve(std::int64_t size_bytes) override;
+  void sync() override;
+  void close() override;
+
+ private:
+  [[noreturn]] void fail_to_write(int error_number, const char* action) const {
+    throw IoError(status_of_errno(error_number, NC_EWRITE), error_number, path_, action);
+  }
+
+  std::string path_;
+  FileDescriptor descriptor_;
+};
+
+std::int64_t PosixFile::size_bytes() const {
+  struct stat facts {};
+  if (::fstat(descriptor_.number(), &facts) != 0) fail(errno, path_, "tell the size of");
+  if (!S_ISREG(facts.st_mode)) throw IoError(NC_EFILE, EISDIR, path_, "read");
+  return facts.st_size;
+}
+
+std::size_t PosixFile::read(std::int64_t offset_bytes, std::span<std::byte> bytes) const {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto part = bytes.subspan(done);
+    const auto offset = offset_bytes + static_cast<std::int64_t>(done);
+    const auto got =
+        restarting([&] { return ::pread(descriptor_.number(), part.data(), part.size(), offset); });
+    if (got < 0) throw IoError(NC_EREAD, errno, path_, "read");
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+void PosixFile::write(std::int64_t offset_bytes, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto put =
+        restarting([&] { return ::pwrite(descriptor_.number(), bytes.data(), bytes.size(), offset_bytes); });
+    if (put < 0) fail_to_write(errno, "write");
+    offset_bytes += put;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+void PosixFile::resize(std::int64_t size_bytes) {
+  if (restarting([&] { return ::ftruncate(descriptor_.number(), size_bytes); }) != 0)
+    fail_to_write(errno, "resize");
+}
+
+void PosixFile::reserve(std::int64_t size_bytes) {
+  int code = EINTR;
+  while (code == EINTR) code = ::posix_fallocate(descriptor_.number(), 0, size_bytes);
+  if (code != 0) fail_to_write(code, "take room for");
+}
+
+void PosixFile::sync() {
+  if (restarting([&] { return ::fdatasync(descriptor_.number()); }) != 0) fail_to_write(errno, "sync");
+}
+
+void PosixFile::close() {
+  const int descriptor = descriptor_.release();
+  // The descriptor is gone whatever close() says; a signal in between is no error.
+  if (descriptor >= 0 && ::close(descriptor) != 0 && errno != EINTR) fail_to_write(errno, "close");
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+
+bool is_regular_file(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+}  // namespace
+
+std::unique_ptr<File> PosixFileSystem::open(const std::string& path, OpenMode mode) {
+  int flags = O_RDWR;
+  if (mode == OpenMode::read) flags = O_RDONLY;
+  if (mode == OpenMode::create) flags |= O_CREAT | O_TRUNC;
+  if (mode == OpenMode::create_new) flags |= O_CREAT | O_EXCL;
+  const bool creates = (flags & O_CREAT) != 0;
+  return std::make_unique<PosixFile>(path, open_descriptor(path, flags, creates ? "create" : "open"));
+}
+
+bool PosixFileSystem::exists(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0) return true;
+  if (errno != ENOENT && errno != ENOTDIR) fail(errno, path, "look at");
+  return false;
+}
+
+void PosixFileSystem::remove(const std::string& path) {
+  if (::unlink(path.c_str()) == 0) return;
+  // PnetCDF's code for a directory.
+  if (errno == EISDIR) throw IoError(NC_EACCESS, EISDIR, path, "delete");
+  fail(errno, path, "delete");
+}
+
+void PosixFileSystem::rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail(errno, from, "rename");
+}
+
+std::vector<std::string> PosixFileSystem::list(const std::string& directory) {
+  const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(directory.c_str()));
+  if (stream == nullptr) fail(errno, directory, "list the files of");
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const auto* const entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    std::string name = entry->d_name;
+    if (is_regular_file(directory + "/" + name)) names.push_back(std::move(name));
+  }
+  if (errno != 0) fail(errno, directory, "list the files of");
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void PosixFileSystem::sync_directory(const std::string& directory) {
+  const auto descriptor = open_descriptor(directory, O_RDONLY | O_DIRECTORY, "open");
+  // Some file systems do not sync directories, and say so by EINVAL.
+  if (::fsync(descriptor.number()) != 0 && errno != EINVAL) fail(errno, directory, "sync");
+}
+
+std::string without_prefix(const std::string& path) {
+  const auto colon = path.find(':');
+  const bool has_prefix = colon != std::string::npos && colon > 1 &&
+                          std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(colon),
+                                      [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+  return has_prefix ? path.substr(colon + 1) : path;
+}
+
+void prepare_creation(const std::string& path, bool keeps_existing) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return;
+    // A file where a directory should be, and the like: NC_EFILE; a name too long: NC_EBAD_FILE.
+    fail(errno, path, "create");
+  }
+  if (keeps_existing) fail(EEXIST, path, "create (it exists already)");
+  if (::truncate(path.c_str(), 0) == 0 || errno == ENOENT) return;
+  // PnetCDF says NC_EFILE when a file that exists cannot be emptied, whatever the reason.
+  throw IoError(NC_EFILE, errno, path, "overwrite");
+}
+
+bool is_out_of_space(const std::string& path, std::size_t bytes) noexcept {
+  struct statfs facts {};
+  if (::statfs(path.c_str(), &facts) != 0) return false;
+  return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize) < bytes;
+}
+
+bool is_on_local_file_system(const std::string& path) noexcept {
+  constexpr std::array<std::uint32_t, 8> local{
+      0xEF53,      // ext
+      0x58465342,  // XFS
+      0x9123683E,  // Btrfs
+      0x01021994,  // tmpfs
+      0x858458F6,  // ramfs
+      0x794C7630,  // overlay
+      0xF2F52010,  // F2FS
+      0x2FC12FC1,  // ZFS
+  };
+  struct statfs facts {};
+  const auto slash = path.find_last_of('/');
+  const auto directory = slash == std::string::npos ? std::string(".") : path.substr(0, slash + 1);
+  if (::statfs(directory.c_str(), &facts) != 0) return false;
+  return std::find(local.begin(), local.end(), static_cast<std::uint32_t>(facts.f_type)) != local.end();
+}
+
+}  // namespace sluice::storage

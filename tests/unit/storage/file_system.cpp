@@ -1,0 +1,140 @@
+// The file systems behave alike, and the faulty one fails as told.
+#include "sluice/storage/file_system.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "sluice/storage/faulty_file_system.hpp"
+#include "sluice/storage/memory_file_system.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+using namespace sluice;
+using namespace sluice::storage;
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string text_of(File& file, std::int64_t offset, std::size_t size) {
+  std::string text(size, '?');
+  text.resize(file.read(offset, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+template <class Action>
+int status_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.status();
+  }
+  return NC_NOERR;
+}
+
+/// A directory that is removed at the end of a test.
+struct Scratch {
+  std::string path = "files." + std::to_string(::getpid());
+  Scratch() { std::filesystem::create_directory(path); }
+  ~Scratch() { std::filesystem::remove_all(path); }
+};
+
+void check_file(FileSystem& files, const std::string& directory) {
+  const auto path = directory + "/a";
+  CHECK(status_of([&] { (void)files.open(path, OpenMode::read); }) == NC_ENOENT);
+  CHECK(status_of([&] { (void)files.open(path, OpenMode::update); }) == NC_ENOENT);
+  const auto file = files.open(path, OpenMode::create_new);
+  CHECK(status_of([&] { (void)files.open(path, OpenMode::create_new); }) == NC_EEXIST);
+  file->write(2, bytes_of("cd"));
+  CHECK(file->size_bytes() == 4);
+  CHECK(text_of(*file, 0, 10) == std::string("\0\0cd", 4));
+  CHECK(text_of(*file, 4, 1).empty());
+  CHECK(text_of(*file, 100, 1).empty());
+  std::array<std::byte, 3> three{};
+  CHECK_THROWS_WITH(read_exactly(*file, 2, three),
+                    (path + ": at byte 4: the file ends here, 1 bytes too early").c_str());
+  file->reserve(10);
+  CHECK(file->size_bytes() == 10);
+  file->reserve(5);
+  CHECK(file->size_bytes() == 10);
+  file->resize(3);
+  CHECK(text_of(*file, 0, 10) == std::string("\0\0c", 3));
+  file->sync();
+  file->close();
+  CHECK(text_of(*files.open(path, OpenMode::update), 2, 1) == "c");
+}
+
+void check_directory(FileSystem& files, const std::string& directory) {
+  const auto a = directory + "/a";
+  const auto b = directory + "/b";
+  files.open(b, OpenMode::create)->write(0, bytes_of("b"));
+  CHECK(files.list(directory) == std::vector<std::string>{"a", "b"});
+  files.rename(a, b);
+  files.sync_directory(directory);
+  CHECK_FALSE(files.exists(a));
+  CHECK(files.exists(b));
+  CHECK(files.open(b, OpenMode::read)->size_bytes() == 3);
+  CHECK(files.open(b, OpenMode::create)->size_bytes() == 0);
+  files.remove(b);
+  CHECK_FALSE(files.exists(b));
+  CHECK(status_of([&] { files.remove(b); }) == NC_ENOENT);
+  CHECK(status_of([&] { files.rename(b, a); }) == NC_ENOENT);
+  CHECK(files.list(directory).empty());
+}
+
+}  // namespace
+
+TEST_CASE("files of the system keep what is written, and tell what is not there") {
+  const Scratch scratch;
+  PosixFileSystem files;
+  check_file(files, scratch.path);
+  check_directory(files, scratch.path);
+}
+
+TEST_CASE("files in memory behave as those of the system") {
+  MemoryFileSystem files;
+  check_file(files, "anywhere");
+  check_directory(files, "anywhere");
+}
+
+TEST_CASE("a faulty file system without faults behaves as the one below it") {
+  MemoryFileSystem memory;
+  FaultyFileSystem files(memory, [](const FileOperation&) { return Fault{}; });
+  check_file(files, "anywhere");
+  check_directory(files, "anywhere");
+}
+
+TEST_CASE("a full disk tears the write that does not fit") {
+  MemoryFileSystem memory;
+  FaultyFileSystem files(memory, [](const FileOperation& operation) {
+    constexpr std::int64_t room = 5;
+    if (operation.kind != FileOperation::Kind::write) return Fault{};
+    const bool fits = operation.offset_bytes + operation.bytes <= room;
+    return fits ? Fault{} : Fault{ENOSPC, room - operation.offset_bytes};
+  });
+  const auto file = files.open("f", OpenMode::create);
+  file->write(0, bytes_of("abc"));
+  CHECK(status_of([&] { file->write(3, bytes_of("defg")); }) == NC_ENO_SPACE);
+  CHECK(text_of(*file, 0, 10) == "abcde");
+}
+
+TEST_CASE("a file that is removed lives on where it is open") {
+  MemoryFileSystem memory;
+  const auto file = memory.open("f", OpenMode::create);
+  memory.remove("f");
+  file->write(0, bytes_of("x"));
+  CHECK(text_of(*file, 0, 1) == "x");
+}
+
+TEST_CASE("paths are split into directory and name") {
+  CHECK(directory_of("a/b/c") == "a/b");
+  CHECK(name_of("a/b/c") == "c");
+  CHECK(directory_of("c") == ".");
+  CHECK(name_of("c") == "c");
+  CHECK(directory_of("/c") == "/");
+}
