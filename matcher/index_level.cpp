@@ -23,13 +23,6 @@ formats::CommonRange common_range(const formats::HyperslabView& read, const form
                             write.count[d], write.stride_of(dimension));
 }
 
-std::int64_t count_common(const formats::HyperslabView& read, const formats::HyperslabView& write) noexcept {
-  std::int64_t elements = 1;
-  for (std::size_t d = 0; d < read.start.size() && elements > 0; ++d)
-    elements *= common_range(read, write, d).count;
-  return elements;
-}
-
 void add_hit(Hits& hits, const Hit& hit, std::int64_t elements) {
   hits.list.push_back(hit);
   hits.list.back().covers_read = elements == hits.read_elements;
@@ -37,6 +30,13 @@ void add_hit(Hits& hits, const Hit& hit, std::int64_t elements) {
 }
 
 }  // namespace
+
+std::int64_t count_common(const formats::HyperslabView& read, const formats::HyperslabView& write) noexcept {
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < read.start.size() && elements > 0; ++d)
+    elements *= common_range(read, write, d).count;
+  return elements;
+}
 
 IndexLevel::IndexLevel(const BoxList& boxes) : linearisation_(extents_of(boxes)), boxes_(boxes.dimensions()) {
   std::vector<Run> runs;
@@ -112,8 +112,14 @@ void IndexLevel::collect_boxes(const formats::HyperslabView& read, std::uint16_t
   });
 }
 
+formats::HyperslabView IndexLevel::box(const Hit& hit, Indexes& start, Indexes& count) const {
+  if (!hit.is_run) return boxes_.boxes().box(hit.index);
+  linearisation_.box_of(runs_.interval(hit.index), start, count);
+  return {.start = {start.data(), start.size()}, .count = {count.data(), count.size()}, .stride = {}};
+}
+
 void IndexLevel::describe(const Hit& hit, const formats::HyperslabView& read, Piece& piece) const {
-  const RequestId& id = hit.is_run ? runs_.id(hit.index) : boxes_.boxes().id(hit.index);
+  const RequestId& id = this->id(hit);
   piece.writer = id.writer;
   piece.is_fill = (id.log_offset & RequestId::fill_bit) != 0;
   piece.sequence = id.sequence;
@@ -121,14 +127,7 @@ void IndexLevel::describe(const Hit& hit, const formats::HyperslabView& read, Pi
 
   Indexes start;
   Indexes count;
-  formats::HyperslabView box;
-  if (hit.is_run) {
-    linearisation_.box_of(runs_.interval(hit.index), start, count);
-    box.start = {start.data(), start.size()};
-    box.count = {count.data(), count.size()};
-  } else {
-    box = boxes_.boxes().box(hit.index);
-  }
+  const formats::HyperslabView box = this->box(hit, start, count);
   piece.write_count.assign(box.count.begin(), box.count.end());
   piece.ranges.resize(read.start.size());
   for (std::size_t d = 0; d < read.start.size(); ++d) piece.ranges[d] = common_range(read, box, d);

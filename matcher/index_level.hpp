@@ -10,6 +10,10 @@
 
 namespace sluice::matcher {
 
+/// How many elements two boxes of the same variable have in common.
+[[nodiscard]] std::int64_t count_common(const formats::HyperslabView& a,
+                                        const formats::HyperslabView& b) noexcept;
+
 /// A write request that overlaps a read.
 struct Hit {
   std::uint64_t sequence = 0;
@@ -37,6 +41,11 @@ class IndexLevel {
   [[nodiscard]] std::size_t size() const noexcept { return runs_.size() + boxes_.boxes().size(); }
   /// Appends the hits of a read that has elements; `number` is what they shall say as their level.
   void collect(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
+  [[nodiscard]] const RequestId& id(const Hit& hit) const noexcept {
+    return hit.is_run ? runs_.id(hit.index) : boxes_.boxes().id(hit.index);
+  }
+  /// The request's box; its numbers are in `start` and `count`, or in this level.
+  [[nodiscard]] formats::HyperslabView box(const Hit& hit, Indexes& start, Indexes& count) const;
   /// What a hit of this level shares with the read it was collected for.
   void describe(const Hit& hit, const formats::HyperslabView& read, Piece& piece) const;
   /// Appends all requests.

@@ -1,6 +1,7 @@
 #include "sluice/matcher/write_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "box_list.hpp"
@@ -36,7 +37,12 @@ struct WriteIndex::Impl {
       : dimensions(n), element_bytes(static_cast<std::int64_t>(bytes)), pending(n) {}
 
   void index_pending();
-  bool collect(const formats::HyperslabView& read);
+  Match collect(const formats::HyperslabView& read);
+  [[nodiscard]] std::uint32_t writer(const Hit& hit) const noexcept {
+    return levels[hit.level].id(hit).writer;
+  }
+  [[nodiscard]] bool are_of_one_writer() const noexcept;
+  [[nodiscard]] bool has_overlapping_writers();
   [[nodiscard]] bool are_covering(const formats::HyperslabView& read);
 
   int dimensions;
@@ -60,24 +66,52 @@ void WriteIndex::Impl::index_pending() {
 }
 
 /// Finds the hits of a read that has elements and puts them in order, without those that a later one hides
-/// altogether. Returns whether nothing shows beneath them.
-bool WriteIndex::Impl::collect(const formats::HyperslabView& read) {
+/// altogether.
+Match WriteIndex::Impl::collect(const formats::HyperslabView& read) {
   hits.list.clear();
   hits.read_elements = read.elements();
   hits.elements = 0;
   hits.may_overlap = false;
   for (std::size_t i = 0; i < levels.size(); ++i)
     levels[i].collect(read, static_cast<std::uint16_t>(i), hits);
-  if (hits.list.empty()) return false;
+  if (hits.list.empty()) return {};
   if (!std::ranges::is_sorted(hits.list, is_before)) std::ranges::sort(hits.list, is_before);
   const auto last_whole =
       std::find_if(hits.list.rbegin(), hits.list.rend(), [](const Hit& hit) { return hit.covers_read; });
   if (last_whole != hits.list.rend()) {
+    const bool has_rivals = hits.list.size() > 1 && !are_of_one_writer();
     hits.list.erase(hits.list.begin(), std::prev(last_whole.base()));
-    return true;
+    return {true, has_rivals};
   }
-  if (hits.elements < hits.read_elements) return false;
-  return !hits.may_overlap || are_covering(read);
+  if (!hits.may_overlap) return {hits.elements >= hits.read_elements, false};
+  const bool is_covered = hits.elements >= hits.read_elements && are_covering(read);
+  const bool are_disjoint = is_covered && hits.elements == hits.read_elements;
+  return {is_covered, !are_disjoint && has_overlapping_writers()};
+}
+
+bool WriteIndex::Impl::are_of_one_writer() const noexcept {
+  const std::uint32_t first = writer(hits.list.front());
+  return std::ranges::all_of(hits.list, [&](const Hit& hit) { return writer(hit) == first; });
+}
+
+/// Whether hits of different writers may overlap; of very many, it is not looked at each pair of them.
+bool WriteIndex::Impl::has_overlapping_writers() {
+  constexpr std::size_t most_hits = 64;
+  if (are_of_one_writer()) return false;
+  if (hits.list.size() > most_hits) return true;
+  std::array<Indexes, 2> starts;
+  std::array<Indexes, 2> counts;
+  for (std::size_t i = 0; i < hits.list.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Hit& a = hits.list[i];
+      const Hit& b = hits.list[j];
+      if (writer(a) == writer(b)) continue;
+      const auto box_of_a = levels[a.level].box(a, starts[0], counts[0]);
+      const auto box_of_b = levels[b.level].box(b, starts[1], counts[1]);
+      if (count_common(box_of_a, box_of_b) > 0) return true;
+    }
+  }
+  return false;
 }
 
 bool WriteIndex::Impl::are_covering(const formats::HyperslabView& read) {
@@ -120,19 +154,19 @@ void WriteIndex::add(const WriteRequest& request) {
   ++impl_->size;
 }
 
-bool WriteIndex::match(const formats::HyperslabView& read, const PieceSink& sink) {
+Match WriteIndex::match(const formats::HyperslabView& read, const PieceSink& sink) {
   require_sound(read, impl_->dimensions, "a read request");
-  if (is_empty(read)) return true;
+  if (is_empty(read)) return {.is_covered = true, .depends_on_clock = false};
   impl_->index_pending();
-  const bool is_covered = impl_->collect(read);
+  const Match match = impl_->collect(read);
   for (const Hit& hit : impl_->hits.list) {
     impl_->levels[hit.level].describe(hit, read, impl_->piece);
     sink(impl_->piece);
   }
-  return is_covered;
+  return match;
 }
 
-bool WriteIndex::match(const formats::HyperslabView& read, std::vector<Piece>& pieces) {
+Match WriteIndex::match(const formats::HyperslabView& read, std::vector<Piece>& pieces) {
   return match(read, [&](const Piece& piece) { pieces.push_back(piece); });
 }
 

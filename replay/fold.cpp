@@ -83,6 +83,7 @@ void folded_dimensions(std::span<const CopyDimension> inner, std::size_t count, 
 Plan fold_once(const Plan& plan) {
   Plan result;
   result.needs_fill = plan.needs_fill;
+  result.depends_on_clock = plan.depends_on_clock;
   result.elements = plan.elements;
   std::vector<CopyDimension> folded;
   for (std::size_t i = 0; i < plan.copies.size();) {

@@ -35,14 +35,14 @@ PlanBuilder::PlanBuilder(std::size_t element_bytes)
     : element_bytes_(static_cast<std::int64_t>(element_bytes)) {}
 
 void PlanBuilder::add(const formats::HyperslabView& read, std::span<const matcher::Piece> pieces,
-                      bool covered) {
+                      const matcher::Match& match) {
   for (const matcher::Piece& piece : pieces) add_piece(read, piece);
-  finish(read, covered);
+  finish(read, match);
 }
 
 void PlanBuilder::add(const formats::HyperslabView& read, matcher::WriteIndex& index) {
-  const bool covered = index.match(read, [&](const matcher::Piece& piece) { add_piece(read, piece); });
-  finish(read, covered);
+  const auto match = index.match(read, [&](const matcher::Piece& piece) { add_piece(read, piece); });
+  finish(read, match);
 }
 
 void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::Piece& piece) {
@@ -65,7 +65,7 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
     std::int64_t destination = 0;
     std::size_t first_copy = 0;
     std::size_t copies = 0;
-    bool is_covered = false;
+    matcher::Match match;
   };
   std::vector<Place> places(reads.size());
   std::int64_t elements = plan_.elements;
@@ -87,7 +87,7 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
     const std::uint32_t i = order[k];
     Place& place = places[i];
     place.first_copy = found.copies.size();
-    place.is_covered = index.match(reads[i], [&](const matcher::Piece& piece) {
+    place.match = index.match(reads[i], [&](const matcher::Piece& piece) {
       Copy copy = compile(reads[i], piece, place.destination);
       copy.first_dimension = static_cast<std::uint32_t>(found.dimensions.size());
       found.copies.push_back(copy);
@@ -101,14 +101,15 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
     for (const Copy& copy : std::span(found.copies).subspan(places[i].first_copy, places[i].copies)) {
       append(copy, found.dimensions_of(copy));
     }
-    finish(reads[i], places[i].is_covered);
+    finish(reads[i], places[i].match);
   }
 }
 
-void PlanBuilder::finish(const formats::HyperslabView& read, bool covered) {
+void PlanBuilder::finish(const formats::HyperslabView& read, const matcher::Match& match) {
   plan_.elements += elements_of(read);
   if (plan_.elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
-  plan_.needs_fill = plan_.needs_fill || !covered;
+  plan_.needs_fill = plan_.needs_fill || !match.is_covered;
+  plan_.depends_on_clock = plan_.depends_on_clock || match.depends_on_clock;
 }
 
 Copy PlanBuilder::compile(const formats::HyperslabView& read, const matcher::Piece& piece,

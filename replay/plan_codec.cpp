@@ -15,6 +15,7 @@ constexpr std::size_t head_words = 4;
 constexpr std::size_t copy_words = 4;
 constexpr std::size_t dimension_words = 3;
 constexpr std::uint64_t needs_fill_bit = 1;
+constexpr std::uint64_t depends_on_clock_bit = 2;
 constexpr int dimensions_shift = 32;
 constexpr int fill_shift = 48;
 
@@ -82,7 +83,7 @@ Copy decode_copy(Decoder& in, std::size_t all_dimensions) {
 void encode(const Plan& plan, std::vector<std::byte>& out) {
   Encoder encoder(out,
                   head_words + copy_words * plan.copies.size() + dimension_words * plan.dimensions.size());
-  encoder.word(plan.needs_fill ? needs_fill_bit : 0);
+  encoder.word((plan.needs_fill ? needs_fill_bit : 0) | (plan.depends_on_clock ? depends_on_clock_bit : 0));
   encoder.number(plan.elements);
   encoder.word(plan.copies.size());
   encoder.word(plan.dimensions.size());
@@ -108,10 +109,11 @@ Plan decode_plan(std::span<const std::byte> bytes, std::size_t& position) {
   plan.elements = in.number();
   const std::uint64_t copies = in.word();
   const std::uint64_t dimensions = in.word();
-  if (flags > needs_fill_bit) fail(position, "reserved bits are set");
+  if (flags > (needs_fill_bit | depends_on_clock_bit)) fail(position, "reserved bits are set");
   if (plan.elements < 0 || plan.elements > matcher::max_elements)
     fail(position, "the number of elements is out of range");
-  plan.needs_fill = flags == needs_fill_bit;
+  plan.needs_fill = (flags & needs_fill_bit) != 0;
+  plan.depends_on_clock = (flags & depends_on_clock_bit) != 0;
   // Before memory is taken.
   if (copies > in.words_left() / copy_words ||
       dimensions > (in.words_left() - copies * copy_words) / dimension_words) {

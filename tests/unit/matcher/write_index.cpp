@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <random>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "support/dense_reference.hpp"
 
 using namespace sluice;
+using matcher::Match;
 using matcher::Piece;
 using matcher::WriteIndex;
 using matcher::WriteRequest;
@@ -35,7 +37,8 @@ class Fixture {
       : index_(static_cast<int>(shape.size()), element_bytes),
         shape_(std::move(shape)),
         variable_(static_cast<std::size_t>(test::elements_of(shape_))),
-        sequences_(variable_.size(), 0) {}
+        sequences_(variable_.size(), 0),
+        writers_(variable_.size(), 0) {}
 
   void write(const formats::Hyperslab& box, std::uint64_t sequence, bool is_fill = false) {
     const int request = static_cast<int>(offsets_.size());
@@ -46,6 +49,7 @@ class Fixture {
                 .box = box.view()});
     test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
       const std::size_t at = test::position_of(shape_, index);
+      writers_[at] |= 1U << (request % 7);
       if (sequence < sequences_[at]) return;
       sequences_[at] = sequence;
       variable_[at] = {request, position};
@@ -57,10 +61,12 @@ class Fixture {
   /// Returns whether the index called the read covered.
   bool check_read(const formats::Hyperslab& box) {
     std::vector<Piece> pieces;
-    const bool is_covered = index_.match(box.view(), pieces);
+    const Match match = index_.match(box.view(), pieces);
+    const bool is_covered = match.is_covered;
     std::vector<Origin> expected;
     test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t) {
       expected.push_back(variable_[test::position_of(shape_, index)]);
+      if (std::popcount(writers_[test::position_of(shape_, index)]) > 1) CHECK(match.depends_on_clock);
     });
     const std::vector<Origin> painted = paint(box, pieces, expected.size());
     CHECK(painted == expected);
@@ -109,6 +115,7 @@ class Fixture {
   std::vector<std::int64_t> shape_;
   std::vector<Origin> variable_;
   std::vector<std::uint64_t> sequences_;
+  std::vector<unsigned> writers_;  ///< per element, a bit for each that wrote it
   std::vector<std::uint64_t> offsets_;
   std::uint64_t next_offset_ = 0;
   std::size_t painted_ = 0;  ///< elements, those painted twice counted twice
@@ -219,7 +226,7 @@ TEST_CASE("a write that is hidden by a later one makes no piece") {
   for (std::uint64_t i = 0; i < 10; ++i)
     index.add({.writer = 0, .sequence = 5, .log_offset = 400 * i, .box = box.view()});
   std::vector<Piece> pieces;
-  CHECK(index.match(formats::Hyperslab{{10}, {20}, {}}.view(), pieces));
+  CHECK(index.match(formats::Hyperslab{{10}, {20}, {}}.view(), pieces).is_covered);
   REQUIRE(pieces.size() == 1);
   CHECK(pieces[0].log_offset == 3600);
 }
@@ -237,10 +244,10 @@ TEST_CASE("records can be added without end") {
 TEST_CASE("a scalar is read, and what was never written is not covered") {
   WriteIndex index(0, element_bytes);
   std::vector<Piece> pieces;
-  CHECK_FALSE(index.match({}, pieces));
+  CHECK_FALSE(index.match({}, pieces).is_covered);
   index.add({.writer = 3, .sequence = 2, .log_offset = 64, .box = {}});
   index.add({.writer = 4, .sequence = 1, .log_offset = 0, .box = {}});
-  CHECK(index.match({}, pieces));
+  CHECK(index.match({}, pieces).is_covered);
   REQUIRE(pieces.size() == 1);
   CHECK(pieces[0].writer == 3);
 }
@@ -250,8 +257,8 @@ TEST_CASE("empty requests are ignored and empty reads are covered") {
   index.add({.box = formats::Hyperslab{{0, 0}, {0, 5}, {}}.view()});
   CHECK(index.size() == 0);
   std::vector<Piece> pieces;
-  CHECK(index.match(formats::Hyperslab{{0, 0}, {5, 0}, {}}.view(), pieces));
-  CHECK_FALSE(index.match(formats::Hyperslab{{0, 0}, {1, 1}, {}}.view(), pieces));
+  CHECK(index.match(formats::Hyperslab{{0, 0}, {5, 0}, {}}.view(), pieces).is_covered);
+  CHECK_FALSE(index.match(formats::Hyperslab{{0, 0}, {1, 1}, {}}.view(), pieces).is_covered);
   CHECK(pieces.empty());
 }
 
@@ -279,11 +286,35 @@ TEST_CASE("requests and reads out of range are refused, enormous ones are matche
   index.add({.writer = 1, .box = formats::Hyperslab{{far, far}, {2, 2}, {}}.view()});
   index.add({.writer = 2, .box = formats::Hyperslab{{3, 4}, {1, 1}, {}}.view()});
   index.add({.writer = 3, .box = formats::Hyperslab{{0, 5}, {2, 2}, {far, far}}.view()});
-  CHECK(index.match(formats::Hyperslab{{3, 4}, {1, 1}, {}}.view(), pieces));
-  CHECK(index.match(formats::Hyperslab{{far, far + 1}, {1, 1}, {}}.view(), pieces));
-  CHECK(index.match(formats::Hyperslab{{0, 5}, {2, 2}, {far, far}}.view(), pieces));
+  CHECK(index.match(formats::Hyperslab{{3, 4}, {1, 1}, {}}.view(), pieces).is_covered);
+  CHECK(index.match(formats::Hyperslab{{far, far + 1}, {1, 1}, {}}.view(), pieces).is_covered);
+  CHECK(index.match(formats::Hyperslab{{0, 5}, {2, 2}, {far, far}}.view(), pieces).is_covered);
   REQUIRE(pieces.size() == 3);
   CHECK(pieces[0].writer == 2);
   CHECK(pieces[1].writer == 1);
   CHECK(pieces[2].writer == 3);
+}
+
+TEST_CASE("a read depends on the clock where different writers may have written the same elements") {
+  WriteIndex index(1, element_bytes);
+  const auto write = [&](std::uint32_t writer, std::int64_t start, std::int64_t count) {
+    index.add(
+        {.writer = writer, .sequence = index.size(), .box = formats::Hyperslab{{start}, {count}, {}}.view()});
+  };
+  const auto depends = [&](std::int64_t start, std::int64_t count) {
+    std::vector<Piece> pieces;
+    return index.match(formats::Hyperslab{{start}, {count}, {}}.view(), pieces).depends_on_clock;
+  };
+  for (std::uint32_t writer = 0; writer < 4; ++writer) write(writer, 10 * writer, 10);
+  CHECK_FALSE(depends(5, 30));
+  CHECK_FALSE(depends(5, 60));  // partly unwritten
+  write(3, 32, 4);              // again, by the same one
+  CHECK_FALSE(depends(0, 40));
+  write(2, 38, 4);
+  CHECK_FALSE(depends(0, 30));
+  CHECK(depends(30, 10));
+  CHECK(depends(0, 60));
+  write(0, 0, 40);  // hides all others
+  CHECK(depends(0, 40));
+  CHECK(depends(25, 2));
 }

@@ -74,8 +74,8 @@ class Variable {
         continue;
       }
       pieces.clear();
-      const bool covered = index.match(reads[i].view(), pieces);
-      builder.add(reads[i].view(), pieces, covered);
+      const matcher::Match match = index.match(reads[i].view(), pieces);
+      builder.add(reads[i].view(), pieces, match);
     }
     return builder.take();
   }

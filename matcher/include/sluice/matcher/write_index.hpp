@@ -19,6 +19,16 @@ struct WriteRequest {
   formats::HyperslabView box;
 };
 
+/// What the pieces of a read are together.
+struct Match {
+  /// They hold every element, so that no fill is needed beneath them. False may also mean that they overlap
+  /// in a way that takes too long to tell.
+  bool is_covered = false;
+  /// Pieces of different writers may overlap: which of them wins was decided by the clock, and may be another
+  /// one when the same requests are made again.
+  bool depends_on_clock = false;
+};
+
 /// Receives pieces one by one; each holds until the call returns.
 using PieceSink = std::function<void(const Piece&)>;
 
@@ -42,12 +52,11 @@ class WriteIndex {
   [[nodiscard]] std::size_t size() const noexcept;
 
   /// Appends the pieces of `read`, in ascending order of sequence and of appending (so that copying in order
-  /// lets the last write win); those that a later one hides altogether may be left out. Returns true when the
-  /// pieces cover every element of `read`, so that no fill is needed beneath them. False may also mean that
-  /// they overlap in a way that takes too long to tell. Throws Error(NC_EIO) for a read that is not sound.
-  bool match(const formats::HyperslabView& read, std::vector<Piece>& pieces);
+  /// lets the last write win); those that a later one hides altogether may be left out. Throws Error(NC_EIO)
+  /// for a read that is not sound.
+  Match match(const formats::HyperslabView& read, std::vector<Piece>& pieces);
   /// The same without taking memory for all pieces at once.
-  bool match(const formats::HyperslabView& read, const PieceSink& sink);
+  Match match(const formats::HyperslabView& read, const PieceSink& sink);
 
  private:
   struct Impl;

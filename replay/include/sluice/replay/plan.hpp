@@ -35,7 +35,8 @@ struct Copy {
 /// The compiled pieces of one read access (one dense destination: a get, or a whole varn list).
 /// A copy may be the merger of several requests, and so may cross segments; an element does not.
 struct Plan {
-  bool needs_fill = false;  ///< fill the whole destination first
+  bool needs_fill = false;        ///< fill the whole destination first
+  bool depends_on_clock = false;  ///< matcher::Match; not to be used for another step
   std::int64_t elements = 0;
   std::vector<Copy> copies;  ///< in the order in which they must be made
   std::vector<CopyDimension> dimensions;
@@ -59,8 +60,9 @@ class PlanBuilder {
  public:
   /// `element_bytes`: of the external type.
   explicit PlanBuilder(std::size_t element_bytes);
-  /// `pieces` in ascending sequence; `covered` as WriteIndex::match returned it.
-  void add(const formats::HyperslabView& read, std::span<const matcher::Piece> pieces, bool covered);
+  /// `pieces` in ascending sequence; `match` as WriteIndex::match returned it.
+  void add(const formats::HyperslabView& read, std::span<const matcher::Piece> pieces,
+           const matcher::Match& match);
   /// Matches `read` and adds it, without taking memory for all pieces at once.
   void add(const formats::HyperslabView& read, matcher::WriteIndex& index);
   /// The same for all hyperslabs of an access. Very many are looked up in ascending order, whatever their
@@ -77,7 +79,7 @@ class PlanBuilder {
   [[nodiscard]] Copy compile(const formats::HyperslabView& read, const matcher::Piece& piece,
                              std::int64_t destination);
   void append(Copy copy, std::span<const CopyDimension> dimensions);
-  void finish(const formats::HyperslabView& read, bool covered);
+  void finish(const formats::HyperslabView& read, const matcher::Match& match);
   /// Makes the last copy longer when both are runs without gaps and the second goes on where the first ends.
   [[nodiscard]] bool merge_with_last(const Copy& copy, std::span<const CopyDimension> dimensions);
   [[nodiscard]] bool is_run(std::span<const CopyDimension> dimensions, bool is_fill) const noexcept;

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+
+#include "sluice/formats/header.hpp"
+#include "sluice/formats/hyperslab.hpp"
+#include "sluice/matcher/fingerprint.hpp"
+
+namespace sluice::matcher {
+
+/// What plans depend on in a header: types and shapes of all variables, the record dimension's length left
+/// out.
+[[nodiscard]] Fingerprint structure_of(const formats::Header& header);
+
+/// What one process wrote in one step, as far as plans depend on it: its requests in their order, with where
+/// their data is in the log. First indexes of record variables count from `base_record`, the number of
+/// records that the file had when the step began.
+struct LogPattern {
+  Fingerprint requests;
+  std::int64_t base_record = 0;
+  std::int64_t records_end = 0;     ///< 1 + the last record written; 0: none
+  bool reaches_below_base = false;  ///< a record below the base was written
+};
+
+/// Gathers a LogPattern from the requests as they are made.
+class LogPatternBuilder {
+ public:
+  explicit LogPatternBuilder(std::int64_t base_record) noexcept { pattern_.base_record = base_record; }
+
+  /// A request or (`is_fill`) a fill of elements of one variable.
+  struct Request {
+    int varid = -1;
+    bool has_records = false;  ///< the variable's first dimension is the record dimension
+    bool is_fill = false;
+    std::uint64_t log_offset = 0;
+    formats::HyperslabView box;
+  };
+  void add(const Request& request) noexcept;
+
+  [[nodiscard]] LogPattern pattern() const noexcept;
+
+ private:
+  FingerprintBuilder requests_;
+  LogPattern pattern_;
+};
+
+/// What the plans of a step depend on. Two steps with the same pattern have the same plans for the same
+/// reads: docs/architecture.md, "Replay".
+struct StepPattern {
+  Fingerprint whole;   ///< for all reads; empty: not known, nothing can be replayed
+  Fingerprint latest;  ///< for reads of records from the base on; empty when these are not apart
+  std::int64_t base_record = 0;
+  std::uint32_t first_writer = 0;  ///< of the logs that this step added
+};
+
+}  // namespace sluice::matcher

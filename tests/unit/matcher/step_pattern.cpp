@@ -1,0 +1,94 @@
+#include "sluice/matcher/step_pattern.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <vector>
+
+using namespace sluice;
+using formats::Hyperslab;
+using matcher::Fingerprint;
+using matcher::LogPattern;
+using matcher::LogPatternBuilder;
+
+namespace {
+
+struct Put {
+  int varid = 0;
+  bool has_records = false;
+  bool is_fill = false;
+  std::uint64_t log_offset = 0;
+  Hyperslab box;
+};
+
+LogPattern pattern_of(std::int64_t base_record, const std::vector<Put>& puts) {
+  LogPatternBuilder builder(base_record);
+  for (const Put& put : puts)
+    builder.add({put.varid, put.has_records, put.is_fill, put.log_offset, put.box.view()});
+  return builder.pattern();
+}
+
+}  // namespace
+
+TEST_CASE("every number of a request changes the fingerprint, and so does their order") {
+  const Put put{1, false, false, 64, {{2, 3}, {4, 5}, {}}};
+  std::vector<std::vector<Put>> lists{{}, {put}, {put, put}};
+  const auto with = [&](auto change) {
+    Put changed = put;
+    change(changed);
+    lists.push_back({changed});
+    lists.push_back({put, changed});
+    lists.push_back({changed, put});
+  };
+  with([](Put& p) { p.varid = 2; });
+  with([](Put& p) { p.has_records = true; });
+  with([](Put& p) { p.is_fill = true; });
+  with([](Put& p) { p.log_offset = 72; });
+  with([](Put& p) { p.box.start[0] = 3; });
+  with([](Put& p) { p.box.start[1] = 2; });
+  with([](Put& p) { p.box.count[1] = 4; });
+  with([](Put& p) { p.box.stride = {1, 1}; });
+  with([](Put& p) { p.box.stride = {1, 2}; });
+  with([](Put& p) { p.box = {{2}, {4}, {}}; });
+  std::set<Fingerprint> seen;
+  for (const auto& list : lists) CHECK(seen.insert(pattern_of(0, list).requests).second);
+}
+
+TEST_CASE("records count from the base") {
+  const auto record = [](std::int64_t first, std::int64_t count) {
+    return Put{0, true, false, 0, {{first, 0}, {count, 6}, {}}};
+  };
+  const LogPattern third = pattern_of(3, {record(3, 2)});
+  const LogPattern eighth = pattern_of(8, {record(8, 2)});
+  CHECK(third.requests == eighth.requests);
+  CHECK(third.records_end == 5);
+  CHECK(eighth.records_end == 10);
+  CHECK_FALSE(eighth.reaches_below_base);
+  CHECK(pattern_of(8, {record(7, 1), record(8, 2)}).reaches_below_base);
+  CHECK_FALSE(pattern_of(8, {record(7, 0)}).reaches_below_base);
+  CHECK(pattern_of(8, {record(9, 2)}).requests != eighth.requests);
+  const Put strided{0, true, false, 0, {{1}, {3}, {4}}};
+  CHECK(pattern_of(0, {strided}).records_end == 10);
+}
+
+TEST_CASE("the structure is types and shapes, not names, attributes or the number of records") {
+  const auto header_with = [](formats::Type type, std::int64_t length, std::int64_t records) {
+    formats::Header header;
+    header.record_count = records;
+    header.add_dimension({"t", 0, true});
+    header.add_dimension({"x", length, false});
+    header.add_variable({"v", type, {0, 1}, {}});
+    return header;
+  };
+  const Fingerprint structure = matcher::structure_of(header_with(formats::Type::float32, 7, 1));
+  CHECK(structure == matcher::structure_of(header_with(formats::Type::float32, 7, 2)));
+  CHECK(structure != matcher::structure_of(header_with(formats::Type::float64, 7, 1)));
+  CHECK(structure != matcher::structure_of(header_with(formats::Type::float32, 8, 1)));
+  formats::Header renamed = header_with(formats::Type::float32, 7, 1);
+  renamed.variable(0).attributes.put({"units", formats::Type::text, 0, {}});
+  CHECK(structure == matcher::structure_of(renamed));
+  formats::Header fixed;
+  fixed.add_dimension({"x", 7, false});
+  fixed.add_variable({"v", formats::Type::float32, {0}, {}});
+  CHECK(structure != matcher::structure_of(fixed));
+}
