@@ -1,0 +1,80 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sluice/formats/hyperslab.hpp"
+
+namespace sluice::matcher {
+
+/// How the index space of a step's variables is divided among the matchers.
+enum class PartitionKind : std::uint8_t {
+  range,     ///< each variable by ranges of one of its dimensions
+  variable,  ///< whole variables in turn
+};
+
+/// What divides a step among matchers.
+struct Partition {
+  PartitionKind kind = PartitionKind::range;
+  std::uint32_t owners = 1;  ///< number of matchers, at least 1
+  /// Smaller variables are divided among fewer: asking several matchers costs more than their help is worth.
+  std::int64_t least_elements = 1024;
+};
+
+/// The part of a read that one owner is asked for.
+struct OwnedPart {
+  std::uint32_t owner = 0;
+  std::int64_t first = 0;  ///< in the divided dimension: which element of the read the part begins with
+  std::int64_t count = 0;  ///< and how many it has; all of a read that has no divided dimension
+};
+
+/// Which matcher answers for which part of one variable: ranges of the slowest dimension that is as long as
+/// there are parts, or else of the longest one. So of a record variable in a step of one record the next
+/// dimension is divided. Parts differ in length by one at most. What is not divided has one owner; which
+/// matcher has the first part depends on the variable, so that small variables are spread.
+///
+/// A value: the same arguments give the same division in every matcher. Record variables are divided by the
+/// number of records that the step has; indexes beyond belong to the last part.
+class Ownership {
+ public:
+  /// `shape`: lengths, none negative; of a record variable the first is the step's number of records.
+  Ownership(const Partition& partition, int varid, std::span<const std::int64_t> shape);
+
+  /// The dimension that is divided; -1: none.
+  [[nodiscard]] int dimension() const noexcept { return dimension_; }
+  /// Of how many matchers each has a part.
+  [[nodiscard]] std::uint32_t parts() const noexcept { return parts_; }
+  /// The owner of part `part`, and the part that contains `index` of the divided dimension.
+  [[nodiscard]] std::uint32_t owner_of_part(std::uint32_t part) const noexcept {
+    return (first_owner_ + part) % owners_;
+  }
+  [[nodiscard]] std::uint32_t part_of(std::int64_t index) const noexcept;
+  /// The owner of the element at `index` (one number per dimension).
+  [[nodiscard]] std::uint32_t owner_of(std::span<const std::int64_t> index) const noexcept;
+
+  /// Appends the owners' parts of a hyperslab, in ascending order of their first element; none for a
+  /// hyperslab without elements. Elements of a part are in the same order as in the hyperslab.
+  void divide(const formats::HyperslabView& slab, std::vector<OwnedPart>& parts) const;
+
+ private:
+  [[nodiscard]] std::int64_t begin_of(std::uint32_t part) const noexcept;
+
+  std::uint32_t owners_ = 1;
+  std::uint32_t first_owner_ = 0;
+  std::uint32_t parts_ = 1;
+  int dimension_ = -1;
+  std::int64_t length_ = 1;  ///< of that dimension
+};
+
+/// The hyperslab of one owner's part: `slab` with another first element and count in dimension `dimension`
+/// (-1: as it is). The spans of the result point into `slab`'s numbers and into this object's.
+class PartOfSlab {
+ public:
+  [[nodiscard]] formats::HyperslabView cut(const formats::HyperslabView& slab, int dimension,
+                                           const OwnedPart& part);
+
+ private:
+  std::vector<std::int64_t> start_, count_;
+};
+
+}  // namespace sluice::matcher
