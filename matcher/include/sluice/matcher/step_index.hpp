@@ -2,17 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "sluice/formats/header.hpp"
-#include "sluice/formats/hyperslab.hpp"
-#include "sluice/matcher/log_range.hpp"
-#include "sluice/matcher/piece.hpp"
 #include "sluice/matcher/segment_pool.hpp"
-#include "sluice/matcher/write_index.hpp"
+#include "sluice/matcher/table_scan.hpp"
+#include "sluice/matcher/variable_indexes.hpp"
 
 namespace sluice::matcher {
 
@@ -23,6 +19,8 @@ struct WriteLog {
   std::vector<SegmentLease> data;
 
   [[nodiscard]] std::uint64_t staged_bytes() const noexcept;
+  /// The same as the one who reads them needs it; `writer`: index of this log within the step.
+  [[nodiscard]] LogSegments segments(std::uint32_t writer) const;
 };
 
 /// What is known of a step's writes: an index of write requests per variable, and where the logs' data is.
@@ -43,33 +41,18 @@ class StepIndex {
 
   /// The write requests of variable `varid`; holds until the next change of the header. Throws Error(NC_EIO)
   /// when the header has no such variable.
-  [[nodiscard]] WriteIndex& writes(int varid) { return variable(varid).writes; }
+  [[nodiscard]] WriteIndex& writes(int varid) { return variables_.writes(varid); }
 
-  [[nodiscard]] std::size_t element_bytes(int varid) const;
+  [[nodiscard]] std::size_t element_bytes(int varid) const { return variables_.element_bytes(varid); }
 
   /// Where the data of a writer's log is, in ascending order.
-  [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept;
+  [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept {
+    return scan_.ranges(writer);
+  }
 
  private:
-  struct Variable {
-    formats::Type type = formats::Type::nat;
-    int dimensions = 0;
-    WriteIndex writes;
-  };
-  struct Cursor {
-    std::size_t chunk = 0;
-    std::size_t position = 0;
-    std::vector<LogRange> ranges;
-  };
-
-  void read_log(std::uint32_t writer, const WriteLog& log);
-  void read_chunk(std::uint32_t writer, const WriteLog& log, const SegmentLease& chunk);
-  void add_range(std::uint32_t writer, const WriteLog& log, const LogRange& range);
-  [[nodiscard]] Variable& variable(int varid);
-
-  SegmentMemory& memory_;
-  std::vector<Variable> variables_;
-  std::vector<Cursor> cursors_;  ///< per writer
+  VariableIndexes variables_;
+  TableScan scan_;
   bool is_final_ = false;
   std::string damage_;  ///< what was wrong with a table
 };

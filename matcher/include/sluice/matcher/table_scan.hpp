@@ -1,0 +1,65 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/request_table.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+
+namespace sluice::matcher {
+
+/// A segment and its size.
+struct SegmentExtent {
+  SegmentId id = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const SegmentExtent&) const = default;
+};
+
+/// The segments of one writer's log, each list in the order in which they were granted.
+struct LogSegments {
+  std::uint32_t writer = 0;  ///< index of the log within the step
+  std::vector<SegmentExtent> tables;
+  std::vector<SegmentExtent> data;
+  bool operator==(const LogSegments&) const = default;
+};
+
+/// Reads the request tables of a step's logs, each entry once: what was committed since it was called last.
+/// The tables are other processes' memory: everything that they say is checked.
+class TableScan {
+ public:
+  /// An entry that is a request or a fill; `bytes`: as it is in the table (to be checked again by who reads
+  /// them: the writer may have changed them since).
+  using Sink = std::function<void(const TableEntry& entry, std::span<const std::byte> bytes)>;
+
+  /// `memory` holds the tables; it outlives the scan.
+  explicit TableScan(SegmentMemory& memory) noexcept : memory_(memory) {}
+
+  /// Reads what is new in the tables of `log`, whose lists may have grown since the last call. Throws
+  /// Error(NC_EIO) when a table is damaged, and what `sink` throws; then nothing else may be asked of it.
+  void read(const LogSegments& log, const Sink& sink);
+
+  /// All entries are new again.
+  void restart() noexcept { cursors_.clear(); }
+
+  /// Where the data of a writer's log is, in ascending order; as far as the tables were read.
+  [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept;
+
+ private:
+  struct Cursor {
+    std::size_t chunk = 0;
+    std::size_t position = 0;
+    std::vector<LogRange> ranges;
+  };
+
+  void read_chunk(const LogSegments& log, Cursor& cursor, const Sink& sink);
+  static void add_range(const LogSegments& log, std::vector<LogRange>& ranges, const LogRange& range);
+
+  SegmentMemory& memory_;
+  std::map<std::uint32_t, Cursor> cursors_;  ///< by writer
+};
+
+}  // namespace sluice::matcher

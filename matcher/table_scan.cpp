@@ -1,0 +1,60 @@
+#include "sluice/matcher/table_scan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+void TableScan::read(const LogSegments& log, const Sink& sink) {
+  if (log.tables.empty()) return;
+  Cursor& cursor = cursors_[log.writer];
+  for (;; ++cursor.chunk, cursor.position = 0) {
+    read_chunk(log, cursor, sink);
+    if (cursor.chunk + 1 == log.tables.size()) return;
+  }
+}
+
+void TableScan::read_chunk(const LogSegments& log, Cursor& cursor, const Sink& sink) {
+  const std::span<const std::byte> chunk = memory_.contents(log.tables.at(cursor.chunk).id);
+  TableReader reader(chunk, cursor.position);
+  TableEntry entry;
+  constexpr std::size_t length_word_bytes = 8;
+  while (reader.next(entry)) {
+    const std::size_t first = std::exchange(cursor.position, reader.position());
+    if (entry.kind != EntryKind::segment) {
+      sink(entry, chunk.subspan(length_word_bytes + first, cursor.position - first));
+      continue;
+    }
+    add_range(log, cursor.ranges,
+              {log.writer, entry.log_offset, entry.length_bytes, entry.segment_id, entry.segment_offset});
+  }
+}
+
+void TableScan::add_range(const LogSegments& log, std::vector<LogRange>& ranges, const LogRange& range) {
+  const auto owned = std::find_if(log.data.rbegin(), log.data.rend(),
+                                  [&](const SegmentExtent& segment) { return segment.id == range.segment; });
+  const bool is_inside = owned != log.data.rend() && range.segment_offset <= owned->bytes &&
+                         range.length_bytes <= owned->bytes - range.segment_offset;
+  const bool ascends = ranges.empty() || range.log_offset >= ranges.back().log_offset;
+  if (!is_inside || !ascends || range.log_offset > ~std::uint64_t{0} - range.length_bytes) {
+    throw Error(NC_EIO, "a request table of writer " + std::to_string(log.writer) +
+                            " places log data where it has no memory (segment " +
+                            std::to_string(range.segment) + ")");
+  }
+  if (!ranges.empty()) {  // the unused end of the segment before
+    LogRange& last = ranges.back();
+    last.length_bytes = std::min(last.length_bytes, range.log_offset - last.log_offset);
+  }
+  ranges.push_back(range);
+}
+
+std::span<const LogRange> TableScan::ranges(std::uint32_t writer) const noexcept {
+  const auto found = cursors_.find(writer);
+  if (found == cursors_.end()) return {};
+  return found->second.ranges;
+}
+
+}  // namespace sluice::matcher
