@@ -14,36 +14,39 @@ namespace sluice::api {
 
 int perform(Dataset& dataset, const AccessCall& call) {
   if (const int status = check_mode(dataset, call); status != NC_NOERR) return status;
-  const bool writes = is_put(call.verb);
-  const auto mode = call.is_collective ? Mode::collective : Mode::independent;
-
   PreparedAccess prepared;
-  std::unique_ptr<std::byte[]> row;
-  int status = prepare(dataset, call, prepared);
+  const int status = prepare(dataset, call, prepared);
   if (call.is_collective) {
     const int shared = status_of_all(dataset, status);
     if (shared != NC_NOERR) return shared;
   }
+  return perform_prepared(dataset, call, prepared, status);
+}
+
+int perform_prepared(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared, int status) {
+  const bool writes = is_put(call.verb);
+  const auto mode = call.is_collective ? Mode::collective : Mode::independent;
+  std::unique_ptr<std::byte[]> row;
   if (status == NC_NOERR && prepared.scattered && !prepared.is_empty()) {
     status = prepare_row(prepared, writes, row);
   }
   if (status != NC_NOERR && !call.is_collective) return status;
 
   // With a bad argument this rank still takes part, with nothing: the others would wait for it.
-  auto& access = prepared.access;
   const bool takes_part = status == NC_NOERR;
-  const std::span<Access> accesses(&access, takes_part && !prepared.is_empty() ? 1 : 0);
+  const auto accesses = takes_part ? prepared.accesses() : std::span<Access>();
   if (writes) {
     transfer_put(dataset, accesses, takes_part ? prepared.record_end : 0, mode);
   } else {
     transfer_get(dataset, accesses, mode);
-    if (access.status == NC_ERANGE && prepared.is_long) {
-      fill_longs(static_cast<std::int64_t*>(access.buffer), access.elements);
+    const int transferred = prepared.status();
+    if (transferred == NC_ERANGE && prepared.is_long) {
+      fill_longs(static_cast<std::int64_t*>(prepared.access.buffer), prepared.access.elements);
     }
-    const bool was_read = !accesses.empty() && (access.status == NC_NOERR || access.status == NC_ERANGE);
+    const bool was_read = !accesses.empty() && (transferred == NC_NOERR || transferred == NC_ERANGE);
     if (was_read && prepared.scattered) prepared.scattered->scatter(row.get());
   }
-  return takes_part ? access.status : status;
+  return takes_part ? prepared.status() : status;
 }
 
 int access(const AccessCall& call) noexcept {

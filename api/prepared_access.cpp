@@ -100,6 +100,29 @@ int check_mode(const Dataset& dataset, const AccessCall& call) noexcept {
 
 namespace {
 
+/// Checks the user's memory against the selection, and says where the elements are in it.
+int describe_buffer(const AccessCall& call, PreparedAccess& prepared, Type external) {
+  auto& access = prepared.access;
+  prepared.is_long = call.buffer_type == MPI_LONG;
+  const bool has_map = call.shape == Shape::varm && call.imap != nullptr;
+  if (!call.is_flexible && !has_map) {
+    return access.elements > 0 && call.buffer == nullptr ? NC_EINVAL : NC_NOERR;
+  }
+  FlexibleBuffer buffer{BufferType(access.memory), access.elements};
+  if (call.is_flexible) {
+    if (const int status = resolve_flexible(call, external, access.elements, buffer); status != NC_NOERR)
+      return status;
+  }
+  if (access.elements == 0) return NC_NOERR;
+  access.memory = buffer.type.element();
+  prepared.is_long = prepared.is_long || buffer.type.is_long();
+  // A derived type may hold absolute addresses: then the buffer is MPI_BOTTOM.
+  if (call.buffer == nullptr && buffer.type.is_dense()) return NC_EINVAL;
+  prepared.scattered = describe_scattered(call, prepared.selection, std::move(buffer));
+  if (prepared.scattered) access.buffer = nullptr;
+  return NC_NOERR;
+}
+
 int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) {
   const auto& header = dataset.header;
   if (const int status = check_variable(header, call.varid); status != NC_NOERR) return status;
@@ -122,7 +145,6 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
     return status;
   if (const int status = check_offsets(dataset, call.varid, selection.record_end()); status != NC_NOERR)
     return status;
-  prepared.is_long = call.buffer_type == MPI_LONG;
   access.varid = call.varid;
   access.slabs = selection.slabs();
   access.elements = selection.elements();
@@ -139,35 +161,101 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
   // An empty put makes the records that it names, as PnetCDF's does, but only where all take part.
   if (access.elements > 0 || call.is_collective) prepared.record_end = selection.record_end();
 
-  const bool has_map = call.shape == Shape::varm && call.imap != nullptr;
-  if (!call.is_flexible && !has_map) {
-    return access.elements > 0 && call.buffer == nullptr ? NC_EINVAL : NC_NOERR;
+  return describe_buffer(call, prepared, external);
+}
+
+/// The part of a vard that is in one variable.
+int add_part(const Dataset& dataset, const AccessCall& call, const VariableSlabs& part,
+             PreparedAccess& prepared) {
+  AccessCall one = call;
+  one.varid = part.varid;
+  one.list_length = part.slabs.size();
+  one.starts = part.slabs.starts();
+  one.counts = part.slabs.counts();
+  auto& selection = prepared.part_selections.emplace_back();
+  if (const int status = selection.resolve(one, dataset.header, is_put(call.verb), dataset.start_rule);
+      status != NC_NOERR)
+    return status;
+  if (const int status = check_offsets(dataset, part.varid, selection.record_end()); status != NC_NOERR)
+    return status;
+  auto& access = prepared.parts.emplace_back();
+  access.varid = part.varid;
+  access.slabs = selection.slabs();
+  access.elements = selection.elements();
+  prepared.record_end = std::max(prepared.record_end, selection.record_end());
+  const bool overflows =
+      __builtin_add_overflow(prepared.access.elements, access.elements, &prepared.access.elements);
+  return overflows ? NC_EINTOVERFLOW : NC_NOERR;
+}
+
+int check_and_fill_parts(Dataset& dataset, const AccessCall& call, std::span<const VariableSlabs> parts,
+                         PreparedAccess& prepared) {
+  const auto& header = dataset.header;
+  if (const int status = check_variable(header, call.varid); status != NC_NOERR) return status;
+  if (parts.empty()) return NC_NOERR;
+  const auto external = header.variable(call.varid).type;
+  // Before the amounts are compared, other than with start and count.
+  if (call.buffer_type != MPI_DATATYPE_NULL) {
+    const auto predefined = element_of(call.buffer_type);
+    const auto element = predefined ? *predefined : decode_buffer_type(call.buffer_type).element();
+    if (formats::mixes_text(element, external)) return NC_ECHAR;
   }
-  FlexibleBuffer buffer{BufferType(access.memory), access.elements};
-  if (call.is_flexible) {
-    if (const int status = resolve_flexible(call, external, access.elements, buffer); status != NC_NOERR)
-      return status;
+  if (!is_put(call.verb) && header.record_dimension() >= 0) refresh_record_count(dataset);
+  prepared.access.varid = call.varid;
+  prepared.access.buffer = call.buffer;
+  for (const auto& part : parts) {
+    if (const int status = add_part(dataset, call, part, prepared); status != NC_NOERR) return status;
   }
-  if (access.elements == 0) return NC_NOERR;
-  access.memory = buffer.type.element();
-  prepared.is_long = prepared.is_long || buffer.type.is_long();
-  // A derived type may hold absolute addresses: then the buffer is MPI_BOTTOM.
-  if (call.buffer == nullptr && buffer.type.is_dense()) return NC_EINVAL;
-  prepared.scattered = describe_scattered(call, selection, std::move(buffer));
-  if (prepared.scattered) access.buffer = nullptr;
-  return NC_NOERR;
+  return describe_buffer(call, prepared, external);
 }
 
 }  // namespace
 
-int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
+std::span<Access> PreparedAccess::accesses() noexcept {
+  if (is_empty()) return {};
+  if (parts.empty()) return {&access, 1};
+  auto* buffer = static_cast<std::byte*>(access.buffer);
+  for (auto& part : parts) {
+    part.memory = access.memory;
+    part.buffer = buffer;
+    buffer += static_cast<std::size_t>(part.elements) * formats::size_of(access.memory);
+  }
+  return parts;
+}
+
+int PreparedAccess::status() const noexcept {
+  int found = access.status;
+  for (const auto& part : parts) {
+    // With NC_ERANGE all elements were transferred.
+    if (part.status != NC_NOERR && part.status != NC_ERANGE) return part.status;
+    if (part.status != NC_NOERR) found = part.status;
+  }
+  return found;
+}
+
+namespace {
+
+/// Runs the checks; what is wrong with the call is said by set_last_error().
+template <class Check>
+int run_checks(const Dataset& dataset, const AccessCall& call, const Check& check) noexcept {
   try {
-    const int status = check_and_fill(dataset, call, prepared);
+    const int status = check();
     if (status != NC_NOERR) set_last_error(mistake_text(dataset, call, status));
     return status;
   } catch (...) {
     return current_exception_status();
   }
+}
+
+}  // namespace
+
+int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept {
+  return run_checks(dataset, call, [&] { return check_and_fill(dataset, call, prepared); });
+}
+
+int prepare_parts(Dataset& dataset, const AccessCall& call, std::span<const VariableSlabs> parts,
+                  PreparedAccess& prepared) noexcept {
+  return run_checks(dataset, call, [&] { return check_and_fill_parts(dataset, call, parts, prepared); });
 }
 
 int prepare_row(PreparedAccess& prepared, bool writes, std::unique_ptr<std::byte[]>& row) noexcept {

@@ -1,12 +1,16 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "dataset.hpp"
 #include "pnetcdf/entry.hpp"
 #include "scattered_buffer.hpp"
 #include "selection.hpp"
+#include "slab_list.hpp"
 
 namespace sluice::api {
 
@@ -19,7 +23,15 @@ struct PreparedAccess {
 
   bool is_long = false;  ///< the elements in memory are of type `long`: fill_longs
 
+  /// Of a vard that reaches into several variables: the access cut by them, in the order of the elements.
+  std::vector<Access> parts;
+  std::deque<Selection> part_selections;
+
   [[nodiscard]] bool is_empty() const noexcept { return access.elements == 0; }
+  /// What goes to the driver, once `access.buffer` is set: none when it is empty.
+  [[nodiscard]] std::span<Access> accesses() noexcept;
+  /// What the driver said; of several parts the first failure, or else NC_ERANGE.
+  [[nodiscard]] int status() const noexcept;
 };
 
 /// Checks the call against the dataset's modes: NC_EPERM, NC_EINDEFINE, NC_ENOTINDEP, NC_EINDEP. The modes
@@ -30,6 +42,11 @@ struct PreparedAccess {
 /// said more by set_last_error(); then `prepared` is of no use. Throws nothing: a rank of a collective call
 /// has to go on.
 [[nodiscard]] int prepare(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared) noexcept;
+
+/// The same for a vard, whose file type is `parts` already; of `call` the selection is not looked at. The
+/// order of the checks is vard's.
+[[nodiscard]] int prepare_parts(Dataset& dataset, const AccessCall& call,
+                                std::span<const VariableSlabs> parts, PreparedAccess& prepared) noexcept;
 
 /// Gives a scattered access a dense row of elements as its buffer, filled from the user's memory when it
 /// `writes`. NC_NOERR or NC_ENOMEM.
