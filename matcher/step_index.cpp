@@ -6,17 +6,17 @@
 namespace sluice::matcher {
 namespace {
 
-std::vector<SegmentExtent> extents_of(const std::vector<SegmentLease>& leases) {
-  std::vector<SegmentExtent> extents;
-  extents.reserve(leases.size());
-  for (const SegmentLease& lease : leases) extents.push_back({lease.id(), lease.bytes()});
-  return extents;
+std::vector<LogSegment> segments_of(const std::vector<SegmentLease>& leases) {
+  std::vector<LogSegment> segments;
+  segments.reserve(leases.size());
+  for (const SegmentLease& lease : leases) segments.push_back({lease.id(), lease.bytes()});
+  return segments;
 }
 
 }  // namespace
 
-LogSegments WriteLog::segments(std::uint32_t writer) const {
-  return {writer, extents_of(tables), extents_of(data)};
+LogView WriteLog::view() const {
+  return {segments_of(tables), segments_of(data)};
 }
 
 StepIndex::StepIndex(SegmentMemory& memory) : scan_(memory) {}
@@ -32,7 +32,7 @@ void StepIndex::update(std::span<const std::shared_ptr<WriteLog>> logs, bool is_
   try {
     for (std::size_t i = 0; i < logs.size(); ++i) {
       const auto writer = static_cast<std::uint32_t>(i);
-      scan_.read(logs[i]->segments(writer),
+      scan_.read(writer, logs[i]->view(),
                  [&](const TableEntry& entry, std::span<const std::byte>) { variables_.add(writer, entry); });
     }
   } catch (const Error& error) {

@@ -8,17 +8,18 @@
 
 namespace sluice::matcher {
 
-void TableScan::read(const LogSegments& log, const Sink& sink) {
+void TableScan::read(std::uint32_t writer, const LogView& log, const Sink& sink) {
   if (log.tables.empty()) return;
-  Cursor& cursor = cursors_[log.writer];
+  Cursor& cursor = cursors_[writer];
   for (;; ++cursor.chunk, cursor.position = 0) {
-    read_chunk(log, cursor, sink);
+    read_chunk(writer, log, sink);
     if (cursor.chunk + 1 == log.tables.size()) return;
   }
 }
 
-void TableScan::read_chunk(const LogSegments& log, Cursor& cursor, const Sink& sink) {
-  const std::span<const std::byte> chunk = memory_.contents(log.tables.at(cursor.chunk).id);
+void TableScan::read_chunk(std::uint32_t writer, const LogView& log, const Sink& sink) {
+  Cursor& cursor = cursors_[writer];
+  const std::span<const std::byte> chunk = memory_.contents(log.tables.at(cursor.chunk).segment);
   TableReader reader(chunk, cursor.position);
   TableEntry entry;
   constexpr std::size_t length_word_bytes = 8;
@@ -28,19 +29,19 @@ void TableScan::read_chunk(const LogSegments& log, Cursor& cursor, const Sink& s
       sink(entry, chunk.subspan(length_word_bytes + first, cursor.position - first));
       continue;
     }
-    add_range(log, cursor.ranges,
-              {log.writer, entry.log_offset, entry.length_bytes, entry.segment_id, entry.segment_offset});
+    add_range(log, {writer, entry.log_offset, entry.length_bytes, entry.segment_id, entry.segment_offset});
   }
 }
 
-void TableScan::add_range(const LogSegments& log, std::vector<LogRange>& ranges, const LogRange& range) {
+void TableScan::add_range(const LogView& log, const LogRange& range) {
   const auto owned = std::find_if(log.data.rbegin(), log.data.rend(),
-                                  [&](const SegmentExtent& segment) { return segment.id == range.segment; });
+                                  [&](const LogSegment& own) { return own.segment == range.segment; });
+  std::vector<LogRange>& ranges = cursors_[range.writer].ranges;
   const bool is_inside = owned != log.data.rend() && range.segment_offset <= owned->bytes &&
                          range.length_bytes <= owned->bytes - range.segment_offset;
   const bool ascends = ranges.empty() || range.log_offset >= ranges.back().log_offset;
   if (!is_inside || !ascends || range.log_offset > ~std::uint64_t{0} - range.length_bytes) {
-    throw Error(NC_EIO, "a request table of writer " + std::to_string(log.writer) +
+    throw Error(NC_EIO, "a request table of writer " + std::to_string(range.writer) +
                             " places log data where it has no memory (segment " +
                             std::to_string(range.segment) + ")");
   }

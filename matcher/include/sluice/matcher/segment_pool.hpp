@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/matcher_place.hpp"
 
 namespace sluice::matcher {
-
-using SegmentId = std::uint64_t;
 
 /// A client process as the registry knows it; never used again for another one.
 enum class ProcessId : std::uint64_t {};

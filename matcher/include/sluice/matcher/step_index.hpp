@@ -19,8 +19,7 @@ struct WriteLog {
   std::vector<SegmentLease> data;
 
   [[nodiscard]] std::uint64_t staged_bytes() const noexcept;
-  /// The same as the one who reads them needs it; `writer`: index of this log within the step.
-  [[nodiscard]] LogSegments segments(std::uint32_t writer) const;
+  [[nodiscard]] LogView view() const;
 };
 
 /// What is known of a step's writes: an index of write requests per variable, and where the logs' data is.

@@ -9,23 +9,9 @@
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/step_view.hpp"
 
 namespace sluice::matcher {
-
-/// A segment and its size.
-struct SegmentExtent {
-  SegmentId id = 0;
-  std::uint64_t bytes = 0;
-  bool operator==(const SegmentExtent&) const = default;
-};
-
-/// The segments of one writer's log, each list in the order in which they were granted.
-struct LogSegments {
-  std::uint32_t writer = 0;  ///< index of the log within the step
-  std::vector<SegmentExtent> tables;
-  std::vector<SegmentExtent> data;
-  bool operator==(const LogSegments&) const = default;
-};
 
 /// Reads the request tables of a step's logs, each entry once: what was committed since it was called last.
 /// The tables are other processes' memory: everything that they say is checked.
@@ -38,9 +24,10 @@ class TableScan {
   /// `memory` holds the tables; it outlives the scan.
   explicit TableScan(SegmentMemory& memory) noexcept : memory_(memory) {}
 
-  /// Reads what is new in the tables of `log`, whose lists may have grown since the last call. Throws
-  /// Error(NC_EIO) when a table is damaged, and what `sink` throws; then nothing else may be asked of it.
-  void read(const LogSegments& log, const Sink& sink);
+  /// Reads what is new in the tables of `log`, whose lists may have grown since the last call. `writer`: its
+  /// index within the step. Throws Error(NC_EIO) when a table is damaged, and what `sink` throws; then
+  /// nothing else may be asked of it.
+  void read(std::uint32_t writer, const LogView& log, const Sink& sink);
 
   /// All entries are new again.
   void restart() noexcept { cursors_.clear(); }
@@ -55,8 +42,8 @@ class TableScan {
     std::vector<LogRange> ranges;
   };
 
-  void read_chunk(const LogSegments& log, Cursor& cursor, const Sink& sink);
-  static void add_range(const LogSegments& log, std::vector<LogRange>& ranges, const LogRange& range);
+  void read_chunk(std::uint32_t writer, const LogView& log, const Sink& sink);
+  void add_range(const LogView& log, const LogRange& range);
 
   SegmentMemory& memory_;
   std::map<std::uint32_t, Cursor> cursors_;  ///< by writer

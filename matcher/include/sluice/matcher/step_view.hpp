@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/matcher_place.hpp"
+
+namespace sluice::matcher {
+
+/// A segment of a log and how large it is.
+struct LogSegment {
+  SegmentId segment = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The segments of one process's write log in one step, in the order in which they were granted. Their ids
+/// say which matcher has them.
+struct LogView {
+  std::vector<LogSegment> tables;
+  std::vector<LogSegment> data;
+};
+
+/// What a matcher that answers gets needs to know of a step. The registry gives it out, anew when it has
+/// changed.
+struct StepView {
+  std::uint64_t step = 0;
+  std::uint64_t revision = 0;  ///< grows with every change
+  bool is_final = false;       ///< published: there will be no other revision
+  std::uint32_t rule = 0;
+  std::string name;  ///< the key's tail
+  std::uint64_t header_revision = 0;
+  std::vector<std::byte> header;    ///< CDF-5 encoding; empty before the first enddef
+  std::uint64_t first_own_log = 0;  ///< before it: the logs of the step that was reopened
+  std::vector<LogView> logs;
+};
+
+}  // namespace sluice::matcher
