@@ -1,17 +1,8 @@
 #include "sluice/runtime/wire.hpp"
 
-#include <bit>
-#include <concepts>
-#include <cstring>
-#include <string>
-#include <type_traits>
-#include <utility>
-
-#include "sluice/formats/error.hpp"
+#include "wire_codec.hpp"
 
 namespace sluice::runtime {
-
-static_assert(std::endian::native == std::endian::little, "messages are little-endian, and so are the hosts");
 
 std::string_view message_name(MessageType type) noexcept {
   switch (type) {
@@ -70,11 +61,6 @@ std::string_view message_name(MessageType type) noexcept {
   }
   return "unknown";
 }
-
-namespace {
-
-template <class T, class U>
-concept Is = std::same_as<std::remove_const_t<T>, U>;
 
 // The wire order of each struct, once for both directions.
 void fields(auto& a, Is<DatasetKey> auto& m) {
@@ -171,155 +157,6 @@ void fields(auto& a, Is<EventNotice> auto& m) {
   a(m.text);
 }
 
-/// What errors call a struct.
-template <class Message>
-constexpr std::string_view struct_name() {
-  // "… struct_name() [with Message = sluice::runtime::Hello; …]" saves a second list of all names.
-  constexpr std::string_view text = __PRETTY_FUNCTION__;
-  constexpr std::string_view before = "Message = sluice::runtime::";
-  constexpr std::size_t begin = text.find(before) + before.size();
-  return text.substr(begin, text.find_first_of(";]", begin) - begin);
-}
-
-/// Appends fields.
-class Encoder {
- public:
-  template <class... Fields>
-  void operator()(const Fields&... values) {
-    (put(values), ...);
-  }
-  [[nodiscard]] std::vector<std::byte> take() noexcept { return std::move(bytes_); }
-
- private:
-  template <class T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void put(T value) { append(&value, sizeof value); }
-  void put(const std::string& value) {
-    put(static_cast<std::uint32_t>(value.size()));
-    append(value.data(), value.size());
-  }
-  void put(const std::vector<std::byte>& value) {
-    put(static_cast<std::uint64_t>(value.size()));
-    append(value.data(), value.size());
-  }
-  void put(const std::vector<std::int64_t>& value) {
-    put(static_cast<std::uint32_t>(value.size()));
-    append(value.data(), value.size() * sizeof(std::int64_t));
-  }
-  template <class T>
-  void put(const std::vector<T>& value) {
-    put(static_cast<std::uint32_t>(value.size()));
-    for (const T& element : value) put(element);
-  }
-  template <class T>
-  requires std::is_class_v<T>
-  void put(const T& value) { fields(*this, value); }
-  void append(const void* data, std::size_t bytes) {
-    const auto* const first = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), first, first + bytes);
-  }
-
-  std::vector<std::byte> bytes_;
-};
-
-/// Takes the same fields out of a packet.
-class Decoder {
- public:
-  /// `name` is what the errors call the bytes.
-  Decoder(std::span<const std::byte> bytes, std::string_view name) noexcept : bytes_(bytes), name_(name) {}
-  template <class... Fields>
-  void operator()(Fields&... values) {
-    (take(values), ...);
-  }
-  void expect_end() const {
-    if (position_ != bytes_.size()) fail("the fields end");
-  }
-
- private:
-  template <class T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void take(T& value) {
-    const auto part = next(sizeof value);
-    if constexpr (std::is_same_v<T, bool>) {
-      const auto byte = std::to_integer<unsigned>(part[0]);
-      if (byte > 1) fail("a truth value of " + std::to_string(byte));
-      value = byte == 1;
-    } else {
-      std::memcpy(&value, part.data(), sizeof value);
-    }
-    if constexpr (std::is_same_v<T, SegmentUse>) {
-      if (value > SegmentUse::control) fail("a segment use of " + std::to_string(static_cast<int>(value)));
-    }
-  }
-  void take(std::string& value) {
-    std::uint32_t length = 0;
-    take(length);
-    const auto part = next(length);
-    value.assign(reinterpret_cast<const char*>(part.data()), part.size());
-  }
-  void take(std::vector<std::byte>& value) {
-    std::uint64_t length = 0;
-    take(length);
-    const auto part = next(length);
-    value.assign(part.begin(), part.end());
-  }
-  void take(std::vector<std::int64_t>& value) {
-    std::uint32_t length = 0;
-    take(length);
-    const auto part = next(std::uint64_t{length} * sizeof(std::int64_t));
-    value.resize(length);
-    if (length != 0) std::memcpy(value.data(), part.data(), part.size());
-  }
-  template <class T>
-  void take(std::vector<T>& value) {
-    std::uint32_t length = 0;
-    take(length);
-    // Every element takes a byte at least, so that memory stays within a small multiple of the packet.
-    if (length > bytes_.size() - position_)
-      fail(std::to_string(length) + " list elements, fewer bytes are left");
-    value.clear();
-    for (std::uint32_t i = 0; i < length; ++i) take(value.emplace_back());
-  }
-  template <class T>
-  requires std::is_class_v<T>
-  void take(T& value) { fields(*this, value); }
-  [[nodiscard]] std::span<const std::byte> next(std::uint64_t length) {
-    if (length > bytes_.size() - position_) fail(std::to_string(length) + " bytes, fewer are left");
-    const auto part = bytes_.subspan(position_, static_cast<std::size_t>(length));
-    position_ += part.size();
-    return part;
-  }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(NC_EIO, "damaged message " + std::string(name_) + ": " + what + " at byte " +
-                            std::to_string(position_) + " of " + std::to_string(bytes_.size()));
-  }
-
-  std::span<const std::byte> bytes_;
-  std::string_view name_;
-  std::size_t position_ = 0;
-};
-
-}  // namespace
-
-template <class Message>
-std::vector<std::byte> encode(const Message& message) {
-  Encoder encoder;
-  fields(encoder, message);
-  return encoder.take();
-}
-
-template <class Message>
-Message decode(std::span<const std::byte> bytes) {
-  Decoder decoder(bytes, struct_name<Message>());
-  Message message;
-  fields(decoder, message);
-  decoder.expect_end();
-  return message;
-}
-
-#define SLUICE_MESSAGE(Message)                                    \
-  template std::vector<std::byte> encode<Message>(const Message&); \
-  template Message decode<Message>(std::span<const std::byte>);
 SLUICE_MESSAGE(Hello)
 SLUICE_MESSAGE(Welcome)
 SLUICE_MESSAGE(Create)
@@ -341,6 +178,5 @@ SLUICE_MESSAGE(CoordinatorHello)
 SLUICE_MESSAGE(ComponentExited)
 SLUICE_MESSAGE(StatusReport)
 SLUICE_MESSAGE(EventNotice)
-#undef SLUICE_MESSAGE
 
 }  // namespace sluice::runtime
