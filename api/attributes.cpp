@@ -40,7 +40,7 @@ int require_attribute(const Attributes& attributes, const char* name) {
 /// The attribute of that name for reading: NC_ENOTVAR, NC_EBADNAME, NC_ENOTATT.
 const Attribute& find_attribute(Dataset& dataset, int varid, const char* name) {
   require_holder(dataset, varid);
-  require_some_name(name);
+  require_wanted_name(name);
   const auto& attributes = attributes_of(dataset, varid);
   return attributes[require_attribute(attributes, name)];
 }
@@ -208,7 +208,7 @@ int rename_att(int ncid, int varid, const char* name, const char* newname) {
       [&] {
         require_writable(*dataset);
         require_holder(*dataset, varid);
-        require_some_name(name);
+        require_wanted_name(name);
         stored = checked_name(newname);
         const auto& attributes = attributes_of(*dataset, varid);
         which = require_attribute(attributes, name);
@@ -235,7 +235,7 @@ int del_att(int ncid, int varid, const char* name) {
         require_writable(*dataset);
         require_define_mode(*dataset);
         require_holder(*dataset, varid);
-        require_some_name(name);
+        require_wanted_name(name);
       },
       [&] {
         return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid),

@@ -31,16 +31,29 @@ void require_dimension(const Dataset& dataset, int dimid) {
     throw Error(NC_EBADDIM, dataset.path + " has no dimension with id " + std::to_string(dimid));
 }
 
-void require_some_name(const char* name) {
+namespace {
+
+void require_good_name(const char* name, int status) {
+  if (status == NC_NOERR) return;
+  throw Error(static_cast<Status>(status),
+              "the name '" + std::string(name).substr(0, 300) +
+                  (status == NC_EMAXNAME ? "' is too long" : "' is not allowed"));
+}
+
+void require_name(const char* name) {
   if (name == nullptr || *name == '\0') throw Error(NC_EBADNAME, "a name is empty or a null pointer");
 }
 
+}  // namespace
+
+void require_wanted_name(const char* name) {
+  require_name(name);
+  require_good_name(name, formats::check_wanted_name(name));
+}
+
 std::string checked_name(const char* name) {
-  require_some_name(name);
-  if (const int status = formats::check_name(name); status != NC_NOERR)
-    throw Error(static_cast<Status>(status),
-                "the name '" + std::string(name).substr(0, 300) +
-                    (status == NC_EMAXNAME ? "' is too long" : "' is not allowed"));
+  require_name(name);
+  require_good_name(name, formats::check_name(name));
   return formats::normalised_name(name);
 }
 

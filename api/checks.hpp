@@ -16,8 +16,8 @@ void require_writable(const Dataset& dataset);
 void require_variable(const Dataset& dataset, int varid);
 /// NC_EBADDIM
 void require_dimension(const Dataset& dataset, int dimid);
-/// NC_EBADNAME for null and empty names, which are the only ones that a look-up refuses.
-void require_some_name(const char* name);
+/// NC_EBADNAME for a null or empty name to look for, or one that is not UTF-8; NC_EMAXNAME.
+void require_wanted_name(const char* name);
 /// The name as it is stored: NC_EBADNAME, NC_EMAXNAME.
 [[nodiscard]] std::string checked_name(const char* name);
 /// NC_EBADTYPE, and NC_ESTRICTCDF2 for a type that only CDF-5 has.

@@ -122,7 +122,8 @@ OpenedDriver open_file(const OpenRequest& request) {
   OpenedDriver opened;
   opened.hints = file.hints();
   opened.header = std::move(look.header.header);
-  opened.layout = formats::layout_of(opened.header, look.header.size_bytes);
+  // As PnetCDF says it: what the header would take up if it were written now.
+  opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
   FileDriver::Facts facts;
   facts.version = opened.header.version;
   facts.record_count = opened.header.record_count;

@@ -112,7 +112,7 @@ int inq_striping(int ncid, int* striping_size, int* striping_count) {
 
 int inq_dimid(int ncid, const char* name, int* idp) {
   const DatasetUse dataset(ncid);
-  require_some_name(name);
+  require_wanted_name(name);
   const int id = dataset->header.find_dimension(name);
   if (id < 0) throw Error(NC_EBADDIM, dataset->path + " has no dimension '" + name + "'");
   give(idp, id);
@@ -136,7 +136,7 @@ int inq_dimlen(int ncid, int dimid, MPI_Offset* lenp) {
 
 int inq_varid(int ncid, const char* name, int* varidp) {
   const DatasetUse dataset(ncid);
-  require_some_name(name);
+  require_wanted_name(name);
   const int id = dataset->header.find_variable(name);
   if (id < 0) throw Error(NC_ENOTVAR, dataset->path + " has no variable '" + name + "'");
   give(varidp, id);

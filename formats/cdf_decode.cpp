@@ -103,11 +103,8 @@ class Decoder {
       in_.fail_at(at, NC_EMAXNAME, "a name is longer than " + std::to_string(max_name_bytes) + " bytes");
     }
     const auto bytes = in_.take(cdf::padded(length));
-    const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
-                                static_cast<std::size_t>(length));
-    if (!is_readable_name(name))
-      in_.fail_at(at, NC_EBADNAME, "a name is empty, is not UTF-8, or contains '/' or a control character");
-    return normalised_name(name);
+    return std::string(
+        name_in_file({reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length)}));
   }
 
   Type take_type() {

@@ -44,15 +44,21 @@ struct Free {
 
 }  // namespace
 
-bool is_readable_name(std::string_view name) noexcept {
-  return !name.empty() &&
-         std::none_of(name.begin(), name.end(), [](char c) { return is_control(c) || c == '/'; }) &&
-         is_utf8(name);
+int check_wanted_name(std::string_view name) noexcept {
+  if (name.empty()) return NC_EBADNAME;
+  if (name.size() > max_name_bytes) return NC_EMAXNAME;
+  return is_utf8(name) ? NC_NOERR : NC_EBADNAME;
+}
+
+std::string_view name_in_file(std::string_view bytes) noexcept {
+  return bytes.substr(0, bytes.find('\0'));
 }
 
 int check_name(std::string_view name) noexcept {
   if (name.size() > max_name_bytes) return NC_EMAXNAME;
-  return is_readable_name(name) && may_be_first(name.front()) && name.back() != ' ' ? NC_NOERR : NC_EBADNAME;
+  const bool is_allowed = !name.empty() && may_be_first(name.front()) && name.back() != ' ' &&
+                          std::ranges::none_of(name, [](char c) { return is_control(c) || c == '/'; });
+  return is_allowed && is_utf8(name) ? NC_NOERR : NC_EBADNAME;
 }
 
 std::string normalised_name(std::string_view name) {

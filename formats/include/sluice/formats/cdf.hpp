@@ -28,9 +28,10 @@ struct DecodedHeader {
 /// with more, up to the whole file; with `is_whole_file` an end inside the header is damage.
 /// `file_size_bytes` (or -1 when unknown) bounds every count before memory is taken. `path` is for messages
 /// only. Throws FormatError: NC_ENOTNC (no CDF magic, a truncated header, data that overlaps), NC_EFILE (too
-/// short for any header), NC_ENOTBUILT (HDF5), NC_EBADDIM, NC_EBADNAME, NC_EBADTYPE, NC_EDIMSIZE,
-/// NC_EMAXATTS, NC_EMAXDIMS, NC_EMAXNAME, NC_EMAXVARS, NC_EUNLIMIT, NC_EUNLIMPOS, NC_EVARSIZE. Names come out
-/// in normal form C. The record count of a file that was being streamed is computed from the file's size.
+/// short for any header), NC_ENOTBUILT (HDF5), NC_EBADDIM, NC_EBADTYPE, NC_EDIMSIZE,
+/// NC_EMAXATTS, NC_EMAXDIMS, NC_EMAXNAME, NC_EMAXVARS, NC_EUNLIMIT, NC_EUNLIMPOS, NC_EVARSIZE. Names come
+/// out as they are in the file (names.hpp: name_in_file). The record count of a file that was being streamed
+/// is computed from the file's size.
 [[nodiscard]] std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix,
                                                          bool is_whole_file, std::int64_t file_size_bytes,
                                                          std::string_view path);

@@ -12,9 +12,12 @@ inline constexpr std::size_t max_name_bytes = 256;
 /// "Names".
 [[nodiscard]] int check_name(std::string_view name) noexcept;
 
-/// Whether a file that holds this name is accepted: old libraries wrote names that check_name refuses today
-/// (spaces, punctuation first), but none that is empty, not UTF-8, or contains '/' or control characters.
-[[nodiscard]] bool is_readable_name(std::string_view name) noexcept;
+/// Whether something can be looked for by `name`: NC_NOERR, NC_EBADNAME (empty, not UTF-8) or NC_EMAXNAME.
+/// Files may hold names for which it cannot, or which check_name refuses.
+[[nodiscard]] int check_wanted_name(std::string_view name) noexcept;
+
+/// The name that a file's bytes stand for: any bytes up to the first zero, as other libraries read them.
+[[nodiscard]] std::string_view name_in_file(std::string_view bytes) noexcept;
 
 /// The name in Unicode normal form C, as it is stored and compared. What is not UTF-8 comes back as it is.
 [[nodiscard]] std::string normalised_name(std::string_view name);
