@@ -8,17 +8,36 @@
 
 namespace sluice::matcher {
 
-std::uint64_t WriteLog::staged_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const SegmentLease& segment : tables) bytes += segment.bytes();
-  for (const SegmentLease& segment : data) bytes += segment.bytes();
+void WriteLog::add_staged_bytes(NodeBytes& bytes) const {
+  for (const SegmentLease& segment : tables) bytes[node_of(segment.id())] += segment.bytes();
+  for (const SegmentLease& segment : data) bytes[node_of(segment.id())] += segment.bytes();
+}
+
+LogView WriteLog::view() const {
+  LogView view;
+  for (const SegmentLease& segment : tables) view.tables.push_back({segment.id(), segment.bytes()});
+  for (const SegmentLease& segment : data) view.data.push_back({segment.id(), segment.bytes()});
+  return view;
+}
+
+NodeBytes Step::staged_bytes() const {
+  NodeBytes bytes;
+  for (const auto& log : logs) log->add_staged_bytes(bytes);
   return bytes;
 }
 
-std::uint64_t Step::staged_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const auto& log : logs) bytes += log->staged_bytes();
-  return bytes;
+StepView Step::view() const {
+  StepView view;
+  view.step = id;
+  view.revision = revision;
+  view.is_final = state == StepState::published;
+  view.rule = key.rule;
+  view.name = key.tail;
+  view.header_revision = header_revision;
+  view.header = header;
+  view.first_own_log = first_own_log;
+  for (const auto& log : logs) view.logs.push_back(log->view());
+  return view;
 }
 
 Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers)
@@ -26,8 +45,10 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       now_ms_(std::move(options.now_ms)),
       answers_(answers),
       retain_bytes_(options.retain_bytes),
-      pool_(memory, options.memory_bytes),
-      processes_(options.components) {
+      processes_(options.components),
+      consumed_bytes_(options.nodes) {
+  for (std::uint32_t node = 0; node < options.nodes; ++node)
+    pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node));
   consumed_of_rule_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
 }
@@ -41,8 +62,12 @@ const FileRule& Registry::rule_of(const DatasetKey& key) const {
 
 // Processes and components
 
-ProcessId Registry::connect(const std::string& component, std::uint64_t token, std::uint32_t process_id) {
-  return processes_.connect(component, token, process_id).id;
+ProcessId Registry::connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
+                            MatcherPlace place) {
+  if (place.node >= pools_.size()) throw Error(NC_EINVAL, "there is no node " + std::to_string(place.node));
+  Process& process = processes_.connect(component, token, process_id);
+  process.place = place;
+  return process.id;
 }
 
 void Registry::disconnect(ProcessId process) {
@@ -84,13 +109,17 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
     }
     if (group.purpose != GroupPurpose::open_read && group.step != nullptr) {
       was_writing = true;
-      if (!group.step->control.empty()) pool_.memory().mark_gone(group.step->control.id(), rank);
+      if (!group.step->control.empty()) mark_gone(group.step->control, rank);
       if (group.step->state == StepState::in_progress) discard_step(*group.step, reason);
     }
     finish_member(group, rank);
   }
-  pool_.forget(id, was_writing);
+  pool(process.place.node).forget(id, was_writing);
   processes_.erase(id);
+}
+
+void Registry::mark_gone(const SegmentLease& control, std::uint32_t rank) {
+  pool(node_of(control.id())).memory().mark_gone(control.id(), rank);
 }
 
 void Registry::end_component_groups(const Component& component) {
@@ -155,6 +184,7 @@ void Registry::finish_group(Group& group) {
 void Registry::complete(Step& step) {
   Dataset& dataset = datasets_[step.key];
   step.state = StepState::published;
+  ++step.revision;
   step.read_by.resize(rule_of(step.key).readers.size());
   step.control.release();
   std::erase(dataset.in_progress, &step);
@@ -193,7 +223,7 @@ void Registry::review(Step& step) {
   if (may_go && !step.consumed_place) {
     step.consumed_place = ConsumedPlace{is_partly_read(step), next_consumed_order_++};
     consumed_.emplace(*step.consumed_place, &step);
-    consumed_bytes_ += step.staged_bytes();
+    for (const auto& [node, bytes] : step.staged_bytes()) consumed_bytes_[node] += bytes;
     ++consumed_of_rule_[step.key.rule];
   } else if (!may_go) {
     keep(step);
@@ -204,7 +234,7 @@ void Registry::review(Step& step) {
 void Registry::keep(Step& step) {
   if (!step.consumed_place) return;
   consumed_.erase(*std::exchange(step.consumed_place, std::nullopt));
-  consumed_bytes_ -= step.staged_bytes();
+  for (const auto& [node, bytes] : step.staged_bytes()) consumed_bytes_[node] -= bytes;
   --consumed_of_rule_[step.key.rule];
 }
 
@@ -242,6 +272,7 @@ void Registry::erase(Step& step) {
     dataset.newest = nullptr;
     dataset.is_recycled = true;
   }
+  answers_.erased(step.id);
   steps_.erase(step.id);
 }
 
@@ -251,7 +282,7 @@ void Registry::set_header(const Ticket& ticket, ProcessId process, StepId id, st
   Step& step = *writing_membership(processes_.at(process), id).group->step;
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
   step.header = std::move(header);
-  step.index.reset();
+  step.header_revision = ++step.revision;
   answers_.done(ticket);
 }
 
@@ -300,7 +331,7 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
   advance();
 }
 
-Step& Registry::step_for_get(ProcessId process, StepId id) {
+const Step& Registry::step_for_get(ProcessId process, StepId id) {
   Process& caller = processes_.at(process);
   for (const bool writing : {false, true}) {
     const Membership found = membership(caller, id, writing);

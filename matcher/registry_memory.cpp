@@ -12,8 +12,9 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
   const Step& step = *writing_membership(caller, request.step).group->step;
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
   if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
-  if (request.bytes > pool_.limit_bytes()) {
-    throw Error(NC_ENO_SPACE, memory_text(request.bytes) + " for " + quoted(step.key) +
+  const std::uint32_t node = caller.place.node;
+  if (request.bytes > pool(node).limit_bytes()) {
+    throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
                                   " is more than there is at all: raise staging.memory");
   }
   if (try_grant(ticket, caller, request)) return;
@@ -23,14 +24,14 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
 }
 
 bool Registry::try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request) {
-  auto segment = take({std::max(request.bytes, request.wanted_bytes), request.use, process.id});
-  if (!segment && request.wanted_bytes > request.bytes)
-    segment = take({request.bytes, request.use, process.id});
+  auto segment = take(process, std::max(request.bytes, request.wanted_bytes), request.use);
+  if (!segment && request.wanted_bytes > request.bytes) segment = take(process, request.bytes, request.use);
   if (!segment) return false;
   const auto [group, rank] = membership(process, request.step, true);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = request.use == SegmentUse::table ? log.tables : log.data;
   segments.push_back(std::move(*segment));
+  ++group->step->revision;
   answers_.granted(ticket, segments.back());
   return true;
 }
@@ -38,39 +39,54 @@ bool Registry::try_grant(const Ticket& ticket, const Process& process, const Seg
 /// Recycled memory first: it is warm, and a put into fresh memory takes several times as long. So what is
 /// consumed stays readable only as far as it is little, or the last of its rule; the rest of it until the
 /// first need.
-std::optional<SegmentLease> Registry::take(const SegmentPool::Request& request) {
-  if (auto segment = pool_.recycle(request)) return segment;
-  while (consumed_bytes_ > retain_bytes_) {
-    const auto has_successor = [&](const auto& entry) {
-      return consumed_of_rule_[entry.second->key.rule] > 1;
-    };
-    const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), has_successor);
-    if (oldest == consumed_.end() || oldest->first.is_partial) break;
-    erase(*oldest->second);
-    if (auto segment = pool_.recycle(request)) return segment;
+std::optional<SegmentLease> Registry::take(const Process& process, std::uint64_t bytes, SegmentUse use) {
+  const std::uint32_t node = process.place.node;
+  SegmentPool& memory = pool(node);
+  const SegmentPool::Request request{bytes, use, process.id, process.place.index};
+  if (auto segment = memory.recycle(request)) return segment;
+  while (consumed_bytes_[node] > retain_bytes_ && recycle_oldest(node)) {
+    if (auto segment = memory.recycle(request)) return segment;
   }
-  if (auto segment = pool_.make(request)) return segment;
+  if (auto segment = memory.make(request)) return segment;
   for (;;) {
-    if (auto segment = pool_.squeeze(request)) return segment;
-    if (consumed_.empty() || !may_fit(request.bytes)) return std::nullopt;
-    erase(*consumed_.begin()->second);
+    if (auto segment = memory.squeeze(request)) return segment;
+    if (!may_fit(node, bytes)) return std::nullopt;
+    const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), [&](const auto& entry) {
+      return entry.second->staged_bytes().contains(node);
+    });
+    if (oldest == consumed_.end()) return std::nullopt;
+    erase(*oldest->second);
   }
+}
+
+/// Gives up the oldest consumed step on the node that is not the last of its rule. False when there is none.
+bool Registry::recycle_oldest(std::uint32_t node) {
+  const auto may_go = [&](const auto& entry) {
+    return consumed_of_rule_[entry.second->key.rule] > 1 && entry.second->staged_bytes().contains(node);
+  };
+  const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), may_go);
+  if (oldest == consumed_.end() || oldest->first.is_partial) return false;
+  erase(*oldest->second);
+  return true;
 }
 
 /// Whether there would be room if everything that is consumed went.
-bool Registry::may_fit(std::uint64_t bytes) const noexcept {
-  const std::uint64_t used = pool_.used_bytes();
-  const std::uint64_t needed = used - std::min(used, consumed_bytes_);
-  return bytes <= pool_.limit_bytes() && needed <= pool_.limit_bytes() - bytes;
+bool Registry::may_fit(std::uint32_t node, std::uint64_t bytes) const {
+  const SegmentPool& memory = *pools_.at(node);
+  const std::uint64_t used = memory.used_bytes();
+  const std::uint64_t needed = used - std::min(used, consumed_bytes_[node]);
+  return bytes <= memory.limit_bytes() && needed <= memory.limit_bytes() - bytes;
 }
 
-std::string Registry::memory_text(std::uint64_t bytes) const {
+std::string Registry::memory_text(std::uint32_t node, std::uint64_t bytes) const {
+  const SegmentPool& memory = *pools_.at(node);
+  const std::string where = pools_.size() > 1 ? " of node " + std::to_string(node) : "";
   const auto in_units = [](std::uint64_t value) {
     if (value >= 10 * 1024 * 1024) return std::to_string(value / (1024 * 1024)) + " MiB";
     return std::to_string((value + 1023) / 1024) + " KiB";
   };
-  return in_units(bytes) + " of staging memory (" + in_units(pool_.used_bytes()) + " of " +
-         in_units(pool_.limit_bytes()) + " in use)";
+  return in_units(bytes) + " of staging memory" + where + " (" + in_units(memory.used_bytes()) + " of " +
+         in_units(memory.limit_bytes()) + " in use)";
 }
 
 }  // namespace sluice::matcher

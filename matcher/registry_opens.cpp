@@ -35,7 +35,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
                               (purpose == GroupPurpose::open_read ? "read " : "write ") +
                               quoted(request.key));
   }
-  const std::string mistake = join_mistake(*process.component, purpose, request);
+  const std::string mistake = join_mistake(process, purpose, request);
   if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
 
   auto& entry = groups_[GroupId{process.component, request.member.group}];
@@ -49,6 +49,8 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
     entry->size = request.member.size;
     entry->no_clobber = request.no_clobber;
     entry->version = request.version;
+    entry->spans_nodes = request.member.spans_nodes;
+    entry->node = process.place.node;
   }
   Group& group = *entry;
   group.members[request.member.rank] = {process.id, ticket, false, now_ms_()};
@@ -62,7 +64,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
   }
 }
 
-std::string Registry::join_mistake(const Component& component, GroupPurpose purpose,
+std::string Registry::join_mistake(const Process& process, GroupPurpose purpose,
                                    const CreateRequest& request) const {
   const Member& member = request.member;
   if (member.size == 0 || member.size > max_group_size) {
@@ -71,7 +73,7 @@ std::string Registry::join_mistake(const Component& component, GroupPurpose purp
   if (member.rank >= member.size) {
     return "rank " + std::to_string(member.rank) + " in a group of " + std::to_string(member.size);
   }
-  const auto found = groups_.find(GroupId{&component, member.group});
+  const auto found = groups_.find(GroupId{process.component, member.group});
   if (found == groups_.end()) return {};
   const Group& group = *found->second;
   if (group.purpose != purpose || group.key != request.key) {
@@ -79,6 +81,9 @@ std::string Registry::join_mistake(const Component& component, GroupPurpose purp
   }
   if (group.size != member.size) {
     return "its group has " + std::to_string(group.size) + " processes, not " + std::to_string(member.size);
+  }
+  if (group.spans_nodes != member.spans_nodes || (!group.spans_nodes && group.node != process.place.node)) {
+    return "not all processes of its group say the same of whether it is on several nodes";
   }
   if (group.members.contains(member.rank)) return "rank " + std::to_string(member.rank) + " is there already";
   return {};
@@ -191,14 +196,18 @@ Step* Registry::make_step(Group& group, const Step* base) {
     step->version = base->version;
     step->record_count = base->record_count;
     step->header = base->header;
+    step->header_revision = ++step->revision;
     step->logs = base->logs;
   }
-  const ProcessId first = group.members.begin()->second.process;
-  auto control = take({control_slot_bytes * group.size + control_common_bytes, SegmentUse::control, first});
-  if (!control) return nullptr;
+  if (!group.spans_nodes) {
+    const Process& first = processes_.at(group.members.begin()->second.process);
+    const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
+    auto control = take(first, bytes, SegmentUse::control);
+    if (!control) return nullptr;
+    step->control = std::move(*control);
+  }
   step->id = next_step_++;
   step->key = group.key;
-  step->control = std::move(*control);
   step->writers = &group;
   step->first_own_log = step->logs.size();
   for (std::uint32_t rank = 0; rank < group.size; ++rank) step->logs.push_back(std::make_shared<WriteLog>());

@@ -53,19 +53,35 @@ bool Registry::fail_hopeless_waits() {
   if (waiting_groups_.empty() && memory_waits_.empty()) return false;
   const WaitAnalysis analysis(*this);
   // Memory first: a put that fails lets its process go on, and so may end the waits of others.
-  return (!analysis.can_memory_come() && fail_memory_waits()) || fail_cycle(analysis);
+  for (const std::uint32_t node : nodes_waited_for()) {
+    if (!analysis.can_memory_come(node) && fail_memory_waits(node)) return true;
+  }
+  return fail_cycle(analysis);
+}
+
+/// The nodes whose memory somebody waits for.
+std::set<std::uint32_t> Registry::nodes_waited_for() const {
+  std::set<std::uint32_t> nodes;
+  for (const MemoryWait& wait : memory_waits_)
+    nodes.insert(processes_.processes().at(wait.process).place.node);
+  for (const Group* group : waiting_groups_) {
+    if (group->waits_for == Group::WaitsFor::memory) nodes.insert(group->node);
+  }
+  return nodes;
 }
 
 /// Those of one step only, the youngest: it may be given up, and make room for the others.
-bool Registry::fail_memory_waits() {
-  if (memory_waits_.empty()) return fail_creates_without_memory();
+bool Registry::fail_memory_waits(std::uint32_t node) {
+  const auto is_here = [&](const MemoryWait& wait) { return processes_.at(wait.process).place.node == node; };
+  if (std::ranges::none_of(memory_waits_, is_here)) return fail_creates_without_memory(node);
   StepId youngest = 0;
-  for (const MemoryWait& wait : memory_waits_) youngest = std::max(youngest, wait.request.step);
+  for (const MemoryWait& wait : memory_waits_)
+    if (is_here(wait)) youngest = std::max(youngest, wait.request.step);
   memory_waits_.remove_if([&](const MemoryWait& wait) {
-    if (wait.request.step != youngest) return false;
+    if (wait.request.step != youngest || !is_here(wait)) return false;
     Process& process = processes_.at(wait.process);
     const std::string text =
-        quoted(steps_.at(youngest)->key) + ": " + hopeless_memory_text(wait.request.bytes);
+        quoted(steps_.at(youngest)->key) + ": " + hopeless_memory_text(node, wait.request.bytes);
     answers_.event(process.name() + " cannot write " + text);
     answers_.refused(wait.ticket, NC_ENO_SPACE, text);
     --process.waits;
@@ -74,12 +90,13 @@ bool Registry::fail_memory_waits() {
   return true;
 }
 
-bool Registry::fail_creates_without_memory() {
+bool Registry::fail_creates_without_memory(std::uint32_t node) {
   bool has_failed = false;
   for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
     Group& group = **next++;
-    if (group.waits_for != Group::WaitsFor::memory) continue;
-    refuse(group, NC_ENO_SPACE, hopeless_memory_text(control_slot_bytes * group.size + control_common_bytes));
+    if (group.waits_for != Group::WaitsFor::memory || group.node != node) continue;
+    const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
+    refuse(group, NC_ENO_SPACE, hopeless_memory_text(node, bytes));
     answer_members(group);
     has_failed = true;
   }
@@ -116,7 +133,7 @@ std::string Registry::wait_text(const Group& group) const {
 std::string Registry::memory_wait_text(const DatasetKey& key) const {
   std::string text = "memory to write " + quoted(key);
   for (const auto& [id, step] : steps_) {
-    if (step->state != StepState::published || step->consumed_place || step->staged_bytes() == 0) continue;
+    if (step->state != StepState::published || step->consumed_place || step->staged_bytes().empty()) continue;
     if (!step->readers.empty())
       return text + " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
     const auto& readers = rule_of(step->key).readers;
@@ -128,29 +145,34 @@ std::string Registry::memory_wait_text(const DatasetKey& key) const {
   return text;
 }
 
-std::string Registry::hopeless_memory_text(std::uint64_t bytes) const {
-  return "no room for " + memory_text(bytes) + ", and no reader can free any: raise staging.memory";
+std::string Registry::hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const {
+  return "no room for " + memory_text(node, bytes) + ", and no reader can free any: raise staging.memory";
 }
 
 StatusReport Registry::status() const {
   StatusReport report;
-  report.bytes_staged = pool_.used_bytes();
-  report.bytes_staged_peak = pool_.used_peak_bytes();
-  std::map<DatasetKey, std::uint64_t> staged;
+  for (const auto& memory : pools_) {
+    report.bytes_staged = std::max(report.bytes_staged, memory->used_bytes());
+    report.bytes_staged_peak = std::max(report.bytes_staged_peak, memory->used_peak_bytes());
+  }
+  std::map<DatasetKey, NodeBytes> staged;
   for (const auto& [id, step] : steps_) {
     for (std::size_t i = step->state == StepState::published && !step->is_superseded ? 0
                                                                                      : step->first_own_log;
          i < step->logs.size(); ++i) {
-      staged[step->key] += step->logs[i]->staged_bytes();
+      step->logs[i]->add_staged_bytes(staged[step->key]);
     }
   }
   for (const auto& [key, dataset] : datasets_) {
     const bool was_only_asked_for =
         dataset.steps_published + dataset.steps_discarded == 0 && dataset.in_progress.empty();
     if (was_only_asked_for) continue;
-    const auto bytes = staged.find(key);
-    report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
-                               dataset.counters, bytes == staged.end() ? 0 : bytes->second});
+    std::uint64_t bytes = 0;
+    if (const auto found = staged.find(key); found != staged.end()) {
+      for (const auto& [node, node_bytes] : found->second) bytes += node_bytes;
+    }
+    report.datasets.push_back(
+        {key.rule, key.tail, dataset.steps_published, dataset.steps_discarded, dataset.counters, bytes});
   }
   const std::uint64_t now = now_ms_();
   const auto add = [&](const std::string& component, const std::string& text, std::uint64_t since_ms) {

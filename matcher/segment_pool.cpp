@@ -28,8 +28,8 @@ void SegmentLease::release() noexcept {
   if (pool_ != nullptr) std::exchange(pool_, nullptr)->give_back(id_);
 }
 
-SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes)
-    : memory_(memory), limit_bytes_(limit_bytes) {}
+SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node)
+    : memory_(memory), limit_bytes_(limit_bytes), node_(node) {}
 
 SegmentPool::~SegmentPool() {
   while (!segments_.empty()) destroy(segments_.begin()->first);
@@ -45,8 +45,9 @@ std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
 std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
   // Half as much again at most: a larger one would be a waste for so little.
   const std::uint64_t wanted = size_class(request.bytes);
-  const auto first = free_.lower_bound(request.bytes);
-  const auto last = free_.upper_bound(wanted > ~std::uint64_t{0} / 2 ? wanted : wanted + wanted / 2);
+  const std::uint64_t most = wanted > ~std::uint64_t{0} / 2 ? wanted : wanted + wanted / 2;
+  const auto first = free_.lower_bound({request.matcher, request.bytes});
+  const auto last = free_.upper_bound({request.matcher, most});
   for (auto size = first; size != last; ++size) {
     const std::size_t count = size->second.size();
     for (std::size_t i = count; i-- > count - std::min(count, max_looked_at);) {
@@ -61,13 +62,14 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
 std::optional<SegmentLease> SegmentPool::make(const Request& request) {
   const std::uint64_t bytes = size_class(request.bytes);
   if (bytes > limit_bytes_ || total_bytes_ > limit_bytes_ - bytes) return std::nullopt;
-  return create(bytes);
+  return create(bytes, request.matcher);
 }
 
 std::optional<SegmentLease> SegmentPool::squeeze(const Request& request) {
   if (request.bytes > limit_bytes_) return std::nullopt;
-  if (const auto larger = free_.lower_bound(request.bytes);
-      larger != free_.end() && larger->first / 4 <= size_class(request.bytes)) {
+  if (const auto larger = free_.lower_bound({request.matcher, request.bytes});
+      larger != free_.end() && larger->first.matcher == request.matcher &&
+      larger->first.bytes / 4 <= size_class(request.bytes)) {
     return lend(larger, larger->second.size() - 1, request.use);
   }
   const std::uint64_t units = (request.bytes + segment_unit_bytes - 1) / segment_unit_bytes;
@@ -77,7 +79,7 @@ std::optional<SegmentLease> SegmentPool::squeeze(const Request& request) {
   const bool has_room = generous <= limit_bytes_ && used_bytes() <= limit_bytes_ - generous;
   const std::uint64_t bytes = has_room ? generous : tight;
   while (total_bytes_ > limit_bytes_ - bytes) destroy(free_.rbegin()->second.front());
-  return create(bytes);
+  return create(bytes, request.matcher);
 }
 
 void SegmentPool::note_mapped(SegmentId segment, ProcessId process) {
@@ -99,7 +101,7 @@ void SegmentPool::give_back(SegmentId id) noexcept {
   Segment& segment = segments_.at(id);
   segment.is_free = true;
   free_bytes_ += segment.bytes;
-  free_[segment.bytes].push_back(id);
+  free_[{owner_of(id).index, segment.bytes}].push_back(id);
   if (segment.is_tainted) destroy(id);
 }
 
@@ -109,7 +111,7 @@ void SegmentPool::destroy(SegmentId id) noexcept {
   total_bytes_ -= segment.bytes;
   if (segment.is_free) {
     free_bytes_ -= segment.bytes;
-    const auto size = free_.find(segment.bytes);
+    const auto size = free_.find({owner_of(id).index, segment.bytes});
     std::erase(size->second, id);
     if (size->second.empty()) free_.erase(size);
   }
@@ -117,11 +119,10 @@ void SegmentPool::destroy(SegmentId id) noexcept {
   memory_.destroy(id);
 }
 
-SegmentLease SegmentPool::lend(std::map<std::uint64_t, FreeList>::iterator size, std::size_t position,
-                               SegmentUse use) {
+SegmentLease SegmentPool::lend(FreeLists::iterator size, std::size_t position, SegmentUse use) {
   const SegmentId id = size->second[position];
   memory_.clear(id, use);
-  const std::uint64_t bytes = size->first;
+  const std::uint64_t bytes = size->first.bytes;
   size->second.erase(size->second.begin() + static_cast<std::ptrdiff_t>(position));
   if (size->second.empty()) free_.erase(size);
   segments_.at(id).is_free = false;
@@ -130,8 +131,8 @@ SegmentLease SegmentPool::lend(std::map<std::uint64_t, FreeList>::iterator size,
   return {this, id, bytes};
 }
 
-std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes) {
-  const SegmentId id = next_id_++;
+std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes, std::uint32_t matcher) {
+  const SegmentId id = segment_id({node_, matcher}, next_number_++);
   memory_.create(id, bytes);
   segments_[id].bytes = bytes;
   total_bytes_ += bytes;

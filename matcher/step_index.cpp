@@ -4,20 +4,6 @@
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {
-namespace {
-
-std::vector<LogSegment> segments_of(const std::vector<SegmentLease>& leases) {
-  std::vector<LogSegment> segments;
-  segments.reserve(leases.size());
-  for (const SegmentLease& lease : leases) segments.push_back({lease.id(), lease.bytes()});
-  return segments;
-}
-
-}  // namespace
-
-LogView WriteLog::view() const {
-  return {segments_of(tables), segments_of(data)};
-}
 
 StepIndex::StepIndex(SegmentMemory& memory) : scan_(memory) {}
 
@@ -26,13 +12,13 @@ void StepIndex::set_header(std::span<const std::byte> encoded) {
   scan_.restart();
 }
 
-void StepIndex::update(std::span<const std::shared_ptr<WriteLog>> logs, bool is_final) {
+void StepIndex::update(std::span<const LogView> logs, bool is_final) {
   if (!damage_.empty()) throw Error(NC_EIO, damage_);
   if (is_final_) return;
   try {
     for (std::size_t i = 0; i < logs.size(); ++i) {
       const auto writer = static_cast<std::uint32_t>(i);
-      scan_.read(writer, logs[i]->view(),
+      scan_.read(writer, logs[i],
                  [&](const TableEntry& entry, std::span<const std::byte>) { variables_.add(writer, entry); });
     }
   } catch (const Error& error) {

@@ -52,7 +52,6 @@ bool Registry::WaitAnalysis::can_finish(const Group& group) const {
 }
 
 bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
-  if (step.staged_bytes() == 0) return false;
   if (step.writers != nullptr && !can_finish(*step.writers)) return false;
   // Whoever waits for memory for it cannot close it before, whatever its other threads do.
   const auto is_for_it = [&](const MemoryWait& wait) { return wait.request.step == step.id; };
@@ -71,13 +70,14 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   return true;
 }
 
-bool Registry::WaitAnalysis::can_memory_come() const {
-  return std::any_of(registry_.steps_.begin(), registry_.steps_.end(),
-                     [&](const auto& entry) { return can_be_released(*entry.second); });
+bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
+  return std::any_of(registry_.steps_.begin(), registry_.steps_.end(), [&](const auto& entry) {
+    return entry.second->staged_bytes().contains(node) && can_be_released(*entry.second);
+  });
 }
 
 bool Registry::WaitAnalysis::can_end(const Group& waiting) const {
-  if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come();
+  if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come(waiting.node);
   const auto dataset = registry_.datasets_.find(waiting.key);
   const auto can_complete = [&](const Step* step) { return can_finish(*step->writers); };
   if (dataset != registry_.datasets_.end()) {
@@ -94,7 +94,7 @@ bool Registry::WaitAnalysis::can_go_on(const Process& process) const {
     if (group->is_waiting() && can_end(*group)) return true;
   }
   for (const MemoryWait& wait : registry_.memory_waits_) {
-    if (wait.process == process.id && can_memory_come()) return true;
+    if (wait.process == process.id && can_memory_come(process.place.node)) return true;
   }
   return false;
 }

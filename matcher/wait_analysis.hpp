@@ -16,8 +16,8 @@ class Registry::WaitAnalysis {
 
   [[nodiscard]] bool is_stuck(ProcessId process) const { return stuck_.contains(process); }
   [[nodiscard]] bool is_stuck(const Group& group) const;
-  /// Whether anybody may still do something that frees memory.
-  [[nodiscard]] bool can_memory_come() const;
+  /// Whether anybody may still do something that frees memory of the node.
+  [[nodiscard]] bool can_memory_come(std::uint32_t node) const;
 
   /// The groups of a cycle of opens, each waiting for the component of the next and the last one for the
   /// first's. Empty when no open is stuck.

@@ -114,14 +114,16 @@ void MatcherRank::Server::close_step(const Client& client, matcher::StepId step)
 }
 
 void MatcherRank::Server::answer_get_of(Client& client, std::uint32_t tag, const Get& request) {
-  matcher::Step& step = registry_->step_for_get(*client.process, request.step);
-  if (step.index == nullptr) {
+  const matcher::Step& step = registry_->step_for_get(*client.process, request.step);
+  KnownStep* known = known_steps_.find(step.id);
+  if (known == nullptr || known->view.revision != step.revision) known = &known_steps_.take(step.view());
+  if (known->index == nullptr) {
     auto index = std::make_unique<matcher::StepIndex>(store_);
-    index->set_header(step.header);
-    step.index = std::move(index);
+    index->set_header(known->view.header);
+    known->index = std::move(index);
   }
-  step.index->update(step.logs, step.state == matcher::StepState::published);
-  const Plans answer = answer_get(*step.index, request, client.told[step.id]);
+  known->index->update(known->view.logs, known->view.is_final);
+  const Plans answer = answer_get(*known->index, request, client.told[step.id]);
   for (const LogRange& range : answer.ranges) introduce_segment(client, range.segment);
   send(client, MessageType::plans, tag, encode(answer));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "get_answer.hpp"
+#include "known_steps.hpp"
 #include "segment_store.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "sluice/runtime/matcher_rank.hpp"
@@ -79,6 +80,7 @@ class MatcherRank::Server final : private matcher::RegistryAnswers {
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void erased(matcher::StepId step) override { known_steps_.forget(step); }
   void event(const std::string& text) override;
 
   boost::asio::io_context loop_{1};
@@ -88,6 +90,7 @@ class MatcherRank::Server final : private matcher::RegistryAnswers {
   boost::asio::steady_timer accept_pause_;
   WatchedSocket coordinator_;
   SegmentStore store_;
+  KnownSteps known_steps_;                     ///< before the registry, which tells at its end what it erases
   std::optional<matcher::Registry> registry_;  ///< after coordinator_hello
   std::map<ClientId, Client> clients_;
   std::set<ClientId> troubled_;

@@ -73,7 +73,7 @@ void fields(auto& a, Is<Welcome> auto& m) {
   a(m.protocol, m.library_version, m.matcher_rank);
 }
 void fields(auto& a, Is<Member> auto& m) {
-  a(m.group, m.rank, m.size);
+  a(m.group, m.rank, m.size, m.spans_nodes);
 }
 void fields(auto& a, Is<Create> auto& m) {
   a(m.key, m.member, m.no_clobber, m.version);

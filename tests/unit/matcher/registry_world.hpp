@@ -78,10 +78,12 @@ class KeptAnswers final : public RegistryAnswers {
     answer.status = status;
     answer.text = text;
   }
+  void erased(StepId step) override { erased_steps.insert(step); }
   void event(const std::string& text) override { events.push_back(text); }
 
   std::map<std::uint32_t, Answer> by_tag;
   std::vector<std::string> events;
+  std::set<StepId> erased_steps;
   bool has_answered_twice = false;
 
  private:
@@ -106,8 +108,9 @@ struct World {
                  std::vector<ComponentSize> sizes = {})
       : World(std::move(rules), memory_bytes, default_retain_bytes(memory_bytes), std::move(sizes)) {}
   World(std::vector<FileRule> rules, std::uint64_t memory_bytes, std::uint64_t retain_bytes,
-        std::vector<ComponentSize> sizes)
-      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }, retain_bytes},
+        std::vector<ComponentSize> sizes, std::uint32_t nodes = 1)
+      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }, retain_bytes,
+                  nodes},
                  memory, answers) {}
 
   std::uint64_t now_ms = 0;
@@ -117,9 +120,9 @@ struct World {
   std::uint32_t last_tag = 0;
   std::uint32_t last_process = 0;
 
-  ProcessId process(const std::string& component) {
+  ProcessId process(const std::string& component, MatcherPlace place = {}) {
     ++last_process;
-    return registry.connect(component, last_process, 1000 + last_process);
+    return registry.connect(component, last_process, 1000 + last_process, place);
   }
   std::vector<ProcessId> processes(const std::string& component, int n) {
     std::vector<ProcessId> ids;

@@ -89,8 +89,8 @@ TEST_CASE("every message survives encoding and decoding") {
 }
 
 TEST_CASE("the bytes of a message are as the protocol says") {
-  CHECK(encode(Create{{1, "f"}, {2, 3, 4}, true, 5}) ==
-        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 5}));
+  CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5}) ==
+        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 1, 5}));
   CHECK(encode(HeaderUpdate{1, bytes_of({9})}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9}));
 }

@@ -20,6 +20,7 @@ struct Member {
   std::uint64_t group = 0;
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
+  bool spans_nodes = false;  ///< the group's processes are on several nodes: no memory is common to them
 };
 
 /// A rule of the workflow: who writes and who reads the files that the pattern covers. It is the coordinator

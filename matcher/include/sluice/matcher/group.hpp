@@ -16,6 +16,7 @@ struct Step;
 struct Ticket {
   std::uint64_t connection = 0;
   std::uint32_t tag = 0;
+  std::uint32_t matcher = 0;  ///< rank of the matcher that it came by
 };
 
 enum class GroupPurpose : std::uint8_t { create, open_write, open_read };
@@ -41,6 +42,8 @@ struct Group {
   std::uint32_t size = 1;
   bool no_clobber = false;
   std::uint8_t version = 1;
+  bool spans_nodes = false;
+  std::uint32_t node = 0;  ///< of the member that came first: its memory holds the control block
 
   Outcome outcome = Outcome::waiting;
   WaitsFor waits_for = WaitsFor::publication;

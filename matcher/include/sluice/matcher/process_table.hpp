@@ -27,6 +27,7 @@ struct Process {
   Component* component = nullptr;
   std::uint64_t token = 0;
   std::uint32_t process_id = 0;  ///< of the operating system
+  MatcherPlace place;            ///< of the matcher that it talks to
   std::uint32_t connections = 0;
   std::vector<Group*> groups;  ///< of which it is an unfinished member
   std::uint32_t waits = 0;     ///< requests of it that are held back

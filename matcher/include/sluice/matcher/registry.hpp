@@ -30,6 +30,8 @@ class RegistryAnswers {
   virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
   virtual void done(const Ticket& ticket) = 0;
   virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
+  /// The step is no more; its segments go back to their pools now.
+  virtual void erased(StepId step) = 0;
   /// A line for the event log.
   virtual void event(const std::string& text) = 0;
 };
@@ -44,9 +46,11 @@ class RegistryAnswers {
 struct RegistryOptions {
   std::vector<FileRule> rules;
   std::vector<ComponentSize> components;
-  std::uint64_t memory_bytes = 0;
-  std::function<std::uint64_t()> now_ms;                            ///< a monotonic clock
-  std::uint64_t retain_bytes = default_retain_bytes(memory_bytes);  ///< consumed steps that stay readable
+  std::uint64_t memory_bytes = 0;         ///< of each node
+  std::function<std::uint64_t()> now_ms;  ///< a monotonic clock
+  std::uint64_t retain_bytes =
+      default_retain_bytes(memory_bytes);  ///< of each node: consumed steps that stay readable
+  std::uint32_t nodes = 1;
 };
 
 struct CreateRequest {
@@ -88,8 +92,10 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  /// A connection of a process; the process is known by its component, its token and its process id.
-  ProcessId connect(const std::string& component, std::uint64_t token, std::uint32_t process_id);
+  /// A connection of a process; the process is known by its component, its token and its process id. `place`:
+  /// the matcher that it is connected to. Throws Error(NC_EINVAL) when there is no such node.
+  ProcessId connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
+                    MatcherPlace place = {});
   /// The end of a connection; that of the last one is the end of its process: what it had open for writing is
   /// discarded, what it had open for reading is released.
   void disconnect(ProcessId process);
@@ -109,10 +115,10 @@ class Registry {
 
   /// The step, for a get of a process that has it open. Throws Error: NC_EBADID when it has not, NC_EIO when
   /// the step was discarded.
-  [[nodiscard]] Step& step_for_get(ProcessId process, StepId step);
+  [[nodiscard]] const Step& step_for_get(ProcessId process, StepId step);
 
   [[nodiscard]] StatusReport status() const;
-  [[nodiscard]] SegmentPool& pool() noexcept { return pool_; }
+  [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
 
  private:
   /// What is known under one key.
@@ -146,6 +152,7 @@ class Registry {
   [[nodiscard]] Membership membership(const Process& process, StepId step, bool writing) const;
   [[nodiscard]] Membership writing_membership(Process& process, StepId step) const;
   void end_process(ProcessId id, const std::string& reason);
+  void mark_gone(const SegmentLease& control, std::uint32_t rank);
   void end_component_groups(const Component& component);
   void finish_member(Group& group, std::uint32_t rank);
   void finish_group(Group& group);
@@ -161,7 +168,7 @@ class Registry {
 
   // registry_opens.cpp
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
-  [[nodiscard]] std::string join_mistake(const Component& component, GroupPurpose purpose,
+  [[nodiscard]] std::string join_mistake(const Process& process, GroupPurpose purpose,
                                          const CreateRequest& request) const;
   void decide(Group& group);
   void decide_create(Group& group);
@@ -175,8 +182,9 @@ class Registry {
   [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
 
   // registry_memory.cpp
-  [[nodiscard]] std::optional<SegmentLease> take(const SegmentPool::Request& request);
-  [[nodiscard]] bool may_fit(std::uint64_t bytes) const noexcept;
+  [[nodiscard]] std::optional<SegmentLease> take(const Process& process, std::uint64_t bytes, SegmentUse use);
+  bool recycle_oldest(std::uint32_t node);
+  [[nodiscard]] bool may_fit(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);
 
   // registry_waits.cpp
@@ -185,20 +193,21 @@ class Registry {
   void drop_waits_of(const Process& process);
   void drop_memory_waits_on(const Step& step, const std::string& reason);
   bool fail_hopeless_waits();
-  bool fail_memory_waits();
-  bool fail_creates_without_memory();
+  [[nodiscard]] std::set<std::uint32_t> nodes_waited_for() const;
+  bool fail_memory_waits(std::uint32_t node);
+  bool fail_creates_without_memory(std::uint32_t node);
   bool fail_cycle(const WaitAnalysis& analysis);
   [[nodiscard]] std::string wait_text(const Group& group) const;
   [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
-  [[nodiscard]] std::string memory_text(std::uint64_t bytes) const;
-  [[nodiscard]] std::string hopeless_memory_text(std::uint64_t bytes) const;
+  [[nodiscard]] std::string memory_text(std::uint32_t node, std::uint64_t bytes) const;
+  [[nodiscard]] std::string hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const;
 
   std::vector<FileRule> rules_;
   std::vector<std::vector<std::size_t>> most_processes_;  ///< per rule and reader: that have read one step
   std::function<std::uint64_t()> now_ms_;
   RegistryAnswers& answers_;
   std::uint64_t retain_bytes_;
-  SegmentPool pool_;  // before all that holds leases
+  std::vector<std::unique_ptr<SegmentPool>> pools_;  ///< by node; before all that holds leases
   ProcessTable processes_;
   std::map<DatasetKey, Dataset> datasets_;
   std::map<StepId, std::unique_ptr<Step>> steps_;
@@ -207,7 +216,7 @@ class Registry {
   std::list<MemoryWait> memory_waits_;
   std::map<ConsumedPlace, Step*> consumed_;
   std::vector<std::size_t> consumed_of_rule_;
-  std::uint64_t consumed_bytes_ = 0;
+  std::vector<std::uint64_t> consumed_bytes_;  ///< by node
   std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;
 };

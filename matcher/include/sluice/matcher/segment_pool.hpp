@@ -18,7 +18,8 @@ enum class ProcessId : std::uint64_t {};
 /// Smallest segment; all sizes are multiples of it.
 inline constexpr std::uint64_t segment_unit_bytes = 64 * 1024;
 
-/// The memory behind the segments: memfds in the matcher rank, plain memory in tests.
+/// The memory behind the segments: memfds in a matcher rank, messages to it where the registry is, plain
+/// memory in tests.
 class SegmentMemory {
  public:
   virtual ~SegmentMemory() = default;
@@ -60,12 +61,12 @@ class SegmentLease {
   std::uint64_t bytes_ = 0;
 };
 
-/// All segments of a matcher. Freed segments are kept and given out again warm, first to a process that has
-/// them mapped: first-touch page faults cost several times the copy. Segments in use and free ones together
-/// stay within the limit.
+/// All segments of a node. Freed segments are kept and given out again warm, by the matcher that owns them,
+/// first to a process that has them mapped: first-touch page faults cost several times the copy. Segments in
+/// use and free ones together stay within the limit, whichever matcher of the node owns them.
 class SegmentPool {
  public:
-  SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes);
+  SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node = 0);
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
@@ -78,6 +79,7 @@ class SegmentPool {
     std::uint64_t bytes = 0;
     SegmentUse use = SegmentUse::data;
     ProcessId process{};
+    std::uint32_t matcher = 0;  ///< of the node: that will own it
   };
 
   /// A free segment of about the right size.
@@ -109,12 +111,17 @@ class SegmentPool {
     boost::container::flat_set<ProcessId> mapped_by;
   };
   using FreeList = std::vector<SegmentId>;
+  struct FreeKey {
+    std::uint32_t matcher = 0;
+    std::uint64_t bytes = 0;
+    auto operator<=>(const FreeKey&) const = default;
+  };
+  using FreeLists = std::map<FreeKey, FreeList>;
 
   void give_back(SegmentId id) noexcept;
   void destroy(SegmentId id) noexcept;
-  [[nodiscard]] SegmentLease lend(std::map<std::uint64_t, FreeList>::iterator size, std::size_t position,
-                                  SegmentUse use);
-  [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes);
+  [[nodiscard]] SegmentLease lend(FreeLists::iterator size, std::size_t position, SegmentUse use);
+  [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes, std::uint32_t matcher);
   void note_use() noexcept;
 
   SegmentMemory& memory_;
@@ -122,9 +129,10 @@ class SegmentPool {
   std::uint64_t total_bytes_ = 0;
   std::uint64_t free_bytes_ = 0;
   std::uint64_t used_peak_bytes_ = 0;
-  SegmentId next_id_ = 1;
+  std::uint32_t node_;
+  std::uint64_t next_number_ = 1;
   std::map<SegmentId, Segment> segments_;
-  std::map<std::uint64_t, FreeList> free_;  ///< by size; the last of a list was freed last
+  FreeLists free_;  ///< the last of a list was freed last
 };
 
 }  // namespace sluice::matcher

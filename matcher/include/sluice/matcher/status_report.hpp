@@ -38,8 +38,8 @@ struct WaitStatus {
 struct StatusReport {
   std::vector<DatasetStatus> datasets;
   std::vector<WaitStatus> waits;
-  std::uint64_t bytes_staged = 0;
-  std::uint64_t bytes_staged_peak = 0;
+  std::uint64_t bytes_staged = 0;       ///< on the node that has most
+  std::uint64_t bytes_staged_peak = 0;  ///< on the node that ever had most
 };
 
 }  // namespace sluice::matcher

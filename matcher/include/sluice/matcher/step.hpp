@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/container/flat_map.hpp>
 #include <boost/container/flat_set.hpp>
 #include <compare>
 #include <cstdint>
@@ -9,13 +10,26 @@
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/segment_pool.hpp"
-#include "sluice/matcher/step_index.hpp"
+#include "sluice/matcher/step_view.hpp"
 
 namespace sluice::matcher {
 
 using StepId = std::uint64_t;
 
 struct Group;
+
+/// Bytes by node.
+using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
+
+/// The write log of one process in one step: the segments with its request table and its data, in the order
+/// in which they were granted.
+struct WriteLog {
+  std::vector<SegmentLease> tables;
+  std::vector<SegmentLease> data;
+
+  void add_staged_bytes(NodeBytes& bytes) const;
+  [[nodiscard]] LogView view() const;
+};
 
 /// Bytes that each process of a group has in its control block, and that all have in common behind these.
 inline constexpr std::uint64_t control_slot_bytes = 1024;
@@ -50,8 +64,10 @@ struct Step {
   std::uint8_t version = 1;  ///< CDF version that the user asked for
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
-  std::vector<std::byte> header;  ///< CDF-5 encoding; empty before the first enddef
-  SegmentLease control;           ///< while it is written
+  std::vector<std::byte> header;      ///< CDF-5 encoding; empty before the first enddef
+  std::uint64_t revision = 0;         ///< grows with each change of what a StepView tells
+  std::uint64_t header_revision = 0;  ///< the revision at which the header came
+  SegmentLease control;               ///< while it is written, and its group is within one node
   /// First those of the step that was reopened, if any, then one of each rank of the group. Shared by the
   /// steps that continue one another.
   std::vector<std::shared_ptr<WriteLog>> logs;
@@ -62,10 +78,10 @@ struct Step {
   bool is_superseded = false;                   ///< a newer one is published, or the dataset was removed
   std::optional<ConsumedPlace> consumed_place;  ///< while it is consumed and nobody has it open
   std::string reason;                           ///< why it was discarded
-  std::unique_ptr<StepIndex> index;             ///< made at the first get
 
-  /// Bytes of the segments of all logs.
-  [[nodiscard]] std::uint64_t staged_bytes() const noexcept;
+  /// Bytes of the segments of all logs, where there are any.
+  [[nodiscard]] NodeBytes staged_bytes() const;
+  [[nodiscard]] StepView view() const;
 };
 
 }  // namespace sluice::matcher

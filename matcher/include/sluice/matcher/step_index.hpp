@@ -7,20 +7,11 @@
 #include <vector>
 
 #include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/step_view.hpp"
 #include "sluice/matcher/table_scan.hpp"
 #include "sluice/matcher/variable_indexes.hpp"
 
 namespace sluice::matcher {
-
-/// The write log of one process in one step: the segments with its request table and its data, in the order
-/// in which they were granted.
-struct WriteLog {
-  std::vector<SegmentLease> tables;
-  std::vector<SegmentLease> data;
-
-  [[nodiscard]] std::uint64_t staged_bytes() const noexcept;
-  [[nodiscard]] LogView view() const;
-};
 
 /// What is known of a step's writes: an index of write requests per variable, and where the logs' data is.
 /// Fed from the request tables, which belong to other processes' memory: everything that they say is checked.
@@ -36,7 +27,7 @@ class StepIndex {
   /// Reads what is new in the tables of `logs` (always the same ones, their lists of segments may have
   /// grown). `is_final`: they will not change any more, and are not looked at again. Throws Error(NC_EIO)
   /// when a table is damaged, now and ever after.
-  void update(std::span<const std::shared_ptr<WriteLog>> logs, bool is_final);
+  void update(std::span<const LogView> logs, bool is_final);
 
   /// The write requests of variable `varid`; holds until the next change of the header. Throws Error(NC_EIO)
   /// when the header has no such variable.

@@ -1,0 +1,32 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/step_index.hpp"
+#include "sluice/matcher/step_view.hpp"
+
+namespace sluice::runtime {
+
+/// A step as a matcher that answers gets knows it.
+struct KnownStep {
+  matcher::StepView view;
+  std::unique_ptr<matcher::StepIndex> index;  ///< made at the first get; of the header of this view
+};
+
+/// The steps that processes of this matcher have open, as the registry has told of them last.
+class KnownSteps {
+ public:
+  /// What is known already; nothing when it is not known yet.
+  [[nodiscard]] KnownStep* find(std::uint64_t step);
+  /// Takes what the registry tells. The header is kept where its revision has not changed: it need not come
+  /// again.
+  KnownStep& take(matcher::StepView view);
+  void forget(std::uint64_t step) { steps_.erase(step); }
+
+ private:
+  std::map<std::uint64_t, KnownStep> steps_;
+};
+
+}  // namespace sluice::runtime

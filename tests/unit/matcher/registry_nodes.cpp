@@ -1,0 +1,155 @@
+// Several nodes, several matchers of a node: whose memory is taken, and who waits for it.
+#include <doctest/doctest.h>
+
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+using namespace sluice::matcher::test;
+
+namespace {
+
+constexpr std::uint64_t no_retention = 0;
+}  // namespace
+
+TEST_SUITE("registry: nodes") {
+  TEST_CASE("a segment's id tells the node and the matcher that own it") {
+    const SegmentId id = segment_id({65535, 1023}, (1ULL << 38) - 1);
+    CHECK(owner_of(id) == MatcherPlace{65535, 1023});
+    CHECK(node_of(segment_id({7, 1}, 1)) == 7);
+    CHECK(segment_id({0, 0}, 42) == 42);
+  }
+
+  TEST_CASE("each process gets memory of its own node, owned by its own matcher") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    for (const MatcherPlace place : {MatcherPlace{0, 0}, MatcherPlace{1, 0}, MatcherPlace{1, 3}}) {
+      const ProcessId p = world.process("model", place);
+      const StepId step = world.answer(world.create(p, "a.nc", world.alone())).step;
+      const SegmentId segment = world.answer(world.need(p, step, mib)).segment;
+      CHECK(owner_of(segment) == place);
+      CHECK(world.memory.sizes.at(segment) == mib);
+      world.publish(p, step);
+    }
+    CHECK_THROWS_AS((void)world.process("model", {2, 0}), Error);
+  }
+
+  TEST_CASE("what is freed on a node is given again by the same matcher, and makes room for the others") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 1);
+    const ProcessId left = world.process("model", {0, 0});
+    const ProcessId right = world.process("model", {0, 1});
+    const ProcessId reader = world.process("analysis", {0, 1});
+    world.write(left, "a.nc", 3 * mib);
+    world.read(reader, "a.nc");
+    const StepId step = world.answer(world.create(right, "b.nc", world.alone())).step;
+    const std::uint32_t need = world.need(right, step, 3 * mib);
+    REQUIRE(world.is_granted(need));
+    CHECK(owner_of(world.answer(need).segment) == MatcherPlace{0, 1});
+    CHECK(world.registry.pool(0).used_bytes() + world.registry.pool(0).free_bytes() <= 4 * mib);
+  }
+
+  TEST_CASE("a writer waits while its own node is full, whatever the others have free") {
+    World world(one_rule(), 4 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
+    const ProcessId here = world.process("model", {0, 0});
+    const ProcessId there = world.process("model", {1, 0});
+    const ProcessId reader = world.process("analysis", {1, 0});
+    world.write(here, "a.nc", 3 * mib);
+    const StepId step = world.answer(world.create(here, "b.nc", world.alone())).step;
+    const std::uint32_t need = world.need(here, step, 3 * mib);
+    CHECK(world.is_waiting(need));
+    world.write(there, "c.nc", 3 * mib);  // node 1 has room
+    world.read(reader, "c.nc");           // which frees nothing on node 0
+    CHECK(world.is_waiting(need));
+    world.read(reader, "a.nc");
+    CHECK(world.is_granted(need));
+  }
+
+  TEST_CASE("a put fails when nothing can free memory of its node, though memory of another may come free") {
+    World world(one_rule(), 4 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
+    const ProcessId here = world.process("model", {0, 0});
+    const ProcessId there = world.process("model", {1, 0});
+    const ProcessId reader = world.process("analysis", {1, 0});
+    world.write(there, "other.nc", 3 * mib);  // to be read
+    const StepId step = world.answer(world.create(here, "a.nc", world.alone())).step;
+    REQUIRE(world.is_granted(world.need(here, step, 3 * mib)));
+    const std::uint32_t need = world.need(here, step, 3 * mib);
+    CHECK(world.refusal(need) == NC_ENO_SPACE);
+    CHECK(world.answer(need).text.find("node 0") != std::string::npos);
+    world.read(reader, "other.nc");
+  }
+
+  TEST_CASE("a group that spans nodes has no control block, one within a node has it there") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    const ProcessId here = world.process("model", {0, 0});
+    const ProcessId there = world.process("model", {1, 0});
+    Member first = world.member(1, 0, 2);
+    Member second = world.member(1, 1, 2);
+    first.spans_nodes = second.spans_nodes = true;
+    const StepId step = world.answer(world.create(here, "a.nc", first)).step;
+    CHECK(world.answer(world.create(there, "a.nc", second)).step == step);
+    CHECK(world.registry.pool(0).used_bytes() + world.registry.pool(1).used_bytes() == 0);
+    CHECK(node_of(world.answer(world.need(here, step, 100)).segment) == 0);
+    CHECK(node_of(world.answer(world.need(there, step, 100)).segment) == 1);
+    world.publish(here, step);
+    world.publish(there, step);
+    const StepId own = world.answer(world.create(there, "b.nc", world.alone())).step;
+    CHECK(node_of(world.registry.step_for_get(there, own).control.id()) == 1);
+  }
+
+  TEST_CASE("a group that says it is within one node is") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    const ProcessId here = world.process("model", {0, 0});
+    const ProcessId there = world.process("model", {1, 0});
+    CHECK(world.is_created(world.create(here, "a.nc", world.member(1, 0, 2))));
+    CHECK(world.refusal(world.create(there, "a.nc", world.member(1, 1, 2))) == NC_EINVAL);
+  }
+
+  TEST_CASE(
+      "a process that dies on a node taints memory of that node only, and its group's step is discarded") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    const ProcessId here = world.process("model", {0, 0});
+    const ProcessId there = world.process("model", {1, 0});
+    Member first = world.member(1, 0, 2);
+    Member second = world.member(1, 1, 2);
+    first.spans_nodes = second.spans_nodes = true;
+    const StepId step = world.answer(world.create(here, "a.nc", first)).step;
+    world.create(there, "a.nc", second);
+    const SegmentId kept = world.answer(world.need(here, step, mib)).segment;
+    const SegmentId lost = world.answer(world.need(there, step, mib)).segment;
+    world.registry.pool(0).note_mapped(kept, here);
+    world.registry.pool(1).note_mapped(lost, there);
+    world.registry.disconnect(there);
+    CHECK(world.memory.gone.empty());  // there is no control block to say so
+    world.registry.discard(here, step);
+    CHECK(world.memory.destroyed.contains(lost));
+    CHECK_FALSE(world.memory.destroyed.contains(kept));
+    CHECK(world.answers.erased_steps.contains(step));
+  }
+
+  TEST_CASE(
+      "the view of a step tells where each log is, and changes with each grant, header and publication") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    const ProcessId here = world.process("model", {0, 0});
+    const ProcessId there = world.process("model", {1, 2});
+    Member first = world.member(1, 0, 2);
+    Member second = world.member(1, 1, 2);
+    first.spans_nodes = second.spans_nodes = true;
+    const StepId step = world.answer(world.create(here, "a.nc", first)).step;
+    world.create(there, "a.nc", second);
+    const auto view = [&] { return world.registry.step_for_get(here, step).view(); };
+    const std::uint64_t first_revision = view().revision;
+    world.need(there, step, 100, SegmentUse::table);
+    CHECK(view().revision > first_revision);
+    CHECK(view().logs.at(1).tables.size() == 1);
+    CHECK(owner_of(view().logs.at(1).tables[0].segment) == MatcherPlace{1, 2});
+    const std::uint64_t before = view().revision;
+    world.registry.set_header({0, 999}, here, step, std::vector<std::byte>(5));
+    CHECK(view().revision > before);
+    CHECK(view().header_revision == view().revision);
+    CHECK_FALSE(view().is_final);
+    world.publish(here, step);
+    world.publish(there, step);
+    const ProcessId reader = world.process("analysis");
+    CHECK(world.answer(world.open(reader, "a.nc", world.alone())).step == step);
+    CHECK(world.registry.step_for_get(reader, step).view().is_final);
+  }
+}
