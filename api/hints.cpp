@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "agreement.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
 
@@ -37,6 +38,29 @@ Hints collect_hints(MPI_Info user) {
   Hints hints = parse_hints(text != nullptr ? text : "");
   if (user != MPI_INFO_NULL) hints.merge(InfoHandle::duplicate_of(user).entries());
   return hints;
+}
+
+Hints hints_of_root(const Communicator& comm, const Hints& mine) {
+  // Keys and values are C strings: each ends with a zero byte.
+  std::string text;
+  if (comm.is_root()) {
+    for (const auto& [key, value] : mine) text.append(key).append(1, '\0').append(value).append(1, '\0');
+  }
+  broadcast(comm, text);
+  Hints hints;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string key(text.c_str() + at);
+    const std::string value(text.c_str() + at + key.size() + 1);
+    at += key.size() + value.size() + 2;
+    hints.emplace(key, value);
+  }
+  return hints;
+}
+
+void check_io_driver(const Hints& hints) {
+  const auto driver = hints.find("nc_driver");
+  if (driver == hints.end() || driver->second == "gio" || driver->second == "mpiio") return;
+  throw Error(NC_EDRIVER, "the hint nc_driver is '" + driver->second + "': it can be gio or mpiio");
 }
 
 std::int64_t byte_hint(const Hints& hints, const std::string& key) {

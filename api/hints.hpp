@@ -17,6 +17,14 @@ using Hints = std::map<std::string, std::string>;
 /// nobody knows are carried through.
 [[nodiscard]] Hints collect_hints(MPI_Info user);
 
+/// Collective: rank 0's hints, which are in force on all ranks: they decide where data lies in the file, and
+/// who exchanges it with whom.
+[[nodiscard]] Hints hints_of_root(const Communicator& comm, const Hints& mine);
+
+/// Throws Error(NC_EDRIVER) where the hint nc_driver names none of PnetCDF's I/O drivers (of version 1.15),
+/// which our own file access stands in for.
+void check_io_driver(const Hints& hints);
+
 /// The number of a hint in bytes; 0 where it is not there, negative or no number.
 [[nodiscard]] std::int64_t byte_hint(const Hints& hints, const std::string& key);
 

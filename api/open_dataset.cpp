@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "agreement.hpp"
 #include "collective_checks.hpp"
@@ -13,6 +12,7 @@
 #include "hints.hpp"
 #include "open_driver.hpp"
 #include "sluice/runtime/rules.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api::ncmpi {
 namespace {
@@ -71,34 +71,73 @@ formats::Version version_of_mode(int mode) {
   return format == format_cdf2 ? formats::Version::cdf2 : formats::Version::cdf1;
 }
 
+/// A switch of the environment, as PnetCDF reads them: off by "0…" only, where it is set at all.
+bool is_switched(const char* name, bool otherwise) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? otherwise : *value != '0';
+}
+
+/// The arguments of create and open.
+struct OpeningCall {
+  MPI_Comm comm;
+  const char* path;
+  int mode;
+  MPI_Info info;
+  int* ncidp;
+};
+
 /// What create and open have in common: the communicator, the arguments agreed on, the hints.
 struct Opening {
   std::shared_ptr<Dataset> dataset = std::make_shared<Dataset>();  // shared: see DatasetUse
   int mode = 0;                                                    ///< rank 0's
-  int disagreement = NC_NOERR;                                     ///< this rank's mode was another
+  int disagreement = NC_NOERR;  ///< this rank's mode was another, or, in safe mode, its hints
 
-  Opening(MPI_Comm comm, const char* path, int mine, MPI_Info info, Status other_mode);
+  /// `other_mode`: the status of a rank with another mode than rank 0.
+  Opening(const OpeningCall& call, Status other_mode);
 
   [[nodiscard]] OpenRequest request() const {
     return {dataset->comm, dataset->path, mode, dataset->info.get(), dataset->asked_hints};
   }
+
+ private:
+  void agree_on_mode(int mine, Status other_mode);
+  void agree_on_hints(MPI_Info info);
 };
 
-Opening::Opening(MPI_Comm comm, const char* path, int mine, MPI_Info info, Status other_mode) : mode(mine) {
-  if (comm == MPI_COMM_NULL) throw Error(NC_EINVAL, "the communicator is MPI_COMM_NULL");
+Opening::Opening(const OpeningCall& call, Status other_mode) {
+  if (call.comm == MPI_COMM_NULL) throw Error(NC_EINVAL, "the communicator is MPI_COMM_NULL");
   if (!is_mpi_active()) throw Error(NC_EMPI, "MPI is not initialized, or finalized already");
-  dataset->comm = Communicator::duplicate_of(comm);
+  dataset->comm = Communicator::duplicate_of(call.comm);
   dataset->rank = dataset->comm.rank();
   dataset->size = dataset->comm.size();
-  const char* const safe = std::getenv("PNETCDF_SAFE_MODE");
-  dataset->is_safe_mode = safe != nullptr && std::strcmp(safe, "1") == 0;
-  const char* const relax = std::getenv("PNETCDF_RELAX_COORD_BOUND");
-  if (relax != nullptr && std::strcmp(relax, "0") == 0) dataset->start_rule = formats::StartRule::strict;
+  // Whoever has no path, or no place for the id, must not leave the others waiting.
+  together(dataset->comm, [&] {
+    check_path(call.path);
+    if (call.ncidp == nullptr)
+      throw Error(NC_EINVAL, "the place for the id of the dataset is a null pointer");
+  });
+  dataset->path = call.path;
+  dataset->is_safe_mode = is_switched("PNETCDF_SAFE_MODE", false);
+  if (!is_switched("PNETCDF_RELAX_COORD_BOUND", true)) dataset->start_rule = formats::StartRule::strict;
+  agree_on_mode(call.mode, other_mode);
+  agree_on_hints(call.info);
+}
+
+void Opening::agree_on_mode(int mine, Status other_mode) {
+  mode = mine;
   check_mpi(MPI_Bcast(&mode, 1, MPI_INT, 0, dataset->comm.get()), "broadcast");
   if (mode != mine) disagreement = other_mode;
   if (dataset->is_safe_mode) disagreement = worst_status(dataset->comm, disagreement);
-  dataset->path = path;
-  dataset->asked_hints = collect_hints(info);
+}
+
+void Opening::agree_on_hints(MPI_Info info) {
+  const auto mine = collect_hints(info);
+  dataset->asked_hints = hints_of_root(dataset->comm, mine);
+  if (dataset->is_safe_mode) {
+    const int other_hints =
+        worst_status(dataset->comm, mine == dataset->asked_hints ? NC_NOERR : NC_EMULTIDEFINE_HINTS);
+    if (disagreement == NC_NOERR) disagreement = other_hints;
+  }
   for (const auto& [key, value] : dataset->asked_hints) dataset->info.set(key, value);
   dataset->layout_options = layout_options_of(dataset->asked_hints);
 }
@@ -110,15 +149,15 @@ int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
   dataset.layout = opened.layout;
   dataset.hints = std::move(opened.hints);
   dataset.ncid = add_dataset(opening.dataset);
-  if (ncidp != nullptr) *ncidp = dataset.ncid;
+  *ncidp = dataset.ncid;
   return opening.disagreement;
 }
 
 /// The format by the first bytes of a file: NC_FORMAT_*, NC_FORMAT_UNKNOWN where they are of none.
-int format_of(const std::array<char, 8>& bytes) {
+int format_of(const std::array<std::byte, 8>& bytes) {
   if (std::memcmp(bytes.data(), "\211HDF\r\n\032\n", 8) == 0) return format_netcdf4;
   if (std::memcmp(bytes.data(), "CDF", 3) != 0) return format_unknown;
-  const int version = static_cast<unsigned char>(bytes[3]);
+  const int version = std::to_integer<int>(bytes[3]);
   return version == format_classic || version == format_cdf2 || version == format_cdf5 ? version
                                                                                        : format_unknown;
 }
@@ -126,9 +165,9 @@ int format_of(const std::array<char, 8>& bytes) {
 }  // namespace
 
 int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp) {
-  check_path(path);
-  Opening opening(comm, path, cmode, info, NC_EMULTIDEFINE_CMODE);
+  Opening opening({comm, path, cmode, info, ncidp}, NC_EMULTIDEFINE_CMODE);
   check_create_mode(opening.mode);
+  check_io_driver(opening.dataset->asked_hints);
   const auto version = version_of_mode(opening.mode);
   const auto match = rule_of(path);
   auto opened = match ? create_staged(opening.request(), version, client_environment(), *match)
@@ -141,9 +180,9 @@ int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp
 }
 
 int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) {
-  check_path(path);
-  Opening opening(comm, path, omode, info, NC_EMULTIDEFINE_OMODE);
+  Opening opening({comm, path, omode, info, ncidp}, NC_EMULTIDEFINE_OMODE);
   check_open_mode(opening.mode);
+  check_io_driver(opening.dataset->asked_hints);
   const auto match = rule_of(path);
   auto opened =
       match ? open_staged(opening.request(), client_environment(), *match) : open_file(opening.request());
@@ -163,14 +202,14 @@ int remove(const char* filename, MPI_Info info) {
 }
 
 int inq_file_format(const char* filename, int* formatp) {
-  check_path(filename);
   if (formatp == nullptr) return NC_NOERR;
   *formatp = format_unknown;
-  std::ifstream file(filename, std::ios::binary);
-  if (!file) throw Error(NC_ENOENT, std::string("cannot open ") + filename);
-  std::array<char, 8> bytes{};
-  file.read(bytes.data(), bytes.size());
-  if (file.gcount() != static_cast<std::streamsize>(bytes.size()))
+  check_path(filename);
+  const auto file =
+      storage::PosixFileSystem().open(storage::without_prefix(filename), storage::OpenMode::read);
+  std::array<std::byte, 8> bytes{};
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (file->size_bytes() < size || file->read(0, bytes) != bytes.size())
     throw Error(NC_EFILE, std::string(filename) + " is too short for a netCDF file");
   *formatp = format_of(bytes);
   return NC_NOERR;

@@ -91,6 +91,32 @@ static void check_datatypes(int ncid, int varid) {
   MPI_Type_free(&four);
 }
 
+/* In define mode the size is that of what is defined; the extent is the file's until enddef. */
+static void check_redefinition(int ncid) {
+  MPI_Offset before = 0, extent_before = 0, size = 0, extent = 0;
+  char text[1000] = "";
+  MUST(ncmpi_inq_header_size(ncid, &before));
+  MUST(ncmpi_inq_header_extent(ncid, &extent_before));
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi_inq_header_size(ncid, &size));
+  EXPECT(size == before);
+  MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "text", sizeof text, text));
+  MUST(ncmpi_inq_header_size(ncid, &size));
+  EXPECT(size == before + 4 + 4 + 4 + 4 + 1000); /* its name, type and length before the values */
+  MUST(ncmpi_inq_header_extent(ncid, &extent));
+  EXPECT(extent == extent_before);
+  MUST(ncmpi_enddef(ncid));
+  MUST(ncmpi_inq_header_size(ncid, &before));
+  EXPECT(size == before);
+  MUST(ncmpi_inq_header_extent(ncid, &extent));
+  EXPECT(extent > extent_before && extent >= size);
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi_del_att(ncid, NC_GLOBAL, "text"));
+  MUST(ncmpi_inq_header_size(ncid, &before));
+  EXPECT(before < size);
+  MUST(ncmpi_enddef(ncid));
+}
+
 int main(int argc, char** argv) {
   int ncid, dimid, varid;
   MPI_Offset empty = 0, defined = 0, written = 0;
@@ -104,6 +130,7 @@ int main(int argc, char** argv) {
   MUST(ncmpi_enddef(ncid));
   MUST(ncmpi_inq_header_size(ncid, &written));
   EXPECT(empty > 0 && empty < defined && defined == written);
+  check_redefinition(ncid);
   check_blocking(ncid, varid);
   check_nonblocking(ncid, varid);
   check_datatypes(ncid, varid);
