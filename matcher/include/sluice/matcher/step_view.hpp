@@ -29,6 +29,7 @@ struct StepView {
   std::uint32_t rule = 0;
   std::string name;  ///< the key's tail
   std::uint64_t header_revision = 0;
+  std::int64_t record_count = 0;
   std::vector<std::byte> header;    ///< CDF-5 encoding; empty before the first enddef
   std::uint64_t first_own_log = 0;  ///< before it: the logs of the step that was reopened
   std::vector<LogView> logs;

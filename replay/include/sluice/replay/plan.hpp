@@ -54,6 +54,19 @@ struct SourceRange {
 };
 [[nodiscard]] SourceRange source_range(const Plan& plan, const Copy& copy, std::size_t element_bytes);
 
+/// A part of one hyperslab of an access, which another matcher may know nothing of: the copies of its plan
+/// reach the destination of the whole access.
+struct PartOfRead {
+  formats::HyperslabView read;   ///< whole
+  int dimension = -1;            ///< in which the part is less than the whole; -1: none
+  std::int64_t first = 0;        ///< in that dimension: which of the read's elements the part begins with,
+  std::int64_t count = 0;        ///< and how many it has
+  std::int64_t destination = 0;  ///< where the whole hyperslab begins in the destination of the access
+};
+
+/// Adds the copies of another part of the same access. Parts have no element of the destination in common.
+void join(Plan& plan, const Plan& part);
+
 /// Compiles pieces into a plan; add each hyperslab of the access, in order. Coalesces dimensions, merges
 /// neighbouring copies where source and destination continue, and folds copies at regular distances into one.
 class PlanBuilder {
@@ -68,6 +81,8 @@ class PlanBuilder {
   /// The same for all hyperslabs of an access. Very many are looked up in ascending order, whatever their
   /// order is.
   void add(std::span<const formats::HyperslabView> reads, matcher::WriteIndex& index);
+  /// Matches a part of a read. Parts are added to a builder of their own, in any order.
+  void add(const PartOfRead& part, matcher::WriteIndex& index);
   /// The plan; the builder is empty again.
   [[nodiscard]] Plan take();
 

@@ -1,0 +1,68 @@
+#pragma once
+// The packets between matchers that match together (match_exchange.hpp) and move data (node_exchange.hpp):
+// docs/architecture.md, "Many matchers, many nodes".
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/request_list.hpp"
+
+namespace sluice::runtime {
+
+/// A packet is one byte of this and the fields of the struct that is named.
+enum class ExchangePacket : std::uint8_t {
+  collect = 1,        ///< Collect: owner → the matchers that have tables
+  collected = 2,      ///< Collected
+  match_parts = 3,    ///< MatchParts: asker → owner
+  matched_parts = 4,  ///< MatchedParts
+};
+
+/// How a request between matchers went, ahead of what it was answered with.
+struct Outcome {
+  std::int32_t status = 0;  ///< NC_NOERR, or why there is no answer
+  std::string text;
+  [[nodiscard]] bool is_failure() const noexcept { return status != 0; }
+};
+
+using matcher::WriterRequests;
+
+/// Asks for the requests of a step. Of a published one: those that overlap the asker's part, once. Of a
+/// growing one: all that are new since the asker asked last.
+struct Collect {
+  std::uint64_t step = 0;
+  std::uint64_t round = 0;  ///< given back
+  bool is_growing = false;
+  bool is_from_start = false;  ///< growing: from the first request on
+};
+struct Collected {
+  std::uint64_t step = 0;
+  std::uint64_t round = 0;
+  Outcome outcome;
+  std::vector<WriterRequests> writers;  ///< in ascending order
+};
+
+/// A read access of which the receiver owns a part.
+struct PartAccess {
+  std::uint32_t access = 0;  ///< given back
+  std::int32_t varid = 0;
+  /// The hyperslabs that have elements of the part, whole: a matcher::RequestList, in which log_offset is
+  /// where the hyperslab begins in the destination of the access.
+  std::vector<std::byte> reads;
+};
+struct MatchParts {
+  std::uint64_t ticket = 0;  ///< given back
+  std::uint64_t step = 0;
+  std::vector<PartAccess> accesses;
+};
+struct PartPlan {
+  std::uint32_t access = 0;
+  std::vector<std::byte> plan;  ///< an encoded replay::Plan; its elements are those of the part
+};
+struct MatchedParts {
+  std::uint64_t ticket = 0;
+  Outcome outcome;
+  std::vector<PartPlan> plans;
+};
+
+}  // namespace sluice::runtime

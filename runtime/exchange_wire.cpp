@@ -1,0 +1,36 @@
+#include "exchange_protocol.hpp"
+#include "wire_codec.hpp"
+
+namespace sluice::runtime {
+
+void fields(auto& a, Is<Outcome> auto& m) {
+  a(m.status, m.text);
+}
+void fields(auto& a, Is<WriterRequests> auto& m) {
+  a(m.writer, m.requests);
+}
+void fields(auto& a, Is<Collect> auto& m) {
+  a(m.step, m.round, m.is_growing, m.is_from_start);
+}
+void fields(auto& a, Is<Collected> auto& m) {
+  a(m.step, m.round, m.outcome, m.writers);
+}
+void fields(auto& a, Is<PartAccess> auto& m) {
+  a(m.access, m.varid, m.reads);
+}
+void fields(auto& a, Is<MatchParts> auto& m) {
+  a(m.ticket, m.step, m.accesses);
+}
+void fields(auto& a, Is<PartPlan> auto& m) {
+  a(m.access, m.plan);
+}
+void fields(auto& a, Is<MatchedParts> auto& m) {
+  a(m.ticket, m.outcome, m.plans);
+}
+
+SLUICE_MESSAGE(Collect)
+SLUICE_MESSAGE(Collected)
+SLUICE_MESSAGE(MatchParts)
+SLUICE_MESSAGE(MatchedParts)
+
+}  // namespace sluice::runtime

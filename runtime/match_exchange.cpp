@@ -1,0 +1,354 @@
+#include "match_exchange.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/box.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+formats::Header header_of(const matcher::StepView& view) {
+  formats::Header header = formats::decode_metadata(view.header, "a header from a client");
+  header.record_count = view.record_count;
+  return header;
+}
+
+/// Answers that are on their way to one index.
+struct Collection {
+  std::uint64_t round = 0;
+  std::set<std::uint32_t> missing;  ///< matchers whose answer has not come
+  std::vector<WriterRequests> writers;
+  Outcome outcome;
+
+  void take(std::uint32_t from, Collected& collected) {
+    if (collected.round != round || missing.erase(from) == 0) return;
+    if (collected.outcome.is_failure() && !outcome.is_failure()) outcome = std::move(collected.outcome);
+    std::ranges::move(collected.writers, std::back_inserter(writers));
+  }
+  /// Adds everything to the index, in the order in which one matcher would have found it.
+  void add_to(OwnedRequests& index) {
+    std::ranges::stable_sort(writers, {}, &WriterRequests::writer);
+    if (outcome.is_failure()) return;
+    try {
+      index.add(writers);
+    } catch (const Error& error) {
+      outcome = {error.status(), error.what()};
+    }
+    writers.clear();
+  }
+};
+
+}  // namespace
+
+/// What this matcher knows of a step, in each of its roles.
+struct MatchExchange::Step {
+  Step(StepViewPointer known, const Environment& environment, matcher::MatcherPlace self)
+      : view(std::move(known)),
+        header(header_of(*view)),
+        partition(header, environment.partition),
+        held(*environment.memory, self) {}
+
+  StepViewPointer view;
+  formats::Header header;
+  matcher::StepPartition partition;
+  HeldRequests held;
+
+  /// The part that this matcher owns (of a published step), or everything (of one that grows).
+  std::optional<OwnedRequests> index;
+  bool is_complete = false;  ///< published: the index has all requests
+  Collection collection;
+  std::vector<std::function<void(Step&)>> waiting;  ///< published: for the index
+
+  std::uint64_t next_round = 1;
+  std::vector<WaitingGet> in_round;   ///< growing: answered at the end of this collection
+  std::vector<WaitingGet> next_gets;  ///< came when that had begun
+};
+
+/// A get whose owners have been asked.
+struct MatchExchange::Asking {
+  MatchedGet matched;
+  MatchReceiver receiver;
+  std::size_t missing = 0;
+  Outcome outcome;
+};
+
+MatchExchange::MatchExchange(Environment environment) : environment_(std::move(environment)) {}
+MatchExchange::~MatchExchange() = default;
+
+template <class Message>
+void MatchExchange::send(std::uint32_t to, ExchangePacket kind, const Message& message) {
+  std::vector<std::byte> packet{static_cast<std::byte>(kind)};
+  const std::vector<std::byte> fields = encode(message);
+  packet.insert(packet.end(), fields.begin(), fields.end());
+  environment_.send(to, std::move(packet));
+}
+
+void MatchExchange::take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields) {
+  switch (kind) {
+    case ExchangePacket::collect:
+      return answer_collect(from, decode<Collect>(fields));
+    case ExchangePacket::collected:
+      return take_collected(from, decode<Collected>(fields));
+    case ExchangePacket::match_parts:
+      return answer_parts(from, decode<MatchParts>(fields));
+    case ExchangePacket::matched_parts:
+      return take_answer(decode<MatchedParts>(fields));
+  }
+}
+
+/// The step as `view` tells it: what was known of an earlier header, or while it grew, is of no more use.
+MatchExchange::StepPointer MatchExchange::step_of(const StepViewPointer& view) {
+  StepPointer& known = steps_[view->step];
+  if (known != nullptr && known->view->header_revision == view->header_revision &&
+      known->view->is_final == view->is_final) {
+    known->view = view;
+    return known;
+  }
+  const StepPointer old = std::exchange(known, std::make_shared<Step>(view, environment_, place()));
+  const StepPointer made = known;
+  if (old == nullptr) return made;
+  made->next_round = old->next_round;
+  if (!view->is_final) made->held = std::move(old->held);
+  for (auto* gets : {&old->in_round, &old->next_gets}) {
+    for (WaitingGet& waiting : std::exchange(*gets, {})) match(std::move(waiting.get), waiting.receiver);
+  }
+  return made;
+}
+
+void MatchExchange::forget(std::uint64_t step) {
+  const auto known = steps_.extract(step);
+  if (known.empty()) return;
+  Step& gone = *known.mapped();
+  const Outcome outcome{NC_EIO, "step " + std::to_string(step) + " is no more"};
+  gone.collection.outcome = outcome;
+  for (const auto& use : std::exchange(gone.waiting, {})) use(gone);
+  for (const WaitingGet& get : gone.in_round) get.receiver(outcome, {});
+  for (const WaitingGet& get : gone.next_gets) get.receiver(outcome, {});
+}
+
+std::set<std::uint32_t> MatchExchange::holders_of(const matcher::StepView& view) const {
+  std::set<std::uint32_t> holders;
+  for (const matcher::LogView& log : view.logs) {
+    if (const auto holder = holder_of(log)) holders.insert(rank_of(*holder));
+  }
+  return holders;
+}
+
+// The asker
+
+namespace {
+
+std::vector<formats::HyperslabView> reads_of(const ReadAccess& access) {
+  std::vector<formats::HyperslabView> reads;
+  reads.reserve(access.slabs.size());
+  for (const ReadSlab& slab : access.slabs) reads.push_back({slab.start, slab.count, slab.stride});
+  return reads;
+}
+
+/// Divides an access among its owners; returns the number of its elements. `lists`: by owner.
+std::int64_t divide(const matcher::StepPartition& partition, const ReadAccess& access,
+                    std::map<std::uint32_t, matcher::RequestList>& lists) {
+  std::int64_t elements = 0;
+  std::vector<matcher::OwnedPart> parts;
+  for (const formats::HyperslabView& read : reads_of(access)) {
+    if (!matcher::is_sound(read)) throw Error(NC_EIO, "a read has numbers out of range");
+    matcher::TableEntry entry;
+    entry.varid = access.varid;
+    entry.log_offset = static_cast<std::uint64_t>(elements);
+    entry.box = read;
+    parts.clear();
+    partition.divide(entry, parts);
+    for (const matcher::OwnedPart& part : parts) lists[part.owner].add(entry);
+    if (!parts.empty()) elements += read.elements();
+    if (elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
+  }
+  return elements;
+}
+
+}  // namespace
+
+void MatchExchange::match(Get get, MatchReceiver receiver) {
+  const std::uint64_t step = get.step;
+  auto with_view = [this, get = std::move(get), receiver = std::move(receiver)](const Outcome& outcome,
+                                                                                const StepViewPointer& view) {
+    if (outcome.is_failure()) return receiver(outcome, {});
+    try {
+      if (view->is_final) {
+        ask_owners(view, get, receiver);
+      } else {
+        join_round(view, {get, receiver});
+      }
+    } catch (const Error& error) {
+      receiver({error.status(), error.what()}, {});
+    }
+  };
+  environment_.view(step, std::move(with_view));
+}
+
+void MatchExchange::ask_owners(const StepViewPointer& view, const Get& get, MatchReceiver receiver) {
+  const StepPointer kept = step_of(view);
+  const Step& step = *kept;
+  std::map<std::uint32_t, MatchParts> requests;
+  auto asking = std::make_unique<Asking>();
+  asking->matched.view = view;
+  for (std::size_t i = 0; i < get.accesses.size(); ++i) {
+    const ReadAccess& access = get.accesses[i];
+    std::map<std::uint32_t, matcher::RequestList> lists;
+    replay::Plan& plan = asking->matched.plans.emplace_back();
+    plan.elements = divide(step.partition, access, lists);
+    asking->matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));
+    for (auto& [owner, list] : lists) {
+      requests[owner].accesses.push_back({static_cast<std::uint32_t>(i), access.varid, list.take()});
+    }
+  }
+  if (requests.empty()) return receiver({}, std::move(asking->matched));
+  asking->receiver = std::move(receiver);
+  asking->missing = requests.size();
+  const std::uint64_t ticket = next_ticket_++;
+  asking_.emplace(ticket, std::move(asking));
+  for (auto& [owner, request] : requests) {
+    request.ticket = ticket;
+    request.step = get.step;
+    send(owner, ExchangePacket::match_parts, request);
+  }
+}
+
+void MatchExchange::take_answer(const MatchedParts& answer) {
+  const auto found = asking_.find(answer.ticket);
+  if (found == asking_.end()) throw Error(NC_EIO, "an answer to a match that was not asked for");
+  Asking& asking = *found->second;
+  if (answer.outcome.is_failure()) asking.outcome = answer.outcome;
+  for (const PartPlan& part : answer.plans) {
+    if (part.access >= asking.matched.plans.size()) throw Error(NC_EIO, "a plan for no access");
+    std::size_t position = 0;
+    replay::join(asking.matched.plans[part.access], replay::decode_plan(part.plan, position));
+  }
+  if (--asking.missing > 0) return;
+  const auto done = asking_.extract(found);
+  done.mapped()->receiver(done.mapped()->outcome, std::move(done.mapped()->matched));
+}
+
+// The asker, on a step that grows: rounds, each of which collects what is new. A get that comes while one is
+// under way waits for the next, because the tables that were read may not have had what it must see.
+
+void MatchExchange::join_round(const StepViewPointer& view, WaitingGet waiting) {
+  const StepPointer step = step_of(view);
+  step->next_gets.push_back(std::move(waiting));
+  if (step->collection.missing.empty()) start_round(*step);
+}
+
+void MatchExchange::start_round(Step& step) {
+  const bool is_from_start = !step.index;
+  if (is_from_start) step.index.emplace(step.header);
+  step.in_round = std::exchange(step.next_gets, {});
+  step.collection.round = step.next_round++;
+  step.collection.missing = holders_of(*step.view);
+  if (step.collection.missing.empty()) return finish_round(step);
+  const Collect request{step.view->step, step.collection.round, true, is_from_start};
+  for (const std::uint32_t holder : step.collection.missing) send(holder, ExchangePacket::collect, request);
+}
+
+void MatchExchange::finish_round(Step& step) {
+  step.collection.add_to(*step.index);
+  const StepViewPointer view = step.view;
+  for (const WaitingGet& waiting : std::exchange(step.in_round, {})) {
+    Outcome outcome = step.collection.outcome;
+    MatchedGet matched{view, {}, {}};
+    try {
+      for (const ReadAccess& access : waiting.get.accesses) {
+        if (outcome.is_failure()) break;
+        matched.plans.push_back(step.index->plan(access.varid, reads_of(access)));
+        matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));
+      }
+    } catch (const Error& error) {
+      outcome = {error.status(), error.what()};
+    }
+    waiting.receiver(outcome, std::move(matched));
+  }
+  if (!step.next_gets.empty()) start_round(step);
+}
+
+// The owner
+
+void MatchExchange::answer_parts(std::uint32_t to, const MatchParts& request) {
+  environment_.view(request.step, [this, to, request](const Outcome& known, const StepViewPointer& view) {
+    const auto refuse = [&](const Outcome& outcome) {
+      send(to, ExchangePacket::matched_parts, MatchedParts{request.ticket, outcome, {}});
+    };
+    if (known.is_failure()) return refuse(known);
+    if (!view->is_final) return refuse({NC_EIO, "parts are asked for of a step that is not published"});
+    with_index(*step_of(view), [this, to, request](Step& step) {
+      MatchedParts answer{request.ticket, step.collection.outcome, {}};
+      try {
+        for (const PartAccess& access : request.accesses) {
+          if (answer.outcome.is_failure()) break;
+          answer.plans.push_back(
+              {access.access, step.index->plan_part(step.partition, environment_.rank, access)});
+        }
+      } catch (const Error& error) {
+        answer = {request.ticket, {error.status(), error.what()}, {}};
+      }
+      send(to, ExchangePacket::matched_parts, answer);
+    });
+  });
+}
+
+/// Calls `use` when the index of a published step is complete, or cannot be.
+void MatchExchange::with_index(Step& step, std::function<void(Step&)> use) {
+  if (step.is_complete) return use(step);
+  step.waiting.push_back(std::move(use));
+  if (step.index) return;  // being made
+  step.index.emplace(step.header);
+  step.collection.missing = holders_of(*step.view);
+  if (step.collection.missing.empty()) return finish_index(step);
+  for (const std::uint32_t holder : step.collection.missing) {
+    send(holder, ExchangePacket::collect, Collect{step.view->step, 0, false, false});
+  }
+}
+
+void MatchExchange::take_collected(std::uint32_t from, Collected collected) {
+  const auto found = steps_.find(collected.step);
+  if (found == steps_.end()) return;       // forgotten meanwhile
+  const StepPointer kept = found->second;  // what waits for it may make it another one
+  Step& step = *kept;
+  if (!step.collection.missing.contains(from) || step.collection.round != collected.round) return;
+  step.collection.take(from, collected);
+  if (!step.collection.missing.empty()) return;
+  if (step.view->is_final) {
+    finish_index(step);
+  } else {
+    finish_round(step);
+  }
+}
+
+void MatchExchange::finish_index(Step& step) {
+  step.collection.add_to(*step.index);
+  step.is_complete = true;
+  for (const auto& use : std::exchange(step.waiting, {})) use(step);
+}
+
+// The holder
+
+void MatchExchange::answer_collect(std::uint32_t to, const Collect& request) {
+  environment_.view(request.step, [this, to, request](const Outcome& known, const StepViewPointer& view) {
+    Collected answer{request.step, request.round, known, {}};
+    try {
+      if (!known.is_failure()) {
+        const StepPointer step = step_of(view);
+        answer.writers = request.is_growing ? step->held.collect_new(*view, to, request.is_from_start)
+                                            : step->held.collect(*view, step->partition, to);
+      }
+    } catch (const Error& error) {
+      answer.outcome = {error.status(), error.what()};
+    }
+    send(to, ExchangePacket::collected, answer);
+  });
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,106 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "exchange_protocol.hpp"
+#include "held_requests.hpp"
+#include "owned_requests.hpp"
+#include "sluice/matcher/step_view.hpp"
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::runtime {
+
+/// What the registry tells of a step; shared by all that work on it.
+using StepViewPointer = std::shared_ptr<const matcher::StepView>;
+/// Receives a view, or why there is none.
+using ViewReceiver = std::function<void(const Outcome& outcome, const StepViewPointer& view)>;
+
+/// A get that was matched: one plan per access, writers as in the step.
+struct MatchedGet {
+  StepViewPointer view;
+  std::vector<replay::Plan> plans;
+  std::vector<std::size_t> element_bytes;  ///< per access: of the external type
+};
+using MatchReceiver = std::function<void(const Outcome& outcome, MatchedGet matched)>;
+
+/// Matching that is divided among the matchers of a run: docs/architecture.md, "Many matchers, many nodes".
+/// Each matcher has one; it takes part in three roles. It *holds* the request tables of its processes, *owns*
+/// a part of each variable's index space, and *asks* the owners for its processes' gets. Of a step that still
+/// grows, the asker is the owner of everything. One thread; packets go by `send`, which must not call back.
+class MatchExchange {
+ public:
+  struct Environment {
+    std::uint32_t rank = 0;
+    std::uint32_t matchers_per_node = 1;
+    matcher::Partition partition;  ///< owners: number of matchers
+    matcher::SegmentMemory* memory = nullptr;
+    std::function<void(std::uint32_t to, std::vector<std::byte> packet)> send;
+    /// Gives a view, at once or later. Of a step that is not published, the newest one.
+    std::function<void(std::uint64_t step, ViewReceiver receiver)> view;
+  };
+
+  explicit MatchExchange(Environment environment);
+  ~MatchExchange();
+  MatchExchange(const MatchExchange&) = delete;
+  MatchExchange& operator=(const MatchExchange&) = delete;
+
+  /// Matches all accesses of a get on a step that the asking process has open. The receiver is called once,
+  /// at once or later.
+  void match(Get get, MatchReceiver receiver);
+  /// A packet of one of the four kinds that match. Throws Error(NC_EIO) when it is damaged.
+  void take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields);
+  /// The step is no more.
+  void forget(std::uint64_t step);
+  /// How many steps something is known of.
+  [[nodiscard]] std::size_t known_steps() const noexcept { return steps_.size(); }
+
+ private:
+  struct Step;
+  struct Asking;
+  using StepPointer = std::shared_ptr<Step>;  ///< shared with calls that work on it
+  struct WaitingGet {
+    Get get;
+    MatchReceiver receiver;
+  };
+
+  [[nodiscard]] std::uint32_t rank_of(matcher::MatcherPlace place) const noexcept {
+    return place.node * environment_.matchers_per_node + place.index;
+  }
+  [[nodiscard]] matcher::MatcherPlace place() const noexcept {
+    return {environment_.rank / environment_.matchers_per_node,
+            environment_.rank % environment_.matchers_per_node};
+  }
+  template <class Message>
+  void send(std::uint32_t to, ExchangePacket kind, const Message& message);
+  [[nodiscard]] StepPointer step_of(const StepViewPointer& view);
+  [[nodiscard]] std::set<std::uint32_t> holders_of(const matcher::StepView& view) const;
+
+  // As asker.
+  void ask_owners(const StepViewPointer& view, const Get& get, MatchReceiver receiver);
+  void take_answer(const MatchedParts& answer);
+  void join_round(const StepViewPointer& view, WaitingGet waiting);
+  void start_round(Step& step);
+  void finish_round(Step& step);
+
+  // As owner.
+  void answer_parts(std::uint32_t to, const MatchParts& request);
+  void with_index(Step& step, std::function<void(Step&)> use);
+  void take_collected(std::uint32_t from, Collected collected);
+  void finish_index(Step& step);
+
+  // As holder.
+  void answer_collect(std::uint32_t to, const Collect& request);
+
+  Environment environment_;
+  std::map<std::uint64_t, StepPointer> steps_;
+  std::map<std::uint64_t, std::unique_ptr<Asking>> asking_;
+  std::uint64_t next_ticket_ = 1;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "exchange_protocol.hpp"
+#include "sluice/matcher/step_partition.hpp"
+#include "sluice/matcher/variable_indexes.hpp"
+#include "sluice/replay/plan.hpp"
+
+namespace sluice::runtime {
+
+/// The write requests that overlap one matcher's part of a step, and plans for reads of that part.
+class OwnedRequests {
+ public:
+  explicit OwnedRequests(const formats::Header& header) : indexes_(header) {}
+
+  /// Adds requests that other matchers have sent, writers in ascending order. Throws Error(NC_EIO) when they
+  /// are damaged or do not fit the header.
+  void add(std::span<const WriterRequests> writers);
+
+  /// The encoded plan of the part that `self` owns of an access. Throws Error(NC_EIO).
+  [[nodiscard]] std::vector<std::byte> plan_part(const matcher::StepPartition& partition, std::uint32_t self,
+                                                 const PartAccess& access);
+  /// The plan of a whole access, of which every part is here. Throws Error(NC_EIO).
+  [[nodiscard]] replay::Plan plan(int varid, std::span<const formats::HyperslabView> reads);
+
+ private:
+  matcher::VariableIndexes indexes_;
+};
+
+}  // namespace sluice::runtime
