@@ -34,6 +34,7 @@ StepView Step::view() const {
   view.rule = key.rule;
   view.name = key.tail;
   view.header_revision = header_revision;
+  view.record_count = record_count;
   view.header = header;
   view.first_own_log = first_own_log;
   for (const auto& log : logs) view.logs.push_back(log->view());
