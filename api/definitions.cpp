@@ -20,11 +20,11 @@ constexpr MPI_Offset unlimited = 0;  // NC_UNLIMITED
   throw Error(NC_ENAMEINUSE, "the name '" + name + "' is in use");
 }
 
-/// The longest dimension that the format allows.
+/// The longest dimension that may be defined: of PnetCDF 1.12.3 and 1.15 whichever allows more.
 MPI_Offset longest_dimension(formats::Version version) {
   switch (version) {
     case formats::Version::cdf1:
-      return std::numeric_limits<std::int32_t>::max() - 3;
+      return std::numeric_limits<std::int32_t>::max();
     case formats::Version::cdf2:
       return std::numeric_limits<std::uint32_t>::max() - 3;
     default:

@@ -117,11 +117,37 @@ static void check_redefinition(int ncid) {
   MUST(ncmpi_enddef(ncid));
 }
 
+static int def_dim_status(int format, MPI_Offset length) {
+  int ncid, dimid, varid;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "additions_limits.nc", NC_CLOBBER | format, MPI_INFO_NULL, &ncid));
+  const int status = ncmpi_def_dim(ncid, "x", length, &dimid);
+  if (status == NC_NOERR) {
+    MPI_Offset read = 0;
+    MUST(ncmpi_def_var(ncid, "v", NC_BYTE, 1, &dimid, &varid));
+    MUST(ncmpi_close(ncid));
+    MUST(ncmpi_open(MPI_COMM_WORLD, "additions_limits.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
+    MUST(ncmpi_inq_dimlen(ncid, 0, &read));
+    EXPECT(read == length);
+  }
+  MUST(ncmpi_close(ncid));
+  return status;
+}
+
+/* As long as 1.15 allows in CDF-1; in CDF-2 as long as 1.12.3 does. */
+static void check_dimensions(void) {
+  EXPECT(def_dim_status(0, 2147483647LL) == NC_NOERR);
+  EXPECT(def_dim_status(0, 2147483648LL) == NC_EDIMSIZE);
+  EXPECT(def_dim_status(NC_64BIT_OFFSET, 4294967292LL) == NC_NOERR);
+  EXPECT(def_dim_status(NC_64BIT_OFFSET, 4294967293LL) == NC_EDIMSIZE);
+  EXPECT(def_dim_status(NC_64BIT_DATA, 4294967296LL) == NC_NOERR);
+}
+
 int main(int argc, char** argv) {
   int ncid, dimid, varid;
   MPI_Offset empty = 0, defined = 0, written = 0;
   MPI_Init(&argc, &argv);
   check_statuses();
+  check_dimensions();
   MUST(ncmpi_create(MPI_COMM_WORLD, "additions.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
   MUST(ncmpi_inq_header_size(ncid, &empty));
   MUST(ncmpi_def_dim(ncid, "x", 4, &dimid));
