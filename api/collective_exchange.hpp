@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "file_domains.hpp"
-#include "file_handle.hpp"
+#include "file_bytes.hpp"
 #include "file_options.hpp"
 #include "file_request.hpp"
 #include "mpi_handles.hpp"
@@ -18,7 +18,7 @@ namespace sluice::api {
 class CollectiveExchange {
  public:
   /// All arguments outlive this object.
-  CollectiveExchange(const Communicator& comm, const FileHandle& file, const FileOptions& options)
+  CollectiveExchange(const Communicator& comm, const FileBytes& file, const FileOptions& options)
       : comm_(comm), file_(file), options_(options) {}
 
   /// Collective: one batch of every rank's request. What fails in accessing the file is thrown at the end, on
@@ -55,7 +55,7 @@ class CollectiveExchange {
   void finish_sends();
 
   const Communicator& comm_;
-  const FileHandle& file_;
+  const FileBytes& file_;
   const FileOptions& options_;
   std::vector<int> aggregator_ranks_;  ///< found at the first exchange
   StagingWindow window_;

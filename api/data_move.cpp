@@ -44,7 +44,7 @@ std::vector<Part> section(const formats::Header& old_header, const formats::Head
 }
 
 /// Reads all parts one after the other into `bytes`.
-void read_parts(const FileHandle& file, const std::vector<Part>& parts, std::byte* bytes) {
+void read_parts(const FileBytes& file, const std::vector<Part>& parts, std::byte* bytes) {
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t last = first + 1;
     std::int64_t length = parts[first].length;
@@ -57,7 +57,7 @@ void read_parts(const FileHandle& file, const std::vector<Part>& parts, std::byt
 }
 
 /// Writes all parts, neighbours with small gaps together.
-void write_parts(const FileHandle& file, const std::vector<Part>& parts, const std::byte* bytes,
+void write_parts(const FileBytes& file, const std::vector<Part>& parts, const std::byte* bytes,
                  std::int64_t gap_bytes, ByteBuffer& spread) {
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t last = first + 1;
@@ -143,7 +143,7 @@ std::vector<DataMove::Part> DataMove::parts(std::int64_t begin, std::int64_t end
   return result;
 }
 
-void DataMove::run(const Communicator& comm, const FileHandle& file, std::int64_t chunk_bytes,
+void DataMove::run(const Communicator& comm, const FileBytes& file, std::int64_t chunk_bytes,
                    std::int64_t gap_bytes) const {
   ByteBuffer bytes;
   ByteBuffer spread;

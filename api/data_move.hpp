@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "file_handle.hpp"
+#include "file_bytes.hpp"
 #include "mpi_handles.hpp"
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/layout.hpp"
@@ -33,7 +33,7 @@ class DataMove {
 
   /// Collective. Each rank holds at most about `chunk_bytes` at a time. Gaps of at most `gap_bytes` between
   /// destinations are overwritten with zeros: nothing is there yet.
-  void run(const Communicator& comm, const FileHandle& file, std::int64_t chunk_bytes,
+  void run(const Communicator& comm, const FileBytes& file, std::int64_t chunk_bytes,
            std::int64_t gap_bytes) const;
 
  private:

@@ -2,13 +2,11 @@
 #include <cstdint>
 #include <string>
 
-#include "collective_exchange.hpp"
 #include "driver.hpp"
 #include "file_handle.hpp"
 #include "file_options.hpp"
-#include "file_request.hpp"
+#include "file_transfer.hpp"
 #include "mpi_handles.hpp"
-#include "staging_window.hpp"
 
 namespace sluice::api {
 
@@ -26,11 +24,7 @@ class FileDriver final : public Driver {
 
   /// `comm` outlives the driver.
   FileDriver(const Communicator& comm, FileHandle file, const FileOptions& options, const Facts& facts)
-      : comm_(comm),
-        file_(std::move(file)),
-        options_(options),
-        facts_(facts),
-        exchange_(comm_, file_, options_) {}
+      : comm_(comm), file_(std::move(file)), facts_(facts), transfer_(comm_, file_, options) {}
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "file"; }
 
@@ -50,22 +44,13 @@ class FileDriver final : public Driver {
   void discard(bool is_new) override;
 
  private:
-  void access_directly(FileRequest& request, FileRequest::Kind kind);
-  void access_together(FileRequest& request, FileRequest::Kind kind);
-  void put_window(FileRequest& request, const FileRange& range);
-  void get_window(FileRequest& request, const FileRange& range);
-  bool access_plain_bytes(FileRequest& request, const FileRange& range, FileRequest::Kind kind);
   /// On rank 0, where it is another than the file has.
   void write_record_count(std::int64_t records);
 
   const Communicator& comm_;
   FileHandle file_;
-  FileOptions options_;
   Facts facts_;
-  std::int64_t agreed_records_ = 0;  ///< from a collective put, for the agreement that follows it
-  CollectiveExchange exchange_;
-  StagingWindow window_;
-  Coverage coverage_;
+  FileTransfer transfer_;
 };
 
 }  // namespace sluice::api

@@ -5,13 +5,14 @@
 #include <span>
 #include <string>
 
+#include "file_bytes.hpp"
 #include "mpi_handles.hpp"
 
 namespace sluice::api {
 
 /// A file that all ranks of a communicator have opened for MPI-IO. Bytes are read and written at explicit
 /// offsets with contiguous types only; no file view is ever set. Errors are MpiErrors that name the path.
-class FileHandle {
+class FileHandle final : public FileBytes {
  public:
   FileHandle() = default;
   /// Collective. `mode` is MPI's (MPI_MODE_RDWR | MPI_MODE_CREATE, …). Paths of any length are taken.
@@ -26,12 +27,12 @@ class FileHandle {
   FileHandle(const FileHandle&) = delete;
   FileHandle& operator=(const FileHandle&) = delete;
   /// Closes a file that was not closed: the safety net; collective as close() is.
-  ~FileHandle();
+  ~FileHandle() override;
 
   /// Independent. What lies beyond the end of the file is read as zeros.
-  void read(std::int64_t offset_bytes, std::span<std::byte> bytes) const;
+  void read(std::int64_t offset_bytes, std::span<std::byte> bytes) const override;
   /// Independent.
-  void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) const;
+  void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) const override;
   /// Collective: what was written is on storage and visible to other processes.
   void sync() const;
   /// Collective. Does nothing when the file is not open.

@@ -62,43 +62,9 @@ void for_each_part(const formats::HyperslabView& slab, const Rows& rows, std::in
 
 }  // namespace
 
-VariablePlace::VariablePlace(const formats::Header& header, const formats::Layout& layout, int varid)
-    : header_(header), layout_(layout), varid_(varid) {
-  const auto& variable = header.variable(varid);
-  element_bytes_ = static_cast<std::int64_t>(formats::size_of(variable.type));
-  begin_ = variable.begin;
-  const std::size_t dimensions = variable.dimids.size();
-  step_bytes_.resize(dimensions);
-  std::int64_t step = element_bytes_;
-  for (std::size_t d = dimensions; d-- > 0;) {
-    const auto& dimension = header.dimension(variable.dimids[d]);
-    step_bytes_[d] = dimension.is_record ? layout.record_size : step;
-    step *= dimension.length;
-  }
-}
-
-std::optional<formats::FileRun> VariablePlace::single_run(const formats::HyperslabView& slab) const noexcept {
-  std::int64_t offset = begin_;
-  std::int64_t length = element_bytes_;
-  // From the inside out: as long as what a dimension adds continues what is there, it is one run.
-  for (std::size_t d = slab.count.size(); d-- > 0;) {
-    const std::int64_t count = slab.count[d];
-    if (count == 0) return formats::FileRun{};
-    offset += slab.start[d] * step_bytes_[d];
-    if (count == 1) continue;
-    if (step_bytes_[d] != length || slab.stride_of(static_cast<int>(d)) != 1) {
-      const auto rest = slab.count.first(d);
-      if (std::find(rest.begin(), rest.end(), 0) != rest.end()) return formats::FileRun{};
-      return std::nullopt;
-    }
-    length *= count;
-  }
-  return formats::FileRun{offset, length};
-}
-
-FileRequest::FileRequest(const formats::Header& header, const formats::Layout& layout,
+FileRequest::FileRequest(const formats::Header& header, const formats::Placement& placement,
                          std::span<Access> accesses, Kind kind)
-    : header_(header), layout_(layout), accesses_(accesses), kind_(kind) {
+    : header_(header), placement_(placement), accesses_(accesses), kind_(kind) {
   codecs_.reserve(accesses.size());
   for (Access& access : accesses) codecs_.emplace_back(header, access);
 }
@@ -106,12 +72,12 @@ FileRequest::FileRequest(const formats::Header& header, const formats::Layout& l
 void FileRequest::next_batch(std::size_t limit) {
   extents_.clear();
   while (extents_.size() < limit && has_more()) {
-    const VariablePlace place(header_, layout_, accesses_[access_].varid);
+    const auto place = placement_.place_of(accesses_[access_].varid);
     const auto slabs = accesses_[access_].slabs;
     // An access is finished in the batch that it was begun in, if it is no larger than a batch: its elements
     // may be neighbours in the file in any order.
     const std::size_t most = extents_.size() + limit;
-    while (slab_ < slabs.size() && extents_.size() < most) append_slab(place, limit, most - extents_.size());
+    while (slab_ < slabs.size() && extents_.size() < most) append_slab(*place, limit, most - extents_.size());
     if (slab_ < slabs.size()) break;
     ++access_;
     slab_ = 0;
@@ -120,7 +86,7 @@ void FileRequest::next_batch(std::size_t limit) {
   finish_batch();
 }
 
-void FileRequest::append_slab(const VariablePlace& place, std::size_t limit, std::size_t room) {
+void FileRequest::append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t room) {
   if (const auto run = place.single_run(accesses_[access_].slabs[slab_])) {
     if (run->length_bytes > 0) append_run(*run, place.element_bytes());
     ++slab_;
@@ -129,7 +95,7 @@ void FileRequest::append_slab(const VariablePlace& place, std::size_t limit, std
   }
 }
 
-void FileRequest::append_rows(const VariablePlace& place, std::size_t limit, std::size_t room) {
+void FileRequest::append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t room) {
   const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
   // The same rows in each batch that a slab is in: they depend on the limit, not on the room that is left.
   const Rows rows = rows_of(slab, static_cast<std::int64_t>(limit));

@@ -1,38 +1,15 @@
 #pragma once
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "driver.hpp"
 #include "element_codec.hpp"
 #include "extents.hpp"
+#include "sluice/formats/placement.hpp"
 
 namespace sluice::api {
-
-/// Where the elements of a hyperslab of one variable are in the file.
-class VariablePlace {
- public:
-  VariablePlace(const formats::Header& header, const formats::Layout& layout, int varid);
-
-  /// The hyperslab as one run where it is one (or has no elements: length 0). Decompositions come as very
-  /// many of these.
-  [[nodiscard]] std::optional<formats::FileRun> single_run(const formats::HyperslabView& slab) const noexcept;
-  /// Appends the runs of any hyperslab in the order of its elements.
-  void append(const formats::HyperslabView& slab, std::vector<formats::FileRun>& runs) const {
-    formats::append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
-  }
-
-  [[nodiscard]] std::int64_t element_bytes() const noexcept { return element_bytes_; }
-
- private:
-  const formats::Header& header_;
-  const formats::Layout& layout_;
-  int varid_;
-  std::int64_t element_bytes_;
-  std::int64_t begin_;
-  std::vector<std::int64_t> step_bytes_;  ///< from one index of a dimension to the next
-};
 
 /// The accesses of one call on one rank, as batches of extents: memory is bounded however many runs a
 /// selection has. Batches keep the order of the accesses, so that later puts win over all batches.
@@ -41,7 +18,7 @@ class FileRequest {
   enum class Kind { put, get };
 
   /// Keeps references to all arguments.
-  FileRequest(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+  FileRequest(const formats::Header& header, const formats::Placement& placement, std::span<Access> accesses,
               Kind kind);
 
   /// Makes the next batch of about `limit` extents; empty when nothing is left. Those of a put are disjoint.
@@ -73,13 +50,13 @@ class FileRequest {
 
  private:
   /// Appends the slab, or as many of its rows as give about `room` extents; `limit` as in next_batch.
-  void append_slab(const VariablePlace& place, std::size_t limit, std::size_t room);
-  void append_rows(const VariablePlace& place, std::size_t limit, std::size_t room);
+  void append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t room);
+  void append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t room);
   void append_run(const formats::FileRun& run, std::int64_t element_bytes);
   void finish_batch();
 
   const formats::Header& header_;
-  const formats::Layout& layout_;
+  const formats::Placement& placement_;
   std::span<Access> accesses_;
   Kind kind_;
   std::vector<ElementCodec> codecs_;

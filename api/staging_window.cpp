@@ -40,7 +40,7 @@ void StagingWindow::move_to(const FileRange& range) {
   range_ = range;
 }
 
-void StagingWindow::write(const FileHandle& file, std::span<const FileRange> ranges, std::int64_t gap_bytes) {
+void StagingWindow::write(const FileBytes& file, std::span<const FileRange> ranges, std::int64_t gap_bytes) {
   for_each_group(ranges, gap_bytes, [&](std::span<const FileRange> group) {
     if (group.size() > 1) fill_gaps(file, group);
     const FileRange hull = hull_of(group);
@@ -48,14 +48,14 @@ void StagingWindow::write(const FileHandle& file, std::span<const FileRange> ran
   });
 }
 
-void StagingWindow::read(const FileHandle& file, std::span<const FileRange> ranges, std::int64_t gap_bytes) {
+void StagingWindow::read(const FileBytes& file, std::span<const FileRange> ranges, std::int64_t gap_bytes) {
   for_each_group(ranges, gap_bytes, [&](std::span<const FileRange> group) {
     const FileRange hull = hull_of(group);
     file.read(hull.begin, {at(hull.begin), static_cast<std::size_t>(hull.size())});
   });
 }
 
-void StagingWindow::fill_gaps(const FileHandle& file, std::span<const FileRange> ranges) {
+void StagingWindow::fill_gaps(const FileBytes& file, std::span<const FileRange> ranges) {
   const FileRange gaps{ranges.front().end, ranges.back().begin};
   const auto size = static_cast<std::size_t>(gaps.size());
   const std::byte* old_bytes = old_bytes_.reserve(size);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "extents.hpp"
-#include "file_handle.hpp"
+#include "file_bytes.hpp"
 
 namespace sluice::api {
 
@@ -36,13 +36,13 @@ class StagingWindow {
   /// Writes the bytes of these ranges (ascending, disjoint). Gaps of at most `gap_bytes` are bridged: read
   /// from the file and written back. That is safe only where no other process writes to them; 0 writes each
   /// range alone.
-  void write(const FileHandle& file, std::span<const FileRange> ranges, std::int64_t gap_bytes);
+  void write(const FileBytes& file, std::span<const FileRange> ranges, std::int64_t gap_bytes);
   /// Reads the bytes of these ranges, gaps of at most `gap_bytes` along with them.
-  void read(const FileHandle& file, std::span<const FileRange> ranges, std::int64_t gap_bytes);
+  void read(const FileBytes& file, std::span<const FileRange> ranges, std::int64_t gap_bytes);
 
  private:
   /// Fills the gaps between the ranges from the file.
-  void fill_gaps(const FileHandle& file, std::span<const FileRange> ranges);
+  void fill_gaps(const FileBytes& file, std::span<const FileRange> ranges);
 
   FileRange range_;
   ByteBuffer bytes_;

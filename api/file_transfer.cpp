@@ -1,0 +1,232 @@
+#include "file_transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "agreement.hpp"
+#include "sluice/formats/convert.hpp"
+#include "sluice/formats/linear_range.hpp"
+
+namespace sluice::api {
+namespace {
+
+/// `value` split into `parts`: the first of part `i`.
+std::int64_t share_begin(std::int64_t value, std::int64_t parts, std::int64_t i) noexcept {
+  return value / parts * i + std::min(i, value % parts);
+}
+
+/// Fill values one after the other, as the file holds them.
+ByteBuffer fill_pattern(const formats::Header& header, int varid, std::int64_t elements) {
+  const std::size_t element_bytes = formats::size_of(header.variable(varid).type);
+  std::array<std::byte, 8> value{};
+  header.fill_value(varid, value.data());
+  formats::copy_swapped(value.data(), value.data(), element_bytes, 1);
+  ByteBuffer pattern;
+  std::byte* to = pattern.reserve(static_cast<std::size_t>(elements) * element_bytes);
+  for (std::int64_t i = 0; i < elements; ++i, to += element_bytes)
+    std::memcpy(to, value.data(), element_bytes);
+  return pattern;
+}
+
+RequestSummary summary_of(const FileRequest& request, std::int64_t gap_bytes, std::int64_t records) {
+  const auto runs = request.runs(gap_bytes);
+  RequestSummary summary;
+  summary.hull = request.hull();
+  summary.bytes = request.bytes();
+  summary.extents = static_cast<std::int64_t>(request.extents().size());
+  summary.runs = runs.count;
+  summary.run_bytes = runs.bytes;
+  summary.has_more = request.has_more() ? 1 : 0;
+  summary.records = records;
+  return summary;
+}
+
+}  // namespace
+
+void FileTransfer::put(const formats::Header& header, const formats::Placement& placement,
+                       std::span<Access> accesses, Mode mode) {
+  FileRequest request(header, placement, accesses, FileRequest::Kind::put);
+  access(request, FileRequest::Kind::put, mode);
+}
+
+void FileTransfer::get(const formats::Header& header, const formats::Placement& placement,
+                       std::span<Access> accesses, Mode mode) {
+  FileRequest request(header, placement, accesses, FileRequest::Kind::get);
+  access(request, FileRequest::Kind::get, mode);
+}
+
+void FileTransfer::access(FileRequest& request, FileRequest::Kind kind, Mode mode) {
+  if (mode == Mode::collective) return access_together(request, kind);
+  while (request.has_more()) {
+    request.next_batch(options_.batch_extents);
+    access_directly(request, kind);
+  }
+}
+
+void FileTransfer::fill(const formats::Header& header, const formats::Placement& placement, int varid,
+                        std::int64_t first_record, std::int64_t records) {
+  const std::int64_t total = header.elements_per_record(varid) * records;
+  const FileRange mine{share_begin(total, comm_.size(), comm_.rank()),
+                       share_begin(total, comm_.size(), comm_.rank() + 1)};
+  together(comm_, [&] {
+    const auto place = placement.place_of(varid);
+    fill_elements(header, *place, varid, first_record, mine);
+  });
+}
+
+void FileTransfer::fill_elements(const formats::Header& header, const formats::VariablePlace& place,
+                                 int varid, std::int64_t first_record, const FileRange& elements) {
+  const std::int64_t element_bytes = place.element_bytes();
+  const std::int64_t chunk = std::min(elements.size(), options_.direct_bytes / element_bytes);
+  const ByteBuffer pattern = fill_pattern(header, varid, chunk);
+  auto shape = header.shape(varid);
+  const bool is_record = header.is_record_variable(varid);
+  if (is_record) shape.front() = std::numeric_limits<std::int64_t>::max();  // no bound
+  std::vector<std::int64_t> start;
+  std::vector<formats::FileRun> runs;
+  for (std::int64_t first = elements.begin; first < elements.end; first += chunk) {
+    runs.clear();
+    formats::for_each_box(shape, first, std::min(chunk, elements.end - first),
+                          [&](const formats::HyperslabView& box) {
+                            start.assign(box.start.begin(), box.start.end());
+                            if (is_record) start.front() += first_record;
+                            place.append({start, box.count, {}}, runs);
+                          });
+    for (const auto& run : runs)
+      bytes_.write(run.offset_bytes, {pattern.data(), static_cast<std::size_t>(run.length_bytes)});
+  }
+}
+
+void FileTransfer::access_together(FileRequest& request, FileRequest::Kind kind) {
+  // A rank that fails takes part in the rest with nothing to do. When data went through other ranks, all
+  // learn of it at the end.
+  bool has_exchanged = false;
+  int status = NC_NOERR;
+  std::string what;
+  const auto attempt = [&](const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (status == NC_NOERR) what = error.what();
+      if (status == NC_NOERR) status = error.status();
+      request.give_up();
+    } catch (const std::bad_alloc&) {
+      status = NC_ENOMEM;
+      request.give_up();
+    }
+  };
+  std::vector<RequestSummary> summaries(static_cast<std::size_t>(comm_.size()));
+  const auto wish = kind == FileRequest::Kind::put ? options_.put_exchange : options_.get_exchange;
+  // A rank that writes by itself must not touch the gaps.
+  const std::int64_t gap_bytes = kind == FileRequest::Kind::put ? 0 : options_.gap_bytes;
+  const std::int64_t records = kind == FileRequest::Kind::put ? request.record_end() : 0;
+  const auto has_more = [](const RequestSummary& summary) { return summary.has_more != 0; };
+  do {
+    attempt([&] { request.next_batch(options_.batch_extents); });
+    const RequestSummary mine = summary_of(request, gap_bytes, records);
+    constexpr int words = sizeof(RequestSummary) / sizeof(std::int64_t);
+    check_mpi(MPI_Allgather(&mine, words, MPI_INT64_T, summaries.data(), words, MPI_INT64_T, comm_.get()),
+              "gather the requests");
+    for (const auto& summary : summaries) agreed_records_ = std::max(agreed_records_, summary.records);
+    if (joint_hull(summaries).is_empty()) continue;
+    const bool exchanges = is_exchange_better(summaries, options_, wish);
+    has_exchanged = has_exchanged || exchanges;
+    attempt([&] {
+      if (!exchanges) {
+        access_directly(request, kind);
+      } else if (kind == FileRequest::Kind::put) {
+        exchange_.put(request, summaries);
+      } else {
+        exchange_.get(request, summaries);
+      }
+    });
+  } while (std::any_of(summaries.begin(), summaries.end(), has_more));
+  if (has_exchanged) return agree(comm_, status, what);
+  if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
+}
+
+void FileTransfer::access_directly(FileRequest& request, FileRequest::Kind kind) {
+  const FileRange hull = request.hull();
+  std::int64_t begin = hull.begin;
+  while (begin < hull.end) {
+    // Not a sum that may be beyond 2^63: a damaged file may say that its data is just below.
+    const FileRange range{begin, begin + std::min(hull.end - begin, options_.direct_bytes)};
+    if (access_plain_bytes(request, range, kind)) {
+      // done
+    } else if (kind == FileRequest::Kind::put) {
+      put_window(request, range);
+    } else {
+      get_window(request, range);
+    }
+    const auto rest = request.extents_in({range.end, hull.end});
+    if (rest.empty()) return;
+    begin = std::max(range.end, rest.front().offset_bytes);
+  }
+}
+
+void FileTransfer::put_window(FileRequest& request, const FileRange& range) {
+  window_.move_to(range);
+  coverage_.clear();
+  coverage_.begin_list();
+  for_each_clipped(request.extents_in(range), range, [&](const Extent& part) {
+    request.codec(part).encode(part.first_element, part.elements, window_.at(part.offset_bytes));
+    coverage_.add({part.offset_bytes, part.end()});
+  });
+  // Gaps are left alone: other processes may be writing there.
+  window_.write(bytes_, coverage_.join(), 0);
+}
+
+void FileTransfer::get_window(FileRequest& request, const FileRange& range) {
+  window_.move_to(range);
+  coverage_.clear();
+  coverage_.begin_list();
+  const auto extents = request.extents_in(range);
+  for_each_clipped(extents, range, [&](const Extent& part) {
+    coverage_.add({part.offset_bytes, part.end()});
+  });
+  window_.read(bytes_, coverage_.join(), options_.gap_bytes);
+  for_each_clipped(extents, range, [&](const Extent& part) {
+    request.codec(part).decode(part.first_element, part.elements, window_.at(part.offset_bytes));
+  });
+}
+
+bool FileTransfer::access_plain_bytes(FileRequest& request, const FileRange& range, FileRequest::Kind kind) {
+  const auto extents = request.extents_in(range);
+  if (extents.size() != 1) return false;
+  const Extent part = clip(extents.front(), range);
+  std::byte* bytes = request.codec(part).plain_bytes(part.first_element);
+  if (bytes == nullptr || part.elements == 0) return false;
+  const auto size = static_cast<std::size_t>(part.elements);
+  if (kind == FileRequest::Kind::put) {
+    bytes_.write(part.offset_bytes, {bytes, size});
+  } else {
+    bytes_.read(part.offset_bytes, {bytes, size});
+  }
+  return true;
+}
+
+std::int64_t FileTransfer::agree_record_count(std::int64_t local, Mode mode) {
+  std::int64_t records = std::max(local, agreed_records_);
+  if (mode == Mode::independent) return records;
+  const bool is_agreed = std::exchange(agreed_records_, 0) > 0;
+  if (comm_.size() > 1 && !is_agreed) {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, comm_.get()),
+              "agree on the number of records");
+  }
+  return records;
+}
+
+void write_record_count(const FileBytes& file, formats::Version version, std::int64_t records) {
+  constexpr std::int64_t offset_bytes = 4;  // behind the magic number
+  std::array<std::byte, 8> bytes{};
+  const std::size_t size = version == formats::Version::cdf5 ? 8 : 4;
+  for (std::size_t i = 0; i < size; ++i)
+    bytes[i] = static_cast<std::byte>(records >> (8 * (size - 1 - i)) & 0xFF);
+  file.write(offset_bytes, std::span(bytes).first(size));
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sluice/formats/header.hpp"
+#include "sluice/formats/hyperslab.hpp"
+#include "sluice/formats/layout.hpp"
+
+namespace sluice::formats {
+
+/// Where the elements of one variable are: offsets in bytes, in a file or in a file space (file_space.hpp).
+class VariablePlace {
+ public:
+  explicit VariablePlace(std::int64_t element_bytes) : element_bytes_(element_bytes) {}
+  virtual ~VariablePlace() = default;
+
+  /// The hyperslab as one run where that is easy to tell, or one of length 0 when it has no elements.
+  /// Decompositions come as very many of these.
+  [[nodiscard]] virtual std::optional<FileRun> single_run(const HyperslabView& slab) const = 0;
+  /// Appends the runs of any hyperslab in the order of its elements. No run ends inside an element.
+  virtual void append(const HyperslabView& slab, std::vector<FileRun>& runs) const = 0;
+
+  [[nodiscard]] std::int64_t element_bytes() const noexcept { return element_bytes_; }
+
+ private:
+  std::int64_t element_bytes_;
+};
+
+/// Where the elements of a dataset are.
+class Placement {
+ public:
+  virtual ~Placement() = default;
+  /// The result refers to this.
+  [[nodiscard]] virtual std::unique_ptr<VariablePlace> place_of(int varid) const = 0;
+};
+
+/// A variable that is laid out as `header` and `layout` say; keeps references to both.
+class PlainPlace final : public VariablePlace {
+ public:
+  PlainPlace(const Header& header, const Layout& layout, int varid);
+
+  [[nodiscard]] std::optional<FileRun> single_run(const HyperslabView& slab) const override;
+  void append(const HyperslabView& slab, std::vector<FileRun>& runs) const override;
+
+ private:
+  const Header& header_;
+  const Layout& layout_;
+  int varid_;
+  std::int64_t begin_;
+  std::vector<std::int64_t> step_bytes_;  ///< from one index of a dimension to the next
+};
+
+/// All data in one canonical file; keeps references.
+class FilePlacement final : public Placement {
+ public:
+  FilePlacement(const Header& header, const Layout& layout) : header_(header), layout_(layout) {}
+  [[nodiscard]] std::unique_ptr<VariablePlace> place_of(int varid) const override {
+    return std::make_unique<PlainPlace>(header_, layout_, varid);
+  }
+
+ private:
+  const Header& header_;
+  const Layout& layout_;
+};
+
+}  // namespace sluice::formats

@@ -1,0 +1,47 @@
+#include "sluice/formats/placement.hpp"
+
+#include <algorithm>
+
+namespace sluice::formats {
+
+PlainPlace::PlainPlace(const Header& header, const Layout& layout, int varid)
+    : VariablePlace(static_cast<std::int64_t>(size_of(header.variable(varid).type))),
+      header_(header),
+      layout_(layout),
+      varid_(varid),
+      begin_(header.variable(varid).begin) {
+  const auto& variable = header.variable(varid);
+  const std::size_t dimensions = variable.dimids.size();
+  step_bytes_.resize(dimensions);
+  std::int64_t step = element_bytes();
+  for (std::size_t d = dimensions; d-- > 0;) {
+    const auto& dimension = header.dimension(variable.dimids[d]);
+    step_bytes_[d] = dimension.is_record ? layout.record_size : step;
+    step *= dimension.length;
+  }
+}
+
+std::optional<FileRun> PlainPlace::single_run(const HyperslabView& slab) const {
+  std::int64_t offset = begin_;
+  std::int64_t length = element_bytes();
+  // From the inside out: as long as what a dimension adds continues what is there, it is one run.
+  for (std::size_t d = slab.count.size(); d-- > 0;) {
+    const std::int64_t count = slab.count[d];
+    if (count == 0) return FileRun{};
+    offset += slab.start[d] * step_bytes_[d];
+    if (count == 1) continue;
+    if (step_bytes_[d] != length || slab.stride_of(static_cast<int>(d)) != 1) {
+      const auto rest = slab.count.first(d);
+      if (std::find(rest.begin(), rest.end(), 0) != rest.end()) return FileRun{};
+      return std::nullopt;
+    }
+    length *= count;
+  }
+  return FileRun{offset, length};
+}
+
+void PlainPlace::append(const HyperslabView& slab, std::vector<FileRun>& runs) const {
+  append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
+}
+
+}  // namespace sluice::formats
