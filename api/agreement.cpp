@@ -1,6 +1,7 @@
 #include "agreement.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace sluice::api {
 
@@ -18,13 +19,36 @@ void agree(const Communicator& comm, int status, const std::string& what) {
     throw Error(static_cast<Status>(worst), "another process failed in this collective call");
 }
 
-void broadcast(const Communicator& comm, std::string& value) {
+void agree_telling(const Communicator& comm, int status, std::string what) {
+  if (comm.size() > 1) {
+    int first = status != NC_NOERR ? comm.rank() : comm.size();
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm.get()), "agree on a status");
+    if (first == comm.size()) return;
+    int told = status;
+    check_mpi(MPI_Bcast(&told, 1, MPI_INT, first, comm.get()), "broadcast");
+    std::string text = what;
+    broadcast(comm, text, first);
+    if (status == NC_NOERR) {
+      status = told;
+      what = text;
+    }
+  }
+  if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
+}
+
+void broadcast(const Communicator& comm, std::string& value, int teller) {
   if (comm.size() == 1) return;
   auto length = static_cast<std::int64_t>(value.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm.get()), "broadcast");
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, teller, comm.get()), "broadcast");
   if (length > INT32_MAX) throw Error(NC_EINTOVERFLOW, "a value of more than 2 GiB cannot be broadcast");
   value.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(value.data(), static_cast<int>(length), MPI_CHAR, 0, comm.get()), "broadcast");
+  check_mpi(MPI_Bcast(value.data(), static_cast<int>(length), MPI_CHAR, teller, comm.get()), "broadcast");
+}
+
+bool broadcast_flag(const Communicator& comm, bool flag) {
+  int value = flag ? 1 : 0;
+  if (comm.size() > 1) check_mpi(MPI_Bcast(&value, 1, MPI_INT, 0, comm.get()), "broadcast");
+  return value != 0;
 }
 
 }  // namespace sluice::api

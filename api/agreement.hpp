@@ -13,6 +13,9 @@ namespace sluice::api {
 /// own error with `what`, the others the worst status.
 void agree(const Communicator& comm, int status, const std::string& what);
 
+/// The same, with the text of the first rank that failed.
+void agree_telling(const Communicator& comm, int status, std::string what);
+
 /// Collective: runs `work` here and throws on all ranks when it threw on any, so that nobody waits in the
 /// next collective for one that has given up. `work` itself must not communicate.
 template <class Work>
@@ -31,7 +34,26 @@ void together(const Communicator& comm, const Work& work) {
   agree(comm, status, what);
 }
 
-/// Collective: rank 0's value on all ranks.
-void broadcast(const Communicator& comm, std::string& value);
+/// The same where all ranks shall know what was wrong: those that did not fail throw with the text of the
+/// first that did.
+template <class Work>
+void together_telling(const Communicator& comm, const Work& work) {
+  int status = NC_NOERR;
+  std::string what;
+  try {
+    work();
+  } catch (const Error& error) {
+    status = error.status();
+    what = error.what();
+  } catch (const std::bad_alloc&) {
+    status = NC_ENOMEM;
+    what = "out of memory";
+  }
+  agree_telling(comm, status, what);
+}
+
+/// Collective: a rank's value on all ranks.
+void broadcast(const Communicator& comm, std::string& value, int teller = 0);
+[[nodiscard]] bool broadcast_flag(const Communicator& comm, bool flag);
 
 }  // namespace sluice::api

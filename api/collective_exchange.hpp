@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "file_domains.hpp"
 #include "file_bytes.hpp"
+#include "file_domains.hpp"
 #include "file_options.hpp"
 #include "file_request.hpp"
 #include "mpi_handles.hpp"

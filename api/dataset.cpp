@@ -48,6 +48,7 @@ void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
     layout = formats::compute_layout(dataset.header, options,
                                      old_header != nullptr ? &dataset.layout_before_redef : nullptr);
   });
+  dataset.driver->use_layout_options(options);
   if (old_header != nullptr)
     dataset.driver->move_data(*old_header, dataset.layout_before_redef, dataset.header, layout);
   write_header(dataset, layout);

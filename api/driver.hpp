@@ -39,6 +39,10 @@ class Driver {
   /// "file", "memory", …
   [[nodiscard]] virtual std::string_view kind() const noexcept = 0;
 
+  /// Collective; on leaving define mode, before all else: the alignments and room in force, for a driver that
+  /// lays out files of its own.
+  virtual void use_layout_options(const formats::LayoutOptions&) {}
+
   /// Collective; on leaving define mode, and when metadata changed in data mode (before sync/close). `header`
   /// is the same on all ranks and carries its layout.
   virtual void write_header(const formats::Header& header, const formats::Layout& layout) = 0;

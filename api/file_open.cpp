@@ -1,87 +1,14 @@
 // Creating and opening ordinary files: create_file, open_file and delete_file of open_driver.hpp.
-#include <array>
-#include <cstring>
-#include <vector>
-
 #include "agreement.hpp"
 #include "file_driver.hpp"
+#include "first_look.hpp"
 #include "open_driver.hpp"
-#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/posix_file_system.hpp"
+#include "subfile_driver.hpp"
 
 namespace sluice::api {
 namespace {
-
-/// What rank 0 finds out for all: the bytes of the header, and on what kind of file system they are.
-struct FirstLook {
-  formats::DecodedHeader header;
-  std::string header_bytes;
-  bool is_local = false;
-};
-
-/// Refuses what is not for this library: NC_EFILE for a file too short to be anything, NC_ENOTBUILT for HDF5.
-void check_magic(std::span<const std::byte> start, const std::string& path) {
-  constexpr std::array<unsigned char, 8> hdf5{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  if (start.size() < hdf5.size())
-    throw FormatError(NC_EFILE, path, start.size(),
-                      "the file ends here; it is too short to be a netCDF file");
-  if (std::memcmp(start.data(), hdf5.data(), hdf5.size()) == 0)
-    throw FormatError(NC_ENOTBUILT, path, 0,
-                      "this is a netCDF-4 (HDF5) file; only CDF-1, CDF-2 and CDF-5 are read");
-}
-
-/// Reads the header in chunks until it is whole. Throws IoError, FormatError.
-FirstLook read_header(const std::string& path, std::int64_t chunk_bytes) {
-  const auto file = storage::PosixFileSystem().open(path, storage::OpenMode::read);
-  const std::int64_t file_bytes = file->size_bytes();
-  std::vector<std::byte> prefix;
-  for (std::int64_t wanted = chunk_bytes;; wanted *= 2) {
-    const auto had = prefix.size();
-    prefix.resize(static_cast<std::size_t>(std::min(wanted, file_bytes)));
-    const auto got = file->read(static_cast<std::int64_t>(had), std::span(prefix).subspan(had));
-    prefix.resize(had + got);
-    if (had == 0) check_magic(prefix, path);
-    const bool is_whole = static_cast<std::int64_t>(prefix.size()) == file_bytes || got == 0;
-    if (auto decoded = formats::decode_header(prefix, is_whole, file_bytes, path)) {
-      FirstLook look;
-      look.header_bytes.assign(reinterpret_cast<const char*>(prefix.data()),
-                               static_cast<std::size_t>(decoded->size_bytes));
-      look.header = std::move(*decoded);
-      look.is_local = storage::is_on_local_file_system(path);
-      return look;
-    }
-    if (is_whole) throw FormatError(NC_ENOTNC, path, prefix.size(), "the file ends within its header");
-  }
-}
-
-/// Collective: rank 0's value on all ranks.
-bool broadcast_flag(const Communicator& comm, bool flag) {
-  int value = flag ? 1 : 0;
-  if (comm.size() > 1) check_mpi(MPI_Bcast(&value, 1, MPI_INT, 0, comm.get()), "broadcast");
-  return value != 0;
-}
-
-FirstLook look_together(const OpenRequest& request, const std::string& path, std::int64_t chunk_bytes) {
-  FirstLook look;
-  together(request.comm, [&] {
-    if (request.comm.is_root()) look = read_header(path, chunk_bytes);
-  });
-  broadcast(request.comm, look.header_bytes);
-  look.is_local = broadcast_flag(request.comm, look.is_local);
-  together(request.comm, [&] {
-    if (request.comm.is_root()) return;
-    const auto bytes = std::as_bytes(std::span(look.header_bytes));
-    // The size of the file is not known here; rank 0 has checked against it.
-    auto decoded = formats::decode_header(bytes, true, -1, path);
-    if (!decoded) throw FormatError(NC_ENOTNC, path, bytes.size(), "the header ends here");
-    look.header = std::move(*decoded);
-  });
-  // That of a file that was being streamed follows from its size.
-  if (request.comm.size() > 1)
-    check_mpi(MPI_Bcast(&look.header.header.record_count, 1, MPI_INT64_T, 0, request.comm.get()),
-              "broadcast the number of records");
-  return look;
-}
 
 /// Collective: MPI_File_open, failing on all ranks when it fails on any.
 FileHandle open_together(const OpenRequest& request, const std::string& path, int mode) {
@@ -93,6 +20,7 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {
+  if (asked_subfiles(request.hints) > 1) return create_subfiles(request);
   const std::string path = storage::without_prefix(request.path);
   bool is_local = false;
   together(request.comm, [&] {
@@ -116,7 +44,9 @@ OpenedDriver create_file(const OpenRequest& request) {
 
 OpenedDriver open_file(const OpenRequest& request) {
   const std::string path = storage::without_prefix(request.path);
-  FirstLook look = look_together(request, path, file_options(request.hints, true).header_chunk_bytes);
+  FirstLook look = look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
+  if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
+    return open_subfiles(request, look);
   FileHandle file = open_together(request, path, request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY);
 
   OpenedDriver opened;

@@ -87,8 +87,13 @@ Hints hints_in_force(const Hints& asked, const Hints& below, const formats::Layo
                {"nc_num_subfiles", "0"}};
   for (const auto& [key, value] : below) all.insert_or_assign(key, value);
   for (const auto& [key, value] : asked) all.insert_or_assign(key, value);
-  // Subfiles are not available: PnetCDF shows what is in force, not what was asked for.
-  all.insert_or_assign("pnetcdf_subfiling", "disable");
+  // PnetCDF shows what is in force, not what was asked for.
+  if (const auto subfiles = below.find("nc_num_subfiles"); subfiles != below.end()) {
+    all.insert_or_assign("nc_num_subfiles", subfiles->second);
+    all.insert_or_assign("pnetcdf_subfiling", "enable");
+  } else {
+    all.insert_or_assign("pnetcdf_subfiling", "disable");
+  }
   all.insert_or_assign("nc_header_align_size", std::to_string(layout.header_align_bytes));
   all.insert_or_assign("nc_var_align_size", std::to_string(layout.variable_align_bytes));
   all.insert_or_assign("nc_record_align_size", std::to_string(layout.record_align_bytes));

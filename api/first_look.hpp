@@ -1,0 +1,27 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi_handles.hpp"
+#include "sluice/formats/cdf.hpp"
+
+namespace sluice::api {
+
+/// What one rank finds out about a file for all: its header, and on what kind of file system it is.
+struct FirstLook {
+  formats::DecodedHeader header;
+  bool is_local = false;
+};
+
+/// Collective: rank 0 reads the header. Throws on all ranks: IoError, FormatError.
+[[nodiscard]] FirstLook look_together(const Communicator& comm, const std::string& path,
+                                      std::int64_t chunk_bytes);
+
+/// The header of each file, read by one rank each and given to all. Collective; throws on all ranks, with the
+/// text of the rank that failed.
+[[nodiscard]] std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,
+                                                              const std::vector<std::string>& paths,
+                                                              std::int64_t chunk_bytes);
+
+}  // namespace sluice::api

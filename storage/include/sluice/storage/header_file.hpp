@@ -1,0 +1,20 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sluice/formats/cdf.hpp"
+#include "sluice/storage/file_system.hpp"
+
+namespace sluice::storage {
+
+/// A file's header, and its bytes as the file has them.
+struct HeaderOfFile {
+  formats::DecodedHeader decoded;
+  std::vector<std::byte> bytes;
+};
+
+/// Reads the header in chunks until it is whole. Throws IoError; FormatError as decode_header.
+[[nodiscard]] HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes = std::int64_t{256} << 10);
+
+}  // namespace sluice::storage
