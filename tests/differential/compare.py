@@ -4,8 +4,8 @@ and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGR
 
 Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
-files are not compared. With --sluice the program runs a fourth time, in a workflow where its files pass through memory; there only the
-reports are compared.
+files are not compared. With --sluice the program runs once more, in a workflow where its files pass through memory; there only the
+reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept.
 """
 import argparse
 import difflib
@@ -29,12 +29,12 @@ def run(command, directory, seconds, **environment):
         return 124, f"no end after {seconds} s\n" + (expired.stdout or b"").decode(errors="replace")
 
 
-def run_program(options, name, program, preload):
+def run_program(options, name, program, preload, **environment):
     directory = options.directory / name
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     launch = MPIRUN + ["-n", str(options.ranks)] + (["-x", f"LD_PRELOAD={options.library}"] if preload else [])
-    code, output = run(launch + [str(program)] + options.arguments, directory, options.timeout)
+    code, output = run(launch + [str(program)] + options.arguments, directory, options.timeout, **environment)
     (directory / "output").write_text(output)
     return directory, code, output
 
@@ -77,8 +77,7 @@ def dump(path):
 def compare_files(reference, other):
     if reference.read_bytes() == other.read_bytes():
         return []
-    code, text = run(["ncvalidator", other.name], other.parent, 60)
-    problems = [f"ncvalidator {other}: {text}"] if code else []
+    problems = [text for text in [validate(other)] if text]
     dumps = [dump(p).splitlines() for p in (reference, other)]
     problems += list(difflib.unified_diff(*dumps, str(reference), str(other), lineterm="", n=1))[:40]
     code, text = run(MPIRUN + ["-n", "1", "ncmpidiff", "-q", str(reference), str(other)], other.parent, 60)
@@ -98,11 +97,30 @@ def compare(options, reference, other, reports_only):
     return problems
 
 
+def compare_subfiled(options, reference):
+    other, code, output = run_program(options, "subfiled", options.reference, preload=True,
+                                      PNETCDF_HINTS=f"nc_num_subfiles={options.subfiles}")
+    problems = [f"the program fails with subfiles ({code}):\n{output}"] if code else []
+    problems += compare(options, reference, other, reports_only=True)
+    for file in sorted(other.glob("*.nc")):
+        validity = validate(file)
+        # What is no file for the reference either is part of the test.
+        if validity and not (reference / file.name).exists() or validity and not validate(reference / file.name):
+            problems.append(validity)
+    return problems
+
+
+def validate(path):
+    code, text = run(["ncvalidator", path.name], path.parent, 60)
+    return f"ncvalidator {path}: {text}" if code else ""
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("reference", "linked", "library", "directory"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--sluice", type=pathlib.Path)
+    parser.add_argument("--subfiles", type=int, default=0)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=100)
     parser.add_argument("--reports-only", action="store_true")
@@ -121,6 +139,8 @@ def main():
         if code:
             problems.append(f"the program fails coupled ({code}):\n{output}")
         problems += compare(options, reference, other, reports_only=True)
+    if options.subfiles:
+        problems += compare_subfiled(options, reference)
     print("\n".join(problems[:200]))
     sys.exit(1 if problems else 0)
 
