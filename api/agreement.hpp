@@ -16,40 +16,38 @@ void agree(const Communicator& comm, int status, const std::string& what);
 /// The same, with the text of the first rank that failed.
 void agree_telling(const Communicator& comm, int status, std::string what);
 
+/// How some work of this rank ended.
+struct Outcome {
+  int status = NC_NOERR;
+  std::string what;
+};
+
+template <class Work>
+[[nodiscard]] Outcome outcome_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return {error.status(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {NC_ENOMEM, "out of memory"};
+  }
+  return {};
+}
+
 /// Collective: runs `work` here and throws on all ranks when it threw on any, so that nobody waits in the
 /// next collective for one that has given up. `work` itself must not communicate.
 template <class Work>
 void together(const Communicator& comm, const Work& work) {
-  int status = NC_NOERR;
-  std::string what;
-  try {
-    work();
-  } catch (const Error& error) {
-    status = error.status();
-    what = error.what();
-  } catch (const std::bad_alloc&) {
-    status = NC_ENOMEM;
-    what = "out of memory";
-  }
-  agree(comm, status, what);
+  const Outcome outcome = outcome_of(work);
+  agree(comm, outcome.status, outcome.what);
 }
 
 /// The same where all ranks shall know what was wrong: those that did not fail throw with the text of the
 /// first that did.
 template <class Work>
 void together_telling(const Communicator& comm, const Work& work) {
-  int status = NC_NOERR;
-  std::string what;
-  try {
-    work();
-  } catch (const Error& error) {
-    status = error.status();
-    what = error.what();
-  } catch (const std::bad_alloc&) {
-    status = NC_ENOMEM;
-    what = "out of memory";
-  }
-  agree_telling(comm, status, what);
+  const Outcome outcome = outcome_of(work);
+  agree_telling(comm, outcome.status, outcome.what);
 }
 
 /// Collective: a rank's value on all ranks.

@@ -65,7 +65,9 @@ OpenedDriver open_file(const OpenRequest& request) {
 }
 
 void delete_file(const std::string& path, MPI_Info) {
-  storage::PosixFileSystem().remove(storage::without_prefix(path));
+  const std::string file = storage::without_prefix(path);
+  delete_subfiles(file);
+  storage::PosixFileSystem().remove(file);
 }
 
 }  // namespace sluice::api

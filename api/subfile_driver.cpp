@@ -39,6 +39,12 @@ SubfileDriver::Files SubfileDriver::lay_out(const formats::Header& header) const
     file.layout =
         formats::compute_layout(file.header, layout_options_, old != nullptr ? &old->layout : nullptr);
   }
+  auto& master = files.front().header;
+  for (int id = 0; id < master.variable_count(); ++id) {
+    // PnetCDF does not pad the size that it says for the scalar of a divided variable.
+    if (subfiling_.division_of(id) != nullptr)
+      master.variable(id).vsize = static_cast<std::int64_t>(formats::size_of(master.variable(id).type));
+  }
   return files;
 }
 

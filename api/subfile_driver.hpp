@@ -87,4 +87,7 @@ class SubfileDriver final : public Driver {
 [[nodiscard]] OpenedDriver create_subfiles(const OpenRequest& request);
 [[nodiscard]] OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master);
 
+/// Removes the subfiles of a master, those that are there. Nothing for what is no master.
+void delete_subfiles(const std::string& master);
+
 }  // namespace sluice::api

@@ -3,6 +3,7 @@
 
 #include "agreement.hpp"
 #include "hints.hpp"
+#include "sluice/storage/header_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "subfile_driver.hpp"
 
@@ -42,6 +43,16 @@ OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_lo
   opened.driver = std::make_unique<SubfileDriver>(request.comm, std::move(files),
                                                   file_options(request.hints, is_local), std::move(facts));
   return opened;
+}
+
+/// What the header of a file tells of; 0 where there is no file, or none that can be read.
+int subfiles_of(storage::FileSystem& system, const std::string& path) {
+  try {
+    const auto file = system.open(path, storage::OpenMode::read);
+    return formats::subfile_count(storage::read_header(*file).decoded.header);
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 }  // namespace
@@ -107,6 +118,15 @@ OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) 
   opened.hints = std::move(with_driver.hints);
   opened.header = std::move(dataset.header);
   return opened;
+}
+
+void delete_subfiles(const std::string& master) {
+  storage::PosixFileSystem system;
+  const int subfiles = subfiles_of(system, master);
+  for (int i = 0; i < subfiles; ++i) {
+    const auto path = formats::subfile_path(master, i);
+    if (system.exists(path)) system.remove(path);
+  }
 }
 
 }  // namespace sluice::api

@@ -33,9 +33,8 @@ api::FileOptions draw_options(HyperslabGenerator& random) {
   return options;
 }
 
-}  // namespace
-
-TEST_CASE("what any rank puts in any pattern and mode is what all ranks get") {
+/// Random steps on a file, or on one with subfiles.
+void check_random_steps(bool has_subfiles) {
   for (int repetition = 0; repetition < 25; ++repetition) {
     const std::uint64_t seed = draw_seed();
     CAPTURE(seed);
@@ -43,7 +42,8 @@ TEST_CASE("what any rank puts in any pattern and mode is what all ranks get") {
     const auto options = draw_options(random);
     const formats::Version versions[] = {formats::Version::cdf1, formats::Version::cdf2,
                                          formats::Version::cdf5};
-    TestFile file(seed, options, versions[random.between(0, 2)]);
+    const auto version = versions[random.between(0, 2)];
+    TestFile file(seed, options, version, has_subfiles ? static_cast<int>(random.between(2, 5)) : 0);
     for (int step = 0; step < 12; ++step) {
       const auto mode = random.chance(50) ? api::Mode::collective : api::Mode::independent;
       switch (random.between(0, 8)) {
@@ -67,6 +67,16 @@ TEST_CASE("what any rank puts in any pattern and mode is what all ranks get") {
     }
     file.check_everything();
   }
+}
+
+}  // namespace
+
+TEST_CASE("what any rank puts in any pattern and mode is what all ranks get") {
+  check_random_steps(false);
+}
+
+TEST_CASE("with data in subfiles, what any rank puts in any pattern and mode is what all ranks get") {
+  check_random_steps(true);
 }
 
 }  // namespace sluice::test

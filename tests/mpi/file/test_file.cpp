@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "file_driver.hpp"
 #include "open_driver.hpp"
 #include "sluice/formats/convert.hpp"
+#include "subfile_driver.hpp"
 
 namespace sluice::test {
 namespace {
@@ -46,19 +48,43 @@ formats::Type draw_type(HyperslabGenerator& random, bool is_cdf5) {
 
 }  // namespace
 
-TestFile::TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version)
-    : random(seed), comm_(api::Communicator::duplicate_of(MPI_COMM_WORLD)), options_(options) {
+TestFile::TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version,
+                   int subfiles)
+    : random(seed),
+      comm_(api::Communicator::duplicate_of(MPI_COMM_WORLD)),
+      options_(options),
+      subfiles_(subfiles) {
   path_ = "random.nc";
   header_.version = version;
   header_.add_dimension({"record", 0, true});
   add_variables(5);
   layout_ = formats::compute_layout(header_, {}, nullptr);
-  if (comm_.is_root()) std::remove(path_.c_str());
-  MPI_Barrier(comm_.get());
-  auto file = api::FileHandle::open(comm_, path_, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL);
-  driver_ = std::make_unique<api::FileDriver>(comm_, std::move(file), options_,
-                                              api::FileDriver::Facts{version, 0, true, false});
+  create();
   driver_->write_header(header_, layout_);
+}
+
+void TestFile::create() {
+  const std::vector<std::string> paths = [&] {
+    std::vector<std::string> all{path_};
+    for (int i = 0; i < subfiles_; ++i) all.push_back(formats::subfile_path(path_, i));
+    return all;
+  }();
+  if (comm_.is_root()) {
+    for (const auto& path : paths) std::remove(path.c_str());
+  }
+  MPI_Barrier(comm_.get());
+  constexpr int mode = MPI_MODE_RDWR | MPI_MODE_CREATE;
+  if (subfiles_ > 0) {
+    api::SubfileDriver::Facts facts;
+    facts.subfiling = formats::Subfiling(subfiles_);
+    facts.is_writable = true;
+    driver_ = std::make_unique<api::SubfileDriver>(comm_, api::FileSet(paths, mode, MPI_INFO_NULL), options_,
+                                                   std::move(facts));
+  } else {
+    driver_ =
+        std::make_unique<api::FileDriver>(comm_, api::FileHandle::open(comm_, path_, mode, MPI_INFO_NULL),
+                                          options_, api::FileDriver::Facts{header_.version, 0, true, false});
+  }
 }
 
 TestFile::~TestFile() {
@@ -95,6 +121,10 @@ void TestFile::reopen() {
   CHECK(opened.header.variable_count() == header_.variable_count());
   header_ = opened.header;
   layout_ = opened.layout;
+  if (subfiles_ > 0) {
+    driver_ = std::move(opened.driver);
+    return;
+  }
   opened.driver->close(header_);
   auto file = api::FileHandle::open(comm_, path_, MPI_MODE_RDWR, MPI_INFO_NULL);
   driver_ = std::make_unique<api::FileDriver>(

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "file_driver.hpp"
+#include "driver.hpp"
+#include "file_options.hpp"
+#include "mpi_handles.hpp"
 #include "support/dense_reference.hpp"
 
 namespace sluice::test {
@@ -22,8 +24,9 @@ struct ReferenceVariable {
 /// A file under a driver and dense arrays beside it. All ranks make the same calls with the same seed.
 class TestFile {
  public:
-  /// Draws dimensions and variables of all types, and creates the file.
-  TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version);
+  /// Draws dimensions and variables of all types, and creates the file; with data in `subfiles` where that is
+  /// not 0.
+  TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version, int subfiles = 0);
   ~TestFile();
 
   /// Closes the file and opens it again, as open_file does.
@@ -53,6 +56,7 @@ class TestFile {
     api::Access access;
   };
 
+  void create();
   void add_variables(int count);
   Prepared draw_access(int owner, bool overlaps, bool within_records);
   void set_buffer(Prepared& prepared, const std::vector<int>& values);
@@ -63,7 +67,8 @@ class TestFile {
   api::Communicator comm_;
   std::string path_;
   api::FileOptions options_;
-  std::unique_ptr<api::FileDriver> driver_;
+  int subfiles_;
+  std::unique_ptr<api::Driver> driver_;
   formats::Header header_;
   formats::Layout layout_;
   std::vector<ReferenceVariable> reference_;

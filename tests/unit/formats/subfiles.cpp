@@ -1,0 +1,215 @@
+// Division of variables among subfiles, headers of masters that do not fit together, and file spaces.
+#include "sluice/formats/subfiles.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+
+#include "sluice/formats/error.hpp"
+#include "support/dense_reference.hpp"
+
+namespace sluice::formats {
+namespace {
+
+/// A header with variables of the given shapes; length 0 is the record dimension.
+Header header_with(const std::vector<std::vector<std::int64_t>>& shapes) {
+  Header header;
+  header.version = Version::cdf5;
+  header.add_dimension({"time", 0, true});
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    Variable variable;
+    variable.name = "v" + std::to_string(i);
+    variable.type = Type::int32;
+    for (std::size_t d = 0; d < shapes[i].size(); ++d) {
+      const auto name = "d" + std::to_string(i) + "_" + std::to_string(d);
+      variable.dimids.push_back(shapes[i][d] == 0 ? 0 : header.add_dimension({name, shapes[i][d], false}));
+    }
+    header.add_variable(std::move(variable));
+  }
+  return header;
+}
+
+Subfiling divided(const Header& header, int subfiles) {
+  Subfiling subfiling(subfiles);
+  subfiling.add_variables(header);
+  return subfiling;
+}
+
+std::vector<FileDescription> files_of(const Header& header, const Subfiling& subfiling) {
+  std::vector<FileDescription> files;
+  for (int i = -1; i < subfiling.subfiles(); ++i) {
+    FileDescription file;
+    file.header = i < 0 ? master_header(header, subfiling) : subfile_header(header, subfiling, i);
+    file.layout = compute_layout(file.header, {}, nullptr);
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Attribute ints(const std::string& name, const std::vector<std::int32_t>& values) {
+  Attribute attribute{name, Type::int32, static_cast<std::int64_t>(values.size()), {}};
+  attribute.values.resize(values.size() * 4);
+  std::memcpy(attribute.values.data(), values.data(), attribute.values.size());
+  return attribute;
+}
+
+constexpr auto prefix = "_PnetCDF_SubFiling.";
+
+}  // namespace
+
+TEST_CASE("what is too small, has no dimension to divide, or no possible names stays in the master") {
+  auto header = header_with({{10, 7}, {}, {2, 9}, {0}, {0, 9}, {0, 2}, {3}});
+  const auto& names = header.dimensions();
+  Variable twice;
+  twice.name = "twice";
+  twice.type = Type::int8;
+  twice.dimids = {header.variable(0).dimids[0], header.variable(0).dimids[0]};
+  header.add_variable(twice);
+  Variable long_name;
+  long_name.name = std::string(254, 'x');
+  long_name.type = Type::int8;
+  long_name.dimids = {header.variable(0).dimids[0]};
+  header.add_variable(long_name);
+  CHECK(names.size() > 1);
+  const auto subfiling = divided(header, 3);
+  const std::vector<bool> expected{true, false, false, false, true, false, true, false, false};
+  for (int id = 0; id < header.variable_count(); ++id) {
+    CAPTURE(id);
+    CHECK((subfiling.division_of(id) != nullptr) == expected[static_cast<std::size_t>(id)]);
+  }
+  CHECK(subfiling.division_of(0)->first == std::vector<std::int64_t>{0, 4, 7, 10});
+  CHECK(subfiling.division_of(4)->dimension == 1);
+}
+
+TEST_CASE(
+    "of two variables whose dimensions would have one name in a subfile the later stays in the master") {
+  Header header;
+  header.add_dimension({"a.b", 5, false});
+  header.add_dimension({"a", 5, false});
+  Variable first{"c", Type::int8, {0}, {}};
+  Variable second{"b.c", Type::int8, {1}, {}};
+  header.add_variable(first);
+  header.add_variable(second);
+  const auto subfiling = divided(header, 2);
+  CHECK(subfiling.division_of(0) != nullptr);
+  CHECK(subfiling.division_of(1) == nullptr);
+}
+
+TEST_CASE("a master says what its header was made of") {
+  const auto header = header_with({{10, 7}, {}, {0, 9}, {2}, {12}});
+  const auto subfiling = divided(header, 4);
+  const auto read = read_master(master_header(header, subfiling), "x.nc");
+  CHECK(read.subfiling.subfiles() == 4);
+  CHECK(read.header.attributes.size() == 0);
+  for (int id = 0; id < header.variable_count(); ++id) {
+    CHECK(read.header.variable(id).dimids == header.variable(id).dimids);
+    CHECK(read.header.variable(id).attributes.size() == 0);
+    const auto* division = subfiling.division_of(id);
+    REQUIRE((read.subfiling.division_of(id) == nullptr) == (division == nullptr));
+    if (division != nullptr) CHECK(read.subfiling.division_of(id)->first == division->first);
+  }
+  for (int i = 0; i < 4; ++i) CHECK_NOTHROW(check_subfile(read, i, subfile_header(header, subfiling, i), ""));
+  CHECK_THROWS_AS(check_subfile(read, 1, subfile_header(header, subfiling, 0), ""), FormatError);
+}
+
+TEST_CASE("a master whose attributes do not fit together is refused") {
+  const auto header = header_with({{10, 7}});
+  const auto master = master_header(header, divided(header, 2));
+  const auto refused = [&](const std::string& name, const std::vector<std::int32_t>& values) {
+    CAPTURE(name);
+    auto damaged = master;
+    damaged.variable(0).attributes.put(ints(prefix + name, values));
+    CHECK_THROWS_AS(read_master(damaged, "x.nc"), FormatError);
+  };
+  refused("ndims_org", {3});
+  refused("ndims_org", {});
+  refused("dimids_org", {1});
+  refused("dimids_org", {1, 77});
+  refused("dimids_org", {-1, 1});
+  refused("dimids_org", {1, 0});  // the record dimension, second
+  refused("dimids_org", {0, 1});  // divided along the record dimension
+  refused("par_dim_index", {2});
+  refused("par_dim_index", {-1});
+  refused("num_subfiles", {3});
+  refused("range(d0_0).subfile.1", {4, 9});
+  refused("range(d0_0).subfile.1", {5, 8});
+  refused("range(d0_0).subfile.1", {5, 10});
+  refused("range(d0_0).subfile.0", {0});
+  refused("range(d0_0).subfile.0", {0, -5});
+  auto damaged = master;
+  damaged.variable(0).attributes.remove(damaged.variable(0).attributes.find("_PnetCDF_SubFiling.dimids_org"));
+  CHECK_THROWS_AS(read_master(damaged, "x.nc"), FormatError);
+  damaged = master;
+  damaged.variable(0).dimids = {1};
+  CHECK_THROWS_AS(read_master(damaged, "x.nc"), FormatError);
+}
+
+TEST_CASE("each element of a divided variable has one place, and hyperslabs find it in their order") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  test::HyperslabGenerator random(seed);
+  for (int repetition = 0; repetition < 200; ++repetition) {
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (int i = 0; i < 4; ++i) {
+      auto shape = random.shape(static_cast<std::size_t>(random.between(1, 3)), 200);
+      if (random.chance(40)) shape.front() = 0;
+      shapes.push_back(shape);
+    }
+    const auto header = header_with(shapes);
+    const auto subfiling = divided(header, static_cast<int>(random.between(2, 5)));
+    const auto files = files_of(header, subfiling);
+    const std::vector<std::string> paths(files.size(), "x");
+    const FileSpace space(files, paths);
+    const SubfilePlacement placement(subfiling, files, space);
+    const auto varid = static_cast<int>(random.between(0, 3));
+    auto shape = shapes[static_cast<std::size_t>(varid)];
+    if (shape.front() == 0) shape.front() = 5;  // records
+    const auto slab = random.hyperslab(shape);
+    const auto place = placement.place_of(varid);
+    std::vector<FileRun> runs;
+    place->append(slab.view(), runs);
+    std::vector<std::int64_t> offsets;
+    for (const auto& run : runs)
+      for (std::int64_t at = 0; at < run.length_bytes; at += 4) offsets.push_back(run.offset_bytes + at);
+    REQUIRE(offsets.size() == static_cast<std::size_t>(slab.view().elements()));
+    if (const auto single = place->single_run(slab.view()); single && !offsets.empty())
+      CHECK((single->offset_bytes == offsets.front() && single->length_bytes == 4 * slab.view().elements()));
+    const auto* division = subfiling.division_of(varid);
+    test::for_each_element(slab.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
+      const auto found = space.locate(offsets[static_cast<std::size_t>(position)]);
+      auto within = index;
+      int file = 0;
+      int id = varid;
+      if (division != nullptr) {
+        auto& divided_index = within[static_cast<std::size_t>(division->dimension)];
+        while (divided_index >= division->first[static_cast<std::size_t>(file) + 1]) ++file;
+        divided_index -= division->first[static_cast<std::size_t>(file)];
+        ++file;
+        id = files[static_cast<std::size_t>(file)].header.find_variable(header.variable(varid).name);
+      }
+      const auto& description = files[static_cast<std::size_t>(file)];
+      std::vector<FileRun> expected;
+      const std::vector<std::int64_t> ones(within.size(), 1);
+      append_runs(description.header, description.layout, id, within, ones, {}, expected);
+      CHECK(found.file == file);
+      CHECK(found.offset_bytes == expected.front().offset_bytes);
+      CHECK(found.length_bytes >= 4);
+    });
+  }
+}
+
+TEST_CASE("a file whose variables lie outside of its sections is refused") {
+  const auto header = header_with({{10, 7}, {0, 4}});
+  const auto subfiling = divided(header, 2);
+  const std::vector<std::string> paths(3, "x");
+  for (int id = 0; id < 2; ++id) {
+    for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1} << 40, std::int64_t{INT64_MAX}}) {
+      auto files = files_of(header, subfiling);
+      files[1].header.variable(id).begin = begin;
+      CHECK_THROWS_AS(FileSpace(files, paths), Error);
+    }
+  }
+}
+
+}  // namespace sluice::formats
