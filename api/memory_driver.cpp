@@ -10,18 +10,12 @@
 #include "last_error.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
-#include "sluice/replay/plan.hpp"
 
 namespace sluice::api {
 
 namespace {
 
 using FillValue = std::array<std::byte, 8>;
-
-/// uint8 user data and int8 external data are the same thing in the two old formats.
-bool byte_is_unsigned(const formats::Header& header) noexcept {
-  return header.version != formats::Version::cdf5;
-}
 
 runtime::GroupControl control_of(const MemoryDriver::Parts& parts) {
   auto block = parts.session->segments().mapping(parts.control, runtime::Mapping::Access::read_write);
@@ -33,38 +27,39 @@ runtime::GroupControl control_of(const MemoryDriver::Parts& parts) {
   return control;
 }
 
-/// The message for those accesses that read anything.
-runtime::Get get_message(std::uint64_t step, std::span<const Access> accesses) {
-  runtime::Get message{step, {}};
-  for (const Access& access : accesses) {
-    if (access.elements == 0) continue;
-    auto& slabs = message.accesses.emplace_back(runtime::ReadAccess{access.varid, {}}).slabs;
-    slabs.reserve(access.slabs.size());
-    for (const formats::HyperslabView& slab : access.slabs) {
-      slabs.push_back({{slab.start.begin(), slab.start.end()},
-                       {slab.count.begin(), slab.count.end()},
-                       {slab.stride.begin(), slab.stride.end()}});
-    }
-  }
-  return message;
-}
-
 }  // namespace
 
 MemoryDriver::MemoryDriver(Parts parts)
-    : session_(parts.session), comm_(parts.comm), rule_(parts.rule), step_(parts.step) {
-  logs_ = session_->step_logs(step_);
-  if (parts.is_writer) start_writing(parts);
+    : session_(parts.session),
+      comm_(parts.comm),
+      rule_(parts.rule),
+      step_(parts.step),
+      reader_(parts.session, parts.step, parts.is_writer ? runtime::StepPattern{} : parts.pattern) {
+  if (parts.is_writer) {
+    start_writing(parts);
+  } else {
+    start_reading(parts);
+  }
   counters_.open_wait_us = parts.open_wait_us;
 }
 
 void MemoryDriver::start_writing(const Parts& parts) {
   try {
     writing_.emplace(Writing{control_of(parts),
-                             runtime::WriteLog(*session_, step_, session_->expected_size(rule_)), true});
+                             runtime::WriteLog(*session_, step_, session_->expected_size(rule_)),
+                             matcher::LogPatternBuilder(parts.pattern.base_record)});
   } catch (...) {
     // The step is open at the matcher, and no destructor will give it back.
     session_->discard({step_});
+    throw;
+  }
+}
+
+void MemoryDriver::start_reading(const Parts& parts) {
+  try {
+    reader_.add_ranges(parts.ranges);
+  } catch (...) {
+    session_->close_read({step_, {}});
     throw;
   }
 }
@@ -93,7 +88,7 @@ void MemoryDriver::write_header(const formats::Header& header, const formats::La
     if (!comm_.is_root()) return;
     formats::Header encoded = header;
     encoded.version = formats::Version::cdf5;
-    session_->update_header({step_, formats::encode_header(encoded)});
+    session_->update_header({step_, formats::encode_header(encoded), matcher::structure_of(header)});
   });
 }
 
@@ -118,7 +113,9 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
     start[0] = first_record;
     count[0] = records;
   }
-  writing_->log.append_fill(varid, sequence, {start, count, {}});
+  const formats::HyperslabView box{start, count, {}};
+  writing_->log.append_fill(varid, sequence, box);
+  writing_->pattern.add({varid, header.is_record_variable(varid), true, 0, box});
   writing_->log.commit();
 }
 
@@ -141,11 +138,13 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
     status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements, fill.data(),
                                   is_unsigned);
   }
+  const bool has_records = header.is_record_variable(access.varid);
   std::uint64_t log_offset = room.log_offset;
   for (const formats::HyperslabView& slab : access.slabs) {
     const std::int64_t elements = slab.elements();
     if (elements == 0) continue;
     log.append_request(access.varid, sequence, log_offset, slab);
+    writing_->pattern.add({access.varid, has_records, false, log_offset, slab});
     log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
   }
   log.commit();
@@ -192,39 +191,14 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
     writing_->control.wait_for_others();
     writing_->is_being_read = true;
   }
-  for (Access& access : accesses) access.status = NC_NOERR;
   std::exception_ptr failure;
   try {
-    const runtime::Get message = get_message(step_, accesses);
-    if (!message.accesses.empty()) run_plans(header, accesses, session_->get(message));
+    reader_.get(header, accesses, counters_);
   } catch (...) {
     failure = std::current_exception();
   }
   if (is_of_group) writing_->control.enter_collective_call();  // the others may put again
   if (failure) std::rethrow_exception(failure);
-}
-
-void MemoryDriver::run_plans(const formats::Header& header, std::span<Access> accesses,
-                             const runtime::Plans& answer) {
-  logs_->add(answer.ranges);
-  runtime::StepLogs::Reader reader(*logs_);
-  std::size_t position = 0;
-  for (Access& access : accesses) {
-    if (access.elements == 0) continue;
-    const replay::Plan plan = replay::decode_plan(answer.plans, position);
-    if (plan.elements != access.elements) {
-      throw Error(NC_EIO, "damaged answer: a plan of " + std::to_string(plan.elements) +
-                              " elements for a get of " + std::to_string(access.elements));
-    }
-    FillValue fill{};
-    header.fill_value(access.varid, fill.data());
-    const formats::Type type = header.variable(access.varid).type;
-    const replay::Conversion conversion{type, access.memory, byte_is_unsigned(header), fill.data()};
-    access.status = replay::execute(plan, reader, conversion, access.buffer);
-    ++counters_.gets;
-    counters_.get_bytes += static_cast<std::uint64_t>(access.elements) * formats::size_of(type);
-  }
-  if (position != answer.plans.size()) throw Error(NC_EIO, "damaged answer: bytes behind the plans");
 }
 
 std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
@@ -268,7 +242,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
   session_->remember_size(rule_, writing_->log.size());
   const std::int64_t records = std::max(record_count, writing_->control.record_count());
   writing_->control.leave();
-  session_->publish({step_, records, counters_});
+  session_->publish({step_, records, counters_, writing_->pattern.pattern(), writing_->log.ranges()});
 }
 
 void MemoryDriver::close_read() {

@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "driver.hpp"
+#include "memory_reader.hpp"
 #include "mpi_handles.hpp"
 #include "sluice/runtime/group_control.hpp"
 #include "sluice/runtime/session.hpp"
@@ -24,6 +26,8 @@ class MemoryDriver final : public Driver {
     bool is_writer = false;
     std::int64_t record_count = 0;
     std::uint64_t open_wait_us = 0;
+    runtime::StepPattern pattern;  ///< of a writer only its base_record
+    std::vector<runtime::LogRange> ranges = {};
   };
   /// From here on the step is open: the destructor gives it back when close() or discard() has not. Throws
   /// when the control block cannot be mapped.
@@ -52,14 +56,15 @@ class MemoryDriver final : public Driver {
   struct Writing {
     runtime::GroupControl control;
     runtime::WriteLog log;
+    matcher::LogPatternBuilder pattern;
     bool is_count_agreed =
         true;  ///< false: collective calls were made since the others' record counts were looked at
     bool is_being_read = false;  ///< others may still be in the last collective get
   };
 
   void start_writing(const Parts& parts);
+  void start_reading(const Parts& parts);
   int put_one(const formats::Header& header, const Access& access, std::uint64_t sequence);
-  void run_plans(const formats::Header& header, std::span<Access> accesses, const runtime::Plans& answer);
   void publish(std::int64_t record_count);
   void close_read();
   void expect_own_process() const;
@@ -69,7 +74,7 @@ class MemoryDriver final : public Driver {
   const std::uint32_t rule_;
   const std::uint64_t step_;
   std::optional<Writing> writing_;
-  std::shared_ptr<runtime::StepLogs> logs_;  ///< shared by all that have this step open in this process
+  MemoryReader reader_;
   runtime::AccessCounters counters_;
   bool is_open_ = true;
 };

@@ -63,7 +63,7 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
           {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version)});
     });
     opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{
-        group.session, request.comm, match.rule.rule, created.step, created.control, true, 0, wait_us});
+        group.session, request.comm, match.rule.rule, created.step, created.control, true, 0, wait_us, {}});
   });
   return opened;
 }
@@ -80,7 +80,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     });
     opened.driver = std::make_unique<MemoryDriver>(
         MemoryDriver::Parts{group.session, request.comm, match.rule.rule, answer.step, answer.control,
-                            request.writes(), answer.record_count, wait_us});
+                            request.writes(), answer.record_count, wait_us, answer.pattern, answer.ranges});
     opened.header = formats::decode_metadata(answer.header, request.path);
     opened.header.version = static_cast<formats::Version>(answer.version);
     opened.header.record_count = answer.record_count;

@@ -48,7 +48,7 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
 runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
   runtime::CoordinatorHello hello;
   for (const workflows::FileRule& rule : workflow.files)
-    hello.rules.push_back({rule.pattern, rule.writer, rule.readers});
+    hello.rules.push_back({rule.pattern, rule.writer, rule.readers, rule.replays});
   for (const workflows::Component& component : workflow.components) {
     hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
   }

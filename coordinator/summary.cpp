@@ -37,6 +37,7 @@ Row file_row(const std::string& name, const FileFigures& figures) {
           std::to_string(counters.puts),
           format_bytes(counters.get_bytes),
           std::to_string(counters.gets),
+          std::to_string(counters.replayed_gets),
           format_duration(waited)};
 }
 
@@ -63,7 +64,7 @@ void add_rule_rows(const std::string& pattern, std::vector<const DatasetStatus*>
 }
 
 std::string file_table(const workflows::Workflow& workflow, const runtime::StatusReport& report) {
-  std::vector<Row> rows{{"file", "steps", "put", "puts", "got", "gets", "waited"}};
+  std::vector<Row> rows{{"file", "steps", "put", "puts", "got", "gets", "replayed", "waited"}};
   for (std::size_t rule = 0; rule < workflow.files.size(); ++rule) {
     std::vector<const DatasetStatus*> datasets;
     for (const DatasetStatus& dataset : report.datasets) {
@@ -71,7 +72,7 @@ std::string file_table(const workflows::Workflow& workflow, const runtime::Statu
     }
     add_rule_rows(workflow.files[rule].pattern, std::move(datasets), rows);
   }
-  return format_table(rows, {false, true, true, true, true, true, true});
+  return format_table(rows, {false, true, true, true, true, true, true, true});
 }
 
 std::string component_table(const RunOutcome& outcome) {

@@ -8,39 +8,6 @@
 
 namespace sluice::matcher {
 
-void WriteLog::add_staged_bytes(NodeBytes& bytes) const {
-  for (const SegmentLease& segment : tables) bytes[node_of(segment.id())] += segment.bytes();
-  for (const SegmentLease& segment : data) bytes[node_of(segment.id())] += segment.bytes();
-}
-
-LogView WriteLog::view() const {
-  LogView view;
-  for (const SegmentLease& segment : tables) view.tables.push_back({segment.id(), segment.bytes()});
-  for (const SegmentLease& segment : data) view.data.push_back({segment.id(), segment.bytes()});
-  return view;
-}
-
-NodeBytes Step::staged_bytes() const {
-  NodeBytes bytes;
-  for (const auto& log : logs) log->add_staged_bytes(bytes);
-  return bytes;
-}
-
-StepView Step::view() const {
-  StepView view;
-  view.step = id;
-  view.revision = revision;
-  view.is_final = state == StepState::published;
-  view.rule = key.rule;
-  view.name = key.tail;
-  view.header_revision = header_revision;
-  view.record_count = record_count;
-  view.header = header;
-  view.first_own_log = first_own_log;
-  for (const auto& log : logs) view.logs.push_back(log->view());
-  return view;
-}
-
 Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers)
     : rules_(std::move(options.rules)),
       now_ms_(std::move(options.now_ms)),
@@ -186,6 +153,7 @@ void Registry::complete(Step& step) {
   Dataset& dataset = datasets_[step.key];
   step.state = StepState::published;
   ++step.revision;
+  if (rule_of(step.key).replays) set_pattern(step);
   step.read_by.resize(rule_of(step.key).readers.size());
   step.control.release();
   std::erase(dataset.in_progress, &step);
@@ -279,18 +247,26 @@ void Registry::erase(Step& step) {
 
 // Requests on steps that are open
 
-void Registry::set_header(const Ticket& ticket, ProcessId process, StepId id, std::vector<std::byte> header) {
-  Step& step = *writing_membership(processes_.at(process), id).group->step;
+void Registry::set_header(const Ticket& ticket, ProcessId process, HeaderRequest request) {
+  Step& step = *writing_membership(processes_.at(process), request.step).group->step;
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
-  step.header = std::move(header);
+  step.header = std::move(request.header);
+  step.structure = request.structure;
   step.header_revision = ++step.revision;
   answers_.done(ticket);
 }
 
-void Registry::publish(ProcessId process, const CloseRequest& request) {
+void Registry::publish(ProcessId process, PublishRequest request) {
   const auto [group, rank] = writing_membership(processes_.at(process), request.step);
   Step& step = *group->step;
-  step.record_count = std::max(step.record_count, request.record_count);
+  WriteLog& log = *step.logs[step.first_own_log + rank];
+  for (LogRange& range : request.ranges) {
+    if (!log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
+    range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
+  }
+  log.ranges = std::move(request.ranges);
+  log.pattern = request.pattern;
+  step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
   datasets_[step.key].counters += request.counters;
   finish_member(*group, rank);
   advance();

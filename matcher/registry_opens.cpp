@@ -195,8 +195,10 @@ Step* Registry::make_step(Group& group, const Step* base) {
   if (base != nullptr) {  // before memory is taken: that may be the base's
     step->version = base->version;
     step->record_count = base->record_count;
+    step->pattern.base_record = base->record_count;
     step->header = base->header;
     step->header_revision = ++step->revision;
+    step->structure = base->structure;
     step->logs = base->logs;
   }
   if (!group.spans_nodes) {
@@ -210,6 +212,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
   step->key = group.key;
   step->writers = &group;
   step->first_own_log = step->logs.size();
+  step->pattern.first_writer = static_cast<std::uint32_t>(step->first_own_log);
   for (std::uint32_t rank = 0; rank < group.size; ++rank) step->logs.push_back(std::make_shared<WriteLog>());
   Step* const made = step.get();
   datasets_[group.key].in_progress.push_back(made);

@@ -76,7 +76,9 @@ void MatcherRank::Server::dispatch(Client& client, const ReceivedMessage& messag
     }
     case MessageType::header: {
       auto m = decode<HeaderUpdate>(message.fields);
-      return serve([&] { registry_->set_header(ticket, process, m.step, std::move(m.header)); });
+      return serve([&] {
+        registry_->set_header(ticket, process, {m.step, std::move(m.header), m.structure});
+      });
     }
     case MessageType::get: {
       const auto m = decode<Get>(message.fields);
@@ -87,9 +89,11 @@ void MatcherRank::Server::dispatch(Client& client, const ReceivedMessage& messag
       return serve([&] { registry_->remove(ticket, process, m.key); });
     }
     case MessageType::publish: {
-      const auto m = decode<Publish>(message.fields);
+      auto m = decode<Publish>(message.fields);
       close_step(client, m.step);
-      return take_note([&] { registry_->publish(process, {m.step, m.record_count, m.counters}); });
+      return take_note([&] {
+        registry_->publish(process, {m.step, m.record_count, m.counters, m.pattern, std::move(m.ranges)});
+      });
     }
     case MessageType::discard: {
       const auto m = decode<Discard>(message.fields);
@@ -99,7 +103,7 @@ void MatcherRank::Server::dispatch(Client& client, const ReceivedMessage& messag
     case MessageType::close_read: {
       const auto m = decode<CloseRead>(message.fields);
       close_step(client, m.step);
-      return take_note([&] { registry_->close_read(process, {m.step, 0, m.counters}); });
+      return take_note([&] { registry_->close_read(process, {m.step, m.counters}); });
     }
     default:
       throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(message.type)));
@@ -124,6 +128,7 @@ void MatcherRank::Server::answer_get_of(Client& client, std::uint32_t tag, const
   }
   known->index->update(known->view.logs, known->view.is_final);
   const Plans answer = answer_get(*known->index, request, client.told[step.id]);
+  if (known->view.is_final) used_logs_.note(*client.process, step.key.rule, step.pattern, answer.ranges);
   for (const LogRange& range : answer.ranges) introduce_segment(client, range.segment);
   send(client, MessageType::plans, tag, encode(answer));
 }
@@ -195,6 +200,15 @@ void MatcherRank::Server::opened(const Ticket& ticket, const matcher::Step& step
   answer.version = step.version;
   answer.record_count = step.record_count;
   answer.header = step.header;
+  answer.pattern = step.pattern;
+  if (step.state == matcher::StepState::published) {
+    for (const std::uint32_t writer : used_logs_.writers(*client->process, step.key.rule, step.pattern)) {
+      if (writer >= step.logs.size()) continue;
+      const std::vector<LogRange>& ranges = step.logs[writer]->ranges;
+      answer.ranges.insert(answer.ranges.end(), ranges.begin(), ranges.end());
+    }
+    for (const LogRange& range : answer.ranges) introduce_segment(*client, range.segment);
+  }
   if (!step.control.empty()) {
     answer.control = step.control.id();
     introduce_segment(*client, answer.control);

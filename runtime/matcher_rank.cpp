@@ -120,7 +120,9 @@ void MatcherRank::Server::end_client(ClientId id, const std::string& trouble) {
   if (ended.empty()) return;
   const Client& client = ended.mapped();
   if (!trouble.empty()) event("the connection of " + client.name() + " is closed: " + trouble);
-  if (client.process && registry_) registry_->disconnect(*client.process);
+  if (!client.process) return;
+  used_logs_.forget(*client.process);
+  if (registry_) registry_->disconnect(*client.process);
 }
 
 void MatcherRank::Server::end_troubled_clients() {

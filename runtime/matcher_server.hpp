@@ -17,6 +17,7 @@
 #include "segment_store.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "sluice/runtime/matcher_rank.hpp"
+#include "used_logs.hpp"
 #include "watched_socket.hpp"
 
 namespace sluice::runtime {
@@ -91,6 +92,7 @@ class MatcherRank::Server final : private matcher::RegistryAnswers {
   WatchedSocket coordinator_;
   SegmentStore store_;
   KnownSteps known_steps_;                     ///< before the registry, which tells at its end what it erases
+  UsedLogs used_logs_;
   std::optional<matcher::Registry> registry_;  ///< after coordinator_hello
   std::map<ClientId, Client> clients_;
   std::set<ClientId> troubled_;

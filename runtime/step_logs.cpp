@@ -56,6 +56,16 @@ std::span<const std::byte> StepLogs::find(std::uint32_t writer, std::uint64_t lo
   return range.bytes.first(length);
 }
 
+bool StepLogs::Reader::holds(std::uint32_t writer, std::uint64_t first, std::uint64_t end) {
+  while (first < end) {
+    std::uint64_t range_first = 0;
+    const auto range = logs_.find(writer, first, range_first);
+    if (first - range_first >= range.size()) return false;
+    first = range_first + range.size();
+  }
+  return true;
+}
+
 std::span<const std::byte> StepLogs::Reader::at(std::uint32_t writer, std::uint64_t log_offset) {
   const auto is_in_last = [&] {
     return writer == last_writer_ && log_offset >= last_first_ && log_offset - last_first_ < last_.size();

@@ -87,8 +87,17 @@ void fields(auto& a, Is<Open> auto& m) {
 void fields(auto& a, Is<LogRange> auto& m) {
   a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
 }
+void fields(auto& a, Is<Fingerprint> auto& m) {
+  a(m.low, m.high);
+}
+void fields(auto& a, Is<LogPattern> auto& m) {
+  a(m.requests, m.base_record, m.records_end, m.reaches_below_base);
+}
+void fields(auto& a, Is<StepPattern> auto& m) {
+  a(m.whole, m.latest, m.base_record, m.first_writer);
+}
 void fields(auto& a, Is<Opened> auto& m) {
-  a(m.step, m.control, m.version, m.record_count, m.header);
+  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
   a(m.step, m.use, m.bytes, m.wanted_bytes);
@@ -97,13 +106,13 @@ void fields(auto& a, Is<SegmentGrant> auto& m) {
   a(m.segment, m.bytes, m.has_descriptor);
 }
 void fields(auto& a, Is<HeaderUpdate> auto& m) {
-  a(m.step, m.header);
+  a(m.step, m.header, m.structure);
 }
 void fields(auto& a, Is<AccessCounters> auto& m) {
-  a(m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us);
+  a(m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us, m.replayed_gets);
 }
 void fields(auto& a, Is<Publish> auto& m) {
-  a(m.step, m.record_count, m.counters);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges);
 }
 void fields(auto& a, Is<Discard> auto& m) {
   a(m.step);
@@ -133,7 +142,7 @@ void fields(auto& a, Is<DropSegments> auto& m) {
   a(m.segments);
 }
 void fields(auto& a, Is<FileRule> auto& m) {
-  a(m.pattern, m.writer, m.readers);
+  a(m.pattern, m.writer, m.readers, m.replays);
 }
 void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);

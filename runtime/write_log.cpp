@@ -62,6 +62,11 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   entry.segment_id = segment.id;
   entry.segment_offset = shift;
   append(entry);
+  if (!ranges_.empty()) {  // the unused end of the segment before
+    LogRange& last = ranges_.back();
+    last.length_bytes = std::min(last.length_bytes, log_offset - last.log_offset);
+  }
+  ranges_.push_back({0, log_offset, length, segment.id, shift});
   close();
   data_ = segment.memory.data() + shift;
   data_shift_ = shift;

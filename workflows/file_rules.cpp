@@ -16,7 +16,6 @@ const std::vector<ReservedChoice> reserved_choices{
     {"steps", {"single", "stream"}},
     {"when-full", {"wait", "discard"}},
     {"publish", {"close", "sync", "write"}},
-    {"replay", {"auto", "off"}},
 };
 
 constexpr std::int64_t default_queue = 2;
@@ -49,6 +48,7 @@ class RuleReader {
       read.rule.readers = read_readers(*readers);
     }
     for (const ReservedChoice& reserved : reserved_choices) check_reserved(reader_, *section, reserved);
+    read_replay(*section, read.rule);
     check_queue(*section);
     check_keep(*section);
     return read;
@@ -77,6 +77,13 @@ class RuleReader {
       reader_.findings().mistake(value->position, value->what + " is '" + *pattern + "': " + problem->text);
     } else {
       read.glob = std::move(std::get<Glob>(parsed));
+    }
+  }
+
+  void read_replay(const Section& section, FileRule& rule) {
+    static const std::vector<std::string> choices{"auto", "off"};
+    if (const Value* value = section.find("replay")) {
+      if (const auto word = reader_.choice(*value, choices)) rule.replays = *word == "auto";
     }
   }
 

@@ -47,12 +47,12 @@ TEST_CASE(
 
 TEST_CASE("few files have a line each, in order") {
   RunOutcome result = outcome();
-  result.report->datasets = {{0, "wave_2.nc", 1, 0, {3, 2048, 6, 4096, 1500000}, 0},
+  result.report->datasets = {{0, "wave_2.nc", 1, 0, {3, 2048, 6, 4096, 1500000, 5}, 0},
                              {0, "wave_1.nc", 2, 1, {}, 0}};
   const std::string text = summarize(flow(), result);
   CHECK(text.find("wave_1.nc") < text.find("wave_2.nc"));
   CHECK(contains(text, "2 (+1 discarded)"));
-  CHECK(contains(text, "2.00 KiB     3  4.00 KiB     6   1.5 s"));
+  CHECK(contains(text, "2.00 KiB     3  4.00 KiB     6         5   1.5 s"));
   CHECK(contains(text, "other.nc  (no such file was opened)"));
   CHECK(contains(text, "memory: at most 4.00 KiB staged of 1.00 GiB"));
 }

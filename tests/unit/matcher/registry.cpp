@@ -102,7 +102,7 @@ TEST_SUITE("registry: steps") {
     const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
     for (const std::size_t bytes : {10U, 20U}) {
       const auto tag = world.ask([&](const Ticket& t) {
-        world.registry.set_header(t, writer, step, std::vector<std::byte>(bytes));
+        world.registry.set_header(t, writer, {step, std::vector<std::byte>(bytes)});
       });
       CHECK(world.answer(tag).kind == Answer::Kind::done);
     }

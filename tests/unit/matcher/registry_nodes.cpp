@@ -142,7 +142,7 @@ TEST_SUITE("registry: nodes") {
     CHECK(view().logs.at(1).tables.size() == 1);
     CHECK(owner_of(view().logs.at(1).tables[0].segment) == MatcherPlace{1, 2});
     const std::uint64_t before = view().revision;
-    world.registry.set_header({0, 999}, here, step, std::vector<std::byte>(5));
+    world.registry.set_header({0, 999}, here, {step, std::vector<std::byte>(5)});
     CHECK(view().revision > before);
     CHECK(view().header_revision == view().revision);
     CHECK_FALSE(view().is_final);

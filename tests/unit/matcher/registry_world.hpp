@@ -160,7 +160,7 @@ struct World {
   void publish(ProcessId p, StepId step, std::int64_t records = 0) {
     registry.publish(p, {step, records, {}});
   }
-  void close(ProcessId p, StepId step) { registry.close_read(p, {step, 0, {}}); }
+  void close(ProcessId p, StepId step) { registry.close_read(p, {step, {}}); }
 
   const Answer& answer(std::uint32_t tag) { return answers.by_tag[tag]; }
   bool is_waiting(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::none; }
@@ -196,7 +196,7 @@ struct World {
 
 /// model writes, analysis reads.
 inline std::vector<FileRule> one_rule() {
-  return {{"*.nc", "model", {"analysis"}}};
+  return {{"*.nc", "model", {"analysis"}, true}};
 }
 
 }  // namespace sluice::matcher::test

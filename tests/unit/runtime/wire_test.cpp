@@ -18,7 +18,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
 }
 
 AccessCounters some_counters() {
-  return {1, 2, 3, 4, 5};
+  return {1, 2, 3, 4, 5, 6};
 }
 
 StatusReport some_report() {
@@ -52,11 +52,11 @@ void for_every_message(Use use) {
   use(Create{key, member, true, 5});
   use(Created{9, 10});
   use(Open{key, member});
-  use(Opened{9, 10, 2, 365, bytes_of({1, 2, 3})});
+  use(Opened{9, 10, 2, 365, bytes_of({1, 2, 3}), {{1, 2}, {3, 4}, 5, 6}, {{7, 8, 9, 10, 11}}});
   use(NeedSegment{9, SegmentUse::table, 4096});
   use(SegmentGrant{10, 8192, true});
-  use(HeaderUpdate{9, bytes_of({0, 255})});
-  use(Publish{9, 12, some_counters()});
+  use(HeaderUpdate{9, bytes_of({0, 255}), {1, 2}});
+  use(Publish{9, 12, some_counters(), {{1, 2}, 3, 4, true}, {{0, 8, 16, 10, 64}}});
   use(Discard{9});
   use(CloseRead{9, some_counters()});
   use(some_get());
@@ -91,8 +91,9 @@ TEST_CASE("every message survives encoding and decoding") {
 TEST_CASE("the bytes of a message are as the protocol says") {
   CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5}) ==
         bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 1, 5}));
-  CHECK(encode(HeaderUpdate{1, bytes_of({9})}) ==
-        bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9}));
+  CHECK(encode(HeaderUpdate{1, bytes_of({9}), {2, 3}}) ==
+        bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
+                  2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST_CASE("a message cut at any byte, or with bytes behind it, is an error") {

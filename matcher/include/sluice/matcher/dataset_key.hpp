@@ -29,6 +29,7 @@ struct FileRule {
   std::string pattern;
   std::string writer;
   std::vector<std::string> readers;
+  bool replays = true;  ///< plans may be used for later steps of the same pattern
 };
 
 /// A component of the workflow and how many processes it is started with (at least 1). Known sizes let the

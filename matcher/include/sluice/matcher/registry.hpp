@@ -75,8 +75,23 @@ struct SegmentRequest {
 /// A process's report at its close.
 struct CloseRequest {
   StepId step = 0;
-  std::int64_t record_count = 0;  ///< of a writer
   AccessCounters counters;
+};
+
+/// A writer's report: what it wrote, as far as the registry needs it.
+struct PublishRequest {
+  StepId step = 0;
+  std::int64_t record_count = 0;
+  AccessCounters counters;
+  LogPattern pattern = {};
+  std::vector<LogRange> ranges = {};
+};
+
+/// What rank 0 tells at enddef.
+struct HeaderRequest {
+  StepId step = 0;
+  std::vector<std::byte> header;
+  Fingerprint structure = {};
 };
 
 /// The datasets, their steps and who writes and reads them: docs/architecture.md, "One dataset, from create
@@ -106,10 +121,10 @@ class Registry {
   void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
-  void set_header(const Ticket& ticket, ProcessId process, StepId step, std::vector<std::byte> header);
+  void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
   void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
 
-  void publish(ProcessId process, const CloseRequest& request);
+  void publish(ProcessId process, PublishRequest request);
   void discard(ProcessId process, StepId step);
   void close_read(ProcessId process, const CloseRequest& request);
 

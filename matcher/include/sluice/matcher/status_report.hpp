@@ -8,11 +8,12 @@ namespace sluice::matcher {
 /// Counters of one process for one open or create, for the summary.
 struct AccessCounters {
   std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;
-  std::uint64_t open_wait_us = 0;  ///< time spent waiting in open/create
+  std::uint64_t open_wait_us = 0;   ///< time spent waiting in open/create
+  std::uint64_t replayed_gets = 0;  ///< of the gets, those that needed no matching
 
   AccessCounters& operator+=(const AccessCounters& other) noexcept {
     puts += other.puts, put_bytes += other.put_bytes, gets += other.gets, get_bytes += other.get_bytes;
-    open_wait_us += other.open_wait_us;
+    replayed_gets += other.replayed_gets, open_wait_us += other.open_wait_us;
     return *this;
   }
 };

@@ -26,7 +26,11 @@ using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
 struct WriteLog {
   std::vector<SegmentLease> tables;
   std::vector<SegmentLease> data;
+  std::vector<LogRange> ranges;  ///< where the data is, ascending; known when it is published
+  LogPattern pattern;            ///< the same
 
+  /// Whether the range is inside one of the data segments.
+  [[nodiscard]] bool holds(const LogRange& range) const noexcept;
   void add_staged_bytes(NodeBytes& bytes) const;
   [[nodiscard]] LogView view() const;
 };
@@ -65,6 +69,8 @@ struct Step {
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;      ///< CDF-5 encoding; empty before the first enddef
+  Fingerprint structure;              ///< of the header
+  StepPattern pattern;                ///< its base record from the start, the rest when it is published
   std::uint64_t revision = 0;         ///< grows with each change of what a StepView tells
   std::uint64_t header_revision = 0;  ///< the revision at which the header came
   SegmentLease control;               ///< while it is written, and its group is within one node
@@ -83,5 +89,8 @@ struct Step {
   [[nodiscard]] NodeBytes staged_bytes() const;
   [[nodiscard]] StepView view() const;
 };
+
+/// Computes the pattern of a step whose logs are all published.
+void set_pattern(Step& step) noexcept;
 
 }  // namespace sluice::matcher

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
+#include "sluice/matcher/step_pattern.hpp"
 
 namespace sluice::matcher {
 
@@ -18,6 +20,7 @@ struct LogSegment {
 struct LogView {
   std::vector<LogSegment> tables;
   std::vector<LogSegment> data;
+  std::vector<LogRange> ranges;  ///< where the data is, when it is published
 };
 
 /// What a matcher that answers gets needs to know of a step. The registry gives it out, anew when it has
@@ -33,6 +36,7 @@ struct StepView {
   std::vector<std::byte> header;    ///< CDF-5 encoding; empty before the first enddef
   std::uint64_t first_own_log = 0;  ///< before it: the logs of the step that was reopened
   std::vector<LogView> logs;
+  StepPattern pattern;  ///< when it is published
 };
 
 }  // namespace sluice::matcher

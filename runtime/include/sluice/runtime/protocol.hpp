@@ -9,11 +9,12 @@
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step_pattern.hpp"
 
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -59,10 +60,13 @@ using matcher::ComponentSize;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
 using matcher::FileRule;
+using matcher::Fingerprint;
+using matcher::LogPattern;
 using matcher::LogRange;
 using matcher::Member;
 using matcher::SegmentUse;
 using matcher::StatusReport;
+using matcher::StepPattern;
 using matcher::WaitStatus;
 
 /// First message of a connection. A process may have several connections (threads); `process_token` (random)
@@ -101,13 +105,17 @@ struct Open {
   Member member;
 };
 
-/// Answer to open_read and open_write. For open_write `control` is set and `step` is the new step.
+/// Answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and of
+/// `pattern` only base_record is there. For open_read, `ranges` locates log data that this process needed in
+/// the last step of the same pattern (segments as in Plans).
 struct Opened {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
   std::uint8_t version = 1;  ///< CDF version of the file that it stands for
   std::int64_t record_count = 0;
   std::vector<std::byte> header;  ///< CDF-5 encoding
+  StepPattern pattern = {};
+  std::vector<LogRange> ranges = {};
 };
 
 /// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the
@@ -132,6 +140,7 @@ struct SegmentGrant {
 struct HeaderUpdate {
   std::uint64_t step = 0;
   std::vector<std::byte> header;
+  Fingerprint structure = {};  ///< matcher::structure_of the header
 };
 
 /// This process is done writing (close). When all of the group have said so, the step is complete.
@@ -139,6 +148,8 @@ struct Publish {
   std::uint64_t step = 0;
   std::int64_t record_count = 0;
   AccessCounters counters;
+  LogPattern pattern = {};
+  std::vector<LogRange> ranges = {};  ///< where all of its log's data is; `writer` does not count
 };
 
 /// ncmpi_abort, or a close that cannot publish.

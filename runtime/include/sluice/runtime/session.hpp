@@ -9,6 +9,7 @@
 
 #include "sluice/runtime/fork_guard.hpp"
 #include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/plan_cache.hpp"
 #include "sluice/runtime/protocol.hpp"
 #include "sluice/runtime/rules.hpp"
 #include "sluice/runtime/segment_cache.hpp"
@@ -47,6 +48,7 @@ class Session : public SegmentSource {
   void close_read(const CloseRead& request);
 
   [[nodiscard]] SegmentCache& segments() noexcept { return segments_; }
+  [[nodiscard]] PlanCache& plans() noexcept { return plans_; }
   /// Where the step's logs are; lives as long as someone holds it (shared by all that have the step open in
   /// this process).
   [[nodiscard]] std::shared_ptr<StepLogs> step_logs(std::uint64_t step);
@@ -80,12 +82,15 @@ class Session : public SegmentSource {
   void expect_usable() const;
   [[noreturn]] void lose(const std::string& reason);
 
+  static constexpr std::size_t plan_cache_bytes = std::size_t{64} << 20;
+
   const std::string socket_path_;
   const std::string component_;
   const std::uint64_t process_token_;
   const ForkGuard fork_guard_;
   std::atomic<bool> is_lost_ = false;
   SegmentCache segments_;
+  PlanCache plans_{plan_cache_bytes};
   mutable std::mutex mutex_;  ///< of what follows
   std::string lost_reason_;
   std::vector<std::unique_ptr<Connection>> idle_;  ///< the one that was used last is at the end

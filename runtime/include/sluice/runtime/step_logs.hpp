@@ -27,6 +27,8 @@ class StepLogs {
    public:
     explicit Reader(StepLogs& logs) : logs_(logs), lock_(logs.mutex_) {}
     [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override;
+    /// Whether all of log offsets [first, end) are known.
+    [[nodiscard]] bool holds(std::uint32_t writer, std::uint64_t first, std::uint64_t end);
 
    private:
     StepLogs& logs_;

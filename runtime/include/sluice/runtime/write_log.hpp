@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/matcher/request_table.hpp"
@@ -86,6 +87,8 @@ class WriteLog {
   void close() noexcept;
 
   [[nodiscard]] LogSize size() const noexcept { return {next_offset_, table_bytes_}; }
+  /// Where the data is; the number of the writer is left out.
+  [[nodiscard]] const std::vector<LogRange>& ranges() const noexcept { return ranges_; }
 
  private:
   [[nodiscard]] std::uint64_t aligned_offset(std::uint64_t bytes) const noexcept {
@@ -116,6 +119,7 @@ class WriteLog {
   std::uint64_t data_shift_ = 0;  ///< where in the segment data_first_ is
   std::shared_ptr<const Mapping> data_mapping_;
   FileDescriptor data_file_;
+  std::vector<LogRange> ranges_;
 
   matcher::TableWriter table_;
   std::shared_ptr<const Mapping> table_mapping_;

@@ -53,7 +53,8 @@ struct FileRule {
   std::string pattern;
   std::string writer;
   std::vector<std::string> readers;
-  Position position;  ///< of its pattern
+  Position position;    ///< of its pattern
+  bool replays = true;  ///< replay: auto
 };
 
 /// What starts the components that have ranks.

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "driver.hpp"
+#include "sluice/matcher/step_pattern.hpp"
+#include "sluice/runtime/plan_cache.hpp"
+#include "sluice/runtime/session.hpp"
+
+namespace sluice::api {
+
+/// uint8 user data and int8 external data are the same thing in the two old formats.
+[[nodiscard]] bool byte_is_unsigned(const formats::Header& header) noexcept;
+
+/// Gets from one step in staged memory: by plans of steps with the same pattern where this process has them,
+/// else by those that the matcher makes (docs/architecture.md, "Replay"). Not collective; any threads, as far
+/// as they have a reader each.
+class MemoryReader {
+ public:
+  /// `pattern`: empty for a step that is being written.
+  MemoryReader(std::shared_ptr<runtime::Session> session, std::uint64_t step,
+               const runtime::StepPattern& pattern);
+
+  /// Log data of the step that the matcher has told of. Throws Error(NC_EIO) when it is damaged.
+  void add_ranges(std::span<const runtime::LogRange> ranges) { logs_->add(ranges); }
+
+  /// Fills the buffers of all accesses and their statuses; counts them in `counters`.
+  void get(const formats::Header& header, std::span<Access> accesses, runtime::AccessCounters& counters);
+
+ private:
+  /// An access that needs the matcher.
+  struct Missing {
+    Access* access = nullptr;
+    runtime::Fingerprint key;  ///< under which its plan is kept; empty: not to be kept
+  };
+  [[nodiscard]] runtime::Fingerprint key_of(const formats::Header& header, const Access& access) const;
+  [[nodiscard]] bool replay(const formats::Header& header, Access& access, const runtime::Fingerprint& key,
+                            runtime::StepLogs::Reader& logs) const;
+  [[nodiscard]] std::vector<Missing> replay_all(const formats::Header& header, std::span<Access> accesses);
+  void match(const formats::Header& header, std::span<const Missing> missing);
+  [[nodiscard]] static int run(const formats::Header& header, const Access& access, const replay::Plan& plan,
+                               replay::LogReader& logs);
+
+  const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
+  const std::uint64_t step_;
+  const runtime::StepPattern pattern_;
+  std::shared_ptr<runtime::StepLogs> logs_;  ///< shared by all that have this step open in this process
+};
+
+}  // namespace sluice::api

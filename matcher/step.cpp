@@ -1,0 +1,68 @@
+#include "sluice/matcher/step.hpp"
+
+#include <algorithm>
+
+namespace sluice::matcher {
+
+bool WriteLog::holds(const LogRange& range) const noexcept {
+  const auto owned = std::find_if(data.rbegin(), data.rend(),
+                                  [&](const SegmentLease& segment) { return segment.id() == range.segment; });
+  return owned != data.rend() && range.segment_offset <= owned->bytes() &&
+         range.length_bytes <= owned->bytes() - range.segment_offset &&
+         range.log_offset <= ~std::uint64_t{0} - range.length_bytes;
+}
+
+void WriteLog::add_staged_bytes(NodeBytes& bytes) const {
+  for (const SegmentLease& segment : tables) bytes[node_of(segment.id())] += segment.bytes();
+  for (const SegmentLease& segment : data) bytes[node_of(segment.id())] += segment.bytes();
+}
+
+LogView WriteLog::view() const {
+  LogView view;
+  for (const SegmentLease& segment : tables) view.tables.push_back({segment.id(), segment.bytes()});
+  for (const SegmentLease& segment : data) view.data.push_back({segment.id(), segment.bytes()});
+  view.ranges = ranges;
+  return view;
+}
+
+NodeBytes Step::staged_bytes() const {
+  NodeBytes bytes;
+  for (const auto& log : logs) log->add_staged_bytes(bytes);
+  return bytes;
+}
+
+StepView Step::view() const {
+  StepView view;
+  view.step = id;
+  view.revision = revision;
+  view.is_final = state == StepState::published;
+  view.rule = key.rule;
+  view.name = key.tail;
+  view.header_revision = header_revision;
+  view.record_count = record_count;
+  view.header = header;
+  view.first_own_log = first_own_log;
+  for (const auto& log : logs) view.logs.push_back(log->view());
+  view.pattern = pattern;
+  return view;
+}
+
+void set_pattern(Step& step) noexcept {
+  FingerprintBuilder whole;
+  FingerprintBuilder latest;
+  bool is_apart = true;
+  whole.add(step.structure);
+  latest.add(step.structure);
+  for (std::size_t i = 0; i < step.logs.size(); ++i) {
+    const LogPattern& log = step.logs[i]->pattern;
+    whole.add(log.requests);
+    whole.add(log.base_record);
+    if (i < step.first_own_log) continue;
+    latest.add(log.requests);
+    is_apart = is_apart && !log.reaches_below_base && log.base_record == step.pattern.base_record;
+  }
+  step.pattern.whole = whole.value();
+  step.pattern.latest = is_apart ? latest.value() : Fingerprint{};
+}
+
+}  // namespace sluice::matcher
