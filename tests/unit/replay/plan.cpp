@@ -9,6 +9,7 @@
 
 #include "segmented_log.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/replay/packer.hpp"
 #include "support/dense_reference.hpp"
 
 using namespace sluice;
@@ -115,6 +116,57 @@ class Variable {
   std::uint64_t sequence_ = 0;
 };
 
+/// The logs, and a packed copy of what a plan reads of them.
+class WithPacked final : public replay::LogReader {
+ public:
+  static constexpr std::uint32_t packed_writer = 5000;
+  explicit WithPacked(replay::LogReader& logs) : logs_(logs) {}
+  std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
+    if (writer != packed_writer) return logs_.at(writer, log_offset);
+    return log_offset < packed.size() ? std::span(packed).subspan(log_offset) : std::span<std::byte>{};
+  }
+  std::vector<std::byte> packed;
+
+ private:
+  replay::LogReader& logs_;
+};
+
+/// The values of a plan of which some copies were packed elsewhere, in portions of any size.
+template <class T>
+std::vector<T> values_by_packing(const Plan& plan, replay::LogReader& logs, T fill,
+                                 test::HyperslabGenerator& random) {
+  WithPacked with_packed(logs);
+  Plan redirected = plan;
+  Plan moved;
+  moved.dimensions = plan.dimensions;
+  replay::Redirection redirection(sizeof(T));
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < plan.copies.size(); ++i) {
+    if (plan.copies[i].is_fill || random.chance(30)) continue;
+    moved.copies.push_back(plan.copies[i]);
+    redirection.redirect(redirected, i, WithPacked::packed_writer, offset);
+    offset += replay::packed_bytes(plan, plan.copies[i], sizeof(T));
+  }
+  replay::Packer packer(moved, sizeof(T));
+  CHECK(packer.bytes() == offset);
+  const auto room_bytes = static_cast<std::size_t>(random.between(sizeof(T), 300));
+  std::vector<std::byte> room(room_bytes);
+  while (!packer.is_done()) {
+    const std::size_t bytes = packer.pack(logs, room);
+    REQUIRE(bytes > 0);
+    with_packed.packed.insert(with_packed.packed.end(), room.begin(),
+                              room.begin() + static_cast<std::ptrdiff_t>(bytes));
+  }
+  CHECK(packer.pack(logs, room) == 0);
+  CHECK(with_packed.packed.size() == offset);
+  redirected = replay::Redirection::simplify(std::move(redirected));
+  std::vector<T> values(static_cast<std::size_t>(plan.elements));
+  const replay::Conversion conversion{
+      .external = TypeOf<T>::value, .memory = TypeOf<T>::value, .fill = &fill};
+  CHECK(execute(redirected, with_packed, conversion, values.data()) == NC_NOERR);
+  return values;
+}
+
 template <class T>
 void compare_with_dense(std::uint64_t seed) {
   CAPTURE(seed);
@@ -145,6 +197,7 @@ void compare_with_dense(std::uint64_t seed) {
       std::vector<T> same;
       CHECK(variable.get(plan, same) == NC_NOERR);
       CHECK(same == expected);
+      CHECK(values_by_packing(plan, variable.log, T{-9}, random) == expected);
       std::vector<double> converted;
       CHECK(variable.get(plan, converted) == NC_NOERR);
       CHECK(converted == std::vector<double>(expected.begin(), expected.end()));
