@@ -16,6 +16,9 @@ enum class ExchangePacket : std::uint8_t {
   collected = 2,      ///< Collected
   match_parts = 3,    ///< MatchParts: asker → owner
   matched_parts = 4,  ///< MatchedParts
+  fetch = 5,          ///< Fetch: matcher of the reader → matcher of the writer
+  fetched = 6,        ///< u64 Fetch::id and the next packed bytes; a stream of these
+  fetch_failed = 7,   ///< FetchFailed: the stream has no more
 };
 
 /// How a request between matchers went, ahead of what it was answered with.
@@ -63,6 +66,22 @@ struct MatchedParts {
   std::uint64_t ticket = 0;
   Outcome outcome;
   std::vector<PartPlan> plans;
+};
+
+/// Copies whose data is wanted; of an encoded replay::Plan only the copies count.
+struct FetchPart {
+  std::uint32_t element_bytes = 1;
+  std::vector<std::byte> copies;
+};
+/// Asks for the data of all parts, packed one behind the other (replay::Packer).
+struct Fetch {
+  std::uint64_t id = 0;  ///< given back
+  std::uint64_t step = 0;
+  std::vector<FetchPart> parts;
+};
+struct FetchFailed {
+  std::uint64_t id = 0;
+  Outcome outcome;
 };
 
 }  // namespace sluice::runtime

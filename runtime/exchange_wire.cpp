@@ -27,10 +27,21 @@ void fields(auto& a, Is<PartPlan> auto& m) {
 void fields(auto& a, Is<MatchedParts> auto& m) {
   a(m.ticket, m.outcome, m.plans);
 }
+void fields(auto& a, Is<FetchPart> auto& m) {
+  a(m.element_bytes, m.copies);
+}
+void fields(auto& a, Is<Fetch> auto& m) {
+  a(m.id, m.step, m.parts);
+}
+void fields(auto& a, Is<FetchFailed> auto& m) {
+  a(m.id, m.outcome);
+}
 
 SLUICE_MESSAGE(Collect)
 SLUICE_MESSAGE(Collected)
 SLUICE_MESSAGE(MatchParts)
 SLUICE_MESSAGE(MatchedParts)
+SLUICE_MESSAGE(Fetch)
+SLUICE_MESSAGE(FetchFailed)
 
 }  // namespace sluice::runtime

@@ -1,14 +1,15 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "sluice/matcher/fingerprint.hpp"
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/matcher_place.hpp"
 #include "sluice/replay/packer.hpp"
 
 namespace sluice::runtime {
@@ -19,68 +20,69 @@ struct LandingPlace {
   std::uint64_t offset = 0;
 };
 
-/// What has to be fetched from one writer's log, or from several logs that one matcher has, and where it lands.
-struct FetchPart {
+/// Something that is fetched from the logs that one other matcher has.
+struct LandingPart {
   std::uint32_t source = 0;  ///< rank of the matcher that has the logs
   std::uint32_t element_bytes = 1;
-  replay::Plan copies;  ///< what a replay::Packer is to pack; nothing else of it counts
-  std::uint64_t bytes = 0;
-  std::optional<LandingPlace> place;
-  std::uint64_t fetch = 0;  ///< which fetch brings it; 0: it has landed, or none does yet
+  replay::Plan copies;      ///< what a replay::Packer is to pack; nothing else of it counts
+  matcher::LogRange range;  ///< what a process is told of it; the place is there once it is known
+  bool is_placed = false;
   bool has_landed = false;
 };
 
-/// What of a step's logs on other nodes is on this one, or on its way. Two kinds: *mirrored* ranges of a log, at
-/// their own log offsets, which serve every copy within them; and *bundles*, packed copies that leave gaps in their
-/// log or are small, which have a log of their own (a landing log) and serve plans that read the same.
+/// What of a step's logs on other nodes is on this one, or on its way. It is of two kinds: *mirrored* ranges
+/// of a log, at their own log offsets, which serve every copy within them; and *bundles*, packed copies that
+/// leave gaps in their log or are small, which serve all plans that read the same.
+///
+/// A bundle is told to processes as a range of a *landing log*, a writer that the step does not have. Which
+/// one, and at which offset, follows from a fingerprint of what is in it, writers counted from the step's
+/// first own log: so plans that read it hold for other steps of the same pattern.
 class Landing {
  public:
   using PartId = std::uint64_t;
+  using PartIds = std::set<PartId>;
+  /// The rank of the matcher that has a writer's log; none when its data is at hand.
+  using SourceOf = std::function<std::optional<std::uint32_t>(std::uint32_t writer)>;
 
-  /// The first writer number of landing logs; the writers of a step are fewer.
+  /// Landing logs have writer numbers from here on, the step's own logs less.
   static constexpr std::uint32_t first_landing_log = 1U << 30;
   /// Dense copies from this size on are mirrored.
   static constexpr std::uint64_t least_mirrored_bytes = 4096;
+  /// Copies from this size on have a bundle of their own.
+  static constexpr std::uint64_t least_own_bundle_bytes = 65536;
+  /// Mirrored ranges are cut to parts of at most this.
+  static constexpr std::uint64_t most_part_bytes = 16U << 20;
 
-  /// What of `plan` is in logs of other nodes. `source_of`: the matcher that has a writer's log; none when it is
-  /// here. Appends the parts that the plan needs, new and known ones, and makes the plan read bundles from landing
-  /// logs. Throws Error(NC_EIO).
-  template <class SourceOf>
-  void add(replay::Plan& plan, std::size_t element_bytes, const SourceOf& source_of, std::set<PartId>& needed);
+  explicit Landing(std::uint32_t first_own_log) noexcept : first_own_log_(first_own_log) {}
 
-  [[nodiscard]] FetchPart& part(PartId id) { return parts_.at(id); }
-  /// The part cannot be fetched: who needs it next tries again.
+  /// Makes the plan read what lands. Appends the parts that it needs: those that are not known yet are made,
+  /// and have neither a place nor landed. Throws Error(NC_EIO) for a plan that cannot be computed with.
+  void add(replay::Plan& plan, std::size_t element_bytes, const SourceOf& source_of, PartIds& needed);
+
+  [[nodiscard]] LandingPart* find(PartId id) noexcept;
+  /// The part does not come: who needs it next makes it anew.
   void drop(PartId id);
-  /// Where what these parts brought is, as a process is told.
-  [[nodiscard]] std::vector<matcher::LogRange> ranges(const std::set<PartId>& needed) const;
+  /// Where these parts are, as a process is told.
+  [[nodiscard]] std::vector<matcher::LogRange> ranges(const PartIds& needed) const;
 
  private:
   struct Mirrored {
     std::uint64_t end = 0;
     PartId part = 0;
   };
-  struct Bundle {
-    std::vector<std::size_t> copies;
-    replay::Plan plan;
-  };
 
-  void mirror(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range,
-              std::set<PartId>& needed);
+  [[nodiscard]] bool is_mirrored(std::uint32_t writer, const replay::SourceRange& range) const noexcept;
+  void mirror(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range, PartIds& needed);
+  void mirror_new(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range,
+                  PartIds& needed);
   void bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_t source,
-              const std::vector<std::size_t>& copies, std::set<PartId>& needed);
-  [[nodiscard]] PartId make_part(FetchPart part);
+              const std::vector<std::size_t>& copies, PartIds& needed);
 
-  struct Identity {
-    std::uint32_t writer = 0;  ///< a mirrored range's, or a landing log
-    std::uint64_t first = 0;
-    matcher::Fingerprint bundle = {};
-  };
-  std::map<PartId, FetchPart> parts_;
-  std::map<PartId, Identity> identities_;
-  std::map<std::uint32_t, std::map<std::uint64_t, Mirrored>> mirrored_;  ///< by writer, then first offset
-  std::unordered_map<matcher::Fingerprint, PartId, matcher::FingerprintHash> bundles_;
+  std::uint32_t first_own_log_;
   PartId next_part_ = 1;
-  std::uint32_t next_log_ = first_landing_log;
+  std::map<PartId, LandingPart> parts_;
+  std::map<std::uint32_t, std::map<std::uint64_t, Mirrored>> mirrored_;  ///< by writer, then first log offset
+  std::unordered_map<matcher::Fingerprint, PartId, matcher::FingerprintHash> bundles_;
 };
 
 }  // namespace sluice::runtime

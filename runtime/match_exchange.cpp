@@ -99,6 +99,8 @@ void MatchExchange::take(std::uint32_t from, ExchangePacket kind, std::span<cons
       return answer_parts(from, decode<MatchParts>(fields));
     case ExchangePacket::matched_parts:
       return take_answer(decode<MatchedParts>(fields));
+    default:
+      throw Error(NC_EIO, "a packet of kind " + std::to_string(static_cast<int>(kind)));
   }
 }
 

@@ -1,0 +1,267 @@
+#pragma once
+// Matcher ranks of several nodes in one process, which match and move data, over a SpreadStep.
+#include <doctest/doctest.h>
+
+#include <deque>
+
+#include "match_exchange.hpp"
+#include "node_exchange.hpp"
+#include "sluice/runtime/peer_link.hpp"
+#include "support/exchange_world.hpp"
+
+namespace sluice::test {
+
+using runtime::ExchangePacket;
+using runtime::MatchedGet;
+using runtime::MatchExchange;
+using runtime::NodeExchange;
+using runtime::Outcome;
+using runtime::PacketKind;
+using runtime::ViewReceiver;
+
+struct Answer {
+  bool has_come = false;
+  std::uint32_t rank = 0;
+  Outcome outcome;
+  MatchedGet matched;
+  std::vector<matcher::LogRange> landed;
+};
+
+/// The matcher ranks, and what the registry would tell them.
+class Ranks {
+ public:
+  Ranks(std::uint32_t nodes, std::uint32_t per_node, const matcher::Partition& partition)
+      : per_node_(per_node),
+        links_(runtime::links_within_process(nodes * per_node)),
+        memories_(nodes * per_node) {
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+      matchings_.push_back(std::make_unique<MatchExchange>(match_environment(rank, partition)));
+      movings_.push_back(std::make_unique<NodeExchange>(move_environment(rank)));
+      links_[rank]->on_packet(PacketKind::exchange, [this, rank](std::uint32_t from, auto bytes) {
+        const auto kind = static_cast<ExchangePacket>(bytes.front());
+        if (kind >= ExchangePacket::fetch) {
+          movings_[rank]->take(from, kind, bytes.subspan(1));
+        } else {
+          matchings_[rank]->take(from, kind, bytes.subspan(1));
+        }
+      });
+    }
+  }
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(links_.size()); }
+  [[nodiscard]] matcher::MatcherPlace place(std::uint32_t rank) const {
+    return {rank / per_node_, rank % per_node_};
+  }
+  [[nodiscard]] std::function<RankMemory&(matcher::MatcherPlace)> memory() {
+    return [this](matcher::MatcherPlace place) -> RankMemory& { return memories_[rank_of(place)]; };
+  }
+  void tell(SpreadStep& step) { step_ = &step; }
+
+  /// Starts a get of one access; settle() brings the answer.
+  void get(std::uint32_t rank, int varid, const std::vector<formats::Hyperslab>& reads, Answer& answer) {
+    runtime::Get request{1, {{varid, {}}}};
+    for (const formats::Hyperslab& read : reads)
+      request.accesses[0].slabs.push_back({read.start, read.count, read.stride});
+    matchings_[rank]->match(std::move(request), [this, rank, &answer](const Outcome& outcome,
+                                                                      MatchedGet matched) {
+      if (outcome.is_failure()) return keep(answer, {true, rank, outcome, {}, {}});
+      movings_[rank]->land(std::move(matched), [rank, &answer](const Outcome& landed, MatchedGet get,
+                                                               const std::vector<matcher::LogRange>& ranges) {
+        keep(answer, {true, rank, landed, std::move(get), ranges});
+      });
+    });
+  }
+  /// Lets packets arrive, and views and leases when nothing else happens.
+  void settle() {
+    for (bool has_happened = true; has_happened;) {
+      has_happened = false;
+      for (const auto& link : links_) has_happened = link->poll() || has_happened;
+      if (has_happened || held_.empty()) continue;
+      const auto give = std::move(held_.front());
+      held_.pop_front();
+      give();
+      has_happened = true;
+    }
+  }
+  void forget(std::uint32_t rank) {
+    matchings_[rank]->forget(1);
+    movings_[rank]->forget(1);
+  }
+
+  [[nodiscard]] MatchExchange& matching(std::uint32_t rank) { return *matchings_[rank]; }
+  [[nodiscard]] NodeExchange& moving(std::uint32_t rank) { return *movings_[rank]; }
+  [[nodiscard]] std::uint64_t packets() const {
+    std::uint64_t packets = 0;
+    for (const auto& link : links_) packets += link->counters(PacketKind::exchange).packets_sent;
+    return packets;
+  }
+  [[nodiscard]] std::uint64_t landed_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& moving : movings_) bytes += moving->landed_bytes();
+    return bytes;
+  }
+
+  /// What a process of that rank gets by its plan: from logs of its own node's matcher, and from what has
+  /// landed.
+  [[nodiscard]] std::vector<std::int32_t> run(const Answer& answer) {
+    class Reader final : public replay::LogReader {
+     public:
+      Reader(Ranks& ranks, const Answer& answer) : ranks_(ranks), answer_(answer) {}
+      std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
+        const SpreadStep& step = *ranks_.step_;
+        if (writer < step.writers() && step.place_of(writer) == ranks_.place(answer_.rank))
+          return ranks_.step_->at(writer, log_offset);
+        for (const matcher::LogRange& range : answer_.landed) {
+          if (range.writer != writer || log_offset < range.log_offset) continue;
+          const std::uint64_t skipped = log_offset - range.log_offset;
+          if (skipped >= range.length_bytes) continue;
+          return ranks_.memories_[answer_.rank]
+              .contents(range.segment)
+              .subspan(range.segment_offset + skipped, range.length_bytes - skipped);
+        }
+        return {};
+      }
+
+     private:
+      Ranks& ranks_;
+      const Answer& answer_;
+    };
+    const replay::Plan& plan = answer.matched.plans.at(0);
+    std::vector<std::int32_t> values(static_cast<std::size_t>(plan.elements), 99);
+    Reader reader(*this, answer);
+    const std::int32_t fill = SpreadStep::fill;
+    CHECK(replay::execute(plan, reader, {formats::Type::int32, formats::Type::int32, false, &fill},
+                          values.data()) == NC_NOERR);
+    return values;
+  }
+
+  bool is_slow = false;   ///< views and leases come when nothing else happens
+  Outcome lease_outcome;  ///< of every lease
+  std::uint64_t leased_bytes = 0;
+
+ private:
+  static void keep(Answer& answer, Answer come) {
+    CHECK_FALSE(answer.has_come);
+    answer = std::move(come);
+  }
+  [[nodiscard]] std::uint32_t rank_of(matcher::MatcherPlace place) const {
+    return place.node * per_node_ + place.index;
+  }
+  void now_or_later(std::function<void()> give) {
+    if (!is_slow) return give();
+    held_.push_back(std::move(give));
+  }
+  void give_view(const ViewReceiver& receiver) {
+    if (step_ == nullptr) return receiver({NC_EIO, "the step was discarded"}, nullptr);
+    receiver({}, std::make_shared<matcher::StepView>(step_->view()));
+  }
+
+  MatchExchange::Environment match_environment(std::uint32_t rank, const matcher::Partition& partition) {
+    MatchExchange::Environment environment;
+    environment.rank = rank;
+    environment.matchers_per_node = per_node_;
+    environment.partition = partition;
+    environment.partition.owners = size();
+    environment.memory = &memories_[rank];
+    environment.send = [this, rank](std::uint32_t to, std::vector<std::byte> packet) {
+      links_[rank]->send(to, PacketKind::exchange, std::move(packet));
+    };
+    environment.view = [this](std::uint64_t, ViewReceiver receiver) {
+      now_or_later([this, receiver = std::move(receiver)] { give_view(receiver); });
+    };
+    return environment;
+  }
+  NodeExchange::Environment move_environment(std::uint32_t rank) {
+    const MatchExchange::Environment common = match_environment(rank, {});
+    NodeExchange::Environment environment;
+    environment.source_of = [this, rank](const matcher::LogView& log) -> std::optional<std::uint32_t> {
+      const auto holder = runtime::holder_of(log);
+      if (!holder || rank_of(*holder) == rank) return std::nullopt;
+      return rank_of(*holder);
+    };
+    environment.memory = common.memory;
+    environment.landing_memory = [this, rank](matcher::SegmentId segment) {
+      return memories_[rank].writable(segment);
+    };
+    environment.send = common.send;
+    environment.view = common.view;
+    environment.stream = [this, rank](std::uint32_t to, runtime::PeerLink::Producer producer) {
+      links_[rank]->stream(to, PacketKind::exchange, std::move(producer));
+    };
+    environment.lease = [this, rank](std::uint64_t, std::uint64_t bytes, auto receiver) {
+      now_or_later([this, rank, bytes, receiver] {
+        const matcher::SegmentId segment = matcher::segment_id(place(rank), next_segment_++);
+        if (!lease_outcome.is_failure()) memories_[rank].create(segment, bytes);
+        leased_bytes += bytes;
+        receiver(lease_outcome, matcher::LogSegment{segment, bytes});
+      });
+    };
+    return environment;
+  }
+
+  std::uint32_t per_node_;
+  std::vector<std::unique_ptr<runtime::PeerLink>> links_;
+  std::deque<RankMemory> memories_;
+  std::vector<std::unique_ptr<MatchExchange>> matchings_;
+  std::vector<std::unique_ptr<NodeExchange>> movings_;
+  std::deque<std::function<void()>> held_;
+  SpreadStep* step_ = nullptr;
+  std::uint64_t next_segment_ = 1U << 20;
+};
+
+inline std::vector<std::vector<std::int64_t>> random_shapes(HyperslabGenerator& random) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::int64_t i = random.between(1, 4); i > 0; --i) {
+    shapes.push_back(random.shape(static_cast<std::size_t>(random.between(0, 4)), 400));
+    if (random.chance(30)) shapes.back().insert(shapes.back().begin(), -1);
+  }
+  return shapes;
+}
+
+inline std::vector<matcher::MatcherPlace> random_writers(const Ranks& ranks, HyperslabGenerator& random) {
+  std::vector<matcher::MatcherPlace> writers;
+  for (std::int64_t i = random.between(1, 9); i > 0; --i) {
+    writers.push_back(ranks.place(static_cast<std::uint32_t>(random.between(0, ranks.size() - 1))));
+  }
+  return writers;
+}
+
+inline void put_at_random(SpreadStep& step, HyperslabGenerator& random, std::int64_t puts) {
+  for (std::int64_t i = 0; i < puts; ++i) {
+    const auto writer = static_cast<std::uint32_t>(random.between(0, step.writers() - 1));
+    const int varid = static_cast<int>(random.between(0, step.header().variable_count() - 1));
+    const auto shape = step.header().shape(varid);
+    if (elements_of(shape) == 0) continue;
+    if (random.chance(10)) {
+      step.fill_box(writer, varid, random.hyperslab(shape));
+    } else {
+      step.put(writer, varid, random.hyperslab(shape));
+    }
+  }
+}
+
+inline void read_at_random(Ranks& ranks, SpreadStep& step, HyperslabGenerator& random) {
+  struct Read {
+    int varid = 0;
+    std::vector<formats::Hyperslab> slabs;
+    Answer answer;
+  };
+  std::deque<Read> reads(static_cast<std::size_t>(random.between(1, 6)));
+  for (Read& read : reads) {
+    read.varid = static_cast<int>(random.between(0, step.header().variable_count() - 1));
+    const auto shape = step.header().shape(read.varid);
+    for (std::int64_t i = random.between(1, 4); i > 0 && elements_of(shape) > 0; --i)
+      read.slabs.push_back(random.hyperslab(shape));
+    ranks.get(static_cast<std::uint32_t>(random.between(0, ranks.size() - 1)), read.varid, read.slabs,
+              read.answer);
+  }
+  ranks.settle();
+  for (Read& read : reads) {
+    REQUIRE(read.answer.has_come);
+    REQUIRE(read.answer.outcome.text == "");
+    REQUIRE(read.answer.matched.plans.size() == 1);
+    CHECK(ranks.run(read.answer) == step.expected(read.varid, read.slabs));
+  }
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,145 @@
+#include "node_exchange.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/exchange_ranks.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+using formats::Hyperslab;
+using runtime::Landing;
+
+namespace {
+
+/// Writers of a variable of `rows` x `columns`, each at a node of its own, with as many rows each.
+SpreadStep rows_of_writers(Ranks& ranks, std::uint32_t writers, std::int64_t rows, std::int64_t columns) {
+  std::vector<matcher::MatcherPlace> places;
+  for (std::uint32_t i = 0; i < writers; ++i) places.push_back({i, 0});
+  SpreadStep step(header_of_shapes({{rows, columns}}, 0), places, ranks.memory());
+  const std::int64_t each = rows / writers;
+  for (std::uint32_t i = 0; i < writers; ++i) step.put(i, 0, {{i * each, 0}, {each, columns}, {}});
+  step.publish();
+  return step;
+}
+
+}  // namespace
+
+TEST_SUITE("node exchange") {
+  TEST_CASE("every byte that is read lands once on a node, however many read it and at the same time") {
+    for (const bool is_slow : {false, true}) {
+      Ranks ranks(3, 1, {.least_elements = 1});
+      ranks.is_slow = is_slow;
+      SpreadStep step = rows_of_writers(ranks, 2, 128, 600);
+      ranks.tell(step);
+      const std::vector<Hyperslab> reads{
+          {{0, 0}, {128, 600}, {}}, {{32, 0}, {64, 600}, {}}, {{60, 0}, {10, 600}, {}}};
+      std::deque<Answer> answers(2 * reads.size());
+      for (std::size_t i = 0; i < answers.size(); ++i) {
+        ranks.get(2, 0, {reads[i % reads.size()]}, answers[i]);
+        if (i == reads.size()) ranks.settle();
+      }
+      ranks.settle();
+      for (std::size_t i = 0; i < answers.size(); ++i) {
+        REQUIRE(answers[i].outcome.text == "");
+        CHECK(ranks.run(answers[i]) == step.expected(0, {reads[i % reads.size()]}));
+      }
+      CHECK(ranks.landed_bytes() == 128 * 600 * 4);
+      // The nodes that wrote need the other half only.
+      Answer answer;
+      ranks.get(0, 0, {reads[0]}, answer);
+      ranks.settle();
+      CHECK(ranks.run(answer) == step.expected(0, {reads[0]}));
+      CHECK(ranks.landed_bytes() == (128 + 64) * 600 * 4);
+    }
+  }
+
+  TEST_CASE("of copies that leave gaps no byte too many is moved, and equal ones land once") {
+    Ranks ranks(2, 1, {});
+    SpreadStep step = rows_of_writers(ranks, 2, 200, 500);
+    ranks.tell(step);
+    const Hyperslab columns{{0, 100}, {200, 7}, {1, 10}};
+    for (int again = 0; again < 2; ++again) {
+      Answer answer;
+      ranks.get(1, 0, {columns}, answer);
+      ranks.settle();
+      REQUIRE(answer.outcome.text == "");
+      CHECK(ranks.run(answer) == step.expected(0, {columns}));
+      CHECK(ranks.landed_bytes() == 100 * 7 * 4);
+    }
+    CHECK(ranks.leased_bytes <= 2U << 20);
+  }
+
+  TEST_CASE("data of many packets and of several segments arrives whole") {
+    Ranks ranks(2, 1, {});
+    SpreadStep step = rows_of_writers(ranks, 2, 64, 600000);
+    ranks.tell(step);
+    for (const Hyperslab& read :
+         {Hyperslab{{0, 0}, {32, 600000}, {}}, Hyperslab{{0, 1}, {32, 200000}, {1, 3}}}) {
+      Answer answer;
+      ranks.get(1, 0, {read}, answer);
+      ranks.settle();
+      REQUIRE(answer.outcome.text == "");
+      CHECK(ranks.run(answer) == step.expected(0, {read}));
+    }
+  }
+
+  TEST_CASE("where no memory can be had, the gets that need it fail and a later one tries again") {
+    for (const bool is_slow : {false, true}) {
+      Ranks ranks(2, 1, {});
+      ranks.is_slow = is_slow;
+      SpreadStep step = rows_of_writers(ranks, 2, 64, 600);
+      ranks.tell(step);
+      ranks.lease_outcome = {NC_ENO_SPACE, "there is none"};
+      std::deque<Answer> answers(3);
+      for (int i = 0; i < 2; ++i)
+        ranks.get(1, 0, {{{0, 0}, {64, 600}, {}}}, answers[static_cast<std::size_t>(i)]);
+      ranks.settle();
+      for (int i = 0; i < 2; ++i) CHECK(answers[static_cast<std::size_t>(i)].outcome.status == NC_ENO_SPACE);
+      ranks.lease_outcome = {};
+      ranks.get(1, 0, {{{0, 0}, {64, 600}, {}}}, answers[2]);
+      ranks.settle();
+      REQUIRE(answers[2].outcome.text == "");
+      CHECK(ranks.run(answers[2]) == step.expected(0, {{{0, 0}, {64, 600}, {}}}));
+    }
+  }
+
+  TEST_CASE(
+      "a step that goes while its data is under way ends the gets on it, and nothing is written any more") {
+    Ranks ranks(2, 1, {});
+    SpreadStep step = rows_of_writers(ranks, 2, 64, 600);
+    ranks.tell(step);
+    ranks.is_slow = true;
+    for (int turns = 0; turns < 3; ++turns) {
+      Answer answer;
+      ranks.get(1, 0, {{{0, 0}, {64, 600}, {}}}, answer);
+      ranks.forget(1);
+      ranks.settle();
+      CHECK(answer.has_come);
+    }
+  }
+
+  TEST_CASE(
+      "plans that read landed copies hold for the next step, where the writers are elsewhere in the list") {
+    std::vector<std::uint32_t> logs;
+    std::vector<std::uint64_t> offsets;
+    for (const std::uint32_t first : {0U, 3U}) {
+      Landing landing(first);
+      replay::Plan plan;
+      plan.elements = 2;
+      plan.copies = {{.writer = first + 1, .log_offset = 64, .destination = 0},
+                     {.writer = first + 2, .log_offset = 8, .destination = 1}};
+      Landing::PartIds needed;
+      landing.add(
+          plan, 4, [](std::uint32_t) { return std::optional<std::uint32_t>(7); }, needed);
+      CHECK(needed.size() == 1);
+      const auto ranges = landing.ranges(needed);
+      CHECK(ranges.at(0).length_bytes == 8);
+      CHECK(plan.copies.at(0).writer == ranges.at(0).writer);
+      CHECK(plan.copies.at(0).log_offset == ranges.at(0).log_offset);
+      logs.push_back(ranges.at(0).writer - first);
+      offsets.push_back(ranges.at(0).log_offset);
+    }
+    CHECK(logs[0] == logs[1]);
+    CHECK(offsets[0] == offsets[1]);
+  }
+}
