@@ -91,7 +91,7 @@ class MatcherRank::Server final : private matcher::RegistryAnswers {
   boost::asio::steady_timer accept_pause_;
   WatchedSocket coordinator_;
   SegmentStore store_;
-  KnownSteps known_steps_;                     ///< before the registry, which tells at its end what it erases
+  KnownSteps known_steps_;  ///< before the registry, which tells at its end what it erases
   UsedLogs used_logs_;
   std::optional<matcher::Registry> registry_;  ///< after coordinator_hello
   std::map<ClientId, Client> clients_;
