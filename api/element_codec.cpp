@@ -68,7 +68,7 @@ void ElementCodec::decode(std::int64_t first, std::int64_t n, const std::byte* b
 }
 
 std::byte* ElementCodec::plain_bytes(std::int64_t first) const noexcept {
-  return is_plain_ && external_bytes_ == 1 ? memory(first) : nullptr;
+  return is_plain_ ? memory(first) : nullptr;
 }
 
 }  // namespace sluice::api

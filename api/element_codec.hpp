@@ -16,10 +16,11 @@ class ElementCodec {
 
   /// Elements [first, first + n) of the user's buffer to the file's bytes.
   void encode(std::int64_t first, std::int64_t n, std::byte* bytes);
-  /// The file's bytes to elements [first, first + n) of the user's buffer.
+  /// The file's bytes to elements [first, first + n) of the user's buffer; `bytes` may be plain_bytes(first).
   void decode(std::int64_t first, std::int64_t n, const std::byte* bytes);
 
-  /// The user's memory itself where it is what the file holds (elements of one byte), else null.
+  /// The user's memory where it holds the elements as the file does but for the order of their bytes, else
+  /// null. Bytes of the file that were read there are decoded in place.
   [[nodiscard]] std::byte* plain_bytes(std::int64_t first) const noexcept;
   [[nodiscard]] std::int64_t element_bytes() const noexcept { return external_bytes_; }
 

@@ -10,9 +10,10 @@ struct FileOptions {
   enum class Exchange { automatic, always, never };
 
   std::int64_t window_bytes = std::int64_t{4} << 20;  ///< an aggregator's staging window (cb_buffer_size)
-  std::int64_t direct_bytes = std::int64_t{1} << 20;  ///< staging for accesses without exchange
-  std::int64_t alignment_bytes = 4096;                ///< of aggregators' domains (striping_unit)
-  std::int64_t move_bytes = std::int64_t{4} << 20;    ///< moved at once by a rank (nc_data_move_chunk_size)
+  /// Staging for accesses without exchange: small enough to stay in a core's cache.
+  std::int64_t direct_bytes = std::int64_t{256} << 10;
+  std::int64_t alignment_bytes = 4096;              ///< of aggregators' domains (striping_unit)
+  std::int64_t move_bytes = std::int64_t{4} << 20;  ///< moved at once by a rank (nc_data_move_chunk_size)
   std::int64_t header_chunk_bytes = std::int64_t{256} << 10;  ///< nc_header_read_chunk_size
   std::int64_t gap_bytes = 4096;                              ///< gaps up to this are read or written along
   // What things cost, in bytes that could be copied in the same time.

@@ -154,8 +154,11 @@ void FileTransfer::access_directly(FileRequest& request, FileRequest::Kind kind)
   std::int64_t begin = hull.begin;
   while (begin < hull.end) {
     // Not a sum that may be beyond 2^63: a damaged file may say that its data is just below.
-    const FileRange range{begin, begin + std::min(hull.end - begin, options_.direct_bytes)};
-    if (access_plain_bytes(request, range, kind)) {
+    FileRange range{begin, begin + std::min(hull.end - begin, options_.direct_bytes)};
+    // Long extents alone: they may need no staging.
+    const Extent& first = request.extents_in(range).front();
+    if (first.end() - begin >= options_.direct_bytes / 4) range.end = std::min(range.end, first.end());
+    if (access_in_place(request, range, kind)) {
       // done
     } else if (kind == FileRequest::Kind::put) {
       put_window(request, range);
@@ -194,18 +197,22 @@ void FileTransfer::get_window(FileRequest& request, const FileRange& range) {
   });
 }
 
-bool FileTransfer::access_plain_bytes(FileRequest& request, const FileRange& range, FileRequest::Kind kind) {
+bool FileTransfer::access_in_place(FileRequest& request, const FileRange& range, FileRequest::Kind kind) {
   const auto extents = request.extents_in(range);
   if (extents.size() != 1) return false;
   const Extent part = clip(extents.front(), range);
-  std::byte* bytes = request.codec(part).plain_bytes(part.first_element);
+  ElementCodec& codec = request.codec(part);
+  std::byte* bytes = codec.plain_bytes(part.first_element);
   if (bytes == nullptr || part.elements == 0) return false;
-  const auto size = static_cast<std::size_t>(part.elements);
-  if (kind == FileRequest::Kind::put) {
-    bytes_.write(part.offset_bytes, {bytes, size});
-  } else {
-    bytes_.read(part.offset_bytes, {bytes, size});
+  const std::span memory(bytes, static_cast<std::size_t>(part.length_bytes()));
+  if (kind == FileRequest::Kind::get) {
+    bytes_.read(part.offset_bytes, memory);
+    codec.decode(part.first_element, part.elements, bytes);
+    return true;
   }
+  // The user's memory is not ours to swap bytes in.
+  if (codec.element_bytes() > 1) return false;
+  bytes_.write(part.offset_bytes, memory);
   return true;
 }
 

@@ -43,7 +43,8 @@ class FileTransfer {
   void access_together(FileRequest& request, FileRequest::Kind kind);
   void put_window(FileRequest& request, const FileRange& range);
   void get_window(FileRequest& request, const FileRange& range);
-  bool access_plain_bytes(FileRequest& request, const FileRange& range, FileRequest::Kind kind);
+  /// Between the file and the user's memory without staging, where the range holds one extent that allows it.
+  bool access_in_place(FileRequest& request, const FileRange& range, FileRequest::Kind kind);
   /// Fills elements [first, last) of the records.
   void fill_elements(const formats::Header& header, const formats::VariablePlace& place, int varid,
                      std::int64_t first_record, const FileRange& elements);
