@@ -1,41 +1,21 @@
 // Times parallel accesses to an ordinary netCDF file through the PnetCDF interface. Linked with Debian's
-// libpnetcdf; bench/files runs it with and without our library preloaded and compares. Prints for each case:
-// name, MiB, seconds of writing and of reading.
-#include <mpi.h>
-#include <pnetcdf.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+// libpnetcdf; bench/files runs it with and without our library preloaded and compares.
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "file_case.hpp"
+
 namespace {
 
+using namespace sluice::bench;
+
 using Offsets = std::vector<MPI_Offset>;
-
-int rank_of_process = 0;
-int process_count = 1;
-
-void check(int status, const char* what) {
-  if (status == NC_NOERR) return;
-  std::fprintf(stderr, "bench/files: %s: %s\n", what, ncmpi_strerror(status));
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 /// A variable and the part of it that this process writes and reads.
 struct Part {
   Offsets start, count, stride;
-};
-
-struct Case {
-  std::string name;
-  std::int64_t bytes = 0;  ///< of all processes
-  std::function<void(int)> define;
-  std::function<void(int)> write;
-  std::function<void(int)> read;
 };
 
 /// Divides `total` among `parts`: the first of part `i`.
@@ -108,13 +88,6 @@ Case strided_case(const Offsets& shape) {
           "get");
   };
   return result;
-}
-
-void wait_for_all(int file, std::vector<int>& requests) {
-  std::vector<int> statuses(requests.size());
-  check(ncmpi_wait_all(file, static_cast<int>(requests.size()), requests.data(), statuses.data()),
-        "wait_all");
-  for (const int status : statuses) check(status, "request");
 }
 
 /// Columns dealt out in turn, one nonblocking request each.
@@ -194,129 +167,6 @@ Case records_case(MPI_Offset records, MPI_Offset length) {
   return result;
 }
 
-/// A process's requests of a decomposition: E3SM's maps give offsets and lengths for 16 processes, which are
-/// dealt out.
-struct Decomposition {
-  Offsets starts, counts;  ///< of each request, dimensions one after the other
-  MPI_Offset elements = 0;
-};
-
-Decomposition read_decomposition(const char* path, MPI_Offset rows, MPI_Offset columns) {
-  int file = 0;
-  check(ncmpi_open(MPI_COMM_SELF, path, NC_NOWRITE, MPI_INFO_NULL, &file), path);
-  const auto read = [&](const char* name) {
-    int varid = 0;
-    int dimid = 0;
-    MPI_Offset length = 0;
-    check(ncmpi_inq_varid(file, name, &varid), name);
-    check(ncmpi_inq_vardimid(file, varid, &dimid), name);
-    check(ncmpi_inq_dimlen(file, dimid, &length), name);
-    std::vector<int> values(static_cast<std::size_t>(length));
-    check(ncmpi_get_var_int_all(file, varid, values.data()), name);
-    return values;
-  };
-  const auto nreqs = read("D3.nreqs");
-  const auto offsets = read("D3.offsets");
-  check(ncmpi_close(file), "close");
-  Decomposition mine;
-  std::size_t at = 0;
-  for (std::size_t process = 0; process < nreqs.size(); ++process) {
-    const bool is_mine =
-        static_cast<int>(process) * process_count / static_cast<int>(nreqs.size()) == rank_of_process;
-    for (int i = 0; i < nreqs[process]; ++i, ++at) {
-      if (!is_mine) continue;
-      mine.starts.insert(mine.starts.end(), {offsets[at] / columns % rows, offsets[at] % columns});
-      mine.counts.insert(mine.counts.end(), {1, 1});
-      ++mine.elements;
-    }
-  }
-  return mine;
-}
-
-/// E3SM's F case: many variables of 72 levels by 866 columns, elements one by one.
-Case climate_case(const char* map, int variables) {
-  constexpr MPI_Offset rows = 72;
-  constexpr MPI_Offset columns = 866;
-  Case result;
-  result.name = "E3SM F case";
-  result.bytes = rows * columns * 4 * variables;
-  auto mine = std::make_shared<Decomposition>(read_decomposition(map, rows, columns));
-  auto buffer =
-      std::make_shared<std::vector<float>>(static_cast<std::size_t>(mine->elements * variables), 2.5F);
-  auto starts = std::make_shared<std::vector<MPI_Offset*>>();
-  auto counts = std::make_shared<std::vector<MPI_Offset*>>();
-  for (MPI_Offset i = 0; i < mine->elements; ++i) {
-    starts->push_back(mine->starts.data() + 2 * i);
-    counts->push_back(mine->counts.data() + 2 * i);
-  }
-  result.define = [=](int file) {
-    int dimids[2];
-    int varid = 0;
-    check(ncmpi_def_dim(file, "lev", rows, &dimids[0]), "def_dim");
-    check(ncmpi_def_dim(file, "ncol", columns, &dimids[1]), "def_dim");
-    for (int i = 0; i < variables; ++i)
-      check(ncmpi_def_var(file, ("v" + std::to_string(i)).c_str(), NC_FLOAT, 2, dimids, &varid), "def_var");
-  };
-  const auto transfer = [=](int file, bool is_put) {
-    std::vector<int> requests(static_cast<std::size_t>(variables));
-    const int n = static_cast<int>(mine->elements);
-    for (int i = 0; i < variables; ++i) {
-      float* values = buffer->data() + i * mine->elements;
-      int* request = &requests[static_cast<std::size_t>(i)];
-      check(is_put ? ncmpi_iput_varn_float(file, i, n, starts->data(), counts->data(), values, request)
-                   : ncmpi_iget_varn_float(file, i, n, starts->data(), counts->data(), values, request),
-            "post");
-    }
-    wait_for_all(file, requests);
-  };
-  result.write = [=](int file) { transfer(file, true); };
-  result.read = [=](int file) { transfer(file, false); };
-  return result;
-}
-
-/// The longest time of all processes.
-template <class Work>
-double seconds(const Work& work) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = MPI_Wtime();
-  work();
-  double elapsed = MPI_Wtime() - begin;
-  MPI_Allreduce(MPI_IN_PLACE, &elapsed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return elapsed;
-}
-
-/// From create to close and from open to close; the best of several.
-void run(const Case& test, const std::string& path, int repetitions) {
-  double write = 1e9;
-  double read = 1e9;
-  for (int i = 0; i < repetitions; ++i) {
-    write = std::min(
-        write, seconds([&] {
-          int file = 0;
-          check(ncmpi_create(MPI_COMM_WORLD, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &file),
-                "create");
-          test.define(file);
-          check(ncmpi_enddef(file), "enddef");
-          test.write(file);
-          check(ncmpi_close(file), "close");
-        }));
-    read =
-        std::min(read, seconds([&] {
-                   int file = 0;
-                   check(ncmpi_open(MPI_COMM_WORLD, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file), "open");
-                   test.read(file);
-                   check(ncmpi_close(file), "close");
-                 }));
-  }
-  if (rank_of_process == 0) {
-    std::printf("%s\t%.1f\t%.6f\t%.6f\n", test.name.c_str(), static_cast<double>(test.bytes) / (1 << 20),
-                write, read);
-    std::fflush(stdout);
-    ncmpi_delete(path.c_str(), MPI_INFO_NULL);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
 std::vector<int> grid_of(int dimensions) {
   std::vector<int> grid(static_cast<std::size_t>(dimensions), 0);
   MPI_Dims_create(process_count, dimensions, grid.data());
@@ -326,18 +176,7 @@ std::vector<int> grid_of(int dimensions) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_process);
-  MPI_Comm_size(MPI_COMM_WORLD, &process_count);
-  if (argc < 3) {
-    if (rank_of_process == 0)
-      std::fprintf(stderr, "usage: %s directory repetitions [map_f_case_16p.nc [case]]\n", argv[0]);
-    MPI_Finalize();
-    return 2;
-  }
-  const std::string path = std::string(argv[1]) + "/bench_files.nc";
-  const int repetitions = std::atoi(argv[2]);
-  const std::string only = argc > 4 ? argv[4] : "";
+  const Arguments arguments = begin_program(argc, argv);
   const int p = process_count;
   std::vector<std::function<Case()>> cases{
       [&] {
@@ -364,10 +203,9 @@ int main(int argc, char** argv) {
       [&] { return small_variables_case(2000, 400); },
       [&] { return records_case(400, 4096); },
   };
-  if (argc > 3 && argv[3][0] != '\0') cases.push_back([&] { return climate_case(argv[3], 40); });
   for (const auto& make : cases) {
     const Case test = make();
-    if (only.empty() || only == test.name) run(test, path, repetitions);
+    if (arguments.only.empty() || arguments.only == test.name) run(test, arguments);
   }
   MPI_Finalize();
   return 0;
