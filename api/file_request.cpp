@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace sluice::api {
 namespace {
@@ -72,18 +73,67 @@ FileRequest::FileRequest(const formats::Header& header, const formats::Placement
 void FileRequest::next_batch(std::size_t limit) {
   extents_.clear();
   while (extents_.size() < limit && has_more()) {
-    const auto place = placement_.place_of(accesses_[access_].varid);
+    auto place = placement_.place_of(accesses_[access_].varid);
+    const bool is_at_begin = slab_ == 0 && row_ == 0;
+    if (is_at_begin && append_by_pattern(*place)) {
+      ++access_;
+      continue;
+    }
     const auto slabs = accesses_[access_].slabs;
+    const std::size_t first = extents_.size();
     // An access is finished in the batch that it was begun in, if it is no larger than a batch: its elements
     // may be neighbours in the file in any order.
-    const std::size_t most = extents_.size() + limit;
+    const std::size_t most = first + limit;
     while (slab_ < slabs.size() && extents_.size() < most) append_slab(*place, limit, most - extents_.size());
     if (slab_ < slabs.size()) break;
+    if (is_at_begin && is_list_named_again()) keep_pattern(std::move(place), first);
     ++access_;
     slab_ = 0;
     element_ = 0;
   }
   finish_batch();
+}
+
+bool FileRequest::is_list_named_again() const noexcept {
+  constexpr std::size_t worthwhile_slabs = 16;
+  constexpr std::size_t accesses_ahead = 8;
+  const auto slabs = accesses_[access_].slabs;
+  if (slabs.size() < worthwhile_slabs) return false;
+  const auto next = accesses_.subspan(access_ + 1);
+  return std::ranges::any_of(next.first(std::min(next.size(), accesses_ahead)),
+                             [&](const Access& access) { return access.slabs.data() == slabs.data(); });
+}
+
+bool FileRequest::append_by_pattern(const formats::VariablePlace& place) {
+  const auto* slabs = accesses_[access_].slabs.data();
+  const auto access = static_cast<std::int32_t>(access_);
+  for (const Pattern& pattern : patterns_) {
+    if (pattern.slabs != slabs) continue;
+    const auto distance = place.distance_from(*pattern.place);
+    if (!distance) continue;
+    const std::size_t first = extents_.size();
+    extents_.resize(first + pattern.extents.size());
+    std::ranges::transform(pattern.extents, extents_.data() + first, [&](Extent extent) {
+      extent.offset_bytes += *distance;
+      extent.access = access;
+      return extent;
+    });
+    return true;
+  }
+  return false;
+}
+
+void FileRequest::keep_pattern(std::unique_ptr<formats::VariablePlace> place, std::size_t first) {
+  constexpr std::size_t most_patterns = 4;
+  const auto made = std::span(extents_).subspan(first);
+  Pattern pattern{accesses_[access_].slabs.data(), std::move(place), {made.begin(), made.end()}};
+  sort_extents(pattern.extents);
+  std::ranges::copy(pattern.extents, made.begin());
+  if (patterns_.size() < most_patterns) {
+    patterns_.push_back(std::move(pattern));
+  } else {
+    patterns_[oldest_pattern_++ % most_patterns] = std::move(pattern);
+  }
 }
 
 void FileRequest::append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t room) {
@@ -156,8 +206,10 @@ void FileRequest::give_up() noexcept {
 std::int64_t FileRequest::record_end() const {
   if (header_.record_dimension() < 0) return 0;
   std::int64_t end = header_.record_count;
+  const formats::HyperslabView* seen = nullptr;
   for (const Access& access : accesses_) {
-    if (!header_.is_record_variable(access.varid)) continue;
+    if (!header_.is_record_variable(access.varid) || access.slabs.data() == seen) continue;
+    seen = access.slabs.data();
     for (const auto& slab : access.slabs) {
       if (slab.elements() > 0) end = std::max(end, slab.end_of(0));
     }

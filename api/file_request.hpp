@@ -55,6 +55,18 @@ class FileRequest {
   void append_run(const formats::FileRun& run, std::int64_t element_bytes);
   void finish_batch();
 
+  /// The sorted extents of an access, kept for others that name the same list of hyperslabs.
+  struct Pattern {
+    const formats::HyperslabView* slabs = nullptr;
+    std::unique_ptr<formats::VariablePlace> place;
+    std::vector<Extent> extents;
+  };
+  [[nodiscard]] bool is_list_named_again() const noexcept;
+  /// The next access by a pattern; false where there is none for it.
+  bool append_by_pattern(const formats::VariablePlace& place);
+  /// Keeps what the access that was just made has appended since `first`.
+  void keep_pattern(std::unique_ptr<formats::VariablePlace> place, std::size_t first);
+
   const formats::Header& header_;
   const formats::Placement& placement_;
   std::span<Access> accesses_;
@@ -71,6 +83,8 @@ class FileRequest {
   std::vector<std::int64_t> reach_;  ///< the largest end up to each extent; empty while they are disjoint
   std::vector<formats::FileRun> runs_;
   std::int64_t bytes_ = 0;
+  std::vector<Pattern> patterns_;  ///< few; the oldest makes room
+  std::size_t oldest_pattern_ = 0;
 };
 
 }  // namespace sluice::api

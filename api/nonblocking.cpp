@@ -27,29 +27,6 @@ constexpr int all_put_requests = -3;  // NC_PUT_REQ_ALL
 /// the wait, but those that do work with PnetCDF, which copies what is small.
 constexpr std::int64_t copied_at_once_bytes = 4096;
 
-/// Copies the slabs' numbers into the request: the user's arrays may change before the wait.
-void keep_slabs(std::span<const formats::HyperslabView> slabs, PendingRequest& request) {
-  std::size_t total = 0;
-  for (const auto& slab : slabs) total += slab.start.size() + slab.count.size() + slab.stride.size();
-  request.numbers = std::make_unique_for_overwrite<std::int64_t[]>(total);
-  auto* free = request.numbers.get();
-  const auto keep = [&](std::span<const std::int64_t> numbers) {
-    std::ranges::copy(numbers, free);
-    const std::span<const std::int64_t> kept(free, numbers.size());
-    free += numbers.size();
-    return kept;
-  };
-  const auto keep_slab = [&](const formats::HyperslabView& slab) {
-    return formats::HyperslabView{keep(slab.start), keep(slab.count), keep(slab.stride)};
-  };
-  if (slabs.size() == 1) {
-    request.slab = keep_slab(slabs[0]);
-    return;
-  }
-  request.slabs.reserve(slabs.size());
-  for (const auto& slab : slabs) request.slabs.push_back(keep_slab(slab));
-}
-
 /// Copies the elements of a put into the request, in the variable's type. Returns NC_NOERR or NC_ERANGE.
 int stage(const Dataset& dataset, PreparedAccess& prepared, PendingRequest& request) {
   const auto& header = dataset.header;
@@ -113,7 +90,7 @@ int post(Dataset& dataset, const AccessCall& call) {
   request.memory = access.memory;
   request.elements = access.elements;
   request.buffer = access.buffer;
-  keep_slabs(access.slabs, request);
+  request.slabs = dataset.requests.recent_slabs.list_of(access.slabs);
   if (is_put(call.verb)) {
     request.record_end = prepared.record_end;
     return post_put(dataset, call, prepared, std::move(request));

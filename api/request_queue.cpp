@@ -9,7 +9,7 @@ namespace sluice::api {
 Access PendingRequest::access() const noexcept {
   Access access;
   access.varid = varid;
-  access.slabs = slabs.empty() ? std::span<const formats::HyperslabView>(&slab, 1) : slabs;
+  access.slabs = slabs->views();
   access.buffer = buffer;
   access.memory = memory;
   access.elements = elements;
@@ -70,6 +70,7 @@ void RequestQueue::release(std::span<const PendingRequest> taken) noexcept {
   for (const auto& request : taken) {
     if (request.attached_slot >= 0) attached.release(request.attached_slot);
   }
+  if (empty()) recent_slabs.clear();
 }
 
 }  // namespace sluice::api

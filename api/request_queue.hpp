@@ -9,6 +9,7 @@
 #include "attached_buffer.hpp"
 #include "driver.hpp"
 #include "scattered_buffer.hpp"
+#include "kept_slabs.hpp"
 
 namespace sluice::api {
 
@@ -21,9 +22,7 @@ struct PendingRequest {
   std::int64_t elements = 0;
   std::int64_t record_end = 0;  ///< puts: the record after the last one touched; 0 for a fixed variable
   void* buffer = nullptr;       ///< a dense row: the user's, or `staging`
-  std::unique_ptr<std::int64_t[]> numbers;  ///< starts, counts and strides of the slabs
-  formats::HyperslabView slab;              ///< the only one, when `slabs` is empty
-  std::vector<formats::HyperslabView> slabs;
+  std::shared_ptr<const KeptSlabs> slabs;  ///< shared with other requests that name the same
   std::unique_ptr<std::byte[]> staging;
   std::unique_ptr<ScatteredBuffer> scattered;  ///< gets: the user's memory when it is not a dense row
   bool is_long = false;                        ///< gets: see PreparedAccess
@@ -54,6 +53,7 @@ class RequestQueue {
   [[nodiscard]] std::vector<PendingRequest> take(Kind kind, std::span<const int> ids);
 
   AttachedBuffer attached;
+  RecentSlabs recent_slabs;  ///< of pending requests; emptied with the queue
 
  private:
   [[nodiscard]] std::deque<PendingRequest>& list(Kind kind) noexcept {

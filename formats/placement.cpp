@@ -40,6 +40,13 @@ std::optional<FileRun> PlainPlace::single_run(const HyperslabView& slab) const {
   return FileRun{offset, length};
 }
 
+std::optional<std::int64_t> PlainPlace::distance_from(const VariablePlace& other) const {
+  const auto* plain = dynamic_cast<const PlainPlace*>(&other);
+  if (plain == nullptr || plain->element_bytes() != element_bytes() || plain->step_bytes_ != step_bytes_)
+    return std::nullopt;
+  return begin_ - plain->begin_;
+}
+
 void PlainPlace::append(const HyperslabView& slab, std::vector<FileRun>& runs) const {
   append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
 }

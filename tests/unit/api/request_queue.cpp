@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <numeric>
 #include <vector>
 
 using namespace sluice;
@@ -69,10 +70,10 @@ TEST_CASE("a request keeps its numbers and its place in the attached buffer unti
   RequestQueue queue;
   queue.attached.attach(100);
   auto request = request_for(3);
-  request.numbers = std::make_unique<std::int64_t[]>(2);
-  request.numbers[0] = 5;
-  request.numbers[1] = 7;
-  request.slab = {{request.numbers.get(), 1}, {request.numbers.get() + 1, 1}, {}};
+  std::int64_t numbers[] = {5, 7};
+  const formats::HyperslabView slab{{numbers, 1}, {numbers + 1, 1}, {}};
+  request.slabs = queue.recent_slabs.list_of({&slab, 1});
+  numbers[0] = numbers[1] = -1;
   request.elements = 7;
   request.attached_slot = queue.attached.reserve(28);
   queue.post(Kind::put, std::move(request));
@@ -84,4 +85,33 @@ TEST_CASE("a request keeps its numbers and its place in the attached buffer unti
   CHECK(access.slabs[0].start[0] == 5);
   CHECK(access.slabs[0].count[0] == 7);
   CHECK(access.varid == 3);
+}
+
+TEST_CASE("requests that name the same hyperslabs share one list, others have their own") {
+  RequestQueue queue;
+  std::vector<std::int64_t> numbers(200);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<formats::HyperslabView> slabs;
+  for (std::size_t i = 0; i + 2 <= numbers.size(); i += 2)
+    slabs.push_back({{&numbers[i], 1}, {&numbers[i + 1], 1}, {}});
+  const auto first = queue.recent_slabs.list_of(slabs);
+  // The same numbers from another place in memory.
+  const auto copy = numbers;
+  std::vector<formats::HyperslabView> same;
+  for (std::size_t i = 0; i + 2 <= copy.size(); i += 2)
+    same.push_back({{&copy[i], 1}, {&copy[i + 1], 1}, {}});
+  CHECK(queue.recent_slabs.list_of(same) == first);
+  for (const std::size_t changed : {0UL, 99UL, 199UL}) {
+    CAPTURE(changed);
+    ++numbers[changed];
+    const auto other = queue.recent_slabs.list_of(slabs);
+    CHECK(other != first);
+    CHECK(other->holds(slabs));
+    CHECK(queue.recent_slabs.list_of(same) == first);
+    --numbers[changed];
+  }
+  slabs.pop_back();
+  CHECK(queue.recent_slabs.list_of(slabs) != first);
+  slabs.back().stride = slabs.back().count;
+  CHECK(queue.recent_slabs.list_of(slabs)->views().back().stride.size() == 1);
 }

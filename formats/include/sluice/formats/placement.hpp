@@ -23,6 +23,12 @@ class VariablePlace {
   /// Appends the runs of any hyperslab in the order of its elements. No run ends inside an element.
   virtual void append(const HyperslabView& slab, std::vector<FileRun>& runs) const = 0;
 
+  /// How many bytes each element is behind the element of the same indexes at another place; nothing where
+  /// that is not the same for all, or not known.
+  [[nodiscard]] virtual std::optional<std::int64_t> distance_from(const VariablePlace&) const {
+    return std::nullopt;
+  }
+
   [[nodiscard]] std::int64_t element_bytes() const noexcept { return element_bytes_; }
 
  private:
@@ -44,6 +50,7 @@ class PlainPlace final : public VariablePlace {
 
   [[nodiscard]] std::optional<FileRun> single_run(const HyperslabView& slab) const override;
   void append(const HyperslabView& slab, std::vector<FileRun>& runs) const override;
+  [[nodiscard]] std::optional<std::int64_t> distance_from(const VariablePlace& other) const override;
 
  private:
   const Header& header_;
