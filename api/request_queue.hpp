@@ -8,8 +8,8 @@
 
 #include "attached_buffer.hpp"
 #include "driver.hpp"
-#include "scattered_buffer.hpp"
 #include "kept_slabs.hpp"
+#include "scattered_buffer.hpp"
 
 namespace sluice::api {
 

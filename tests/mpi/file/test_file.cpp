@@ -93,6 +93,10 @@ TestFile::~TestFile() {
 
 void TestFile::add_variables(int count) {
   for (int i = 0; i < count; ++i) {
+    if (!reference_.empty() && random.chance(40)) {
+      add_twin();
+      continue;
+    }
     const bool is_record = random.chance(50);
     ReferenceVariable reference;
     reference.shape = random.shape(static_cast<std::size_t>(random.between(is_record ? 1 : 0, 3)), 3000);
@@ -111,6 +115,17 @@ void TestFile::add_variables(int count) {
     header_.add_variable(variable);
     reference_.push_back(reference);
   }
+}
+
+void TestFile::add_twin() {
+  formats::Variable variable = header_.variable(header_.variable_count() - 1);
+  variable.name = "v" + std::to_string(header_.variable_count());
+  variable.begin = 0;
+  if (random.chance(40)) variable.type = draw_type(random, header_.version == formats::Version::cdf5);
+  header_.add_variable(variable);
+  auto reference = reference_.back();
+  reference.values.assign(reference.values.size(), -1);
+  reference_.push_back(reference);
 }
 
 void TestFile::reopen() {
@@ -137,7 +152,7 @@ TestFile::Prepared TestFile::draw_access(int owner, bool overlaps, bool within_r
   const auto varid = static_cast<int>(random.between(0, header_.variable_count() - 1));
   auto shape = reference_[static_cast<std::size_t>(varid)].shape;
   if (within_records && header_.is_record_variable(varid)) shape.front() = header_.record_count;
-  const std::int64_t slabs = random.chance(30) ? random.between(0, 20) : 1;
+  const std::int64_t slabs = random.chance(30) ? random.between(0, 40) : 1;
   for (std::int64_t i = 0; i < slabs && elements_of(shape) > 0; ++i) {
     auto slab = random.hyperslab(shape);
     // Ranks that overlap their own puts must not meet other ranks: each has its share of the last dimension.
@@ -151,6 +166,11 @@ TestFile::Prepared TestFile::draw_access(int owner, bool overlaps, bool within_r
     }
     prepared.slabs.push_back(slab);
   }
+  set_variable(prepared, varid);
+  return prepared;
+}
+
+void TestFile::set_variable(Prepared& prepared, int varid) {
   for (const auto& slab : prepared.slabs) {
     prepared.views.push_back(slab.view());
     prepared.access.elements += slab.view().elements();
@@ -158,7 +178,34 @@ TestFile::Prepared TestFile::draw_access(int owner, bool overlaps, bool within_r
   prepared.access.varid = varid;
   const auto type = header_.variable(varid).type;
   prepared.access.memory = is_number(type) && random.chance(50) ? formats::Type::float64 : type;
-  return prepared;
+}
+
+TestFile::Prepared TestFile::draw_next(const std::vector<Prepared>& before, int owner, bool overlaps,
+                                       bool within_records) {
+  if (before.empty() || random.chance(70)) return draw_access(owner, overlaps, within_records);
+  const int varid = before.back().access.varid;
+  std::vector<int> twins;
+  for (int other = 0; other < header_.variable_count(); ++other) {
+    if (header_.variable(other).dimids == header_.variable(varid).dimids) twins.push_back(other);
+  }
+  Prepared repetition;
+  repetition.slabs = before.back().slabs;
+  repetition.repeats = true;
+  const auto twin = random.between(0, static_cast<std::int64_t>(twins.size()) - 1);
+  set_variable(repetition, twins[static_cast<std::size_t>(twin)]);
+  return repetition;
+}
+
+std::vector<api::Access> TestFile::accesses_of(std::vector<Prepared>& list) {
+  std::vector<api::Access> accesses;
+  for (auto& prepared : list) {
+    // As nonblocking requests do that name the same list.
+    prepared.access.slabs =
+        prepared.repeats ? accesses.back().slabs : std::span<const formats::HyperslabView>(prepared.views);
+    prepared.access.buffer = prepared.buffer.data();
+    accesses.push_back(prepared.access);
+  }
+  return accesses;
 }
 
 template <class Visit>
@@ -177,8 +224,9 @@ void TestFile::put(api::Mode mode, int list_length, bool overlaps) {
   std::int64_t records = 0;
   for (int rank = 0; rank < comm_.size(); ++rank) {
     const std::int64_t accesses = random.chance(15) ? 0 : random.between(1, list_length);
+    std::vector<Prepared> of_rank;
     for (std::int64_t i = 0; i < accesses; ++i) {
-      Prepared prepared = draw_access(rank, overlaps, false);
+      Prepared prepared = draw_next(of_rank, rank, overlaps, false);
       auto& values = reference_[static_cast<std::size_t>(prepared.access.varid)].values;
       for_each(prepared, [&](std::size_t position, const std::vector<std::int64_t>& index) {
         std::size_t value = (position * 7 + round) % 120;
@@ -187,17 +235,12 @@ void TestFile::put(api::Mode mode, int list_length, bool overlaps) {
         prepared.values.push_back(static_cast<int>(value));
         if (header_.is_record_variable(prepared.access.varid)) records = std::max(records, index[0] + 1);
       });
-      if (rank != comm_.rank()) continue;
       to_elements(prepared.access.memory, prepared.values, prepared.buffer);
-      mine.push_back(std::move(prepared));
+      of_rank.push_back(std::move(prepared));
     }
+    if (rank == comm_.rank()) mine = std::move(of_rank);
   }
-  std::vector<api::Access> accesses;
-  for (auto& prepared : mine) {
-    prepared.access.slabs = prepared.views;
-    prepared.access.buffer = prepared.buffer.data();
-    accesses.push_back(prepared.access);
-  }
+  auto accesses = accesses_of(mine);
   driver_->put(header_, layout_, accesses, mode);
   for (const auto& access : accesses) CHECK(access.status == NC_NOERR);
   header_.record_count =
@@ -209,20 +252,16 @@ void TestFile::get_and_check(api::Mode mode, int list_length) {
   std::vector<Prepared> mine;
   for (int rank = 0; rank < comm_.size(); ++rank) {
     const std::int64_t count = random.chance(15) ? 0 : random.between(1, list_length);
+    std::vector<Prepared> of_rank;
     for (std::int64_t i = 0; i < count; ++i) {
-      Prepared prepared = draw_access(rank, false, true);
-      if (rank != comm_.rank()) continue;
+      Prepared prepared = draw_next(of_rank, rank, false, true);
       prepared.buffer.resize(
           static_cast<std::size_t>(prepared.access.elements) * formats::size_of(prepared.access.memory) + 1);
-      mine.push_back(std::move(prepared));
+      of_rank.push_back(std::move(prepared));
     }
+    if (rank == comm_.rank()) mine = std::move(of_rank);
   }
-  std::vector<api::Access> accesses;
-  for (auto& prepared : mine) {
-    prepared.access.slabs = prepared.views;
-    prepared.access.buffer = prepared.buffer.data();
-    accesses.push_back(prepared.access);
-  }
+  auto accesses = accesses_of(mine);
   driver_->get(header_, layout_, accesses, mode);
   int wrong = 0;
   for (const auto& prepared : mine) {

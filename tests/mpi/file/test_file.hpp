@@ -54,11 +54,21 @@ class TestFile {
     std::vector<std::byte> buffer;
     std::vector<int> values;
     api::Access access;
+    bool repeats = false;  ///< names the very list of hyperslabs that the access before it names
   };
 
   void create();
   void add_variables(int count);
+  /// Adds a variable of the same dimensions as the last one.
+  void add_twin();
   Prepared draw_access(int owner, bool overlaps, bool within_records);
+  /// An access that follows those of the same process: a new one, or the last one's hyperslabs again, of
+  /// another variable or the same.
+  Prepared draw_next(const std::vector<Prepared>& before, int owner, bool overlaps, bool within_records);
+  /// Completes an access whose hyperslabs are there.
+  void set_variable(Prepared& prepared, int varid);
+  /// What the driver gets; refers to the list.
+  static std::vector<api::Access> accesses_of(std::vector<Prepared>& list);
   void set_buffer(Prepared& prepared, const std::vector<int>& values);
   [[nodiscard]] std::vector<int> values_of(const Prepared& prepared) const;
   template <class Visit>
