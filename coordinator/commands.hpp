@@ -12,6 +12,8 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int run_command(const Arguments& arguments);
 [[nodiscard]] int check_command(const Arguments& arguments);
 [[nodiscard]] int exec_command(const Arguments& arguments);
+/// `sluice merge`: several files into one.
+[[nodiscard]] int merge_command(const Arguments& arguments);
 
 /// The whole program, for main(): picks the command. `arguments` without the program's name.
 [[nodiscard]] int dispatch(const Arguments& arguments);

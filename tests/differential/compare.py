@@ -4,8 +4,9 @@ and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGR
 
 Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
-files are not compared. With --sluice the program runs once more, in a workflow where its files pass through memory; there only the
-reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept.
+files are not compared. With --coupled the program runs once more, in a workflow where its files pass through memory; there only the
+reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
+has to make the reference's files of them.
 """
 import argparse
 import difflib
@@ -97,6 +98,18 @@ def compare(options, reference, other, reports_only):
     return problems
 
 
+def compare_merged(options, reference, subfiled):
+    """Merged with its subfiles, a file is the one that the reference wrote."""
+    problems = []
+    for master in sorted(p for p in subfiled.glob("*.nc") if (subfiled / f"{p.name}.subfile_0.nc").exists()):
+        merged = subfiled / "merged" / master.name
+        merged.parent.mkdir(exist_ok=True)
+        code, text = run([str(options.sluice), "merge", "--quiet", str(master), str(merged)], subfiled, 60)
+        if (reference / master.name).exists():
+            problems += [f"{master} cannot be merged: {text}"] if code else compare_files(reference / master.name, merged)
+    return problems
+
+
 def compare_subfiled(options, reference):
     other, code, output = run_program(options, "subfiled", options.reference, preload=True,
                                       PNETCDF_HINTS=f"nc_num_subfiles={options.subfiles}")
@@ -105,9 +118,9 @@ def compare_subfiled(options, reference):
     for file in sorted(other.glob("*.nc")):
         validity = validate(file)
         # What is no file for the reference either is part of the test.
-        if validity and not (reference / file.name).exists() or validity and not validate(reference / file.name):
+        if validity and not ((reference / file.name).exists() and validate(reference / file.name)):
             problems.append(validity)
-    return problems
+    return problems + ([] if options.reports_only else compare_merged(options, reference, other))
 
 
 def validate(path):
@@ -119,7 +132,8 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("reference", "linked", "library", "directory"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    parser.add_argument("--sluice", type=pathlib.Path)
+    parser.add_argument("--sluice", type=pathlib.Path, help="the command")
+    parser.add_argument("--coupled", action="store_true")
     parser.add_argument("--subfiles", type=int, default=0)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=100)
@@ -134,7 +148,7 @@ def main():
         if code:
             problems.append(f"the program fails {name} ({code}):\n{output}")
         problems += compare(options, reference, other, options.reports_only)
-    if options.sluice:
+    if options.coupled:
         other, code, output = run_coupled(options)
         if code:
             problems.append(f"the program fails coupled ({code}):\n{output}")

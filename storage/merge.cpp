@@ -1,0 +1,344 @@
+#include "sluice/storage/merge.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/layout.hpp"
+#include "sluice/formats/linear_range.hpp"
+#include "sluice/storage/split_dataset.hpp"
+
+namespace sluice::storage {
+namespace {
+
+/// Elements of one variable (of one record of it) that follow each other in the result.
+struct Segment {
+  int varid = 0;
+  std::int64_t record = 0;
+  std::int64_t first_element = 0;
+  std::int64_t elements = 0;
+  std::int64_t offset_bytes = 0;  ///< in the result
+};
+
+/// Neighbours in the result, written at once.
+struct Chunk {
+  std::vector<Segment> segments;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Walks over the result from its beginning to its end.
+class ChunkSource {
+ public:
+  ChunkSource(const formats::Header& header, const formats::Layout& layout, std::int64_t chunk_bytes)
+      : header_(header), layout_(layout), chunk_bytes_(chunk_bytes) {
+    for (int id = 0; id < header.variable_count(); ++id)
+      (header.is_record_variable(id) ? record_variables_ : fixed_variables_).push_back(id);
+  }
+
+  /// The next one; without segments when all has been handed out.
+  [[nodiscard]] Chunk next() {
+    Chunk chunk;
+    while (chunk.end - chunk.begin < chunk_bytes_) {
+      const auto segment = next_segment(chunk_bytes_ - (chunk.end - chunk.begin));
+      if (segment.elements == 0) break;
+      const auto element_bytes =
+          static_cast<std::int64_t>(formats::size_of(header_.variable(segment.varid).type));
+      if (chunk.segments.empty()) chunk.begin = segment.offset_bytes;
+      chunk.end = segment.offset_bytes + segment.elements * element_bytes;
+      chunk.segments.push_back(segment);
+    }
+    return chunk;
+  }
+
+ private:
+  [[nodiscard]] Segment next_segment(std::int64_t room_bytes) {
+    for (;;) {
+      const auto& variables = is_in_records_ ? record_variables_ : fixed_variables_;
+      const std::int64_t records = is_in_records_ ? header_.record_count : 1;
+      if (record_ >= records || variables.empty()) {
+        if (is_in_records_) return {};
+        is_in_records_ = true;
+        record_ = 0;
+        continue;
+      }
+      const int id = variables[variable_];
+      const auto& variable = header_.variable(id);
+      const auto element_bytes = static_cast<std::int64_t>(formats::size_of(variable.type));
+      const std::int64_t left = header_.elements_per_record(id) - element_;
+      Segment segment{id, record_, element_,
+                      std::min(left, std::max<std::int64_t>(1, room_bytes / element_bytes)), 0};
+      segment.offset_bytes =
+          variable.begin + (is_in_records_ ? record_ * layout_.record_size : 0) + element_ * element_bytes;
+      element_ += segment.elements;
+      if (segment.elements == left) advance(variables.size());
+      if (segment.elements > 0) return segment;
+    }
+  }
+
+  void advance(std::size_t variables) {
+    element_ = 0;
+    if (++variable_ < variables) return;
+    variable_ = 0;
+    ++record_;
+  }
+
+  const formats::Header& header_;
+  const formats::Layout& layout_;
+  std::int64_t chunk_bytes_;
+  std::vector<int> fixed_variables_;
+  std::vector<int> record_variables_;
+  bool is_in_records_ = false;
+  std::size_t variable_ = 0;
+  std::int64_t record_ = 0;
+  std::int64_t element_ = 0;
+};
+
+/// Reads ranges of a dataset's file space; opens files when they are needed. One thread at a time.
+class SpaceReader {
+ public:
+  SpaceReader(FileSystem& system, const SplitDataset& dataset)
+      : system_(system), dataset_(dataset), files_(dataset.paths().size()) {}
+
+  /// What lies beyond the end of a file is zeros: nobody has written it.
+  void read(std::int64_t offset_bytes, std::span<std::byte> bytes) {
+    while (!bytes.empty()) {
+      const auto place = dataset_.space().locate(offset_bytes);
+      const auto part = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(place.length_bytes)));
+      const std::size_t got = file(static_cast<std::size_t>(place.file)).read(place.offset_bytes, part);
+      std::fill(part.begin() + static_cast<std::ptrdiff_t>(got), part.end(), std::byte{0});
+      bytes = bytes.subspan(part.size());
+      offset_bytes += static_cast<std::int64_t>(part.size());
+    }
+  }
+
+ private:
+  const File& file(std::size_t i) {
+    if (!files_[i]) {
+      constexpr int most_open = 64;
+      if (open_ == most_open) {
+        for (auto& each : files_) each.reset();
+        open_ = 0;
+      }
+      files_[i] = system_.open(dataset_.paths()[i], OpenMode::read);
+      ++open_;
+    }
+    return *files_[i];
+  }
+
+  FileSystem& system_;
+  const SplitDataset& dataset_;
+  std::vector<std::unique_ptr<File>> files_;
+  int open_ = 0;
+};
+
+/// A run in the space and where it goes.
+struct Move {
+  std::int64_t from = 0;
+  std::int64_t length = 0;
+  std::size_t to = 0;  ///< in the chunk's buffer
+};
+
+/// What one thread does: fills chunks.
+class ChunkReader {
+ public:
+  ChunkReader(FileSystem& system, const SplitDataset& dataset, const MergeOptions& options)
+      : dataset_(dataset),
+        options_(options),
+        reader_(system, dataset),
+        places_(static_cast<std::size_t>(dataset.header().variable_count())) {}
+
+  /// The bytes of the result from the chunk's begin to its end.
+  [[nodiscard]] std::span<const std::byte> fill(const Chunk& chunk) {
+    buffer_.assign(static_cast<std::size_t>(chunk.end - chunk.begin), std::byte{0});
+    moves_.clear();
+    for (const Segment& segment : chunk.segments)
+      append_moves(segment, static_cast<std::size_t>(segment.offset_bytes - chunk.begin));
+    std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) { return a.from < b.from; });
+    for (std::size_t first = 0; first < moves_.size();) first = read_group(first);
+    return buffer_;
+  }
+
+ private:
+  void append_moves(const Segment& segment, std::size_t to) {
+    const auto& header = dataset_.header();
+    auto& place = places_[static_cast<std::size_t>(segment.varid)];
+    if (!place) place = dataset_.placement().place_of(segment.varid);
+    auto shape = header.shape(segment.varid);
+    const bool is_record = header.is_record_variable(segment.varid);
+    if (is_record) shape.front() = 1;
+    formats::for_each_box(shape, segment.first_element, segment.elements,
+                          [&](const formats::HyperslabView& box) {
+                            start_.assign(box.start.begin(), box.start.end());
+                            if (is_record) start_.front() = segment.record;
+                            runs_.clear();
+                            place->append({start_, box.count, {}}, runs_);
+                            for (const auto& run : runs_) {
+                              moves_.push_back({run.offset_bytes, run.length_bytes, to});
+                              to += static_cast<std::size_t>(run.length_bytes);
+                            }
+                          });
+  }
+
+  /// Reads neighbours with small gaps at once; returns the first that is left.
+  std::size_t read_group(std::size_t first) {
+    const std::int64_t begin = moves_[first].from;
+    std::int64_t end = begin + moves_[first].length;
+    std::size_t last = first + 1;
+    while (last < moves_.size() && moves_[last].from - end <= options_.gap_bytes &&
+           moves_[last].from + moves_[last].length - begin <= 2 * options_.chunk_bytes) {
+      end = std::max(end, moves_[last].from + moves_[last].length);
+      ++last;
+    }
+    if (last - first == 1) {
+      reader_.read(begin,
+                   std::span(buffer_).subspan(moves_[first].to, static_cast<std::size_t>(end - begin)));
+      return last;
+    }
+    group_.resize(static_cast<std::size_t>(end - begin));
+    reader_.read(begin, group_);
+    for (std::size_t i = first; i < last; ++i) {
+      std::memcpy(buffer_.data() + moves_[i].to, group_.data() + (moves_[i].from - begin),
+                  static_cast<std::size_t>(moves_[i].length));
+    }
+    return last;
+  }
+
+  const SplitDataset& dataset_;
+  const MergeOptions& options_;
+  SpaceReader reader_;
+  std::vector<std::unique_ptr<formats::VariablePlace>> places_;  ///< by variable, made when needed
+  std::vector<std::int64_t> start_;
+  std::vector<formats::FileRun> runs_;
+  std::vector<Move> moves_;
+  std::vector<std::byte> buffer_;
+  std::vector<std::byte> group_;
+};
+
+/// The threads and what they share.
+class Merge {
+ public:
+  Merge(FileSystem& system, const SplitDataset& dataset, const MergeOptions& options)
+      : system_(system), dataset_(dataset), options_(options), header_(dataset.header()) {
+    if (options.version) header_.version = *options.version;
+    for (int id = 0; id < header_.variable_count(); ++id) header_.variable(id).begin = 0;
+    layout_ = formats::compute_layout(header_, {}, nullptr);
+    for (int id = 0; id < header_.variable_count(); ++id) {
+      const auto bytes = header_.elements_per_record(id) *
+                         static_cast<std::int64_t>(formats::size_of(header_.variable(id).type));
+      data_bytes_ += header_.is_record_variable(id) ? bytes * header_.record_count : bytes;
+    }
+  }
+
+  /// Writes the whole file; what fails in any thread is thrown.
+  void run(const std::string& path) {
+    const auto file = system_.open(path, OpenMode::create);
+    file->reserve(end_bytes());
+    file->write(0, formats::encode_header(header_));
+    ChunkSource source(header_, layout_, options_.chunk_bytes);
+    source_ = &source;
+    std::vector<std::thread> threads;
+    try {
+      for (int i = 1; i < options_.threads; ++i) threads.emplace_back([&] { work(path); });
+    } catch (const std::system_error&) {
+      // Fewer will do.
+    }
+    work(path);
+    for (auto& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+    file->sync();
+    file->close();
+  }
+
+  [[nodiscard]] std::int64_t data_bytes() const noexcept { return data_bytes_; }
+
+ private:
+  /// Where the last byte of data is.
+  [[nodiscard]] std::int64_t end_bytes() const {
+    std::int64_t end = layout_.header_size;
+    for (int id = 0; id < header_.variable_count(); ++id) {
+      const auto& variable = header_.variable(id);
+      const bool is_record = header_.is_record_variable(id);
+      if (is_record && header_.record_count == 0) continue;
+      const auto bytes =
+          header_.elements_per_record(id) * static_cast<std::int64_t>(formats::size_of(variable.type));
+      end = std::max(
+          end, variable.begin + bytes + (is_record ? (header_.record_count - 1) * layout_.record_size : 0));
+    }
+    return end;
+  }
+
+  void work(const std::string& path) noexcept {
+    try {
+      ChunkReader reader(system_, dataset_, options_);
+      const auto file = system_.open(path, OpenMode::update);
+      for (;;) {
+        const Chunk chunk = next();
+        if (chunk.segments.empty()) break;
+        file->write(chunk.begin, reader.fill(chunk));
+        finished(chunk);
+      }
+      file->close();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
+
+  [[nodiscard]] Chunk next() {
+    const std::lock_guard lock(mutex_);
+    return failure_ ? Chunk{} : source_->next();
+  }
+
+  void finished(const Chunk& chunk) {
+    const std::lock_guard lock(mutex_);
+    for (const Segment& segment : chunk.segments) {
+      done_bytes_ += segment.elements *
+                     static_cast<std::int64_t>(formats::size_of(header_.variable(segment.varid).type));
+    }
+    if (options_.progress && !failure_) options_.progress(done_bytes_, data_bytes_);
+  }
+
+  FileSystem& system_;
+  const SplitDataset& dataset_;
+  const MergeOptions& options_;
+  formats::Header header_;
+  formats::Layout layout_;
+  std::int64_t data_bytes_ = 0;
+  ChunkSource* source_ = nullptr;
+  std::mutex mutex_;  ///< of all below, and of *source_
+  std::int64_t done_bytes_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::int64_t merge_files(FileSystem& system, const std::string& master, const std::string& out,
+                         const MergeOptions& options) {
+  const auto dataset = open_split_dataset(system, master);
+  const std::string partial = out + ".partial";
+  for (const auto& path : dataset->paths()) {
+    if (path == out || path == partial)
+      throw Error(NC_EINVAL, out + " is one of the files to merge: choose another name for the result");
+  }
+  if (!options.replaces && system.exists(out))
+    throw Error(NC_EEXIST, out + " is there already: remove it, or use --force");
+  Merge merge(system, *dataset, options);
+  try {
+    merge.run(partial);
+    system.rename(partial, out);
+  } catch (...) {
+    if (system.exists(partial)) system.remove(partial);
+    throw;
+  }
+  system.sync_directory(directory_of(out));
+  return merge.data_bytes();
+}
+
+}  // namespace sluice::storage

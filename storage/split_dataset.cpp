@@ -1,0 +1,55 @@
+#include "sluice/storage/split_dataset.hpp"
+
+#include <optional>
+
+#include "sluice/formats/subfiles.hpp"
+#include "sluice/storage/header_file.hpp"
+
+namespace sluice::storage {
+namespace {
+
+formats::FileDescription describe(FileSystem& system, const std::string& path) {
+  auto decoded = read_header(*system.open(path, OpenMode::read)).decoded;
+  formats::FileDescription description;
+  description.layout = formats::layout_of(decoded.header, decoded.size_bytes);
+  description.header = std::move(decoded.header);
+  return description;
+}
+
+class Subfiles final : public SplitDataset {
+ public:
+  Subfiles(FileSystem& system, const std::string& path, formats::FileDescription master)
+      : dataset_(formats::read_master(master.header, path)) {
+    std::vector<formats::FileDescription> files{std::move(master)};
+    paths_.push_back(path);
+    for (int i = 0; i < dataset_.subfiling.subfiles(); ++i) {
+      paths_.push_back(formats::subfile_path(path, i));
+      files.push_back(describe(system, paths_.back()));
+      formats::check_subfile(dataset_, i, files.back().header, paths_.back());
+    }
+    space_ = formats::FileSpace(files, paths_);
+    placement_.emplace(dataset_.subfiling, files, space_);
+  }
+
+  [[nodiscard]] const formats::Header& header() const override { return dataset_.header; }
+  [[nodiscard]] const formats::FileSpace& space() const override { return space_; }
+  [[nodiscard]] const std::vector<std::string>& paths() const override { return paths_; }
+  [[nodiscard]] const formats::Placement& placement() const override { return *placement_; }
+
+ private:
+  formats::SubfiledHeader dataset_;
+  std::vector<std::string> paths_;
+  formats::FileSpace space_;
+  std::optional<formats::SubfilePlacement> placement_;
+};
+
+}  // namespace
+
+std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::string& master) {
+  auto description = describe(system, master);
+  if (formats::subfile_count(description.header) > 0)
+    return std::make_unique<Subfiles>(system, master, std::move(description));
+  throw Error(NC_EINVAL, master + " is an ordinary file: it has all its data itself");
+}
+
+}  // namespace sluice::storage
