@@ -48,11 +48,11 @@ struct Collection {
 
 /// What this matcher knows of a step, in each of its roles.
 struct MatchExchange::Step {
-  Step(StepViewPointer known, const Environment& environment, matcher::MatcherPlace self)
+  Step(StepViewPointer known, const Environment& environment)
       : view(std::move(known)),
         header(header_of(*view)),
         partition(header, environment.partition),
-        held(*environment.memory, self) {}
+        held(*environment.memory, environment.place) {}
 
   StepViewPointer view;
   formats::Header header;
@@ -112,7 +112,7 @@ MatchExchange::StepPointer MatchExchange::step_of(const StepViewPointer& view) {
     known->view = view;
     return known;
   }
-  const StepPointer old = std::exchange(known, std::make_shared<Step>(view, environment_, place()));
+  const StepPointer old = std::exchange(known, std::make_shared<Step>(view, environment_));
   const StepPointer made = known;
   if (old == nullptr) return made;
   made->next_round = old->next_round;
@@ -137,7 +137,7 @@ void MatchExchange::forget(std::uint64_t step) {
 std::set<std::uint32_t> MatchExchange::holders_of(const matcher::StepView& view) const {
   std::set<std::uint32_t> holders;
   for (const matcher::LogView& log : view.logs) {
-    if (const auto holder = holder_of(log)) holders.insert(rank_of(*holder));
+    if (const auto holder = holder_of(log)) holders.insert(environment_.rank_of(*holder));
   }
   return holders;
 }

@@ -37,7 +37,8 @@ class MatchExchange {
  public:
   struct Environment {
     std::uint32_t rank = 0;
-    std::uint32_t matchers_per_node = 1;
+    matcher::MatcherPlace place;
+    std::function<std::uint32_t(matcher::MatcherPlace place)> rank_of;
     matcher::Partition partition;  ///< owners: number of matchers
     matcher::SegmentMemory* memory = nullptr;
     std::function<void(std::uint32_t to, std::vector<std::byte> packet)> send;
@@ -69,13 +70,6 @@ class MatchExchange {
     MatchReceiver receiver;
   };
 
-  [[nodiscard]] std::uint32_t rank_of(matcher::MatcherPlace place) const noexcept {
-    return place.node * environment_.matchers_per_node + place.index;
-  }
-  [[nodiscard]] matcher::MatcherPlace place() const noexcept {
-    return {environment_.rank / environment_.matchers_per_node,
-            environment_.rank % environment_.matchers_per_node};
-  }
   template <class Message>
   void send(std::uint32_t to, ExchangePacket kind, const Message& message);
   [[nodiscard]] StepPointer step_of(const StepViewPointer& view);

@@ -85,7 +85,7 @@ struct NodeExchange::Fetching {
 /// What is being sent to another matcher.
 struct NodeExchange::Sending {
   std::uint64_t id = 0;
-  std::shared_ptr<matcher::TableScan> source;  ///< shared with others that send parts of the step
+  ScanPointer source;
   std::deque<replay::Packer> parts;
   Outcome outcome;
   bool is_done = false;
@@ -324,6 +324,19 @@ std::size_t NodeExchange::Sending::produce(matcher::SegmentMemory& memory, std::
   }
 }
 
+/// Where the data of the logs is that this matcher has.
+NodeExchange::ScanPointer NodeExchange::scan_of(const matcher::StepView& view) {
+  Source& source = sources_[view.step];
+  if (source.is_final) return source.scan;
+  if (source.scan == nullptr) source.scan = std::make_shared<matcher::TableScan>(*environment_.memory);
+  for (std::size_t i = 0; i < view.logs.size(); ++i) {
+    if (environment_.source_of(view.logs[i])) continue;  // another's
+    source.scan->read(static_cast<std::uint32_t>(i), view.logs[i], [](const auto&, auto) {});
+  }
+  source.is_final = view.is_final;
+  return source.scan;
+}
+
 void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
   environment_.view(request.step, [this, to, request](const Outcome& outcome, const StepViewPointer& view) {
     auto sending = std::make_shared<Sending>();  // shared with nobody else: producers are copied about
@@ -331,14 +344,7 @@ void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
     sending->outcome = outcome;
     try {
       if (outcome.is_failure()) throw Error(static_cast<Status>(outcome.status), outcome.text);
-      auto& scan = sources_[request.step];
-      const bool is_new = scan == nullptr;
-      if (is_new) scan = std::make_shared<matcher::TableScan>(*environment_.memory);
-      for (std::size_t i = 0; (is_new || !view->is_final) && i < view->logs.size(); ++i) {
-        if (environment_.source_of(view->logs[i])) continue;  // elsewhere
-        scan->read(static_cast<std::uint32_t>(i), view->logs[i], [](const auto&, auto) {});
-      }
-      sending->source = scan;
+      sending->source = scan_of(*view);
       for (const FetchPart& part : request.parts) {
         std::size_t position = 0;
         sending->parts.emplace_back(replay::decode_plan(part.copies, position), part.element_bytes);

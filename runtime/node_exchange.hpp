@@ -64,6 +64,13 @@ class NodeExchange {
   struct Sending;
   using WaitingPointer = std::shared_ptr<Waiting>;  ///< shared by the parts that it waits for
 
+  using ScanPointer = std::shared_ptr<matcher::TableScan>;  ///< shared with what is being sent
+  struct Source {
+    ScanPointer scan;
+    bool is_final = false;  ///< the tables were read when they were complete
+  };
+
+  [[nodiscard]] ScanPointer scan_of(const matcher::StepView& view);
   void start_next(Step& step);
   void place_parts(Step& step, WaitingPointer waiting, std::deque<Landing::PartId> parts);
   void fetch_parts(Step& step, const WaitingPointer& waiting);
@@ -76,8 +83,7 @@ class NodeExchange {
   Environment environment_;
   std::map<std::uint64_t, std::unique_ptr<Step>> steps_;
   std::map<std::uint64_t, Fetching> fetching_;
-  std::map<std::uint64_t, std::shared_ptr<matcher::TableScan>>
-      sources_;  ///< by step; shared with what is sent
+  std::map<std::uint64_t, Source> sources_;  ///< by step
   std::uint64_t next_fetch_ = 1;
   std::uint64_t landed_bytes_ = 0;
 };

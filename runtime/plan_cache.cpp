@@ -7,16 +7,30 @@ namespace sluice::runtime {
 
 RecordedPlan::RecordedPlan(replay::Plan made, std::uint32_t first_own_writer, std::size_t element_bytes)
     : plan(std::move(made)), first_writer(first_own_writer) {
-  std::unordered_map<std::uint32_t, std::size_t> by_writer;
   for (const replay::Copy& copy : plan.copies) {
     if (copy.is_fill) continue;
     const auto [first, end] = replay::source_range(plan, copy, element_bytes);
-    const auto [place, is_new] = by_writer.emplace(copy.writer, sources.size());
-    if (is_new) sources.push_back({copy.writer, first, end});
-    Source& source = sources[place->second];
-    source.first = std::min(source.first, first);
-    source.end = std::max(source.end, end);
+    sources.push_back({copy.writer, first, end});
   }
+  join_sources(0);
+  if (sources.size() > most_sources) join_sources(~std::uint64_t{0});
+  sources.shrink_to_fit();
+}
+
+void RecordedPlan::join_sources(std::uint64_t largest_gap) {
+  std::ranges::sort(sources, {}, [](const Source& source) { return std::pair(source.writer, source.first); });
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    Source& before = sources[last];
+    const bool is_near = sources[i].writer == before.writer &&
+                         (sources[i].first <= before.end || sources[i].first - before.end <= largest_gap);
+    if (is_near) {
+      before.end = std::max(before.end, sources[i].end);
+    } else {
+      sources[++last] = sources[i];
+    }
+  }
+  if (!sources.empty()) sources.resize(last + 1);
 }
 
 std::size_t RecordedPlan::bytes() const noexcept {

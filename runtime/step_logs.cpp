@@ -11,7 +11,7 @@ namespace sluice::runtime {
 namespace {
 // Another thread received the answer that tells the range and is about to add it.
 constexpr std::chrono::seconds arrival_limit{10};
-constexpr std::uint32_t writer_limit = 1U << 24;  // bounds what a damaged message can ask for
+constexpr std::uint32_t writer_limit = 1U << 31;  // no log has such a number, nor has a landing log
 }  // namespace
 
 void StepLogs::add(std::span<const LogRange> ranges) {
@@ -26,7 +26,6 @@ void StepLogs::add(std::span<const LogRange> ranges) {
                               std::to_string(range.segment_offset) + " of segment " +
                               std::to_string(range.segment) + ", which has " + std::to_string(all.size()));
     }
-    if (range.writer >= by_writer_.size()) by_writer_.resize(range.writer + 1);
     auto& known = by_writer_[range.writer];
     const auto place =
         std::lower_bound(known.begin(), known.end(), range.log_offset,
@@ -43,8 +42,9 @@ void StepLogs::add(std::span<const LogRange> ranges) {
 
 std::span<const std::byte> StepLogs::find(std::uint32_t writer, std::uint64_t log_offset,
                                           std::uint64_t& first) const noexcept {
-  if (writer >= by_writer_.size()) return {};
-  const auto& known = by_writer_[writer];
+  const auto log = by_writer_.find(writer);
+  if (log == by_writer_.end()) return {};
+  const auto& known = log->second;
   const auto next =
       std::upper_bound(known.begin(), known.end(), log_offset,
                        [](std::uint64_t offset, const Range& r) { return offset < r.log_offset; });

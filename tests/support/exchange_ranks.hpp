@@ -64,7 +64,8 @@ class Ranks {
       request.accesses[0].slabs.push_back({read.start, read.count, read.stride});
     matchings_[rank]->match(std::move(request), [this, rank, &answer](const Outcome& outcome,
                                                                       MatchedGet matched) {
-      if (outcome.is_failure()) return keep(answer, {true, rank, outcome, {}, {}});
+      if (outcome.is_failure() || !moves_data)
+        return keep(answer, {true, rank, outcome, std::move(matched), {}});
       movings_[rank]->land(std::move(matched), [rank, &answer](const Outcome& landed, MatchedGet get,
                                                                const std::vector<matcher::LogRange>& ranges) {
         keep(answer, {true, rank, landed, std::move(get), ranges});
@@ -135,6 +136,7 @@ class Ranks {
     return values;
   }
 
+  bool moves_data = true;
   bool is_slow = false;   ///< views and leases come when nothing else happens
   Outcome lease_outcome;  ///< of every lease
   std::uint64_t leased_bytes = 0;
@@ -159,7 +161,8 @@ class Ranks {
   MatchExchange::Environment match_environment(std::uint32_t rank, const matcher::Partition& partition) {
     MatchExchange::Environment environment;
     environment.rank = rank;
-    environment.matchers_per_node = per_node_;
+    environment.place = place(rank);
+    environment.rank_of = [this](matcher::MatcherPlace of) { return rank_of(of); };
     environment.partition = partition;
     environment.partition.owners = size();
     environment.memory = &memories_[rank];

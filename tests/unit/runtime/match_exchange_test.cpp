@@ -111,6 +111,7 @@ TEST_SUITE("match exchange") {
   TEST_CASE("an owner is asked once a get, and collects once a step") {
     constexpr std::uint32_t size = 4;
     Ranks ranks(size, 1, {.least_elements = 1});
+    ranks.moves_data = false;
     std::vector<MatcherPlace> writers;
     for (std::uint32_t i = 0; i < 8; ++i) writers.push_back({i % size, 0});
     SpreadStep step(header_of_shapes({{64}, {64}}, 0), writers, ranks.memory());

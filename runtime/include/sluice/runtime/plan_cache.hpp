@@ -21,11 +21,17 @@ struct RecordedPlan {
   };
   replay::Plan plan;
   std::uint32_t first_writer = 0;  ///< of the logs that were the step's own; the writers move with it
-  std::vector<Source> sources;     ///< one for each writer
+  /// Apart from one another, unless they are very many: then one for each writer. Ascending.
+  std::vector<Source> sources;
 
   /// Throws what replay::source_range throws.
   RecordedPlan(replay::Plan made, std::uint32_t first_own_writer, std::size_t element_bytes);
   [[nodiscard]] std::size_t bytes() const noexcept;
+
+ private:
+  static constexpr std::size_t most_sources = 256;
+  /// Makes one of sources of a writer that are no further apart.
+  void join_sources(std::uint64_t largest_gap);
 };
 
 /// The plans that this process has been given, by pattern and request (docs/architecture.md, "Replay"). Those

@@ -1,9 +1,9 @@
 #pragma once
 #include <condition_variable>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sluice/replay/plan.hpp"
@@ -52,7 +52,8 @@ class StepLogs {
   SegmentCache& segments_;
   std::mutex mutex_;
   std::condition_variable told_;
-  std::vector<std::vector<Range>> by_writer_;  ///< ascending, distinct log offsets
+  /// By writer (of landing logs the numbers are large): ascending, distinct log offsets.
+  std::unordered_map<std::uint32_t, std::vector<Range>> by_writer_;
 };
 
 }  // namespace sluice::runtime
