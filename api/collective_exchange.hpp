@@ -6,7 +6,7 @@
 #include "file_bytes.hpp"
 #include "file_domains.hpp"
 #include "file_options.hpp"
-#include "file_request.hpp"
+#include "file_access.hpp"
 #include "mpi_handles.hpp"
 #include "staging_window.hpp"
 

@@ -10,23 +10,13 @@
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/layout.hpp"
 #include "sluice/formats/types.hpp"
+#include "sluice/storage/access.hpp"
 
 namespace sluice::api {
 
 enum class Mode : std::uint8_t { collective, independent };
 
-/// One put or get of one variable, checked and normalised by the dataset: a list of hyperslabs (one for
-/// var…varm, any number for varn) and one dense user buffer that holds their elements one after the other,
-/// row-major. imap and derived MPI types have been resolved; bounds, modes and NC_ECHAR have been checked.
-struct Access {
-  int varid = -1;
-  std::span<const formats::HyperslabView> slabs;
-  void* buffer = nullptr;  ///< not written by a put
-  formats::Type memory = formats::Type::nat;
-  std::int64_t elements = 0;
-  int status =
-      0;  ///< out: NC_NOERR, NC_ERANGE (data was transferred all the same), or the error of this access alone
-};
+using storage::Access;
 
 /// What is behind an open dataset: an ordinary file (file_driver), staged memory (memory_driver), later
 /// burst-buffer logs, subfiles, blobs. The dataset owns the header and all checks; a driver moves metadata

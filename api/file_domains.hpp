@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "extents.hpp"
+#include "file_access.hpp"
 #include "file_options.hpp"
 
 namespace sluice::api {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agreement.hpp"
+#include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/linear_range.hpp"
 
@@ -211,7 +212,7 @@ bool FileTransfer::access_in_place(FileRequest& request, const FileRange& range,
     return true;
   }
   // The user's memory is not ours to swap bytes in.
-  if (codec.element_bytes() > 1) return false;
+  if (!codec.is_in_file_order()) return false;
   bytes_.write(part.offset_bytes, memory);
   return true;
 }
@@ -228,12 +229,7 @@ std::int64_t FileTransfer::agree_record_count(std::int64_t local, Mode mode) {
 }
 
 void write_record_count(const FileBytes& file, formats::Version version, std::int64_t records) {
-  constexpr std::int64_t offset_bytes = 4;  // behind the magic number
-  std::array<std::byte, 8> bytes{};
-  const std::size_t size = version == formats::Version::cdf5 ? 8 : 4;
-  for (std::size_t i = 0; i < size; ++i)
-    bytes[i] = static_cast<std::byte>(records >> (8 * (size - 1 - i)) & 0xFF);
-  file.write(offset_bytes, std::span(bytes).first(size));
+  file.write(formats::record_count_offset, formats::encode_record_count(version, records));
 }
 
 }  // namespace sluice::api

@@ -4,9 +4,9 @@
 
 #include "collective_exchange.hpp"
 #include "driver.hpp"
+#include "file_access.hpp"
 #include "file_bytes.hpp"
 #include "file_options.hpp"
-#include "file_request.hpp"
 #include "mpi_handles.hpp"
 #include "sluice/formats/placement.hpp"
 #include "staging_window.hpp"

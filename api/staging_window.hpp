@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "extents.hpp"
+#include "file_access.hpp"
 #include "file_bytes.hpp"
 
 namespace sluice::api {

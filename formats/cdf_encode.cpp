@@ -158,6 +158,13 @@ std::vector<std::byte> encode_header(const Header& header) {
   return std::move(sink.bytes);
 }
 
+std::vector<std::byte> encode_record_count(Version version, std::int64_t records) {
+  std::vector<std::byte> bytes(version == Version::cdf5 ? 8 : 4);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(records >> (8 * (bytes.size() - 1 - i)) & 0xFF);
+  return bytes;
+}
+
 std::int64_t encoded_size(const Header& header) {
   ByteCounter sink;
   Encoder<ByteCounter>(header, sink).encode();

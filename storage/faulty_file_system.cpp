@@ -50,6 +50,7 @@ class FaultyFile final : public File {
     check(Kind::sync, 0);
     base_->sync();
   }
+  [[nodiscard]] bool try_lock() override { return base_->try_lock(); }
   void close() override {
     check(Kind::close, 0);
     base_->close();

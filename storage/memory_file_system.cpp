@@ -36,6 +36,7 @@ class MemoryFile final : public File {
     if (size_bytes > this->size_bytes()) resize(size_bytes);
   }
   void sync() override {}
+  [[nodiscard]] bool try_lock() override { return true; }
   void close() override {}
 
  private:

@@ -33,8 +33,8 @@ FileDescriptor open_descriptor(const std::string& path, int flags, const char* a
 
 class PosixFile final : public File {
  public:
-  PosixFile(std::string path, FileDescriptor descriptor)
-      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+  PosixFile(std::string path, FileDescriptor descriptor, bool is_writable)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)), is_writable_(is_writable) {}
 
   [[nodiscard]] const std::string& path() const noexcept override { return path_; }
   [[nodiscard]] std::int64_t size_bytes() const override;
@@ -43,6 +43,7 @@ class PosixFile final : public File {
   void resize(std::int64_t size_bytes) override;
   void reserve(std::int64_t size_bytes) override;
   void sync() override;
+  [[nodiscard]] bool try_lock() override;
   void close() override;
 
  private:
@@ -52,6 +53,7 @@ class PosixFile final : public File {
 
   std::string path_;
   FileDescriptor descriptor_;
+  bool is_writable_;
 };
 
 std::int64_t PosixFile::size_bytes() const {
@@ -100,6 +102,15 @@ void PosixFile::sync() {
   if (restarting([&] { return ::fdatasync(descriptor_.number()); }) != 0) fail_to_write(errno, "sync");
 }
 
+bool PosixFile::try_lock() {
+  struct flock lock {};
+  lock.l_type = is_writable_ ? F_WRLCK : F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  // The lock of the open file, not of the process: it does not go when the process closes another descriptor.
+  if (restarting([&] { return ::fcntl(descriptor_.number(), F_OFD_SETLK, &lock); }) == 0) return true;
+  return errno != EAGAIN && errno != EACCES;
+}
+
 void PosixFile::close() {
   const int descriptor = descriptor_.release();
   // The descriptor is gone whatever close() says; a signal in between is no error.
@@ -123,7 +134,8 @@ std::unique_ptr<File> PosixFileSystem::open(const std::string& path, OpenMode mo
   if (mode == OpenMode::create) flags |= O_CREAT | O_TRUNC;
   if (mode == OpenMode::create_new) flags |= O_CREAT | O_EXCL;
   const bool creates = (flags & O_CREAT) != 0;
-  return std::make_unique<PosixFile>(path, open_descriptor(path, flags, creates ? "create" : "open"));
+  return std::make_unique<PosixFile>(path, open_descriptor(path, flags, creates ? "create" : "open"),
+                                     mode != OpenMode::read);
 }
 
 bool PosixFileSystem::exists(const std::string& path) {

@@ -18,6 +18,12 @@ namespace sluice::formats {
 /// Bytes that encode_header would give.
 [[nodiscard]] std::int64_t encoded_size(const Header& header);
 
+/// Where a file has the number of records, in bytes.
+inline constexpr std::int64_t record_count_offset = 4;
+
+/// The bytes of the number of records: 4, or 8 in CDF-5.
+[[nodiscard]] std::vector<std::byte> encode_record_count(Version version, std::int64_t records);
+
 /// A decoded header and the bytes it took.
 struct DecodedHeader {
   Header header;

@@ -35,6 +35,10 @@ class File {
   virtual void reserve(std::int64_t size_bytes) = 0;
   /// What was written is on storage.
   virtual void sync() = 0;
+  /// Locks the file for as long as it is open here: against everybody where it is open for writing, against
+  /// those who write where it is open for reading. False when another has such a lock. Always true on file
+  /// systems without locks.
+  [[nodiscard]] virtual bool try_lock() = 0;
   /// Tells errors that some file systems keep until then; the destructor closes without a word.
   virtual void close() = 0;
 };

@@ -3,9 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "driver.hpp"
+#include "sluice/formats/header.hpp"
+#include "sluice/storage/access.hpp"
 
-namespace sluice::api {
+namespace sluice::storage {
 
 /// How the elements of one access pass between the user's memory and the bytes of a CDF file (external type,
 /// big-endian). Any range of elements can be asked for, in any order.
@@ -22,6 +23,10 @@ class ElementCodec {
   /// The user's memory where it holds the elements as the file does but for the order of their bytes, else
   /// null. Bytes of the file that were read there are decoded in place.
   [[nodiscard]] std::byte* plain_bytes(std::int64_t first) const noexcept;
+  /// Whether what is at plain_bytes() is what the file holds: elements of one byte, or Access::is_file_order.
+  [[nodiscard]] bool is_in_file_order() const noexcept {
+    return external_bytes_ == 1 || access_->is_file_order;
+  }
   [[nodiscard]] std::int64_t element_bytes() const noexcept { return external_bytes_; }
 
  private:
@@ -38,4 +43,4 @@ class ElementCodec {
   std::array<std::byte, 8> fill_{};  ///< one element, for values out of range
 };
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

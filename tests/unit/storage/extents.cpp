@@ -1,4 +1,4 @@
-#include "extents.hpp"
+#include "sluice/storage/extents.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/dense_reference.hpp"
 
-namespace sluice::api {
+namespace sluice::storage {
 
 TEST_CASE("each element belongs to exactly one of adjoining ranges") {
   const Extent extent{100, 10, 5, 0, 8};
@@ -76,4 +76,4 @@ TEST_CASE("the union of several lists of ranges has each byte once") {
   }
 }
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

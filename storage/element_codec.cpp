@@ -1,4 +1,4 @@
-#include "element_codec.hpp"
+#include "sluice/storage/element_codec.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/status.hpp"
 
-namespace sluice::api {
+namespace sluice::storage {
 namespace {
 
 /// Climate decompositions give very many runs of one element: no call for those.
@@ -36,11 +36,15 @@ ElementCodec::ElementCodec(const formats::Header& header, Access& access)
       external_bytes_(static_cast<std::int64_t>(formats::size_of(external_))),
       memory_bytes_(static_cast<std::int64_t>(formats::size_of(access.memory))),
       byte_is_unsigned_(header.version != formats::Version::cdf5),
-      is_plain_(formats::is_plain_copy(access.memory, external_, byte_is_unsigned_)) {
+      is_plain_(access.is_file_order || formats::is_plain_copy(access.memory, external_, byte_is_unsigned_)) {
   if (!is_plain_) header.fill_value(access.varid, fill_.data());
 }
 
 void ElementCodec::encode(std::int64_t first, std::int64_t n, std::byte* bytes) {
+  if (access_->is_file_order) {
+    std::memcpy(bytes, memory(first), static_cast<std::size_t>(n * external_bytes_));
+    return;
+  }
   if (is_plain_) return copy_to_big_endian(bytes, memory(first), external_bytes_, n);
   for (std::int64_t done = 0; done < n;) {
     const std::int64_t part = std::min(n - done, block_bytes / external_bytes_);
@@ -71,4 +75,4 @@ std::byte* ElementCodec::plain_bytes(std::int64_t first) const noexcept {
   return is_plain_ ? memory(first) : nullptr;
 }
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace sluice::api {
+namespace sluice::storage {
 
 /// Bytes [begin, end) of a file.
 struct FileRange {
@@ -82,4 +82,4 @@ class Coverage {
   std::vector<std::size_t> list_begins_;
 };
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

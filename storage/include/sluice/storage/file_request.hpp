@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "driver.hpp"
-#include "element_codec.hpp"
-#include "extents.hpp"
 #include "sluice/formats/placement.hpp"
+#include "sluice/storage/access.hpp"
+#include "sluice/storage/element_codec.hpp"
+#include "sluice/storage/extents.hpp"
 
-namespace sluice::api {
+namespace sluice::storage {
 
 /// The accesses of one call on one rank, as batches of extents: memory is bounded however many runs a
 /// selection has. Batches keep the order of the accesses, so that later puts win over all batches.
@@ -87,4 +87,4 @@ class FileRequest {
   std::size_t oldest_pattern_ = 0;
 };
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

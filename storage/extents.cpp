@@ -1,10 +1,10 @@
-#include "extents.hpp"
+#include "sluice/storage/extents.hpp"
 
 #include <algorithm>
 #include <queue>
 #include <tuple>
 
-namespace sluice::api {
+namespace sluice::storage {
 namespace {
 
 /// Elements of the extent that begin before `offset_bytes`.
@@ -147,4 +147,4 @@ const std::vector<FileRange>& Coverage::join() {
   return ranges_;
 }
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

@@ -1,10 +1,10 @@
-#include "file_request.hpp"
+#include "sluice/storage/file_request.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-namespace sluice::api {
+namespace sluice::storage {
 namespace {
 
 /// A hyperslab cut into rows: everything within the first `outer` dimensions' indexes is one row. Rows are
@@ -254,4 +254,4 @@ std::span<const Extent> FileRequest::extents_in(const FileRange& range) const {
   return {first, last};
 }
 
-}  // namespace sluice::api
+}  // namespace sluice::storage

@@ -1,0 +1,15 @@
+#pragma once
+// What the parallel file access takes from storage/: accesses as extents of a file.
+#include "sluice/storage/extents.hpp"
+#include "sluice/storage/file_request.hpp"
+
+namespace sluice::api {
+
+using storage::clip;
+using storage::Coverage;
+using storage::Extent;
+using storage::FileRange;
+using storage::FileRequest;
+using storage::for_each_clipped;
+
+}  // namespace sluice::api

@@ -1,0 +1,141 @@
+#include "sluice/storage/burst_log_reader.hpp"
+
+#include <algorithm>
+
+namespace sluice::storage {
+namespace {
+
+constexpr std::size_t chunk_bytes = 256 << 10;
+/// So many are kept in memory and told one by one.
+constexpr std::size_t most_problems = 1000;
+
+}  // namespace
+
+using Kind = BurstLogProblem::Kind;
+
+BurstLogReader::BurstLogReader(FileSystem& files, const std::string& metadata_path)
+    : paths_(burst_log_paths_of(metadata_path)), metadata_(files.open(metadata_path, OpenMode::read)) {
+  metadata_bytes_ = metadata_->size_bytes();
+  read_header();
+  offset_ = entry_offset_ = header_.entry_begin;
+  open_data(files);
+}
+
+void BurstLogReader::read_header() {
+  for (std::size_t wanted = 4096;; wanted *= 2) {
+    std::vector<std::byte> prefix(std::min(wanted, static_cast<std::size_t>(metadata_bytes_)));
+    prefix.resize(metadata_->read(0, prefix));
+    if (auto header = formats::decode_burst_log_header(prefix, metadata_bytes_, paths_.metadata)) {
+      header_ = std::move(*header);
+      return;
+    }
+    // A file that got shorter meanwhile.
+    if (prefix.size() < wanted)
+      metadata_bytes_ = std::min(metadata_bytes_, static_cast<std::int64_t>(prefix.size()));
+  }
+}
+
+void BurstLogReader::open_data(FileSystem& files) {
+  try {
+    data_ = files.open(paths_.data, OpenMode::read);
+    data_bytes_ = data_->size_bytes();
+  } catch (const Error& error) {
+    report_damage(0, 0, std::string("the data log cannot be read: ") + error.what());
+    return;
+  }
+  std::array<std::byte, formats::burst_log_magic.size()> magic{};
+  const auto got = data_->read(0, magic);
+  const auto expected = std::as_bytes(std::span(formats::burst_log_magic));
+  const bool is_log = got == magic.size() && std::equal(magic.begin(), magic.end() - 1, expected.begin());
+  if (!is_log) report_damage(0, 0, paths_.data + " does not begin with \"PnetCDF0\" as a data log does");
+}
+
+void BurstLogReader::report_damage(std::int64_t entry, std::int64_t offset_bytes, const std::string& what) {
+  if (problems_.size() < most_problems) problems_.push_back({Kind::damaged, entry, offset_bytes, what});
+}
+
+void BurstLogReader::report(Kind kind, const std::string& what) {
+  if (problems_.size() < most_problems) problems_.push_back({kind, index_, offset_, what});
+}
+
+void BurstLogReader::end_with(Kind kind, const std::string& what) {
+  const auto missing = header_.entry_count - index_;
+  report(kind, what + "; " + std::to_string(missing) + " of " + std::to_string(header_.entry_count) +
+                   " entries cannot be read");
+  is_at_end_ = true;
+}
+
+std::span<const std::byte> BurstLogReader::bytes_at(std::int64_t offset_bytes, std::size_t n) {
+  const auto skipped = static_cast<std::size_t>(offset_bytes - chunk_begin_);
+  if (offset_bytes < chunk_begin_ || skipped + n > chunk_.size()) {
+    const auto left = static_cast<std::size_t>(metadata_bytes_ - offset_bytes);
+    chunk_.resize(std::min(left, std::max(n, chunk_bytes)));
+    read_exactly(*metadata_, offset_bytes, chunk_);
+    chunk_begin_ = offset_bytes;
+    return std::span(chunk_).first(n);
+  }
+  return std::span(chunk_).subspan(skipped, n);
+}
+
+void BurstLogReader::look_behind_the_last() {
+  is_at_end_ = true;
+  if (const auto behind = metadata_bytes_ - offset_; behind > 0)
+    report(Kind::torn,
+           std::to_string(behind) + " bytes of puts that were not complete when the program ended");
+}
+
+bool BurstLogReader::has_data(const formats::BurstLogEntry& entry) {
+  if (data_ == nullptr) return false;  // said already
+  if (entry.data_offset <= data_bytes_ && entry.data_bytes <= data_bytes_ - entry.data_offset) return true;
+  report(Kind::torn, "the data of a put to variable " + std::to_string(entry.varid) + " is missing: it is " +
+                         std::to_string(entry.data_bytes) + " bytes from byte " +
+                         std::to_string(entry.data_offset) + " of a data log of " +
+                         std::to_string(data_bytes_));
+  return false;
+}
+
+std::optional<formats::BurstLogEntry> BurstLogReader::next() {
+  while (!is_at_end_) {
+    if (index_ == header_.entry_count) {
+      look_behind_the_last();
+      break;
+    }
+    const std::int64_t left = metadata_bytes_ - offset_;
+    if (left < formats::burst_entry_fixed_bytes) {
+      end_with(Kind::torn, "the file ends inside an entry");
+      break;
+    }
+    const auto size =
+        formats::decode_burst_log_entry_size(bytes_at(offset_, 8).first<8>(), header_.is_big_endian);
+    if (size < formats::burst_entry_fixed_bytes) {
+      end_with(Kind::damaged, "an entry of " + std::to_string(size) + " bytes");
+      break;
+    }
+    if (size > left) {
+      end_with(Kind::torn, "an entry of " + std::to_string(size) + " bytes, and the file ends after " +
+                               std::to_string(left));
+      break;
+    }
+    std::optional<formats::BurstLogEntry> entry;
+    try {
+      entry = formats::decode_burst_log_entry(bytes_at(offset_, static_cast<std::size_t>(size)), header_,
+                                              offset_, paths_.metadata);
+    } catch (const FormatError& error) {
+      report(Kind::damaged, error.what());
+    }
+    const bool is_withdrawn = entry && entry->is_withdrawn();
+    const bool is_whole = entry && !is_withdrawn && has_data(*entry);
+    if (is_withdrawn) ++withdrawn_;
+    entry_offset_ = offset_;
+    offset_ += size;
+    ++index_;
+    if (is_whole) return entry;
+  }
+  return std::nullopt;
+}
+
+void BurstLogReader::read_data(std::int64_t offset_bytes, std::span<std::byte> bytes) const {
+  read_exactly(*data_, offset_bytes, bytes);
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,100 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/burst_log.hpp"
+#include "sluice/storage/file_system.hpp"
+
+namespace sluice::storage {
+
+/// The two files of a process's burst-buffer log.
+struct BurstLogPaths {
+  std::string metadata;
+  std::string data;
+};
+
+/// Where PnetCDF puts them: <directory>/<name of the netCDF file>_<ncid>_<rank>.meta and .data.
+[[nodiscard]] BurstLogPaths burst_log_paths(const std::string& directory, const std::string& netcdf_path,
+                                            int ncid, std::int64_t rank);
+
+/// The data log that belongs to a metadata log (.meta is .data); both are of the given name where it does not
+/// end in ".meta".
+[[nodiscard]] BurstLogPaths burst_log_paths_of(const std::string& metadata_path);
+
+/// Writes one process's log (docs/formats/burst-buffer-log.md). Data first, then entries, then their number:
+/// whenever the process dies, the puts that were committed are complete, and the others are not counted. One
+/// thread at a time. What fails throws IoError (NC_ENO_SPACE, NC_EWRITE, …); the puts since the last commit
+/// are lost then, and those before are not.
+class BurstLogWriter {
+ public:
+  enum class Existing { refuse, overwrite };
+
+  /// Creates both files and holds a lock on the first. `files` outlives this. Throws IoError: NC_EEXIST where
+  /// there is a log and it is to be kept, or is in use; NC_EBAD_FILE where there is no such directory; ….
+  BurstLogWriter(FileSystem& files, BurstLogPaths paths, formats::BurstLogHeader header, Existing existing);
+  ~BurstLogWriter();
+  BurstLogWriter(const BurstLogWriter&) = delete;
+  BurstLogWriter& operator=(const BurstLogWriter&) = delete;
+
+  /// Room for the next bytes of the data of a put: as many as wanted or fewer, but never less than 8. What
+  /// was filled is added by add().
+  [[nodiscard]] std::span<std::byte> room(std::size_t wanted_bytes);
+  void add(std::size_t bytes) noexcept { buffered_ += bytes; }
+  /// Ends a put: the data added since the last one is that of the hyperslabs. Returns its position, by which
+  /// it can be withdrawn.
+  std::int64_t finish(int varid, formats::Type type, std::span<const formats::HyperslabView> slabs);
+  /// Completes all finished puts. What fails takes back all of them.
+  void commit();
+  /// Drops what has been added since the last commit.
+  void roll_back() noexcept;
+
+  /// Makes a committed put one of no data. False when the log has been emptied since: it is too late.
+  [[nodiscard]] bool withdraw(std::int64_t position);
+
+  /// All puts have reached their place: the log has no entries any more.
+  void clear();
+  void set_max_dimensions(std::int64_t dimensions);
+
+  [[nodiscard]] const BurstLogPaths& paths() const noexcept { return paths_; }
+  [[nodiscard]] std::int64_t entry_count() const noexcept { return committed_.entries; }
+  /// Of the committed puts.
+  [[nodiscard]] std::int64_t data_bytes() const noexcept {
+    return committed_.data_end - formats::burst_data_begin;
+  }
+
+  /// Cuts the files to what is in use and closes them; or removes them.
+  void close();
+  void remove();
+
+ private:
+  struct Extent {
+    std::int64_t metadata_end = 0;
+    std::int64_t data_end = formats::burst_data_begin;
+    std::int64_t entries = 0;
+  };
+
+  void create(Existing existing);
+  void write_data();
+  void write_number(std::int64_t offset_bytes, std::int64_t value);
+
+  FileSystem& files_;
+  BurstLogPaths paths_;
+  formats::BurstLogHeader header_;
+  std::unique_ptr<File> metadata_;
+  std::unique_ptr<File> data_;
+  Extent committed_;
+  std::int64_t cleared_bytes_ = 0;  ///< of entries before the log was emptied: positions go on
+
+  std::unique_ptr<std::byte[]> buffer_;  ///< data that is not in the file yet
+  std::size_t buffered_ = 0;
+  std::int64_t buffer_begin_ = formats::burst_data_begin;  ///< where it goes
+  std::int64_t put_begin_ = formats::burst_data_begin;     ///< where the current put's data begins
+  std::vector<std::byte> entries_;                         ///< of finished puts
+  std::int64_t finished_ = 0;                              ///< how many
+};
+
+}  // namespace sluice::storage
