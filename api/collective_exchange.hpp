@@ -3,10 +3,10 @@
 #include <span>
 #include <vector>
 
+#include "file_access.hpp"
 #include "file_bytes.hpp"
 #include "file_domains.hpp"
 #include "file_options.hpp"
-#include "file_access.hpp"
 #include "mpi_handles.hpp"
 #include "staging_window.hpp"
 

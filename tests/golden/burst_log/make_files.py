@@ -1,0 +1,126 @@
+"""Makes the burst-buffer logs of this folder, sound and damaged, and expected.txt: python3 make_files.py. Byte by byte by docs/formats/burst-buffer-log.md."""
+import os
+import struct
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+VARA, VARS = -3, -4
+TEXT, SCHAR, SHORT, INT, FLOAT, DOUBLE = 1, 2, 4, 6, 8, 9
+expected = []
+
+
+def name(text, pad=4):
+    data = text.encode()
+    return struct.pack("<i", len(data)) + data + bytes(-len(data) % pad)
+
+
+def header(entries, order="<", external=1, ranks=4, rank=1, magic=b"PnetCDF0", form=b"CDF5\0\0\0\0", begin=None, max_dims=2):
+    names = name("/data/wave.nc") + name("n1")
+    if order == ">":
+        names = b"".join(struct.pack(">i", len(t)) + t + bytes(-len(t) % 4) for t in (b"/data/wave.nc", b"n1"))
+    size = (64 + len(names) + 7) // 8 * 8
+    fixed = struct.pack(order + "iiqqqqq", order == ">", external, ranks, rank, max_dims, entries, size if begin is None else begin)
+    return (magic + form + fixed + names).ljust(size, b"\0")
+
+
+def entry(kind, itype, varid, ndims, offset, length, numbers, order="<", esize=None):
+    size = 40 + 8 * len(numbers) if esize is None else esize
+    return struct.pack(order + "qiiiiqq%dq" % len(numbers), size, kind, itype, varid, ndims, offset, length, *numbers)
+
+
+def pnetcdf(entries, count):
+    """As PnetCDF 1.12.3 has it on a little-endian machine: names end by a zero byte, num_entries is where entry_begin should be."""
+    fixed = struct.pack("<iiqqqqq", 0, 0, 4, 1, 0, 0, count)
+    data = b"PnetCDF0" + b"CDF0\0\0\0\0" + fixed + struct.pack("<i", 13) + b"/data/wave.nc\0" + struct.pack("<i", 2) + b"n1\0"
+    size = 72 + 13 + 1 + 4 + 2 + 1
+    return data.ljust((size + 15) // 16 * 16, b"\0") + entries
+
+
+def write(case, meta, data=b"", says=""):
+    with open(os.path.join(FOLDER, case + ".meta"), "wb") as file:
+        file.write(meta)
+    if data is not None:
+        with open(os.path.join(FOLDER, case + ".data"), "wb") as file:
+            file.write(b"PnetCDF0" + data)
+    expected.append(f"{case}: {says}")
+
+
+SHORTS = struct.pack(">3h", -1, 2, 300)
+ONE = entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3, 0, 0])
+TWO = entry(VARS, DOUBLE, 1, 1, 14, 16, [0, 2, 5])
+LIST = entry(2, INT, 2, 1, 30, 12, [7, 0, 1, 2])
+SCALAR = entry(VARA, SCHAR, 3, 0, 42, 1, [])
+DATA = SHORTS + struct.pack(">2d", 0.5, 2.0) + struct.pack(">3i", 1, 2, 3) + b"\x07"
+ALL = ONE + TWO + LIST + SCALAR
+
+write("ok_worked_example", header(1) + ONE, SHORTS, "1 entries")
+write("ok_every_kind", header(4) + ALL, DATA, "4 entries")
+write("ok_empty", header(0), b"", "0 entries")
+write("ok_withdrawn", header(2) + entry(VARA, SHORT, 0, 2, 8, 0, [1, 0, 1, 3, 0, 0]) + TWO, DATA, "1 entries, 1 withdrawn")
+write("ok_without_strides", header(1) + entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3]), SHORTS, "1 entries")
+write("ok_list_without_counts", header(1) + entry(3, SHORT, 0, 1, 8, 6, [9, 4, 6]), SHORTS, "1 entries")
+write("ok_big_endian", header(1, order=">", external=0) + entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3, 0, 0], ">"), SHORTS, "1 entries")
+write("ok_pnetcdf", pnetcdf(ONE + TWO, 2), DATA, "2 entries")
+write("ok_pnetcdf_long", pnetcdf(entry(VARA, 13, 0, 1, 8, 8, [0, 1, 0]), 1), bytes(8), "1 entries")
+write("ok_pnetcdf_flushed", pnetcdf(ONE, 0), SHORTS, "0 entries; torn: entry 0 at byte 96: 88 bytes of puts that were not complete when the program ended")
+
+write("torn_behind_the_last", header(1) + ONE + TWO[:50], DATA,
+      "1 entries; torn: entry 1 at byte 184: 50 bytes of puts that were not complete when the program ended")
+write("torn_inside_an_entry", header(2) + ONE + TWO[:50], DATA,
+      "1 entries; torn: entry 1 at byte 184: an entry of 64 bytes, and the file ends after 50; 1 of 2 entries cannot be read")
+write("torn_before_an_entry", header(2) + ONE, DATA, "1 entries; torn: entry 1 at byte 184: the file ends inside an entry; 1 of 2 entries cannot be read")
+write("torn_data", header(2) + ONE + TWO, SHORTS + bytes(8),
+      "1 entries; torn: entry 1 at byte 184: the data of a put to variable 1 is missing: it is 16 bytes from byte 14 of a data log of 22")
+write("bad_no_data_log", header(1) + ONE, None, "0 entries; damaged: entry 0 at byte 0: the data log cannot be read: open bad_no_data_log.data: No such file or directory")
+
+BEGIN = len(header(0))
+
+
+def refused(case, offset, what, meta):
+    write(case, meta, SHORTS, f"bad_{case[4:]}.meta: at byte {offset}: {what}")
+
+
+refused("bad_magic", 0, 'this is not the metadata log of a burst buffer: it does not begin with "PnetCDF0"', header(0, magic=b"PnetCDFx"))
+refused("bad_format", 8, "a log of a file that is not in a CDF format; only those are known here", header(0, form=b"\211HDF\r\n\032\n"))
+refused("bad_version", 11, "not a version of the CDF format", header(0, form=b"CDFx\0\0\0\0"))
+refused("bad_cut_header", 60, "the file ends inside the header of a metadata log", header(0)[:60])
+refused("bad_cut_name", 70, "the file ends inside the header of a metadata log", header(0)[:70])
+refused("bad_empty_file", 0, "the file ends inside the header of a metadata log", b"")
+refused("bad_flag", 20, "is_external is 2, neither TRUE nor FALSE", header(0, external=2))
+refused("bad_rank", 24, "rank 4 of 4 processes", header(0, rank=4))
+refused("bad_no_ranks", 24, "rank 0 of 0 processes", header(0, ranks=0, rank=0))
+refused("bad_entries", 48, "-1 entries", header(-1))
+refused("bad_begin_in_header", 56, "the first entry cannot be at byte 64", header(0, begin=64))
+refused("bad_begin_beyond", 56, "the first entry cannot be at byte 1000000", header(0, begin=1000000))
+refused("bad_name_length", 64, "a name of 1000000000 bytes", header(0)[:64] + struct.pack("<i", 1000000000) + header(0)[68:])
+refused("bad_name_zero_byte", 68, "a name with a zero byte in it", header(0)[:70] + b"\0" + header(0)[71:])
+
+
+def damaged(case, what, *bad, stops=False):
+    """One bad entry between two good ones."""
+    bad = bad[0]
+    says = "1 entries" if stops else "2 entries"
+    tail = "; 2 of 3 entries cannot be read" if stops else ""
+    text = what if stops else f"{case}.meta: at byte {BEGIN + len(ONE)}: {what}"
+    write(case, header(3) + ONE + bad + TWO, DATA, f"{says}; damaged: entry 1 at byte {BEGIN + len(ONE)}: {text}{tail}")
+
+
+damaged("bad_entry_size_small", "an entry of 39 bytes", entry(VARA, SHORT, 0, 0, 8, 2, [], esize=39), stops=True)
+damaged("bad_entry_size_negative", "an entry of -40 bytes", entry(VARA, SHORT, 0, 0, 8, 2, [], esize=-40), stops=True)
+damaged("bad_kind", "an entry of the unknown kind -5", entry(-5, SHORT, 0, 1, 8, 2, [0, 1, 0]))
+damaged("bad_kind_zero", "an entry of the unknown kind 0", entry(0, SHORT, 0, 1, 8, 2, [0, 1, 0]))
+damaged("bad_dimensions", "an entry of -1 dimensions", entry(VARA, SHORT, 0, -1, 8, 2, [0, 1, 0]))
+damaged("bad_dimensions_many", "an entry of 64 bytes cannot hold 1 hyperslabs of 1000000000 dimensions", entry(VARA, SHORT, 0, 1000000000, 8, 2, [0, 1, 0]))
+damaged("bad_list_too_long", "an entry of 56 bytes cannot hold 2147483647 hyperslabs of 1 dimensions", entry(2147483647, SHORT, 0, 1, 8, 2, [0, 1]))
+damaged("bad_scalar_numbers", "an entry of 48 bytes cannot hold 1 hyperslabs of 0 dimensions", entry(VARA, SHORT, 0, 0, 8, 2, [1]))
+damaged("bad_type", "an entry whose data is of the unknown type 12", entry(VARA, 12, 0, 1, 8, 2, [0, 1, 0]))
+damaged("bad_variable", "an entry of the variable -7", entry(VARA, SHORT, -7, 1, 8, 2, [0, 1, 0]))
+damaged("bad_data_offset", "an entry whose data begins at byte 7", entry(VARA, SHORT, 0, 1, 7, 2, [0, 1, 0]))
+damaged("bad_data_length", "an entry that selects 2 bytes and has 4", entry(VARA, SHORT, 0, 1, 8, 4, [0, 1, 0]))
+damaged("bad_data_negative", "an entry that selects 2 bytes and has -2", entry(VARA, SHORT, 0, 1, 8, -2, [0, 1, 0]))
+damaged("bad_start", "an entry whose selection makes no sense", entry(VARA, SHORT, 0, 1, 8, 2, [-1, 1, 0]))
+damaged("bad_count", "an entry whose selection makes no sense", entry(VARA, SHORT, 0, 1, 8, 2, [0, -1, 0]))
+damaged("bad_stride", "an entry whose selection makes no sense", entry(VARS, SHORT, 0, 1, 8, 2, [0, 1, 0]))
+damaged("bad_count_overflow", "an entry whose selection makes no sense", entry(VARA, SHORT, 0, 2, 8, 2, [0, 0, 1 << 62, 1 << 62, 0, 0]))
+
+with open(os.path.join(FOLDER, "expected.txt"), "w") as file:
+    file.write("\n".join(expected) + "\n")

@@ -1,0 +1,302 @@
+// The logs of burst buffers: what is written is what the format says, what is complete is read, and what is
+// torn or damaged is named.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+
+#include "burst_log_world.hpp"
+#include "sluice/storage/faulty_file_system.hpp"
+#include "sluice/storage/memory_file_system.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+using namespace sluice;
+using namespace sluice::storage;
+using formats::Type;
+using Bytes = MemoryFileSystem::Bytes;
+using Existing = BurstLogWriter::Existing;
+
+namespace {
+
+const std::filesystem::path folder = GOLDEN_FOLDER;
+const BurstLogPaths paths{"x.meta", "x.data"};
+
+Bytes contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  REQUIRE(in);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// The four puts of ok_every_kind.
+std::vector<LoggedPut> every_kind() {
+  return {{0, Type::int16, {{{1, 0}, {1, 3}, {}}}, bytes_of({0xff, 0xff, 0, 2, 1, 44})},
+          {1,
+           Type::float64,
+           {{{0}, {2}, {5}}},
+           bytes_of({0x3f, 0xe0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0})},
+          {2, Type::int32, {{{7}, {1}, {}}, {{0}, {2}, {}}}, bytes_of({0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3})},
+          {3, Type::int8, {{{}, {}, {}}}, bytes_of({7})}};
+}
+
+/// "2 entries; torn: entry 1 at byte 96: …", as in the folder's expected.txt.
+std::string outcome(FileSystem& files, const std::string& metadata_path) {
+  try {
+    BurstLogReader reader(files, metadata_path);
+    int entries = 0;
+    while (reader.next()) ++entries;
+    std::string text = std::to_string(entries) + " entries";
+    if (reader.withdrawn_count() > 0) text += ", " + std::to_string(reader.withdrawn_count()) + " withdrawn";
+    for (const auto& problem : reader.problems()) {
+      text += problem.kind == BurstLogProblem::Kind::torn ? "; torn" : "; damaged";
+      text += ": entry " + std::to_string(problem.entry) + " at byte " +
+              std::to_string(problem.offset_bytes) + ": " + problem.what;
+    }
+    return text;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+/// A name as it is in expected.txt, where the paths are those of this folder.
+std::string without_folder(std::string text) {
+  const auto prefix = folder.string() + "/";
+  for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
+    text.erase(at, prefix.size());
+  return text;
+}
+
+/// How many of the puts the log has, in their order; -1 where it has something else.
+int complete_puts(FileSystem& files, const std::vector<LoggedPut>& puts) {
+  BurstLogReader reader(files, paths.metadata);
+  std::size_t n = 0;
+  while (const auto entry = reader.next()) {
+    if (n == puts.size() || !is_put(*entry, puts[n], reader)) return -1;
+    ++n;
+  }
+  return static_cast<int>(n);
+}
+
+}  // namespace
+
+TEST_CASE("what each log of the golden folder holds, and what is wrong with it, is told") {
+  std::ifstream list(folder / "expected.txt");
+  PosixFileSystem files;
+  std::string line;
+  std::set<std::string> listed;
+  while (std::getline(list, line)) {
+    const auto colon = line.find(": ");
+    const auto name = line.substr(0, colon);
+    CAPTURE(name);
+    listed.insert(name);
+    CHECK(without_folder(outcome(files, (folder / (name + ".meta")).string())) == line.substr(colon + 2));
+  }
+  CHECK(listed.size() > 40);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".meta") CHECK(listed.count(entry.path().stem().string()) == 1);
+  }
+}
+
+TEST_CASE("a log is written byte by byte as the format says") {
+  MemoryFileSystem files;
+  BurstLogWriter writer(files, paths, log_header(), Existing::refuse);
+  const auto puts = every_kind();
+  append(writer, puts[0]);
+  writer.commit();
+  for (std::size_t i = 1; i < puts.size(); ++i) append(writer, puts[i]);
+  writer.commit();
+  CHECK(writer.entry_count() == 4);
+  writer.close();
+  CHECK(files.bytes("x.meta") == contents(folder / "ok_every_kind.meta"));
+  CHECK(files.bytes("x.data") == contents(folder / "ok_every_kind.data"));
+  CHECK(complete_puts(files, puts) == 4);
+}
+
+TEST_CASE("PnetCDF's own logs are understood") {
+  PosixFileSystem files;
+  BurstLogReader reader(files, (folder / "ok_pnetcdf.meta").string());
+  CHECK(reader.header().path == "/data/wave.nc");
+  CHECK(reader.header().processor == "n1");
+  CHECK(reader.header().entry_begin == 96);
+  CHECK(reader.header().rank == 1);
+  CHECK_FALSE(reader.header().is_external);
+  const auto entry = reader.next();
+  REQUIRE(entry);
+  CHECK(entry->starts == std::vector<std::int64_t>{1, 0});
+  CHECK(entry->counts == std::vector<std::int64_t>{1, 3});
+}
+
+TEST_CASE("a log that is cut at any byte gives the entries before the cut") {
+  MemoryFileSystem files;
+  const auto puts = every_kind();
+  const auto metadata = contents(folder / "ok_every_kind.meta");
+  const auto data = contents(folder / "ok_every_kind.data");
+  for (std::size_t size = 96; size <= metadata.size(); ++size) {
+    CAPTURE(size);
+    files.open("x.meta", OpenMode::create)->write(0, std::span(metadata).first(size));
+    files.open("x.data", OpenMode::create)->write(0, data);
+    int expected = 0;
+    for (const std::size_t end : {184u, 248u, 320u, 360u}) expected += size >= end ? 1 : 0;
+    CHECK(complete_puts(files, puts) == expected);
+  }
+  for (std::size_t size = 0; size < 96; ++size) {
+    CAPTURE(size);
+    files.open("x.meta", OpenMode::create)->write(0, std::span(metadata).first(size));
+    CHECK_THROWS_AS(BurstLogReader(files, "x.meta"), FormatError);
+  }
+  files.open("x.meta", OpenMode::create)->write(0, metadata);
+  for (std::size_t size = 8; size <= data.size(); ++size) {
+    CAPTURE(size);
+    files.open("x.data", OpenMode::create)->write(0, std::span(data).first(size));
+    int expected = 0;
+    for (const std::size_t end : {14u, 30u, 42u, 43u}) expected += size >= end ? 1 : 0;
+    CHECK(complete_puts(files, puts) == expected);
+  }
+}
+
+TEST_CASE("whatever byte of a log is changed, reading it ends") {
+  MemoryFileSystem files;
+  const auto metadata = contents(folder / "ok_every_kind.meta");
+  files.open("x.data", OpenMode::create)->write(0, contents(folder / "ok_every_kind.data"));
+  for (std::size_t i = 0; i < metadata.size(); ++i) {
+    for (const int change : {0x01, 0x80, 0xff}) {
+      auto changed = metadata;
+      changed[i] ^= static_cast<std::byte>(change);
+      files.open("x.meta", OpenMode::create)->write(0, changed);
+      CHECK_FALSE(outcome(files, "x.meta").empty());
+    }
+  }
+}
+
+TEST_CASE("a process that dies at any write leaves the puts that it had committed") {
+  const auto puts = every_kind();
+  for (int fatal = 2; fatal < 20; ++fatal) {
+    for (const std::int64_t arrives : {0, 1, 7, 1000}) {
+      CAPTURE(fatal);
+      CAPTURE(arrives);
+      MemoryFileSystem memory;
+      int writes = 0;
+      FaultyFileSystem files(memory, [&](const FileOperation& operation) {
+        if (operation.kind != FileOperation::Kind::write || ++writes <= fatal) return Fault{};
+        return Fault{EIO, writes == fatal + 1 ? arrives : 0};
+      });
+      int committed = 0;
+      int tried = 0;
+      try {
+        BurstLogWriter writer(files, paths, log_header(), Existing::refuse);
+        for (const auto& put : puts) {
+          ++tried;
+          append(writer, put);
+          writer.commit();
+          ++committed;
+        }
+      } catch (const IoError&) {
+      }
+      const int found = complete_puts(memory, puts);
+      // The write of the number may have arrived whole before the process died.
+      CHECK(found >= committed);
+      CHECK(found <= tried);
+      if (arrives == 0) CHECK(found == committed);
+    }
+  }
+}
+
+TEST_CASE("a full disk is an error of the put, and the log goes on where there is room again") {
+  MemoryFileSystem memory;
+  bool is_full = false;
+  FaultyFileSystem files(memory, [&](const FileOperation& operation) {
+    return is_full && operation.kind == FileOperation::Kind::write ? Fault{ENOSPC, 3} : Fault{};
+  });
+  BurstLogWriter writer(files, paths, log_header(), Existing::refuse);
+  const auto puts = every_kind();
+  append(writer, puts[0]);
+  writer.commit();
+  is_full = true;
+  append(writer, puts[2]);
+  try {
+    writer.commit();
+    FAIL("the disk is full");
+  } catch (const IoError& error) {
+    CHECK(error.status() == NC_ENO_SPACE);
+  }
+  is_full = false;
+  append(writer, puts[1]);
+  writer.commit();
+  CHECK(complete_puts(memory, {puts[0], puts[1]}) == 2);
+}
+
+TEST_CASE("data of any size goes through the writer's buffer") {
+  std::mt19937 random(7);
+  MESSAGE("seed 7");
+  MemoryFileSystem files;
+  BurstLogWriter writer(files, paths, log_header(), Existing::refuse);
+  std::vector<LoggedPut> puts;
+  for (const std::size_t size :
+       {1u, 100u, 262144u, 262145u, 8u, 262143u, 3u, 1000000u, 5u, 200000u, 200000u}) {
+    LoggedPut put{
+        0, Type::int8, {{{0}, {static_cast<std::int64_t>(size)}, {}}}, std::vector<std::byte>(size)};
+    for (auto& byte : put.data) byte = static_cast<std::byte>(random());
+    append(writer, put);
+    puts.push_back(std::move(put));
+  }
+  writer.commit();
+  CHECK(complete_puts(files, puts) == std::ssize(puts));
+}
+
+TEST_CASE("a put can be withdrawn until the log is emptied") {
+  MemoryFileSystem files;
+  BurstLogWriter writer(files, paths, log_header(), Existing::refuse);
+  const auto puts = every_kind();
+  const auto first = append(writer, puts[0]);
+  const auto second = append(writer, puts[1]);
+  writer.commit();
+  CHECK(writer.withdraw(first));
+  CHECK(complete_puts(files, {puts[1]}) == 1);
+  writer.clear();
+  CHECK(complete_puts(files, {}) == 0);
+  CHECK_FALSE(writer.withdraw(second));
+  const auto third = append(writer, puts[2]);
+  writer.commit();
+  CHECK_FALSE(writer.withdraw(first));
+  CHECK(writer.withdraw(third));
+  CHECK(complete_puts(files, {}) == 0);
+  append(writer, puts[3]);
+  writer.commit();
+  CHECK(complete_puts(files, {puts[3]}) == 1);
+}
+
+TEST_CASE("a log that is there is not overwritten unless that is asked for, and never while it is in use") {
+  const std::string directory = "logs." + std::to_string(::getpid());
+  std::filesystem::create_directory(directory);
+  PosixFileSystem files;
+  const auto real = burst_log_paths(directory, "/somewhere/wave.nc", 3, 12);
+  CHECK(real.metadata == directory + "/wave.nc_3_12.meta");
+  CHECK(real.data == directory + "/wave.nc_3_12.data");
+  CHECK(burst_log_paths_of(real.metadata).data == real.data);
+  const auto status = [&](Existing existing) {
+    try {
+      BurstLogWriter(files, real, log_header(), existing);
+    } catch (const Error& error) {
+      return static_cast<int>(error.status());
+    }
+    return 0;
+  };
+  {
+    BurstLogWriter writer(files, real, log_header(), Existing::refuse);
+    CHECK(BurstLogReader(files, real.metadata).is_in_use());
+    CHECK(status(Existing::refuse) == NC_EEXIST);
+    CHECK(status(Existing::overwrite) == NC_EEXIST);
+    writer.close();
+  }
+  CHECK_FALSE(BurstLogReader(files, real.metadata).is_in_use());
+  CHECK(status(Existing::refuse) == NC_EEXIST);
+  CHECK(status(Existing::overwrite) == 0);
+  std::filesystem::remove_all(directory);
+  CHECK(status(Existing::refuse) == NC_EBAD_FILE);
+}
