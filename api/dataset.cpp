@@ -95,6 +95,7 @@ int redef(int ncid) {
   if (dataset->in_define_mode) throw Error(NC_EINDEFINE, dataset->path + " is in define mode already");
   settle_record_count(*dataset);
   refresh_record_count(*dataset);
+  dataset->driver->flush(Mode::collective);
   dataset->header_before_redef = std::make_unique<formats::Header>(dataset->header);
   dataset->layout_before_redef = dataset->layout;
   dataset->is_independent = false;
@@ -138,7 +139,8 @@ int sync(int ncid) {
 
 int flush(int ncid) {
   const DatasetUse dataset(ncid);
-  if (!dataset->in_define_mode && dataset->is_writable) dataset->driver->flush();
+  if (!dataset->in_define_mode && dataset->is_writable)
+    dataset->driver->flush(dataset->is_independent ? Mode::independent : Mode::collective);
   return NC_NOERR;
 }
 
@@ -147,6 +149,7 @@ int begin_indep_data(int ncid) {
   require_data_mode(*dataset);
   if (!dataset->is_independent) {
     refresh_record_count(*dataset);
+    if (dataset->is_writable) dataset->driver->flush(Mode::collective);
     wait_for_all(*dataset);
   }
   dataset->is_independent = true;

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,9 +71,18 @@ class Driver {
   /// that puts need not. Not collective; the dataset asks by refresh_record_count().
   [[nodiscard]] virtual std::int64_t current_record_count(std::int64_t local) { return local; }
 
-  /// Collective: what was put is visible to others (ncmpi_sync) / on its way to storage (ncmpi_flush).
+  /// A nonblocking put when it is posted, in data mode. A driver that keeps it at once (in a log) returns the
+  /// ticket by which it can be withdrawn, and passes over it when it is waited for (Access::is_taken); from
+  /// others it returns nothing. Not collective.
+  [[nodiscard]] virtual std::optional<std::int64_t> post_put(const formats::Header&, Access&) { return {}; }
+  /// Takes such a put back; false when it is too late.
+  [[nodiscard]] virtual bool withdraw_put(std::int64_t /*ticket*/) { return false; }
+
+  /// Collective: what was put is visible to others (ncmpi_sync).
   virtual void sync() = 0;
-  virtual void flush() = 0;
+  /// What was put is on its way to storage (ncmpi_flush, waits), and where Mode::collective others see it.
+  /// Collective in that mode.
+  virtual void flush(Mode mode) = 0;
 
   /// Collective. close publishes or completes; discard undoes a create (ncmpi_abort in define mode of a new
   /// file: the file is removed).

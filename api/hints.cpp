@@ -94,6 +94,12 @@ Hints hints_in_force(const Hints& asked, const Hints& below, const formats::Layo
   } else {
     all.insert_or_assign("pnetcdf_subfiling", "disable");
   }
+  // Those of burst buffering say what is done, not what was asked for.
+  if (asked.count("nc_burst_buf") != 0) {
+    all.insert_or_assign("nc_burst_buf", "disable");
+    for (const auto& [key, value] : below)
+      if (key.starts_with("nc_burst_buf")) all.insert_or_assign(key, value);
+  }
   all.insert_or_assign("nc_header_align_size", std::to_string(layout.header_align_bytes));
   all.insert_or_assign("nc_var_align_size", std::to_string(layout.variable_align_bytes));
   all.insert_or_assign("nc_record_align_size", std::to_string(layout.record_align_bytes));

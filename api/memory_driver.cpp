@@ -230,7 +230,7 @@ void MemoryDriver::sync() {
   writing_->control.wait_for_others();
 }
 
-void MemoryDriver::flush() {
+void MemoryDriver::flush(Mode /*mode*/) {
   // What was put is in shared memory already.
 }
 

@@ -47,7 +47,7 @@ class MemoryDriver final : public Driver {
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   [[nodiscard]] std::int64_t current_record_count(std::int64_t local) override;
   void sync() override;
-  void flush() override;
+  void flush(Mode mode) override;
   void close(const formats::Header& header) override;
   void discard(bool is_new) override;
 

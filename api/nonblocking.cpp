@@ -61,14 +61,38 @@ bool is_staged(const AccessCall& call, const PreparedAccess& prepared, formats::
   return access.elements * static_cast<std::int64_t>(formats::size_of(external)) <= copied_at_once_bytes;
 }
 
+/// Gives the elements of a put to the driver, if it takes them, or copies them where that is necessary.
+/// Returns NC_NOERR or NC_ERANGE.
+int keep_data(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared, PendingRequest& request) {
+  const bool is_scattered = prepared.scattered != nullptr;
+  int status = is_scattered ? stage(dataset, prepared, request) : NC_NOERR;
+  if (!dataset.in_define_mode) {
+    Access access = request.access();
+    request.ticket = dataset.driver->post_put(dataset.header, access);
+    if (request.ticket) {
+      request.staging.reset();
+      request.buffer = nullptr;
+      return status != NC_NOERR ? status : access.status;
+    }
+  }
+  const auto external = dataset.header.variable(call.varid).type;
+  if (!is_scattered && is_staged(call, prepared, external)) status = stage(dataset, prepared, request);
+  return status;
+}
+
 int post_put(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared, PendingRequest request) {
   auto& queue = dataset.requests;
   const auto external = dataset.header.variable(call.varid).type;
   int status = NC_NOERR;
-  if (is_staged(call, prepared, external)) status = stage(dataset, prepared, request);
   if (call.verb == Verb::bput) {
     request.attached_slot =
         queue.attached.reserve(request.elements * static_cast<std::int64_t>(formats::size_of(external)));
+  }
+  try {
+    status = keep_data(dataset, call, prepared, request);
+  } catch (...) {
+    if (request.attached_slot >= 0) queue.attached.release(request.attached_slot);
+    throw;
   }
   const int id = queue.post(Kind::put, std::move(request));
   if (call.request != nullptr) *call.request = id;
@@ -208,7 +232,10 @@ int complete(Dataset& dataset, Batch& puts, Batch& gets, Mode mode) {
   for (const auto& request : puts.requests) record_end = std::max(record_end, request.record_end);
   int status = NC_NOERR;
   if (dataset.is_writable) {
-    status = run(puts, [&] { transfer_put(dataset, puts.accesses, record_end, mode); });
+    status = run(puts, [&] {
+      transfer_put(dataset, puts.accesses, record_end, mode);
+      dataset.driver->flush(mode);
+    });
   }
   const int get_status = run(gets, [&] { transfer_get(dataset, gets.accesses, mode); });
   for (std::size_t i = 0; i < gets.requests.size(); ++i) {
@@ -235,6 +262,17 @@ int wait_for_all(Dataset& dataset, int count, Mode mode) {
   Batch puts(count == all_get_requests ? std::vector<PendingRequest>{} : queue.take_all(Kind::put));
   Batch gets(count == all_put_requests ? std::vector<PendingRequest>{} : queue.take_all(Kind::get));
   return complete(dataset, puts, gets, mode);
+}
+
+/// Takes back what the driver has of these puts. Their statuses are NC_EFLUSHED for those that are in the
+/// file already; as in PnetCDF, that is no error of the call.
+void withdraw(Dataset& dataset, Batch& puts) {
+  for (std::size_t i = 0; i < puts.requests.size(); ++i) {
+    const auto& ticket = puts.requests[i].ticket;
+    if (!ticket) continue;
+    puts.accesses[i].status =
+        guard([&] { return dataset.driver->withdraw_put(*ticket) ? NC_NOERR : NC_EFLUSHED; });
+  }
 }
 
 bool names_all(int count) noexcept {
@@ -265,13 +303,18 @@ int wait(Dataset& dataset, int count, int* ids, int* statuses, Mode mode) {
 int cancel(Dataset& dataset, int count, int* ids, int* statuses) {
   auto& queue = dataset.requests;
   if (names_all(count)) {
-    if (count != all_get_requests) static_cast<void>(queue.take_all(Kind::put));
+    if (count != all_get_requests) {
+      Batch puts(queue.take_all(Kind::put));
+      withdraw(dataset, puts);
+    }
     if (count != all_put_requests) static_cast<void>(queue.take_all(Kind::get));
     return NC_NOERR;
   }
   if (count < 0) return NC_EINVAL;
   RequestedIds requested(queue, as_span(count, ids), statuses);
-  static_cast<void>(queue.take(Kind::put, requested.sorted()));
+  Batch puts(queue.take(Kind::put, requested.sorted()));
+  withdraw(dataset, puts);
+  requested.complete(puts.requests, puts.accesses);
   static_cast<void>(queue.take(Kind::get, requested.sorted()));
   requested.forget(requested.sorted());
   return requested.is_valid() ? NC_NOERR : NC_EINVAL_REQUEST;

@@ -15,7 +15,8 @@ int post(Dataset& dataset, const AccessCall& call);
 /// of a collective call. Returns the first error, of ids or of requests.
 int wait(Dataset& dataset, int count, int* ids, int* statuses, Mode mode);
 
-/// ncmpi_cancel: as wait, but the requests are dropped.
+/// ncmpi_cancel: as wait, but the requests are dropped. The status of a put that a log had taken and
+/// that is in the file already is NC_EFLUSHED.
 int cancel(Dataset& dataset, int count, int* ids, int* statuses);
 
 }  // namespace sluice::api

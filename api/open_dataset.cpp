@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "agreement.hpp"
+#include "burst_driver.hpp"
 #include "collective_checks.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
@@ -91,9 +92,17 @@ struct Opening {
   std::shared_ptr<Dataset> dataset = std::make_shared<Dataset>();  // shared: see DatasetUse
   int mode = 0;                                                    ///< rank 0's
   int disagreement = NC_NOERR;  ///< this rank's mode was another, or, in safe mode, its hints
+  bool is_finished = false;     ///< else the id is given back
 
   /// `other_mode`: the status of a rank with another mode than rank 0.
   Opening(const OpeningCall& call, Status other_mode);
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+  ~Opening() {
+    if (!is_finished) remove_dataset(dataset->ncid);
+  }
+  /// The dataset's id, which is nobody else's from now on.
+  [[nodiscard]] int ncid() const noexcept { return dataset->ncid; }
 
   [[nodiscard]] OpenRequest request() const {
     return {dataset->comm, dataset->path, mode, dataset->info.get(), dataset->asked_hints};
@@ -102,6 +111,7 @@ struct Opening {
  private:
   void agree_on_mode(int mine, Status other_mode);
   void agree_on_hints(MPI_Info info);
+  void take_id();
 };
 
 Opening::Opening(const OpeningCall& call, Status other_mode) {
@@ -121,6 +131,7 @@ Opening::Opening(const OpeningCall& call, Status other_mode) {
   if (!is_switched("PNETCDF_RELAX_COORD_BOUND", true)) dataset->start_rule = formats::StartRule::strict;
   agree_on_mode(call.mode, other_mode);
   agree_on_hints(call.info);
+  take_id();
 }
 
 void Opening::agree_on_mode(int mine, Status other_mode) {
@@ -142,14 +153,25 @@ void Opening::agree_on_hints(MPI_Info info) {
   dataset->layout_options = layout_options_of(dataset->asked_hints);
 }
 
+void Opening::take_id() {
+  try {
+    // Where one process has too many open, the others do not wait for it.
+    together(dataset->comm, [&] { dataset->ncid = add_dataset(dataset); });
+  } catch (...) {
+    remove_dataset(dataset->ncid);
+    throw;
+  }
+}
+
 int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
   auto& dataset = *opening.dataset;
+  const std::lock_guard lock(dataset.mutex);
   dataset.driver = std::move(opened.driver);
   dataset.header = std::move(opened.header);
   dataset.layout = opened.layout;
   dataset.hints = std::move(opened.hints);
-  dataset.ncid = add_dataset(opening.dataset);
   *ncidp = dataset.ncid;
+  opening.is_finished = true;
   return opening.disagreement;
 }
 
@@ -171,7 +193,7 @@ int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp
   const auto version = version_of_mode(opening.mode);
   const auto match = rule_of(path);
   auto opened = match ? create_staged(opening.request(), version, client_environment(), *match)
-                      : create_file(opening.request());
+                      : open_with_burst_buffer(opening.request(), opening.ncid(), true, create_file);
   opened.header.version = version;
   opening.dataset->is_writable = true;
   opening.dataset->is_new = true;
@@ -184,8 +206,9 @@ int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) 
   check_open_mode(opening.mode);
   check_io_driver(opening.dataset->asked_hints);
   const auto match = rule_of(path);
-  auto opened =
-      match ? open_staged(opening.request(), client_environment(), *match) : open_file(opening.request());
+  auto opened = match ? open_staged(opening.request(), client_environment(), *match)
+                      : open_with_burst_buffer(opening.request(), opening.ncid(),
+                                               (opening.mode & mode_write) != 0, open_file);
   for (int id = 0; id < opened.header.variable_count(); ++id) opened.header.variable(id).no_fill = false;
   opening.dataset->is_writable = (opening.mode & mode_write) != 0;
   return finish(opening, std::move(opened), ncidp);

@@ -51,6 +51,8 @@ int fill_var_rec(int ncid, int varid, MPI_Offset recno) {
   if (recno < 0) throw Error(NC_EINVAL, "there is no record " + std::to_string(recno));
   if (dataset->in_define_mode && dataset->is_new)
     throw Error(NC_EINDEFINE, dataset->path + " has no data yet: call ncmpi_enddef first");
+  // What was put before is to be overwritten.
+  if (!dataset->in_define_mode) dataset->driver->flush(Mode::collective);
   dataset->driver->fill(dataset->header, dataset->layout, varid, recno, 1);
   raise_record_count(*dataset, recno + 1, Mode::collective);
   return NC_NOERR;

@@ -13,6 +13,7 @@ Access PendingRequest::access() const noexcept {
   access.buffer = buffer;
   access.memory = memory;
   access.elements = elements;
+  access.is_taken = ticket.has_value();
   return access;
 }
 

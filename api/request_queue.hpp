@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct PendingRequest {
   std::unique_ptr<ScatteredBuffer> scattered;  ///< gets: the user's memory when it is not a dense row
   bool is_long = false;                        ///< gets: see PreparedAccess
   int attached_slot = -1;                      ///< of a bput: its place in the attached buffer
+  std::optional<std::int64_t> ticket;          ///< of a put that the driver has taken: Driver::post_put
 
   /// What the driver gets; refers to this request.
   [[nodiscard]] Access access() const noexcept;

@@ -150,10 +150,13 @@ void BurstLogWriter::clear() {
   roll_back();
 }
 
-void BurstLogWriter::set_max_dimensions(std::int64_t dimensions) {
-  if (dimensions == header_.max_dimensions) return;
-  write_number(formats::burst_max_dimensions_offset, dimensions);
-  header_.max_dimensions = dimensions;
+void BurstLogWriter::describe(int cdf_version, std::int64_t max_dimensions) {
+  if (max_dimensions != header_.max_dimensions)
+    write_number(formats::burst_max_dimensions_offset, max_dimensions);
+  header_.max_dimensions = max_dimensions;
+  const std::array<std::byte, 1> digit{static_cast<std::byte>('0' + cdf_version)};
+  if (cdf_version != header_.cdf_version) metadata_->write(formats::burst_cdf_version_offset, digit);
+  header_.cdf_version = cdf_version;
 }
 
 void BurstLogWriter::close() {

@@ -6,7 +6,8 @@ Each run has a directory of its own below DIRECTORY: reference, preloaded, linke
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
 files are not compared. With --coupled the program runs once more, in a workflow where its files pass through memory; there only the
 reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
-has to make the reference's files of them.
+has to make the reference's files of them. With --burst-buffer it runs once more with the hint nc_burst_buf: the same reports and files, and no
+logs are left.
 """
 import argparse
 import difflib
@@ -137,6 +138,7 @@ def main():
     parser.add_argument("--subfiles", type=int, default=0)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=100)
+    parser.add_argument("--burst-buffer", action="store_true")
     parser.add_argument("--reports-only", action="store_true")
     parser.add_argument("arguments", nargs="*", help="for the program")
     options = parser.parse_args()
@@ -155,6 +157,14 @@ def main():
         problems += compare(options, reference, other, reports_only=True)
     if options.subfiles:
         problems += compare_subfiled(options, reference)
+    if options.burst_buffer:
+        # One process flushes all at once, others in rounds of a few requests.
+        hints = f"nc_burst_buf=enable;nc_burst_buf_dirname=.;nc_burst_buf_flush_buffer_size={64 * (options.ranks - 1)}"
+        other, code, output = run_program(options, "burst", options.reference, preload=True, PNETCDF_HINTS=hints)
+        if code:
+            problems.append(f"the program fails with a burst buffer ({code}):\n{output}")
+        problems += compare(options, reference, other, options.reports_only)
+        problems += [f"a log is left: {path}" for path in sorted(other.glob("*_*_*.meta")) + sorted(other.glob("*_*_*.data"))]
     print("\n".join(problems[:200]))
     sys.exit(1 if problems else 0)
 

@@ -61,7 +61,7 @@ class MemoryArrayDriver : public api::Driver {
 
   std::int64_t agree_record_count(std::int64_t local, api::Mode) override { return local; }
   void sync() override {}
-  void flush() override {}
+  void flush(api::Mode) override {}
   void close(const formats::Header&) override {}
   void discard(bool) override {}
 

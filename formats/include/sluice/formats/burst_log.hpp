@@ -20,6 +20,7 @@ inline constexpr std::string_view burst_log_magic = "PnetCDF0";
 /// Where the data of the first entry is in the data log.
 inline constexpr std::int64_t burst_data_begin = static_cast<std::int64_t>(burst_log_magic.size());
 /// Places in the metadata log that change while it is written, in bytes.
+inline constexpr std::int64_t burst_cdf_version_offset = 11;
 inline constexpr std::int64_t burst_max_dimensions_offset = 40;
 inline constexpr std::int64_t burst_entry_count_offset = 48;
 /// The place of data_len in an entry.

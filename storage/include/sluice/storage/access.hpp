@@ -17,6 +17,7 @@ struct Access {
   formats::Type memory = formats::Type::nat;
   std::int64_t elements = 0;
   bool is_file_order = false;  ///< of a put: the buffer holds the file's bytes (external type, big-endian)
+  bool is_taken = false;       ///< of a put: the driver has had it since it was posted
   int status =
       0;  ///< out: NC_NOERR, NC_ERANGE (data was transferred all the same), or the error of this access alone
 };

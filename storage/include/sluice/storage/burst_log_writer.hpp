@@ -57,7 +57,8 @@ class BurstLogWriter {
 
   /// All puts have reached their place: the log has no entries any more.
   void clear();
-  void set_max_dimensions(std::int64_t dimensions);
+  /// What the header says of the netCDF file, when that is known.
+  void describe(int cdf_version, std::int64_t max_dimensions);
 
   [[nodiscard]] const BurstLogPaths& paths() const noexcept { return paths_; }
   [[nodiscard]] std::int64_t entry_count() const noexcept { return committed_.entries; }

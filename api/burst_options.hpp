@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace sluice::api {
+
+/// PnetCDF's hints for burst buffering, as they are in force for a file.
+struct BurstOptions {
+  bool is_enabled = false;              ///< nc_burst_buf
+  std::string directory;                ///< nc_burst_buf_dirname, or the netCDF file's
+  bool deletes_on_close = true;         ///< nc_burst_buf_del_on_close
+  bool overwrites = false;              ///< nc_burst_buf_overwrite: logs that are there may go
+  std::int64_t flush_buffer_bytes = 0;  ///< nc_burst_buf_flush_buffer_size; 0: no limit was set
+};
+
+/// `netcdf_path` without MPI-IO's prefix. Values that make no sense are the defaults.
+[[nodiscard]] BurstOptions burst_options(const std::map<std::string, std::string>& hints,
+                                         const std::string& netcdf_path);
+
+/// The same as hints, for ncmpi_inq_file_info.
+[[nodiscard]] std::map<std::string, std::string> as_hints(const BurstOptions& options);
+
+}  // namespace sluice::api
