@@ -7,6 +7,7 @@ namespace sluice::api {
 
 using storage::clip;
 using storage::Coverage;
+using storage::ElementCodec;
 using storage::Extent;
 using storage::FileRange;
 using storage::FileRequest;

@@ -45,7 +45,7 @@ class SubfileDriver final : public Driver {
            Mode mode) override;
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   void sync() override;
-  void flush() override {}
+  void flush(Mode) override {}
   void close(const formats::Header& header) override;
   void discard(bool is_new) override;
 

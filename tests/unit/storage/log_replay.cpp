@@ -15,7 +15,6 @@
 #include "sluice/formats/layout.hpp"
 #include "sluice/storage/faulty_file_system.hpp"
 #include "sluice/storage/memory_file_system.hpp"
-#include "sluice/storage/netcdf_header.hpp"
 
 using namespace sluice;
 using namespace sluice::storage;
