@@ -308,6 +308,13 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
   advance();
 }
 
+const Step& Registry::step(StepId id) const {
+  const auto found = steps_.find(id);
+  if (found == steps_.end()) throw Error(NC_EBADID, "there is no step " + std::to_string(id));
+  if (found->second->state == StepState::discarded) throw Error(NC_EIO, found->second->reason);
+  return *found->second;
+}
+
 const Step& Registry::step_for_get(ProcessId process, StepId id) {
   Process& caller = processes_.at(process);
   for (const bool writing : {false, true}) {

@@ -1,6 +1,7 @@
 // What client processes ask of the matcher rank, and what they are told.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "matcher_server.hpp"
@@ -10,20 +11,23 @@
 
 namespace sluice::runtime {
 
-using matcher::Ticket;
-
-/// Errors that concern only the request are told to the client; damaged messages throw, and end the
-/// connection.
-void MatcherRank::Server::handle_client(Client& client, const ReceivedMessage& message) {
+/// Damaged messages throw, and end the connection.
+void MatcherRank::Server::handle_client(Client& client, ReceivedMessage& message) {
+  ++requests_;
   if (message.type == MessageType::hello) return greet(client, message);
-  if (!client.process) throw Error(NC_EIO, "its first message is " + std::string(message_name(message.type)));
-  dispatch(client, message);
+  if (message.type == MessageType::fetch_segment)
+    return lend_to_neighbour(client, decode<FetchSegment>(message.fields).segment);
+  if (client.process == nullptr)
+    throw Error(NC_EIO, "its first message is " + std::string(message_name(message.type)));
+  if (message.type == MessageType::get) return begin_get(client, message.tag, decode<Get>(message.fields));
+  pass_on(client, message);
 }
 
 void MatcherRank::Server::greet(Client& client, const ReceivedMessage& message) {
   const auto hello = decode<Hello>(message.fields);
-  if (client.process) throw Error(NC_EIO, "it says hello twice");
-  if (!registry_) return send_error(client, message.tag, NC_EIO, "the matcher is not ready yet");
+  if (client.process != nullptr) throw Error(NC_EIO, "it says hello twice");
+  if (tree_.rank() == 0 && !desk_)
+    return send_error(client, message.tag, NC_EIO, "the matcher is not ready yet");
   if (hello.protocol != protocol_version || hello.library_version != library_version) {
     return send_error(client, message.tag, NC_EIO,
                       "the program's Sluice library is version " + hello.library_version + " (protocol " +
@@ -31,106 +35,125 @@ void MatcherRank::Server::greet(Client& client, const ReceivedMessage& message) 
                           std::string(library_version) + " (protocol " + std::to_string(protocol_version) +
                           "): use one installation for both");
   }
-  client.component = hello.component;
-  client.process = registry_->connect(hello.component, hello.process_token, hello.process_id);
+  client.process = &processes_.connect(hello.component, hello.process_token, hello.process_id);
+  RelayItem item;
+  item.kind = RelayItemKind::request;
+  item.connection = client.id;
+  item.type = MessageType::hello;
+  item.tag = message.tag;
+  item.fields = message.fields;
+  tree_.send_up(std::move(item));
+  const std::uint32_t rank = tree_.rank();
   send(client, MessageType::welcome, message.tag,
-       encode(Welcome{protocol_version, std::string(library_version), 0}));
+       encode(Welcome{protocol_version, std::string(library_version), rank, nodes_.place_of(rank).node}));
 }
 
-void MatcherRank::Server::dispatch(Client& client, const ReceivedMessage& message) {
-  const Ticket ticket{client.id, message.tag};
-  const matcher::ProcessId process = *client.process;
-  // Decoded outside, answered inside: what throws before is damage.
-  const auto serve = [&](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      send_error(client, message.tag, error.status(), error.what());
-    }
-  };
-  const auto take_note = [&](auto&& call) {  // no answer
-    try {
-      call();
-    } catch (const Error& error) {
-      event(client.name() + ": " + std::string(message_name(message.type)) + ": " + error.what());
-    }
-  };
+/// To the registry, as it came; that looks at it.
+void MatcherRank::Server::pass_on(Client& client, ReceivedMessage& message) {
   switch (message.type) {
-    case MessageType::create: {
-      const auto m = decode<Create>(message.fields);
-      return serve([&] { registry_->create(ticket, process, {m.key, m.member, m.no_clobber, m.version}); });
-    }
-    case MessageType::open_write: {
-      const auto m = decode<Open>(message.fields);
-      return serve([&] { registry_->open_write(ticket, process, {m.key, m.member}); });
-    }
-    case MessageType::open_read: {
-      const auto m = decode<Open>(message.fields);
-      return serve([&] { registry_->open_read(ticket, process, {m.key, m.member}); });
-    }
-    case MessageType::need_segment: {
-      const auto m = decode<NeedSegment>(message.fields);
-      return serve([&] {
-        registry_->need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes});
-      });
-    }
-    case MessageType::header: {
-      auto m = decode<HeaderUpdate>(message.fields);
-      return serve([&] {
-        registry_->set_header(ticket, process, {m.step, std::move(m.header), m.structure});
-      });
-    }
-    case MessageType::get: {
-      const auto m = decode<Get>(message.fields);
-      return serve([&] { answer_get_of(client, message.tag, m); });
-    }
-    case MessageType::remove: {
-      const auto m = decode<Remove>(message.fields);
-      return serve([&] { registry_->remove(ticket, process, m.key); });
-    }
-    case MessageType::publish: {
-      auto m = decode<Publish>(message.fields);
-      close_step(client, m.step);
-      return take_note([&] {
-        registry_->publish(process, {m.step, m.record_count, m.counters, m.pattern, std::move(m.ranges)});
-      });
-    }
-    case MessageType::discard: {
-      const auto m = decode<Discard>(message.fields);
-      close_step(client, m.step);
-      return take_note([&] { registry_->discard(process, m.step); });
-    }
-    case MessageType::close_read: {
-      const auto m = decode<CloseRead>(message.fields);
-      close_step(client, m.step);
-      return take_note([&] { registry_->close_read(process, {m.step, m.counters}); });
-    }
+    case MessageType::publish:
+    case MessageType::discard:
+    case MessageType::close_read:
+      note_close(client, message);
+      break;
+    case MessageType::create:
+    case MessageType::open_write:
+    case MessageType::open_read:
+    case MessageType::need_segment:
+    case MessageType::header:
+    case MessageType::remove:
+      break;
     default:
       throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(message.type)));
   }
+  RelayItem item;
+  item.kind = RelayItemKind::request;
+  item.connection = client.id;
+  item.type = message.type;
+  item.tag = message.tag;
+  item.fields = std::move(message.fields);
+  tree_.send_up(std::move(item));
 }
 
-/// The process may forget where the step's data is; it will be told again.
-void MatcherRank::Server::close_step(const Client& client, matcher::StepId step) {
+/// The process may forget where the step's data is; it will be told again. All three messages begin with the
+/// step.
+void MatcherRank::Server::note_close(Client& client, const ReceivedMessage& message) {
+  matcher::StepId step = 0;
+  if (message.fields.size() < sizeof step) throw Error(NC_EIO, "a message without a step");
+  std::memcpy(&step, message.fields.data(), sizeof step);
+  client.process->note_close(step);
   for (auto& [id, other] : clients_) {
     if (other.process == client.process) other.told.erase(step);
   }
 }
 
+// Gets
+
+/// A step that is published is known for good; of one that is being written, the newest view is asked for.
+void MatcherRank::Server::begin_get(Client& client, std::uint32_t tag, Get request) {
+  if (!client.process->has_open(request.step)) {
+    return send_error(client, tag, NC_EBADID,
+                      client.name() + " does not have step " + std::to_string(request.step) + " open");
+  }
+  const KnownStep* const known = known_steps_.find(request.step);
+  WaitingGet waiting{client.id, tag, std::move(request)};
+  if (known != nullptr && known->view.is_final) return continue_get(std::move(waiting));
+  RelayItem query;
+  query.kind = RelayItemKind::view_query;
+  query.connection = client.id;
+  query.tag = next_query_++;
+  if (next_query_ == 0) next_query_ = 1;  // 0 is for views that nobody asked for
+  query.number = waiting.request.step;
+  waiting_gets_.insert_or_assign(query.tag, std::move(waiting));
+  tree_.send_up(std::move(query));
+}
+
+/// The view is known; request tables that other matchers of the node own are still to be fetched.
+void MatcherRank::Server::continue_get(WaitingGet waiting) {
+  const KnownStep* const known = known_steps_.find(waiting.request.step);
+  if (known == nullptr) return;  // the client has closed it, which it does not do while it waits
+  std::vector<matcher::SegmentId> tables;
+  for (const matcher::LogView& log : known->view.logs) {
+    for (const matcher::LogSegment& table : log.tables) tables.push_back(table.segment);
+  }
+  neighbours_.fetch(tables, [this, waiting = std::move(waiting)] {
+    Client* const client = find(waiting.client);
+    if (client == nullptr) return;
+    try {
+      answer_get_of(*client, waiting.tag, waiting.request);
+    } catch (const Error& error) {
+      send_error(*client, waiting.tag, error.status(), error.what());
+    }
+  });
+}
+
 void MatcherRank::Server::answer_get_of(Client& client, std::uint32_t tag, const Get& request) {
-  const matcher::Step& step = registry_->step_for_get(*client.process, request.step);
-  KnownStep* known = known_steps_.find(step.id);
-  if (known == nullptr || known->view.revision != step.revision) known = &known_steps_.take(step.view());
+  KnownStep* const known = known_steps_.find(request.step);
+  if (known == nullptr) throw Error(NC_EBADID, "step " + std::to_string(request.step) + " is no more");
+  const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
+  for (const matcher::LogView& log : known->view.logs) {
+    if (!log.tables.empty() && matcher::node_of(log.tables.front().segment) != node) {
+      throw Error(NC_ENOTSUPPORT, "a part of " + known->view.name +
+                                      " was written on another node: data does not pass between nodes yet");
+    }
+  }
   if (known->index == nullptr) {
     auto index = std::make_unique<matcher::StepIndex>(store_);
     index->set_header(known->view.header);
     known->index = std::move(index);
   }
   known->index->update(known->view.logs, known->view.is_final);
-  const Plans answer = answer_get(*known->index, request, client.told[step.id]);
-  if (known->view.is_final) used_logs_.note(*client.process, step.key.rule, step.pattern, answer.ranges);
-  for (const LogRange& range : answer.ranges) introduce_segment(client, range.segment);
-  send(client, MessageType::plans, tag, encode(answer));
+  const Plans answer = answer_get(*known->index, request, client.told[request.step]);
+  if (known->view.is_final)
+    used_logs_.note(client.process->id, known->view.rule, known->view.pattern, answer.ranges);
+  std::vector<matcher::SegmentId> segments;
+  for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
+  neighbours_.fetch(segments, [this, id = client.id, tag, segments, fields = encode(answer)] {
+    Client* const receiver = find(id);
+    if (receiver == nullptr) return;
+    for (const matcher::SegmentId segment : segments) introduce_segment(*receiver, segment);
+    send(*receiver, MessageType::plans, tag, fields);
+  });
 }
 
 // Sending
@@ -150,9 +173,13 @@ void MatcherRank::Server::send_segment(Client& client, std::uint32_t tag, matche
   const bool is_new = client.known_segments.insert(segment).second;
   const SegmentGrant grant{segment, store_.bytes(segment), is_new};
   if (!is_new) return send(client, MessageType::segment, tag, encode(grant));
-  registry_->pool().note_mapped(segment, *client.process);
-  announce_drops(client);
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
+  RelayItem note;
+  note.kind = RelayItemKind::segment_mapped;
+  note.connection = client.id;
+  note.number = segment;
+  tree_.send_up(std::move(note));
+  announce_drops(client);
   client.socket->send(MessageType::segment, tag, encode(grant), descriptors);
   if (!client.socket->trouble().empty()) troubled_.insert(client.id);
 }
@@ -178,54 +205,28 @@ void MatcherRank::Server::collect_destroyed_segments() {
   }
 }
 
-MatcherRank::Server::Client* MatcherRank::Server::find(const Ticket& ticket) {
-  const auto found = clients_.find(ticket.connection);
-  return found == clients_.end() ? nullptr : &found->second;
-}
+// Other matchers of the node
 
-// The registry's answers
-
-void MatcherRank::Server::created(const Ticket& ticket, const matcher::Step& step) {
-  Client* const client = find(ticket);
-  if (client == nullptr) return;
-  introduce_segment(*client, step.control.id());
-  send(*client, MessageType::created, ticket.tag, encode(Created{step.id, step.control.id()}));
-}
-
-void MatcherRank::Server::opened(const Ticket& ticket, const matcher::Step& step) {
-  Client* const client = find(ticket);
-  if (client == nullptr) return;
-  Opened answer;
-  answer.step = step.id;
-  answer.version = step.version;
-  answer.record_count = step.record_count;
-  answer.header = step.header;
-  answer.pattern = step.pattern;
-  if (step.state == matcher::StepState::published) {
-    for (const std::uint32_t writer : used_logs_.writers(*client->process, step.key.rule, step.pattern)) {
-      if (writer >= step.logs.size()) continue;
-      const std::vector<LogRange>& ranges = step.logs[writer]->ranges;
-      answer.ranges.insert(answer.ranges.end(), ranges.begin(), ranges.end());
-    }
-    for (const LogRange& range : answer.ranges) introduce_segment(*client, range.segment);
+/// A neighbour may hear of a segment from the registry sooner than this matcher, which is to make it.
+void MatcherRank::Server::lend_to_neighbour(Client& client, matcher::SegmentId segment) {
+  if (store_.is_expected(segment)) {
+    waiting_neighbours_[segment].push_back(client.id);
+    return;
   }
-  if (!step.control.empty()) {
-    answer.control = step.control.id();
-    introduce_segment(*client, answer.control);
+  SegmentGrant grant{segment, 0, false};
+  if (!store_.contains(segment)) return send(client, MessageType::segment, 0, encode(grant));
+  grant.bytes = store_.bytes(segment);
+  grant.has_descriptor = true;
+  const std::array<int, 1> descriptors{store_.descriptor(segment)};
+  client.socket->send(MessageType::segment, 0, encode(grant), descriptors);
+}
+
+void MatcherRank::Server::serve_waiting_neighbours(matcher::SegmentId segment) {
+  const auto waiting = waiting_neighbours_.extract(segment);
+  if (waiting.empty()) return;
+  for (const ClientId id : waiting.mapped()) {
+    if (Client* const client = find(id)) lend_to_neighbour(*client, segment);
   }
-  send(*client, MessageType::opened, ticket.tag, encode(answer));
-}
-
-void MatcherRank::Server::granted(const Ticket& ticket, const matcher::SegmentLease& segment) {
-  if (Client* const client = find(ticket)) send_segment(*client, ticket.tag, segment.id());
-}
-
-void MatcherRank::Server::done(const Ticket& ticket) {
-  if (Client* const client = find(ticket)) send(*client, MessageType::done, ticket.tag, {});
-}
-
-void MatcherRank::Server::refused(const Ticket& ticket, int status, const std::string& text) {
-  if (Client* const client = find(ticket)) send_error(*client, ticket.tag, status, text);
 }
 
 }  // namespace sluice::runtime

@@ -1,7 +1,9 @@
 #include "sluice/runtime/matcher_rank.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,17 +13,13 @@
 
 namespace sluice::runtime {
 
-using boost::asio::posix::stream_descriptor;
-
 namespace {
 
-/// Messages of one connection in a row; then others have their turn.
-constexpr std::size_t turn_messages = 32;
+using std::chrono::microseconds;
 
-std::uint64_t now_ms() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-}
+/// While packets come and go, more are likely to come within a moment.
+constexpr int yields_before_sleep = 16;
+constexpr microseconds shortest_sleep{50};
 
 }  // namespace
 
@@ -33,11 +31,30 @@ void MatcherRank::run() {
 }
 
 MatcherRank::Server::Server(MatcherRankOptions options)
-    : socket_path_(std::move(options.socket_path)),
+    : socket_path_(matcher_socket_path(options.socket_path,
+                                       options.nodes.index_on_host(options.link ? options.link->rank() : 0))),
       listener_(listen_at(socket_path_)),
       listener_watch_(loop_, listener_.number()),
       accept_pause_(loop_),
-      coordinator_(loop_, std::move(options.coordinator), [this] { on_coordinator(); }) {}
+      idle_timer_(loop_),
+      link_(std::move(options.link)),
+      longest_sleep_(options.longest_sleep),
+      nodes_(std::move(options.nodes)),
+      neighbours_(loop_, {nodes_.place_of(link_ ? link_->rank() : 0),
+                          [this, first = options.socket_path](matcher::MatcherPlace place) {
+                            return matcher_socket_path(first, nodes_.index_on_host(nodes_.rank_of(place)));
+                          },
+                          &store_}),
+      tree_(link_.get(), {[this](RelayItem item) {
+                            if (desk_) desk_->take(item);
+                          },
+                          [this](RelayItem item) { take_from_registry(std::move(item)); },
+                          [this](std::uint64_t round) { finish_round(round); }}) {
+  if (options.coordinator) {
+    coordinator_ =
+        std::make_unique<WatchedSocket>(loop_, std::move(*options.coordinator), [this] { on_coordinator(); });
+  }
+}
 
 MatcherRank::Server::~Server() {
   listener_watch_.release();
@@ -45,141 +62,87 @@ MatcherRank::Server::~Server() {
 }
 
 void MatcherRank::Server::run() {
-  coordinator_.read_on();
+  if (coordinator_) coordinator_->read_on();
+  if (link_) return run_with_link();
   watch_listener();
   loop_.run();
 }
 
-// Connections
+// The loop with other matchers
 
-void MatcherRank::Server::watch_listener() {
-  listener_watch_.async_wait(stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
-    if (error) return;
-    try {
-      accept_clients();
-      watch_listener();
-    } catch (const Error& failure) {  // no descriptors left; who waits in the queue may still be served later
-      event(std::string("a connection cannot be accepted now: ") + failure.what());
-      accept_pause_.expires_after(std::chrono::milliseconds(100));
-      accept_pause_.async_wait([this](const boost::system::error_code&) { watch_listener(); });
+/// Sockets wake this loop, and so does a bell of matchers on the same machine (matcher_job.cpp); packets from
+/// other machines do not: they are looked for in growing intervals.
+void MatcherRank::Server::run_with_link() {
+  int quiet_turns = 0;
+  auto sleep = shortest_sleep;
+  while (!loop_.stopped()) {
+    const bool has_happened = loop_.poll() > 0;
+    const bool has_moved = turn_link();
+    if (is_ending_ && !tree_.has_open_rounds() && link_->is_idle()) return;
+    if (has_happened || has_moved) quiet_turns = 0, sleep = shortest_sleep;
+    if (++quiet_turns <= yields_before_sleep) {
+      ::sched_yield();
+      continue;
     }
-  });
-}
-
-void MatcherRank::Server::accept_clients() {
-  for (;;) {
-    try {
-      auto socket = accept_connection(listener_);
-      if (!socket) return;
-      add_client(std::move(*socket));
-    } catch (const Error& error) {
-      if (error.status() != NC_EPERM) throw;
-      event(std::string("a connection was turned away: ") + error.what());
-    }
+    idle_timer_.expires_after(sleep);
+    idle_timer_.async_wait([](const boost::system::error_code&) {});
+    loop_.run_one();
+    idle_timer_.cancel();
+    const auto longest = link_->is_idle() ? longest_sleep_ : 4 * shortest_sleep;
+    sleep = std::min(2 * sleep, longest);
   }
 }
 
-void MatcherRank::Server::add_client(PacketSocket socket) {
-  const ClientId id = next_client_++;
-  Client& client = clients_[id];
-  client.id = id;
-  client.socket = std::make_unique<WatchedSocket>(loop_, std::move(socket), [this, id] { on_client(id); });
-  client.socket->read_on();
-}
-
-void MatcherRank::Server::on_client(ClientId id) {
-  drain(id, turn_messages);
+/// One packet to each neighbour for all that this turn has brought.
+bool MatcherRank::Server::turn_link() {
   end_troubled_clients();
-  if (const auto found = clients_.find(id); found != clients_.end()) found->second.socket->read_on();
-}
-
-/// Handles what the connection has sent, at most so many messages; ends it when that is the end.
-void MatcherRank::Server::drain(ClientId id, std::size_t max_messages) {
-  ReceivedMessage message;
-  for (std::size_t i = 0; i < max_messages; ++i) {
-    const auto found = clients_.find(id);
-    if (found == clients_.end()) return;
-    Client& client = found->second;
-    if (!client.socket->trouble().empty()) {
-      troubled_.insert(id);
-      return;
-    }
-    try {
-      const auto outcome = client.socket->socket().try_receive(message);
-      if (outcome == PacketSocket::Outcome::would_block) return;
-      if (outcome == PacketSocket::Outcome::closed) return end_client(id, {});
-      handle_client(client, message);
-    } catch (const Error& error) {
-      return end_client(id, error.what());
-    }
-  }
-}
-
-void MatcherRank::Server::end_client(ClientId id, const std::string& trouble) {
-  const auto ended = clients_.extract(id);
-  if (ended.empty()) return;
-  const Client& client = ended.mapped();
-  if (!trouble.empty()) event("the connection of " + client.name() + " is closed: " + trouble);
-  if (!client.process) return;
-  used_logs_.forget(*client.process);
-  if (registry_) registry_->disconnect(*client.process);
-}
-
-void MatcherRank::Server::end_troubled_clients() {
-  while (!troubled_.empty()) {
-    const ClientId id = *troubled_.begin();
-    troubled_.erase(troubled_.begin());
-    const auto found = clients_.find(id);
-    if (found != clients_.end()) end_client(id, std::string(found->second.socket->trouble()));
-  }
-}
-
-std::vector<MatcherRank::Server::ClientId> MatcherRank::Server::client_ids() const {
-  std::vector<ClientId> ids;
-  for (const auto& [id, client] : clients_) ids.push_back(id);
-  return ids;
-}
-
-std::string MatcherRank::Server::Client::name() const {
-  return process ? component + " (connection " + std::to_string(id) + ")"
-                 : "connection " + std::to_string(id);
+  const bool has_received = link_->poll();
+  end_troubled_clients();
+  tree_.flush();
+  return link_->poll() || has_received;
 }
 
 // The coordinator
 
 void MatcherRank::Server::on_coordinator() {
+  const auto end = [this] { shut_down([this] { loop_.stop(); }); };
   ReceivedMessage message;
   try {
     for (;;) {
-      const auto outcome = coordinator_.socket().try_receive(message);
+      const auto outcome = coordinator_->socket().try_receive(message);
       if (outcome == PacketSocket::Outcome::would_block) break;
-      if (outcome == PacketSocket::Outcome::closed) return loop_.stop();
+      if (outcome == PacketSocket::Outcome::closed) return end();
       handle_coordinator(message);
       if (loop_.stopped()) return;
     }
   } catch (const Error&) {  // there is nobody left to tell
-    return loop_.stop();
+    return end();
   }
   end_troubled_clients();
-  coordinator_.read_on();
+  coordinator_->read_on();
 }
 
 void MatcherRank::Server::handle_coordinator(const ReceivedMessage& message) {
-  const auto status = [&] {
-    coordinator_.send(MessageType::status, message.tag,
-                      encode(registry_ ? registry_->status() : StatusReport{}));
+  const auto status = [this, tag = message.tag] {
+    coordinator_->send(MessageType::status, tag, encode(desk_ ? desk_->status() : StatusReport{}));
   };
   switch (message.type) {
     case MessageType::coordinator_hello:
       return start_registry(message);
-    case MessageType::component_exited:
-      return exit_component(decode<ComponentExited>(message.fields));
+    case MessageType::component_exited: {
+      const auto exit = decode<ComponentExited>(message.fields);
+      return start_round(Round::drain_component, exit.component, [this, exit] {
+        if (desk_) desk_->component_exited(exit);
+      });
+    }
     case MessageType::status_query:
       return status();
     case MessageType::shutdown:
-      status();
-      coordinator_.flush();
-      return loop_.stop();
+      return shut_down([this, status] {
+        status();
+        coordinator_->flush();
+        loop_.stop();
+      });
     default:
       throw Error(NC_EIO,
                   "the coordinator sent a message of type " + std::string(message_name(message.type)));
@@ -188,45 +151,59 @@ void MatcherRank::Server::handle_coordinator(const ReceivedMessage& message) {
 
 void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
   auto hello = decode<CoordinatorHello>(message.fields);
-  if (hello.protocol != protocol_version || registry_) {
-    const std::string text = registry_ ? "the coordinator says hello twice"
-                                       : "the coordinator speaks protocol " + std::to_string(hello.protocol) +
-                                             ", the matcher protocol " + std::to_string(protocol_version) +
-                                             ": they are of different builds of Sluice";
-    coordinator_.send(MessageType::error, message.tag, encode(ErrorReply{NC_EIO, text}));
+  if (hello.protocol != protocol_version || desk_) {
+    const std::string text = desk_ ? "the coordinator says hello twice"
+                                   : "the coordinator speaks protocol " + std::to_string(hello.protocol) +
+                                         ", the matcher protocol " + std::to_string(protocol_version) +
+                                         ": they are of different builds of Sluice";
+    coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EIO, text}));
     return;
   }
-  matcher::RegistryOptions options{std::move(hello.rules), std::move(hello.components), hello.memory_bytes,
-                                   now_ms, hello.retain_bytes};
-  registry_.emplace(std::move(options), store_, static_cast<matcher::RegistryAnswers&>(*this));
-  coordinator_.send(MessageType::ready, message.tag, {});
+  desk_.emplace(std::move(hello), RegistryDesk::Environment{
+                                      &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },
+                                      [this](const std::string& text) { event(text); }});
+  start_round(Round::start, {},
+              [this, tag = message.tag] { coordinator_->send(MessageType::ready, tag, {}); });
 }
 
-/// What the component's processes sent before they ended comes first: a file that was published just before
-/// the exit is there.
-void MatcherRank::Server::exit_component(const ComponentExited& exit) {
-  if (!registry_) return;
-  constexpr std::size_t all_messages = 1U << 20;
-  try {
-    accept_clients();
-  } catch (const Error& error) {
-    event(std::string("a connection cannot be accepted now: ") + error.what());
-  }
-  const auto is_concerned = [&](ClientId id) {
-    const auto found = clients_.find(id);
-    return found != clients_.end() && (!found->second.process || found->second.component == exit.component);
-  };
-  for (const ClientId id : client_ids()) {
-    if (is_concerned(id)) drain(id, all_messages);
-  }
-  registry_->component_exited(exit.component, exit.reason);
-  for (const ClientId id : client_ids()) {
-    if (is_concerned(id) && clients_.at(id).process) end_client(id, {});
-  }
+// Rounds
+
+void MatcherRank::Server::start_round(Round round, const std::string& text, std::function<void()> when_done) {
+  const std::uint64_t number = tree_.next_round();
+  rounds_[number] = std::move(when_done);
+  tree_.start_round(round, text);
+}
+
+void MatcherRank::Server::finish_round(std::uint64_t round) {
+  const auto done = rounds_.extract(round);
+  if (!done.empty()) done.mapped()();
+}
+
+void MatcherRank::Server::shut_down(std::function<void()> when_done) {
+  if (std::exchange(is_shutting_down_, true)) return;
+  start_round(Round::shut_down, {}, std::move(when_done));
 }
 
 void MatcherRank::Server::event(const std::string& text) {
-  coordinator_.send(MessageType::event, 0, encode(EventNotice{text}));
+  if (coordinator_) return coordinator_->send(MessageType::event, 0, encode(EventNotice{text}));
+  RelayItem item;
+  item.kind = RelayItemKind::notice;
+  item.text = text;
+  tree_.send_up(std::move(item));
+}
+
+MatcherStatus MatcherRank::Server::counters() const {
+  MatcherStatus status;
+  status.rank = tree_.rank();
+  status.node = nodes_.place_of(status.rank).node;
+  status.requests = requests_;
+  if (!link_) return status;
+  for (const PacketKind kind : {PacketKind::relay, PacketKind::exchange}) {
+    const PeerCounters& counted = link_->counters(kind);
+    status.links.push_back(
+        {counted.packets_sent, counted.bytes_sent, counted.packets_received, counted.bytes_received});
+  }
+  return status;
 }
 
 }  // namespace sluice::runtime

@@ -2,7 +2,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,17 +16,22 @@
 
 #include "get_answer.hpp"
 #include "known_steps.hpp"
+#include "local_processes.hpp"
+#include "neighbour_segments.hpp"
+#include "registry_desk.hpp"
+#include "relay_tree.hpp"
 #include "segment_store.hpp"
-#include "sluice/matcher/registry.hpp"
 #include "sluice/runtime/matcher_rank.hpp"
 #include "used_logs.hpp"
 #include "watched_socket.hpp"
 
 namespace sluice::runtime {
 
-/// What is behind MatcherRank: connections, and the way between messages and the registry.
-/// matcher_rank.cpp: the loop, connections, the coordinator; client_requests.cpp: what clients ask.
-class MatcherRank::Server final : private matcher::RegistryAnswers {
+/// What is behind MatcherRank: connections of clients, and the way between them and the registry, which is
+/// here (matcher 0) or at the other end of the tree of relays. matcher_rank.cpp: the loop and the
+/// coordinator; client_connections.cpp: connections; client_requests.cpp: what clients ask, and their gets;
+/// registry_items.cpp: what the registry says.
+class MatcherRank::Server final {
  public:
   explicit Server(MatcherRankOptions options);
   ~Server();
@@ -39,34 +46,56 @@ class MatcherRank::Server final : private matcher::RegistryAnswers {
   struct Client {
     ClientId id = 0;
     std::unique_ptr<WatchedSocket> socket;
-    std::optional<matcher::ProcessId> process;  ///< after hello
-    std::string component;
+    LocalProcess* process = nullptr;                        ///< after hello
+    std::string end_reason;                                 ///< it is to be closed
     std::unordered_set<matcher::SegmentId> known_segments;  ///< whose descriptors went over this connection
     std::vector<matcher::SegmentId> dropped_segments;  ///< of those, the ones it has not been told to drop
     std::unordered_map<matcher::StepId, ToldRanges> told;
 
     [[nodiscard]] std::string name() const;
+    [[nodiscard]] const std::string& trouble() const {
+      return end_reason.empty() ? socket->trouble() : end_reason;
+    }
+  };
+  /// A get that waits for the step's view.
+  struct WaitingGet {
+    ClientId client = 0;
+    std::uint32_t tag = 0;
+    Get request;
   };
 
   // matcher_rank.cpp
+  void run_with_link();
+  bool turn_link();
+  void on_coordinator();
+  void handle_coordinator(const ReceivedMessage& message);
+  void start_registry(const ReceivedMessage& message);
+  void start_round(Round round, const std::string& text, std::function<void()> when_done);
+  void finish_round(std::uint64_t round);
+  void shut_down(std::function<void()> when_done);
+  void event(const std::string& text);
+  [[nodiscard]] MatcherStatus counters() const;
+
+  // client_connections.cpp
   void watch_listener();
   void accept_clients();
   void add_client(PacketSocket socket);
   void on_client(ClientId id);
   void drain(ClientId id, std::size_t max_messages);
-  void end_client(ClientId id, const std::string& trouble);
+  void drain_component(const std::string& component);
+  enum class EndKind { told, untold };  ///< whether the registry is to hear of it
+  void end_client(ClientId id, const std::string& trouble, EndKind kind = EndKind::told);
   void end_troubled_clients();
-  void on_coordinator();
-  void handle_coordinator(const ReceivedMessage& message);
-  void start_registry(const ReceivedMessage& message);
-  void exit_component(const ComponentExited& exit);
   [[nodiscard]] std::vector<ClientId> client_ids() const;
+  [[nodiscard]] Client* find(ClientId id);
 
   // client_requests.cpp
-  void handle_client(Client& client, const ReceivedMessage& message);
+  void handle_client(Client& client, ReceivedMessage& message);
   void greet(Client& client, const ReceivedMessage& message);
-  void dispatch(Client& client, const ReceivedMessage& message);
-  void close_step(const Client& client, matcher::StepId step);
+  void pass_on(Client& client, ReceivedMessage& message);
+  void note_close(Client& client, const ReceivedMessage& message);
+  void begin_get(Client& client, std::uint32_t tag, Get request);
+  void continue_get(WaitingGet waiting);
   void answer_get_of(Client& client, std::uint32_t tag, const Get& request);
   void send(Client& client, MessageType type, std::uint32_t tag, std::vector<std::byte> fields);
   void send_error(Client& client, std::uint32_t tag, int status, const std::string& text);
@@ -74,29 +103,46 @@ class MatcherRank::Server final : private matcher::RegistryAnswers {
   void introduce_segment(Client& client, matcher::SegmentId segment);
   void announce_drops(Client& client);
   void collect_destroyed_segments();
-  [[nodiscard]] Client* find(const matcher::Ticket& ticket);
+  void lend_to_neighbour(Client& client, matcher::SegmentId segment);
+  void serve_waiting_neighbours(matcher::SegmentId segment);
 
-  void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
-  void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
-  void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
-  void done(const matcher::Ticket& ticket) override;
-  void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
-  void erased(matcher::StepId step) override { known_steps_.forget(step); }
-  void event(const std::string& text) override;
+  // registry_items.cpp
+  void take_from_registry(RelayItem item);
+  void carry_out(const RelayItem& item);
+  void make_or_clear(const RelayItem& item);
+  void take_answer(RelayItem item);
+  void deliver_answer(const RelayItem& item);
+  void deliver_opened(Client& client, const RelayItem& item);
+  void take_view(const RelayItem& item);
+  void do_round(const RelayItem& item);
 
   boost::asio::io_context loop_{1};
   std::string socket_path_;
   FileDescriptor listener_;
   boost::asio::posix::stream_descriptor listener_watch_;
   boost::asio::steady_timer accept_pause_;
-  WatchedSocket coordinator_;
+  boost::asio::steady_timer idle_timer_;
+  std::unique_ptr<PeerLink> link_;  ///< null: there is one matcher only
+  std::chrono::microseconds longest_sleep_;
+  NodeMap nodes_;
+  std::unique_ptr<WatchedSocket> coordinator_;  ///< at matcher 0
   SegmentStore store_;
-  KnownSteps known_steps_;  ///< before the registry, which tells at its end what it erases
+  NeighbourSegments neighbours_;
+  KnownSteps known_steps_;
   UsedLogs used_logs_;
-  std::optional<matcher::Registry> registry_;  ///< after coordinator_hello
+  LocalProcesses processes_;
   std::map<ClientId, Client> clients_;
   std::set<ClientId> troubled_;
   ClientId next_client_ = 1;
+  std::map<std::uint32_t, WaitingGet> waiting_gets_;  ///< by the number of their query
+  std::uint32_t next_query_ = 1;
+  std::uint64_t requests_ = 0;
+  std::map<std::uint64_t, std::function<void()>> rounds_;  ///< at matcher 0: what follows them
+  std::map<matcher::SegmentId, std::vector<ClientId>> waiting_neighbours_;
+  bool is_ending_ = false;         ///< the registry needs this matcher no more
+  bool is_shutting_down_ = false;  ///< at matcher 0
+  RelayTree tree_;
+  std::optional<RegistryDesk> desk_;  ///< at matcher 0, after coordinator_hello
 };
 
 }  // namespace sluice::runtime

@@ -16,13 +16,23 @@ static_assert(sizeof(ControlSlot) == matcher::control_slot_bytes);
 static_assert(control_block_bytes(0) == matcher::control_common_bytes);
 
 void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
+  last_made_ = segment;
   FileDescriptor file = create_segment(bytes);
-  entries_.emplace(segment, Entry{std::move(file), bytes, {}});
+  entries_.emplace(segment, Entry{std::move(file), bytes});
+}
+
+void SegmentStore::adopt(matcher::SegmentId segment, std::uint64_t bytes, FileDescriptor file) {
+  entries_.emplace(segment, Entry{std::move(file), bytes, false});
+}
+
+void SegmentStore::note_failure(matcher::SegmentId segment) {
+  entries_.insert_or_assign(segment, Entry{});
 }
 
 void SegmentStore::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
   if (use == matcher::SegmentUse::data) return;
   const auto memory = mapped(segment);
+  if (memory.empty()) return;
   std::memset(memory.data(), 0, use == matcher::SegmentUse::table ? sizeof(std::uint64_t) : memory.size());
 }
 
@@ -30,8 +40,9 @@ void SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   const auto found = entries_.find(segment);
   if (found == entries_.end()) return;
   // The pages go now, even if a process keeps its mapping for long: it hears of the end with its next answer.
-  ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-              static_cast<off_t>(found->second.bytes));
+  if (found->second.file && found->second.is_own)
+    ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                static_cast<off_t>(found->second.bytes));
   entries_.erase(found);
   destroyed_.push_back(segment);
 }
@@ -52,7 +63,10 @@ void SegmentStore::mark_gone(matcher::SegmentId control, std::uint32_t rank) noe
 }
 
 int SegmentStore::descriptor(matcher::SegmentId segment) const {
-  return at(segment).file.number();
+  const Entry& entry = at(segment);
+  if (!entry.file)
+    throw Error(NC_ENO_SPACE, "the system has no memory for segment " + std::to_string(segment));
+  return entry.file.number();
 }
 
 std::uint64_t SegmentStore::bytes(matcher::SegmentId segment) const {
@@ -71,7 +85,7 @@ const SegmentStore::Entry& SegmentStore::at(matcher::SegmentId segment) const {
 
 std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
   auto& entry = const_cast<Entry&>(at(segment));
-  if (entry.mapping.bytes().empty()) {
+  if (entry.mapping.bytes().empty() && entry.file) {
     entry.mapping = Mapping(entry.file, entry.bytes, Mapping::Access::read_write);
   }
   return entry.mapping.writable();

@@ -20,6 +20,14 @@ class SegmentStore final : public matcher::SegmentMemory {
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
 
+  /// A segment of another matcher of this node.
+  void adopt(matcher::SegmentId segment, std::uint64_t bytes, FileDescriptor file);
+  /// The segment could not be made: its descriptor is refused with NC_ENO_SPACE, its contents are nothing.
+  void note_failure(matcher::SegmentId segment);
+  [[nodiscard]] bool contains(matcher::SegmentId segment) const { return entries_.contains(segment); }
+  /// Whether this matcher has yet to be told to make it; numbers ascend.
+  [[nodiscard]] bool is_expected(matcher::SegmentId segment) const noexcept { return segment > last_made_; }
+
   /// A segment's descriptor, to be sent to those who may map it. Throws Error(NC_EIO) when there is no such
   /// segment.
   [[nodiscard]] int descriptor(matcher::SegmentId segment) const;
@@ -32,13 +40,15 @@ class SegmentStore final : public matcher::SegmentMemory {
   struct Entry {
     FileDescriptor file;
     std::uint64_t bytes = 0;
-    Mapping mapping;
+    bool is_own = true;
+    Mapping mapping = {};
   };
   [[nodiscard]] const Entry& at(matcher::SegmentId segment) const;
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);
 
   std::unordered_map<matcher::SegmentId, Entry> entries_;
   std::vector<matcher::SegmentId> destroyed_;
+  matcher::SegmentId last_made_ = 0;
 };
 
 }  // namespace sluice::runtime

@@ -1,6 +1,7 @@
 #include "sluice/runtime/wire.hpp"
 
 #include "wire_codec.hpp"
+#include "wire_fields.hpp"
 
 namespace sluice::runtime {
 
@@ -28,6 +29,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "get";
     case MessageType::remove:
       return "remove";
+    case MessageType::fetch_segment:
+      return "fetch_segment";
     case MessageType::welcome:
       return "welcome";
     case MessageType::created:
@@ -70,7 +73,7 @@ void fields(auto& a, Is<Hello> auto& m) {
   a(m.protocol, m.library_version, m.process_token, m.process_id, m.component);
 }
 void fields(auto& a, Is<Welcome> auto& m) {
-  a(m.protocol, m.library_version, m.matcher_rank);
+  a(m.protocol, m.library_version, m.matcher_rank, m.node);
 }
 void fields(auto& a, Is<Member> auto& m) {
   a(m.group, m.rank, m.size, m.spans_nodes);
@@ -84,17 +87,8 @@ void fields(auto& a, Is<Created> auto& m) {
 void fields(auto& a, Is<Open> auto& m) {
   a(m.key, m.member);
 }
-void fields(auto& a, Is<LogRange> auto& m) {
-  a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
-}
-void fields(auto& a, Is<Fingerprint> auto& m) {
-  a(m.low, m.high);
-}
 void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base);
-}
-void fields(auto& a, Is<StepPattern> auto& m) {
-  a(m.whole, m.latest, m.base_record, m.first_writer);
 }
 void fields(auto& a, Is<Opened> auto& m) {
   a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges);
@@ -138,6 +132,9 @@ void fields(auto& a, Is<Remove> auto& m) {
 void fields(auto& a, Is<ErrorReply> auto& m) {
   a(m.status, m.text);
 }
+void fields(auto& a, Is<FetchSegment> auto& m) {
+  a(m.segment);
+}
 void fields(auto& a, Is<DropSegments> auto& m) {
   a(m.segments);
 }
@@ -159,8 +156,14 @@ void fields(auto& a, Is<DatasetStatus> auto& m) {
 void fields(auto& a, Is<WaitStatus> auto& m) {
   a(m.component, m.processes, m.waits_for, m.since_ms);
 }
+void fields(auto& a, Is<matcher::LinkCounters> auto& m) {
+  a(m.packets_sent, m.bytes_sent, m.packets_received, m.bytes_received);
+}
+void fields(auto& a, Is<MatcherStatus> auto& m) {
+  a(m.rank, m.node, m.requests, m.links);
+}
 void fields(auto& a, Is<StatusReport> auto& m) {
-  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak);
+  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.matchers);
 }
 void fields(auto& a, Is<EventNotice> auto& m) {
   a(m.text);
@@ -183,6 +186,8 @@ SLUICE_MESSAGE(Plans)
 SLUICE_MESSAGE(Remove)
 SLUICE_MESSAGE(ErrorReply)
 SLUICE_MESSAGE(DropSegments)
+SLUICE_MESSAGE(FetchSegment)
+SLUICE_MESSAGE(MatcherStatus)
 SLUICE_MESSAGE(CoordinatorHello)
 SLUICE_MESSAGE(ComponentExited)
 SLUICE_MESSAGE(StatusReport)

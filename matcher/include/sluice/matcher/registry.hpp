@@ -132,6 +132,9 @@ class Registry {
   /// the step was discarded.
   [[nodiscard]] const Step& step_for_get(ProcessId process, StepId step);
 
+  /// The step. Throws as step_for_get() does.
+  [[nodiscard]] const Step& step(StepId step) const;
+
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
 

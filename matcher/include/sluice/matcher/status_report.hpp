@@ -36,11 +36,26 @@ struct WaitStatus {
   std::uint64_t since_ms = 0;  ///< for how long the first of them has been waiting
 };
 
+/// What a matcher has sent to the others and received from them, of one kind of packets.
+struct LinkCounters {
+  std::uint64_t packets_sent = 0, bytes_sent = 0;
+  std::uint64_t packets_received = 0, bytes_received = 0;
+};
+
+/// Figures of one matcher.
+struct MatcherStatus {
+  std::uint32_t rank = 0;
+  std::uint32_t node = 0;
+  std::uint64_t requests = 0;       ///< messages of its processes
+  std::vector<LinkCounters> links;  ///< by kind: relay, exchange; none when it is alone
+};
+
 struct StatusReport {
   std::vector<DatasetStatus> datasets;
   std::vector<WaitStatus> waits;
   std::uint64_t bytes_staged = 0;       ///< on the node that has most
   std::uint64_t bytes_staged_peak = 0;  ///< on the node that ever had most
+  std::vector<MatcherStatus> matchers;  ///< at the end of a run
 };
 
 }  // namespace sluice::matcher

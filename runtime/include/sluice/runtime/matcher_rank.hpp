@@ -1,20 +1,31 @@
 #pragma once
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "sluice/runtime/node_map.hpp"
 #include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/peer_link.hpp"
 
 namespace sluice::runtime {
 
 struct MatcherRankOptions {
-  /// Where clients connect; in a directory that only this user can enter. Removed at the end.
+  /// Where clients connect to this machine's first matcher (those of the others: node_map.hpp); in a
+  /// directory that only this user can enter. Removed at the end.
   std::string socket_path;
-  /// The line to the coordinator. Its end is the end of the matcher.
-  PacketSocket coordinator;
+  /// The line to the coordinator, of matcher 0. Its end is the end of the matchers.
+  std::optional<PacketSocket> coordinator;
+  /// To the other matchers; null: there is one only.
+  std::unique_ptr<PeerLink> link = nullptr;
+  NodeMap nodes = {};
+  /// How long it may sleep while nothing comes: what other machines send wakes nobody.
+  std::chrono::microseconds longest_sleep{2000};
 };
 
-/// One matcher rank: owns the segments and the registry, and serves the processes of its node and the
-/// coordinator from one event loop that sleeps while nothing happens. docs/architecture.md, "Messages".
+/// One matcher rank: owns segments and serves processes of its node from one event loop that sleeps while
+/// nothing happens. Rank 0 has the registry, and the line to the coordinator. docs/architecture.md,
+/// "Messages", "Many matchers, many nodes".
 class MatcherRank {
  public:
   /// Listens from here on. Throws IoError.
@@ -23,7 +34,7 @@ class MatcherRank {
   MatcherRank(const MatcherRank&) = delete;
   MatcherRank& operator=(const MatcherRank&) = delete;
 
-  /// Serves until the coordinator says `shutdown` or is gone.
+  /// Serves until the coordinator says `shutdown` or is gone. Throws Error when another rank is lost.
   void run();
 
  private:

@@ -33,6 +33,8 @@ enum class MessageType : std::uint16_t {
   close_read = 9,    // no answer
   get = 10,          // → plans
   remove = 11,       // → done
+  // matcher → another matcher of its node
+  fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
   welcome = 32,
   created = 33,
@@ -63,6 +65,7 @@ using matcher::FileRule;
 using matcher::Fingerprint;
 using matcher::LogPattern;
 using matcher::LogRange;
+using matcher::MatcherStatus;
 using matcher::Member;
 using matcher::SegmentUse;
 using matcher::StatusReport;
@@ -83,6 +86,7 @@ struct Welcome {
   std::uint32_t protocol = protocol_version;
   std::string library_version;
   std::uint32_t matcher_rank = 0;
+  std::uint32_t node = 0;
 };
 
 struct Create {
@@ -192,6 +196,11 @@ struct Remove {
 struct ErrorReply {
   std::int32_t status = 0;
   std::string text;
+};
+
+/// The answer has no descriptor when the segment is no more.
+struct FetchSegment {
+  std::uint64_t segment = 0;
 };
 
 struct DropSegments {

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/matcher_place.hpp"
+
+namespace sluice::runtime {
+
+/// Which matcher rank is where. The ranks of one node need not follow one another.
+class NodeMap {
+ public:
+  /// One matcher, one node.
+  NodeMap() : NodeMap(std::vector<std::uint32_t>{0}, 1) {}
+  /// `host_of_rank`: for each rank a number that the ranks of one machine have in common. `virtual_nodes` >
+  /// 1: all ranks are on one machine, which is divided into so many nodes, each with as many matchers in a
+  /// row. Throws Error(NC_EINVAL) when they are not, or cannot be divided evenly.
+  NodeMap(std::span<const std::uint32_t> host_of_rank, std::uint32_t virtual_nodes);
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ranks_.size()); }
+  [[nodiscard]] std::uint32_t nodes() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] matcher::MatcherPlace place_of(std::uint32_t rank) const { return ranks_.at(rank).place; }
+  /// Throws Error(NC_EIO) when there is no such matcher.
+  [[nodiscard]] std::uint32_t rank_of(matcher::MatcherPlace place) const;
+  /// The ranks of a node's matchers, by their index.
+  [[nodiscard]] const std::vector<std::uint32_t>& matchers_of(std::uint32_t node) const {
+    return nodes_.at(node);
+  }
+  /// Which of its machine's matchers a rank is: names its socket.
+  [[nodiscard]] std::uint32_t index_on_host(std::uint32_t rank) const {
+    return ranks_.at(rank).index_on_host;
+  }
+
+ private:
+  struct Rank {
+    matcher::MatcherPlace place;
+    std::uint32_t index_on_host = 0;
+  };
+  std::vector<Rank> ranks_;
+  std::vector<std::vector<std::uint32_t>> nodes_;
+};
+
+/// The socket of a machine's `index`th matcher, given that of its first.
+[[nodiscard]] std::string matcher_socket_path(const std::string& first, std::uint32_t index);
+
+}  // namespace sluice::runtime

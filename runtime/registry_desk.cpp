@@ -1,0 +1,306 @@
+#include "registry_desk.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+using matcher::Ticket;
+
+namespace {
+
+std::uint64_t now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+}
+
+matcher::RegistryOptions registry_options(CoordinatorHello hello, std::uint32_t nodes) {
+  return {std::move(hello.rules), std::move(hello.components),
+          hello.memory_bytes,     now_ms,
+          hello.retain_bytes,     nodes};
+}
+
+RelayItem item_to(std::uint32_t matcher, RelayItemKind kind) {
+  RelayItem item;
+  item.kind = kind;
+  item.matcher = matcher;
+  return item;
+}
+
+}  // namespace
+
+RegistryDesk::RegistryDesk(CoordinatorHello hello, Environment environment)
+    : environment_(std::move(environment)),
+      registry_(registry_options(std::move(hello), environment_.nodes->nodes()), *this, *this) {}
+
+void RegistryDesk::component_exited(const ComponentExited& exit) {
+  registry_.component_exited(exit.component, exit.reason);
+  std::erase_if(connections_, [&](const auto& entry) { return entry.second.component == exit.component; });
+}
+
+StatusReport RegistryDesk::status() const {
+  StatusReport report = registry_.status();
+  for (const auto& [rank, counters] : counters_) report.matchers.push_back(counters);
+  return report;
+}
+
+// What comes
+
+void RegistryDesk::take(const RelayItem& item) {
+  const ConnectionId id{item.matcher, item.connection};
+  switch (item.kind) {
+    case RelayItemKind::request:
+      return take_request(item);
+    case RelayItemKind::connection_ended:
+      return end_connection(id);
+    case RelayItemKind::segment_mapped:
+      if (const auto found = connections_.find(id); found != connections_.end())
+        registry_.pool(matcher::node_of(item.number)).note_mapped(item.number, found->second.process);
+      return;
+    case RelayItemKind::view_query:
+      return answer_view_query(item);
+    case RelayItemKind::notice:
+      return event(item.text);
+    case RelayItemKind::counters:
+      counters_[item.matcher] = decode<MatcherStatus>(item.fields);
+      return;
+    default:
+      throw Error(NC_EIO, "matcher " + std::to_string(item.matcher) + " sent what no matcher sends up");
+  }
+}
+
+/// Errors that concern only the request are its answer; damaged messages end the connection.
+void RegistryDesk::take_request(const RelayItem& item) {
+  const ConnectionId id{item.matcher, item.connection};
+  try {
+    if (item.type == MessageType::hello) return greet(item);
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return;  // its component has exited since
+    const Connection connection = found->second;
+    dispatch(item, connection);
+  } catch (const Error& error) {
+    end_connection(id);
+    RelayItem end = item_to(item.matcher, RelayItemKind::hang_up);
+    end.connection = item.connection;
+    end.text = error.what();
+    environment_.send(std::move(end));
+  }
+}
+
+void RegistryDesk::greet(const RelayItem& item) {
+  const auto hello = decode<Hello>(item.fields);
+  const auto process = registry_.connect(hello.component, hello.process_token, hello.process_id,
+                                         environment_.nodes->place_of(item.matcher));
+  connections_[{item.matcher, item.connection}] = {process, hello.component};
+}
+
+void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection) {
+  const Ticket ticket{item.connection, item.tag, item.matcher};
+  const matcher::ProcessId process = connection.process;
+  // Decoded outside, answered inside: what throws before is damage.
+  const auto serve = [&](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      refused(ticket, error.status(), error.what());
+    }
+  };
+  switch (item.type) {
+    case MessageType::create: {
+      const auto m = decode<Create>(item.fields);
+      return serve([&] { registry_.create(ticket, process, {m.key, m.member, m.no_clobber, m.version}); });
+    }
+    case MessageType::open_write: {
+      const auto m = decode<Open>(item.fields);
+      return serve([&] { registry_.open_write(ticket, process, {m.key, m.member}); });
+    }
+    case MessageType::open_read: {
+      const auto m = decode<Open>(item.fields);
+      return serve([&] { registry_.open_read(ticket, process, {m.key, m.member}); });
+    }
+    case MessageType::need_segment: {
+      const auto m = decode<NeedSegment>(item.fields);
+      return serve([&] {
+        registry_.need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes});
+      });
+    }
+    case MessageType::header: {
+      auto m = decode<HeaderUpdate>(item.fields);
+      return serve([&] {
+        registry_.set_header(ticket, process, {m.step, std::move(m.header), m.structure});
+      });
+    }
+    case MessageType::remove: {
+      const auto m = decode<Remove>(item.fields);
+      return serve([&] { registry_.remove(ticket, process, m.key); });
+    }
+    default:
+      return take_close(item, process);
+  }
+}
+
+/// What has no answer.
+void RegistryDesk::take_close(const RelayItem& item, matcher::ProcessId process) {
+  const auto take_note = [&](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      event("connection " + std::to_string(item.connection) + ": " + std::string(message_name(item.type)) +
+            ": " + error.what());
+    }
+  };
+  switch (item.type) {
+    case MessageType::publish: {
+      auto m = decode<Publish>(item.fields);
+      return take_note([&] {
+        registry_.publish(process, {m.step, m.record_count, m.counters, m.pattern, std::move(m.ranges)});
+      });
+    }
+    case MessageType::discard: {
+      const auto m = decode<Discard>(item.fields);
+      return take_note([&] { registry_.discard(process, m.step); });
+    }
+    case MessageType::close_read: {
+      const auto m = decode<CloseRead>(item.fields);
+      return take_note([&] { registry_.close_read(process, {m.step, m.counters}); });
+    }
+    default:
+      throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(item.type)));
+  }
+}
+
+void RegistryDesk::end_connection(const ConnectionId& id) {
+  const auto ended = connections_.extract(id);
+  if (!ended.empty()) registry_.disconnect(ended.mapped().process);
+}
+
+// Views
+
+void RegistryDesk::answer_view_query(const RelayItem& item) {
+  try {
+    tell_view(item.matcher, item.tag, step_of_query(item));
+  } catch (const Error& error) {
+    RelayItem refusal = item_to(item.matcher, RelayItemKind::view_refused);
+    refusal.tag = item.tag;
+    refusal.number = item.number;
+    refusal.fields = encode(ErrorReply{error.status(), error.what()});
+    environment_.send(std::move(refusal));
+  }
+}
+
+const matcher::Step& RegistryDesk::step_of_query(const RelayItem& item) {
+  if (item.connection == 0) return registry_.step(item.number);
+  const auto found = connections_.find({item.matcher, item.connection});
+  if (found == connections_.end()) throw Error(NC_EIO, "this connection has ended");
+  return registry_.step_for_get(found->second.process, item.number);
+}
+
+/// Only what has changed since this matcher was told last.
+void RegistryDesk::tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step) {
+  const auto [entry, is_first] = told_[step.id].try_emplace(to);
+  Told& told = entry->second;
+  if (tag == 0 && !is_first && told.revision == step.revision) return;
+  RelayItem item = item_to(to, RelayItemKind::view);
+  item.tag = tag;
+  item.number = step.id;
+  if (is_first || told.revision != step.revision) {
+    matcher::StepView view = step.view();
+    if (!is_first && told.header_revision == view.header_revision) view.header.clear();
+    told = {view.revision, view.header_revision};
+    item.fields = encode(view);
+  }
+  environment_.send(std::move(item));
+}
+
+// The registry's answers
+
+void RegistryDesk::answer(const Ticket& ticket, MessageType type, std::vector<std::byte> fields,
+                          matcher::SegmentId introduced) {
+  RelayItem item = item_to(ticket.matcher, RelayItemKind::answer);
+  item.connection = ticket.connection;
+  item.tag = ticket.tag;
+  item.type = type;
+  item.number = introduced;
+  item.fields = std::move(fields);
+  environment_.send(std::move(item));
+}
+
+void RegistryDesk::created(const Ticket& ticket, const matcher::Step& step) {
+  const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
+  answer(ticket, MessageType::created, encode(Created{step.id, control}), control);
+}
+
+/// The header and where the logs are goes with the view, once to each matcher, and is put in there.
+void RegistryDesk::opened(const Ticket& ticket, const matcher::Step& step) {
+  tell_view(ticket.matcher, 0, step);
+  Opened reply;
+  reply.step = step.id;
+  reply.version = step.version;
+  reply.record_count = step.record_count;
+  reply.pattern = step.pattern;
+  if (!step.control.empty()) reply.control = step.control.id();
+  answer(ticket, MessageType::opened, encode(reply), reply.control);
+}
+
+void RegistryDesk::granted(const Ticket& ticket, const matcher::SegmentLease& segment) {
+  answer(ticket, MessageType::segment, {}, segment.id());
+}
+
+void RegistryDesk::done(const Ticket& ticket) {
+  answer(ticket, MessageType::done, {});
+}
+
+void RegistryDesk::refused(const Ticket& ticket, int status, const std::string& text) {
+  answer(ticket, MessageType::error, encode(ErrorReply{status, text}));
+}
+
+void RegistryDesk::erased(matcher::StepId step) {
+  if (is_ending_) return;
+  for (const auto& [matcher, told] : told_[step]) {
+    RelayItem item = item_to(matcher, RelayItemKind::step_erased);
+    item.number = step;
+    environment_.send(std::move(item));
+  }
+  told_.erase(step);
+}
+
+// Memory
+
+void RegistryDesk::command(RelayItemKind kind, matcher::SegmentId segment, std::uint64_t bytes) {
+  RelayItem item = item_to(environment_.nodes->rank_of(matcher::owner_of(segment)), kind);
+  item.number = segment;
+  item.bytes = bytes;
+  environment_.send(std::move(item));
+}
+
+void RegistryDesk::create(matcher::SegmentId segment, std::uint64_t bytes) {
+  command(RelayItemKind::create_segment, segment, bytes);
+}
+
+void RegistryDesk::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
+  if (use != matcher::SegmentUse::data)
+    command(RelayItemKind::clear_segment, segment, static_cast<std::uint64_t>(use));
+}
+
+/// All matchers of the node: processes of each may have it mapped.
+void RegistryDesk::destroy(matcher::SegmentId segment) noexcept {
+  if (is_ending_) return;
+  for (const std::uint32_t matcher : environment_.nodes->matchers_of(matcher::node_of(segment))) {
+    RelayItem item = item_to(matcher, RelayItemKind::destroy_segment);
+    item.number = segment;
+    environment_.send(std::move(item));
+  }
+}
+
+std::span<const std::byte> RegistryDesk::contents(matcher::SegmentId segment) {
+  throw Error(NC_EIO, "the registry does not look into segment " + std::to_string(segment));
+}
+
+void RegistryDesk::mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept {
+  command(RelayItemKind::mark_gone, control, rank);
+}
+
+}  // namespace sluice::runtime

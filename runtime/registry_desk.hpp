@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "relay_protocol.hpp"
+#include "sluice/matcher/registry.hpp"
+#include "sluice/runtime/node_map.hpp"
+
+namespace sluice::runtime {
+
+/// The registry behind a desk: takes what the matchers pass on from their processes, in the order in which it
+/// comes, and sends them its answers and what to do with memory. At matcher 0 only.
+class RegistryDesk final : private matcher::RegistryAnswers, private matcher::SegmentMemory {
+ public:
+  struct Environment {
+    const NodeMap* nodes = nullptr;  ///< outlives the desk
+    /// To `item.matcher`. For that of this rank it is carried out at once, and may throw Error when a segment
+    /// cannot be made.
+    std::function<void(RelayItem item)> send;
+    std::function<void(const std::string& text)> event;  ///< a line for the event log
+  };
+
+  RegistryDesk(CoordinatorHello hello, Environment environment);
+
+  void take(const RelayItem& item);
+  /// Every process of the component has ended, and what they sent has been taken.
+  void component_exited(const ComponentExited& exit);
+  [[nodiscard]] StatusReport status() const;
+
+ private:
+  /// Where a connection is: at which matcher, and its number there.
+  struct ConnectionId {
+    std::uint32_t matcher = 0;
+    std::uint64_t connection = 0;
+    auto operator<=>(const ConnectionId&) const = default;
+  };
+  struct Connection {
+    matcher::ProcessId process{};
+    std::string component;
+  };
+
+  void take_request(const RelayItem& item);
+  void greet(const RelayItem& item);
+  void dispatch(const RelayItem& item, const Connection& connection);
+  void take_close(const RelayItem& item, matcher::ProcessId process);
+  void end_connection(const ConnectionId& id);
+  void answer_view_query(const RelayItem& item);
+  [[nodiscard]] const matcher::Step& step_of_query(const RelayItem& item);
+  void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
+  void answer(const matcher::Ticket& ticket, MessageType type, std::vector<std::byte> fields,
+              matcher::SegmentId introduced = 0);
+
+  // Of the registry.
+  void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
+  void done(const matcher::Ticket& ticket) override;
+  void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void erased(matcher::StepId step) override;
+  void event(const std::string& text) override { environment_.event(text); }
+
+  // Memory, which is that of the matchers.
+  void create(matcher::SegmentId segment, std::uint64_t bytes) override;
+  void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
+  void destroy(matcher::SegmentId segment) noexcept override;
+  [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
+  void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
+  void command(RelayItemKind kind, matcher::SegmentId segment, std::uint64_t bytes);
+
+  Environment environment_;
+  /// What each matcher has been told of a step: the revisions.
+  struct Told {
+    std::uint64_t revision = 0;
+    std::uint64_t header_revision = 0;
+  };
+  std::map<matcher::StepId, std::map<std::uint32_t, Told>> told_;
+  std::map<ConnectionId, Connection> connections_;
+  std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
+  bool is_ending_ = false;                           ///< nobody is there to be told any more
+  matcher::Registry registry_;                       ///< last: its end still tells what it erases
+
+ public:
+  ~RegistryDesk() override { is_ending_ = true; }
+  RegistryDesk(const RegistryDesk&) = delete;
+  RegistryDesk& operator=(const RegistryDesk&) = delete;
+};
+
+}  // namespace sluice::runtime

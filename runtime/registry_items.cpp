@@ -1,0 +1,157 @@
+// What the registry says to this matcher.
+#include <utility>
+
+#include "matcher_server.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+void MatcherRank::Server::take_from_registry(RelayItem item) {
+  switch (item.kind) {
+    case RelayItemKind::answer:
+      return take_answer(std::move(item));
+    case RelayItemKind::hang_up:
+      if (Client* const client = find(item.connection)) {
+        client->end_reason = item.text;
+        troubled_.insert(client->id);
+      }
+      return;
+    case RelayItemKind::view:
+    case RelayItemKind::view_refused:
+      return take_view(item);
+    case RelayItemKind::step_erased:
+      return known_steps_.forget(item.number);
+    case RelayItemKind::round:
+      return do_round(item);
+    default:
+      return carry_out(item);
+  }
+}
+
+// Memory
+
+void MatcherRank::Server::carry_out(const RelayItem& item) {
+  switch (item.kind) {
+    case RelayItemKind::create_segment:
+    case RelayItemKind::clear_segment:
+      return make_or_clear(item);
+    case RelayItemKind::destroy_segment:
+      return store_.destroy(item.number);
+    case RelayItemKind::mark_gone:
+      return store_.mark_gone(item.number, static_cast<std::uint32_t>(item.bytes));
+    default:
+      throw Error(NC_EIO, "the registry sent what it never sends");
+  }
+}
+
+/// Where the registry is here, it refuses the request. Elsewhere it has granted it by now: then the process
+/// is told that there is no memory instead of being given any.
+void MatcherRank::Server::make_or_clear(const RelayItem& item) {
+  try {
+    if (item.kind == RelayItemKind::create_segment) {
+      store_.create(item.number, item.bytes);
+    } else {
+      store_.clear(item.number, static_cast<SegmentUse>(item.bytes));
+    }
+  } catch (const Error& error) {
+    if (tree_.rank() == 0) throw;
+    store_.note_failure(item.number);
+    event(std::string("memory cannot be had: ") + error.what());
+  }
+  serve_waiting_neighbours(item.number);
+}
+
+// Answers
+
+/// Held until the segment that it names is here.
+void MatcherRank::Server::take_answer(RelayItem item) {
+  if (item.number == 0) return deliver_answer(item);
+  const std::vector<matcher::SegmentId> needed{item.number};
+  neighbours_.fetch(needed, [this, item = std::move(item)] { deliver_answer(item); });
+}
+
+void MatcherRank::Server::deliver_answer(const RelayItem& item) {
+  Client* const client = find(item.connection);
+  if (client == nullptr) return;
+  try {
+    switch (item.type) {
+      case MessageType::segment:
+        return send_segment(*client, item.tag, item.number);
+      case MessageType::created:
+        client->process->note_open(decode<Created>(item.fields).step);
+        if (item.number != 0) introduce_segment(*client, item.number);
+        break;
+      case MessageType::opened:
+        return deliver_opened(*client, item);
+      default:
+        break;
+    }
+    send(*client, item.type, item.tag, item.fields);
+  } catch (const Error& error) {  // the system had no memory for the segment
+    send_error(*client, item.tag, error.status(), error.what());
+  }
+}
+
+/// With the header, and with where those logs are that the process is likely to read.
+void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) {
+  auto opened = decode<Opened>(item.fields);
+  client.process->note_open(opened.step);
+  const KnownStep* const known = known_steps_.find(opened.step);
+  if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
+  const matcher::StepView& view = known->view;
+  opened.header = view.header;
+  std::vector<matcher::SegmentId> segments;
+  if (item.number != 0) segments.push_back(item.number);
+  if (view.is_final) {
+    const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
+    for (const std::uint32_t writer : used_logs_.writers(client.process->id, view.rule, view.pattern)) {
+      if (writer >= view.logs.size()) continue;
+      for (const LogRange& range : view.logs[writer].ranges) {
+        if (matcher::node_of(range.segment) != node) continue;
+        opened.ranges.push_back(range);
+        segments.push_back(range.segment);
+      }
+    }
+  }
+  neighbours_.fetch(segments, [this, id = client.id, tag = item.tag, segments, fields = encode(opened)] {
+    Client* const receiver = find(id);
+    if (receiver == nullptr) return;
+    for (const matcher::SegmentId segment : segments) introduce_segment(*receiver, segment);
+    send(*receiver, MessageType::opened, tag, fields);
+  });
+}
+
+void MatcherRank::Server::take_view(const RelayItem& item) {
+  if (item.kind == RelayItemKind::view && !item.fields.empty())
+    known_steps_.take(decode<matcher::StepView>(item.fields));
+  auto waiting = waiting_gets_.extract(item.tag);
+  if (waiting.empty()) return;
+  if (item.kind == RelayItemKind::view) return continue_get(std::move(waiting.mapped()));
+  const auto refusal = decode<ErrorReply>(item.fields);
+  if (Client* const client = find(waiting.mapped().client))
+    send_error(*client, waiting.mapped().tag, refusal.status, refusal.text);
+}
+
+// Rounds
+
+void MatcherRank::Server::do_round(const RelayItem& item) {
+  switch (static_cast<Round>(item.bytes)) {
+    case Round::start:
+      if (link_) watch_listener();
+      return;
+    case Round::drain_component:
+      return drain_component(item.text);
+    case Round::shut_down: {
+      RelayItem report;
+      report.kind = RelayItemKind::counters;
+      report.fields = encode(counters());
+      tree_.send_up(std::move(report));
+      is_ending_ = !coordinator_;
+      return;
+    }
+  }
+  throw Error(NC_EIO, "the registry starts a round that this matcher does not know");
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,60 @@
+#pragma once
+// What goes between the matchers and the registry at matcher 0. docs/architecture.md, "Many matchers, many
+// nodes".
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step_view.hpp"
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::runtime {
+
+enum class RelayItemKind : std::uint8_t {
+  // to the registry
+  request = 1,           ///< a client's message as it came: connection, type, tag, fields
+  connection_ended = 2,  ///< connection
+  segment_mapped = 3,    ///< connection; number: a segment that its process has been given
+  view_query = 4,  ///< connection; tag, given back; number: a step that it has open → view, view_refused
+  notice = 5,      ///< text: a line for the event log
+  counters = 6,    ///< fields: MatcherStatus
+  round_done = 7,  ///< number: of the round; from a matcher and all below it
+  // from the registry
+  answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
+  hang_up = 33,          ///< connection; text: why
+  create_segment = 34,   ///< number: the segment; bytes
+  clear_segment = 35,    ///< number: the segment; bytes: its SegmentUse
+  destroy_segment = 36,  ///< number: the segment
+  mark_gone = 37,        ///< number: the control block; bytes: the rank
+  view = 38,          ///< tag as in the query (0: none); number: the step; fields: StepView, none: unchanged
+  view_refused = 39,  ///< tag as in the query; fields: ErrorReply
+  step_erased = 40,   ///< number: the step
+  round = 41,         ///< to all; number: of the round; bytes: which (Round); text
+};
+
+/// What all matchers do together: each does its part, and tells when all below it have done theirs, behind
+/// everything that came before.
+enum class Round : std::uint8_t {
+  start = 1,            ///< listens to clients
+  drain_component = 2,  ///< takes what the component's processes (text) have sent, and lets them go
+  shut_down = 3,        ///< tells its counters, and ends when that is sent
+};
+
+inline constexpr std::uint32_t all_matchers = std::numeric_limits<std::uint32_t>::max();
+
+/// One message; which fields mean something depends on its kind.
+struct RelayItem {
+  RelayItemKind kind{};
+  std::uint32_t matcher = 0;  ///< rank: whom it comes from, or who is to get it
+  std::uint64_t connection = 0;
+  MessageType type{};
+  std::uint32_t tag = 0;
+  std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
+  std::string text;
+  std::vector<std::byte> fields;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,25 @@
+// The encoding of what goes between matchers and the registry.
+#include "relay_protocol.hpp"
+#include "wire_codec.hpp"
+#include "wire_fields.hpp"
+
+namespace sluice::runtime {
+
+void fields(auto& a, Is<RelayItem> auto& m) {
+  a(m.kind, m.matcher, m.connection, m.type, m.tag, m.number, m.bytes, m.text, m.fields);
+}
+void fields(auto& a, Is<matcher::LogSegment> auto& m) {
+  a(m.segment, m.bytes);
+}
+void fields(auto& a, Is<matcher::LogView> auto& m) {
+  a(m.tables, m.data, m.ranges);
+}
+void fields(auto& a, Is<matcher::StepView> auto& m) {
+  a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
+    m.first_own_log, m.pattern, m.logs);
+}
+
+SLUICE_MESSAGE(RelayItem)
+SLUICE_MESSAGE(matcher::StepView)
+
+}  // namespace sluice::runtime

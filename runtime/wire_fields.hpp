@@ -1,0 +1,19 @@
+#pragma once
+// The fields of structs that are parts of messages between processes and matchers, and between matchers.
+#include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/step_pattern.hpp"
+#include "wire_codec.hpp"
+
+namespace sluice::runtime {
+
+void fields(auto& a, Is<matcher::LogRange> auto& m) {
+  a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
+}
+void fields(auto& a, Is<matcher::Fingerprint> auto& m) {
+  a(m.low, m.high);
+}
+void fields(auto& a, Is<matcher::StepPattern> auto& m) {
+  a(m.whole, m.latest, m.base_record, m.first_writer);
+}
+
+}  // namespace sluice::runtime
