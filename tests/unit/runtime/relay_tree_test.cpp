@@ -1,0 +1,170 @@
+#include "relay_tree.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/node_map.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+/// All matchers of a run, without processes: what the registry gets, and what each matcher gets from it.
+struct Relays {
+  explicit Relays(std::uint32_t size) : links(links_within_process(size)), received(size), rounds(size) {
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      trees.push_back(std::make_unique<RelayTree>(
+          links[rank].get(),
+          RelayTree::Handlers{[this](RelayItem item) { registry.push_back(std::move(item)); },
+                              [this, rank](RelayItem item) {
+                                if (item.kind == RelayItemKind::round) {
+                                  rounds[rank].push_back(item.number);
+                                  if (at_round) at_round(rank);
+                                } else {
+                                  received[rank].push_back(item.number);
+                                }
+                              },
+                              [this](std::uint64_t round) { rounds_done.push_back(round); }}));
+    }
+  }
+  void settle() {
+    for (bool has_happened = true; has_happened;) {
+      has_happened = false;
+      for (std::uint32_t rank = 0; rank < trees.size(); ++rank) {
+        has_happened = links[rank]->poll() || has_happened;
+        trees[rank]->flush();
+        has_happened = links[rank]->poll() || has_happened;
+      }
+    }
+  }
+  void tell_registry(std::uint32_t rank, std::uint64_t number) {
+    RelayItem item;
+    item.kind = RelayItemKind::request;
+    item.number = number;
+    trees[rank]->send_up(std::move(item));
+  }
+  void tell_matcher(std::uint32_t rank, std::uint64_t number) {
+    RelayItem item;
+    item.kind = RelayItemKind::answer;
+    item.matcher = rank;
+    item.number = number;
+    trees[0]->send_down(std::move(item));
+  }
+
+  std::vector<std::unique_ptr<PeerLink>> links;
+  std::vector<std::unique_ptr<RelayTree>> trees;
+  std::vector<RelayItem> registry;
+  std::vector<std::vector<std::uint64_t>> received;  ///< by rank
+  std::vector<std::vector<std::uint64_t>> rounds;    ///< by rank
+  std::vector<std::uint64_t> rounds_done;
+  std::function<void(std::uint32_t rank)> at_round;
+};
+
+}  // namespace
+
+TEST_SUITE("relay tree") {
+  TEST_CASE("what matchers tell the registry, and it them, arrives in order at whom it is for") {
+    const auto seed = std::random_device{}();
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    constexpr std::uint32_t size = 100;  // three levels
+    Relays relays(size);
+    std::vector<std::vector<std::uint64_t>> up(size);
+    std::vector<std::vector<std::uint64_t>> down(size);
+    for (std::uint64_t number = 1; number <= 3000; ++number) {
+      const auto rank = static_cast<std::uint32_t>(random() % size);
+      if (random() % 2 == 0) {
+        relays.tell_registry(rank, number);
+        up[rank].push_back(number);
+      } else {
+        relays.tell_matcher(rank, number);
+        down[rank].push_back(number);
+      }
+      if (random() % 50 == 0) relays.settle();
+    }
+    relays.settle();
+    std::vector<std::vector<std::uint64_t>> taken(size);
+    for (const RelayItem& item : relays.registry) taken.at(item.matcher).push_back(item.number);
+    CHECK(taken == up);
+    CHECK(relays.received == down);
+  }
+
+  TEST_CASE("one turn of a matcher makes one packet to each neighbour, however much it brought") {
+    Relays relays(9);
+    for (std::uint64_t i = 0; i < 1000; ++i) relays.tell_registry(5, i);
+    relays.trees[5]->flush();
+    CHECK(relays.links[5]->counters(PacketKind::relay).packets_sent == 1);
+    for (std::uint64_t i = 0; i < 1000; ++i) relays.tell_matcher(static_cast<std::uint32_t>(1 + i % 8), i);
+    relays.trees[0]->flush();
+    CHECK(relays.links[0]->counters(PacketKind::relay).packets_sent == 8);
+    relays.settle();
+    CHECK(relays.registry.size() == 1000);
+  }
+
+  TEST_CASE("a round is done by all, and ends behind everything that they told before and during it") {
+    constexpr std::uint32_t size = 80;
+    Relays relays(size);
+    relays.at_round = [&](std::uint32_t rank) { relays.tell_registry(rank, 1000 + rank); };
+    for (std::uint32_t rank = 0; rank < size; ++rank) relays.tell_registry(rank, rank);
+    std::size_t registry_at_end = 0;
+    const std::uint64_t first = relays.trees[0]->next_round();
+    relays.trees[0]->start_round(Round::drain_component, "model");
+    CHECK(relays.trees[0]->has_open_rounds());
+    while (relays.rounds_done.empty()) {
+      for (std::uint32_t rank = 0; rank < size; ++rank) {
+        relays.links[rank]->poll();
+        if (!relays.rounds_done.empty() && registry_at_end == 0) registry_at_end = relays.registry.size();
+        relays.trees[rank]->flush();
+        relays.links[rank]->poll();
+      }
+    }
+    CHECK(relays.rounds_done == std::vector<std::uint64_t>{first});
+    CHECK(registry_at_end == 2 * size);
+    for (const auto& rounds : relays.rounds) CHECK(rounds == std::vector<std::uint64_t>{first});
+    relays.settle();
+    for (const auto& tree : relays.trees) CHECK_FALSE(tree->has_open_rounds());
+  }
+
+  TEST_CASE("a matcher that is alone needs no link") {
+    std::vector<std::uint64_t> seen;
+    RelayTree tree(nullptr, {[&](RelayItem item) { seen.push_back(item.number); },
+                             [&](RelayItem item) { seen.push_back(100 + item.number); },
+                             [&](std::uint64_t) { seen.push_back(999); }});
+    RelayItem item;
+    item.number = 7;
+    tree.send_up(item);
+    tree.send_down(item);
+    tree.start_round(Round::start);
+    tree.flush();
+    CHECK(seen == std::vector<std::uint64_t>{7, 107, 101, 999});
+  }
+}
+
+TEST_SUITE("node map") {
+  TEST_CASE("each machine is a node, and its matchers have numbers of their own") {
+    const NodeMap map(std::vector<std::uint32_t>{7, 7, 3, 7, 3}, 1);
+    CHECK(map.nodes() == 2);
+    CHECK(map.place_of(3) == matcher::MatcherPlace{0, 2});
+    CHECK(map.rank_of({1, 1}) == 4);
+    CHECK(map.matchers_of(1) == std::vector<std::uint32_t>{2, 4});
+    CHECK(map.index_on_host(4) == 1);
+    CHECK_THROWS_AS((void)map.rank_of({1, 2}), Error);
+    CHECK_THROWS_AS((void)map.rank_of({2, 0}), Error);
+  }
+
+  TEST_CASE("virtual nodes divide one machine, each matcher with a socket of its own") {
+    const NodeMap map(std::vector<std::uint32_t>(6, 1), 3);
+    CHECK(map.nodes() == 3);
+    CHECK(map.place_of(3) == matcher::MatcherPlace{1, 1});
+    CHECK(map.index_on_host(3) == 3);
+    CHECK(matcher_socket_path("/tmp/x/matcher", 0) == "/tmp/x/matcher");
+    CHECK(matcher_socket_path("/tmp/x/matcher", 3) == "/tmp/x/matcher.3");
+    CHECK_THROWS_AS(NodeMap(std::vector<std::uint32_t>(5, 1), 3), Error);
+    CHECK_THROWS_AS(NodeMap(std::vector<std::uint32_t>{1, 1, 2, 2}, 2), Error);
+  }
+}
