@@ -67,6 +67,13 @@ void require_type(const Dataset& dataset, int type) {
                                     " with NC_64BIT_DATA");
 }
 
+int check_record_offsets(const Dataset& dataset, int varid, std::int64_t record_end) noexcept {
+  std::int64_t bytes = 0;
+  const bool overflows = __builtin_mul_overflow(record_end, dataset.layout.record_size, &bytes) ||
+                         __builtin_add_overflow(bytes, dataset.header.variable(varid).begin, &bytes);
+  return overflows ? NC_EINTOVERFLOW : NC_NOERR;
+}
+
 bool is_old_variable(const Dataset& dataset, int varid) {
   return dataset.header_before_redef && varid < dataset.header_before_redef->variable_count();
 }

@@ -23,6 +23,11 @@ void require_wanted_name(const char* name);
 /// NC_EBADTYPE, and NC_ESTRICTCDF2 for a type that only CDF-5 has.
 void require_type(const Dataset& dataset, int type);
 
+/// NC_EINTOVERFLOW when records before `record_end` lie beyond 2^63 - 1 bytes: a call can name such records,
+/// and a damaged CDF-5 file can claim to have them. (PnetCDF computes on, and reads or writes somewhere.)
+/// NC_NOERR for fixed-size variables.
+[[nodiscard]] int check_record_offsets(const Dataset& dataset, int varid, std::int64_t record_end) noexcept;
+
 /// Whether the variable was there before this redefinition.
 [[nodiscard]] bool is_old_variable(const Dataset& dataset, int varid);
 

@@ -2,14 +2,14 @@
 
 namespace sluice::api {
 
-void compare_arguments(const Communicator& comm, const std::vector<Argument>& arguments) {
-  int status = NC_NOERR;
-  for (const auto& mine : arguments) {
-    std::string of_root = mine.bytes;
+void compare_arguments(const Communicator& comm, const std::vector<Argument>& arguments, Mistake mine) {
+  for (const auto& argument : arguments) {
+    std::string of_root = argument.bytes;
     broadcast(comm, of_root);
-    if (status == NC_NOERR && of_root != mine.bytes) status = mine.status;
+    if (mine.status == NC_NOERR && of_root != argument.bytes)
+      mine = {argument.status, "an argument of this collective call is not the same as on rank 0"};
   }
-  agree(comm, status, "an argument of this collective call is not the same as on rank 0");
+  agree(comm, mine.status, mine.what);
 }
 
 int status_of_all(const Dataset& dataset, int status) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "agreement.hpp"
@@ -29,8 +30,15 @@ requires std::is_trivially_copyable_v<T>
   return {status, value != nullptr ? std::string(value) : std::string()};
 }
 
-/// Collective: throws on all ranks the worst status of those whose arguments are not rank 0's.
-void compare_arguments(const Communicator& comm, const std::vector<Argument>& arguments);
+/// A rank's own mistake.
+struct Mistake {
+  int status = NC_NOERR;
+  std::string what;
+};
+
+/// Collective: throws on all ranks the worst status of those whose arguments are not rank 0's, and of those
+/// that have made another mistake; a rank that has made one throws that.
+void compare_arguments(const Communicator& comm, const std::vector<Argument>& arguments, Mistake mine = {});
 
 /// Runs the checks of a collective metadata call. In safe mode (PNETCDF_SAFE_MODE=1) all ranks fail when one
 /// does, or when they disagree in an argument; else, as in PnetCDF, each rank is on its own and rank 0's
@@ -43,6 +51,19 @@ void check_collectively(const Dataset& dataset, const Checks& checks, const Argu
   }
   together(dataset.comm, checks);
   if (dataset.comm.size() > 1) compare_arguments(dataset.comm, arguments());
+}
+
+/// The same where PnetCDF compares the arguments although a rank has found a mistake.
+template <class Checks, class Arguments>
+void check_and_compare(const Dataset& dataset, const Checks& checks, const Arguments& arguments) {
+  Mistake mine;
+  try {
+    checks();
+  } catch (const Error& error) {
+    if (!dataset.is_safe_mode) throw;
+    mine = {error.status(), error.what()};
+  }
+  if (dataset.is_safe_mode) compare_arguments(dataset.comm, arguments(), std::move(mine));
 }
 
 /// Collective in safe mode: the worst mistake of all ranks in the arguments of a collective data access. Each

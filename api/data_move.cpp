@@ -11,12 +11,14 @@ namespace {
 
 using Part = DataMove::Part;
 
-/// Appends to ascending parts, as a longer last one where it continues that.
+/// Appends to ascending parts, as a longer last one where it continues that. Nothing for a part without
+/// bytes.
 void append(std::vector<Part>& parts, const Part& part) {
+  if (part.length <= 0) return;
   if (!parts.empty() && parts.back().from + parts.back().length == part.from &&
       parts.back().to + parts.back().length == part.to) {
     parts.back().length += part.length;
-  } else if (part.length > 0) {
+  } else {
     parts.push_back(part);
   }
 }
@@ -62,10 +64,11 @@ void write_parts(const FileBytes& file, const std::vector<Part>& parts, const st
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t last = first + 1;
     const auto end_of = [&](std::size_t i) { return parts[i].to + parts[i].length; };
-    // Gaps are bridged only where they do not outgrow the data by far.
-    while (last < parts.size() &&
-           parts[last].to - end_of(last - 1) <= std::min(gap_bytes, 16 * parts[last].length))
-      ++last;
+    // Gaps are bridged only where they do not outgrow the data by far. In a damaged file records may overlap.
+    const auto is_near = [&](std::int64_t gap, std::int64_t length) {
+      return gap >= 0 && gap <= std::min(gap_bytes, 16 * length);
+    };
+    while (last < parts.size() && is_near(parts[last].to - end_of(last - 1), parts[last].length)) ++last;
     const std::int64_t begin = parts[first].to;
     const auto size = static_cast<std::size_t>(end_of(last - 1) - begin);
     if (last - first == 1) {
@@ -86,38 +89,37 @@ void write_parts(const FileBytes& file, const std::vector<Part>& parts, const st
 
 }  // namespace
 
-DataMove::DataMove(const formats::Header& old_header, const formats::Layout& old_layout,
-                   const formats::Header& new_header, const formats::Layout& new_layout)
-    : record_count_(old_header.record_count),
-      old_record_size_(old_layout.record_size),
-      new_record_size_(new_layout.record_size) {
-  for (const Part& part : section(old_header, new_header, false)) {
+DataMove::DataMove(const Side& before, const Side& after, std::int64_t file_bytes)
+    : record_count_(before.header.record_count),
+      old_record_size_(before.layout.record_size),
+      new_record_size_(after.layout.record_size) {
+  for (Part part : section(before.header, after.header, false)) {
+    part.length = std::min(part.length, file_bytes - part.from);
     // From the first that moves on: nothing that stays may lie in a gap.
     if (part.from != part.to || !fixed_.empty()) append(fixed_, part);
   }
-  const auto records = section(old_header, new_header, true);
+  const auto records = section(before.header, after.header, true);
   const bool records_move =
       old_record_size_ != new_record_size_ ||
       std::any_of(records.begin(), records.end(), [](const Part& p) { return p.from != p.to; });
-  for (const Part& part : records) {
-    if (records_move) append(record_, part);
+  if (records_move && !records.empty() && records.front().from < file_bytes) {
+    for (const Part& part : records) append(record_, part);
+    record_count_ = std::min(record_count_, (file_bytes - 1 - records.front().from) / old_record_size_ + 1);
+  } else {
+    record_count_ = 0;
   }
-  if (record_.empty()) record_count_ = 0;
-  check_order(fixed_);
-  check_order(record_);
   fixed_bytes_ = total_length(fixed_);
   record_bytes_ = total_length(record_);
+  check_offsets();
 }
 
-void DataMove::check_order(const std::vector<Part>& parts) const {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const bool is_forward = parts[i].to >= parts[i].from;
-    const bool is_ascending = i == 0 || parts[i].to >= parts[i - 1].to + parts[i - 1].length;
-    if (!is_forward || !is_ascending)
-      throw Error(
-          NC_ENOTSUPPORT,
-          "the variables of this file are in an order in which it cannot be redefined; copy it first");
-  }
+void DataMove::check_offsets() const {
+  if (record_.empty() || record_count_ == 0) return;
+  std::int64_t end = 0;
+  const bool overflows = __builtin_mul_overflow(record_count_ - 1, new_record_size_, &end) ||
+                         __builtin_add_overflow(end, record_.back().to, &end) ||
+                         __builtin_add_overflow(end, record_.back().length, &end);
+  if (overflows) throw Error(NC_EINTOVERFLOW, "records of the file would be moved beyond 2^63 - 1 bytes");
 }
 
 std::vector<DataMove::Part> DataMove::parts(std::int64_t begin, std::int64_t end) const {

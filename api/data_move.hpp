@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "agreement.hpp"
 #include "file_bytes.hpp"
 #include "mpi_handles.hpp"
 #include "sluice/formats/header.hpp"
@@ -21,9 +22,15 @@ class DataMove {
     std::int64_t length = 0;
   };
 
-  /// Throws NC_ENOTSUPPORT when the old file's variables are in another order than the new ones.
-  DataMove(const formats::Header& old_header, const formats::Layout& old_layout,
-           const formats::Header& new_header, const formats::Layout& new_layout);
+  /// What a layout was before and is after: compute_layout() of the new header with the old layout as
+  /// `previous`.
+  struct Side {
+    const formats::Header& header;
+    const formats::Layout& layout;
+  };
+  /// Of what the old header says only what is in the file of `file_bytes` moves: a damaged one may say that
+  /// there are 2^60 records. Throws NC_EINTOVERFLOW where something would move beyond 2^63 - 1 bytes.
+  DataMove(const Side& before, const Side& after, std::int64_t file_bytes);
 
   [[nodiscard]] std::int64_t stream_bytes() const noexcept {
     return fixed_bytes_ + record_bytes_ * record_count_;
@@ -37,7 +44,7 @@ class DataMove {
            std::int64_t gap_bytes) const;
 
  private:
-  void check_order(const std::vector<Part>& parts) const;
+  void check_offsets() const;
 
   std::vector<Part> fixed_;
   std::vector<Part> record_;  ///< of record 0
@@ -47,5 +54,16 @@ class DataMove {
   std::int64_t old_record_size_ = 0;
   std::int64_t new_record_size_ = 0;
 };
+
+/// Collective: the size of a file in bytes as rank 0 sees it, for all; `size` is called there.
+template <class Size>
+[[nodiscard]] std::int64_t size_on_root(const Communicator& comm, const Size& size) {
+  std::int64_t bytes = 0;
+  together(comm, [&] {
+    if (comm.is_root()) bytes = size();
+  });
+  check_mpi(MPI_Bcast(&bytes, 1, MPI_INT64_T, 0, comm.get()), "broadcast the size of a file");
+  return bytes;
+}
 
 }  // namespace sluice::api

@@ -27,14 +27,34 @@ formats::LayoutOptions as_options(const EnddefArguments& arguments) {
   return options;
 }
 
+/// Whether leaving define mode writes the fill value to the whole of the variable.
+bool is_to_be_filled(const Dataset& dataset, int varid) {
+  return !dataset.driver->reads_unwritten_as_fill() && !is_old_variable(dataset, varid) &&
+         !dataset.header.variable(varid).no_fill;
+}
+
 /// New variables in fill mode get their fill value, in the records that there are.
 void fill_new_variables(Dataset& dataset) {
-  if (dataset.driver->reads_unwritten_as_fill()) return;
   const auto& header = dataset.header;
   for (int id = 0; id < header.variable_count(); ++id) {
-    if (is_old_variable(dataset, id) || header.variable(id).no_fill) continue;
+    if (!is_to_be_filled(dataset, id)) continue;
     const std::int64_t records = header.is_record_variable(id) ? header.record_count : 1;
     if (records > 0) dataset.driver->fill(header, dataset.layout, id, 0, records);
+  }
+}
+
+/// Refuses, with NC_EINTOVERFLOW, to fill records that a damaged file claims to have.
+void check_new_records(const Dataset& dataset, const formats::Layout& layout) {
+  const auto& header = dataset.header;
+  for (int id = 0; id < header.variable_count(); ++id) {
+    if (!header.is_record_variable(id) || !is_to_be_filled(dataset, id)) continue;
+    std::int64_t bytes = 0;
+    const bool overflows = __builtin_mul_overflow(header.record_count, layout.record_size, &bytes) ||
+                           __builtin_add_overflow(bytes, header.variable(id).begin, &bytes);
+    if (overflows)
+      throw Error(NC_EINTOVERFLOW, dataset.path + " says that it has " + std::to_string(header.record_count) +
+                                       " records: those of variable '" + header.variable(id).name +
+                                       "' would lie beyond 2^63 - 1 bytes");
   }
 }
 
@@ -47,6 +67,7 @@ void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
   together(dataset.comm, [&] {
     layout = formats::compute_layout(dataset.header, options,
                                      old_header != nullptr ? &dataset.layout_before_redef : nullptr);
+    check_new_records(dataset, layout);
   });
   dataset.driver->use_layout_options(options);
   if (old_header != nullptr)

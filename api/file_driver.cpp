@@ -21,7 +21,8 @@ void FileDriver::write_header(const formats::Header& header, const formats::Layo
 
 void FileDriver::move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                            const formats::Header& new_header, const formats::Layout& new_layout) {
-  const DataMove move(old_header, old_layout, new_header, new_layout);
+  const DataMove move({old_header, old_layout}, {new_header, new_layout},
+                      size_on_root(comm_, [&] { return file_.size_bytes(); }));
   move.run(comm_, file_, transfer_.options().move_bytes, transfer_.options().gap_bytes);
 }
 

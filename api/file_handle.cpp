@@ -98,6 +98,12 @@ void FileHandle::write(std::int64_t offset_bytes, std::span<const std::byte> byt
   }
 }
 
+std::int64_t FileHandle::size_bytes() const {
+  MPI_Offset size = 0;
+  check_mpi(MPI_File_get_size(file_, &size), "ask for the size of " + path_, NC_EFILE);
+  return size;
+}
+
 void FileHandle::sync() const {
   check_mpi(MPI_File_sync(file_), "sync " + path_, NC_EFILE);
 }

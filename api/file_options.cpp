@@ -48,6 +48,8 @@ FileOptions file_options(const Hints& hints, bool is_on_local_file_system) {
     options.direct_bytes = std::int64_t{4} << 20;
     options.alignment_bytes = std::int64_t{1} << 20;
     options.gap_bytes = 64 << 10;
+    // What a process reads to write it back may be older than what another node has written.
+    options.fill_gap_bytes = 0;
     options.access_cost = 256 << 10;
     options.byte_cost = 8;
   }

@@ -15,7 +15,8 @@ struct FileOptions {
   std::int64_t alignment_bytes = 4096;              ///< of aggregators' domains (striping_unit)
   std::int64_t move_bytes = std::int64_t{4} << 20;  ///< moved at once by a rank (nc_data_move_chunk_size)
   std::int64_t header_chunk_bytes = std::int64_t{256} << 10;  ///< nc_header_read_chunk_size
-  std::int64_t gap_bytes = 4096;                              ///< gaps up to this are read or written along
+  std::int64_t gap_bytes = 4096;                              ///< gaps up to this are read along
+  std::int64_t fill_gap_bytes = 4096;  ///< and when records are filled, read and written back
   // What things cost, in bytes that could be copied in the same time.
   std::int64_t access_cost = 4096;                   ///< one more access to the file
   std::int64_t byte_cost = 1;                        ///< a byte that is read although it was not asked for

@@ -70,7 +70,9 @@ void FileTransfer::access(FileRequest& request, FileRequest::Kind kind, Mode mod
 
 void FileTransfer::fill(const formats::Header& header, const formats::Placement& placement, int varid,
                         std::int64_t first_record, std::int64_t records) {
-  const std::int64_t total = header.elements_per_record(varid) * records;
+  std::int64_t total = 0;
+  if (__builtin_mul_overflow(header.elements_per_record(varid), records, &total))
+    throw Error(NC_EINTOVERFLOW, "there are too many elements to fill");
   const FileRange mine{share_begin(total, comm_.size(), comm_.rank()),
                        share_begin(total, comm_.size(), comm_.rank() + 1)};
   together(comm_, [&] {
@@ -97,9 +99,35 @@ void FileTransfer::fill_elements(const formats::Header& header, const formats::V
                             if (is_record) start.front() += first_record;
                             place.append({start, box.count, {}}, runs);
                           });
-    for (const auto& run : runs)
-      bytes_.write(run.offset_bytes, {pattern.data(), static_cast<std::size_t>(run.length_bytes)});
+    for (std::span<const formats::FileRun> rest = runs; !rest.empty();)
+      rest = rest.subspan(fill_window(rest, pattern));
   }
+}
+
+std::size_t FileTransfer::fill_window(std::span<const formats::FileRun> runs, const ByteBuffer& pattern) {
+  const auto end_of = [&](std::size_t i) { return runs[i].offset_bytes + runs[i].length_bytes; };
+  const std::int64_t begin = runs.front().offset_bytes;
+  const auto is_near = [&](std::size_t i) {
+    const std::int64_t gap = runs[i].offset_bytes - end_of(i - 1);
+    return gap >= 0 && gap <= options_.fill_gap_bytes && end_of(i) - begin <= options_.direct_bytes;
+  };
+  std::size_t n = 1;
+  while (n < runs.size() && is_near(n)) ++n;
+  if (n == 1) {
+    bytes_.write(begin, {pattern.data(), static_cast<std::size_t>(runs.front().length_bytes)});
+    return n;
+  }
+  window_.move_to({begin, end_of(n - 1)});
+  coverage_.clear();
+  coverage_.begin_list();
+  for (std::size_t i = 0; i < n; ++i) {
+    std::memcpy(window_.at(runs[i].offset_bytes), pattern.data(),
+                static_cast<std::size_t>(runs[i].length_bytes));
+    coverage_.add({runs[i].offset_bytes, end_of(i)});
+  }
+  // Other variables' records between these are not written by anybody meanwhile: fills are collective.
+  window_.write(bytes_, coverage_.join(), options_.fill_gap_bytes);
+  return n;
 }
 
 void FileTransfer::access_together(FileRequest& request, FileRequest::Kind kind) {

@@ -49,6 +49,9 @@ class FileTransfer {
   void fill_elements(const formats::Header& header, const formats::VariablePlace& place, int varid,
                      std::int64_t first_record, const FileRange& elements);
 
+  /// Fills the first of these runs, and with them those that follow closely; how many that is.
+  std::size_t fill_window(std::span<const formats::FileRun> runs, const ByteBuffer& pattern);
+
   const Communicator& comm_;
   const FileBytes& bytes_;
   FileOptions options_;

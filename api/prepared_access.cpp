@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "checks.hpp"
 #include "guard.hpp"
 #include "last_error.hpp"
 #include "mistake_text.hpp"
@@ -22,15 +23,6 @@ constexpr MPI_Offset count_of_buffer_ignored = -1;  // NC_COUNT_IGNORE
 int check_variable(const formats::Header& header, int varid) noexcept {
   if (varid == global_varid) return NC_EGLOBAL;
   return varid < 0 || varid >= header.variable_count() ? NC_ENOTVAR : NC_NOERR;
-}
-
-/// NC_EINTOVERFLOW when records before `record_end` lie beyond 2^63 - 1 bytes: a put can name such records,
-/// and a damaged CDF-5 file can claim to have them. (PnetCDF computes on, and reads or writes somewhere.)
-int check_offsets(const Dataset& dataset, int varid, std::int64_t record_end) noexcept {
-  std::int64_t bytes = 0;
-  const bool overflows = __builtin_mul_overflow(record_end, dataset.layout.record_size, &bytes) ||
-                         __builtin_add_overflow(bytes, dataset.header.variable(varid).begin, &bytes);
-  return overflows ? NC_EINTOVERFLOW : NC_NOERR;
 }
 
 /// The type and number of items of a flexible call's buffer, checked against the access.
@@ -143,7 +135,8 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
   if (const int status = selection.resolve(call, header, is_put(call.verb), dataset.start_rule);
       status != NC_NOERR)
     return status;
-  if (const int status = check_offsets(dataset, call.varid, selection.record_end()); status != NC_NOERR)
+  if (const int status = check_record_offsets(dataset, call.varid, selection.record_end());
+      status != NC_NOERR)
     return status;
   access.varid = call.varid;
   access.slabs = selection.slabs();
@@ -176,7 +169,8 @@ int add_part(const Dataset& dataset, const AccessCall& call, const VariableSlabs
   if (const int status = selection.resolve(one, dataset.header, is_put(call.verb), dataset.start_rule);
       status != NC_NOERR)
     return status;
-  if (const int status = check_offsets(dataset, part.varid, selection.record_end()); status != NC_NOERR)
+  if (const int status = check_record_offsets(dataset, part.varid, selection.record_end());
+      status != NC_NOERR)
     return status;
   auto& access = prepared.parts.emplace_back();
   access.varid = part.varid;

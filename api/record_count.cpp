@@ -1,7 +1,9 @@
 // The number of records: raised by puts, agreed on among the processes; and what fills records.
 #include <algorithm>
+#include <cstdint>
 
 #include "checks.hpp"
+#include "collective_checks.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
 
@@ -37,20 +39,51 @@ int sync_numrecs(int ncid) {
   return NC_NOERR;
 }
 
-int fill_var_rec(int ncid, int varid, MPI_Offset recno) {
-  const DatasetUse dataset(ncid);
-  require_variable(*dataset, varid);
-  const auto& variable = dataset->header.variable(varid);
-  if (!dataset->header.is_record_variable(varid))
-    throw Error(NC_ENOTRECVAR, "the variable '" + variable.name + "' has no records");
-  require_writable(*dataset);
+namespace {
+
+void require_record_variable(const Dataset& dataset, int varid) {
+  if (!dataset.header.is_record_variable(varid))
+    throw Error(NC_ENOTRECVAR, "the variable '" + dataset.header.variable(varid).name + "' has no records");
+}
+
+/// What PnetCDF finds first, in safe mode; without, it goes on all the same.
+void check_filled_variable(const Dataset& dataset, int varid) {
+  require_writable(dataset);
+  require_data_mode(dataset);
+  require_variable(dataset, varid);
+  require_record_variable(dataset, varid);
+  if (dataset.is_independent)
+    throw Error(NC_EINDEP, "ncmpi_fill_var_rec is collective: call ncmpi_end_indep_data first");
+}
+
+void check_fill(const Dataset& dataset, int varid, MPI_Offset recno) {
+  require_variable(dataset, varid);
+  require_record_variable(dataset, varid);
+  require_writable(dataset);
+  const auto& variable = dataset.header.variable(varid);
   // As in PnetCDF, an attribute _FillValue is as good as the fill mode here.
   if (variable.no_fill && variable.attributes.find("_FillValue") < 0)
     throw Error(NC_ENOTFILL,
                 "the variable '" + variable.name + "' is not in fill mode: see ncmpi_def_var_fill");
   if (recno < 0) throw Error(NC_EINVAL, "there is no record " + std::to_string(recno));
-  if (dataset->in_define_mode && dataset->is_new)
-    throw Error(NC_EINDEFINE, dataset->path + " has no data yet: call ncmpi_enddef first");
+  if (dataset.in_define_mode && dataset.is_new)
+    throw Error(NC_EINDEFINE, dataset.path + " has no data yet: call ncmpi_enddef first");
+  const bool is_beyond_format = dataset.header.version != formats::Version::cdf5 && recno >= INT32_MAX;
+  if (is_beyond_format || recno == INT64_MAX || check_record_offsets(dataset, varid, recno + 1) != NC_NOERR)
+    throw Error(NC_EINTOVERFLOW,
+                "record " + std::to_string(recno) + " is beyond what " + dataset.path + " can hold");
+}
+
+}  // namespace
+
+int fill_var_rec(int ncid, int varid, MPI_Offset recno) {
+  const DatasetUse dataset(ncid);
+  const auto arguments = [&] {
+    return std::vector{argument(NC_EMULTIDEFINE_FNC_ARGS, varid), argument(NC_EMULTIDEFINE_FNC_ARGS, recno)};
+  };
+  if (dataset->is_safe_mode) together(dataset->comm, [&] { check_filled_variable(*dataset, varid); });
+  check_and_compare(
+      *dataset, [&] { check_fill(*dataset, varid, recno); }, arguments);
   // What was put before is to be overwritten.
   if (!dataset->in_define_mode) dataset->driver->flush(Mode::collective);
   dataset->driver->fill(dataset->header, dataset->layout, varid, recno, 1);

@@ -108,7 +108,8 @@ void SubfileDriver::move_data(const formats::Header& old_header, const formats::
     auto& old = descriptions_[static_cast<std::size_t>(i)];
     old.header.record_count = old_header.record_count;
     const auto& next = changed[static_cast<std::size_t>(i)];
-    const DataMove move(old.header, old.layout, next.header, next.layout);
+    const DataMove move({old.header, old.layout}, {next.header, next.layout},
+                        size_on_root(comm_, [&] { return files_.file(i).size_bytes(); }));
     if (move.stream_bytes() == 0) continue;
     together(comm_, [&] { (void)files_.file(i); });
     move.run(comm_, files_.file(i), transfer_.options().move_bytes, transfer_.options().gap_bytes);

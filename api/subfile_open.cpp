@@ -40,8 +40,11 @@ OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_lo
   OpenedDriver opened;
   // Each rank opens the master, so that what forbids it is known at once.
   together_telling(request.comm, [&] { opened.hints = hints_of(files); });
-  opened.driver = std::make_unique<SubfileDriver>(request.comm, std::move(files),
-                                                  file_options(request.hints, is_local), std::move(facts));
+  auto options = file_options(request.hints, is_local);
+  // Between the end of one subfile and the beginning of the next there may be elements that another rank
+  // fills.
+  options.fill_gap_bytes = 0;
+  opened.driver = std::make_unique<SubfileDriver>(request.comm, std::move(files), options, std::move(facts));
   return opened;
 }
 

@@ -49,7 +49,8 @@ std::int64_t place(const Placement& placement, bool records, std::int64_t offset
   const auto& header = placement.header;
   for (int id = 0; id < header.variable_count(); ++id) {
     if (header.is_record_variable(id) != records) continue;
-    if (!records) offset = placement.not_below_old(id, rounded_up(offset, placement.variable_align));
+    if (!records) offset = rounded_up(offset, placement.variable_align);
+    offset = placement.not_below_old(id, offset);
     if (offset > max_begin(header.version)) {
       throw Error(
           NC_EVARSIZE,

@@ -67,6 +67,81 @@ static void a_put_that_names_such_a_record(void) {
   unlink("far_offsets.nc");
 }
 
+static void a_fill_that_names_such_a_record(void) {
+  const struct {
+    int format;
+    MPI_Offset record;
+  } cases[] = {{NC_64BIT_DATA, INT64_MAX},
+               {NC_64BIT_DATA, INT64_MAX - 1},
+               {NC_64BIT_DATA, INT64_MAX / 12},
+               {0, INT32_MAX},
+               {0, INT64_MAX},
+               {NC_64BIT_OFFSET, INT32_MAX}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    int file = -1, dimids[2], varid = -1;
+    MPI_Offset records = -1;
+    ncmpi_create(MPI_COMM_SELF, "far_fill.nc", NC_CLOBBER | cases[i].format, MPI_INFO_NULL, &file);
+    ncmpi_def_dim(file, "t", NC_UNLIMITED, &dimids[0]);
+    ncmpi_def_dim(file, "x", 3, &dimids[1]);
+    ncmpi_def_var(file, "r", NC_INT, 2, dimids, &varid);
+    ncmpi_def_var_fill(file, varid, 0, NULL);
+    expect(ncmpi_enddef(file) == NC_NOERR, "enddef");
+    expect(ncmpi_fill_var_rec(file, varid, cases[i].record) == NC_EINTOVERFLOW, "the fill is refused");
+    expect(ncmpi_inq_dimlen(file, dimids[0], &records) == NC_NOERR && records == 0, "no records are made");
+    expect(ncmpi_close(file) == NC_NOERR, "the file is closed");
+  }
+  unlink("far_fill.nc");
+}
+
+static void copy_golden(const char* name, const char* to) {
+  char path[4096], bytes[4096];
+  snprintf(path, sizeof path, "%s/%s", GOLDEN_FOLDER, name);
+  FILE *in = fopen(path, "rb"), *out = fopen(to, "wb");
+  expect(in && out, "a golden file is copied");
+  if (!in || !out) return;
+  fwrite(bytes, 1, fread(bytes, 1, sizeof bytes, in), out);
+  fclose(in);
+  fclose(out);
+}
+
+/// Room is made for an attribute, and for a variable with or without fill, in a file that claims 2^63 - 1
+/// records.
+static void a_redefinition_of_such_a_file(void) {
+  for (int adds = 0; adds < 3; ++adds) {
+    int file = -1, dimids[] = {0, 1}, varid = -1, first[3] = {-1, -1, -1};
+    static const char text[1000] = "";
+    copy_golden("ok_cdf5_far_records.nc", "far_redefined.nc");
+    expect(ncmpi_open(MPI_COMM_SELF, "far_redefined.nc", NC_WRITE, MPI_INFO_NULL, &file) == NC_NOERR, "open");
+    expect(ncmpi_redef(file) == NC_NOERR, "redef");
+    ncmpi_put_att_text(file, NC_GLOBAL, "text", sizeof text, text);
+    if (adds > 0) ncmpi_def_var(file, "new", NC_INT, 2, dimids, &varid);
+    if (adds > 1) ncmpi_def_var_fill(file, varid, 0, NULL);
+    const int status = ncmpi_enddef(file);
+    expect(status == (adds > 1 ? NC_EINTOVERFLOW : NC_NOERR), "only what is there is moved");
+    if (adds > 1) {
+      ncmpi_abort(file);
+      continue;
+    }
+    const MPI_Offset start[] = {0, 0}, count[] = {1, 3};
+    expect(ncmpi_get_vara_int_all(file, 1, start, count, first) == NC_NOERR && first[2] == 0,
+           "the first record is there");
+    expect(ncmpi_close(file) == NC_NOERR, "the redefined file is closed");
+  }
+  unlink("far_redefined.nc");
+}
+
+/// Nothing sensible can be in such a file; moving it must not take memory for a negative distance.
+static void a_redefinition_of_records_that_overlap(void) {
+  int file = -1;
+  static const char text[1000] = "";
+  copy_golden("ok_records_overlap.nc", "far_overlap.nc");
+  expect(ncmpi_open(MPI_COMM_SELF, "far_overlap.nc", NC_WRITE, MPI_INFO_NULL, &file) == NC_NOERR, "open");
+  expect(ncmpi_redef(file) == NC_NOERR, "redef");
+  ncmpi_put_att_text(file, NC_GLOBAL, "text", sizeof text, text);
+  expect(ncmpi_close(file) == NC_NOERR, "overlapping records are moved");
+  unlink("far_overlap.nc");
+}
+
 /// The number of records follows from the size of the file, which one process looks at.
 static void a_streamed_file_has_as_many_records_for_all(void) {
   int file = -1;
@@ -86,6 +161,9 @@ int main(int argc, char** argv) {
     records_that_cannot_be_there();
     data_up_to_the_end_of_what_is_possible();
     a_put_that_names_such_a_record();
+    a_fill_that_names_such_a_record();
+    a_redefinition_of_such_a_file();
+    a_redefinition_of_records_that_overlap();
   }
   a_streamed_file_has_as_many_records_for_all();
   MPI_Finalize();

@@ -100,6 +100,40 @@ static void accesses(void) {
   TRY(ncmpi_close(ncid));
 }
 
+/* Without safe mode the reference looks at nothing here, and crashes. */
+static void fills(void) {
+  int ncid, t, x, r, f, n;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "disagreement_fill.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &t));
+  MUST(ncmpi_def_dim(ncid, "x", 4, &x));
+  const int dimids[] = {t, x};
+  MUST(ncmpi_def_var(ncid, "r", NC_INT, 2, dimids, &r));
+  MUST(ncmpi_def_var(ncid, "f", NC_INT, 1, &x, &f));
+  MUST(ncmpi_def_var(ncid, "n", NC_INT, 2, dimids, &n));
+  MUST(ncmpi_def_var_fill(ncid, r, 0, NULL));
+  MUST(ncmpi_def_var_fill(ncid, f, 0, NULL));
+  TRY(ncmpi_fill_var_rec(ncid, r, 0));
+  TRY(ncmpi_fill_var_rec(ncid, 99, 0));
+  MUST(ncmpi_enddef(ncid));
+  TRY(ncmpi_fill_var_rec(ncid, NC_GLOBAL, 0));
+  TRY(ncmpi_fill_var_rec(ncid, 99, 0));
+  TRY(ncmpi_fill_var_rec(ncid, ME ? 99 : r, 0));
+  TRY(ncmpi_fill_var_rec(ncid, f, 0));
+  TRY(ncmpi_fill_var_rec(ncid, n, 0));
+  TRY(ncmpi_fill_var_rec(ncid, ME ? n : r, 0));
+  TRY(ncmpi_fill_var_rec(ncid, r, ME ? 1 : 2));
+  TRY(ncmpi_fill_var_rec(ncid, r, 1));
+  MUST(ncmpi_begin_indep_data(ncid));
+  TRY(ncmpi_fill_var_rec(ncid, r, 0));
+  TRY(ncmpi_fill_var_rec(ncid, f, 0));
+  MUST(ncmpi_end_indep_data(ncid));
+  MUST(ncmpi_close(ncid));
+  MUST(ncmpi_open(MPI_COMM_WORLD, "disagreement_fill.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
+  TRY(ncmpi_fill_var_rec(ncid, r, 0));
+  TRY(ncmpi_fill_var_rec(ncid, 99, 0));
+  MUST(ncmpi_close(ncid));
+}
+
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   int ncid, is_safe = argc > 1 && !strcmp(argv[1], "safe");
@@ -141,6 +175,7 @@ int main(int argc, char** argv) {
                            "enddef arguments",
                            NULL};
     for (int i = 0; whats[i]; ++i) one(whats[i]);
+    fills();
   } else {
     const char* whats[] = {"dimension name",
                            "dimension length",

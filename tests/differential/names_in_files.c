@@ -1,21 +1,7 @@
 /* Names that could not be defined, in files that others wrote: Latin-1, '/', control characters, zero bytes,
  * none at all, not in normal form C. The files are made here byte by byte. */
+#include "file_bytes.h"
 #include "report.h"
-
-struct file {
-  unsigned char bytes[4096];
-  size_t size;
-};
-
-static void number(struct file* f, unsigned value) {
-  for (int shift = 24; shift >= 0; shift -= 8) f->bytes[f->size++] = (unsigned char)(value >> shift);
-}
-
-static void text(struct file* f, const char* bytes, size_t n) {
-  number(f, (unsigned)n);
-  memcpy(f->bytes + f->size, bytes, n);
-  f->size += (n + 3) / 4 * 4;
-}
 
 #define NAME(literal) literal, sizeof(literal) - 1
 struct name {
@@ -37,26 +23,29 @@ enum { NAMES = sizeof names / sizeof *names };
 
 /* A file with a dimension, a global attribute and a variable of each name. */
 static void write_file(const char* path) {
-  struct file f = {{'C', 'D', 'F', 1}, 4};
-  number(&f, 0), number(&f, 10), number(&f, NAMES);
-  for (int i = 0; i < NAMES; ++i) text(&f, names[i].bytes, names[i].size), number(&f, 1 + (unsigned)i % 3);
-  number(&f, 12), number(&f, NAMES);
+  static struct file_bytes f;
+  file_start(&f, 1, 0);
+  file_number(&f, 10), file_number(&f, NAMES);
   for (int i = 0; i < NAMES; ++i) {
-    text(&f, names[i].bytes, names[i].size);
-    number(&f, 4), number(&f, 1), number(&f, 100 + (unsigned)i);
+    file_text(&f, names[i].bytes, names[i].size);
+    file_number(&f, 1 + (unsigned)i % 3);
   }
-  number(&f, 11), number(&f, NAMES);
+  file_number(&f, 12), file_number(&f, NAMES);
   for (int i = 0; i < NAMES; ++i) {
-    text(&f, names[i].bytes, names[i].size);
-    number(&f, 1), number(&f, (unsigned)i);
-    number(&f, 12), number(&f, 1);
-    text(&f, names[i].bytes, names[i].size), number(&f, 2), text(&f, "x", 1);
-    number(&f, 4), number(&f, 4 * (1 + (unsigned)i % 3)), number(&f, 2048 + 12 * (unsigned)i);
+    file_text(&f, names[i].bytes, names[i].size);
+    file_number(&f, 4), file_number(&f, 1), file_number(&f, 100 + (unsigned)i);
+  }
+  file_number(&f, 11), file_number(&f, NAMES);
+  for (int i = 0; i < NAMES; ++i) {
+    file_text(&f, names[i].bytes, names[i].size);
+    file_number(&f, 1), file_number(&f, (unsigned)i);
+    file_number(&f, 12), file_number(&f, 1);
+    file_text(&f, names[i].bytes, names[i].size), file_number(&f, 2), file_text(&f, "x", 1);
+    file_number(&f, 4), file_number(&f, 4 * (1 + (unsigned)i % 3)), file_number(&f, 2048 + 12 * (unsigned)i);
   }
   f.size = 2048 + 12 * NAMES;
   for (unsigned i = 0; i < 3 * NAMES; ++i) f.bytes[2048 + 4 * i + 3] = (unsigned char)i;
-  FILE* out = fopen(path, "wb");
-  if (!out || fwrite(f.bytes, 1, f.size, out) != f.size || fclose(out)) MPI_Abort(MPI_COMM_WORLD, 7);
+  file_write(&f, path);
 }
 
 static void show_name(const char* what, int id, const char* name) {

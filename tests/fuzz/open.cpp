@@ -1,50 +1,17 @@
 // Opening a file by the interface, as a program does: every inquiry, small parts of every variable, close.
-#include <mpi.h>
 #include <pnetcdf.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "require.hpp"
+#include "scratch.hpp"
 
 using sluice::fuzz::require;
 
 namespace {
-
-/// The file that the inputs are written to one after another, in a directory of this process.
-class Scratch {
- public:
-  Scratch() : folder_(std::filesystem::temp_directory_path() / ("sluice-fuzz-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string write(const std::uint8_t* data, std::size_t size) const {
-    const auto path = folder_ / "input.nc";
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-    return path;
-  }
-
- private:
-  std::filesystem::path folder_;
-};
-
-/// MPI for the life of the process.
-struct Mpi {
-  Mpi() { MPI_Init(nullptr, nullptr); }
-  ~Mpi() { MPI_Finalize(); }
-};
 
 constexpr MPI_Offset small = 3;
 constexpr MPI_Offset large_attribute = 1 << 16;
@@ -161,8 +128,8 @@ void walk(int file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Mpi mpi;
-  static const Scratch scratch;
+  static const sluice::fuzz::Mpi mpi;
+  static const sluice::fuzz::Scratch scratch;
   const auto path = scratch.write(data, size);
   int file = -1;
   if (ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file) != NC_NOERR) return 0;

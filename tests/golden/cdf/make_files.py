@@ -176,6 +176,9 @@ def main():
     # The headers are well formed, but offsets of data go beyond 2^63 - 1, or up to it.
     with open("ok_cdf5_far_records.nc", "wb") as f:
         f.write(base(5, records=2**63 - 1))
+    # Room between the record variables, so that records share bytes with the next one.
+    with open("ok_records_overlap.nc", "wb") as f:
+        f.write(base(variables=(dict(FIXED, dimids=[0]), RECORD)))
     with open("ok_cdf5_far_begin.nc", "wb") as f:
         f.write(base(5, variables=record(begin=2**63 - 1 - 2**16)))
     for name, content in NAMES.items():

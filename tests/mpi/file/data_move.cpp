@@ -34,7 +34,8 @@ TEST_CASE("parts of any piece of the stream join to the whole move") {
   added.dimids = {0};
   new_header.add_variable(added);
   const auto new_layout = formats::compute_layout(new_header, {}, &old_layout);
-  const DataMove move(old_header, old_layout, new_header, new_layout);
+  const std::int64_t file_bytes = old_layout.record_begin + 7 * old_layout.record_size;
+  const DataMove move({old_header, old_layout}, {new_header, new_layout}, file_bytes);
   const auto bytes_of = [](const std::vector<DataMove::Part>& parts) {
     std::vector<std::pair<std::int64_t, std::int64_t>> bytes;
     for (const auto& part : parts) {
@@ -55,10 +56,57 @@ TEST_CASE("parts of any piece of the stream join to the whole move") {
   }
 }
 
+TEST_CASE("variables with gaps between them move each with its data") {
+  auto header = header_with(2, 2, 1);
+  auto old_layout = formats::compute_layout(header, {}, nullptr);
+  // As another library may have placed them.
+  header.variable(1).begin += 100;
+  header.variable(2).begin += 300;
+  header.variable(3).begin += 500;
+  old_layout = formats::layout_of(header, old_layout.header_size);
+  auto after = header;
+  formats::Variable added;
+  added.name = "added";
+  added.type = formats::Type::float64;
+  added.dimids = {1};
+  after.add_variable(added);
+  after.attributes.put({"room", formats::Type::int8, 2000, std::vector<std::byte>(2000)});
+  const auto new_layout = formats::compute_layout(after, {}, &old_layout);
+  const DataMove move({header, old_layout}, {after, new_layout}, std::int64_t{1} << 20);
+  const auto parts = move.parts(0, move.stream_bytes());
+  REQUIRE(parts.size() == 4);
+  for (int id = 0; id < 4; ++id) {
+    const auto& part = parts[static_cast<std::size_t>(id)];
+    CHECK(part.from == header.variable(id).begin);
+    CHECK(part.to == after.variable(id).begin);
+    CHECK(part.to >= part.from);
+  }
+}
+
+TEST_CASE("what a header says beyond the end of the file does not move") {
+  auto header = header_with(2, 2, std::int64_t{1} << 60);
+  const auto old_layout = formats::compute_layout(header, {}, nullptr);
+  auto after = header;
+  formats::Variable added;
+  added.name = "added";
+  added.type = formats::Type::int32;
+  added.dimids = {0};
+  after.add_variable(added);
+  const auto new_layout = formats::compute_layout(after, {}, &old_layout);
+  const auto moved = [&](std::int64_t file_bytes) {
+    return DataMove({header, old_layout}, {after, new_layout}, file_bytes).stream_bytes();
+  };
+  // A record has 40 and 10 bytes of data, and 2 of padding.
+  CHECK(moved(old_layout.record_begin + 2 * old_layout.record_size) == 2 * 50);
+  CHECK(moved(old_layout.record_begin + 2 * old_layout.record_size + 1) == 3 * 50);
+  CHECK(moved(old_layout.record_begin) == 0);
+  CHECK(moved(10) == 0);
+}
+
 TEST_CASE("nothing moves when the layout stays as it is") {
   auto header = header_with(3, 2, 4);
   const auto layout = formats::compute_layout(header, {}, nullptr);
-  CHECK(DataMove(header, layout, header, layout).stream_bytes() == 0);
+  CHECK(DataMove({header, layout}, {header, layout}, 1 << 20).stream_bytes() == 0);
 }
 
 }  // namespace sluice::api
