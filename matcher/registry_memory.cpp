@@ -39,10 +39,10 @@ bool Registry::try_grant(const Ticket& ticket, const Process& process, const Seg
 /// Recycled memory first: it is warm, and a put into fresh memory takes several times as long. So what is
 /// consumed stays readable only as far as it is little, or the last of its rule; the rest of it until the
 /// first need.
-std::optional<SegmentLease> Registry::take(const Process& process, std::uint64_t bytes, SegmentUse use) {
-  const std::uint32_t node = process.place.node;
+std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool::Request& request) {
+  const std::uint32_t node = place.node;
+  const std::uint64_t bytes = request.bytes;
   SegmentPool& memory = pool(node);
-  const SegmentPool::Request request{bytes, use, process.id, process.place.index};
   if (auto segment = memory.recycle(request)) return segment;
   while (consumed_bytes_[node] > retain_bytes_ && recycle_oldest(node)) {
     if (auto segment = memory.recycle(request)) return segment;
@@ -57,6 +57,25 @@ std::optional<SegmentLease> Registry::take(const Process& process, std::uint64_t
     if (oldest == consumed_.end()) return std::nullopt;
     erase(*oldest->second);
   }
+}
+
+std::optional<SegmentLease> Registry::take(const Process& process, std::uint64_t bytes, SegmentUse use) {
+  return take(process.place, {bytes, use, process.id, process.place.index});
+}
+
+const SegmentLease& Registry::lease_landing(StepId id, MatcherPlace place, std::uint64_t bytes,
+                                            std::uint64_t wanted_bytes) {
+  auto& landed = const_cast<Step&>(step(id));
+  if (landed.consumed_place) throw Error(NC_EBADID, "nobody has step " + std::to_string(id) + " open");
+  std::optional<SegmentLease> segment;
+  for (const std::uint64_t size : {std::max(bytes, wanted_bytes), bytes}) {
+    if (!segment) segment = take(place, {size, SegmentUse::data, ProcessId{}, place.index});
+  }
+  if (!segment) {
+    throw Error(NC_ENO_SPACE, memory_text(place.node, bytes) + " for what is read of " + quoted(landed.key) +
+                                  " from other nodes cannot be had now: raise staging.memory");
+  }
+  return landed.landings.emplace_back(std::move(*segment));
 }
 
 /// Gives up the oldest consumed step on the node that is not the last of its rule. False when there is none.

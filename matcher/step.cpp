@@ -28,6 +28,7 @@ LogView WriteLog::view() const {
 NodeBytes Step::staged_bytes() const {
   NodeBytes bytes;
   for (const auto& log : logs) log->add_staged_bytes(bytes);
+  for (const SegmentLease& segment : landings) bytes[node_of(segment.id())] += segment.bytes();
   return bytes;
 }
 

@@ -89,71 +89,61 @@ void MatcherRank::Server::note_close(Client& client, const ReceivedMessage& mess
 
 // Gets
 
-/// A step that is published is known for good; of one that is being written, the newest view is asked for.
 void MatcherRank::Server::begin_get(Client& client, std::uint32_t tag, Get request) {
-  if (!client.process->has_open(request.step)) {
+  const std::uint64_t step = request.step;
+  if (!client.process->has_open(step)) {
     return send_error(client, tag, NC_EBADID,
-                      client.name() + " does not have step " + std::to_string(request.step) + " open");
+                      client.name() + " does not have step " + std::to_string(step) + " open");
   }
-  const KnownStep* const known = known_steps_.find(request.step);
-  WaitingGet waiting{client.id, tag, std::move(request)};
-  if (known != nullptr && known->view.is_final) return continue_get(std::move(waiting));
+  if (link_) return begin_shared_get(client.id, tag, std::move(request));
+  with_view(step, client.id,
+            [this, id = client.id, tag, request = std::move(request)](const Outcome& outcome,
+                                                                      const StepViewPointer&) {
+              Client* const receiver = find(id);
+              if (receiver == nullptr) return;
+              if (outcome.is_failure()) return send_error(*receiver, tag, outcome.status, outcome.text);
+              try {
+                answer_get_of(*receiver, tag, request);
+              } catch (const Error& error) {
+                send_error(*receiver, tag, error.status(), error.what());
+              }
+            });
+}
+
+/// A step that is published is known for good; of one that is being written, the newest view is asked for.
+/// `connection`: whose process must have the step open; 0: nobody's.
+void MatcherRank::Server::with_view(std::uint64_t step, ClientId connection, ViewReceiver receiver) {
+  const KnownStep* const known = known_steps_.find(step);
+  if (known != nullptr && known->view->is_final) return receiver({}, known->view);
   RelayItem query;
   query.kind = RelayItemKind::view_query;
-  query.connection = client.id;
-  query.tag = next_query_++;
-  if (next_query_ == 0) next_query_ = 1;  // 0 is for views that nobody asked for
-  query.number = waiting.request.step;
-  waiting_gets_.insert_or_assign(query.tag, std::move(waiting));
+  query.connection = connection;
+  query.tag = new_query();
+  query.number = step;
+  waiting_views_.insert_or_assign(query.tag, std::move(receiver));
   tree_.send_up(std::move(query));
 }
 
-/// The view is known; request tables that other matchers of the node own are still to be fetched.
-void MatcherRank::Server::continue_get(WaitingGet waiting) {
-  const KnownStep* const known = known_steps_.find(waiting.request.step);
-  if (known == nullptr) return;  // the client has closed it, which it does not do while it waits
-  std::vector<matcher::SegmentId> tables;
-  for (const matcher::LogView& log : known->view.logs) {
-    for (const matcher::LogSegment& table : log.tables) tables.push_back(table.segment);
-  }
-  neighbours_.fetch(tables, [this, waiting = std::move(waiting)] {
-    Client* const client = find(waiting.client);
-    if (client == nullptr) return;
-    try {
-      answer_get_of(*client, waiting.tag, waiting.request);
-    } catch (const Error& error) {
-      send_error(*client, waiting.tag, error.status(), error.what());
-    }
-  });
+std::uint32_t MatcherRank::Server::new_query() noexcept {
+  if (next_query_ == 0) next_query_ = 1;  // 0 is for views that nobody asked for
+  return next_query_++;
 }
 
+/// Where this is the only matcher.
 void MatcherRank::Server::answer_get_of(Client& client, std::uint32_t tag, const Get& request) {
   KnownStep* const known = known_steps_.find(request.step);
   if (known == nullptr) throw Error(NC_EBADID, "step " + std::to_string(request.step) + " is no more");
-  const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
-  for (const matcher::LogView& log : known->view.logs) {
-    if (!log.tables.empty() && matcher::node_of(log.tables.front().segment) != node) {
-      throw Error(NC_ENOTSUPPORT, "a part of " + known->view.name +
-                                      " was written on another node: data does not pass between nodes yet");
-    }
-  }
+  const matcher::StepView& view = *known->view;
   if (known->index == nullptr) {
     auto index = std::make_unique<matcher::StepIndex>(store_);
-    index->set_header(known->view.header);
+    index->set_header(view.header);
     known->index = std::move(index);
   }
-  known->index->update(known->view.logs, known->view.is_final);
+  known->index->update(view.logs, view.is_final);
   const Plans answer = answer_get(*known->index, request, client.told[request.step]);
-  if (known->view.is_final)
-    used_logs_.note(client.process->id, known->view.rule, known->view.pattern, answer.ranges);
-  std::vector<matcher::SegmentId> segments;
-  for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
-  neighbours_.fetch(segments, [this, id = client.id, tag, segments, fields = encode(answer)] {
-    Client* const receiver = find(id);
-    if (receiver == nullptr) return;
-    for (const matcher::SegmentId segment : segments) introduce_segment(*receiver, segment);
-    send(*receiver, MessageType::plans, tag, fields);
-  });
+  if (view.is_final) used_logs_.note(client.process->id, view.rule, view.pattern, answer.ranges);
+  for (const LogRange& range : answer.ranges) introduce_segment(client, range.segment);
+  send(client, MessageType::plans, tag, encode(answer));
 }
 
 // Sending

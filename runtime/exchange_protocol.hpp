@@ -21,6 +21,11 @@ enum class ExchangePacket : std::uint8_t {
   fetch_failed = 7,   ///< FetchFailed: the stream has no more
 };
 
+/// Whom a packet is for: node_exchange.hpp, or match_exchange.hpp.
+[[nodiscard]] constexpr bool moves_data(ExchangePacket kind) noexcept {
+  return kind >= ExchangePacket::fetch;
+}
+
 /// How a request between matchers went, ahead of what it was answered with.
 struct Outcome {
   std::int32_t status = 0;  ///< NC_NOERR, or why there is no answer

@@ -7,7 +7,13 @@
 
 namespace sluice::runtime {
 
-void ToldRanges::tell(const matcher::StepIndex& index, const replay::Plan& plan, std::size_t element_bytes,
+void ToldRanges::tell_landed(std::span<const LogRange> landed, std::vector<LogRange>& news) {
+  for (const LogRange& range : landed) {
+    if (landed_.emplace(range.writer, range.log_offset).second) news.push_back(range);
+  }
+}
+
+void ToldRanges::tell(const RangesOf& ranges_of, const replay::Plan& plan, std::size_t element_bytes,
                       std::vector<LogRange>& news) {
   const LogRange* current = nullptr;  // neighbouring copies mostly use the same range
   for (const replay::Copy& copy : plan.copies) {
@@ -17,7 +23,8 @@ void ToldRanges::tell(const matcher::StepIndex& index, const replay::Plan& plan,
         end - current->log_offset <= current->length_bytes) {
       continue;
     }
-    const auto ranges = index.ranges(copy.writer);
+    const auto ranges = ranges_of(copy.writer);
+    if (ranges.empty()) continue;
     auto& told = writers_[copy.writer].told_bytes;
     told.resize(ranges.size());
     auto range =
@@ -43,7 +50,7 @@ Plans answer_get(matcher::StepIndex& index, const Get& request, ToldRanges& told
     replay::PlanBuilder builder(element_bytes);
     builder.add(reads, index.writes(access.varid));
     const replay::Plan plan = builder.take();
-    told.tell(index, plan, element_bytes, answer.ranges);
+    told.tell([&](std::uint32_t writer) { return index.ranges(writer); }, plan, element_bytes, answer.ranges);
     replay::encode(plan, answer.plans);
   }
   return answer;

@@ -1,7 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sluice/matcher/step_index.hpp"
@@ -14,15 +18,21 @@ namespace sluice::runtime {
 /// log) is told again.
 class ToldRanges {
  public:
+  /// Where the data of a writer's log is, ascending; nothing where it is not known here.
+  using RangesOf = std::function<std::span<const LogRange>(std::uint32_t writer)>;
+
   /// Appends those ranges that the plan uses and that were not told.
-  void tell(const matcher::StepIndex& index, const replay::Plan& plan, std::size_t element_bytes,
+  void tell(const RangesOf& ranges_of, const replay::Plan& plan, std::size_t element_bytes,
             std::vector<LogRange>& news);
+  /// Appends those ranges of what came from other nodes that were not told. They stay as they are.
+  void tell_landed(std::span<const LogRange> landed, std::vector<LogRange>& news);
 
  private:
   struct Writer {
     std::vector<std::uint64_t> told_bytes;  ///< per range; 0: not told
   };
   std::unordered_map<std::uint32_t, Writer> writers_;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> landed_;  ///< writer and log offset
 };
 
 /// Matches the accesses of a get, compiles their plans, and says where the data is. Throws Error(NC_EIO) for

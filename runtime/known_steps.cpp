@@ -11,12 +11,12 @@ KnownStep* KnownSteps::find(std::uint64_t step) {
 
 KnownStep& KnownSteps::take(matcher::StepView view) {
   KnownStep& known = steps_[view.step];
-  if (view.header_revision == known.view.header_revision) {
-    view.header = std::move(known.view.header);
+  if (known.view != nullptr && view.header_revision == known.view->header_revision) {
+    view.header = known.view->header;
   } else {
     known.index.reset();
   }
-  known.view = std::move(view);
+  known.view = std::make_shared<const matcher::StepView>(std::move(view));
   return known;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/step_index.hpp"
@@ -9,13 +9,19 @@
 
 namespace sluice::runtime {
 
+/// What the registry tells of a step; shared by all that work on it.
+using StepViewPointer = std::shared_ptr<const matcher::StepView>;
+
 /// A step as a matcher that answers gets knows it.
 struct KnownStep {
-  matcher::StepView view;
-  std::unique_ptr<matcher::StepIndex> index;  ///< made at the first get; of the header of this view
+  StepViewPointer view;
+  /// Where there is one matcher only: made at the first get; of the header of this view.
+  std::unique_ptr<matcher::StepIndex> index;
+  std::unique_ptr<matcher::TableScan> scan;  ///< of this node's tables, while the step grows
 };
 
-/// The steps that processes of this matcher have open, as the registry has told of them last.
+/// The steps that processes of this matcher have open or that this matcher works on for others, as the
+/// registry has told of them last.
 class KnownSteps {
  public:
   /// What is known already; nothing when it is not known yet.

@@ -10,14 +10,13 @@
 
 #include "exchange_protocol.hpp"
 #include "held_requests.hpp"
+#include "known_steps.hpp"
 #include "owned_requests.hpp"
 #include "sluice/matcher/step_view.hpp"
 #include "sluice/runtime/protocol.hpp"
 
 namespace sluice::runtime {
 
-/// What the registry tells of a step; shared by all that work on it.
-using StepViewPointer = std::shared_ptr<const matcher::StepView>;
 /// Receives a view, or why there is none.
 using ViewReceiver = std::function<void(const Outcome& outcome, const StepViewPointer& view)>;
 

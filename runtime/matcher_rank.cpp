@@ -50,6 +50,7 @@ MatcherRank::Server::Server(MatcherRankOptions options)
                           },
                           [this](RelayItem item) { take_from_registry(std::move(item)); },
                           [this](std::uint64_t round) { finish_round(round); }}) {
+  if (link_) start_exchange();
   if (options.coordinator) {
     coordinator_ =
         std::make_unique<WatchedSocket>(loop_, std::move(*options.coordinator), [this] { on_coordinator(); });

@@ -17,7 +17,9 @@
 #include "get_answer.hpp"
 #include "known_steps.hpp"
 #include "local_processes.hpp"
+#include "match_exchange.hpp"
 #include "neighbour_segments.hpp"
+#include "node_exchange.hpp"
 #include "registry_desk.hpp"
 #include "relay_tree.hpp"
 #include "segment_store.hpp"
@@ -30,7 +32,7 @@ namespace sluice::runtime {
 /// What is behind MatcherRank: connections of clients, and the way between them and the registry, which is
 /// here (matcher 0) or at the other end of the tree of relays. matcher_rank.cpp: the loop and the
 /// coordinator; client_connections.cpp: connections; client_requests.cpp: what clients ask, and their gets;
-/// registry_items.cpp: what the registry says.
+/// shared_gets.cpp: gets where there are other matchers; registry_items.cpp: what the registry says.
 class MatcherRank::Server final {
  public:
   explicit Server(MatcherRankOptions options);
@@ -56,12 +58,6 @@ class MatcherRank::Server final {
     [[nodiscard]] const std::string& trouble() const {
       return end_reason.empty() ? socket->trouble() : end_reason;
     }
-  };
-  /// A get that waits for the step's view.
-  struct WaitingGet {
-    ClientId client = 0;
-    std::uint32_t tag = 0;
-    Get request;
   };
 
   // matcher_rank.cpp
@@ -95,7 +91,8 @@ class MatcherRank::Server final {
   void pass_on(Client& client, ReceivedMessage& message);
   void note_close(Client& client, const ReceivedMessage& message);
   void begin_get(Client& client, std::uint32_t tag, Get request);
-  void continue_get(WaitingGet waiting);
+  void with_view(std::uint64_t step, ClientId connection, ViewReceiver receiver);
+  [[nodiscard]] std::uint32_t new_query() noexcept;
   void answer_get_of(Client& client, std::uint32_t tag, const Get& request);
   void send(Client& client, MessageType type, std::uint32_t tag, std::vector<std::byte> fields);
   void send_error(Client& client, std::uint32_t tag, int status, const std::string& text);
@@ -105,6 +102,17 @@ class MatcherRank::Server final {
   void collect_destroyed_segments();
   void lend_to_neighbour(Client& client, matcher::SegmentId segment);
   void serve_waiting_neighbours(matcher::SegmentId segment);
+
+  // shared_gets.cpp
+  void start_exchange();
+  void take_exchange_packet(std::uint32_t from, std::span<const std::byte> packet);
+  void begin_shared_get(ClientId id, std::uint32_t tag, Get request);
+  void with_growing_ranges(const StepViewPointer& view, std::function<void()> then);
+  void answer_shared_get(ClientId id, std::uint32_t tag, const MatchedGet& matched,
+                         const std::vector<LogRange>& landed);
+  void lease_landing(const NodeExchange::LeaseRequest& request, NodeExchange::LeaseReceiver receiver);
+  void take_lease(const RelayItem& item);
+  void forget_step(matcher::StepId step);
 
   // registry_items.cpp
   void take_from_registry(RelayItem item);
@@ -134,7 +142,8 @@ class MatcherRank::Server final {
   std::map<ClientId, Client> clients_;
   std::set<ClientId> troubled_;
   ClientId next_client_ = 1;
-  std::map<std::uint32_t, WaitingGet> waiting_gets_;  ///< by the number of their query
+  std::map<std::uint32_t, ViewReceiver> waiting_views_;                  ///< by the number of their query
+  std::map<std::uint32_t, NodeExchange::LeaseReceiver> waiting_leases_;  ///< likewise
   std::uint32_t next_query_ = 1;
   std::uint64_t requests_ = 0;
   std::map<std::uint64_t, std::function<void()>> rounds_;  ///< at matcher 0: what follows them
@@ -142,6 +151,8 @@ class MatcherRank::Server final {
   bool is_ending_ = false;         ///< the registry needs this matcher no more
   bool is_shutting_down_ = false;  ///< at matcher 0
   RelayTree tree_;
+  std::optional<MatchExchange> matching_;  ///< where there are other matchers
+  std::optional<NodeExchange> moving_;
   std::optional<RegistryDesk> desk_;  ///< at matcher 0, after coordinator_hello
 };
 

@@ -33,24 +33,28 @@ std::vector<std::byte> packet_of(ExchangePacket kind, const Message& message) {
 /// Logs of a step in the segments of this matcher.
 class HeldLogs final : public replay::LogReader {
  public:
-  HeldLogs(matcher::SegmentMemory& memory, const matcher::TableScan& scan) : memory_(memory), scan_(scan) {}
+  /// `scan`: of the tables, where the step's view does not tell where the data is (it still grows).
+  HeldLogs(matcher::SegmentMemory& memory, const matcher::StepView& view, const matcher::TableScan* scan)
+      : memory_(memory), view_(view), scan_(scan) {}
   std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
-    const auto ranges = scan_.ranges(writer);
+    if (writer >= view_.logs.size()) return {};
+    const auto ranges = scan_ != nullptr ? scan_->ranges(writer) : std::span(view_.logs[writer].ranges);
     const auto next = std::ranges::upper_bound(ranges, log_offset, {}, &matcher::LogRange::log_offset);
     if (next == ranges.begin()) return {};
     const matcher::LogRange& range = *std::prev(next);
+    std::uint64_t length = range.length_bytes;
+    if (next != ranges.end()) length = std::min(length, next->log_offset - range.log_offset);
     const std::uint64_t skipped = log_offset - range.log_offset;
-    if (skipped >= range.length_bytes) return {};
+    if (skipped >= length) return {};
     const std::span<const std::byte> segment = memory_.contents(range.segment);
-    if (range.segment_offset > segment.size() || range.length_bytes > segment.size() - range.segment_offset) {
-      return {};
-    }
-    return segment.subspan(range.segment_offset + skipped, range.length_bytes - skipped);
+    if (range.segment_offset > segment.size() || length > segment.size() - range.segment_offset) return {};
+    return segment.subspan(range.segment_offset + skipped, length - skipped);
   }
 
  private:
   matcher::SegmentMemory& memory_;
-  const matcher::TableScan& scan_;
+  const matcher::StepView& view_;
+  const matcher::TableScan* scan_;
 };
 
 }  // namespace
@@ -85,7 +89,8 @@ struct NodeExchange::Fetching {
 /// What is being sent to another matcher.
 struct NodeExchange::Sending {
   std::uint64_t id = 0;
-  ScanPointer source;
+  StepViewPointer view;
+  ScanPointer scan;  ///< null for a published step
   std::deque<replay::Packer> parts;
   Outcome outcome;
   bool is_done = false;
@@ -115,7 +120,9 @@ void NodeExchange::start_next(Step& step) {
   MatchedGet& matched = waiting->matched;
   const auto source_of = [&](std::uint32_t writer) -> std::optional<std::uint32_t> {
     if (writer >= matched.view->logs.size()) throw Error(NC_EIO, "a plan reads a log that is not there");
-    return environment_.source_of(matched.view->logs[writer]);
+    const auto holder = holder_of(matched.view->logs[writer]);
+    if (!holder || holder->node == environment_.place.node) return std::nullopt;
+    return environment_.rank_of(*holder);
   };
   try {
     for (std::size_t i = 0; i < matched.plans.size(); ++i)
@@ -153,7 +160,7 @@ void NodeExchange::place_parts(Step& step, WaitingPointer waiting, std::deque<La
   const std::uint64_t wanted =
       std::max(next_bytes, std::clamp(bytes, least_segment_bytes, most_segment_bytes));
   const std::uint64_t id = step.id;
-  environment_.lease(id, wanted,
+  environment_.lease({id, next_bytes, wanted},
                      [this, id, waiting, parts = std::move(parts)](const Outcome& outcome,
                                                                    const matcher::LogSegment& segment) {
                        const auto known = steps_.find(id);
@@ -285,7 +292,7 @@ void NodeExchange::take_failure(const FetchFailed& failure) {
 }
 
 void NodeExchange::forget(std::uint64_t id) {
-  sources_.erase(id);
+  growing_.erase(id);
   std::erase_if(fetching_, [&](const auto& entry) { return entry.second.step == id; });
   const auto known = steps_.extract(id);
   if (known.empty()) return;
@@ -307,7 +314,7 @@ std::size_t NodeExchange::Sending::produce(matcher::SegmentMemory& memory, std::
     if (outcome.is_failure()) throw Error(static_cast<Status>(outcome.status), outcome.text);
     room[0] = static_cast<std::byte>(ExchangePacket::fetched);
     std::memcpy(room.data() + 1, &id, sizeof id);
-    HeldLogs logs(memory, *source);
+    HeldLogs logs(memory, *view, scan.get());
     while (!parts.empty() && used < room.size()) {
       used += parts.front().pack(logs, room.subspan(used));
       if (!parts.front().is_done()) break;
@@ -324,17 +331,15 @@ std::size_t NodeExchange::Sending::produce(matcher::SegmentMemory& memory, std::
   }
 }
 
-/// Where the data of the logs is that this matcher has.
+/// Where the data of the logs is that this matcher has, while they are written.
 NodeExchange::ScanPointer NodeExchange::scan_of(const matcher::StepView& view) {
-  Source& source = sources_[view.step];
-  if (source.is_final) return source.scan;
-  if (source.scan == nullptr) source.scan = std::make_shared<matcher::TableScan>(*environment_.memory);
+  ScanPointer& scan = growing_[view.step];
+  if (scan == nullptr) scan = std::make_shared<matcher::TableScan>(*environment_.memory);
   for (std::size_t i = 0; i < view.logs.size(); ++i) {
-    if (environment_.source_of(view.logs[i])) continue;  // another's
-    source.scan->read(static_cast<std::uint32_t>(i), view.logs[i], [](const auto&, auto) {});
+    if (holder_of(view.logs[i]) != environment_.place) continue;
+    scan->read(static_cast<std::uint32_t>(i), view.logs[i], [](const auto&, auto) {});
   }
-  source.is_final = view.is_final;
-  return source.scan;
+  return scan;
 }
 
 void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
@@ -344,13 +349,18 @@ void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
     sending->outcome = outcome;
     try {
       if (outcome.is_failure()) throw Error(static_cast<Status>(outcome.status), outcome.text);
-      sending->source = scan_of(*view);
+      sending->view = view;
+      if (view->is_final) {
+        growing_.erase(request.step);
+      } else {
+        sending->scan = scan_of(*view);
+      }
       for (const FetchPart& part : request.parts) {
         std::size_t position = 0;
         sending->parts.emplace_back(replay::decode_plan(part.copies, position), part.element_bytes);
       }
     } catch (const Error& error) {
-      sources_.erase(request.step);
+      growing_.erase(request.step);
       sending->outcome = {error.status(), error.what()};
     }
     environment_.stream(to, [this, sending](std::span<std::byte> room) {

@@ -25,21 +25,25 @@ using LandReceiver = std::function<void(const Outcome& outcome, MatchedGet match
 /// once in a step, into segments of its own; who needs what is under way waits for it. One thread.
 class NodeExchange {
  public:
+  /// At least `bytes`, better so many as are wanted.
+  struct LeaseRequest {
+    std::uint64_t step = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t wanted_bytes = 0;
+  };
+  using LeaseReceiver = std::function<void(const Outcome& outcome, const matcher::LogSegment& segment)>;
+
   struct Environment {
-    std::uint32_t rank = 0;
-    /// The rank of the matcher that has a log's data; none when processes of this node can read it
-    /// themselves.
-    std::function<std::optional<std::uint32_t>(const matcher::LogView& log)> source_of;
+    matcher::MatcherPlace place;
+    std::function<std::uint32_t(matcher::MatcherPlace place)> rank_of;
     matcher::SegmentMemory* memory = nullptr;  ///< of this matcher's segments
     /// Where a landing segment can be written to; empty when there is no such segment any more.
     std::function<std::span<std::byte>(matcher::SegmentId segment)> landing_memory;
     std::function<void(std::uint32_t to, std::vector<std::byte> packet)> send;
     std::function<void(std::uint32_t to, PeerLink::Producer producer)> stream;
     std::function<void(std::uint64_t step, ViewReceiver receiver)> view;
-    /// Gives a segment of at least `bytes` that belongs to the step, at once or later.
-    std::function<void(std::uint64_t step, std::uint64_t bytes,
-                       std::function<void(const Outcome&, const matcher::LogSegment&)> receiver)>
-        lease;
+    /// Gives a segment of this matcher that belongs to the step, at once or later.
+    std::function<void(const LeaseRequest& request, LeaseReceiver receiver)> lease;
   };
 
   explicit NodeExchange(Environment environment);
@@ -65,10 +69,6 @@ class NodeExchange {
   using WaitingPointer = std::shared_ptr<Waiting>;  ///< shared by the parts that it waits for
 
   using ScanPointer = std::shared_ptr<matcher::TableScan>;  ///< shared with what is being sent
-  struct Source {
-    ScanPointer scan;
-    bool is_final = false;  ///< the tables were read when they were complete
-  };
 
   [[nodiscard]] ScanPointer scan_of(const matcher::StepView& view);
   void start_next(Step& step);
@@ -83,7 +83,8 @@ class NodeExchange {
   Environment environment_;
   std::map<std::uint64_t, std::unique_ptr<Step>> steps_;
   std::map<std::uint64_t, Fetching> fetching_;
-  std::map<std::uint64_t, Source> sources_;  ///< by step
+  std::map<std::uint64_t, ScanPointer>
+      growing_;  ///< by step: where the data is of logs that are still written
   std::uint64_t next_fetch_ = 1;
   std::uint64_t landed_bytes_ = 0;
 };

@@ -62,6 +62,8 @@ void RegistryDesk::take(const RelayItem& item) {
       return;
     case RelayItemKind::view_query:
       return answer_view_query(item);
+    case RelayItemKind::lease_query:
+      return answer_lease_query(item);
     case RelayItemKind::notice:
       return event(item.text);
     case RelayItemKind::counters:
@@ -196,6 +198,21 @@ const matcher::Step& RegistryDesk::step_of_query(const RelayItem& item) {
   const auto found = connections_.find({item.matcher, item.connection});
   if (found == connections_.end()) throw Error(NC_EIO, "this connection has ended");
   return registry_.step_for_get(found->second.process, item.number);
+}
+
+void RegistryDesk::answer_lease_query(const RelayItem& item) {
+  RelayItem reply = item_to(item.matcher, RelayItemKind::lease);
+  reply.tag = item.tag;
+  try {
+    const matcher::SegmentLease& segment = registry_.lease_landing(
+        item.number, environment_.nodes->place_of(item.matcher), item.bytes, item.wanted_bytes);
+    reply.number = segment.id();
+    reply.bytes = segment.bytes();
+  } catch (const Error& error) {
+    reply.kind = RelayItemKind::lease_refused;
+    reply.fields = encode(ErrorReply{error.status(), error.what()});
+  }
+  environment_.send(std::move(reply));
 }
 
 /// Only what has changed since this matcher was told last.

@@ -48,6 +48,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void take_close(const RelayItem& item, matcher::ProcessId process);
   void end_connection(const ConnectionId& id);
   void answer_view_query(const RelayItem& item);
+  void answer_lease_query(const RelayItem& item);
   [[nodiscard]] const matcher::Step& step_of_query(const RelayItem& item);
   void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
   void answer(const matcher::Ticket& ticket, MessageType type, std::vector<std::byte> fields,

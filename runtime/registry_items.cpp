@@ -20,8 +20,11 @@ void MatcherRank::Server::take_from_registry(RelayItem item) {
     case RelayItemKind::view:
     case RelayItemKind::view_refused:
       return take_view(item);
+    case RelayItemKind::lease:
+    case RelayItemKind::lease_refused:
+      return take_lease(item);
     case RelayItemKind::step_erased:
-      return known_steps_.forget(item.number);
+      return forget_step(item.number);
     case RelayItemKind::round:
       return do_round(item);
     default:
@@ -99,7 +102,7 @@ void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) 
   client.process->note_open(opened.step);
   const KnownStep* const known = known_steps_.find(opened.step);
   if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
-  const matcher::StepView& view = known->view;
+  const matcher::StepView& view = *known->view;
   opened.header = view.header;
   std::vector<matcher::SegmentId> segments;
   if (item.number != 0) segments.push_back(item.number);
@@ -125,12 +128,16 @@ void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) 
 void MatcherRank::Server::take_view(const RelayItem& item) {
   if (item.kind == RelayItemKind::view && !item.fields.empty())
     known_steps_.take(decode<matcher::StepView>(item.fields));
-  auto waiting = waiting_gets_.extract(item.tag);
+  const auto waiting = waiting_views_.extract(item.tag);
   if (waiting.empty()) return;
-  if (item.kind == RelayItemKind::view) return continue_get(std::move(waiting.mapped()));
-  const auto refusal = decode<ErrorReply>(item.fields);
-  if (Client* const client = find(waiting.mapped().client))
-    send_error(*client, waiting.mapped().tag, refusal.status, refusal.text);
+  const KnownStep* const known = known_steps_.find(item.number);
+  if (item.kind == RelayItemKind::view && known != nullptr) return waiting.mapped()({}, known->view);
+  Outcome outcome{NC_EBADID, "step " + std::to_string(item.number) + " is no more"};
+  if (item.kind == RelayItemKind::view_refused) {
+    const auto refusal = decode<ErrorReply>(item.fields);
+    outcome = {refusal.status, refusal.text};
+  }
+  waiting.mapped()(outcome, nullptr);
 }
 
 // Rounds

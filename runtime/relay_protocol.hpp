@@ -17,10 +17,12 @@ enum class RelayItemKind : std::uint8_t {
   request = 1,           ///< a client's message as it came: connection, type, tag, fields
   connection_ended = 2,  ///< connection
   segment_mapped = 3,    ///< connection; number: a segment that its process has been given
-  view_query = 4,  ///< connection; tag, given back; number: a step that it has open → view, view_refused
-  notice = 5,      ///< text: a line for the event log
-  counters = 6,    ///< fields: MatcherStatus
-  round_done = 7,  ///< number: of the round; from a matcher and all below it
+  view_query = 4,   ///< connection; tag, given back; number: a step that it has open → view, view_refused
+                    ///< (connection 0: of the matcher itself, any step)
+  notice = 5,       ///< text: a line for the event log
+  counters = 6,     ///< fields: MatcherStatus
+  round_done = 7,   ///< number: of the round; from a matcher and all below it
+  lease_query = 8,  ///< tag, given back; number: a step; bytes; wanted_bytes → lease, lease_refused
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
   hang_up = 33,          ///< connection; text: why
@@ -28,10 +30,12 @@ enum class RelayItemKind : std::uint8_t {
   clear_segment = 35,    ///< number: the segment; bytes: its SegmentUse
   destroy_segment = 36,  ///< number: the segment
   mark_gone = 37,        ///< number: the control block; bytes: the rank
-  view = 38,          ///< tag as in the query (0: none); number: the step; fields: StepView, none: unchanged
-  view_refused = 39,  ///< tag as in the query; fields: ErrorReply
-  step_erased = 40,   ///< number: the step
-  round = 41,         ///< to all; number: of the round; bytes: which (Round); text
+  view = 38,           ///< tag as in the query (0: none); number: the step; fields: StepView, none: unchanged
+  view_refused = 39,   ///< tag as in the query; fields: ErrorReply
+  step_erased = 40,    ///< number: the step
+  round = 41,          ///< to all; number: of the round; bytes: which (Round); text
+  lease = 42,          ///< tag as in the query; number: the segment; bytes
+  lease_refused = 43,  ///< tag as in the query; fields: ErrorReply
 };
 
 /// What all matchers do together: each does its part, and tells when all below it have done theirs, behind
@@ -53,6 +57,7 @@ struct RelayItem {
   std::uint32_t tag = 0;
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t wanted_bytes = 0;
   std::string text;
   std::vector<std::byte> fields;
 };

@@ -6,7 +6,7 @@
 namespace sluice::runtime {
 
 void fields(auto& a, Is<RelayItem> auto& m) {
-  a(m.kind, m.matcher, m.connection, m.type, m.tag, m.number, m.bytes, m.text, m.fields);
+  a(m.kind, m.matcher, m.connection, m.type, m.tag, m.number, m.bytes, m.wanted_bytes, m.text, m.fields);
 }
 void fields(auto& a, Is<matcher::LogSegment> auto& m) {
   a(m.segment, m.bytes);

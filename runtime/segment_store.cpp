@@ -83,6 +83,11 @@ const SegmentStore::Entry& SegmentStore::at(matcher::SegmentId segment) const {
   return found->second;
 }
 
+std::span<std::byte> SegmentStore::writable(matcher::SegmentId segment) {
+  if (!contains(segment)) return {};
+  return mapped(segment);
+}
+
 std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
   auto& entry = const_cast<Entry&>(at(segment));
   if (entry.mapping.bytes().empty() && entry.file) {

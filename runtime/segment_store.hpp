@@ -33,6 +33,9 @@ class SegmentStore final : public matcher::SegmentMemory {
   [[nodiscard]] int descriptor(matcher::SegmentId segment) const;
   [[nodiscard]] std::uint64_t bytes(matcher::SegmentId segment) const;
 
+  /// The contents, to be written; empty when there is no such segment.
+  [[nodiscard]] std::span<std::byte> writable(matcher::SegmentId segment);
+
   /// The segments destroyed since the last call.
   [[nodiscard]] std::vector<matcher::SegmentId> take_destroyed() noexcept;
 

@@ -39,7 +39,7 @@ class Ranks {
       movings_.push_back(std::make_unique<NodeExchange>(move_environment(rank)));
       links_[rank]->on_packet(PacketKind::exchange, [this, rank](std::uint32_t from, auto bytes) {
         const auto kind = static_cast<ExchangePacket>(bytes.front());
-        if (kind >= ExchangePacket::fetch) {
+        if (runtime::moves_data(kind)) {
           movings_[rank]->take(from, kind, bytes.subspan(1));
         } else {
           matchings_[rank]->take(from, kind, bytes.subspan(1));
@@ -110,7 +110,7 @@ class Ranks {
       Reader(Ranks& ranks, const Answer& answer) : ranks_(ranks), answer_(answer) {}
       std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
         const SpreadStep& step = *ranks_.step_;
-        if (writer < step.writers() && step.place_of(writer) == ranks_.place(answer_.rank))
+        if (writer < step.writers() && step.place_of(writer).node == ranks_.place(answer_.rank).node)
           return ranks_.step_->at(writer, log_offset);
         for (const matcher::LogRange& range : answer_.landed) {
           if (range.writer != writer || log_offset < range.log_offset) continue;
@@ -177,11 +177,8 @@ class Ranks {
   NodeExchange::Environment move_environment(std::uint32_t rank) {
     const MatchExchange::Environment common = match_environment(rank, {});
     NodeExchange::Environment environment;
-    environment.source_of = [this, rank](const matcher::LogView& log) -> std::optional<std::uint32_t> {
-      const auto holder = runtime::holder_of(log);
-      if (!holder || rank_of(*holder) == rank) return std::nullopt;
-      return rank_of(*holder);
-    };
+    environment.place = common.place;
+    environment.rank_of = common.rank_of;
     environment.memory = common.memory;
     environment.landing_memory = [this, rank](matcher::SegmentId segment) {
       return memories_[rank].writable(segment);
@@ -191,12 +188,12 @@ class Ranks {
     environment.stream = [this, rank](std::uint32_t to, runtime::PeerLink::Producer producer) {
       links_[rank]->stream(to, PacketKind::exchange, std::move(producer));
     };
-    environment.lease = [this, rank](std::uint64_t, std::uint64_t bytes, auto receiver) {
-      now_or_later([this, rank, bytes, receiver] {
+    environment.lease = [this, rank](const NodeExchange::LeaseRequest& request, auto receiver) {
+      now_or_later([this, rank, request, receiver] {
         const matcher::SegmentId segment = matcher::segment_id(place(rank), next_segment_++);
-        if (!lease_outcome.is_failure()) memories_[rank].create(segment, bytes);
-        leased_bytes += bytes;
-        receiver(lease_outcome, matcher::LogSegment{segment, bytes});
+        if (!lease_outcome.is_failure()) memories_[rank].create(segment, request.wanted_bytes);
+        leased_bytes += request.wanted_bytes;
+        receiver(lease_outcome, matcher::LogSegment{segment, request.wanted_bytes});
       });
     };
     return environment;

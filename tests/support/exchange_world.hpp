@@ -78,6 +78,12 @@ class SpreadStep {
   }
   void publish() {
     view_.is_final = true;
+    for (std::uint32_t writer = 0; writer < writers(); ++writer) {
+      for (const auto& [offset, segment] : logs_[writer].ranges) {
+        const std::uint64_t bytes = memory_(places_[writer]).contents(segment).size();
+        view_.logs[writer].ranges.push_back({writer, offset, bytes, segment, 0});
+      }
+    }
     ++view_.revision;
   }
   /// Overwrites a word of a writer's table.

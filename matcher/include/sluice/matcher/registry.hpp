@@ -134,6 +134,11 @@ class Registry {
 
   /// The step. Throws as step_for_get() does.
   [[nodiscard]] const Step& step(StepId step) const;
+  /// A segment of that matcher for data of the step that comes from other nodes; it belongs to the step from
+  /// then on. `wanted_bytes`: better so many. Throws Error: NC_EBADID or NC_EIO as step(), NC_ENO_SPACE when
+  /// there is none.
+  const SegmentLease& lease_landing(StepId step, MatcherPlace place, std::uint64_t bytes,
+                                    std::uint64_t wanted_bytes);
 
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
@@ -201,6 +206,7 @@ class Registry {
 
   // registry_memory.cpp
   [[nodiscard]] std::optional<SegmentLease> take(const Process& process, std::uint64_t bytes, SegmentUse use);
+  [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request);
   bool recycle_oldest(std::uint32_t node);
   [[nodiscard]] bool may_fit(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);

@@ -78,6 +78,7 @@ struct Step {
   /// steps that continue one another.
   std::vector<std::shared_ptr<WriteLog>> logs;
   std::size_t first_own_log = 0;
+  std::vector<SegmentLease> landings;           ///< for what is brought to other nodes
   Group* writers = nullptr;                     ///< until all of them are done with it
   std::vector<Group*> readers;                  ///< groups that have it open
   std::vector<ReaderRecord> read_by;            ///< per declared reader of the rule

@@ -1,0 +1,176 @@
+// Gets where there are other matchers: matched by all of them together, with data that may be on other nodes.
+#include <utility>
+
+#include "matcher_server.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+void MatcherRank::Server::start_exchange() {
+  const matcher::MatcherPlace place = nodes_.place_of(link_->rank());
+  const auto rank_of = [this](matcher::MatcherPlace of) { return nodes_.rank_of(of); };
+  const auto send = [this](std::uint32_t to, std::vector<std::byte> packet) {
+    link_->send(to, PacketKind::exchange, std::move(packet));
+  };
+  const auto view = [this](std::uint64_t step, ViewReceiver receiver) {
+    with_view(step, 0, std::move(receiver));
+  };
+  MatchExchange::Environment matching;
+  matching.rank = link_->rank();
+  matching.place = place;
+  matching.rank_of = rank_of;
+  matching.partition.owners = link_->size();
+  matching.memory = &store_;
+  matching.send = send;
+  matching.view = view;
+  matching_.emplace(std::move(matching));
+
+  NodeExchange::Environment moving;
+  moving.place = place;
+  moving.rank_of = rank_of;
+  moving.memory = &store_;
+  moving.landing_memory = [this](matcher::SegmentId segment) { return store_.writable(segment); };
+  moving.send = send;
+  moving.stream = [this](std::uint32_t to, PeerLink::Producer producer) {
+    link_->stream(to, PacketKind::exchange, std::move(producer));
+  };
+  moving.view = view;
+  moving.lease = [this](const NodeExchange::LeaseRequest& request, NodeExchange::LeaseReceiver receiver) {
+    lease_landing(request, std::move(receiver));
+  };
+  moving_.emplace(std::move(moving));
+  link_->on_packet(PacketKind::exchange, [this](std::uint32_t from, std::span<const std::byte> packet) {
+    take_exchange_packet(from, packet);
+  });
+}
+
+void MatcherRank::Server::take_exchange_packet(std::uint32_t from, std::span<const std::byte> packet) {
+  if (packet.empty()) throw Error(NC_EIO, "an empty packet came from matcher " + std::to_string(from));
+  const auto kind = static_cast<ExchangePacket>(packet.front());
+  if (moves_data(kind)) {
+    moving_->take(from, kind, packet.subspan(1));
+  } else {
+    matching_->take(from, kind, packet.subspan(1));
+  }
+}
+
+void MatcherRank::Server::begin_shared_get(ClientId id, std::uint32_t tag, Get request) {
+  const auto refuse = [this, id, tag](const Outcome& outcome) {
+    if (Client* const client = find(id)) send_error(*client, tag, outcome.status, outcome.text);
+  };
+  matching_->match(std::move(request), [this, id, tag, refuse](const Outcome& outcome, MatchedGet found) {
+    if (outcome.is_failure()) return refuse(outcome);
+    moving_->land(std::move(found), [this, id, tag, refuse](const Outcome& result, MatchedGet matched,
+                                                            const std::vector<LogRange>& landed) {
+      if (result.is_failure()) return refuse(result);
+      if (matched.view->is_final) return answer_shared_get(id, tag, matched, landed);
+      const StepViewPointer view = matched.view;
+      with_growing_ranges(view, [this, id, tag, matched = std::move(matched), landed] {
+        answer_shared_get(id, tag, matched, landed);
+      });
+    });
+  });
+}
+
+/// Reads the tables of this node's processes, for where their data is: of a published step the view tells.
+void MatcherRank::Server::with_growing_ranges(const StepViewPointer& view, std::function<void()> then) {
+  const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
+  std::vector<matcher::SegmentId> tables;
+  for (const matcher::LogView& log : view->logs) {
+    for (const matcher::LogSegment& table : log.tables) {
+      if (matcher::node_of(table.segment) == node) tables.push_back(table.segment);
+    }
+  }
+  neighbours_.fetch(tables, [this, view, node, then = std::move(then)] {
+    KnownStep* const known = known_steps_.find(view->step);
+    if (known == nullptr) return then();
+    if (known->scan == nullptr) known->scan = std::make_unique<matcher::TableScan>(store_);
+    try {
+      for (std::size_t i = 0; i < view->logs.size(); ++i) {
+        const auto holder = holder_of(view->logs[i]);
+        if (!holder || holder->node != node) continue;
+        known->scan->read(static_cast<std::uint32_t>(i), view->logs[i], [](const auto&, auto) {});
+      }
+    } catch (const Error& error) {  // the client is not told of these ranges, and fails
+      event(error.what());
+    }
+    then();
+  });
+}
+
+void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, const MatchedGet& matched,
+                                            const std::vector<LogRange>& landed) {
+  Client* const client = find(id);
+  if (client == nullptr) return;
+  const matcher::StepView& view = *matched.view;
+  const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
+  const KnownStep* const known = known_steps_.find(view.step);
+  const auto ranges_of = [&](std::uint32_t writer) -> std::span<const LogRange> {
+    if (writer >= view.logs.size()) return {};
+    const auto holder = holder_of(view.logs[writer]);
+    if (!holder || holder->node != node) return {};
+    if (view.is_final) return view.logs[writer].ranges;
+    return known != nullptr && known->scan ? known->scan->ranges(writer) : std::span<const LogRange>{};
+  };
+  Plans answer;
+  std::vector<matcher::SegmentId> segments;
+  try {
+    ToldRanges& told = client->told[view.step];
+    for (std::size_t i = 0; i < matched.plans.size(); ++i) {
+      told.tell(ranges_of, matched.plans[i], matched.element_bytes[i], answer.ranges);
+      replay::encode(matched.plans[i], answer.plans);
+    }
+    if (view.is_final) used_logs_.note(client->process->id, view.rule, view.pattern, answer.ranges);
+    told.tell_landed(landed, answer.ranges);
+    for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
+    neighbours_.fetch(segments, [this, id, tag, segments, fields = encode(answer)] {
+      Client* const receiver = find(id);
+      if (receiver == nullptr) return;
+      for (const matcher::SegmentId segment : segments) introduce_segment(*receiver, segment);
+      send(*receiver, MessageType::plans, tag, fields);
+    });
+  } catch (const Error& error) {
+    send_error(*client, tag, error.status(), error.what());
+  }
+}
+
+// Memory for what comes from other nodes
+
+void MatcherRank::Server::lease_landing(const NodeExchange::LeaseRequest& request,
+                                        NodeExchange::LeaseReceiver receiver) {
+  RelayItem query;
+  query.kind = RelayItemKind::lease_query;
+  query.tag = new_query();
+  query.number = request.step;
+  query.bytes = request.bytes;
+  query.wanted_bytes = request.wanted_bytes;
+  waiting_leases_.insert_or_assign(query.tag, std::move(receiver));
+  tree_.send_up(std::move(query));
+}
+
+void MatcherRank::Server::take_lease(const RelayItem& item) {
+  const auto waiting = waiting_leases_.extract(item.tag);
+  if (waiting.empty()) return;
+  if (item.kind == RelayItemKind::lease_refused) {
+    const auto refusal = decode<ErrorReply>(item.fields);
+    return waiting.mapped()({refusal.status, refusal.text}, {});
+  }
+  Outcome outcome;
+  try {
+    if (store_.writable(item.number).size() < item.bytes)
+      outcome = {NC_ENO_SPACE, "the system has no memory for what comes from other nodes"};
+  } catch (const Error& error) {
+    outcome = {error.status(), error.what()};
+  }
+  waiting.mapped()(outcome, {item.number, item.bytes});
+}
+
+void MatcherRank::Server::forget_step(matcher::StepId step) {
+  known_steps_.forget(step);
+  if (!link_) return;
+  matching_->forget(step);
+  moving_->forget(step);
+}
+
+}  // namespace sluice::runtime
