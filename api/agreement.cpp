@@ -1,9 +1,15 @@
 #include "agreement.hpp"
 
+#include <array>
 #include <cstdint>
 #include <utility>
 
 namespace sluice::api {
+namespace {
+
+constexpr const char* failed_elsewhere = "another process failed in this collective call";
+
+}  // namespace
 
 int worst_status(const Communicator& comm, int status) {
   if (comm.size() == 1) return status;
@@ -15,8 +21,7 @@ int worst_status(const Communicator& comm, int status) {
 void agree(const Communicator& comm, int status, const std::string& what) {
   const int worst = worst_status(comm, status);
   if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
-  if (worst != NC_NOERR)
-    throw Error(static_cast<Status>(worst), "another process failed in this collective call");
+  if (worst != NC_NOERR) throw Error(static_cast<Status>(worst), failed_elsewhere);
 }
 
 void agree_telling(const Communicator& comm, int status, std::string what) {
@@ -42,7 +47,15 @@ void broadcast(const Communicator& comm, std::string& value, int teller) {
   check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, teller, comm.get()), "broadcast");
   if (length > INT32_MAX) throw Error(NC_EINTOVERFLOW, "a value of more than 2 GiB cannot be broadcast");
   value.resize(static_cast<std::size_t>(length));
+  if (length == 0) return;
   check_mpi(MPI_Bcast(value.data(), static_cast<int>(length), MPI_CHAR, teller, comm.get()), "broadcast");
+}
+
+bool told_by_root(const Communicator& comm, const Outcome& outcome, bool flag) {
+  std::array<int, 2> told{outcome.status, flag ? 1 : 0};
+  if (comm.size() > 1) check_mpi(MPI_Bcast(told.data(), 2, MPI_INT, 0, comm.get()), "broadcast");
+  if (told[0] == NC_NOERR) return told[1] != 0;
+  throw Error(static_cast<Status>(told[0]), comm.is_root() ? outcome.what : std::string(failed_elsewhere));
 }
 
 bool broadcast_flag(const Communicator& comm, bool flag) {

@@ -50,6 +50,19 @@ void together_telling(const Communicator& comm, const Work& work) {
   agree_telling(comm, outcome.status, outcome.what);
 }
 
+/// Collective: rank 0's outcome and flag are told to all, in one message; throws on all ranks where rank 0
+/// failed.
+[[nodiscard]] bool told_by_root(const Communicator& comm, const Outcome& outcome, bool flag);
+
+/// Collective: runs `work` on rank 0, and gives what it returns to all; throws on all ranks when it threw.
+template <class Work>
+[[nodiscard]] bool flag_of_root(const Communicator& comm, const Work& work) {
+  bool flag = false;
+  Outcome outcome;
+  if (comm.is_root()) outcome = outcome_of([&] { flag = work(); });
+  return told_by_root(comm, outcome, flag);
+}
+
 /// Collective: a rank's value on all ranks.
 void broadcast(const Communicator& comm, std::string& value, int teller = 0);
 [[nodiscard]] bool broadcast_flag(const Communicator& comm, bool flag);

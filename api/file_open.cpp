@@ -22,13 +22,10 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
 OpenedDriver create_file(const OpenRequest& request) {
   if (asked_subfiles(request.hints) > 1) return create_subfiles(request);
   const std::string path = storage::without_prefix(request.path);
-  bool is_local = false;
-  together(request.comm, [&] {
-    if (!request.comm.is_root()) return;
+  const bool is_local = flag_of_root(request.comm, [&] {
     storage::prepare_creation(path, request.keeps_existing());
-    is_local = storage::is_on_local_file_system(path);
+    return storage::is_on_local_file_system(path);
   });
-  is_local = broadcast_flag(request.comm, is_local);
   const int exclusive = request.keeps_existing() ? MPI_MODE_EXCL : 0;
   FileHandle file = open_together(request, path, MPI_MODE_RDWR | MPI_MODE_CREATE | exclusive);
 

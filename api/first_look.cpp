@@ -49,12 +49,10 @@ void read_header(const std::string& path, std::int64_t chunk_bytes, Told& told,
 FirstLook look_together(const Communicator& comm, const std::string& path, std::int64_t chunk_bytes) {
   FirstLook look;
   Told told;
-  together(comm, [&] {
-    if (!comm.is_root()) return;
+  look.is_local = flag_of_root(comm, [&] {
     read_header(path, chunk_bytes, told, look.header);
-    look.is_local = storage::is_on_local_file_system(path);
+    return storage::is_on_local_file_system(path);
   });
-  look.is_local = broadcast_flag(comm, look.is_local);
   share_header(comm, path, 0, told, look.header);
   return look;
 }
