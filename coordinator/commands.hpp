@@ -12,6 +12,9 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int run_command(const Arguments& arguments);
 [[nodiscard]] int check_command(const Arguments& arguments);
 [[nodiscard]] int exec_command(const Arguments& arguments);
+/// `sluice recover`, `sluice log`: burst-buffer logs into files, and onto the terminal.
+[[nodiscard]] int recover_command(const Arguments& arguments);
+[[nodiscard]] int log_command(const Arguments& arguments);
 /// `sluice merge`: several files into one.
 [[nodiscard]] int merge_command(const Arguments& arguments);
 

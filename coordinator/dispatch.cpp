@@ -15,6 +15,8 @@ constexpr const char* usage = R"(Couples programs that exchange netCDF files, th
   sluice check FLOW           checks all that can be checked without running it
   sluice exec -- PROGRAM …    runs one program with Sluice's PnetCDF, without a workflow
   sluice merge MASTER OUT     writes a dataset that is in subfiles as one ordinary file
+  sluice recover DIR          brings what burst-buffer logs hold to their netCDF files
+  sluice log FILE.meta        prints a burst-buffer log
   sluice COMMAND --help       the options of a command
   sluice --version
 
@@ -22,14 +24,15 @@ Exit status of run: 0 all well; that of the component that failed first (128 + s
 where one killed it); 2 a mistake in the command line or the workflow; 3 the runtime failed.
 )";
 
-const std::vector<std::string> later_commands{"graph", "verify", "status", "report", "recover"};
+const std::vector<std::string> later_commands{"graph", "verify", "status", "report"};
 
 struct Command {
   const char* name;
   int (*function)(const Arguments&);
 };
-constexpr std::array commands{Command{"run", run_command}, Command{"check", check_command},
-                              Command{"exec", exec_command}, Command{"merge", merge_command}};
+constexpr std::array commands{Command{"run", run_command},         Command{"check", check_command},
+                              Command{"exec", exec_command},       Command{"merge", merge_command},
+                              Command{"recover", recover_command}, Command{"log", log_command}};
 
 int unknown_command(const std::string& name) {
   std::vector<std::string> names = later_commands;
@@ -61,7 +64,7 @@ int dispatch(const Arguments& arguments) {
   for (const std::string& later : later_commands) {
     if (name != later) continue;
     std::cerr << "sluice: the command '" << name
-              << "' is not available yet\nthis version has run, check, exec and merge\n";
+              << "' is not available yet\nthis version has run, check, exec, merge, recover and log\n";
     return status_mistake;
   }
   return unknown_command(name);

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <vector>
 
-#include "sluice/formats/layout.hpp"
+#include "replay_files.hpp"
 #include "sluice/storage/file_request.hpp"
-#include "sluice/storage/header_file.hpp"
 #include "sluice/storage/log_round.hpp"
 
 namespace sluice::storage {
@@ -19,8 +17,8 @@ constexpr std::int64_t overhang_bytes = 8;  // an element that begins in a windo
 /// Writes what is put in large runs, in ascending order of the file's offsets.
 class ReplayTarget {
  public:
-  ReplayTarget(File& file, std::int64_t window_bytes)
-      : file_(file),
+  ReplayTarget(ReplayFiles& files, std::int64_t window_bytes)
+      : files_(files),
         window_bytes_(window_bytes),
         window_(std::make_unique_for_overwrite<std::byte[]>(
             static_cast<std::size_t>(window_bytes + overhang_bytes))) {}
@@ -49,41 +47,28 @@ class ReplayTarget {
       coverage.add({part.offset_bytes, part.end()});
     });
     for (const FileRange& run : coverage.join())
-      file_.write(run.begin,
-                  {window_.get() + (run.begin - range.begin), static_cast<std::size_t>(run.size())});
+      files_.write(run.begin,
+                   {window_.get() + (run.begin - range.begin), static_cast<std::size_t>(run.size())});
   }
 
-  File& file_;
+  ReplayFiles& files_;
   std::int64_t window_bytes_;
   std::unique_ptr<std::byte[]> window_;
 };
 
-/// The number of records, where the file's format can say it.
-std::int64_t checked_records(const File& file, const formats::Header& header, const ReplayResult& result) {
-  const bool is_narrow = header.version != formats::Version::cdf5;
-  if (is_narrow && result.record_count >= std::numeric_limits<std::uint32_t>::max())
-    throw Error(NC_EINTOVERFLOW, file.path() + ": " + std::to_string(result.record_count) +
-                                     " records are more than the format of this file can hold");
-  return result.record_count;
-}
-
 }  // namespace
 
-ReplayResult replay_logs(FileSystem& files, std::span<BurstLogReader> logs, const std::string& netcdf_path,
+ReplayResult replay_logs(FileSystem& system, std::span<BurstLogReader> logs, const std::string& netcdf_path,
                          const ReplayOptions& options) {
-  const auto file = files.open(netcdf_path, OpenMode::update);
-  const auto decoded = read_header(*file).decoded;
-  const auto& header = decoded.header;
-  const auto layout = formats::layout_of(header, decoded.size_bytes);
-
+  ReplayFiles files(system, netcdf_path);
+  const auto& header = files.header();
   ReplayResult result;
   result.record_count = header.record_count;
   const std::int64_t budget = options.memory_bytes / std::max<std::int64_t>(1, std::ssize(logs));
   std::deque<LogRounds> rounds;
-  for (auto& log : logs) rounds.emplace_back(log, header, layout, budget);
+  for (auto& log : logs) rounds.emplace_back(log, header, files.layout(), budget);
 
-  const formats::FilePlacement placement(header, layout);
-  ReplayTarget target(*file, options.window_bytes);
+  ReplayTarget target(files, options.window_bytes);
   // A round of all logs at once: processes that wrote interleaved parts make contiguous ones.
   std::vector<Access> accesses;
   do {
@@ -93,7 +78,7 @@ ReplayResult replay_logs(FileSystem& files, std::span<BurstLogReader> logs, cons
       accesses.insert(accesses.end(), round.accesses().begin(), round.accesses().end());
       result.data_bytes += round.data_bytes();
     }
-    FileRequest request(header, placement, accesses, FileRequest::Kind::put);
+    FileRequest request(header, files.placement(), accesses, FileRequest::Kind::put);
     result.record_count = std::max(result.record_count, request.record_end());
     target.write(request);
     result.puts += std::ssize(accesses);
@@ -101,14 +86,13 @@ ReplayResult replay_logs(FileSystem& files, std::span<BurstLogReader> logs, cons
   } while (!accesses.empty());
 
   // The records are counted when they are on storage, not before.
-  file->sync();
+  files.sync();
   if (result.record_count > header.record_count) {
-    file->write(formats::record_count_offset,
-                formats::encode_record_count(header.version, checked_records(*file, header, result)));
+    files.raise_record_count(result.record_count);
     result.raised_record_count = true;
-    file->sync();
+    files.sync();
   }
-  file->close();
+  files.close();
   return result;
 }
 

@@ -22,12 +22,12 @@ struct ReplayResult {
   bool raised_record_count = false;
 };
 
-/// Puts all complete entries of the logs of one netCDF file into it, by POSIX access: merged by their place
-/// in the file, each log in its own order (between logs there is no order). Then the number of records, which
-/// only grows, and sync. Doing it twice changes nothing. What is wrong with the logs is told by their
-/// problems(). Throws IoError, FormatError where the netCDF file cannot be understood; then a part may have
-/// been written.
-ReplayResult replay_logs(FileSystem& files, std::span<BurstLogReader> logs, const std::string& netcdf_path,
+/// Puts all complete entries of the logs of one netCDF file (and its subfiles) into it, by POSIX access:
+/// merged by their place in the file, each log in its own order (between logs there is no order). Then the
+/// number of records, which only grows, and sync. Doing it twice changes nothing. What is wrong with the logs
+/// is told by their problems(). Throws IoError, FormatError where the netCDF file cannot be understood; then
+/// a part may have been written.
+ReplayResult replay_logs(FileSystem& system, std::span<BurstLogReader> logs, const std::string& netcdf_path,
                          const ReplayOptions& options = {});
 
 }  // namespace sluice::storage

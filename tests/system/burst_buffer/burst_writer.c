@@ -1,0 +1,58 @@
+/* burst_writer FILE PUTS SLEEP_US: rank r puts rows of value 1000 i + r into record i of rows(time, ranks,
+ * 8), for i below PUTS, and tells in told.RANK how many puts have returned. Then it waits for ever without
+ * closing the file, or, where PUTS is negative, closes it after -PUTS. */
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CHECK(call)                                                  \
+  do {                                                               \
+    const int status_ = (call);                                      \
+    if (status_ != NC_NOERR) {                                       \
+      fprintf(stderr, "%s -> %s\n", #call, ncmpi_strerrno(status_)); \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                  \
+    }                                                                \
+  } while (0)
+
+static void tell(FILE* file, int puts) {
+  rewind(file);
+  fprintf(file, "%10d\n", puts);
+  fflush(file);
+}
+
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int puts = abs(atoi(argv[2]));
+  int ncid, dimids[3], varid;
+  CHECK(ncmpi_create(MPI_COMM_WORLD, argv[1], NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid));
+  CHECK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dimids[0]));
+  CHECK(ncmpi_def_dim(ncid, "rank", size, &dimids[1]));
+  CHECK(ncmpi_def_dim(ncid, "x", 8, &dimids[2]));
+  CHECK(ncmpi_def_var(ncid, "rows", NC_INT, 3, dimids, &varid));
+  CHECK(ncmpi_enddef(ncid));
+  CHECK(ncmpi_begin_indep_data(ncid));
+  char name[64];
+  snprintf(name, sizeof name, "told.%d", rank);
+  FILE* file = fopen(name, "w");
+  if (file == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+  for (int i = 0; i < puts; ++i) {
+    const MPI_Offset start[] = {i, rank, 0}, count[] = {1, 1, 8};
+    double row[8];
+    for (int k = 0; k < 8; ++k) row[k] = 1000.0 * i + rank;
+    CHECK(ncmpi_put_vara_double(ncid, varid, start, count, row));
+    tell(file, i + 1);
+    if (atoi(argv[3]) > 0) usleep((useconds_t)atoi(argv[3]));
+  }
+  if (atoi(argv[2]) > 0)
+    for (;;) pause();
+  CHECK(ncmpi_end_indep_data(ncid));
+  CHECK(ncmpi_close(ncid));
+  MPI_Finalize();
+  return 0;
+}
