@@ -89,12 +89,8 @@ runtime::Fingerprint MemoryReader::key_of(const formats::Header& header, const A
   matcher::FingerprintBuilder key;
   key.add(is_latest ? pattern_.latest : pattern_.whole);
   key.add(std::int64_t{access.varid} * 2 + (is_latest ? 1 : 0));
-  for (const formats::HyperslabView& slab : access.slabs) {
-    for (std::size_t d = 0; d < slab.start.size(); ++d)
-      key.add(d == 0 && is_latest ? slab.start[0] - pattern_.base_record : slab.start[d]);
-    key.add(slab.count);
-    key.add(slab.stride);
-  }
+  const std::int64_t base = is_latest ? pattern_.base_record : 0;
+  for (const formats::HyperslabView& slab : access.slabs) key.add(slab, base);
   return key.value();
 }
 

@@ -18,14 +18,9 @@ Fingerprint structure_of(const formats::Header& header) {
 void LogPatternBuilder::add(const Request& request) noexcept {
   const formats::HyperslabView& box = request.box;
   const bool has_records = request.has_records && !box.start.empty();
-  requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (has_records ? 1 : 0));
-  requests_.add(request.log_offset);
-  requests_.add(static_cast<std::uint64_t>(box.start.size()));
-  for (std::size_t d = 0; d < box.start.size(); ++d) {
-    requests_.add(d == 0 && has_records ? box.start[0] - pattern_.base_record : box.start[d]);
-  }
-  requests_.add(box.count);
-  requests_.add(box.stride);
+  requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (has_records ? 1 : 0),
+                static_cast<std::int64_t>(request.log_offset));
+  requests_.add(box, has_records ? pattern_.base_record : 0);
   if (!has_records || std::ranges::find(box.count, 0) != box.count.end()) return;
   const std::int64_t stride = box.stride.empty() ? 1 : box.stride[0];
   pattern_.records_end = std::max(pattern_.records_end, box.start[0] + (box.count[0] - 1) * stride + 1);

@@ -37,9 +37,9 @@ class RegistryAnswers {
 };
 
 /// Of consumed steps, what is not given to the next writers at once where the user says nothing: an eighth of
-/// the memory, at most 128 MiB.
+/// the memory, at most 32 MiB.
 [[nodiscard]] constexpr std::uint64_t default_retain_bytes(std::uint64_t memory_bytes) noexcept {
-  constexpr std::uint64_t most_bytes = 128ULL << 20;
+  constexpr std::uint64_t most_bytes = 32ULL << 20;
   return memory_bytes / 8 < most_bytes ? memory_bytes / 8 : most_bytes;
 }
 

@@ -1,0 +1,290 @@
+// Times many small requests on coupled files: an ordinary PnetCDF program, the writer and the reader of a
+// workflow that tools/bench makes.
+//   small      one process puts single doubles, the other gets them, in independent mode
+//   variables  one process puts 500 variables of 16 KiB, the other gets them, in collective mode
+//   climate    E3SM's F case: the writers have the 62 352 elements of a 72 x 866 variable in pieces of one
+//              element each, by map D3 of its I/O benchmark (--map); the reader gets them by one request a
+//              piece (in the order of the map), then the variable as a whole
+// Writes a line for each step: nanoseconds of the puts or gets, and of copying as many bytes with memcpy.
+#include <mpi.h>
+#include <pnetcdf.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "step_block.hpp"
+
+namespace {
+
+using sluice::bench::now_ns;
+using sluice::bench::require;
+
+constexpr MPI_Offset single_elements = 10000;
+constexpr int variable_count = 500;
+constexpr MPI_Offset variable_elements = 2048;
+constexpr MPI_Offset levels = 72;
+constexpr MPI_Offset columns = 866;
+
+int rank = 0;
+int size = 1;
+
+/// What one step of one process took.
+struct Times {
+  std::int64_t requests_ns = 0;        ///< puts, or gets
+  std::int64_t copies_ns = 0;          ///< memcpy of the same bytes, warm
+  std::int64_t other_requests_ns = 0;  ///< climate: the get of the whole
+};
+
+/// The pieces that this process has, as arguments for varn.
+struct Pieces {
+  std::vector<MPI_Offset> numbers;
+  std::vector<MPI_Offset*> starts, counts;
+};
+
+struct Options {
+  std::string role;
+  std::string what;
+  std::string map;
+  std::string times;
+  int steps = 20;
+};
+
+std::vector<int> read_numbers(int file, const char* name) {
+  int varid = 0;
+  int dimid = 0;
+  MPI_Offset length = 0;
+  require(ncmpi_inq_varid(file, name, &varid), name);
+  require(ncmpi_inq_vardimid(file, varid, &dimid), name);
+  require(ncmpi_inq_dimlen(file, dimid, &length), name);
+  std::vector<int> values(static_cast<std::size_t>(length));
+  require(ncmpi_get_var_int_all(file, varid, values.data()), name);
+  return values;
+}
+
+Pieces read_pieces(const std::string& path) {
+  int file = 0;
+  require(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file), path.c_str());
+  const auto parts = read_numbers(file, "D3.nreqs");
+  const auto offsets = read_numbers(file, "D3.offsets");
+  require(ncmpi_close(file), "close the map");
+  Pieces pieces;
+  std::size_t at = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (int i = 0; i < parts[part]; ++i, ++at) {
+      if (static_cast<int>(part) % size != rank) continue;
+      pieces.numbers.insert(pieces.numbers.end(), {offsets[at] / columns, offsets[at] % columns, 1, 1});
+    }
+  }
+  for (std::size_t i = 0; i < pieces.numbers.size(); i += 4) {
+    pieces.starts.push_back(pieces.numbers.data() + i);
+    pieces.counts.push_back(pieces.numbers.data() + i + 2);
+  }
+  return pieces;
+}
+
+double value_of(std::size_t element, int step) {
+  return static_cast<double>(element % 1000003) + step;
+}
+
+template <class T>
+void fill(std::vector<T>& values, int step) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(value_of(i, step));
+}
+
+template <class T>
+void compare(const std::vector<T>& values, int step) {
+  std::vector<T> expected(values.size());
+  fill(expected, step);
+  require(values == expected ? NC_NOERR : NC_EINVAL, "wrong data");
+}
+
+std::int64_t time_of_copy(std::size_t bytes, std::size_t at_once) {
+  static std::vector<char> from, to;
+  from.resize(bytes, 1);
+  to.resize(bytes, 2);
+  std::int64_t least = 0;
+  for (int round = 0; round < 3; ++round) {
+    const std::int64_t begin = now_ns();
+    for (std::size_t done = 0; done < bytes; done += at_once)
+      std::memcpy(to.data() + done, from.data() + done, at_once);
+    const std::int64_t time = now_ns() - begin;
+    if (round == 0 || time < least) least = time;
+  }
+  return least;
+}
+
+int open_step(const Options& options, int step) {
+  char path[32];
+  std::snprintf(path, sizeof path, "step_%04d.nc", step);
+  int ncid = -1;
+  if (options.role == "write") {
+    require(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid), "create");
+  } else {
+    require(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open");
+  }
+  return ncid;
+}
+
+/// The writer begins the next step when the reader is done with this one, as programs do that compute between
+/// their steps; memory is warm then.
+void meet(const Options& options, int step) {
+  char path[32];
+  std::snprintf(path, sizeof path, "ack_%04d.nc", step);
+  int ncid = -1;
+  if (options.role == "read") {
+    require(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create");
+    require(ncmpi_enddef(ncid), "enddef");
+  } else {
+    require(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open");
+  }
+  require(ncmpi_close(ncid), "close");
+}
+
+Times small_step(const Options& options, int step) {
+  const int ncid = open_step(options, step);
+  const bool writes = options.role == "write";
+  int varid = 0;
+  std::vector<double> values(single_elements, -1);
+  if (writes) {
+    int dimid = 0;
+    require(ncmpi_def_dim(ncid, "x", single_elements, &dimid), "def_dim");
+    require(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimid, &varid), "def_var");
+    require(ncmpi_enddef(ncid), "enddef");
+    fill(values, step);
+  }
+  require(ncmpi_begin_indep_data(ncid), "begin_indep_data");
+  const std::int64_t begin = now_ns();
+  for (MPI_Offset i = 0; i < single_elements; ++i) {
+    double* const value = values.data() + i;
+    require(writes ? ncmpi_put_var1_double(ncid, varid, &i, value)
+                   : ncmpi_get_var1_double(ncid, varid, &i, value),
+            "var1");
+  }
+  const std::int64_t time = now_ns() - begin;
+  require(ncmpi_end_indep_data(ncid), "end_indep_data");
+  require(ncmpi_close(ncid), "close");
+  if (!writes) compare(values, step);
+  return {time, time_of_copy(values.size() * sizeof(double), sizeof(double)), 0};
+}
+
+Times variables_step(const Options& options, int step) {
+  const int ncid = open_step(options, step);
+  const bool writes = options.role == "write";
+  std::vector<double> values(variable_count * variable_elements, -1);
+  if (writes) {
+    int dimid = 0;
+    require(ncmpi_def_dim(ncid, "x", variable_elements, &dimid), "def_dim");
+    for (int v = 0; v < variable_count; ++v) {
+      int varid = 0;
+      char name[16];
+      std::snprintf(name, sizeof name, "v%d", v);
+      require(ncmpi_def_var(ncid, name, NC_DOUBLE, 1, &dimid, &varid), "def_var");
+    }
+    require(ncmpi_enddef(ncid), "enddef");
+    fill(values, step);
+  }
+  const std::int64_t begin = now_ns();
+  for (int v = 0; v < variable_count; ++v) {
+    double* const data = values.data() + v * variable_elements;
+    require(writes ? ncmpi_put_var_double_all(ncid, v, data) : ncmpi_get_var_double_all(ncid, v, data),
+            "var");
+  }
+  const std::int64_t time = now_ns() - begin;
+  require(ncmpi_close(ncid), "close");
+  if (!writes) compare(values, step);
+  return {time, time_of_copy(values.size() * sizeof(double), variable_elements * sizeof(double)), 0};
+}
+
+Times climate_step(const Options& options, int step, Pieces& pieces) {
+  const int ncid = open_step(options, step);
+  const bool writes = options.role == "write";
+  const int count = static_cast<int>(pieces.starts.size());
+  std::vector<float> values(pieces.starts.size(), -1);
+  const auto fill_pieces = [&](std::vector<float>& data) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const MPI_Offset element = pieces.starts[i][0] * columns + pieces.starts[i][1];
+      data[i] = static_cast<float>(value_of(static_cast<std::size_t>(element), step));
+    }
+  };
+  Times times;
+  if (writes) {
+    int dimids[2];
+    int varid = 0;
+    require(ncmpi_def_dim(ncid, "lev", levels, &dimids[0]), "def_dim");
+    require(ncmpi_def_dim(ncid, "ncol", columns, &dimids[1]), "def_dim");
+    require(ncmpi_def_var(ncid, "v", NC_FLOAT, 2, dimids, &varid), "def_var");
+    require(ncmpi_enddef(ncid), "enddef");
+    fill_pieces(values);
+  }
+  std::int64_t begin = now_ns();
+  require(writes ? ncmpi_put_varn_float_all(ncid, 0, count, pieces.starts.data(), pieces.counts.data(),
+                                            values.data())
+                 : ncmpi_get_varn_float_all(ncid, 0, count, pieces.starts.data(), pieces.counts.data(),
+                                            values.data()),
+          "varn");
+  times.requests_ns = now_ns() - begin;
+  times.copies_ns = time_of_copy(values.size() * sizeof(float), values.size() * sizeof(float));
+  if (!writes) {
+    std::vector<float> expected(values.size());
+    fill_pieces(expected);
+    require(values == expected ? NC_NOERR : NC_EINVAL, "wrong data");
+    std::vector<float> whole(levels * columns, -1);
+    begin = now_ns();
+    require(ncmpi_get_var_float_all(ncid, 0, whole.data()), "get_var");
+    times.other_requests_ns = now_ns() - begin;
+    compare(whole, step);
+  }
+  require(ncmpi_close(ncid), "close");
+  return times;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  if (argc > 2) options.role = argv[1], options.what = argv[2];
+  for (int i = 3; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--map") options.map = argv[i + 1];
+    if (name == "--times") options.times = argv[i + 1];
+    if (name == "--steps") options.steps = std::atoi(argv[i + 1]);
+  }
+  const bool is_known = options.what == "small" || options.what == "variables" || options.what == "climate";
+  if ((options.role != "write" && options.role != "read") || !is_known) {
+    std::fprintf(stderr,
+                 "usage: %s write|read small|variables|climate [--steps N] [--map FILE] [--times FILE]\n",
+                 argv[0]);
+    std::exit(2);
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const Options options = parse(argc, argv);
+  Pieces pieces;
+  if (options.what == "climate") pieces = read_pieces(options.map);
+  std::vector<Times> times;
+  for (int step = 0; step < options.steps; ++step) {
+    times.push_back(options.what == "small"       ? small_step(options, step)
+                    : options.what == "variables" ? variables_step(options, step)
+                                                  : climate_step(options, step, pieces));
+    meet(options, step);
+  }
+  if (rank == 0 && !options.times.empty()) {
+    std::FILE* file = std::fopen(options.times.c_str(), "w");
+    if (file == nullptr) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (const Times& step : times) {
+      std::fprintf(file, "%lld %lld %lld\n", static_cast<long long>(step.requests_ns),
+                   static_cast<long long>(step.copies_ns), static_cast<long long>(step.other_requests_ns));
+    }
+    std::fclose(file);
+  }
+  MPI_Finalize();
+  return 0;
+}
