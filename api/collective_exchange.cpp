@@ -101,7 +101,8 @@ void add_ranges(const MessageView& message, Coverage& coverage) {
 
 }  // namespace
 
-void CollectiveExchange::put(FileRequest& request, std::span<const RequestSummary> summaries) {
+void CollectiveExchange::put(FileRequest& request, std::span<const RequestSummary> summaries,
+                             bool bridges_gaps) {
   const FileDomains domains = divide(request, summaries);
   const int me = my_aggregator(domains);
   std::exception_ptr failure;
@@ -111,7 +112,7 @@ void CollectiveExchange::put(FileRequest& request, std::span<const RequestSummar
     if (!window.is_empty()) {
       collect(request, summaries, window);
       try {
-        window_.write(file_, coverage_.join(), options_.gap_bytes);
+        window_.write(file_, coverage_.join(), bridges_gaps ? options_.gap_bytes : 0);
       } catch (const Error&) {
         if (!failure) failure = std::current_exception();
       }

@@ -22,8 +22,9 @@ class CollectiveExchange {
       : comm_(comm), file_(file), options_(options) {}
 
   /// Collective: one batch of every rank's request. What fails in accessing the file is thrown at the end, on
-  /// the aggregator that it happened to.
-  void put(FileRequest& request, std::span<const RequestSummary> summaries);
+  /// the aggregator that it happened to. Where nobody outside of the communicator writes to the file, a put
+  /// `bridges_gaps`: small ones between what is put are read and written back.
+  void put(FileRequest& request, std::span<const RequestSummary> summaries, bool bridges_gaps);
   void get(FileRequest& request, std::span<const RequestSummary> summaries);
 
  private:

@@ -26,6 +26,9 @@ class FileDriver final : public Driver {
   FileDriver(const Communicator& comm, FileHandle file, const FileOptions& options, const Facts& facts)
       : comm_(comm), file_(std::move(file)), facts_(facts), transfer_(comm_, file_, options) {}
 
+  /// See FileTransfer.
+  void watch_others(OtherWriters others) noexcept { transfer_.watch_others(std::move(others)); }
+
   [[nodiscard]] std::string_view kind() const noexcept override { return "file"; }
 
   void write_header(const formats::Header& header, const formats::Layout& layout) override;

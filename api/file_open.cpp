@@ -17,6 +17,12 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
   return file;
 }
 
+/// Tells other writers of the file that this communicator is one. Only where locks and what others wrote are
+/// seen at once: on file systems of this machine.
+OtherWriters join_writers(const Communicator& comm, const std::string& path, bool is_local) noexcept {
+  return comm.is_root() && is_local ? OtherWriters(path) : OtherWriters();
+}
+
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {
@@ -34,8 +40,11 @@ OpenedDriver create_file(const OpenRequest& request) {
   FileDriver::Facts facts;
   facts.is_writable = true;
   facts.is_shared = request.is_shared();
-  opened.driver = std::make_unique<FileDriver>(request.comm, std::move(file),
-                                               file_options(request.hints, is_local), facts);
+  auto driver = std::make_unique<FileDriver>(request.comm, std::move(file),
+                                             file_options(request.hints, is_local), facts);
+  // Nobody writes before enddef, in which rank 0 takes part.
+  driver->watch_others(join_writers(request.comm, path, is_local));
+  opened.driver = std::move(driver);
   return opened;
 }
 
@@ -44,6 +53,8 @@ OpenedDriver open_file(const OpenRequest& request) {
   FirstLook look = look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
   if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
     return open_subfiles(request, look);
+  // Before the others of this communicator are through.
+  OtherWriters others = join_writers(request.comm, path, look.is_local && request.writes());
   FileHandle file = open_together(request, path, request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY);
 
   OpenedDriver opened;
@@ -56,8 +67,10 @@ OpenedDriver open_file(const OpenRequest& request) {
   facts.record_count = opened.header.record_count;
   facts.is_writable = request.writes();
   facts.is_shared = request.is_shared();
-  opened.driver = std::make_unique<FileDriver>(request.comm, std::move(file),
-                                               file_options(request.hints, look.is_local), facts);
+  auto driver = std::make_unique<FileDriver>(request.comm, std::move(file),
+                                             file_options(request.hints, look.is_local), facts);
+  driver->watch_others(std::move(others));
+  opened.driver = std::move(driver);
   return opened;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -168,7 +169,7 @@ void FileTransfer::access_together(FileRequest& request, FileRequest::Kind kind)
       if (!exchanges) {
         access_directly(request, kind);
       } else if (kind == FileRequest::Kind::put) {
-        exchange_.put(request, summaries);
+        put_by_exchange(request, summaries);
       } else {
         exchange_.get(request, summaries);
       }
@@ -176,6 +177,23 @@ void FileTransfer::access_together(FileRequest& request, FileRequest::Kind kind)
   } while (std::any_of(summaries.begin(), summaries.end(), has_more));
   if (has_exchanged) return agree(comm_, status, what);
   if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
+}
+
+void FileTransfer::put_by_exchange(FileRequest& request, std::span<const RequestSummary> summaries) {
+  // All are in this call by now, so that rank 0 waits for nobody while others are held off.
+  int is_alone = comm_.is_root() && others_.hold_off() ? 1 : 0;
+  check_mpi(MPI_Bcast(&is_alone, 1, MPI_INT, 0, comm_.get()), "broadcast");
+  std::exception_ptr failure;
+  try {
+    exchange_.put(request, summaries, is_alone != 0);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (is_alone != 0) {
+    check_mpi(MPI_Barrier(comm_.get()), "wait for the other processes");
+    if (comm_.is_root()) others_.release();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void FileTransfer::access_directly(FileRequest& request, FileRequest::Kind kind) {

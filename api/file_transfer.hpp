@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "collective_exchange.hpp"
 #include "driver.hpp"
@@ -8,6 +9,7 @@
 #include "file_bytes.hpp"
 #include "file_options.hpp"
 #include "mpi_handles.hpp"
+#include "other_writers.hpp"
 #include "sluice/formats/placement.hpp"
 #include "staging_window.hpp"
 
@@ -20,6 +22,8 @@ class FileTransfer {
   /// `comm` and `bytes` outlive this object.
   FileTransfer(const Communicator& comm, const FileBytes& bytes, const FileOptions& options)
       : comm_(comm), bytes_(bytes), options_(options), exchange_(comm_, bytes_, options_) {}
+  /// On rank 0: who else writes to the file. Without that there may always be others.
+  void watch_others(OtherWriters others) noexcept { others_ = std::move(others); }
   FileTransfer(const FileTransfer&) = delete;
   FileTransfer& operator=(const FileTransfer&) = delete;
 
@@ -41,6 +45,8 @@ class FileTransfer {
   void access(FileRequest& request, FileRequest::Kind kind, Mode mode);
   void access_directly(FileRequest& request, FileRequest::Kind kind);
   void access_together(FileRequest& request, FileRequest::Kind kind);
+  /// Collective.
+  void put_by_exchange(FileRequest& request, std::span<const RequestSummary> summaries);
   void put_window(FileRequest& request, const FileRange& range);
   void get_window(FileRequest& request, const FileRange& range);
   /// Between the file and the user's memory without staging, where the range holds one extent that allows it.
@@ -57,6 +63,7 @@ class FileTransfer {
   FileOptions options_;
   std::int64_t agreed_records_ = 0;  ///< from a collective put, for the agreement that follows it
   CollectiveExchange exchange_;
+  OtherWriters others_;
   StagingWindow window_;
   Coverage coverage_;
 };

@@ -1,0 +1,60 @@
+#include "other_writers.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <limits>
+#include <thread>
+
+namespace sluice::api {
+namespace {
+
+// Bytes that no data can be at: the last ones of 63 bits.
+constexpr off_t presence_byte = std::numeric_limits<off_t>::max() - 2;
+constexpr off_t holding_byte = std::numeric_limits<off_t>::max() - 1;
+
+/// A lock of the open file, not of the process: two communicators of one process see each other's.
+struct flock lock_of(short type, off_t byte) noexcept {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool set_lock(int file, short type, off_t byte) noexcept {
+  auto lock = lock_of(type, byte);
+  return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+}  // namespace
+
+OtherWriters::OtherWriters(const std::string& path) noexcept
+    : file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+  if (!file_) return;
+  // A job that was stopped in the middle of a put must not stop others for ever.
+  constexpr int milliseconds = 5000;
+  for (int i = 0; i < milliseconds && !set_lock(file_.number(), F_WRLCK, holding_byte); ++i) {
+    auto lock = lock_of(F_WRLCK, holding_byte);
+    if (::fcntl(file_.number(), F_OFD_GETLK, &lock) != 0) break;  // no such locks here
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!set_lock(file_.number(), F_RDLCK, presence_byte)) file_.reset();
+  release();
+}
+
+bool OtherWriters::hold_off() noexcept {
+  if (!file_ || !set_lock(file_.number(), F_RDLCK, holding_byte)) return false;
+  auto others = lock_of(F_WRLCK, presence_byte);
+  const bool is_alone = ::fcntl(file_.number(), F_OFD_GETLK, &others) == 0 && others.l_type == F_UNLCK;
+  if (!is_alone) release();
+  return is_alone;
+}
+
+void OtherWriters::release() noexcept {
+  if (file_) set_lock(file_.number(), F_UNLCK, holding_byte);
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,82 @@
+// Several communicators that write interleaved parts of one file at the same time do not touch each other's
+// elements, however close they lie.
+#include <doctest/doctest.h>
+#include <mpi.h>
+#include <pnetcdf.h>
+
+#include <vector>
+
+namespace {
+
+constexpr MPI_Offset elements = 20000;
+constexpr int rounds = 3;
+constexpr int puts_in_a_round = 60;
+
+struct Info {
+  MPI_Info value = MPI_INFO_NULL;
+  Info() {
+    MPI_Info_create(&value);
+    MPI_Info_set(value, "romio_cb_write", "enable");
+  }
+  ~Info() { MPI_Info_free(&value); }
+  Info(const Info&) = delete;
+  Info& operator=(const Info&) = delete;
+};
+
+void make_file(const char* path) {
+  int file = -1;
+  int x = -1;
+  int varid = -1;
+  REQUIRE(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, MPI_INFO_NULL, &file) == NC_NOERR);
+  REQUIRE(ncmpi_def_dim(file, "x", 3 * elements, &x) == NC_NOERR);
+  REQUIRE(ncmpi_def_var(file, "v", NC_INT, 1, &x, &varid) == NC_NOERR);
+  REQUIRE(ncmpi_enddef(file) == NC_NOERR);
+  REQUIRE(ncmpi_close(file) == NC_NOERR);
+}
+
+/// Puts every third element, by the ranks of a communicator in turn, and expects to find them.
+void put_every_third(int file, MPI_Comm comm, MPI_Offset first, int value) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  const MPI_Offset start = first + 3 * rank;
+  const MPI_Offset count = (elements - rank + ranks - 1) / ranks;
+  const MPI_Offset stride = 3 * static_cast<MPI_Offset>(ranks);
+  const std::vector<int> values(static_cast<std::size_t>(count), value);
+  std::vector<int> read(values.size(), -1);
+  CHECK(ncmpi_put_vars_int_all(file, 0, &start, &count, &stride, values.data()) == NC_NOERR);
+  CHECK(ncmpi_get_vars_int_all(file, 0, &start, &count, &stride, read.data()) == NC_NOERR);
+  CHECK(read == values);
+}
+
+}  // namespace
+
+TEST_CASE("groups of ranks that have one file open keep what the others put") {
+  const Info info;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  make_file("other_writers.nc");
+  MPI_Comm group = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
+  for (int round = 1; round <= rounds; ++round) {
+    int file = -1;
+    REQUIRE(ncmpi_open(group, "other_writers.nc", NC_WRITE, info.value, &file) == NC_NOERR);
+    for (int i = 0; i < puts_in_a_round; ++i)
+      put_every_third(file, group, rank % 2, 1000 * round + 2 * i + rank % 2);
+    CHECK(ncmpi_close(file) == NC_NOERR);
+  }
+  MPI_Comm_free(&group);
+}
+
+TEST_CASE("one process may have a file open twice, and write to both") {
+  const Info info;
+  make_file("other_writers_twice.nc");
+  int files[2] = {-1, -1};
+  for (int& file : files)
+    REQUIRE(ncmpi_open(MPI_COMM_WORLD, "other_writers_twice.nc", NC_WRITE, info.value, &file) == NC_NOERR);
+  put_every_third(files[0], MPI_COMM_WORLD, 0, 3);
+  put_every_third(files[1], MPI_COMM_WORLD, 1, 4);
+  put_every_third(files[0], MPI_COMM_WORLD, 2, 5);
+  for (const int file : files) CHECK(ncmpi_close(file) == NC_NOERR);
+}
