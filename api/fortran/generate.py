@@ -135,6 +135,28 @@ def declarations(names):
     return "\n".join(lines)
 
 
+def old_names(constants):
+    """Rows of constants: the names of netCDF version 2. Values are numbers: lines end at column 72."""
+    values = {"nf_" + name.lower(): value for _, name, value in constants}
+    kinds = {"filfloat": "real", "fildoub": "double precision"}
+    for line in (HERE / "old_names.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            name, value = line.split()
+            values[name] = values.get(value, value)
+            yield kinds.get(name, "integer"), name, values[name]
+
+
+def switches():
+    """Rows of constants: the feature macros of pnetcdf.h."""
+    header = (HERE.parent / "pnetcdf" / "pnetcdf.h.in").read_text()
+    for name, value in re.findall(r"^#define (PNETCDF_(?!VERSION|ENABLE)\w+) +(-?\d+)$", header, re.MULTILINE):
+        yield "integer", name, value
+
+
+def parameters(rows):
+    return "\n".join(f"      {kind} {name}\n      parameter ({name} = {value})" for kind, name, value in rows)
+
+
 def main(status_def, directory):
     functions = [*plain_functions(), *attribute_functions(), *access_functions(), *datatype_functions()]
     names = sorted([n for n, _ in functions] + BY_HAND + ["issyserr"])
@@ -146,7 +168,7 @@ def main(status_def, directory):
     C.write(directory / "nfmpi.symbols", "".join(f"nfmpi_{n}_\n" for n in names))
     rows = re.findall(r"^SLUICE_STATUS\(NC_(\w+), (-?\d+), ", pathlib.Path(status_def).read_text(), re.MULTILINE)
     constants = fortran90.constants() + [("integer", name, value) for name, value in rows]
-    fixed = "\n".join(f"      {kind} nf_{name}\n      parameter (nf_{name} = {value})" for kind, name, value in constants)
+    fixed = parameters([(kind, "nf_" + name, value) for kind, name, value in constants] + [*old_names(constants), *switches()])
     C.write(directory / "pnetcdf.inc", (HERE / "pnetcdf.inc.in").read_text()
             .replace("@CONSTANTS@", fixed).replace("@FUNCTIONS@", declarations(names)))
     C.write(directory / "pnetcdf.f90", fortran90.module((HERE / "pnetcdf.f90.in").read_text(), constants))

@@ -60,6 +60,22 @@ program calls77
   print *, nfmpi_inq_path(ncid, n, name) 
   print *, nfmpi_issyserr(2), nfmpi_issyserr(-33), nfmpi_strerrno(-33), nfmpi_strerrno(0)
   print *, nfmpi_get_vara_all(ncid, v, (/1_8,1_8,2_8/), (/4_8,3_8,1_8/), vals, 12_8, MPI_INTEGER), vals
+  ! Text that is mapped, also nonblocking; vard; netCDF version 2's names.
+  print *, nfmpi_put_varm_text_all(ncid, c, (/1_8/), (/2_8/), (/2_8/), (/2_8/), 'pxqy')
+  txt = '.....'
+  print *, nfmpi_get_varm_text_all(ncid, c, (/1_8/), (/2_8/), (/1_8/), (/3_8/), txt), txt
+  txt = '.....'
+  print *, nfmpi_iget_varm_text(ncid, c, (/1_8/), (/2_8/), (/2_8/), (/2_8/), txt, req), nfmpi_wait_all(ncid, 1, (/req/), ids), ids(1), txt
+  print *, nfmpi_buffer_attach(ncid, 100_8), nfmpi_bput_varm_text(ncid, c, (/3_8/), (/2_8/), (/1_8/), (/2_8/), 'm.n', req)
+  print *, nfmpi_wait_all(ncid, 1, (/req/), ids), ids(1), nfmpi_buffer_detach(ncid)
+  print *, nfmpi_get_var_text_all(ncid, c, txt(1:4)), txt
+  call MPI_Type_vector(3, 1, 4, MPI_INTEGER, n, st)
+  call MPI_Type_commit(n, st)
+  vals(1:3) = (/61, 62, 63/)
+  print *, nfmpi_put_vard_all(ncid, v, n, vals, 3_8, MPI_INTEGER), nfmpi_put_vard_all(ncid, v, n, vals, 2_8, MPI_INTEGER)
+  print *, nfmpi_get_vard_all(ncid, v, n, vals(4), 3_8, MPI_INTEGER), vals(4:6), nfmpi_get_var1_int_all(ncid, v, (/1_8, 2_8, 1_8/), i), i
+  call MPI_Type_free(n, st)
+  print *, ncbyte, ncdouble, ncclob, ncnoerr, ncenotvr, maxncnam, maxvdims, filfloat, fildoub, nf2_err, nf_ecmode
   print *, nfmpi_copy_att(ncid, v, 'a', ncid, nf_global)
   print *, nfmpi_close(ncid), nfmpi_inq_file_format(path, fmt), fmt
   print *, nfmpi_open(MPI_COMM_WORLD, 'missing.nc', nf_nowrite, MPI_INFO_NULL, ncid)
