@@ -79,9 +79,11 @@ std::span<const std::byte> BurstLogReader::bytes_at(std::int64_t offset_bytes, s
 
 void BurstLogReader::look_behind_the_last() {
   is_at_end_ = true;
-  if (const auto behind = metadata_bytes_ - offset_; behind > 0)
-    report(Kind::torn,
-           std::to_string(behind) + " bytes of puts that were not complete when the program ended");
+  // Zeros are room that was taken ahead; an entry begins with its size.
+  std::array<std::byte, 8> next{};
+  static_cast<void>(metadata_->read(offset_, next));
+  if (next != std::array<std::byte, 8>{})
+    report(Kind::torn, "a put that was not complete when the program ended");
 }
 
 bool BurstLogReader::has_data(const formats::BurstLogEntry& entry) {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "log_file.hpp"
+
 namespace sluice::storage {
 namespace {
 
@@ -66,10 +68,10 @@ void BurstLogWriter::create(Existing existing) {
   }
   const auto mode = existing == Existing::refuse ? OpenMode::create_new : OpenMode::create;
   try {
-    metadata_ = files_.open(paths_.metadata, mode);
+    metadata_ = std::make_unique<LogFile>(files_.open(paths_.metadata, mode));
     if (!metadata_->try_lock()) refuse_existing(paths_.metadata, true);
     // Data without metadata tells nothing: it may go.
-    data_ = files_.open(paths_.data, OpenMode::create);
+    data_ = std::make_unique<LogFile>(files_.open(paths_.data, OpenMode::create));
   } catch (const IoError& error) {
     if (metadata_ != nullptr) files_.remove(paths_.metadata);
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
@@ -109,7 +111,7 @@ void BurstLogWriter::commit() {
   try {
     write_data();
     metadata_->write(committed_.metadata_end, entries_);
-    write_number(formats::burst_entry_count_offset, committed_.entries + finished_);
+    metadata_->write_number(formats::burst_entry_count_offset, committed_.entries + finished_);
   } catch (...) {
     roll_back();
     throw;
@@ -128,22 +130,18 @@ void BurstLogWriter::roll_back() noexcept {
   buffer_begin_ = put_begin_ = committed_.data_end;
 }
 
-void BurstLogWriter::write_number(std::int64_t offset_bytes, std::int64_t value) {
-  metadata_->write(offset_bytes, std::as_bytes(std::span(&value, 1)));
-}
-
 bool BurstLogWriter::withdraw(std::int64_t position) {
   const std::int64_t offset = position - cleared_bytes_;
   if (offset < header_.entry_begin) return false;
-  write_number(offset + formats::burst_data_length_offset, 0);
+  metadata_->write_number(offset + formats::burst_data_length_offset, 0);
   return true;
 }
 
 void BurstLogWriter::clear() {
   roll_back();
   if (committed_.entries == 0) return;
-  write_number(formats::burst_entry_count_offset, 0);
-  metadata_->resize(header_.entry_begin);
+  metadata_->write_number(formats::burst_entry_count_offset, 0);
+  metadata_->cut(header_.entry_begin);
   // The data's pages are used again.
   cleared_bytes_ += committed_.metadata_end - header_.entry_begin;
   committed_ = {header_.entry_begin, formats::burst_data_begin, 0};
@@ -152,7 +150,7 @@ void BurstLogWriter::clear() {
 
 void BurstLogWriter::describe(int cdf_version, std::int64_t max_dimensions) {
   if (max_dimensions != header_.max_dimensions)
-    write_number(formats::burst_max_dimensions_offset, max_dimensions);
+    metadata_->write_number(formats::burst_max_dimensions_offset, max_dimensions);
   header_.max_dimensions = max_dimensions;
   const std::array<std::byte, 1> digit{static_cast<std::byte>('0' + cdf_version)};
   if (cdf_version != header_.cdf_version) metadata_->write(formats::burst_cdf_version_offset, digit);
@@ -161,10 +159,8 @@ void BurstLogWriter::describe(int cdf_version, std::int64_t max_dimensions) {
 
 void BurstLogWriter::close() {
   roll_back();
-  metadata_->resize(committed_.metadata_end);
-  data_->resize(committed_.data_end);
-  data_->close();
-  metadata_->close();
+  data_->close(committed_.data_end);
+  metadata_->close(committed_.metadata_end);
 }
 
 void BurstLogWriter::remove() {

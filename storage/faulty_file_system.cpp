@@ -46,6 +46,7 @@ class FaultyFile final : public File {
     check(Kind::reserve, size_bytes);
     base_->reserve(size_bytes);
   }
+  // No map(): all writing is to be seen.
   void sync() override {
     check(Kind::sync, 0);
     base_->sync();

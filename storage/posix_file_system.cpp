@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ class PosixFile final : public File {
  public:
   PosixFile(std::string path, FileDescriptor descriptor, bool is_writable)
       : path_(std::move(path)), descriptor_(std::move(descriptor)), is_writable_(is_writable) {}
+  ~PosixFile() override { unmap(); }
 
   [[nodiscard]] const std::string& path() const noexcept override { return path_; }
   [[nodiscard]] std::int64_t size_bytes() const override;
@@ -42,6 +44,7 @@ class PosixFile final : public File {
   void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) override;
   void resize(std::int64_t size_bytes) override;
   void reserve(std::int64_t size_bytes) override;
+  [[nodiscard]] std::span<std::byte> map(std::int64_t size_bytes) override;
   void sync() override;
   [[nodiscard]] bool try_lock() override;
   void close() override;
@@ -51,9 +54,13 @@ class PosixFile final : public File {
     throw IoError(status_of_errno(error_number, NC_EWRITE), error_number, path_, action);
   }
 
+  void unmap() noexcept;
+  [[nodiscard]] bool keeps_reserved_room() const noexcept;
+
   std::string path_;
   FileDescriptor descriptor_;
   bool is_writable_;
+  std::span<std::byte> mapped_;
 };
 
 std::int64_t PosixFile::size_bytes() const {
@@ -98,6 +105,30 @@ void PosixFile::reserve(std::int64_t size_bytes) {
   if (code != 0) fail_to_write(code, "take room for");
 }
 
+void PosixFile::unmap() noexcept {
+  if (!mapped_.empty()) ::munmap(mapped_.data(), mapped_.size());
+  mapped_ = {};
+}
+
+/// Whether a block that was reserved is the one that is written: not so where files are copied on writing,
+/// and not known where a server decides.
+bool PosixFile::keeps_reserved_room() const noexcept {
+  struct statfs facts {};
+  if (::fstatfs(descriptor_.number(), &facts) != 0) return false;
+  constexpr std::array<std::uint32_t, 3> such{0xEF53, 0x58465342, 0x01021994};  // ext, XFS, tmpfs
+  return std::find(such.begin(), such.end(), static_cast<std::uint32_t>(facts.f_type)) != such.end();
+}
+
+std::span<std::byte> PosixFile::map(std::int64_t size_bytes) {
+  unmap();
+  if (size_bytes <= 0 || !keeps_reserved_room()) return {};
+  if (::posix_fallocate(descriptor_.number(), 0, size_bytes) != 0) return {};
+  const auto size = static_cast<std::size_t>(size_bytes);
+  void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
+  if (begin != MAP_FAILED) mapped_ = {static_cast<std::byte*>(begin), size};
+  return mapped_;
+}
+
 void PosixFile::sync() {
   if (restarting([&] { return ::fdatasync(descriptor_.number()); }) != 0) fail_to_write(errno, "sync");
 }
@@ -112,6 +143,7 @@ bool PosixFile::try_lock() {
 }
 
 void PosixFile::close() {
+  unmap();
   const int descriptor = descriptor_.release();
   // The descriptor is gone whatever close() says; a signal in between is no error.
   if (descriptor >= 0 && ::close(descriptor) != 0 && errno != EINTR) fail_to_write(errno, "close");

@@ -55,16 +55,17 @@ ALL = ONE + TWO + LIST + SCALAR
 write("ok_worked_example", header(1) + ONE, SHORTS, "1 entries")
 write("ok_every_kind", header(4) + ALL, DATA, "4 entries")
 write("ok_empty", header(0), b"", "0 entries")
+write("ok_room_ahead", header(1) + ONE + bytes(500), SHORTS + bytes(700), "1 entries")
 write("ok_withdrawn", header(2) + entry(VARA, SHORT, 0, 2, 8, 0, [1, 0, 1, 3, 0, 0]) + TWO, DATA, "1 entries, 1 withdrawn")
 write("ok_without_strides", header(1) + entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3]), SHORTS, "1 entries")
 write("ok_list_without_counts", header(1) + entry(3, SHORT, 0, 1, 8, 6, [9, 4, 6]), SHORTS, "1 entries")
 write("ok_big_endian", header(1, order=">", external=0) + entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3, 0, 0], ">"), SHORTS, "1 entries")
 write("ok_pnetcdf", pnetcdf(ONE + TWO, 2), DATA, "2 entries")
 write("ok_pnetcdf_long", pnetcdf(entry(VARA, 13, 0, 1, 8, 8, [0, 1, 0]), 1), bytes(8), "1 entries")
-write("ok_pnetcdf_flushed", pnetcdf(ONE, 0), SHORTS, "0 entries; torn: entry 0 at byte 96: 88 bytes of puts that were not complete when the program ended")
+write("ok_pnetcdf_flushed", pnetcdf(ONE, 0), SHORTS, "0 entries; torn: entry 0 at byte 96: a put that was not complete when the program ended")
 
 write("torn_behind_the_last", header(1) + ONE + TWO[:50], DATA,
-      "1 entries; torn: entry 1 at byte 184: 50 bytes of puts that were not complete when the program ended")
+      "1 entries; torn: entry 1 at byte 184: a put that was not complete when the program ended")
 write("torn_inside_an_entry", header(2) + ONE + TWO[:50], DATA,
       "1 entries; torn: entry 1 at byte 184: an entry of 64 bytes, and the file ends after 50; 1 of 2 entries cannot be read")
 write("torn_before_an_entry", header(2) + ONE, DATA, "1 entries; torn: entry 1 at byte 184: the file ends inside an entry; 1 of 2 entries cannot be read")

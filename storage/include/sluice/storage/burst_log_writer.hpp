@@ -11,6 +11,8 @@
 
 namespace sluice::storage {
 
+class LogFile;
+
 /// The two files of a process's burst-buffer log.
 struct BurstLogPaths {
   std::string metadata;
@@ -80,13 +82,12 @@ class BurstLogWriter {
 
   void create(Existing existing);
   void write_data();
-  void write_number(std::int64_t offset_bytes, std::int64_t value);
 
   FileSystem& files_;
   BurstLogPaths paths_;
   formats::BurstLogHeader header_;
-  std::unique_ptr<File> metadata_;
-  std::unique_ptr<File> data_;
+  std::unique_ptr<LogFile> metadata_;
+  std::unique_ptr<LogFile> data_;
   Extent committed_;
   std::int64_t cleared_bytes_ = 0;  ///< of entries before the log was emptied: positions go on
 

@@ -33,6 +33,10 @@ class File {
   /// Takes room for that many bytes from the start, so that writing them cannot fail for lack of it. The
   /// file's size becomes at least that. NC_ENO_SPACE where there is no room.
   virtual void reserve(std::int64_t size_bytes) = 0;
+  /// Takes room for that many bytes and shows them in memory: what is written there is in the file, and
+  /// cannot fail for lack of room. The view is valid until the next call, of which one of 0 bytes ends it, or
+  /// the end of the file. Empty where there is no room, or where the file system cannot promise that.
+  [[nodiscard]] virtual std::span<std::byte> map(std::int64_t /*size_bytes*/) { return {}; }
   /// What was written is on storage.
   virtual void sync() = 0;
   /// Locks the file for as long as it is open here: against everybody where it is open for writing, against
