@@ -115,8 +115,33 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
   }
   const formats::HyperslabView box{start, count, {}};
   writing_->log.append_fill(varid, sequence, box);
-  writing_->pattern.add({varid, header.is_record_variable(varid), true, 0, box});
+  const bool has_records = header.is_record_variable(varid);
+  writing_->pattern.add({varid, has_records, true, 0}, matcher::summarize(std::span(&box, 1), has_records));
   writing_->log.commit();
+}
+
+void MemoryDriver::append_requests(const formats::Header& header, const Access& access,
+                                   std::uint64_t sequence, std::uint64_t first_offset) {
+  constexpr std::size_t least_list = 8;  // fewer boxes are not worth a list
+  const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
+  const bool has_records = header.is_record_variable(access.varid);
+  const matcher::BoxesSummary& summary = writing_->summaries.of(access.slabs, has_records);
+  if (access.slabs.size() >= least_list && access.slabs[0].dimensions() > 0) {
+    matcher::FingerprintBuilder identity;
+    identity.add(summary.boxes);
+    identity.add(summary.lowest_record, std::int64_t{has_records});
+    writing_->log.append_list(
+        {access.varid, sequence, first_offset, element_bytes, access.slabs, identity.value()});
+  } else {
+    std::uint64_t log_offset = first_offset;
+    for (const formats::HyperslabView& slab : access.slabs) {
+      const std::int64_t elements = slab.elements();
+      if (elements == 0) continue;
+      writing_->log.append_request(access.varid, sequence, log_offset, slab);
+      log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
+    }
+  }
+  writing_->pattern.add({access.varid, has_records, false, first_offset}, summary);
 }
 
 int MemoryDriver::put_one(const formats::Header& header, const Access& access, std::uint64_t sequence) {
@@ -138,15 +163,7 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
     status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements, fill.data(),
                                   is_unsigned);
   }
-  const bool has_records = header.is_record_variable(access.varid);
-  std::uint64_t log_offset = room.log_offset;
-  for (const formats::HyperslabView& slab : access.slabs) {
-    const std::int64_t elements = slab.elements();
-    if (elements == 0) continue;
-    log.append_request(access.varid, sequence, log_offset, slab);
-    writing_->pattern.add({access.varid, has_records, false, log_offset, slab});
-    log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
-  }
+  append_requests(header, access, sequence, room.log_offset);
   log.commit();
   ++counters_.puts;
   counters_.put_bytes += bytes;
@@ -168,6 +185,7 @@ void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*l
     writing_->control.enter_collective_call();
     writing_->log.raise_sequence(sequence);
   }
+  writing_->summaries.clear();
   for (Access& access : accesses) {
     access.status = NC_NOERR;
     if (access.elements == 0) continue;
@@ -175,6 +193,7 @@ void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*l
     try {
       access.status = put_one(header, access, sequence);
     } catch (const Error& error) {
+      writing_->pattern.spoil(runtime::random_number());
       access.status = error.status();
       set_last_error(error.what());
     }

@@ -57,6 +57,7 @@ class MemoryDriver final : public Driver {
     runtime::GroupControl control;
     runtime::WriteLog log;
     matcher::LogPatternBuilder pattern;
+    matcher::BoxesSummaries summaries = {};  ///< of the accesses of one call
     bool is_count_agreed =
         true;  ///< false: collective calls were made since the others' record counts were looked at
     bool is_being_read = false;  ///< others may still be in the last collective get
@@ -64,6 +65,8 @@ class MemoryDriver final : public Driver {
 
   void start_writing(const Parts& parts);
   void start_reading(const Parts& parts);
+  void append_requests(const formats::Header& header, const Access& access, std::uint64_t sequence,
+                       std::uint64_t first_offset);
   int put_one(const formats::Header& header, const Access& access, std::uint64_t sequence);
   void publish(std::int64_t record_count);
   void close_read();

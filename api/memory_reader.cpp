@@ -69,6 +69,7 @@ void MemoryReader::get(const formats::Header& header, std::span<Access> accesses
 std::vector<MemoryReader::Missing> MemoryReader::replay_all(const formats::Header& header,
                                                             std::span<Access> accesses) {
   std::vector<Missing> missing;
+  summaries_.clear();
   runtime::StepLogs::Reader logs(*logs_);
   for (Access& access : accesses) {
     access.status = NC_NOERR;
@@ -80,17 +81,17 @@ std::vector<MemoryReader::Missing> MemoryReader::replay_all(const formats::Heade
 }
 
 /// Records from the base on do not depend on earlier steps: docs/architecture.md, "Replay".
-runtime::Fingerprint MemoryReader::key_of(const formats::Header& header, const Access& access) const {
+runtime::Fingerprint MemoryReader::key_of(const formats::Header& header, const Access& access) {
   if (pattern_.whole.empty()) return {};
-  const bool is_latest = !pattern_.latest.empty() && header.is_record_variable(access.varid) &&
-                         std::ranges::all_of(access.slabs, [&](const formats::HyperslabView& slab) {
-                           return slab.start[0] >= pattern_.base_record;
-                         });
+  const bool has_records = header.is_record_variable(access.varid);
+  const matcher::BoxesSummary& boxes = summaries_.of(access.slabs, has_records);
+  const bool is_latest =
+      has_records && !pattern_.latest.empty() && boxes.lowest_record >= pattern_.base_record;
   matcher::FingerprintBuilder key;
   key.add(is_latest ? pattern_.latest : pattern_.whole);
-  key.add(std::int64_t{access.varid} * 2 + (is_latest ? 1 : 0));
-  const std::int64_t base = is_latest ? pattern_.base_record : 0;
-  for (const formats::HyperslabView& slab : access.slabs) key.add(slab, base);
+  key.add(std::int64_t{access.varid} * 2 + (is_latest ? 1 : 0),
+          boxes.lowest_record - (is_latest ? pattern_.base_record : 0));
+  key.add(boxes.boxes);
   return key.value();
 }
 

@@ -35,7 +35,7 @@ class MemoryReader {
     Access* access = nullptr;
     runtime::Fingerprint key;  ///< under which its plan is kept; empty: not to be kept
   };
-  [[nodiscard]] runtime::Fingerprint key_of(const formats::Header& header, const Access& access) const;
+  [[nodiscard]] runtime::Fingerprint key_of(const formats::Header& header, const Access& access);
   [[nodiscard]] bool replay(const formats::Header& header, Access& access, const runtime::Fingerprint& key,
                             runtime::StepLogs::Reader& logs) const;
   [[nodiscard]] std::vector<Missing> replay_all(const formats::Header& header, std::span<Access> accesses);
@@ -46,6 +46,7 @@ class MemoryReader {
   const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
   const std::uint64_t step_;
   const runtime::StepPattern pattern_;
+  matcher::BoxesSummaries summaries_;        ///< of the accesses of one call
   std::shared_ptr<runtime::StepLogs> logs_;  ///< shared by all that have this step open in this process
 };
 

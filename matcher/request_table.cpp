@@ -16,6 +16,8 @@ constexpr std::uint64_t reserved_bits = 0xfc00U;
 constexpr std::size_t max_dimensions = 0xffff;
 constexpr std::size_t request_head_words = 3;
 constexpr std::size_t segment_words = 5;
+constexpr std::size_t list_head_words = 2;
+constexpr std::size_t list_request_words = 5;
 
 /// A word of shared memory: loads and stores are single and whole. Loading never writes, so the const_cast is
 /// harmless.
@@ -71,12 +73,40 @@ void append_segment(Appender& out, const TableEntry& entry) noexcept {
   out.word(entry.segment_offset);
 }
 
-/// Bytes that append() will write.
-std::size_t exact_bytes(const TableEntry& entry) noexcept {
-  if (entry.kind == EntryKind::segment) return segment_words * word_bytes;
-  const std::size_t dimensions = entry.box.start.size();
-  if (is_one_element(entry.box)) return (request_head_words + dimensions) * word_bytes;
-  return TableWriter::entry_bytes(entry.kind, static_cast<int>(dimensions), !entry.box.stride.empty());
+/// Which arrays the boxes of a list have.
+struct ListShape {
+  explicit ListShape(std::span<const formats::HyperslabView> boxes) noexcept
+      : one_element(std::ranges::all_of(boxes, is_one_element)),
+        has_stride(!one_element &&
+                   !std::ranges::all_of(boxes, [](const auto& box) { return box.stride.empty(); })) {}
+  [[nodiscard]] std::size_t arrays() const noexcept { return one_element ? 1 : (has_stride ? 3 : 2); }
+
+  bool one_element;
+  bool has_stride;
+};
+
+void append_list(Appender& out, const TableEntry& entry) noexcept {
+  const ListShape shape(entry.boxes);
+  const std::size_t dimensions = entry.boxes[0].start.size();
+  out.word(static_cast<std::uint64_t>(entry.kind) | (shape.has_stride ? has_stride_bit : 0) |
+           (shape.one_element ? one_element_bit : 0) | static_cast<std::uint64_t>(dimensions) << 16);
+  out.word(entry.boxes.size());
+  for (const formats::HyperslabView& box : entry.boxes) {
+    out.numbers(box.start);
+    if (!shape.one_element) out.numbers(box.count);
+    if (!shape.has_stride) continue;
+    out.numbers(box.stride);
+    for (std::size_t d = box.stride.size(); d < dimensions; ++d) out.word(1);
+  }
+}
+
+void append_list_request(Appender& out, const TableEntry& entry) noexcept {
+  out.word(static_cast<std::uint64_t>(entry.kind) | static_cast<std::uint64_t>(entry.dimensions) << 16 |
+           static_cast<std::uint64_t>(static_cast<std::uint32_t>(entry.varid)) << 32);
+  out.word(entry.sequence);
+  out.word(entry.log_offset);
+  out.word(entry.element_bytes);
+  out.word(entry.list);
 }
 
 }  // namespace
@@ -86,15 +116,24 @@ TableWriter::TableWriter(std::span<std::byte> chunk) noexcept : chunk_(chunk) {
 }
 
 bool TableWriter::append(const TableEntry& entry) noexcept {
-  const std::size_t bytes = exact_bytes(entry);
+  const std::size_t bytes = entry_bytes(entry);
   const std::size_t end = word_bytes + used_;
-  if (entry.box.start.size() > max_dimensions || chunk_.size() < end || chunk_.size() - end < bytes)
-    return false;
+  const std::size_t dimensions =
+      entry.kind == EntryKind::list ? entry.boxes[0].start.size() : entry.box.start.size();
+  if (dimensions > max_dimensions || chunk_.size() < end || chunk_.size() - end < bytes) return false;
   Appender out(chunk_, end);
-  if (entry.kind == EntryKind::segment) {
-    append_segment(out, entry);
-  } else {
-    append_box(out, entry);
+  switch (entry.kind) {
+    case EntryKind::segment:
+      append_segment(out, entry);
+      break;
+    case EntryKind::list:
+      append_list(out, entry);
+      break;
+    case EntryKind::list_request:
+      append_list_request(out, entry);
+      break;
+    default:
+      append_box(out, entry);
   }
   used_ += bytes;
   return true;
@@ -105,9 +144,29 @@ void TableWriter::commit() noexcept {
   word_at(chunk_, 0).store(used_, std::memory_order_release);
 }
 
-std::size_t TableWriter::entry_bytes(EntryKind kind, int dimensions, bool has_stride) noexcept {
-  if (kind == EntryKind::segment) return segment_words * word_bytes;
-  return (request_head_words + static_cast<std::size_t>(dimensions) * (has_stride ? 3 : 2)) * word_bytes;
+std::size_t TableWriter::entry_bytes(const TableEntry& entry) noexcept {
+  switch (entry.kind) {
+    case EntryKind::segment:
+      return segment_words * word_bytes;
+    case EntryKind::list:
+      return (list_head_words +
+              entry.boxes.size() * ListShape(entry.boxes).arrays() * entry.boxes[0].start.size()) *
+             word_bytes;
+    case EntryKind::list_request:
+      return list_request_words * word_bytes;
+    default:
+      break;
+  }
+  const std::size_t arrays = ListShape(std::span(&entry.box, 1)).arrays();
+  return (request_head_words + arrays * entry.box.start.size()) * word_bytes;
+}
+
+std::span<const std::byte> encoded_entry(const TableEntry& entry, std::vector<std::byte>& scratch) {
+  const std::size_t bytes = TableWriter::entry_bytes(entry);
+  if (scratch.size() < word_bytes + bytes) scratch.resize(word_bytes + bytes);
+  TableWriter writer(scratch);
+  return writer.append(entry) ? std::span<const std::byte>(scratch).subspan(word_bytes, bytes)
+                              : std::span<const std::byte>();
 }
 
 TableReader::TableReader(std::span<const std::byte> chunk, std::size_t position) noexcept
@@ -132,6 +191,14 @@ bool TableReader::next(TableEntry& entry) {
       if ((head >> 8) != 0) fail(position_, "reserved bits of a segment entry are set");
       entry.kind = EntryKind::segment;
       read_segment(entry);
+      return true;
+    case EntryKind::list:
+      entry.kind = EntryKind::list;
+      read_list(head, entry);
+      return true;
+    case EntryKind::list_request:
+      entry.kind = EntryKind::list_request;
+      read_list_request(head, entry);
       return true;
   }
   fail(position_, "unknown kind of entry");
@@ -176,6 +243,51 @@ void TableReader::read_box(std::uint64_t head, TableEntry& entry) {
   }
   if (has_stride) entry.box.stride = take_numbers(dimensions, 2);
   if (entry.log_offset > max_log_offset || !is_sound(entry.box))
+    fail(position_, "a request's numbers are out of range");
+}
+
+void TableReader::read_list(std::uint64_t head, TableEntry& entry) {
+  const bool has_stride = (head & has_stride_bit) != 0;
+  const bool one_element = (head & one_element_bit) != 0;
+  const std::size_t dimensions = (head >> 16) & max_dimensions;
+  if ((head & reserved_bits) != 0 || (head >> 32) != 0 || (has_stride && one_element) || dimensions == 0)
+    fail(position_, "bad flags or dimensions of a list");
+  if (position_ == committed_) fail(position_, "an entry is cut off");
+  const std::uint64_t count = take();
+  const std::size_t arrays = one_element ? 1 : (has_stride ? 3 : 2);
+  const std::size_t box_words = arrays * dimensions;
+  if (count == 0 || count > (committed_ - position_) / word_bytes / box_words)
+    fail(position_, "a list is empty or cut off");
+
+  numbers_.resize(count * box_words + (one_element ? dimensions : 0), boost::container::default_init);
+  std::fill_n(numbers_.end() - static_cast<std::ptrdiff_t>(dimensions), one_element ? dimensions : 0, 1);
+  const std::span<const std::int64_t> all(numbers_.data(), numbers_.size());
+  boxes_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto array = [&](std::size_t k) { return all.subspan(i * box_words + k * dimensions, dimensions); };
+    for (std::size_t word = 0; word < box_words; ++word)
+      numbers_[i * box_words + word] = static_cast<std::int64_t>(take());
+    boxes_[i] = {.start = array(0), .count = one_element ? all.last(dimensions) : array(1), .stride = {}};
+    if (has_stride) boxes_[i].stride = array(2);
+    if (!is_sound(boxes_[i])) fail(position_, "a list's numbers are out of range");
+  }
+  entry.boxes = boxes_;
+}
+
+void TableReader::read_list_request(std::uint64_t head, TableEntry& entry) {
+  constexpr std::uint64_t largest_element_bytes = 8;
+  const std::uint64_t varid = head >> 32;
+  if (((head >> 8) & 0xff) != 0 || varid > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    fail(position_, "bad flags or variable id");
+  if ((committed_ - position_) / word_bytes < list_request_words - 1) fail(position_, "an entry is cut off");
+  entry.varid = static_cast<int>(varid);
+  entry.dimensions = (head >> 16) & max_dimensions;
+  entry.sequence = take();
+  entry.log_offset = take();
+  entry.element_bytes = take();
+  entry.list = take();
+  if (entry.log_offset > max_log_offset || entry.element_bytes == 0 ||
+      entry.element_bytes > largest_element_bytes)
     fail(position_, "a request's numbers are out of range");
 }
 

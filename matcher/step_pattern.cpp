@@ -1,6 +1,7 @@
 #include "sluice/matcher/step_pattern.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace sluice::matcher {
 
@@ -15,16 +16,45 @@ Fingerprint structure_of(const formats::Header& header) {
   return structure.value();
 }
 
-void LogPatternBuilder::add(const Request& request) noexcept {
-  const formats::HyperslabView& box = request.box;
-  const bool has_records = request.has_records && !box.start.empty();
-  requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (has_records ? 1 : 0),
+BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_records) noexcept {
+  BoxesSummary summary;
+  const auto is_empty = [](const formats::HyperslabView& box) {
+    return std::ranges::find(box.count, 0) != box.count.end();
+  };
+  if (has_records) {
+    summary.lowest_record = std::numeric_limits<std::int64_t>::max();
+    for (const formats::HyperslabView& box : boxes) {
+      summary.lowest_record = std::min(summary.lowest_record, box.start[0]);
+      if (!is_empty(box)) summary.records_end = std::max(summary.records_end, box.end_of(0));
+    }
+  }
+  FingerprintBuilder fingerprint;
+  for (const formats::HyperslabView& box : boxes) fingerprint.add(box, summary.lowest_record);
+  summary.boxes = fingerprint.value();
+  return summary;
+}
+
+const BoxesSummary& BoxesSummaries::of(std::span<const formats::HyperslabView> boxes, bool has_records) {
+  constexpr std::size_t most = 8;
+  const auto is_it = [&](const Known& known) {
+    return known.first == boxes.data() && known.boxes == boxes.size() && known.has_records == has_records;
+  };
+  const auto found = std::ranges::find_if(known_, is_it);
+  if (found != known_.end()) return found->summary;
+  if (known_.size() == most) known_.erase(known_.begin());
+  return known_.emplace_back(Known{boxes.data(), boxes.size(), has_records, summarize(boxes, has_records)})
+      .summary;
+}
+
+void LogPatternBuilder::add(const Request& request, const BoxesSummary& boxes) noexcept {
+  const std::int64_t base = request.has_records ? pattern_.base_record : 0;
+  requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (request.has_records ? 1 : 0),
                 static_cast<std::int64_t>(request.log_offset));
-  requests_.add(box, has_records ? pattern_.base_record : 0);
-  if (!has_records || std::ranges::find(box.count, 0) != box.count.end()) return;
-  const std::int64_t stride = box.stride.empty() ? 1 : box.stride[0];
-  pattern_.records_end = std::max(pattern_.records_end, box.start[0] + (box.count[0] - 1) * stride + 1);
-  pattern_.reaches_below_base = pattern_.reaches_below_base || box.start[0] < pattern_.base_record;
+  requests_.add(boxes.boxes);
+  requests_.add(boxes.lowest_record - base);
+  if (boxes.records_end == 0) return;
+  pattern_.records_end = std::max(pattern_.records_end, boxes.records_end);
+  pattern_.reaches_below_base = pattern_.reaches_below_base || boxes.lowest_record < base;
 }
 
 LogPattern LogPatternBuilder::pattern() const noexcept {

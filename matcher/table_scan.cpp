@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/box.hpp"
 
 namespace sluice::matcher {
 
@@ -25,11 +26,57 @@ void TableScan::read_chunk(std::uint32_t writer, const LogView& log, const Sink&
   constexpr std::size_t length_word_bytes = 8;
   while (reader.next(entry)) {
     const std::size_t first = std::exchange(cursor.position, reader.position());
-    if (entry.kind != EntryKind::segment) {
-      sink(entry, chunk.subspan(length_word_bytes + first, cursor.position - first));
-      continue;
+    switch (entry.kind) {
+      case EntryKind::segment:
+        add_range(log,
+                  {writer, entry.log_offset, entry.length_bytes, entry.segment_id, entry.segment_offset});
+        break;
+      case EntryKind::list:
+        cursor.lists.push_back(copy_of(entry.boxes));
+        break;
+      case EntryKind::list_request:
+        expand(cursor, entry, sink);
+        break;
+      default:
+        sink(entry, chunk.subspan(length_word_bytes + first, cursor.position - first));
     }
-    add_range(log, {writer, entry.log_offset, entry.length_bytes, entry.segment_id, entry.segment_offset});
+  }
+}
+
+TableScan::List TableScan::copy_of(std::span<const formats::HyperslabView> boxes) {
+  List list;
+  std::size_t numbers = 0;
+  for (const formats::HyperslabView& box : boxes)
+    numbers += box.start.size() + box.count.size() + box.stride.size();
+  list.numbers.reserve(numbers);  // spans into it stay
+  const auto keep = [&](std::span<const std::int64_t> values) {
+    const std::size_t first = list.numbers.size();
+    list.numbers.insert(list.numbers.end(), values.begin(), values.end());
+    return std::span<const std::int64_t>(list.numbers).subspan(first);
+  };
+  list.boxes.reserve(boxes.size());
+  for (const formats::HyperslabView& box : boxes)
+    list.boxes.push_back({.start = keep(box.start), .count = keep(box.count), .stride = keep(box.stride)});
+  return list;
+}
+
+void TableScan::expand(const Cursor& cursor, const TableEntry& request, const Sink& sink) {
+  if (request.list >= cursor.lists.size() ||
+      cursor.lists[request.list].boxes[0].start.size() != request.dimensions) {
+    throw Error(NC_EIO, "a request table names list " + std::to_string(request.list) + " of " +
+                            std::to_string(cursor.lists.size()) + ", or one of other dimensions");
+  }
+  TableEntry entry;
+  entry.varid = request.varid;
+  entry.sequence = request.sequence;
+  entry.log_offset = request.log_offset;
+  for (const formats::HyperslabView& box : cursor.lists[request.list].boxes) {
+    const auto elements = static_cast<std::uint64_t>(box.elements());
+    if (elements == 0) continue;
+    entry.box = box;
+    sink(entry, encoded_entry(entry, scratch_));
+    entry.log_offset += elements * request.element_bytes;  // below 2^63: both are bounded
+    if (entry.log_offset > max_log_offset) throw Error(NC_EIO, "a list's data reaches beyond any log");
   }
 }
 

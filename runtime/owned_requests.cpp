@@ -12,7 +12,7 @@ void OwnedRequests::add(std::span<const WriterRequests> writers) {
   for (const WriterRequests& from : writers) {
     TableReader reader(from.requests, 0);
     while (reader.next(entry)) {
-      if (entry.kind != matcher::EntryKind::segment) indexes_.add(from.writer, entry);
+      if (has_box(entry.kind)) indexes_.add(from.writer, entry);
     }
   }
 }
@@ -25,7 +25,7 @@ std::vector<std::byte> OwnedRequests::plan_part(const matcher::StepPartition& pa
   TableReader reader(access.reads, 0);
   TableEntry read;
   while (reader.next(read)) {
-    if (read.kind == matcher::EntryKind::segment) continue;
+    if (!has_box(read.kind)) continue;
     read.varid = access.varid;
     parts.clear();
     partition.divide(read, parts);

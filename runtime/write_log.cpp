@@ -113,8 +113,7 @@ void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
 void WriteLog::append(const matcher::TableEntry& entry) {
   if (table_.append(entry)) [[likely]]
     return;
-  const bool has_stride = !entry.box.stride.empty();
-  take_table_chunk(matcher::TableWriter::entry_bytes(entry.kind, entry.box.dimensions(), has_stride));
+  take_table_chunk(matcher::TableWriter::entry_bytes(entry));
   if (!table_.append(entry)) throw Error(NC_EIO, "the matcher gave a table segment that is too small");
 }
 
@@ -126,6 +125,25 @@ void WriteLog::append_request(int varid, std::uint64_t sequence, std::uint64_t l
   entry.sequence = sequence;
   entry.log_offset = log_offset;
   entry.box = box;
+  append(entry);
+}
+
+void WriteLog::append_list(const List& list) {
+  matcher::TableEntry entry;
+  const auto known = lists_.find(list.identity);
+  entry.list = known != lists_.end() ? known->second : lists_.size();
+  if (known == lists_.end()) {
+    entry.kind = matcher::EntryKind::list;
+    entry.boxes = list.boxes;
+    append(entry);
+    lists_.emplace(list.identity, entry.list);
+  }
+  entry.kind = matcher::EntryKind::list_request;
+  entry.varid = list.varid;
+  entry.sequence = list.sequence;
+  entry.log_offset = list.log_offset;
+  entry.element_bytes = list.element_bytes;
+  entry.dimensions = list.boxes[0].start.size();
   append(entry);
 }
 

@@ -18,6 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::require(reader.position() > before, "an entry takes bytes");
       before = reader.position();
       fuzz::require(entry.box.count.size() == entry.box.start.size(), "a box has as many counts as starts");
+      for (const formats::HyperslabView& box : entry.boxes) {
+        fuzz::require(!box.start.empty() && box.count.size() == box.start.size(),
+                      "a list's boxes have dimensions");
+      }
     }
   });
   return 0;

@@ -134,6 +134,73 @@ TEST_CASE("the example of the format page is what the writer makes") {
   CHECK(chunk.memory == expected);
 }
 
+TEST_CASE("a list is written once and named by requests") {
+  Chunk chunk(64);
+  TableWriter writer(chunk.bytes());
+  const std::vector<formats::Hyperslab> boxes{
+      {{1, 2}, {3, 4}, {}}, {{5, 6}, {1, 1}, {7, 8}}, {{9, 0}, {0, 2}, {}}};
+  std::vector<formats::HyperslabView> views;
+  for (const auto& box : boxes) views.push_back(box.view());
+  for (std::size_t count = 1; count <= boxes.size(); ++count) {
+    TableEntry list;
+    list.kind = EntryKind::list;
+    list.boxes = std::span(views).first(count);
+    CHECK(writer.append(list));
+  }
+  TableEntry request;
+  request.kind = EntryKind::list_request;
+  request.varid = 7;
+  request.sequence = 11;
+  request.log_offset = 64;
+  request.element_bytes = 4;
+  request.list = 2;
+  request.dimensions = 2;
+  CHECK(writer.append(request));
+  writer.commit();
+
+  TableReader reader(chunk.bytes(), 0);
+  TableEntry entry;
+  for (std::size_t count = 1; count <= boxes.size(); ++count) {
+    REQUIRE(reader.next(entry));
+    CHECK(entry.kind == EntryKind::list);
+    REQUIRE(entry.boxes.size() == count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const formats::Hyperslab found = copy_of(entry.boxes[i]);
+      CHECK(found.start == boxes[i].start);
+      CHECK(found.count == boxes[i].count);
+      for (int d = 0; d < 2; ++d) CHECK(entry.boxes[i].stride_of(d) == views[i].stride_of(d));
+    }
+  }
+  REQUIRE(reader.next(entry));
+  CHECK(entry.kind == EntryKind::list_request);
+  CHECK(entry.varid == 7);
+  CHECK(entry.sequence == 11);
+  CHECK(entry.log_offset == 64);
+  CHECK(entry.element_bytes == 4);
+  CHECK(entry.list == 2);
+  CHECK(entry.dimensions == 2);
+  CHECK_FALSE(reader.next(entry));
+}
+
+TEST_CASE("damaged lists are refused") {
+  read_all({head(4, 0, 1, 0), 2, 0, 1, 5, 1});  // a good one
+  read_all({head(4, 2, 2, 0), 1, 0, 1});
+  CHECK_THROWS_AS(read_all({head(4, 0, 1, 0)}), Error);              // no length
+  CHECK_THROWS_AS(read_all({head(4, 0, 1, 0), 0}), Error);           // empty
+  CHECK_THROWS_AS(read_all({head(4, 0, 1, 0), 2, 0, 1, 5}), Error);  // cut off
+  CHECK_THROWS_AS(read_all({head(4, 0, 1, 0), std::uint64_t{1} << 61, 0, 1}), Error);
+  CHECK_THROWS_AS(read_all({head(4, 0, 0, 0), 1}), Error);           // no dimension
+  CHECK_THROWS_AS(read_all({head(4, 3, 1, 0), 1, 0, 1, 1}), Error);  // both flags
+  CHECK_THROWS_AS(read_all({head(4, 0, 1, 1), 1, 0, 1}), Error);     // a variable
+  CHECK_THROWS_AS(read_all({head(4, 0, 1, 0), 1, ~std::uint64_t{0}, 1}), Error);
+  read_all({head(5, 0, 1, 3), 1, 0, 8, 0});
+  CHECK_THROWS_AS(read_all({head(5, 0, 1, 3), 1, 0, 8}), Error);
+  CHECK_THROWS_AS(read_all({head(5, 1, 1, 3), 1, 0, 8, 0}), Error);
+  CHECK_THROWS_AS(read_all({head(5, 0, 1, 3), 1, 0, 0, 0}), Error);
+  CHECK_THROWS_AS(read_all({head(5, 0, 1, 3), 1, 0, 9, 0}), Error);
+  CHECK_THROWS_AS(read_all({head(5, 0, 1, 3), 1, ~std::uint64_t{0}, 8, 0}), Error);
+}
+
 TEST_CASE("nothing is visible before commit, and a reader goes on where the last one stopped") {
   Chunk chunk(64);
   TableWriter writer(chunk.bytes());
@@ -156,7 +223,7 @@ TEST_CASE("nothing is visible before commit, and a reader goes on where the last
 
 TEST_CASE("a full chunk refuses an entry and stays as it is") {
   const formats::Hyperslab box{{1, 2}, {3, 4}, {}};
-  const std::size_t bytes = TableWriter::entry_bytes(EntryKind::request, 2, false);
+  const std::size_t bytes = TableWriter::entry_bytes(request(0, {{0, 0}, {2, 2}, {}}));
   Chunk chunk(1 + 2 * bytes / 8);
   TableWriter writer(chunk.bytes());
   CHECK(writer.append(request(0, box)));

@@ -23,8 +23,11 @@ struct Put {
 
 LogPattern pattern_of(std::int64_t base_record, const std::vector<Put>& puts) {
   LogPatternBuilder builder(base_record);
-  for (const Put& put : puts)
-    builder.add({put.varid, put.has_records, put.is_fill, put.log_offset, put.box.view()});
+  for (const Put& put : puts) {
+    const formats::HyperslabView box = put.box.view();
+    builder.add({put.varid, put.has_records, put.is_fill, put.log_offset},
+                matcher::summarize(std::span(&box, 1), put.has_records));
+  }
   return builder.pattern();
 }
 
@@ -91,4 +94,24 @@ TEST_CASE("the structure is types and shapes, not names, attributes or the numbe
   fixed.add_dimension({"x", 7, false});
   fixed.add_variable({"v", formats::Type::float32, {0}, {}});
   CHECK(structure != matcher::structure_of(fixed));
+}
+
+TEST_CASE("lists that differ in any number, in order or length, have different summaries") {
+  const auto summary_of = [](const std::vector<Hyperslab>& boxes, bool has_records) {
+    std::vector<formats::HyperslabView> views;
+    for (const Hyperslab& box : boxes) views.push_back(box.view());
+    return matcher::summarize(views, has_records);
+  };
+  const Hyperslab a{{4, 1}, {1, 2}, {}};
+  const Hyperslab b{{6, 1}, {2, 2}, {}};
+  std::set<Fingerprint> seen;
+  for (const auto& list : std::vector<std::vector<Hyperslab>>{
+           {}, {a}, {b}, {a, b}, {b, a}, {a, a}, {a, a, b}, {{{4, 1, 1, 2}, {6, 1, 2, 2}, {}}}}) {
+    CHECK(seen.insert(summary_of(list, false).boxes).second);
+  }
+  const auto records = summary_of({a, b}, true);
+  CHECK(records.lowest_record == 4);
+  CHECK(records.records_end == 8);
+  CHECK(records.boxes == summary_of({{{14, 1}, {1, 2}, {}}, {{16, 1}, {2, 2}, {}}}, true).boxes);
+  CHECK(records.boxes != summary_of({{{14, 1}, {1, 2}, {}}, {{17, 1}, {2, 2}, {}}}, true).boxes);
 }

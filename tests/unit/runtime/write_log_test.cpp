@@ -249,3 +249,36 @@ TEST_CASE("data stored in fresh and in warm segments is the same") {
     log.close();
   }
 }
+
+TEST_CASE("a list of boxes takes room once, however many variables it is put to") {
+  HeapSource source;
+  WriteLog log(source, 1, {});
+  std::vector<std::int64_t> numbers(2000);
+  std::vector<formats::HyperslabView> boxes;
+  for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    numbers[i] = static_cast<std::int64_t>(7 * i);
+    numbers[i + 1] = 1;
+    boxes.push_back({std::span(numbers).subspan(i, 1), std::span(numbers).subspan(i + 1, 1), {}});
+  }
+  for (int varid = 0; varid < 100; ++varid) {
+    const auto room = log.reserve(4 * boxes.size());
+    log.append_list({varid, 1, room.log_offset, 4, boxes, {1, 2}});
+  }
+  log.commit();
+  std::size_t lists = 0;
+  std::size_t requests = 0;
+  std::uint64_t table_bytes = 0;
+  for (auto& chunk : source.granted) {
+    if (chunk.request.use != SegmentUse::table) continue;
+    TableReader reader(chunk.memory(), 0);
+    TableEntry entry;
+    while (reader.next(entry)) {
+      if (entry.kind == EntryKind::list) ++lists;
+      if (entry.kind == EntryKind::list_request) CHECK(entry.varid == static_cast<int>(requests++));
+    }
+    table_bytes += reader.position();
+  }
+  CHECK(lists == 1);
+  CHECK(requests == 100);
+  CHECK(table_bytes < 8 * boxes.size() + 100 * 64);
+}

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sluice/formats/hyperslab.hpp"
 
@@ -21,13 +22,24 @@ namespace sluice::matcher {
 ///                           process); later ones win, of equal ones those appended later
 ///                   word 2  log offset in bytes of the first element (0 for fill)
 ///                   then    start[n]; count[n] unless one_element (all are 1); stride[n] if has_stride
+///   list:           word 0  as of a request, without a variable; word 1 number of boxes; then start[n],
+///                           count[n], stride[n] of each box as above
+///   list_request:   word 0  kind, dimensions, varid; word 1 sequence; word 2 log offset of the first
+///   element;
+///                   word 3  bytes of an element; word 4 which of the lists before it in this table, from 0:
+///                           a request for each box, with data one behind the other
 ///   segment:        word 0  kind; word 1 first log offset; word 2 length in bytes; word 3 segment id;
 ///                   word 4  offset in that segment
 ///
 /// A `segment` entry says where log offsets [first, first + length) are; a later one (their `first` only
 /// grows) takes over from its own first offset on, where the one before had room left that the next request
 /// did not fit into. The data of one request never crosses two segments.
-enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3 };
+enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3, list = 4, list_request = 5 };
+
+/// Whether entries of that kind have a box of their own.
+[[nodiscard]] constexpr bool has_box(EntryKind kind) noexcept {
+  return kind == EntryKind::request || kind == EntryKind::fill;
+}
 
 /// A decoded entry. The spans of one that was read point into its TableReader and hold until its next call of
 /// next().
@@ -37,6 +49,12 @@ struct TableEntry {
   std::uint64_t sequence = 0;
   std::uint64_t log_offset = 0;
   formats::HyperslabView box;  ///< request, fill
+  // list: boxes of the same number of dimensions, at least one, at least one dimension
+  std::span<const formats::HyperslabView> boxes;
+  // list_request:
+  std::uint64_t element_bytes = 0;
+  std::uint64_t list = 0;
+  std::size_t dimensions = 0;
   // segment:
   std::uint64_t length_bytes = 0;
   std::uint64_t segment_id = 0;
@@ -54,8 +72,8 @@ class TableWriter {
   [[nodiscard]] bool append(const TableEntry& entry) noexcept;
   /// Makes everything appended so far visible.
   void commit() noexcept;
-  /// Bytes that an entry of that many dimensions takes at most (one of a single element takes less).
-  [[nodiscard]] static std::size_t entry_bytes(EntryKind kind, int dimensions, bool has_stride) noexcept;
+  /// Bytes that the entry takes.
+  [[nodiscard]] static std::size_t entry_bytes(const TableEntry& entry) noexcept;
 
  private:
   std::span<std::byte> chunk_;
@@ -78,12 +96,19 @@ class TableReader {
   std::uint64_t take() noexcept;
   std::span<const std::int64_t> take_numbers(std::size_t n, std::size_t slot) noexcept;
   void read_box(std::uint64_t head, TableEntry& entry);
+  void read_list(std::uint64_t head, TableEntry& entry);
+  void read_list_request(std::uint64_t head, TableEntry& entry);
   void read_segment(TableEntry& entry);
 
   std::span<const std::byte> chunk_;
   std::size_t position_ = 0;
   std::size_t committed_ = 0;
   boost::container::small_vector<std::int64_t, 12> numbers_;  ///< start, count and stride of the last entry
+  std::vector<formats::HyperslabView> boxes_;                 ///< of the last list
 };
+
+/// The bytes of an entry as they are in a table; they are in `scratch`.
+[[nodiscard]] std::span<const std::byte> encoded_entry(const TableEntry& entry,
+                                                       std::vector<std::byte>& scratch);
 
 }  // namespace sluice::matcher

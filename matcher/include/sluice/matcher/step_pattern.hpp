@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/hyperslab.hpp"
@@ -10,6 +12,34 @@ namespace sluice::matcher {
 /// What plans depend on in a header: types and shapes of all variables, the record dimension's length left
 /// out.
 [[nodiscard]] Fingerprint structure_of(const formats::Header& header);
+
+/// What the boxes of one access are, for fingerprints: independent of which record is the first one.
+struct BoxesSummary {
+  Fingerprint boxes;               ///< of record variables, first indexes count from lowest_record
+  std::int64_t lowest_record = 0;  ///< 0 for fixed variables
+  std::int64_t records_end = 0;    ///< 1 + the last record of boxes that have elements; 0: none
+};
+
+/// `has_records`: the first dimension is the record dimension.
+[[nodiscard]] BoxesSummary summarize(std::span<const formats::HyperslabView> boxes,
+                                     bool has_records) noexcept;
+
+/// Remembers summaries of lists that several accesses of one call share.
+class BoxesSummaries {
+ public:
+  [[nodiscard]] const BoxesSummary& of(std::span<const formats::HyperslabView> boxes, bool has_records);
+  /// The lists that were summarized may go.
+  void clear() noexcept { known_.clear(); }
+
+ private:
+  struct Known {
+    const formats::HyperslabView* first = nullptr;
+    std::size_t boxes = 0;
+    bool has_records = false;
+    BoxesSummary summary;
+  };
+  std::vector<Known> known_;  ///< few; the last is of the last access
+};
 
 /// What one process wrote in one step, as far as plans depend on it: its requests in their order, with where
 /// their data is in the log. First indexes of record variables count from `base_record`, the number of
@@ -26,15 +56,17 @@ class LogPatternBuilder {
  public:
   explicit LogPatternBuilder(std::int64_t base_record) noexcept { pattern_.base_record = base_record; }
 
-  /// A request or (`is_fill`) a fill of elements of one variable.
+  /// The requests of one access or (`is_fill`) a fill.
   struct Request {
     int varid = -1;
     bool has_records = false;  ///< the variable's first dimension is the record dimension
     bool is_fill = false;
-    std::uint64_t log_offset = 0;
-    formats::HyperslabView box;
+    std::uint64_t log_offset = 0;  ///< of the first; the data of the others follows
   };
-  void add(const Request& request) noexcept;
+  void add(const Request& request, const BoxesSummary& boxes) noexcept;
+  /// Makes the pattern one that no other log has, because requests may be missing in it. `unique`: a random
+  /// number.
+  void spoil(std::uint64_t unique) noexcept { requests_.add(unique, ~unique); }
 
   [[nodiscard]] LogPattern pattern() const noexcept;
 

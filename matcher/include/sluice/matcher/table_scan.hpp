@@ -17,8 +17,8 @@ namespace sluice::matcher {
 /// The tables are other processes' memory: everything that they say is checked.
 class TableScan {
  public:
-  /// An entry that is a request or a fill; `bytes`: as it is in the table (to be checked again by who reads
-  /// them: the writer may have changed them since).
+  /// An entry that is a request or a fill, also for each box of a list; `bytes`: as it is, or would be, in
+  /// the table (to be checked again by who reads them: the writer may have changed them since).
   using Sink = std::function<void(const TableEntry& entry, std::span<const std::byte> bytes)>;
 
   /// `memory` holds the tables; it outlives the scan.
@@ -36,7 +36,13 @@ class TableScan {
   [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept;
 
  private:
+  /// Boxes that list requests name.
+  struct List {
+    std::vector<std::int64_t> numbers;
+    std::vector<formats::HyperslabView> boxes;
+  };
   struct Cursor {
+    std::vector<List> lists;
     std::size_t chunk = 0;
     std::size_t position = 0;
     std::vector<LogRange> ranges;
@@ -44,9 +50,12 @@ class TableScan {
 
   void read_chunk(std::uint32_t writer, const LogView& log, const Sink& sink);
   void add_range(const LogView& log, const LogRange& range);
+  [[nodiscard]] static List copy_of(std::span<const formats::HyperslabView> boxes);
+  void expand(const Cursor& cursor, const TableEntry& request, const Sink& sink);
 
   SegmentMemory& memory_;
   std::map<std::uint32_t, Cursor> cursors_;  ///< by writer
+  std::vector<std::byte> scratch_;
 };
 
 }  // namespace sluice::matcher

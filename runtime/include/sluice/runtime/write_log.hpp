@@ -4,9 +4,11 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sluice/formats/hyperslab.hpp"
+#include "sluice/matcher/fingerprint.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
 #include "sluice/runtime/protocol.hpp"
@@ -80,6 +82,17 @@ class WriteLog {
   /// Appends an entry; nothing is visible before commit().
   void append_request(int varid, std::uint64_t sequence, std::uint64_t log_offset,
                       const formats::HyperslabView& box);
+  /// The requests of an access with many boxes, each with elements or not, of at least one dimension; the
+  /// data of one is behind that of the other. A list that was given before in this step takes no room.
+  struct List {
+    int varid = -1;
+    std::uint64_t sequence = 0;
+    std::uint64_t log_offset = 0;  ///< of the first
+    std::uint64_t element_bytes = 0;
+    std::span<const formats::HyperslabView> boxes;
+    matcher::Fingerprint identity;  ///< the same for equal boxes
+  };
+  void append_list(const List& list);
   /// The box reads as the variable's fill value.
   void append_fill(int varid, std::uint64_t sequence, const formats::HyperslabView& box);
   void commit() noexcept { table_.commit(); }
@@ -125,6 +138,8 @@ class WriteLog {
   std::shared_ptr<const Mapping> table_mapping_;
   std::uint64_t table_bytes_ = 0;  ///< of all chunks
   std::uint64_t last_sequence_ = 0;
+  std::unordered_map<matcher::Fingerprint, std::uint64_t, matcher::FingerprintHash>
+      lists_;  ///< their numbers
 };
 
 }  // namespace sluice::runtime
