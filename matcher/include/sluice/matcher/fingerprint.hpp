@@ -49,8 +49,7 @@ class FingerprintBuilder {
   /// A hyperslab, its first index counted from `base`.
   void add(const formats::HyperslabView& box, std::int64_t base) noexcept {
     add(static_cast<std::uint64_t>(box.start.size()), static_cast<std::uint64_t>(box.stride.size()));
-    for (std::size_t d = 0; d < box.start.size(); ++d)
-      add(box.start[d] - (d == 0 ? base : 0), box.count[d]);
+    for (std::size_t d = 0; d < box.start.size(); ++d) add(box.start[d] - (d == 0 ? base : 0), box.count[d]);
     for (const std::int64_t stride : box.stride) add(stride);
   }
   void add(const Fingerprint& fingerprint) noexcept { add(fingerprint.low, fingerprint.high); }
