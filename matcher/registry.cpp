@@ -161,6 +161,7 @@ void Registry::complete(Step& step) {
   dataset.newest = &step;
   dataset.is_recycled = false;
   ++dataset.steps_published;
+  answers_.published(step);
 }
 
 void Registry::discard_step(Step& step, const std::string& reason) {

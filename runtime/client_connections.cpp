@@ -85,6 +85,7 @@ void MatcherRank::Server::end_client(ClientId id, const std::string& trouble, En
   if (!trouble.empty()) event("the connection of " + client.name() + " is closed: " + trouble);
   if (client.process == nullptr) return;
   used_logs_.forget(client.process->id);
+  landing_patterns_.forget(client.process->id);
   processes_.disconnect(*client.process);
   if (kind == EndKind::untold) return;
   RelayItem item;

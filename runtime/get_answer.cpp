@@ -7,10 +7,8 @@
 
 namespace sluice::runtime {
 
-void ToldRanges::tell_landed(std::span<const LogRange> landed, std::vector<LogRange>& news) {
-  for (const LogRange& range : landed) {
-    if (landed_.emplace(range.writer, range.log_offset).second) news.push_back(range);
-  }
+void ToldRanges::tell_landed(const LogRange& landed, std::vector<LogRange>& news) {
+  if (landed_.emplace(landed.writer, landed.log_offset).second) news.push_back(landed);
 }
 
 void ToldRanges::tell(const RangesOf& ranges_of, const replay::Plan& plan, std::size_t element_bytes,

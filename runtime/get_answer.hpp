@@ -24,8 +24,8 @@ class ToldRanges {
   /// Appends those ranges that the plan uses and that were not told.
   void tell(const RangesOf& ranges_of, const replay::Plan& plan, std::size_t element_bytes,
             std::vector<LogRange>& news);
-  /// Appends those ranges of what came from other nodes that were not told. They stay as they are.
-  void tell_landed(std::span<const LogRange> landed, std::vector<LogRange>& news);
+  /// Appends a range of what came from another node unless it was told. It stays as it is.
+  void tell_landed(const LogRange& landed, std::vector<LogRange>& news);
 
  private:
   struct Writer {

@@ -18,6 +18,8 @@ struct KnownStep {
   /// Where there is one matcher only: made at the first get; of the header of this view.
   std::unique_ptr<matcher::StepIndex> index;
   std::unique_ptr<matcher::TableScan> scan;  ///< of this node's tables, while the step grows
+  bool was_seen_published = false;
+  bool was_fetched_ahead = false;
 };
 
 /// The steps that processes of this matcher have open or that this matcher works on for others, as the

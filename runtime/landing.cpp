@@ -7,12 +7,14 @@ namespace sluice::runtime {
 
 namespace {
 
-/// The copies of a plan, and nothing else of it; writers stay as they are.
-replay::Plan copies_of(const replay::Plan& plan, const std::vector<std::size_t>& copies) {
+/// The copies of a plan, and nothing else of it.
+replay::Plan copies_of(const replay::Plan& plan, const std::vector<std::size_t>& copies,
+                       std::uint32_t first_own_log) {
   replay::Plan some;
   for (const std::size_t i : copies) {
     replay::Copy copy = plan.copies[i];
     const auto dimensions = plan.dimensions_of(copy);
+    copy.writer -= first_own_log;
     copy.first_dimension = static_cast<std::uint32_t>(some.dimensions.size());
     copy.destination = 0;
     for (const replay::CopyDimension& dimension : dimensions)
@@ -22,20 +24,33 @@ replay::Plan copies_of(const replay::Plan& plan, const std::vector<std::size_t>&
   return some;
 }
 
-matcher::Fingerprint fingerprint_of(const replay::Plan& copies, std::size_t element_bytes,
-                                    std::uint32_t first_own_log) {
+WantedPartPointer wanted_part(replay::Plan copies, std::size_t element_bytes, bool is_mirrored) {
+  auto wanted = std::make_shared<WantedPart>();
   matcher::FingerprintBuilder builder;
-  builder.add(static_cast<std::uint64_t>(element_bytes));
+  builder.add(std::uint64_t{element_bytes} * 2 + (is_mirrored ? 1 : 0));
   for (const replay::Copy& copy : copies.copies) {
-    builder.add(static_cast<std::uint64_t>(copy.writer - first_own_log));
+    builder.add(std::uint64_t{copy.writer});
     builder.add(copy.log_offset);
     for (const replay::CopyDimension& dimension : copies.dimensions_of(copy)) {
       builder.add(dimension.count);
       builder.add(dimension.source_step_bytes);
     }
-    builder.add(static_cast<std::uint64_t>(copy.dimensions));
+    builder.add(std::uint64_t{copy.dimensions});
+    wanted->bytes += replay::packed_bytes(copies, copy, element_bytes);
   }
-  return builder.value();
+  wanted->fingerprint = builder.value();
+  wanted->is_mirrored = is_mirrored;
+  wanted->element_bytes = static_cast<std::uint32_t>(element_bytes);
+  wanted->copies = std::move(copies);
+  return wanted;
+}
+
+/// Bytes [first, end) of a log, which is the `writer`th from the step's first own one.
+WantedPartPointer wanted_range(std::uint32_t writer, const replay::SourceRange& range) {
+  replay::Plan copies;
+  copies.copies.push_back({.writer = writer, .dimensions = 1, .log_offset = range.first});
+  copies.dimensions.push_back({static_cast<std::int64_t>(range.end - range.first), 1, 0});
+  return wanted_part(std::move(copies), 1, true);
 }
 
 }  // namespace
@@ -97,51 +112,51 @@ void Landing::mirror(std::uint32_t writer, std::uint32_t source, const replay::S
     position = next->second.end;
   }
   if (position < range.end) gaps.push_back({position, range.end});
-  for (const replay::SourceRange& gap : gaps) mirror_new(writer, source, gap, needed);
+  for (replay::SourceRange gap : gaps) {
+    while (gap.first < gap.end) {
+      // Cut where no element is: log offsets of elements are multiples of their size.
+      const std::uint64_t cut = (gap.first + most_part_bytes) / most_part_bytes * most_part_bytes;
+      const replay::SourceRange part{gap.first, std::min(gap.end, cut)};
+      const PartId id = make(source, wanted_range(writer - first_own_log_, part));
+      mirrored_[writer][part.first] = {part.end, id};
+      needed.insert(id);
+      gap.first = part.end;
+    }
+  }
 }
 
-void Landing::mirror_new(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range,
-                         PartIds& needed) {
-  for (std::uint64_t first = range.first; first < range.end;) {
-    // Cut where no element is: log offsets of elements are multiples of their size.
-    const std::uint64_t cut = (first + most_part_bytes) / most_part_bytes * most_part_bytes;
-    const std::uint64_t end = std::min(range.end, cut);
-    LandingPart part;
-    part.source = source;
-    part.copies.copies.push_back({.writer = writer, .dimensions = 1, .log_offset = first});
-    part.copies.dimensions.push_back({static_cast<std::int64_t>(end - first), 1, 0});
-    part.range = {writer, first, end - first, 0, 0};
-    const PartId id = next_part_++;
-    parts_.emplace(id, std::move(part));
-    mirrored_[writer][first] = {end, id};
-    needed.insert(id);
-    first = end;
+Landing::PartId Landing::make(std::uint32_t source, WantedPartPointer wanted) {
+  const PartId id = next_part_++;
+  LandingPart& part = parts_[id];
+  part.source = source;
+  part.range.length_bytes = wanted->bytes;
+  if (wanted->is_mirrored) {
+    part.range.writer = wanted->writer() + first_own_log_;
+    part.range.log_offset = wanted->copies.copies.front().log_offset;
+  } else {
+    // 30 and 55 bits of the fingerprint say which log and where in it: no two bundles meet there.
+    constexpr std::uint64_t log_mask = first_landing_log - 1;
+    constexpr std::uint64_t offset_mask = (std::uint64_t{1} << 61) - 64;
+    part.range.writer =
+        first_landing_log + static_cast<std::uint32_t>(wanted->fingerprint.low & log_mask) + first_own_log_;
+    part.range.log_offset = wanted->fingerprint.high & offset_mask;
   }
+  part.wanted = std::move(wanted);
+  return id;
+}
+
+Landing::PartId Landing::bundle_of(std::uint32_t source, const WantedPartPointer& wanted) {
+  PartId& known = bundles_[wanted->fingerprint];
+  if (known == 0) known = make(source, wanted);
+  return known;
 }
 
 void Landing::bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_t source,
                      const std::vector<std::size_t>& copies, PartIds& needed) {
-  replay::Plan some = copies_of(plan, copies);
-  const matcher::Fingerprint fingerprint = fingerprint_of(some, element_bytes, first_own_log_);
-  auto& known = bundles_[fingerprint];
-  if (known == 0) {
-    // 30 and 55 bits of the fingerprint say which log and where in it: no two bundles meet there.
-    constexpr std::uint64_t log_mask = first_landing_log - 1;
-    constexpr std::uint64_t offset_mask = (std::uint64_t{1} << 61) - 64;
-    LandingPart part;
-    part.source = source;
-    part.element_bytes = static_cast<std::uint32_t>(element_bytes);
-    part.range.writer =
-        first_landing_log + static_cast<std::uint32_t>(fingerprint.low & log_mask) + first_own_log_;
-    part.range.log_offset = fingerprint.high & offset_mask;
-    for (const replay::Copy& copy : some.copies)
-      part.range.length_bytes += replay::packed_bytes(some, copy, element_bytes);
-    part.copies = std::move(some);
-    known = next_part_++;
-    parts_.emplace(known, std::move(part));
-  }
-  needed.insert(known);
-  const matcher::LogRange& range = parts_.at(known).range;
+  const WantedPartPointer wanted = wanted_part(copies_of(plan, copies, first_own_log_), element_bytes, false);
+  const PartId id = bundle_of(source, wanted);
+  needed.insert(id);
+  const matcher::LogRange& range = parts_.at(id).range;
   std::uint64_t offset = range.log_offset;
   replay::Redirection redirection(element_bytes);
   for (const std::size_t i : copies) {
@@ -149,6 +164,40 @@ void Landing::bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_
     redirection.redirect(plan, i, range.writer, offset);
     offset += bytes;
   }
+}
+
+void Landing::add(const WantedPartPointer& wanted, const SourceOf& source_of, PartIds& needed) {
+  std::optional<std::uint32_t> source;
+  for (const replay::Copy& copy : wanted->copies.copies) {
+    const std::optional<std::uint32_t> found = source_of(copy.writer + first_own_log_);
+    if (!found || (source && *source != *found)) return;
+    source = found;
+  }
+  if (!source) return;
+  if (!wanted->is_mirrored) {
+    needed.insert(bundle_of(*source, wanted));
+    return;
+  }
+  const std::uint64_t first = wanted->copies.copies.front().log_offset;
+  mirror(wanted->writer() + first_own_log_, *source, {first, first + wanted->bytes}, needed);
+}
+
+void Landing::find_landed(const WantedPart& wanted, PartIds& found) const {
+  const auto add_landed = [&](PartId id) {
+    if (parts_.at(id).has_landed) found.insert(id);
+  };
+  if (!wanted.is_mirrored) {
+    if (const auto known = bundles_.find(wanted.fingerprint); known != bundles_.end())
+      add_landed(known->second);
+    return;
+  }
+  const auto log = mirrored_.find(wanted.writer() + first_own_log_);
+  if (log == mirrored_.end()) return;
+  const std::uint64_t first = wanted.copies.copies.front().log_offset;
+  auto next = log->second.upper_bound(first);
+  if (next != log->second.begin() && std::prev(next)->second.end > first) --next;
+  for (; next != log->second.end() && next->first < first + wanted.bytes; ++next)
+    add_landed(next->second.part);
 }
 
 void Landing::drop(PartId id) {
@@ -161,12 +210,12 @@ void Landing::drop(PartId id) {
   std::erase_if(bundles_, [&](const auto& entry) { return entry.second == id; });
 }
 
-std::vector<matcher::LogRange> Landing::ranges(const PartIds& needed) const {
-  std::vector<matcher::LogRange> ranges;
+std::vector<LandingPart> Landing::parts(const PartIds& needed) const {
+  std::vector<LandingPart> parts;
   for (const PartId id : needed) {
-    if (const auto part = parts_.find(id); part != parts_.end()) ranges.push_back(part->second.range);
+    if (const auto part = parts_.find(id); part != parts_.end()) parts.push_back(part->second);
   }
-  return ranges;
+  return parts;
 }
 
 }  // namespace sluice::runtime

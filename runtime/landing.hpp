@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -20,11 +21,25 @@ struct LandingPlace {
   std::uint64_t offset = 0;
 };
 
+/// Data that is wanted of the logs of a step, in terms that hold for other steps of the same pattern: writers
+/// are counted from the step's first own log (modulo 2^32).
+struct WantedPart {
+  bool is_mirrored = false;
+  std::uint32_t element_bytes = 1;
+  replay::Plan copies;  ///< what a replay::Packer is to pack; nothing else of it counts. Of one that is
+                        ///< mirrored: one copy of bytes
+  matcher::Fingerprint fingerprint;  ///< of all this
+  std::uint64_t bytes = 0;           ///< packed
+
+  /// All copies are read from logs of one matcher.
+  [[nodiscard]] std::uint32_t writer() const { return copies.copies.front().writer; }
+};
+using WantedPartPointer = std::shared_ptr<const WantedPart>;  ///< shared by the steps of a pattern
+
 /// Something that is fetched from the logs that one other matcher has.
 struct LandingPart {
   std::uint32_t source = 0;  ///< rank of the matcher that has the logs
-  std::uint32_t element_bytes = 1;
-  replay::Plan copies;      ///< what a replay::Packer is to pack; nothing else of it counts
+  WantedPartPointer wanted;
   matcher::LogRange range;  ///< what a process is told of it; the place is there once it is known
   bool is_placed = false;
   bool has_landed = false;
@@ -59,11 +74,16 @@ class Landing {
   /// and have neither a place nor landed. Throws Error(NC_EIO) for a plan that cannot be computed with.
   void add(replay::Plan& plan, std::size_t element_bytes, const SourceOf& source_of, PartIds& needed);
 
+  /// The same for data that was wanted of another step. Nothing when this step has no such logs.
+  void add(const WantedPartPointer& wanted, const SourceOf& source_of, PartIds& needed);
+  /// The parts that hold what was wanted, as far as they have landed.
+  void find_landed(const WantedPart& wanted, PartIds& found) const;
+
   [[nodiscard]] LandingPart* find(PartId id) noexcept;
+  [[nodiscard]] std::uint32_t first_own_log() const noexcept { return first_own_log_; }
   /// The part does not come: who needs it next makes it anew.
   void drop(PartId id);
-  /// Where these parts are, as a process is told.
-  [[nodiscard]] std::vector<matcher::LogRange> ranges(const PartIds& needed) const;
+  [[nodiscard]] std::vector<LandingPart> parts(const PartIds& needed) const;
 
  private:
   struct Mirrored {
@@ -73,8 +93,8 @@ class Landing {
 
   [[nodiscard]] bool is_mirrored(std::uint32_t writer, const replay::SourceRange& range) const noexcept;
   void mirror(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range, PartIds& needed);
-  void mirror_new(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range,
-                  PartIds& needed);
+  PartId make(std::uint32_t source, WantedPartPointer wanted);
+  PartId bundle_of(std::uint32_t source, const WantedPartPointer& wanted);
   void bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_t source,
               const std::vector<std::size_t>& copies, PartIds& needed);
 

@@ -16,6 +16,7 @@
 
 #include "get_answer.hpp"
 #include "known_steps.hpp"
+#include "landing_patterns.hpp"
 #include "local_processes.hpp"
 #include "match_exchange.hpp"
 #include "neighbour_segments.hpp"
@@ -109,9 +110,10 @@ class MatcherRank::Server final {
   void begin_shared_get(ClientId id, std::uint32_t tag, Get request);
   void with_growing_ranges(const StepViewPointer& view, std::function<void()> then);
   void answer_shared_get(ClientId id, std::uint32_t tag, const MatchedGet& matched,
-                         const std::vector<LogRange>& landed);
+                         const std::vector<LandingPart>& landed);
   void lease_landing(const NodeExchange::LeaseRequest& request, NodeExchange::LeaseReceiver receiver);
   void take_lease(const RelayItem& item);
+  void fetch_ahead(KnownStep& known);
   void forget_step(matcher::StepId step);
 
   // registry_items.cpp
@@ -121,6 +123,7 @@ class MatcherRank::Server final {
   void take_answer(RelayItem item);
   void deliver_answer(const RelayItem& item);
   void deliver_opened(Client& client, const RelayItem& item);
+  void finish_opened(const RelayItem& item);
   void take_view(const RelayItem& item);
   void do_round(const RelayItem& item);
 
@@ -138,6 +141,7 @@ class MatcherRank::Server final {
   NeighbourSegments neighbours_;
   KnownSteps known_steps_;
   UsedLogs used_logs_;
+  LandingPatterns landing_patterns_;
   LocalProcesses processes_;
   std::map<ClientId, Client> clients_;
   std::set<ClientId> troubled_;

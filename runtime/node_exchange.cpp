@@ -62,6 +62,7 @@ class HeldLogs final : public replay::LogReader {
 /// A get that waits for parts.
 struct NodeExchange::Waiting {
   MatchedGet matched;
+  std::vector<WantedPartPointer> ahead;  ///< instead of what plans need
   LandReceiver receiver;
   Landing::PartIds needed;
   std::size_t missing = 0;
@@ -77,6 +78,8 @@ struct NodeExchange::Step {
   std::uint64_t segment_used = 0;
   std::deque<WaitingPointer> queue;  ///< gets whose parts have no places yet; the first is being served
   std::map<Landing::PartId, std::vector<WaitingPointer>> waiting;
+  bool is_fetching_ahead = false;
+  std::vector<std::function<void()>> after_ahead;
 };
 
 /// Parts on their way from one matcher, in the order in which they come.
@@ -103,15 +106,56 @@ NodeExchange::~NodeExchange() = default;
 
 // The reader's side
 
+NodeExchange::Step& NodeExchange::step_of(const StepViewPointer& view) {
+  std::unique_ptr<Step>& known = steps_[view->step];
+  if (known == nullptr) known = std::make_unique<Step>(view);
+  return *known;
+}
+
 void NodeExchange::land(MatchedGet matched, LandReceiver receiver) {
-  std::unique_ptr<Step>& known = steps_[matched.view->step];
-  if (known == nullptr) known = std::make_unique<Step>(matched.view);
-  Step& step = *known;
+  Step& step = step_of(matched.view);
   auto waiting = std::make_shared<Waiting>();
   waiting->matched = std::move(matched);
   waiting->receiver = std::move(receiver);
+  enqueue(step, std::move(waiting));
+}
+
+void NodeExchange::enqueue(Step& step, WaitingPointer waiting) {
   step.queue.push_back(std::move(waiting));
   if (step.queue.size() == 1) start_next(step);
+}
+
+void NodeExchange::fetch_ahead(const StepViewPointer& view, std::vector<WantedPartPointer> wanted) {
+  Step& step = step_of(view);
+  if (step.is_fetching_ahead) return;
+  step.is_fetching_ahead = true;
+  auto waiting = std::make_shared<Waiting>();
+  waiting->matched.view = view;
+  waiting->ahead = std::move(wanted);
+  waiting->receiver = [this, id = view->step](const Outcome&, const MatchedGet&, const auto&) {
+    const auto known = steps_.find(id);
+    if (known == steps_.end()) return;
+    known->second->is_fetching_ahead = false;
+    for (const auto& then : std::exchange(known->second->after_ahead, {})) then();
+  };
+  enqueue(step, std::move(waiting));
+}
+
+void NodeExchange::when_ahead(std::uint64_t step, std::function<void()> then) {
+  const auto known = steps_.find(step);
+  if (known == steps_.end() || !known->second->is_fetching_ahead) return then();
+  known->second->after_ahead.push_back(std::move(then));
+}
+
+std::vector<matcher::LogRange> NodeExchange::landed(std::uint64_t step,
+                                                    std::span<const WantedPartPointer> wanted) const {
+  const auto known = steps_.find(step);
+  if (known == steps_.end()) return {};
+  Landing::PartIds found;
+  for (const WantedPartPointer& part : wanted) known->second->landing.find_landed(*part, found);
+  std::vector<matcher::LogRange> ranges;
+  for (const LandingPart& part : known->second->landing.parts(found)) ranges.push_back(part.range);
+  return ranges;
 }
 
 /// One get at a time is given places, so that none is fetched twice.
@@ -119,7 +163,10 @@ void NodeExchange::start_next(Step& step) {
   const WaitingPointer waiting = step.queue.front();
   MatchedGet& matched = waiting->matched;
   const auto source_of = [&](std::uint32_t writer) -> std::optional<std::uint32_t> {
-    if (writer >= matched.view->logs.size()) throw Error(NC_EIO, "a plan reads a log that is not there");
+    if (writer >= matched.view->logs.size()) {
+      if (!waiting->ahead.empty()) return std::nullopt;
+      throw Error(NC_EIO, "a plan reads a log that is not there");
+    }
     const auto holder = holder_of(matched.view->logs[writer]);
     if (!holder || holder->node == environment_.place.node) return std::nullopt;
     return environment_.rank_of(*holder);
@@ -127,6 +174,8 @@ void NodeExchange::start_next(Step& step) {
   try {
     for (std::size_t i = 0; i < matched.plans.size(); ++i)
       step.landing.add(matched.plans[i], matched.element_bytes[i], source_of, waiting->needed);
+    for (const WantedPartPointer& wanted : waiting->ahead)
+      step.landing.add(wanted, source_of, waiting->needed);
   } catch (const Error& error) {
     waiting->outcome = {error.status(), error.what()};
   }
@@ -199,11 +248,12 @@ void NodeExchange::fetch_parts(Step& step, const WaitingPointer& waiting) {
   for (const auto& [source, parts] : by_source) {
     Fetch request{next_fetch_++, id, {}};
     for (const Landing::PartId part_id : parts) {
-      LandingPart& part = *step.landing.find(part_id);
-      FetchPart& wanted = request.parts.emplace_back();
-      wanted.element_bytes = part.element_bytes;
-      replay::encode(part.copies, wanted.copies);
-      part.copies = {};
+      const LandingPart& part = *step.landing.find(part_id);
+      FetchPart& asked = request.parts.emplace_back();
+      asked.element_bytes = part.wanted->element_bytes;
+      replay::Plan copies = part.wanted->copies;
+      for (replay::Copy& copy : copies.copies) copy.writer += step.landing.first_own_log();
+      replay::encode(copies, asked.copies);
     }
     fetching_.emplace(request.id, Fetching{id, {parts.begin(), parts.end()}, 0});
     environment_.send(source, packet_of(ExchangePacket::fetch, request));
@@ -214,9 +264,9 @@ void NodeExchange::fetch_parts(Step& step, const WaitingPointer& waiting) {
 }
 
 void NodeExchange::finish(Step& step, Waiting& waiting) {
-  std::vector<matcher::LogRange> ranges;
-  if (!waiting.outcome.is_failure()) ranges = step.landing.ranges(waiting.needed);
-  std::exchange(waiting.receiver, nullptr)(waiting.outcome, std::move(waiting.matched), ranges);
+  std::vector<LandingPart> parts;
+  if (!waiting.outcome.is_failure()) parts = step.landing.parts(waiting.needed);
+  std::exchange(waiting.receiver, nullptr)(waiting.outcome, std::move(waiting.matched), parts);
 }
 
 void NodeExchange::take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields) {
@@ -296,6 +346,7 @@ void NodeExchange::forget(std::uint64_t id) {
   std::erase_if(fetching_, [&](const auto& entry) { return entry.second.step == id; });
   const auto known = steps_.extract(id);
   if (known.empty()) return;
+  for (const auto& then : std::exchange(known.mapped()->after_ahead, {})) then();
   std::vector<WaitingPointer> waiting(known.mapped()->queue.begin(), known.mapped()->queue.end());
   for (const auto& [part, gets] : known.mapped()->waiting)
     std::ranges::copy(gets, std::back_inserter(waiting));

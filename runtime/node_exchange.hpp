@@ -15,10 +15,10 @@
 
 namespace sluice::runtime {
 
-/// A get whose data is on this node: its plans read it from the ranges, and from logs whose data is here
+/// A get whose data is on this node: its plans read it from the parts, and from logs whose data is here
 /// anyway.
-using LandReceiver = std::function<void(const Outcome& outcome, MatchedGet matched,
-                                        const std::vector<matcher::LogRange>& landed)>;
+using LandReceiver =
+    std::function<void(const Outcome& outcome, MatchedGet matched, const std::vector<LandingPart>& landed)>;
 
 /// Moves data between matchers that have no memory in common: docs/architecture.md, "Many matchers, many
 /// nodes". A matcher fetches what its processes' plans read from the matchers that have the logs, each byte
@@ -53,6 +53,16 @@ class NodeExchange {
 
   /// Brings here what the plans of a get read elsewhere. The receiver is called once, at once or later.
   void land(MatchedGet matched, LandReceiver receiver);
+  /// Brings here what was wanted of an earlier step of the same pattern, as far as this step has it. Nothing
+  /// of it need come: who reads what has not landed fetches it.
+  void fetch_ahead(const StepViewPointer& view, std::vector<WantedPartPointer> wanted);
+  /// Calls `then` when everything that is fetched ahead for the step has landed, or does not come: at once or
+  /// later.
+  void when_ahead(std::uint64_t step, std::function<void()> then);
+  /// Where what was wanted is, as far as it has landed.
+  [[nodiscard]] std::vector<matcher::LogRange> landed(std::uint64_t step,
+                                                      std::span<const WantedPartPointer> wanted) const;
+
   /// A packet of one of the kinds that move data. Throws Error(NC_EIO) when it is damaged.
   void take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields);
   /// The step is no more, and the segments that were leased for it belong to others from now on.
@@ -71,6 +81,8 @@ class NodeExchange {
   using ScanPointer = std::shared_ptr<matcher::TableScan>;  ///< shared with what is being sent
 
   [[nodiscard]] ScanPointer scan_of(const matcher::StepView& view);
+  [[nodiscard]] Step& step_of(const StepViewPointer& view);
+  void enqueue(Step& step, WaitingPointer waiting);
   void start_next(Step& step);
   void place_parts(Step& step, WaitingPointer waiting, std::deque<Landing::PartId> parts);
   void fetch_parts(Step& step, const WaitingPointer& waiting);

@@ -39,6 +39,7 @@ RegistryDesk::RegistryDesk(CoordinatorHello hello, Environment environment)
 void RegistryDesk::component_exited(const ComponentExited& exit) {
   registry_.component_exited(exit.component, exit.reason);
   std::erase_if(connections_, [&](const auto& entry) { return entry.second.component == exit.component; });
+  tell_published();
 }
 
 StatusReport RegistryDesk::status() const {
@@ -50,6 +51,11 @@ StatusReport RegistryDesk::status() const {
 // What comes
 
 void RegistryDesk::take(const RelayItem& item) {
+  take_item(item);
+  tell_published();
+}
+
+void RegistryDesk::take_item(const RelayItem& item) {
   const ConnectionId id{item.matcher, item.connection};
   switch (item.kind) {
     case RelayItemKind::request:
@@ -208,11 +214,26 @@ void RegistryDesk::answer_lease_query(const RelayItem& item) {
         item.number, environment_.nodes->place_of(item.matcher), item.bytes, item.wanted_bytes);
     reply.number = segment.id();
     reply.bytes = segment.bytes();
+    fetched_by_[registry_.step(item.number).key.rule].insert(item.matcher);
   } catch (const Error& error) {
     reply.kind = RelayItemKind::lease_refused;
     reply.fields = encode(ErrorReply{error.status(), error.what()});
   }
   environment_.send(std::move(reply));
+}
+
+/// Matchers that fetched data of the last step of a rule are likely to want that of the next one; they come
+/// again only if they do.
+void RegistryDesk::tell_published() {
+  for (const matcher::StepId id : std::exchange(published_, {})) {
+    try {
+      const matcher::Step& step = registry_.step(id);
+      for (const std::uint32_t matcher : std::exchange(fetched_by_[step.key.rule], {}))
+        tell_view(matcher, 0, step);
+    } catch (const Error&) {
+      // It is gone already.
+    }
+  }
 }
 
 /// Only what has changed since this matcher was told last.

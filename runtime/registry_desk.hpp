@@ -3,7 +3,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "relay_protocol.hpp"
 #include "sluice/matcher/registry.hpp"
@@ -42,6 +44,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
     std::string component;
   };
 
+  void take_item(const RelayItem& item);
   void take_request(const RelayItem& item);
   void greet(const RelayItem& item);
   void dispatch(const RelayItem& item, const Connection& connection);
@@ -49,6 +52,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void end_connection(const ConnectionId& id);
   void answer_view_query(const RelayItem& item);
   void answer_lease_query(const RelayItem& item);
+  void tell_published();
   [[nodiscard]] const matcher::Step& step_of_query(const RelayItem& item);
   void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
   void answer(const matcher::Ticket& ticket, MessageType type, std::vector<std::byte> fields,
@@ -60,6 +64,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void published(const matcher::Step& step) override { published_.push_back(step.id); }
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { environment_.event(text); }
 
@@ -78,6 +83,9 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
     std::uint64_t header_revision = 0;
   };
   std::map<matcher::StepId, std::map<std::uint32_t, Told>> told_;
+  std::vector<matcher::StepId> published_;  ///< of these nobody was told yet
+  /// By rule: the matchers that brought data of its last steps to their nodes.
+  std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
   std::map<ConnectionId, Connection> connections_;
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
   bool is_ending_ = false;                           ///< nobody is there to be told any more

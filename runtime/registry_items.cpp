@@ -96,10 +96,26 @@ void MatcherRank::Server::deliver_answer(const RelayItem& item) {
   }
 }
 
-/// With the header, and with where those logs are that the process is likely to read.
+/// Held until what was fetched ahead of the process's gets is here.
 void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) {
+  const std::uint64_t step = decode<Opened>(item.fields).step;
+  client.process->note_open(step);
+  if (!moving_) return finish_opened(item);
+  moving_->when_ahead(step, [this, item] {
+    try {
+      finish_opened(item);
+    } catch (const Error& error) {
+      if (Client* const waiting = find(item.connection))
+        send_error(*waiting, item.tag, error.status(), error.what());
+    }
+  });
+}
+
+/// With the header, and with where those logs are that the process is likely to read.
+void MatcherRank::Server::finish_opened(const RelayItem& item) {
+  Client* const client = find(item.connection);
+  if (client == nullptr) return;
   auto opened = decode<Opened>(item.fields);
-  client.process->note_open(opened.step);
   const KnownStep* const known = known_steps_.find(opened.step);
   if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
   const matcher::StepView& view = *known->view;
@@ -108,16 +124,20 @@ void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) 
   if (item.number != 0) segments.push_back(item.number);
   if (view.is_final) {
     const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
-    for (const std::uint32_t writer : used_logs_.writers(client.process->id, view.rule, view.pattern)) {
+    for (const std::uint32_t writer : used_logs_.writers(client->process->id, view.rule, view.pattern)) {
       if (writer >= view.logs.size()) continue;
       for (const LogRange& range : view.logs[writer].ranges) {
-        if (matcher::node_of(range.segment) != node) continue;
-        opened.ranges.push_back(range);
-        segments.push_back(range.segment);
+        if (matcher::node_of(range.segment) == node) opened.ranges.push_back(range);
       }
     }
+    if (moving_) {
+      const auto wanted = landing_patterns_.of_process(client->process->id, view.rule, view.pattern);
+      const auto landed = moving_->landed(view.step, wanted);
+      opened.ranges.insert(opened.ranges.end(), landed.begin(), landed.end());
+    }
+    for (const LogRange& range : opened.ranges) segments.push_back(range.segment);
   }
-  neighbours_.fetch(segments, [this, id = client.id, tag = item.tag, segments, fields = encode(opened)] {
+  neighbours_.fetch(segments, [this, id = client->id, tag = item.tag, segments, fields = encode(opened)] {
     Client* const receiver = find(id);
     if (receiver == nullptr) return;
     for (const matcher::SegmentId segment : segments) introduce_segment(*receiver, segment);
@@ -127,7 +147,7 @@ void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) 
 
 void MatcherRank::Server::take_view(const RelayItem& item) {
   if (item.kind == RelayItemKind::view && !item.fields.empty())
-    known_steps_.take(decode<matcher::StepView>(item.fields));
+    fetch_ahead(known_steps_.take(decode<matcher::StepView>(item.fields)));
   const auto waiting = waiting_views_.extract(item.tag);
   if (waiting.empty()) return;
   const KnownStep* const known = known_steps_.find(item.number);

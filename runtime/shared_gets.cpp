@@ -62,7 +62,7 @@ void MatcherRank::Server::begin_shared_get(ClientId id, std::uint32_t tag, Get r
   matching_->match(std::move(request), [this, id, tag, refuse](const Outcome& outcome, MatchedGet found) {
     if (outcome.is_failure()) return refuse(outcome);
     moving_->land(std::move(found), [this, id, tag, refuse](const Outcome& result, MatchedGet matched,
-                                                            const std::vector<LogRange>& landed) {
+                                                            const std::vector<LandingPart>& landed) {
       if (result.is_failure()) return refuse(result);
       if (matched.view->is_final) return answer_shared_get(id, tag, matched, landed);
       const StepViewPointer view = matched.view;
@@ -100,7 +100,7 @@ void MatcherRank::Server::with_growing_ranges(const StepViewPointer& view, std::
 }
 
 void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, const MatchedGet& matched,
-                                            const std::vector<LogRange>& landed) {
+                                            const std::vector<LandingPart>& landed) {
   Client* const client = find(id);
   if (client == nullptr) return;
   const matcher::StepView& view = *matched.view;
@@ -121,8 +121,12 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
       told.tell(ranges_of, matched.plans[i], matched.element_bytes[i], answer.ranges);
       replay::encode(matched.plans[i], answer.plans);
     }
-    if (view.is_final) used_logs_.note(client->process->id, view.rule, view.pattern, answer.ranges);
-    told.tell_landed(landed, answer.ranges);
+    if (view.is_final) {
+      const bool was_ahead = known != nullptr && known->was_fetched_ahead;
+      used_logs_.note(client->process->id, view.rule, view.pattern, answer.ranges);
+      landing_patterns_.note(client->process->id, view.rule, view.pattern, landed, was_ahead);
+    }
+    for (const LandingPart& part : landed) told.tell_landed(part.range, answer.ranges);
     for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
     neighbours_.fetch(segments, [this, id, tag, segments, fields = encode(answer)] {
       Client* const receiver = find(id);
@@ -164,6 +168,15 @@ void MatcherRank::Server::take_lease(const RelayItem& item) {
     outcome = {error.status(), error.what()};
   }
   waiting.mapped()(outcome, {item.number, item.bytes});
+}
+
+/// A step that is published: what its readers needed of the last one of its pattern is brought here at once.
+void MatcherRank::Server::fetch_ahead(KnownStep& known) {
+  if (!moving_ || !known.view->is_final || std::exchange(known.was_seen_published, true)) return;
+  auto wanted = landing_patterns_.wanted(known.view->rule, known.view->pattern);
+  if (wanted.empty()) return;
+  known.was_fetched_ahead = true;
+  moving_->fetch_ahead(known.view, std::move(wanted));
 }
 
 void MatcherRank::Server::forget_step(matcher::StepId step) {

@@ -12,6 +12,7 @@
 namespace sluice::test {
 
 using runtime::ExchangePacket;
+using runtime::LandingPart;
 using runtime::MatchedGet;
 using runtime::MatchExchange;
 using runtime::NodeExchange;
@@ -24,7 +25,7 @@ struct Answer {
   std::uint32_t rank = 0;
   Outcome outcome;
   MatchedGet matched;
-  std::vector<matcher::LogRange> landed;
+  std::vector<LandingPart> landed;
 };
 
 /// The matcher ranks, and what the registry would tell them.
@@ -62,15 +63,15 @@ class Ranks {
     runtime::Get request{1, {{varid, {}}}};
     for (const formats::Hyperslab& read : reads)
       request.accesses[0].slabs.push_back({read.start, read.count, read.stride});
-    matchings_[rank]->match(std::move(request), [this, rank, &answer](const Outcome& outcome,
-                                                                      MatchedGet matched) {
-      if (outcome.is_failure() || !moves_data)
-        return keep(answer, {true, rank, outcome, std::move(matched), {}});
-      movings_[rank]->land(std::move(matched), [rank, &answer](const Outcome& landed, MatchedGet get,
-                                                               const std::vector<matcher::LogRange>& ranges) {
-        keep(answer, {true, rank, landed, std::move(get), ranges});
-      });
-    });
+    matchings_[rank]->match(
+        std::move(request), [this, rank, &answer](const Outcome& outcome, MatchedGet matched) {
+          if (outcome.is_failure() || !moves_data)
+            return keep(answer, {true, rank, outcome, std::move(matched), {}});
+          movings_[rank]->land(std::move(matched), [rank, &answer](const Outcome& landed, MatchedGet get,
+                                                                   const std::vector<LandingPart>& parts) {
+            keep(answer, {true, rank, landed, std::move(get), parts});
+          });
+        });
   }
   /// Lets packets arrive, and views and leases when nothing else happens.
   void settle() {
@@ -112,7 +113,8 @@ class Ranks {
         const SpreadStep& step = *ranks_.step_;
         if (writer < step.writers() && step.place_of(writer).node == ranks_.place(answer_.rank).node)
           return ranks_.step_->at(writer, log_offset);
-        for (const matcher::LogRange& range : answer_.landed) {
+        for (const LandingPart& part : answer_.landed) {
+          const matcher::LogRange& range = part.range;
           if (range.writer != writer || log_offset < range.log_offset) continue;
           const std::uint64_t skipped = log_offset - range.log_offset;
           if (skipped >= range.length_bytes) continue;

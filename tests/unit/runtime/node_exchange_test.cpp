@@ -132,7 +132,8 @@ TEST_SUITE("node exchange") {
       landing.add(
           plan, 4, [](std::uint32_t) { return std::optional<std::uint32_t>(7); }, needed);
       CHECK(needed.size() == 1);
-      const auto ranges = landing.ranges(needed);
+      std::vector<matcher::LogRange> ranges;
+      for (const auto& part : landing.parts(needed)) ranges.push_back(part.range);
       CHECK(ranges.at(0).length_bytes == 8);
       CHECK(plan.copies.at(0).writer == ranges.at(0).writer);
       CHECK(plan.copies.at(0).log_offset == ranges.at(0).log_offset);

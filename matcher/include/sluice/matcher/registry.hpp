@@ -30,6 +30,8 @@ class RegistryAnswers {
   virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
   virtual void done(const Ticket& ticket) = 0;
   virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
+  /// The step is complete, for readers.
+  virtual void published(const Step& /*step*/) {}
   /// The step is no more; its segments go back to their pools now.
   virtual void erased(StepId step) = 0;
   /// A line for the event log.
