@@ -9,13 +9,16 @@
 namespace sluice::api::ncmpi {
 namespace {
 
-/// For texts that are made on demand; valid until the thread's next call.
-thread_local std::array<char, 160> text_buffer{};
+/// Texts that are made on demand, valid until the thread's next call of the same function: programs print
+/// both in one line.
+using Buffer = std::array<char, 160>;
+thread_local Buffer text_buffer{};
+thread_local Buffer name_buffer{};
 
 template <class... Values>
-const char* make_text(const char* format, Values... values) noexcept {
-  std::snprintf(text_buffer.data(), text_buffer.size(), format, values...);
-  return text_buffer.data();
+const char* make_text(Buffer& buffer, const char* format, Values... values) noexcept {
+  std::snprintf(buffer.data(), buffer.size(), format, values...);
+  return buffer.data();
 }
 
 }  // namespace
@@ -23,13 +26,15 @@ const char* make_text(const char* format, Values... values) noexcept {
 const char* strerror(int err) {
   if (err > 0) return std::strerror(err);
   const char* const text = status_text(err);
-  return text != nullptr ? text : make_text("Unknown Error: Unrecognized error code %5d\n", err);
+  return text != nullptr ? text : make_text(text_buffer, "Unknown Error: Unrecognized error code %5d\n", err);
 }
 
 const char* strerrno(int err) {
-  if (err > 0) return make_text("System error code %d (%s)", err, std::strerror(err));
-  const char* const name = status_name(err);
-  return name != nullptr ? name : make_text("Unknown code %d", err);
+  if (err > 0) return make_text(name_buffer, "System error code %d (%s)", err, std::strerror(err));
+  // PnetCDF has texts of these, but no names.
+  const bool is_nameless = err >= NC_EPLUGIN && err <= NC_ENCZARR;
+  const char* const name = is_nameless ? nullptr : status_name(err);
+  return name != nullptr ? name : make_text(name_buffer, "Unknown code %d", err);
 }
 
 const char* inq_libvers() {

@@ -145,6 +145,13 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof open_modes / sizeof *open_modes; ++i)
     open_and_close("files_mode_3.nc", open_modes[i]);
 
+  show("---- texts");
+  for (int status = -300; status < 3; ++status) {
+    const int is_of_later_version = (status >= -243 && status <= -241) || status == -274;
+    if (!is_of_later_version) show("%d %s %s", status, ncmpi_strerrno(status), ncmpi_strerror(status));
+  }
+  show("version %.6s", ncmpi_inq_libvers());
+
   show("---- many");
   int ids[20], count = -1;
   TRY(ncmpi_inq_files_opened(&count, NULL)), show("open %d", count);

@@ -73,6 +73,9 @@ static void inquire(int ncid, int was_opened) {
   TRY(ncmpi_inq_varid(ncid, "a/b", &a));
   TRY(ncmpi_inq_put_size(ncid, NULL));
   TRY(ncmpi_inq_get_size(ncid, NULL));
+  MPI_Info info = MPI_INFO_NULL;
+  TRY(ncmpi_get_file_info(ncid, &info)), show("info %d", info != MPI_INFO_NULL);
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   TRY(ncmpi_inq_header_size(ncid, NULL));
   TRY(ncmpi_inq_header_extent(ncid, NULL));
   TRY(ncmpi_inq_recsize(ncid, NULL));

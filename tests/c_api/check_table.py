@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""check_table.py DOCUMENT SYMBOLS DIFFERENTIAL: the table of functions in docs/pnetcdf-interface.md says what is so.
+
+Each exported function is in exactly one row: by its name, or else by the longest pattern (`inq_*`, `put_var…`). The numbers are right, the
+tests that a row names are there, and a function that a row names is called in one of their sources.
+"""
+import pathlib
+import re
+import sys
+
+document, symbols, differential = map(pathlib.Path, sys.argv[1:])
+CALLS_ALL = "calls.h"  # whoever includes it calls all data functions of one variable
+
+
+def rows():
+    table = document.read_text().split("## Functions")[1].split("## ")[0]
+    for line in re.findall(r"(?m)^\| (`.*) \|$", table):
+        functions, count, state, tests = [cell.strip() for cell in line.split("|")]
+        yield [f for f in re.findall(r"`([\w*…]+)`", functions) if f != "_all"], int(count), re.findall(r"`(\w+)`", tests)
+
+
+def source(name):
+    lines = re.findall(rf"sluice_differential_test\({name} SOURCES (\w+\.c)", (differential / "CMakeLists.txt").read_text())
+    return (differential / lines[0]).read_text() if lines else None
+
+
+def owner(function, table):
+    """The index of the row, by the longest of the patterns that cover the function."""
+    best = (-1, None)
+    for i, (patterns, _, _) in enumerate(table):
+        for pattern in patterns:
+            regex = re.escape(pattern).replace(r"\*", ".*").replace("…", ".*")
+            if re.fullmatch(regex, function):
+                best = max(best, (len(pattern) + 100 * (regex == pattern), i))
+    return best[1]
+
+
+table = list(rows())
+names = [s.removeprefix("ncmpi_") for s in symbols.read_text().split() if s != "sluice_last_error"]
+problems, counts = [], [0] * len(table)
+for name in names:
+    i = owner(name, table)
+    if i is None:
+        problems.append(f"{name} is in no row")
+    else:
+        counts[i] += 1
+for i, (patterns, count, tests) in enumerate(table):
+    if counts[i] != count:
+        problems.append(f"the row of {patterns[0]} has {counts[i]} functions, not {count}")
+    if patterns[0].startswith("cdl_hdr_"):
+        continue  # not in the library that is compared with
+    sources = {test: source(test) for test in tests}
+    problems += [f"there is no differential test {test}" for test, text in sources.items() if text is None]
+    text = "\n".join(filter(None, sources.values()))
+    for pattern in patterns:
+        if not re.search(r"[*…]", pattern) and f"ncmpi_{pattern}(" not in text:
+            problems.append(f"{pattern} is called in none of {', '.join(tests)}")
+        elif "var…" in pattern and CALLS_ALL not in text and "ncmpi_" + pattern.rstrip("…") not in text:
+            problems.append(f"{pattern} is called in none of {', '.join(tests)}")
+print("\n".join(problems))
+sys.exit(1 if problems else 0)
