@@ -26,6 +26,16 @@ std::string absolute_path(const std::string& path) {
   return (name == "/" ? name : name + "/") + storage::name_of(path);
 }
 
+/// Throws the error of a log that could not be written, with what to do about it.
+[[noreturn]] void fail_to_log(const Error& error) {
+  const bool is_full = error.status() == NC_ENO_SPACE || error.status() == NC_EQUOTA;
+  if (!is_full) throw Error(error.status(), error.what());
+  throw Error(error.status(),
+              std::string(error.what()) +
+                  ". The burst buffer is full: call ncmpi_flush before putting more, or give the "
+                  "hint nc_burst_buf_dirname a directory with more room");
+}
+
 std::string processor_name() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
   int length = 0;
@@ -124,6 +134,9 @@ void BurstDriver::put(const formats::Header& header, const formats::Layout&, std
       if (access.elements > 0) append(header, access);
     }
     writer.commit();
+  } catch (const Error& error) {
+    writer.roll_back();
+    fail_to_log(error);
   } catch (...) {
     writer.roll_back();
     throw;
@@ -138,6 +151,9 @@ std::optional<std::int64_t> BurstDriver::post_put(const formats::Header& header,
     writer.commit();
     pending_ |= bit_of(access.varid);
     return position;
+  } catch (const Error& error) {
+    writer.roll_back();
+    fail_to_log(error);
   } catch (...) {
     writer.roll_back();
     throw;

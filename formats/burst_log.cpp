@@ -107,8 +107,10 @@ std::int64_t burst_log_entry_size(std::span<const HyperslabView> slabs) noexcept
 void encode_burst_log_entry(const BurstLogPut& put, std::vector<std::byte>& bytes) {
   const bool is_list = put.slabs.size() > 1;
   const auto& first = put.slabs.front();
+  const auto size = static_cast<std::size_t>(burst_log_entry_size(put.slabs));
+  if (bytes.capacity() - bytes.size() < size) bytes.reserve(2 * bytes.size() + size);
   BurstFieldWriter fields(bytes);
-  fields.put_int64(burst_log_entry_size(put.slabs));
+  fields.put_int64(static_cast<std::int64_t>(size));
   const int single_kind = first.stride.empty() ? burst_vara : burst_vars;
   fields.put_int32(is_list ? static_cast<std::int32_t>(put.slabs.size()) : single_kind);
   fields.put_int32(burst_type_code(put.type));

@@ -1,5 +1,6 @@
 #pragma once
 // The fields of metadata logs, byte by byte, in either byte order.
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,18 +16,21 @@ class BurstFields {
       : bytes_(bytes), is_big_endian_(is_big_endian) {}
 
   [[nodiscard]] std::int32_t take_int32() noexcept {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(take(4)));
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(take<4>()));
   }
-  [[nodiscard]] std::int64_t take_int64() noexcept { return static_cast<std::int64_t>(take(8)); }
+  [[nodiscard]] std::int64_t take_int64() noexcept { return static_cast<std::int64_t>(take<8>()); }
 
  private:
-  std::uint64_t take(std::size_t n) noexcept {
+  // Loops without branches and of known length, which the compiler makes one load or store.
+  template <std::size_t size>
+  std::uint64_t take() noexcept {
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto byte = bytes_[is_big_endian_ ? i : n - 1 - i];
-      value = value << 8 | std::to_integer<std::uint64_t>(byte);
+    if (is_big_endian_) {
+      for (std::size_t i = 0; i < size; ++i) value = value << 8 | std::to_integer<std::uint64_t>(bytes_[i]);
+    } else {
+      for (std::size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes_[i]);
     }
-    bytes_ = bytes_.subspan(n);
+    bytes_ = bytes_.subspan(size);
     return value;
   }
 
@@ -39,17 +43,20 @@ class BurstFieldWriter {
  public:
   explicit BurstFieldWriter(std::vector<std::byte>& bytes) noexcept : bytes_(bytes) {}
 
-  void put_int32(std::int32_t value) { put(static_cast<std::uint32_t>(value), 4); }
-  void put_int64(std::int64_t value) { put(static_cast<std::uint64_t>(value), 8); }
+  void put_int32(std::int32_t value) { put<4>(static_cast<std::uint32_t>(value)); }
+  void put_int64(std::int64_t value) { put<8>(static_cast<std::uint64_t>(value)); }
   void put_all(std::span<const std::int64_t> values) {
     for (const auto value : values) put_int64(value);
   }
 
  private:
-  void put(std::uint64_t value, std::size_t n) {
+  template <std::size_t size>
+  void put(std::uint64_t value) {
     constexpr bool is_big = std::endian::native == std::endian::big;
-    for (std::size_t i = 0; i < n; ++i)
-      bytes_.push_back(static_cast<std::byte>(value >> (8 * (is_big ? n - 1 - i : i)) & 0xFF));
+    std::array<std::byte, size> field;
+    for (std::size_t i = 0; i < size; ++i)
+      field[i] = static_cast<std::byte>(value >> (8 * (is_big ? size - 1 - i : i)) & 0xFF);
+    bytes_.insert(bytes_.end(), field.begin(), field.end());
   }
 
   std::vector<std::byte>& bytes_;

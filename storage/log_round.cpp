@@ -43,19 +43,19 @@ std::string entry_mistake(const formats::Header& header, const formats::Layout& 
     return "it is of variable " + std::to_string(entry.varid) + ", and the file has " +
            std::to_string(header.variable_count());
   const auto& variable = header.variable(entry.varid);
-  const auto prefix = "of variable '" + variable.name + "': ";
+  const auto prefix = [&] { return "of variable '" + variable.name + "': "; };
   if (entry.dimensions != static_cast<int>(variable.dimids.size()))
-    return prefix + "it has " + std::to_string(entry.dimensions) + " dimensions, the variable " +
+    return prefix() + "it has " + std::to_string(entry.dimensions) + " dimensions, the variable " +
            std::to_string(variable.dimids.size());
   if (const auto mistake = type_mistake(entry.type, variable.type, is_external); !mistake.empty())
-    return prefix + mistake;
+    return prefix() + mistake;
   // Records whose bytes can be counted, with room for the last one.
   const std::int64_t far = std::numeric_limits<std::int64_t>::max() - variable.begin;
   const std::int64_t record_limit = layout.record_size > 0 ? far / layout.record_size - 1 : 0;
   for (std::int64_t i = 0; i < entry.slab_count(); ++i) {
     if (entry.dimensions == 0) break;
     if (!is_inside(entry.slab(i), header, entry.varid, record_limit))
-      return prefix + "it is not inside the variable";
+      return prefix() + "it is not inside the variable";
   }
   return {};
 }

@@ -96,6 +96,46 @@ TEST_CASE("files of the system keep what is written, and tell what is not there"
   check_directory(files, scratch.path);
 }
 
+TEST_CASE("room that is taken can be written through memory, where the file system keeps it") {
+  const Scratch scratch;
+  PosixFileSystem files;
+  const auto path = scratch.path + "/mapped";
+  const auto file = files.open(path, OpenMode::create);
+  file->write(0, bytes_of("abc"));
+  const auto view = file->map(10000);
+  if (view.empty()) return;  // not here
+  CHECK(view.size() == 10000);
+  CHECK(file->size_bytes() == 10000);
+  CHECK(view[2] == std::byte{'c'});
+  view[9999] = std::byte{'z'};
+  CHECK(text_of(*file, 9999, 5) == "z");
+  const auto larger = file->map(20000);
+  REQUIRE(larger.size() == 20000);
+  CHECK(larger[9999] == std::byte{'z'});
+  CHECK(file->map(std::int64_t{1} << 60).empty());  // there is no such room
+  CHECK(file->map(0).empty());
+  file->resize(3);
+  CHECK(text_of(*file, 0, 5) == "abc");
+  MemoryFileSystem memory;
+  CHECK(memory.open("x", OpenMode::create)->map(100).empty());
+}
+
+TEST_CASE("a lock keeps others away for as long as the file is open") {
+  const Scratch scratch;
+  PosixFileSystem files;
+  const auto path = scratch.path + "/locked";
+  auto writer = files.open(path, OpenMode::create);
+  CHECK(writer->try_lock());
+  CHECK(writer->try_lock());
+  CHECK_FALSE(files.open(path, OpenMode::read)->try_lock());
+  CHECK_FALSE(files.open(path, OpenMode::update)->try_lock());
+  writer.reset();
+  const auto reader = files.open(path, OpenMode::read);
+  CHECK(reader->try_lock());
+  CHECK(files.open(path, OpenMode::read)->try_lock());
+  CHECK_FALSE(files.open(path, OpenMode::update)->try_lock());
+}
+
 TEST_CASE("files in memory behave as those of the system") {
   MemoryFileSystem files;
   check_file(files, "anywhere");
