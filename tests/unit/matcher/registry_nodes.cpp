@@ -47,6 +47,29 @@ TEST_SUITE("registry: nodes") {
     CHECK(world.registry.pool(0).used_bytes() + world.registry.pool(0).free_bytes() <= 4 * mib);
   }
 
+  TEST_CASE("memory for what lands counts on the node where it lands, and goes with the step") {
+    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    const ProcessId writer = world.process("model", {0, 0});
+    const ProcessId reader = world.process("analysis", {1, 0});
+    world.write(writer, "a.nc", mib);
+    const StepId step = world.answer(world.open(reader, "a.nc", world.alone())).step;
+    const SegmentLease& first = world.registry.lease_landing(step, {1, 2}, mib, 3 * mib);
+    CHECK(owner_of(first.id()) == MatcherPlace{1, 2});
+    CHECK(first.bytes() == 3 * mib);
+    CHECK(world.registry.lease_landing(step, {1, 2}, mib, 3 * mib).bytes() == mib);  // there is no more
+    CHECK(world.registry.pool(1).used_bytes() == 4 * mib);
+    CHECK_THROWS_WITH_AS((void)world.registry.lease_landing(step, {1, 2}, mib, mib),
+                         doctest::Contains("raise staging.memory"), Error);
+    world.close(reader, step);
+    CHECK_THROWS_AS((void)world.registry.lease_landing(step, {1, 2}, mib, mib), Error);  // nobody reads it
+    // The next step takes the memory of the one that was read.
+    world.write(writer, "b.nc", mib);
+    const StepId next = world.answer(world.open(reader, "b.nc", world.alone())).step;
+    CHECK(world.registry.lease_landing(next, {1, 2}, 3 * mib, 3 * mib).bytes() == 3 * mib);
+    CHECK_THROWS_AS((void)world.registry.lease_landing(step, {1, 2}, mib, mib), Error);
+    CHECK_THROWS_AS((void)world.registry.lease_landing(999, {1, 2}, mib, mib), Error);
+  }
+
   TEST_CASE("a writer waits while its own node is full, whatever the others have free") {
     World world(one_rule(), 4 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
     const ProcessId here = world.process("model", {0, 0});

@@ -2,12 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include "landing_patterns.hpp"
 #include "support/exchange_ranks.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
 using formats::Hyperslab;
 using runtime::Landing;
+using runtime::LandingPart;
+using runtime::LandingPatterns;
+using runtime::WantedPartPointer;
 
 namespace {
 
@@ -83,6 +87,86 @@ TEST_SUITE("node exchange") {
     }
   }
 
+  TEST_CASE("what an earlier step needed is fetched ahead, and gets find it there") {
+    for (const bool is_slow : {false, true}) {
+      Ranks ranks(2, 1, {});
+      SpreadStep step = rows_of_writers(ranks, 2, 64, 600);
+      ranks.tell(step);
+      const std::vector<Hyperslab> reads{{{0, 0}, {40, 600}, {}}, {{0, 5}, {64, 3}, {1, 7}}};
+      std::vector<WantedPartPointer> wanted;
+      for (const Hyperslab& read : reads) {
+        Answer answer;
+        ranks.get(1, 0, {read}, answer);
+        ranks.settle();
+        for (const LandingPart& part : answer.landed) wanted.push_back(part.wanted);
+      }
+      const std::uint64_t needed = ranks.landed_bytes();
+      ranks.forget(1);  // as if the next step were the same again
+      ranks.is_slow = is_slow;
+      ranks.moving(1).fetch_ahead(std::make_shared<matcher::StepView>(step.view()), wanted);
+      bool is_here = false;
+      ranks.moving(1).when_ahead(1, [&] { is_here = true; });
+      CHECK_FALSE(is_here);
+      ranks.settle();
+      CHECK(is_here);
+      CHECK(ranks.landed_bytes() == 2 * needed);
+      CHECK(ranks.moving(1).landed(1, wanted).size() == wanted.size());
+      for (const Hyperslab& read : reads) {
+        Answer answer;
+        ranks.get(1, 0, {read}, answer);
+        ranks.settle();
+        CHECK(ranks.run(answer) == step.expected(0, {read}));
+      }
+      CHECK(ranks.landed_bytes() == 2 * needed);
+    }
+  }
+
+  TEST_CASE("what cannot be fetched ahead does not keep a step from being opened") {
+    Ranks ranks(2, 1, {});
+    SpreadStep step = rows_of_writers(ranks, 2, 64, 600);
+    ranks.tell(step);
+    Answer answer;
+    ranks.get(1, 0, {{{0, 0}, {40, 600}, {}}}, answer);
+    ranks.settle();
+    const WantedPartPointer good = answer.landed.at(0).wanted;
+    ranks.forget(1);
+    auto beyond = std::make_shared<runtime::WantedPart>(*good);  // data that the log does not have
+    beyond->copies.copies[0].log_offset += std::uint64_t{1} << 30;
+    auto nobody = std::make_shared<runtime::WantedPart>(*good);  // a log that the step does not have
+    nobody->copies.copies[0].writer = 17;
+    for (const WantedPartPointer& bad : std::vector<WantedPartPointer>{beyond, nobody}) {
+      ranks.moving(1).fetch_ahead(std::make_shared<matcher::StepView>(step.view()), {bad});
+      bool is_over = false;
+      ranks.moving(1).when_ahead(1, [&] { is_over = true; });
+      ranks.settle();
+      CHECK(is_over);
+      CHECK(ranks.moving(1).landed(1, std::vector<WantedPartPointer>{bad}).empty());
+    }
+    ranks.lease_outcome = {NC_ENO_SPACE, "there is none"};
+    ranks.moving(1).fetch_ahead(std::make_shared<matcher::StepView>(step.view()), {good});
+    bool is_over = false;
+    ranks.moving(1).when_ahead(1, [&] { is_over = true; });
+    ranks.settle();
+    CHECK(is_over);
+  }
+
+  TEST_CASE("a step that goes while data is fetched ahead lets go who waits for that") {
+    Ranks ranks(2, 1, {});
+    SpreadStep step = rows_of_writers(ranks, 2, 64, 600);
+    ranks.tell(step);
+    Answer answer;
+    ranks.get(1, 0, {{{0, 0}, {40, 600}, {}}}, answer);
+    ranks.settle();
+    ranks.forget(1);
+    ranks.moving(1).fetch_ahead(std::make_shared<matcher::StepView>(step.view()),
+                                {answer.landed.at(0).wanted});
+    int calls = 0;
+    ranks.moving(1).when_ahead(1, [&] { ++calls; });
+    ranks.forget(1);
+    ranks.settle();
+    CHECK(calls == 1);
+  }
+
   TEST_CASE("where no memory can be had, the gets that need it fail and a later one tries again") {
     for (const bool is_slow : {false, true}) {
       Ranks ranks(2, 1, {});
@@ -142,5 +226,57 @@ TEST_SUITE("node exchange") {
     }
     CHECK(logs[0] == logs[1]);
     CHECK(offsets[0] == offsets[1]);
+  }
+
+  TEST_CASE("what is fetched ahead is what processes asked for, until one asks for something else or ends") {
+    const auto part = [](std::uint64_t number) {
+      auto wanted = std::make_shared<runtime::WantedPart>();
+      wanted->fingerprint = {number, number};
+      LandingPart landed;
+      landed.wanted = wanted;
+      return std::vector<LandingPart>{landed};
+    };
+    const auto pattern = [](std::uint64_t number) {
+      matcher::StepPattern known;
+      known.whole = {number, 1};
+      return known;
+    };
+    const matcher::ProcessId first{1};
+    const matcher::ProcessId second{2};
+    LandingPatterns patterns;
+    CHECK(patterns.wanted(0, pattern(1)).empty());
+    patterns.note(first, 0, pattern(1), part(1), false);
+    patterns.note(first, 0, pattern(1), part(1), false);
+    patterns.note(second, 0, pattern(1), part(1), false);
+    patterns.note(second, 0, pattern(1), part(2), false);
+    CHECK(patterns.wanted(0, pattern(1)).size() == 2);
+    CHECK(patterns.of_process(first, 0, pattern(1)).size() == 1);
+    CHECK(patterns.wanted(1, pattern(1)).empty());
+    CHECK(patterns.wanted(0, pattern(2)).empty());
+    patterns.note(first, 0, pattern(1), part(2), true);  // known of the other process
+    CHECK(patterns.wanted(0, pattern(1)).size() == 2);
+    patterns.note(first, 0, pattern(1), part(3), true);
+    CHECK(patterns.wanted(0, pattern(1)).empty());  // learned anew
+    patterns.note(first, 0, pattern(1), part(3), false);
+    patterns.note(second, 0, pattern(1), part(2), false);
+    patterns.forget(second);
+    CHECK(patterns.wanted(0, pattern(1)).size() == 1);
+    patterns.forget(first);
+    CHECK(patterns.wanted(0, pattern(1)).empty());
+    matcher::StepPattern none;
+    patterns.note(first, 0, none, part(1), false);
+    CHECK(patterns.wanted(0, none).empty());
+  }
+
+  TEST_CASE("now and then a step is not fetched ahead, so that what nobody needs any more is forgotten") {
+    LandingPatterns patterns;
+    matcher::StepPattern pattern;
+    pattern.whole = {1, 1};
+    LandingPart landed;
+    landed.wanted = std::make_shared<runtime::WantedPart>();
+    patterns.note(matcher::ProcessId{1}, 0, pattern, std::vector<LandingPart>{landed}, false);
+    std::uint32_t steps = 0;
+    while (!patterns.wanted(0, pattern).empty() && steps < 1000) ++steps;
+    CHECK(steps == LandingPatterns::most_steps);
   }
 }
