@@ -96,28 +96,34 @@ bool BurstLogReader::has_data(const formats::BurstLogEntry& entry) {
   return false;
 }
 
+std::int64_t BurstLogReader::next_entry_size() {
+  if (index_ == header_.entry_count) {
+    look_behind_the_last();
+    return 0;
+  }
+  const std::int64_t left = metadata_bytes_ - offset_;
+  if (left < formats::burst_entry_fixed_bytes) {
+    end_with(Kind::torn, "the file ends inside an entry");
+    return 0;
+  }
+  const auto first = bytes_at(offset_, 8).first<8>();
+  const auto size = formats::decode_burst_log_entry_size(first, header_.is_big_endian);
+  if (size < formats::burst_entry_fixed_bytes) {
+    end_with(Kind::damaged, "an entry of " + std::to_string(size) + " bytes");
+    return 0;
+  }
+  if (size > left) {
+    end_with(Kind::torn, "an entry of " + std::to_string(size) + " bytes, and the file ends after " +
+                             std::to_string(left));
+    return 0;
+  }
+  return size;
+}
+
 std::optional<formats::BurstLogEntry> BurstLogReader::next() {
   while (!is_at_end_) {
-    if (index_ == header_.entry_count) {
-      look_behind_the_last();
-      break;
-    }
-    const std::int64_t left = metadata_bytes_ - offset_;
-    if (left < formats::burst_entry_fixed_bytes) {
-      end_with(Kind::torn, "the file ends inside an entry");
-      break;
-    }
-    const auto size =
-        formats::decode_burst_log_entry_size(bytes_at(offset_, 8).first<8>(), header_.is_big_endian);
-    if (size < formats::burst_entry_fixed_bytes) {
-      end_with(Kind::damaged, "an entry of " + std::to_string(size) + " bytes");
-      break;
-    }
-    if (size > left) {
-      end_with(Kind::torn, "an entry of " + std::to_string(size) + " bytes, and the file ends after " +
-                               std::to_string(left));
-      break;
-    }
+    const std::int64_t size = next_entry_size();
+    if (size == 0) break;
     std::optional<formats::BurstLogEntry> entry;
     try {
       entry = formats::decode_burst_log_entry(bytes_at(offset_, static_cast<std::size_t>(size)), header_,

@@ -59,6 +59,8 @@ class BurstLogReader {
   void report(BurstLogProblem::Kind kind, const std::string& what);
   void end_with(BurstLogProblem::Kind kind, const std::string& what);
   void look_behind_the_last();
+  /// 0 after the last one, and where the log cannot be followed any further.
+  std::int64_t next_entry_size();
   std::span<const std::byte> bytes_at(std::int64_t offset_bytes, std::size_t n);
   bool has_data(const formats::BurstLogEntry& entry);
 
