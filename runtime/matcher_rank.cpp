@@ -100,7 +100,9 @@ bool MatcherRank::Server::turn_link() {
   const bool has_received = link_->poll();
   end_troubled_clients();
   tree_.flush();
-  return link_->poll() || has_received;
+  const bool has_moved = link_->poll();
+  tree_.flush();  // what that has brought: this turn may be the last
+  return has_moved || has_received;
 }
 
 // The coordinator
