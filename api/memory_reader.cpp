@@ -54,7 +54,7 @@ MemoryReader::MemoryReader(std::shared_ptr<runtime::Session> session, std::uint6
 void MemoryReader::get(const formats::Header& header, std::span<Access> accesses,
                        runtime::AccessCounters& counters) {
   const std::vector<Missing> missing = replay_all(header, accesses);
-  if (!missing.empty()) match(header, missing);
+  match_all(header, missing);
   for (const Access& access : accesses) {
     if (access.elements == 0) continue;
     ++counters.gets;
@@ -111,6 +111,21 @@ bool MemoryReader::replay(const formats::Header& header, Access& access, const r
     access.status = run(header, access, recorded->plan, moved);
   }
   return true;
+}
+
+/// In messages of a bounded size: a wait may have millions of hyperslabs.
+void MemoryReader::match_all(const formats::Header& header, std::span<const Missing> missing) {
+  constexpr std::size_t most_slabs = std::size_t{1} << 18;
+  while (!missing.empty()) {
+    std::size_t accesses = 0;
+    std::size_t slabs = 0;
+    do {
+      slabs += missing[accesses].access->slabs.size();
+      ++accesses;
+    } while (accesses < missing.size() && slabs + missing[accesses].access->slabs.size() <= most_slabs);
+    match(header, missing.first(accesses));
+    missing = missing.subspan(accesses);
+  }
 }
 
 /// One message for all of them. Their plans are kept, unless they hold for this step only.

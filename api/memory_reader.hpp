@@ -39,6 +39,7 @@ class MemoryReader {
   [[nodiscard]] bool replay(const formats::Header& header, Access& access, const runtime::Fingerprint& key,
                             runtime::StepLogs::Reader& logs) const;
   [[nodiscard]] std::vector<Missing> replay_all(const formats::Header& header, std::span<Access> accesses);
+  void match_all(const formats::Header& header, std::span<const Missing> missing);
   void match(const formats::Header& header, std::span<const Missing> missing);
   [[nodiscard]] static int run(const formats::Header& header, const Access& access, const replay::Plan& plan,
                                replay::LogReader& logs);

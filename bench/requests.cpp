@@ -5,6 +5,10 @@
 //   climate    E3SM's F case: the writers have the 62 352 elements of a 72 x 866 variable in pieces of one
 //              element each, by map D3 of its I/O benchmark (--map); the reader gets them by one request a
 //              piece (in the order of the map), then the variable as a whole
+//   history    a step of all 387 variables of the F case's history file that are divided by its maps (1 by
+//   D1,
+//              63 by D2, 323 by D3), by nonblocking requests and one wait; the reader has the map's parts,
+//              too
 // Writes a line for each step: nanoseconds of the puts or gets, and of copying as many bytes with memcpy.
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -38,10 +42,11 @@ struct Times {
   std::int64_t other_requests_ns = 0;  ///< climate: the get of the whole
 };
 
-/// The pieces that this process has, as arguments for varn.
+/// The pieces of a map that this process has, as arguments for varn.
 struct Pieces {
   std::vector<MPI_Offset> numbers;
   std::vector<MPI_Offset*> starts, counts;
+  MPI_Offset elements = 0;
 };
 
 struct Options {
@@ -64,23 +69,31 @@ std::vector<int> read_numbers(int file, const char* name) {
   return values;
 }
 
-Pieces read_pieces(const std::string& path) {
+/// Dimensions: the record, if there is one, the level, if there is one, and the column.
+Pieces read_pieces(const std::string& path, const std::string& map, bool has_levels, bool has_record) {
   int file = 0;
   require(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file), path.c_str());
-  const auto parts = read_numbers(file, "D3.nreqs");
-  const auto offsets = read_numbers(file, "D3.offsets");
+  const auto parts = read_numbers(file, (map + ".nreqs").c_str());
+  const auto offsets = read_numbers(file, (map + ".offsets").c_str());
+  const auto lengths = read_numbers(file, (map + ".lengths").c_str());
   require(ncmpi_close(file), "close the map");
   Pieces pieces;
   std::size_t at = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     for (int i = 0; i < parts[part]; ++i, ++at) {
       if (static_cast<int>(part) % size != rank) continue;
-      pieces.numbers.insert(pieces.numbers.end(), {offsets[at] / columns, offsets[at] % columns, 1, 1});
+      for (const bool is_count : {false, true}) {
+        if (has_record) pieces.numbers.push_back(is_count ? 1 : 0);
+        if (has_levels) pieces.numbers.push_back(is_count ? 1 : offsets[at] / columns);
+        pieces.numbers.push_back(is_count ? lengths[at] : offsets[at] % columns);
+      }
+      pieces.elements += lengths[at];
     }
   }
-  for (std::size_t i = 0; i < pieces.numbers.size(); i += 4) {
+  const std::size_t dimensions = 1U + (has_levels ? 1U : 0U) + (has_record ? 1U : 0U);
+  for (std::size_t i = 0; i < pieces.numbers.size(); i += 2 * dimensions) {
     pieces.starts.push_back(pieces.numbers.data() + i);
-    pieces.counts.push_back(pieces.numbers.data() + i + 2);
+    pieces.counts.push_back(pieces.numbers.data() + i + dimensions);
   }
   return pieces;
 }
@@ -241,6 +254,72 @@ Times climate_step(const Options& options, int step, Pieces& pieces) {
   return times;
 }
 
+/// Variables of the same dimensions and pieces.
+struct Kind {
+  int variables = 0;
+  bool has_levels = false;
+  Pieces pieces;
+};
+
+std::vector<Kind> history_kinds(const std::string& map) {
+  std::vector<Kind> kinds;
+  kinds.push_back({3, false, read_pieces(map, "D1", false, true)});
+  kinds.push_back({321, false, read_pieces(map, "D2", false, true)});
+  kinds.push_back({63, true, read_pieces(map, "D3", true, true)});
+  return kinds;
+}
+
+void define_history(int ncid, const std::vector<Kind>& kinds) {
+  int dimids[3];
+  require(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dimids[0]), "def_dim");
+  require(ncmpi_def_dim(ncid, "lev", levels, &dimids[1]), "def_dim");
+  require(ncmpi_def_dim(ncid, "ncol", columns, &dimids[2]), "def_dim");
+  const int flat[] = {dimids[0], dimids[2]};
+  int number = 0;
+  for (const Kind& kind : kinds) {
+    for (int v = 0; v < kind.variables; ++v) {
+      int varid = 0;
+      char name[16];
+      std::snprintf(name, sizeof name, "v%d", number++);
+      require(ncmpi_def_var(ncid, name, NC_FLOAT, kind.has_levels ? 3 : 2, kind.has_levels ? dimids : flat,
+                            &varid),
+              "def_var");
+    }
+  }
+  require(ncmpi_enddef(ncid), "enddef");
+}
+
+Times history_step(const Options& options, int step, std::vector<Kind>& kinds) {
+  const int ncid = open_step(options, step);
+  const bool writes = options.role == "write";
+  std::size_t elements = 0;
+  for (const Kind& kind : kinds) elements += static_cast<std::size_t>(kind.variables * kind.pieces.elements);
+  std::vector<float> values(elements, -1);
+  if (writes) {
+    define_history(ncid, kinds);
+    fill(values, step);
+  }
+  const std::int64_t begin = now_ns();
+  float* next = values.data();
+  int varid = 0;
+  for (Kind& kind : kinds) {
+    Pieces& pieces = kind.pieces;
+    const int count = static_cast<int>(pieces.starts.size());
+    for (int v = 0; v < kind.variables; ++v, ++varid, next += pieces.elements) {
+      require(writes ? ncmpi_iput_varn_float(ncid, varid, count, pieces.starts.data(), pieces.counts.data(),
+                                             next, nullptr)
+                     : ncmpi_iget_varn_float(ncid, varid, count, pieces.starts.data(), pieces.counts.data(),
+                                             next, nullptr),
+              "varn");
+    }
+  }
+  require(ncmpi_wait_all(ncid, writes ? NC_PUT_REQ_ALL : NC_GET_REQ_ALL, nullptr, nullptr), "wait_all");
+  const std::int64_t time = now_ns() - begin;
+  require(ncmpi_close(ncid), "close");
+  if (!writes) compare(values, step);
+  return {time, time_of_copy(values.size() * sizeof(float), values.size() * sizeof(float)), 0};
+}
+
 Options parse(int argc, char** argv) {
   Options options;
   if (argc > 2) options.role = argv[1], options.what = argv[2];
@@ -250,11 +329,13 @@ Options parse(int argc, char** argv) {
     if (name == "--times") options.times = argv[i + 1];
     if (name == "--steps") options.steps = std::atoi(argv[i + 1]);
   }
-  const bool is_known = options.what == "small" || options.what == "variables" || options.what == "climate";
+  const bool is_known = options.what == "small" || options.what == "variables" || options.what == "climate" ||
+                        options.what == "history";
   if ((options.role != "write" && options.role != "read") || !is_known) {
-    std::fprintf(stderr,
-                 "usage: %s write|read small|variables|climate [--steps N] [--map FILE] [--times FILE]\n",
-                 argv[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s write|read small|variables|climate|history [--steps N] [--map FILE] [--times FILE]\n",
+        argv[0]);
     std::exit(2);
   }
   return options;
@@ -268,11 +349,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const Options options = parse(argc, argv);
   Pieces pieces;
-  if (options.what == "climate") pieces = read_pieces(options.map);
+  std::vector<Kind> kinds;
+  if (options.what == "climate") pieces = read_pieces(options.map, "D3", true, false);
+  if (options.what == "history") kinds = history_kinds(options.map);
   std::vector<Times> times;
   for (int step = 0; step < options.steps; ++step) {
     times.push_back(options.what == "small"       ? small_step(options, step)
                     : options.what == "variables" ? variables_step(options, step)
+                    : options.what == "history"   ? history_step(options, step, kinds)
                                                   : climate_step(options, step, pieces));
     meet(options, step);
   }
