@@ -5,10 +5,8 @@
 //   climate    E3SM's F case: the writers have the 62 352 elements of a 72 x 866 variable in pieces of one
 //              element each, by map D3 of its I/O benchmark (--map); the reader gets them by one request a
 //              piece (in the order of the map), then the variable as a whole
-//   history    a step of all 387 variables of the F case's history file that are divided by its maps (1 by
-//   D1,
-//              63 by D2, 323 by D3), by nonblocking requests and one wait; the reader has the map's parts,
-//              too
+//   history    a step of the 387 variables of the F case's history file that its maps divide (3 by D1, 321 by
+//              D2, 63 by D3): nonblocking requests, one wait; the reader wants the parts of the map, too
 // Writes a line for each step: nanoseconds of the puts or gets, and of copying as many bytes with memcpy.
 #include <mpi.h>
 #include <pnetcdf.h>
