@@ -203,6 +203,8 @@ TEST_CASE("a process that dies at any write leaves the puts that it had committe
       CHECK(found >= committed);
       CHECK(found <= tried);
       if (arrives == 0) CHECK(found == committed);
+      // Nothing is counted before it is there.
+      CHECK(BurstLogReader(memory, paths.metadata).header().entry_count == found);
     }
   }
 }

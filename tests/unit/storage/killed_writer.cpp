@@ -150,6 +150,8 @@ TEST_CASE(
     const auto puts = static_cast<int>(recovery.replay.puts);
     CHECK(puts >= told.load());
     CHECK(puts <= told.load() + 4);
+    for (const auto& problem : recovery.problems)
+      CHECK(problem.what.find("a put that was not complete") != std::string::npos);
     torn += recovery.problems.empty() ? 0 : 1;
     REQUIRE(contents(target) == expected_file(empty, seed, puts));
     // Once more: the same.
