@@ -4,23 +4,17 @@
 #include <utility>
 
 #include "agreement.hpp"
-#include "data_move.hpp"
 #include "sluice/formats/cdf.hpp"
-#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 
 SubfileDriver::SubfileDriver(const Communicator& comm, FileSet files, const FileOptions& options, Facts facts)
-    : comm_(comm),
-      files_(std::move(files)),
+    : files_(comm, std::move(files), options, facts.files),
       subfiling_(std::move(facts.subfiling)),
-      is_writable_(facts.is_writable),
-      is_shared_(facts.is_shared),
-      is_laid_out_(!facts.files.empty()),
-      transfer_(comm_, files_, options) {
+      is_laid_out_(!facts.descriptions.empty()) {
   if (!is_laid_out_) return;
-  record_count_ = facts.files.front().header.record_count;
-  adopt(std::move(facts.files));
+  files_.set_record_count(facts.descriptions.front().header.record_count);
+  adopt(std::move(facts.descriptions));
 }
 
 formats::Header SubfileDriver::file_header(const formats::Header& header, int file) const {
@@ -28,12 +22,12 @@ formats::Header SubfileDriver::file_header(const formats::Header& header, int fi
                    : formats::subfile_header(header, subfiling_, file - 1);
 }
 
-SubfileDriver::Files SubfileDriver::lay_out(const formats::Header& header) const {
-  Files files(static_cast<std::size_t>(files_.size()));
+SplitFiles::Descriptions SubfileDriver::lay_out(const formats::Header& header) const {
+  SplitFiles::Descriptions files(static_cast<std::size_t>(files_.size()));
   for (int i = 0; i < files_.size(); ++i) {
     auto& file = files[static_cast<std::size_t>(i)];
     file.header = file_header(header, i);
-    const auto* const old = is_laid_out_ ? &descriptions_[static_cast<std::size_t>(i)] : nullptr;
+    const auto* const old = is_laid_out_ ? &files_.descriptions()[static_cast<std::size_t>(i)] : nullptr;
     for (int id = 0; old != nullptr && id < old->header.variable_count(); ++id)
       file.header.variable(id).begin = old->header.variable(id).begin;
     file.layout =
@@ -48,8 +42,8 @@ SubfileDriver::Files SubfileDriver::lay_out(const formats::Header& header) const
   return files;
 }
 
-SubfileDriver::Files SubfileDriver::update(const formats::Header& header) const {
-  Files files = descriptions_;
+SplitFiles::Descriptions SubfileDriver::update(const formats::Header& header) const {
+  auto files = files_.descriptions();
   for (int i = 0; i < files_.size(); ++i) {
     auto& file = files[static_cast<std::size_t>(i)];
     auto changed = file_header(header, i);
@@ -66,36 +60,31 @@ SubfileDriver::Files SubfileDriver::update(const formats::Header& header) const 
   return files;
 }
 
-void SubfileDriver::adopt(Files files) {
-  descriptions_ = std::move(files);
-  formats::FileSpace space(descriptions_, files_.paths());
-  placement_.emplace(subfiling_, descriptions_, space);
-  files_.use_space(std::move(space));
+void SubfileDriver::adopt(SplitFiles::Descriptions files) {
+  files_.adopt(std::move(files));
+  placement_.emplace(subfiling_, files_.descriptions(), files_.space());
   is_laid_out_ = true;
 }
 
 void SubfileDriver::write_header(const formats::Header& header, const formats::Layout&) {
-  together_telling(comm_, [&] {
+  together_telling(files_.comm(), [&] {
     if (!is_laid_out_) {
       subfiling_.add_variables(header);
       adopt(lay_out(header));
     } else {
       adopt(update(header));
     }
-    for_my_files([&](int file) {
-      const auto& description = descriptions_[static_cast<std::size_t>(file)];
-      files_.file(file).write(0, formats::encode_header(description.header));
-    });
+    files_.write_my_headers();
   });
-  record_count_ = header.record_count;
-  if (is_shared_) sync();
+  files_.set_record_count(header.record_count);
+  files_.metadata_written();
 }
 
 void SubfileDriver::move_data(const formats::Header& old_header, const formats::Layout&,
                               const formats::Header& new_header, const formats::Layout&) {
-  Files changed;
+  SplitFiles::Descriptions changed;
   const formats::Subfiling before = subfiling_;
-  together_telling(comm_, [&] {
+  together_telling(files_.comm(), [&] {
     subfiling_.add_variables(new_header);
     try {
       changed = lay_out(new_header);
@@ -104,74 +93,32 @@ void SubfileDriver::move_data(const formats::Header& old_header, const formats::
       throw;
     }
   });
-  for (int i = 0; i < files_.size(); ++i) {
-    auto& old = descriptions_[static_cast<std::size_t>(i)];
-    old.header.record_count = old_header.record_count;
-    const auto& next = changed[static_cast<std::size_t>(i)];
-    const DataMove move({old.header, old.layout}, {next.header, next.layout},
-                        size_on_root(comm_, [&] { return files_.file(i).size_bytes(); }));
-    if (move.stream_bytes() == 0) continue;
-    together(comm_, [&] { (void)files_.file(i); });
-    move.run(comm_, files_.file(i), transfer_.options().move_bytes, transfer_.options().gap_bytes);
-  }
-  adopt(std::move(changed));
+  files_.move_to(std::move(changed), old_header.record_count);
+  placement_.emplace(subfiling_, files_.descriptions(), files_.space());
 }
 
 void SubfileDriver::fill(const formats::Header& header, const formats::Layout&, int varid,
                          std::int64_t first_record, std::int64_t records) {
-  transfer_.fill(header, *placement_, varid, first_record, records);
+  files_.transfer().fill(header, *placement_, varid, first_record, records);
 }
 
 void SubfileDriver::put(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                         Mode mode) {
-  transfer_.put(header, *placement_, accesses, mode);
+  files_.transfer().put(header, *placement_, accesses, mode);
 }
 
 void SubfileDriver::get(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                         Mode mode) {
-  transfer_.get(header, *placement_, accesses, mode);
+  files_.transfer().get(header, *placement_, accesses, mode);
 }
 
 std::int64_t SubfileDriver::agree_record_count(std::int64_t local, Mode mode) {
-  const std::int64_t records = transfer_.agree_record_count(std::max(local, record_count_), mode);
-  if (mode == Mode::independent || records == record_count_) return records;
-  together(comm_, [&] { write_record_counts(records); });
-  if (is_shared_) sync();
+  const std::int64_t known = std::max(local, files_.record_count());
+  const std::int64_t records = files_.transfer().agree_record_count(known, mode);
+  if (mode == Mode::independent || records == files_.record_count()) return records;
+  together(files_.comm(), [&] { files_.write_my_record_counts(records); });
+  files_.metadata_written();
   return records;
-}
-
-void SubfileDriver::write_record_counts(std::int64_t records) {
-  if (std::exchange(record_count_, records) == records || !is_writable_) return;
-  for_my_files([&](int file) {
-    const auto& header = descriptions_[static_cast<std::size_t>(file)].header;
-    if (header.record_dimension() >= 0) write_record_count(files_.file(file), header.version, records);
-  });
-}
-
-void SubfileDriver::sync() {
-  together(comm_, [&] {
-    if (is_writable_) files_.sync();
-  });
-}
-
-void SubfileDriver::close(const formats::Header& header) {
-  together(comm_, [&] {
-    write_record_counts(std::max(header.record_count, record_count_));
-    files_.close();
-  });
-}
-
-void SubfileDriver::discard(bool is_new) {
-  together(comm_, [&] {
-    files_.close();
-    // Some may not have been made yet.
-    storage::PosixFileSystem system;
-    if (is_new)
-      for_my_files([&](int file) {
-        const auto& path = files_.paths()[static_cast<std::size_t>(file)];
-        if (system.exists(path)) system.remove(path);
-      });
-  });
 }
 
 }  // namespace sluice::api

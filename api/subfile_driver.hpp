@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "driver.hpp"
-#include "file_options.hpp"
-#include "file_set.hpp"
-#include "file_transfer.hpp"
 #include "first_look.hpp"
-#include "mpi_handles.hpp"
 #include "open_driver.hpp"
 #include "sluice/formats/subfiles.hpp"
+#include "split_files.hpp"
 
 namespace sluice::api {
 
@@ -23,9 +20,8 @@ class SubfileDriver final : public Driver {
   /// What is known of the files when they have been opened; nothing of new ones.
   struct Facts {
     formats::Subfiling subfiling;
-    std::vector<formats::FileDescription> files;
-    bool is_writable = false;
-    bool is_shared = false;  ///< NC_SHARE: metadata goes to storage at once
+    SplitFiles::Descriptions descriptions;
+    SplitFiles::Facts files;
   };
 
   /// `comm` outlives the driver.
@@ -44,38 +40,24 @@ class SubfileDriver final : public Driver {
   void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
            Mode mode) override;
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
-  void sync() override;
+  void sync() override { files_.sync(); }
   void flush(Mode) override {}
-  void close(const formats::Header& header) override;
-  void discard(bool is_new) override;
+  void close(const formats::Header& header) override { files_.close(header.record_count); }
+  void discard(bool is_new) override { files_.discard(is_new); }
 
  private:
-  using Files = std::vector<formats::FileDescription>;
-
   [[nodiscard]] formats::Header file_header(const formats::Header& header, int file) const;
   /// All files' headers, laid out; what is there already moves only where it has to.
-  [[nodiscard]] Files lay_out(const formats::Header& header) const;
+  [[nodiscard]] SplitFiles::Descriptions lay_out(const formats::Header& header) const;
   /// The headers anew, where only metadata changed. Throws NC_ENOTINDEFINE where one has outgrown its room.
-  [[nodiscard]] Files update(const formats::Header& header) const;
-  void adopt(Files files);
-  void write_record_counts(std::int64_t records);
-  /// Calls work(file) for this rank's share of the files.
-  template <class Work>
-  void for_my_files(const Work& work) const {
-    for (int file = comm_.rank(); file < files_.size(); file += comm_.size()) work(file);
-  }
+  [[nodiscard]] SplitFiles::Descriptions update(const formats::Header& header) const;
+  void adopt(SplitFiles::Descriptions files);
 
-  const Communicator& comm_;
-  FileSet files_;
+  SplitFiles files_;
   formats::Subfiling subfiling_;
-  Files descriptions_;
-  bool is_writable_;
-  bool is_shared_;
   bool is_laid_out_;
-  std::int64_t record_count_ = 0;  ///< in the files' headers
   formats::LayoutOptions layout_options_;
   std::optional<formats::SubfilePlacement> placement_;
-  FileTransfer transfer_;
 };
 
 /// nc_num_subfiles, unless pnetcdf_subfiling is "disable"; 0 where it is not asked for.

@@ -80,8 +80,8 @@ OpenedDriver create_subfiles(const OpenRequest& request) {
       broadcast_flag(request.comm, request.comm.is_root() && storage::is_on_local_file_system(path));
   SubfileDriver::Facts facts;
   facts.subfiling = formats::Subfiling(subfiles);
-  facts.is_writable = true;
-  facts.is_shared = request.is_shared();
+  facts.files.is_writable = true;
+  facts.files.is_shared = request.is_shared();
   return opened_driver(request, FileSet(paths, MPI_MODE_RDWR | MPI_MODE_CREATE, request.info), is_local,
                        std::move(facts));
 }
@@ -92,15 +92,15 @@ OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) 
   const std::vector<std::string> subfile_paths(paths.begin() + 1, paths.end());
   const auto chunk_bytes = file_options(request.hints, true).header_chunk_bytes;
   SubfileDriver::Facts facts;
-  facts.is_writable = request.writes();
-  facts.is_shared = request.is_shared();
+  facts.files.is_writable = request.writes();
+  facts.files.is_shared = request.is_shared();
   formats::SubfiledHeader dataset;
   together_telling(request.comm, [&] { dataset = formats::read_master(master.header.header, path); });
   const auto subfiles = look_at_all(request.comm, subfile_paths, chunk_bytes);
   OpenedDriver opened;
   together_telling(request.comm, [&] {
     const auto describe = [&](const formats::DecodedHeader& decoded) {
-      facts.files.push_back({decoded.header, formats::layout_of(decoded.header, decoded.size_bytes)});
+      facts.descriptions.push_back({decoded.header, formats::layout_of(decoded.header, decoded.size_bytes)});
     };
     describe(master.header);
     for (std::size_t i = 0; i < subfiles.size(); ++i) {
@@ -108,7 +108,7 @@ OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) 
       describe(subfiles[i]);
     }
     // Throws where a header's variables are not where they can be.
-    (void)formats::FileSpace(facts.files, paths);
+    (void)formats::FileSpace(facts.descriptions, paths);
     // As the user knows it: one ordinary file.
     for (int id = 0; id < dataset.header.variable_count(); ++id) dataset.header.variable(id).begin = 0;
     opened.layout = formats::compute_layout(dataset.header, {}, nullptr);

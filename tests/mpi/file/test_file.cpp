@@ -77,7 +77,7 @@ void TestFile::create() {
   if (subfiles_ > 0) {
     api::SubfileDriver::Facts facts;
     facts.subfiling = formats::Subfiling(subfiles_);
-    facts.is_writable = true;
+    facts.files.is_writable = true;
     driver_ = std::make_unique<api::SubfileDriver>(comm_, api::FileSet(paths, mode, MPI_INFO_NULL), options_,
                                                    std::move(facts));
   } else {

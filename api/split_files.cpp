@@ -1,0 +1,78 @@
+#include "split_files.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agreement.hpp"
+#include "data_move.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+namespace sluice::api {
+
+void SplitFiles::adopt(Descriptions descriptions) {
+  space_ = formats::FileSpace(descriptions, files_.paths());
+  descriptions_ = std::move(descriptions);
+  files_.use_space(space_);
+}
+
+void SplitFiles::move_to(Descriptions next, std::int64_t record_count) {
+  for (int i = 0; i < files_.size(); ++i) {
+    auto& old = descriptions_[static_cast<std::size_t>(i)];
+    old.header.record_count = record_count;
+    const auto& changed = next[static_cast<std::size_t>(i)];
+    together(comm_, [&] { (void)files_.file(i); });
+    const DataMove move({old.header, old.layout}, {changed.header, changed.layout},
+                        size_on_root(comm_, [&] { return files_.file(i).size_bytes(); }));
+    if (move.stream_bytes() == 0) continue;
+    move.run(comm_, files_.file(i), transfer_.options().move_bytes, transfer_.options().gap_bytes);
+  }
+  adopt(std::move(next));
+}
+
+void SplitFiles::write_my_headers() const {
+  for_my_files([&](int file) {
+    const auto& description = descriptions_[static_cast<std::size_t>(file)];
+    files_.file(file).write(0, formats::encode_header(description.header));
+  });
+}
+
+void SplitFiles::write_my_record_counts(std::int64_t records) {
+  if (std::exchange(record_count_, records) == records || !facts_.is_writable) return;
+  for_my_files([&](int file) {
+    const auto& header = descriptions_[static_cast<std::size_t>(file)].header;
+    if (header.record_dimension() >= 0) write_record_count(files_.file(file), header.version, records);
+  });
+}
+
+void SplitFiles::metadata_written() {
+  if (facts_.is_shared) sync();
+}
+
+void SplitFiles::sync() {
+  together(comm_, [&] {
+    if (facts_.is_writable) files_.sync();
+  });
+}
+
+void SplitFiles::close(std::int64_t records) {
+  together(comm_, [&] {
+    write_my_record_counts(std::max(records, record_count_));
+    files_.close();
+  });
+}
+
+void SplitFiles::discard(bool is_new) {
+  together(comm_, [&] {
+    files_.close();
+    if (!is_new) return;
+    storage::PosixFileSystem system;
+    for_my_files([&](int file) {
+      // Some may not have been made yet.
+      const auto& path = files_.paths()[static_cast<std::size_t>(file)];
+      if (system.exists(path)) system.remove(path);
+    });
+  });
+}
+
+}  // namespace sluice::api
