@@ -183,6 +183,7 @@ int end_indep_data(int ncid) {
   if (dataset->is_independent) {
     settle_record_count(*dataset);
     if (dataset->is_writable) count_record_count_written(*dataset);
+    if (dataset->is_writable) dataset->driver->end_independent();
     wait_for_all(*dataset);
   }
   dataset->is_independent = false;

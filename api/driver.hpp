@@ -78,6 +78,10 @@ class Driver {
   /// Takes such a put back; false when it is too late.
   [[nodiscard]] virtual bool withdraw_put(std::int64_t /*ticket*/) { return false; }
 
+  /// Collective: back from independent data mode. What was put in it is seen, and overwritten, by what
+  /// follows.
+  virtual void end_independent() {}
+
   /// Collective: what was put is visible to others (ncmpi_sync).
   virtual void sync() = 0;
   /// What was put is on its way to storage (ncmpi_flush, waits), and where Mode::collective others see it.

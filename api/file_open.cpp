@@ -1,5 +1,6 @@
 // Creating and opening ordinary files: create_file, open_file and delete_file of open_driver.hpp.
 #include "agreement.hpp"
+#include "blob_driver.hpp"
 #include "file_driver.hpp"
 #include "first_look.hpp"
 #include "open_driver.hpp"
@@ -26,6 +27,7 @@ OtherWriters join_writers(const Communicator& comm, const std::string& path, boo
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {
+  if (are_blobs_asked(request.hints)) return create_blobs(request);
   if (asked_subfiles(request.hints) > 1) return create_subfiles(request);
   const std::string path = storage::without_prefix(request.path);
   const bool is_local = flag_of_root(request.comm, [&] {
@@ -53,6 +55,7 @@ OpenedDriver open_file(const OpenRequest& request) {
   FirstLook look = look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
   if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
     return open_subfiles(request, look);
+  if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, look);
   // Before the others of this communicator are through.
   OtherWriters others = join_writers(request.comm, path, look.is_local && request.writes());
   FileHandle file = open_together(request, path, request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY);
@@ -77,6 +80,7 @@ OpenedDriver open_file(const OpenRequest& request) {
 void delete_file(const std::string& path, MPI_Info) {
   const std::string file = storage::without_prefix(path);
   delete_subfiles(file);
+  delete_blobs(file);
   storage::PosixFileSystem().remove(file);
 }
 

@@ -40,8 +40,10 @@ void SplitFiles::write_my_headers() const {
 void SplitFiles::write_my_record_counts(std::int64_t records) {
   if (std::exchange(record_count_, records) == records || !facts_.is_writable) return;
   for_my_files([&](int file) {
-    const auto& header = descriptions_[static_cast<std::size_t>(file)].header;
-    if (header.record_dimension() >= 0) write_record_count(files_.file(file), header.version, records);
+    const auto& [header, layout] = descriptions_[static_cast<std::size_t>(file)];
+    // The master's is the dataset's, whether or not a variable with records is in it.
+    const bool has_records = file == 0 ? header.record_dimension() >= 0 : layout.record_size > 0;
+    if (has_records) write_record_count(files_.file(file), header.version, records);
   });
 }
 

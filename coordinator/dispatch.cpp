@@ -14,7 +14,7 @@ constexpr const char* usage = R"(Couples programs that exchange netCDF files, th
   sluice run FLOW             runs a workflow: its components, coupled
   sluice check FLOW           checks all that can be checked without running it
   sluice exec -- PROGRAM …    runs one program with Sluice's PnetCDF, without a workflow
-  sluice merge MASTER OUT     writes a dataset that is in subfiles as one ordinary file
+  sluice merge MASTER OUT     writes a dataset in subfiles or blobs as one ordinary file
   sluice recover DIR          brings what burst-buffer logs hold to their netCDF files
   sluice log FILE.meta        prints a burst-buffer log
   sluice COMMAND --help       the options of a command

@@ -82,9 +82,10 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
     program_options::store(
         program_options::command_line_parser(arguments).options(all).positional(positions).run(), values);
     if (values.count("help") != 0) {
-      std::cout << "sluice merge [options] MASTER OUT\nWrites a dataset that is in several files (subfiles) "
-                   "as one ordinary netCDF file.\n\n"
-                << options;
+      std::cout
+          << "sluice merge [options] MASTER OUT\nWrites a dataset that is in several files (subfiles, blobs) "
+             "as one ordinary netCDF file.\n\n"
+          << options;
       status = status_ok;
       return std::nullopt;
     }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
 #include <unordered_map>
 
+#include "attribute_values.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/names.hpp"
 
@@ -30,53 +30,12 @@ std::string subfile_dimension_name(const std::string& dimension, const std::stri
   return dimension + "." + variable;
 }
 
-/// Values as int, or as int64 where one of them needs it.
-Attribute integers(std::string name, std::span<const std::int64_t> values) {
-  Attribute attribute;
-  attribute.name = std::move(name);
-  attribute.count = static_cast<std::int64_t>(values.size());
-  const bool is_small = std::all_of(values.begin(), values.end(), [](std::int64_t value) {
-    return value <= std::numeric_limits<std::int32_t>::max();
-  });
-  attribute.type = is_small ? Type::int32 : Type::int64;
-  attribute.values.resize(values.size() * size_of(attribute.type));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto small = static_cast<std::int32_t>(values[i]);
-    if (is_small)
-      std::memcpy(attribute.values.data() + i * sizeof small, &small, sizeof small);
-    else
-      std::memcpy(attribute.values.data() + i * sizeof values[i], &values[i], sizeof values[i]);
-  }
-  return attribute;
-}
-
-Attribute integer(std::string name, std::int64_t value) {
-  return integers(std::move(name), {&value, 1});
-}
-
-/// The values of an attribute of integers; nothing where it is of another type.
-std::vector<std::int64_t> values_of(const Attribute& attribute) {
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 0; i < attribute.count; ++i) {
-    if (attribute.type == Type::int32) {
-      std::int32_t value = 0;
-      std::memcpy(&value, attribute.values.data() + static_cast<std::size_t>(i) * sizeof value, sizeof value);
-      values.push_back(value);
-    } else if (attribute.type == Type::int64) {
-      std::int64_t value = 0;
-      std::memcpy(&value, attribute.values.data() + static_cast<std::size_t>(i) * sizeof value, sizeof value);
-      values.push_back(value);
-    }
-  }
-  return values;
-}
-
 /// The index of the dimension along which a variable is to be divided; it may be behind the last.
 std::size_t division_dimension(const Header& header, int varid) {
   const auto& variable = header.variable(varid);
   const int wish = variable.attributes.find(wish_name);
   if (wish >= 0) {
-    const auto wished = values_of(variable.attributes[wish]);
+    const auto wished = integers_of(variable.attributes[wish]);
     const auto found = wished.empty() ? variable.dimids.end()
                                       : std::find(variable.dimids.begin(), variable.dimids.end(), wished[0]);
     if (found != variable.dimids.end()) return static_cast<std::size_t>(found - variable.dimids.begin());
@@ -113,7 +72,7 @@ void append_ranges(Attributes& attributes, const Header& header, int varid, cons
   const auto& dimids = header.variable(varid).dimids;
   for (std::size_t d = 0; d < dimids.size(); ++d) {
     const auto range = range_of(header, varid, division, d, subfile);
-    attributes.append(integers(range_name(header.dimension(dimids[d]).name, subfile), range));
+    attributes.append(integer_attribute(range_name(header.dimension(dimids[d]).name, subfile), range));
   }
 }
 
@@ -121,9 +80,9 @@ void append_division(Attributes& attributes, const Header& header, int varid, co
   const auto& dimids = header.variable(varid).dimids;
   const std::vector<std::int64_t> ids(dimids.begin(), dimids.end());
   const auto subfiles = static_cast<int>(division.first.size()) - 1;
-  attributes.append(integer(prefixed("ndims_org"), static_cast<std::int64_t>(dimids.size())));
-  attributes.append(integers(prefixed("dimids_org"), ids));
-  attributes.append(integer(prefixed("num_subfiles"), subfiles));
+  attributes.append(integer_attribute(prefixed("ndims_org"), static_cast<std::int64_t>(dimids.size())));
+  attributes.append(integer_attribute(prefixed("dimids_org"), ids));
+  attributes.append(integer_attribute(prefixed("num_subfiles"), subfiles));
   for (int i = 0; i < subfiles; ++i) append_ranges(attributes, header, varid, division, i);
 }
 
@@ -198,14 +157,14 @@ Header master_header(const Header& header, const Subfiling& subfiling) {
   master.record_count = header.record_count;
   for (const auto& dimension : header.dimensions()) master.add_dimension(dimension);
   master.attributes = header.attributes;
-  master.attributes.append(integer(prefixed("num_subfiles"), subfiling.subfiles()));
+  master.attributes.append(integer_attribute(prefixed("num_subfiles"), subfiling.subfiles()));
   for (int varid = 0; varid < header.variable_count(); ++varid) {
     Variable variable = header.variable(varid);
     const std::size_t d = division_dimension(header, varid);
     const Division* division = subfiling.division_of(varid);
     if (division != nullptr || d < variable.dimids.size()) {
       const auto index = division != nullptr ? division->dimension : static_cast<int>(d);
-      variable.attributes.append(integer(prefixed("par_dim_index"), index));
+      variable.attributes.append(integer_attribute(prefixed("par_dim_index"), index));
     }
     if (division != nullptr) {
       check_possible_names(header, varid, subfiling.subfiles());
@@ -245,7 +204,7 @@ Header subfile_header(const Header& header, const Subfiling& subfiling, int subf
       variable.dimids.push_back(result.add_dimension({name, range[1] - range[0] + 1, false}));
     }
     append_ranges(variable.attributes, header, varid, *division, subfile);
-    variable.attributes.append(integer(prefixed("subfile_index"), subfile));
+    variable.attributes.append(integer_attribute(prefixed("subfile_index"), subfile));
     result.add_variable(std::move(variable));
   }
   return result;
@@ -254,7 +213,7 @@ Header subfile_header(const Header& header, const Subfiling& subfiling, int subf
 int subfile_count(const Header& header) {
   const int found = header.attributes.find(prefixed("num_subfiles"));
   if (found < 0) return 0;
-  const auto values = values_of(header.attributes[found]);
+  const auto values = integers_of(header.attributes[found]);
   const bool is_count =
       values.size() == 1 && values[0] > 1 && values[0] <= std::numeric_limits<std::int32_t>::max();
   return is_count ? static_cast<int>(values[0]) : 0;
@@ -275,7 +234,7 @@ class DivisionReader {
   [[nodiscard]] bool is_divided() const { return attributes_.contains(prefixed("num_subfiles")); }
 
   [[nodiscard]] std::vector<int> dimids() const {
-    const auto ids = integers_of(prefixed("dimids_org"));
+    const auto ids = values_of(prefixed("dimids_org"));
     if (static_cast<std::int64_t>(ids.size()) != integer_of(prefixed("ndims_org")) || ids.empty())
       refuse("its dimids_org are not as many as ndims_org says");
     std::vector<int> result;
@@ -299,7 +258,7 @@ class DivisionReader {
     Division division;
     division.dimension = static_cast<int>(index);
     for (int i = 0; i < subfiles; ++i) {
-      const auto range = integers_of(range_name(dimension.name, i));
+      const auto range = values_of(range_name(dimension.name, i));
       const std::int64_t begin = division.first.empty() ? 0 : division.first.back();
       if (division.first.empty()) division.first.push_back(0);
       if (range.size() != 2 || range[0] != begin || range[1] < begin - 1 || range[1] >= dimension.length)
@@ -311,13 +270,13 @@ class DivisionReader {
   }
 
  private:
-  [[nodiscard]] std::vector<std::int64_t> integers_of(const std::string& name) const {
+  [[nodiscard]] std::vector<std::int64_t> values_of(const std::string& name) const {
     const auto found = attributes_.find(name);
     if (found == attributes_.end()) refuse("it has no attribute " + name);
-    return values_of(*found->second);
+    return integers_of(*found->second);
   }
   [[nodiscard]] std::int64_t integer_of(const std::string& name) const {
-    const auto values = integers_of(name);
+    const auto values = values_of(name);
     if (values.size() != 1) refuse(name + " is not one integer");
     return values[0];
   }

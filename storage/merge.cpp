@@ -170,6 +170,7 @@ class ChunkReader {
     const auto& header = dataset_.header();
     auto& place = places_[static_cast<std::size_t>(segment.varid)];
     if (!place) place = dataset_.placement().place_of(segment.varid);
+    if (!place) return;
     auto shape = header.shape(segment.varid);
     const bool is_record = header.is_record_variable(segment.varid);
     if (is_record) shape.front() = 1;

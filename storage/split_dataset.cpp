@@ -2,7 +2,9 @@
 
 #include <optional>
 
+#include "sluice/formats/blobs.hpp"
 #include "sluice/formats/subfiles.hpp"
+#include "sluice/storage/blob_files.hpp"
 #include "sluice/storage/header_file.hpp"
 
 namespace sluice::storage {
@@ -43,12 +45,48 @@ class Subfiles final : public SplitDataset {
   std::optional<formats::SubfilePlacement> placement_;
 };
 
+class BlobFiles final : public SplitDataset {
+ public:
+  BlobFiles(FileSystem& system, const std::string& path, formats::FileDescription master) {
+    const int count = formats::blob_file_count(master.header);
+    std::vector<formats::FileDescription> files{std::move(master)};
+    paths_.push_back(path);
+    for (int i = 0; i < count; ++i) {
+      paths_.push_back(formats::blob_file_path(path, i));
+      files.push_back(describe(system, paths_.back()));
+    }
+    dataset_ = formats::read_blob_headers(files, paths_);
+    space_ = formats::FileSpace(files, paths_);
+    for (int i = 0; i < count; ++i) {
+      const auto& file_path = paths_[static_cast<std::size_t>(i) + 1];
+      const auto& header = files[static_cast<std::size_t>(i) + 1].header;
+      const auto bytes = read_map_bytes(*system.open(file_path, OpenMode::read), dataset_.blobs, header);
+      take_map_bytes(dataset_, i, header, bytes, file_path);
+    }
+    formats::check_maps(dataset_, path);
+    placement_.emplace(dataset_.header, dataset_.blobs, files, space_);
+  }
+
+  [[nodiscard]] const formats::Header& header() const override { return dataset_.header; }
+  [[nodiscard]] const formats::FileSpace& space() const override { return space_; }
+  [[nodiscard]] const std::vector<std::string>& paths() const override { return paths_; }
+  [[nodiscard]] const formats::Placement& placement() const override { return *placement_; }
+
+ private:
+  formats::BlobHeader dataset_;
+  std::vector<std::string> paths_;
+  formats::FileSpace space_;
+  std::optional<formats::BlobPlacement> placement_;
+};
+
 }  // namespace
 
 std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::string& master) {
   auto description = describe(system, master);
   if (formats::subfile_count(description.header) > 0)
     return std::make_unique<Subfiles>(system, master, std::move(description));
+  if (formats::blob_file_count(description.header) > 0)
+    return std::make_unique<BlobFiles>(system, master, std::move(description));
   throw Error(NC_EINVAL, master + " is an ordinary file: it has all its data itself");
 }
 

@@ -6,7 +6,7 @@ Each run has a directory of its own below DIRECTORY: reference, preloaded, linke
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
 files are not compared. With --coupled the program runs once more, in a workflow where its files pass through memory; there only the
 reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
-has to make the reference's files of them. With --burst-buffer it runs once more with the hint nc_burst_buf: the same reports and files, and no
+has to make the reference's files of them. With --blobs the same with its data in blobs. With --burst-buffer it runs once more with the hint nc_burst_buf: the same reports and files, and no
 logs are left.
 """
 import argparse
@@ -99,24 +99,24 @@ def compare(options, reference, other, reports_only):
     return problems
 
 
-def compare_merged(options, reference, subfiled):
-    """Merged with its subfiles, a file is the one that the reference wrote."""
+def compare_merged(options, reference, split):
+    """Merged with its other files, a file is the one that the reference wrote."""
     problems = []
-    for master in sorted(p for p in subfiled.glob("*.nc") if (subfiled / f"{p.name}.subfile_0.nc").exists()):
-        merged = subfiled / "merged" / master.name
+    for master in sorted(p for p in split.glob("*.nc") if (split / f"{p.name}.subfile_0.nc").exists() or (split / f"{p.name}.0000").exists()):
+        merged = split / "merged" / master.name
         merged.parent.mkdir(exist_ok=True)
-        code, text = run([str(options.sluice), "merge", "--quiet", str(master), str(merged)], subfiled, 60)
+        version = ["--format", str((reference / master.name).read_bytes()[3])] if (reference / master.name).exists() else []
+        code, text = run([str(options.sluice), "merge", "--quiet", *version, str(master), str(merged)], split, 60)
         if (reference / master.name).exists():
             problems += [f"{master} cannot be merged: {text}"] if code else compare_files(reference / master.name, merged)
     return problems
 
 
-def compare_subfiled(options, reference):
-    other, code, output = run_program(options, "subfiled", options.reference, preload=True,
-                                      PNETCDF_HINTS=f"nc_num_subfiles={options.subfiles}")
-    problems = [f"the program fails with subfiles ({code}):\n{output}"] if code else []
+def compare_split(options, reference, name, hints):
+    other, code, output = run_program(options, name, options.reference, preload=True, PNETCDF_HINTS=hints)
+    problems = [f"the program fails with {hints} ({code}):\n{output}"] if code else []
     problems += compare(options, reference, other, reports_only=True)
-    for file in sorted(other.glob("*.nc")):
+    for file in sorted(set(other.glob("*.nc")) | set(other.glob("*.nc.0*"))):
         validity = validate(file)
         # What is no file for the reference either is part of the test.
         if validity and not ((reference / file.name).exists() and validate(reference / file.name)):
@@ -136,6 +136,7 @@ def main():
     parser.add_argument("--sluice", type=pathlib.Path, help="the command")
     parser.add_argument("--coupled", action="store_true")
     parser.add_argument("--subfiles", type=int, default=0)
+    parser.add_argument("--blobs", type=int, default=0, help="number of files")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=100)
     parser.add_argument("--burst-buffer", action="store_true")
@@ -156,7 +157,9 @@ def main():
             problems.append(f"the program fails coupled ({code}):\n{output}")
         problems += compare(options, reference, other, reports_only=True)
     if options.subfiles:
-        problems += compare_subfiled(options, reference)
+        problems += compare_split(options, reference, "subfiled", f"nc_num_subfiles={options.subfiles}")
+    if options.blobs:
+        problems += compare_split(options, reference, "blobs", f"sluice_layout=blob;nc_num_subfiles={options.blobs}")
     if options.burst_buffer:
         # One process flushes all at once, others in rounds of a few requests.
         hints = f"nc_burst_buf=enable;nc_burst_buf_dirname=.;nc_burst_buf_flush_buffer_size={64 * (options.ranks - 1)}"

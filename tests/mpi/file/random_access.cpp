@@ -33,8 +33,8 @@ api::FileOptions draw_options(HyperslabGenerator& random) {
   return options;
 }
 
-/// Random steps on a file, or on one with subfiles.
-void check_random_steps(bool has_subfiles) {
+/// Random steps.
+void check_random_steps(TestFile::Kind kind) {
   for (int repetition = 0; repetition < 25; ++repetition) {
     const std::uint64_t seed = draw_seed();
     CAPTURE(seed);
@@ -43,7 +43,7 @@ void check_random_steps(bool has_subfiles) {
     const formats::Version versions[] = {formats::Version::cdf1, formats::Version::cdf2,
                                          formats::Version::cdf5};
     const auto version = versions[random.between(0, 2)];
-    TestFile file(seed, options, version, has_subfiles ? static_cast<int>(random.between(2, 5)) : 0);
+    TestFile file(seed, options, version, kind);
     for (int step = 0; step < 12; ++step) {
       const auto mode = random.chance(50) ? api::Mode::collective : api::Mode::independent;
       switch (random.between(0, 8)) {
@@ -72,11 +72,15 @@ void check_random_steps(bool has_subfiles) {
 }  // namespace
 
 TEST_CASE("what any rank puts in any pattern and mode is what all ranks get") {
-  check_random_steps(false);
+  check_random_steps(TestFile::Kind::file);
 }
 
 TEST_CASE("with data in subfiles, what any rank puts in any pattern and mode is what all ranks get") {
-  check_random_steps(true);
+  check_random_steps(TestFile::Kind::subfiles);
+}
+
+TEST_CASE("with data in blobs, what any rank puts in any pattern and mode is what all ranks get") {
+  check_random_steps(TestFile::Kind::blobs);
 }
 
 }  // namespace sluice::test

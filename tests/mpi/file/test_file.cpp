@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "blob_driver.hpp"
 #include "file_driver.hpp"
 #include "open_driver.hpp"
 #include "sluice/formats/convert.hpp"
@@ -48,12 +49,8 @@ formats::Type draw_type(HyperslabGenerator& random, bool is_cdf5) {
 
 }  // namespace
 
-TestFile::TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version,
-                   int subfiles)
-    : random(seed),
-      comm_(api::Communicator::duplicate_of(MPI_COMM_WORLD)),
-      options_(options),
-      subfiles_(subfiles) {
+TestFile::TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version, Kind kind)
+    : random(seed), comm_(api::Communicator::duplicate_of(MPI_COMM_WORLD)), options_(options), kind_(kind) {
   path_ = "random.nc";
   header_.version = version;
   header_.add_dimension({"record", 0, true});
@@ -64,27 +61,43 @@ TestFile::TestFile(std::uint64_t seed, const api::FileOptions& options, formats:
 }
 
 void TestFile::create() {
-  const std::vector<std::string> paths = [&] {
-    std::vector<std::string> all{path_};
-    for (int i = 0; i < subfiles_; ++i) all.push_back(formats::subfile_path(path_, i));
-    return all;
-  }();
+  constexpr int mode = MPI_MODE_RDWR | MPI_MODE_CREATE;
+  const bool has_blobs = kind_ == Kind::blobs;
+  files_ = static_cast<int>(has_blobs ? random.between(1, comm_.size()) : random.between(2, 5));
+  std::vector<std::string> paths{path_};
+  for (int i = 0; i < files_ && kind_ != Kind::file; ++i)
+    paths.push_back(has_blobs ? formats::blob_file_path(path_, i) : formats::subfile_path(path_, i));
   if (comm_.is_root()) {
     for (const auto& path : paths) std::remove(path.c_str());
   }
   MPI_Barrier(comm_.get());
-  constexpr int mode = MPI_MODE_RDWR | MPI_MODE_CREATE;
-  if (subfiles_ > 0) {
+  if (kind_ == Kind::file) {
+    driver_ =
+        std::make_unique<api::FileDriver>(comm_, api::FileHandle::open(comm_, path_, mode, MPI_INFO_NULL),
+                                          options_, api::FileDriver::Facts{header_.version, 0, true, false});
+  } else if (kind_ == Kind::subfiles) {
     api::SubfileDriver::Facts facts;
-    facts.subfiling = formats::Subfiling(subfiles_);
+    facts.subfiling = formats::Subfiling(files_);
     facts.files.is_writable = true;
     driver_ = std::make_unique<api::SubfileDriver>(comm_, api::FileSet(paths, mode, MPI_INFO_NULL), options_,
                                                    std::move(facts));
   } else {
-    driver_ =
-        std::make_unique<api::FileDriver>(comm_, api::FileHandle::open(comm_, path_, mode, MPI_INFO_NULL),
-                                          options_, api::FileDriver::Facts{header_.version, 0, true, false});
+    api::BlobDriver::Facts facts;
+    facts.blobs.processes = comm_.size();
+    facts.blobs.files = files_;
+    facts.files.is_writable = true;
+    facts.pending_bytes = random.between(0, 20000);
+    driver_ = std::make_unique<api::BlobDriver>(comm_, api::FileSet(paths, mode, MPI_INFO_NULL), options_,
+                                                std::move(facts));
   }
+}
+
+void TestFile::use_mode(api::Mode mode) {
+  if (mode == api::Mode::independent && mode != mode_) driver_->flush(api::Mode::collective);
+  if (mode == api::Mode::collective && mode != mode_) driver_->end_independent();
+  // What blobs keep in memory is seen by others after a collective call, as MPI-IO has it for all files.
+  if (mode == mode_ && mode == api::Mode::independent && kind_ == Kind::blobs) driver_->sync();
+  mode_ = mode;
 }
 
 TestFile::~TestFile() {
@@ -129,6 +142,7 @@ void TestFile::add_twin() {
 }
 
 void TestFile::reopen() {
+  use_mode(api::Mode::collective);
   driver_->close(header_);
   const std::map<std::string, std::string> hints;
   auto opened = api::open_file({comm_, path_, 1, MPI_INFO_NULL, hints});
@@ -136,7 +150,7 @@ void TestFile::reopen() {
   CHECK(opened.header.variable_count() == header_.variable_count());
   header_ = opened.header;
   layout_ = opened.layout;
-  if (subfiles_ > 0) {
+  if (kind_ != Kind::file) {
     driver_ = std::move(opened.driver);
     return;
   }
@@ -219,6 +233,7 @@ void TestFile::for_each(const Prepared& prepared, const Visit& visit) const {
 }
 
 void TestFile::put(api::Mode mode, int list_length, bool overlaps) {
+  use_mode(mode);
   const auto round = static_cast<std::size_t>(random.between(0, 50));
   std::vector<Prepared> mine;
   std::int64_t records = 0;
@@ -249,6 +264,7 @@ void TestFile::put(api::Mode mode, int list_length, bool overlaps) {
 }
 
 void TestFile::get_and_check(api::Mode mode, int list_length) {
+  use_mode(mode);
   std::vector<Prepared> mine;
   for (int rank = 0; rank < comm_.size(); ++rank) {
     const std::int64_t count = random.chance(15) ? 0 : random.between(1, list_length);
@@ -278,6 +294,7 @@ void TestFile::get_and_check(api::Mode mode, int list_length) {
 }
 
 void TestFile::check_everything() {
+  use_mode(api::Mode::collective);
   for (int varid = 0; varid < header_.variable_count(); ++varid) {
     auto& reference = reference_[static_cast<std::size_t>(varid)];
     formats::Hyperslab all;
@@ -303,6 +320,7 @@ void TestFile::check_everything() {
 }
 
 void TestFile::fill() {
+  use_mode(api::Mode::collective);
   const auto varid = static_cast<int>(random.between(0, header_.variable_count() - 1));
   std::int64_t first = 0;
   std::int64_t records = 1;
@@ -323,6 +341,7 @@ void TestFile::fill() {
 }
 
 void TestFile::redefine() {
+  use_mode(api::Mode::collective);
   const formats::Header old_header = header_;
   const formats::Layout old_layout = layout_;
   formats::Attribute attribute{"history", formats::Type::text, random.between(1, 6000), {}};

@@ -24,9 +24,11 @@ struct ReferenceVariable {
 /// A file under a driver and dense arrays beside it. All ranks make the same calls with the same seed.
 class TestFile {
  public:
-  /// Draws dimensions and variables of all types, and creates the file; with data in `subfiles` where that is
-  /// not 0.
-  TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version, int subfiles = 0);
+  enum class Kind { file, subfiles, blobs };
+
+  /// Draws dimensions and variables of all types, and creates the file, or several.
+  TestFile(std::uint64_t seed, const api::FileOptions& options, formats::Version version,
+           Kind kind = Kind::file);
   ~TestFile();
 
   /// Closes the file and opens it again, as open_file does.
@@ -58,6 +60,7 @@ class TestFile {
   };
 
   void create();
+  void use_mode(api::Mode mode);
   void add_variables(int count);
   /// Adds a variable of the same dimensions as the last one.
   void add_twin();
@@ -77,7 +80,9 @@ class TestFile {
   api::Communicator comm_;
   std::string path_;
   api::FileOptions options_;
-  int subfiles_;
+  Kind kind_;
+  int files_ = 0;  ///< beside the master
+  api::Mode mode_ = api::Mode::collective;
   std::unique_ptr<api::Driver> driver_;
   formats::Header header_;
   formats::Layout layout_;

@@ -39,7 +39,7 @@ class VariablePlace {
 class Placement {
  public:
   virtual ~Placement() = default;
-  /// The result refers to this.
+  /// The result refers to this; null for a variable of which nothing has been written.
   [[nodiscard]] virtual std::unique_ptr<VariablePlace> place_of(int varid) const = 0;
 };
 

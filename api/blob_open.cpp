@@ -1,0 +1,126 @@
+// Creating and opening files whose data is in blobs.
+#include <algorithm>
+#include <utility>
+
+#include "agreement.hpp"
+#include "blob_driver.hpp"
+#include "hints.hpp"
+#include "sluice/storage/blob_files.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+#include "split_open.hpp"
+
+namespace sluice::api {
+namespace {
+
+constexpr std::int64_t default_pending_bytes = std::int64_t{64} << 20;
+
+std::vector<std::string> paths_of(const std::string& master, int files) {
+  std::vector<std::string> paths{master};
+  for (int i = 0; i < files; ++i) paths.push_back(formats::blob_file_path(master, i));
+  return paths;
+}
+
+/// Collective.
+int count_nodes(const Communicator& comm) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
+            "find the processes of a node");
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_free(&node);
+  int nodes = rank == 0 ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm.get()), "count the nodes");
+  return nodes;
+}
+
+/// nc_num_subfiles, or one for each node; never more than processes.
+int file_count(const OpenRequest& request) {
+  const std::int64_t asked = byte_hint(request.hints, "nc_num_subfiles");
+  const std::int64_t files = asked > 0 ? asked : count_nodes(request.comm);
+  return static_cast<int>(std::clamp<std::int64_t>(files, 1, request.comm.size()));
+}
+
+OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_local,
+                           BlobDriver::Facts facts) {
+  OpenedDriver opened;
+  const std::int64_t asked = byte_hint(request.hints, "sluice_blob_buffer_size");
+  facts.pending_bytes = asked > 0 ? asked : default_pending_bytes;
+  facts.files.is_shared = request.is_shared();
+  // Each rank opens the master, so that what forbids it is known at once.
+  together_telling(request.comm, [&] { opened.hints = files.file(0).hints(); });
+  opened.hints.insert_or_assign("sluice_layout", "blob");
+  opened.driver = std::make_unique<BlobDriver>(request.comm, std::move(files),
+                                               file_options(request.hints, is_local), std::move(facts));
+  return opened;
+}
+
+/// Collective: the maps of all files, each read by one rank.
+void read_maps(const Communicator& comm, const std::vector<std::string>& paths,
+               const SplitFiles::Descriptions& files, formats::BlobHeader& dataset) {
+  std::vector<std::string> bytes(paths.size());
+  together_telling(comm, [&] {
+    for (std::size_t i = 1; i < paths.size(); ++i) {
+      if (static_cast<int>(i) % comm.size() != comm.rank()) continue;
+      const auto file = storage::PosixFileSystem().open(paths[i], storage::OpenMode::read);
+      bytes[i] = storage::read_map_bytes(*file, dataset.blobs, files[i].header);
+    }
+  });
+  for (std::size_t i = 1; i < paths.size(); ++i) broadcast(comm, bytes[i], static_cast<int>(i) % comm.size());
+  together_telling(comm, [&] {
+    for (std::size_t i = 1; i < paths.size(); ++i)
+      storage::take_map_bytes(dataset, static_cast<int>(i) - 1, files[i].header, bytes[i], paths[i]);
+    formats::check_maps(dataset, paths.front());
+  });
+}
+
+}  // namespace
+
+bool are_blobs_asked(const std::map<std::string, std::string>& hints) {
+  const auto found = hints.find("sluice_layout");
+  return found != hints.end() && found->second == "blob";
+}
+
+OpenedDriver create_blobs(const OpenRequest& request) {
+  const std::string path = storage::without_prefix(request.path);
+  BlobDriver::Facts facts;
+  facts.blobs.processes = request.comm.size();
+  facts.blobs.files = file_count(request);
+  facts.files.is_writable = true;
+  const auto paths = paths_of(path, facts.blobs.files);
+  prepare_files(request.comm, paths, request.keeps_existing());
+  const bool is_local =
+      broadcast_flag(request.comm, request.comm.is_root() && storage::is_on_local_file_system(path));
+  return opened_driver(request, FileSet(paths, MPI_MODE_RDWR | MPI_MODE_CREATE, request.info), is_local,
+                       std::move(facts));
+}
+
+OpenedDriver open_blobs(const OpenRequest& request, const FirstLook& master) {
+  const std::string path = storage::without_prefix(request.path);
+  const auto paths = paths_of(path, formats::blob_file_count(master.header.header));
+  BlobDriver::Facts facts;
+  facts.files.is_writable = request.writes();
+  facts.descriptions = describe_files(request, master, paths);
+  formats::BlobHeader dataset;
+  together_telling(request.comm, [&] {
+    dataset = formats::read_blob_headers(facts.descriptions, paths);
+    // Throws where a header's variables are not where they can be.
+    (void)formats::FileSpace(facts.descriptions, paths);
+  });
+  read_maps(request.comm, paths, facts.descriptions, dataset);
+  formats::Layout layout;
+  together_telling(request.comm, [&] { layout = ordinary_layout(dataset.header); });
+  facts.header = dataset.header;
+  facts.blobs = std::move(dataset.blobs);
+  const int mode = request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
+  auto opened = opened_driver(request, FileSet(paths, mode, request.info), master.is_local, std::move(facts));
+  opened.header = std::move(dataset.header);
+  opened.layout = layout;
+  return opened;
+}
+
+void delete_blobs(const std::string& master) {
+  const auto files = header_tells(master, formats::blob_file_count);
+  remove_others(paths_of(master, files));
+}
+
+}  // namespace sluice::api

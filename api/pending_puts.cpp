@@ -1,0 +1,128 @@
+#include "pending_puts.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sluice/storage/element_codec.hpp"
+#include "sluice/storage/extents.hpp"
+
+namespace sluice::api {
+namespace {
+
+using storage::ElementCodec;
+using storage::Extent;
+
+void append_run(PendingPuts::Part& part, const formats::ElementRun& run) {
+  auto& runs = part.runs;
+  if (!runs.empty() && runs.back().offset + runs.back().length == run.offset) {
+    runs.back().length += run.length;
+    return;
+  }
+  if (!runs.empty() && run.offset < runs.back().offset + runs.back().length) part.is_ascending = false;
+  runs.push_back(run);
+}
+
+/// Sorts the runs; where elements were put more than once, the last has them.
+void sort_part(PendingPuts::Part& part, std::size_t element_bytes) {
+  std::vector<Extent> extents;
+  std::int64_t position = 0;
+  for (const auto& run : part.runs) {
+    extents.push_back({run.offset, run.length, position, 0, 1});
+    position += run.length;
+  }
+  storage::sort_extents(extents);
+  if (storage::has_overlaps(extents)) storage::remove_overlaps(extents);
+  PendingPuts::Part sorted;
+  sorted.bytes.reserve(part.bytes.size());
+  for (const Extent& extent : extents) {
+    append_run(sorted, {extent.offset_bytes, extent.elements});
+    const auto* const from =
+        part.bytes.data() + static_cast<std::size_t>(extent.first_element) * element_bytes;
+    sorted.bytes.insert(sorted.bytes.end(), from,
+                        from + static_cast<std::size_t>(extent.elements) * element_bytes);
+  }
+  part = std::move(sorted);
+}
+
+}  // namespace
+
+/// Calls visit(record, run, first element in the access's buffer) in the order of the elements.
+template <class Visit>
+void PendingPuts::for_each_run(const formats::Header& header, const Access& access,
+                               const Visit& visit) const {
+  const bool has_records = header.is_record_variable(access.varid);
+  const formats::Layout layout;
+  const formats::PlainPlace place(elements_, layout, access.varid);
+  std::vector<formats::FileRun> runs;
+  std::int64_t element = 0;
+  for (const auto& slab : access.slabs) {
+    if (slab.elements() == 0) continue;
+    const std::size_t skipped = has_records ? 1 : 0;
+    runs.clear();
+    place.append({slab.start.subspan(skipped), slab.count.subspan(skipped),
+                  slab.stride.empty() ? slab.stride : slab.stride.subspan(skipped)},
+                 runs);
+    const std::int64_t records = has_records ? slab.count[0] : 1;
+    for (std::int64_t i = 0; i < records; ++i) {
+      const std::int64_t record = has_records ? slab.start[0] + i * slab.stride_of(0) : 0;
+      for (const auto& run : runs) {
+        visit(record, formats::ElementRun{run.offset_bytes, run.length_bytes}, element);
+        element += run.length_bytes;
+      }
+    }
+  }
+}
+
+void PendingPuts::add(const formats::Header& header, Access& access) {
+  ElementCodec codec(header, access);
+  const auto element_bytes = static_cast<std::size_t>(codec.element_bytes());
+  for_each_run(header, access,
+               [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
+                 Part& part = parts_[{access.varid, record}];
+                 const std::size_t had = part.bytes.size();
+                 const auto size = static_cast<std::size_t>(run.length) * element_bytes;
+                 part.bytes.resize(had + size);
+                 codec.encode(element, run.length, part.bytes.data() + had);
+                 append_run(part, run);
+                 bytes_ += static_cast<std::int64_t>(size + sizeof run);
+               });
+}
+
+void PendingPuts::read(const formats::Header& header, Access& access) {
+  const auto& sorted = parts(header);
+  ElementCodec codec(header, access);
+  const auto element_bytes = static_cast<std::size_t>(codec.element_bytes());
+  std::vector<std::byte> bytes;
+  for_each_run(
+      header, access, [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
+        bytes.assign(static_cast<std::size_t>(run.length) * element_bytes, std::byte{0});
+        if (const auto part = sorted.find({access.varid, record}); part != sorted.end()) {
+          const std::byte* from = part->second.bytes.data();
+          for (const auto& put : part->second.runs) {
+            const std::int64_t first = std::max(put.offset, run.offset);
+            const std::int64_t last = std::min(put.offset + put.length, run.offset + run.length);
+            if (first < last)
+              std::memcpy(bytes.data() + static_cast<std::size_t>(first - run.offset) * element_bytes,
+                          from + static_cast<std::size_t>(first - put.offset) * element_bytes,
+                          static_cast<std::size_t>(last - first) * element_bytes);
+            from += static_cast<std::size_t>(put.length) * element_bytes;
+          }
+        }
+        codec.decode(element, run.length, bytes.data());
+      });
+}
+
+const std::map<PendingPuts::Key, PendingPuts::Part>& PendingPuts::parts(const formats::Header& header) {
+  for (auto& [key, part] : parts_) {
+    if (!part.is_ascending) sort_part(part, formats::size_of(header.variable(key.varid).type));
+  }
+  return parts_;
+}
+
+void PendingPuts::clear() noexcept {
+  parts_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace sluice::api

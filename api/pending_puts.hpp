@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "driver.hpp"
+#include "sluice/formats/blobs.hpp"
+
+namespace sluice::api {
+
+/// What this process has put into variables that have no place in a file yet, in the file's representation.
+class PendingPuts {
+ public:
+  /// Of one variable and record: which elements, ascending, and their bytes one after the other.
+  struct Part {
+    std::vector<formats::ElementRun> runs;
+    std::vector<std::byte> bytes;
+    bool is_ascending = true;
+  };
+  struct Key {
+    int varid = 0;
+    std::int64_t record = 0;  ///< 0 for a fixed variable
+    auto operator<=>(const Key&) const = default;
+  };
+
+  /// `header` is the user's; what was put is kept as long as its variables are the same.
+  void use_header(const formats::Header& header) { elements_ = formats::element_header(header); }
+  /// Sets the access's status where values do not fit.
+  void add(const formats::Header& header, Access& access);
+  /// Gives back what was put, and zeros for the rest.
+  void read(const formats::Header& header, Access& access);
+
+  /// The parts, each in ascending order; what was put later has replaced what was put before.
+  [[nodiscard]] const std::map<Key, Part>& parts(const formats::Header& header);
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  void clear() noexcept;
+
+ private:
+  template <class Visit>
+  void for_each_run(const formats::Header& header, const Access& access, const Visit& visit) const;
+
+  formats::Header elements_;
+  std::map<Key, Part> parts_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "first_look.hpp"
+#include "open_driver.hpp"
+#include "split_files.hpp"
+
+namespace sluice::api {
+
+/// Collective: makes way for all files; where existing ones are to be kept, NC_EEXIST when there is one.
+void prepare_files(const Communicator& comm, const std::vector<std::string>& paths, bool keeps_existing);
+
+/// Collective: the headers of all files, `paths` being those of the master and the others. Throws on all
+/// ranks, with a text that names the file.
+[[nodiscard]] SplitFiles::Descriptions describe_files(const OpenRequest& request, const FirstLook& master,
+                                                      const std::vector<std::string>& paths);
+
+/// Gives the user's header the begins that it has as one ordinary file.
+[[nodiscard]] formats::Layout ordinary_layout(formats::Header& header);
+
+/// What the header of a file tells of; 0 where there is no file, or none that can be read.
+[[nodiscard]] int header_tells(const std::string& path, int (*count)(const formats::Header&));
+
+/// Removes the files behind the first, those that are there.
+void remove_others(const std::vector<std::string>& paths);
+
+}  // namespace sluice::api

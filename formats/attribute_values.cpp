@@ -1,0 +1,66 @@
+#include "attribute_values.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "sluice/formats/convert.hpp"
+
+namespace sluice::formats {
+namespace {
+
+/// In native byte order.
+template <class T>
+std::vector<std::byte> narrowed(std::span<const std::int64_t> values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<T>(values[i]);
+    std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
+  }
+  return bytes;
+}
+
+template <class T>
+std::vector<std::int64_t> widened(std::span<const std::byte> bytes) {
+  std::vector<std::int64_t> values(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    T value{};
+    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    values[i] = value;
+  }
+  return values;
+}
+
+}  // namespace
+
+Attribute integer_attribute(std::string name, std::span<const std::int64_t> values) {
+  const bool is_small = std::all_of(values.begin(), values.end(), [](std::int64_t value) {
+    return value <= std::numeric_limits<std::int32_t>::max();
+  });
+  Attribute attribute{
+      std::move(name), is_small ? Type::int32 : Type::int64, static_cast<std::int64_t>(values.size()), {}};
+  attribute.values = is_small ? narrowed<std::int32_t>(values) : narrowed<std::int64_t>(values);
+  return attribute;
+}
+
+std::vector<std::int64_t> integers_of(const Attribute& attribute) {
+  if (attribute.type == Type::int32) return widened<std::int32_t>(attribute.values);
+  if (attribute.type == Type::int64) return widened<std::int64_t>(attribute.values);
+  return {};
+}
+
+std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type) {
+  auto bytes = type == Type::int32 ? narrowed<std::int32_t>(values) : narrowed<std::int64_t>(values);
+  copy_swapped(bytes.data(), bytes.data(), size_of(type), static_cast<std::int64_t>(values.size()));
+  return bytes;
+}
+
+std::vector<std::int64_t> decode_integers(std::span<const std::byte> bytes, Type type) {
+  std::vector<std::byte> native(bytes.begin(), bytes.end());
+  copy_swapped(native.data(), native.data(), size_of(type),
+               static_cast<std::int64_t>(native.size() / size_of(type)));
+  return type == Type::int32 ? widened<std::int32_t>(native) : widened<std::int64_t>(native);
+}
+
+}  // namespace sluice::formats

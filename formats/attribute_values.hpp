@@ -1,0 +1,24 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/header.hpp"
+
+namespace sluice::formats {
+
+/// An attribute of integers: int, or int64 where one of them needs it.
+[[nodiscard]] Attribute integer_attribute(std::string name, std::span<const std::int64_t> values);
+[[nodiscard]] inline Attribute integer_attribute(std::string name, std::int64_t value) {
+  return integer_attribute(std::move(name), {&value, 1});
+}
+/// The values of an attribute of type int or int64; nothing where it is of another type.
+[[nodiscard]] std::vector<std::int64_t> integers_of(const Attribute& attribute);
+
+/// Integers as a file has them (int32 or int64, big-endian), and back.
+[[nodiscard]] std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type);
+[[nodiscard]] std::vector<std::int64_t> decode_integers(std::span<const std::byte> bytes, Type type);
+
+}  // namespace sluice::formats

@@ -1,0 +1,464 @@
+#include "sluice/formats/blobs.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "attribute_values.hpp"
+#include "sluice/formats/convert.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/formats/linear_range.hpp"
+
+namespace sluice::formats {
+namespace {
+
+constexpr const char* layout_attribute = "sluice_layout";
+constexpr std::string_view layout_name = "blob";
+
+struct MapVariable {
+  const char* name;
+  const char* description;
+  bool is_list;  ///< one value for each request, not for each blob
+  bool is_wide;  ///< int64 always
+};
+
+constexpr std::array<MapVariable, map_variable_count> map_variables{{
+    {"nreqs", "Number of noncontiguous requests in individual blobs", false, false},
+    {"blob_start", "Starting array indices of individual blobs stored in a variable", false, true},
+    {"blob_count", "Number of contiguous array elements in individual blobs stored in a variable", false,
+     true},
+    {"offsets", "Starting indices of flattened canonical noncontiguous requests of individual blobs", true,
+     false},
+    {"lengths", "Number of elements of flattened canonical noncontiguous requests of individual blobs", true,
+     false},
+}};
+
+std::string map_name(int map, const char* name) {
+  return "D" + std::to_string(map) + "." + name;
+}
+
+Attribute text_attribute(std::string name, std::string_view text) {
+  Attribute attribute{std::move(name), Type::text, static_cast<std::int64_t>(text.size()), {}};
+  attribute.values.resize(text.size());
+  std::memcpy(attribute.values.data(), text.data(), text.size());
+  return attribute;
+}
+
+Attribute dimid_attribute(const std::vector<int>& dimids) {
+  return integer_attribute("global_dimids", std::vector<std::int64_t>(dimids.begin(), dimids.end()));
+}
+
+bool is_own_global(const std::string& name) {
+  return name == layout_attribute || name == "global_nprocs" || name == "num_decompositions" ||
+         name == "num_subfiles";
+}
+
+bool is_own(const std::string& name) {
+  return name == "decomposition_ID" || name == "global_dimids";
+}
+
+void append_globals(Header& to, const Header& header, const Blobs& blobs) {
+  to.attributes = header.attributes;
+  to.attributes.put(integer_attribute("global_nprocs", blobs.processes));
+  to.attributes.put(integer_attribute("num_decompositions", static_cast<std::int64_t>(blobs.maps.size())));
+  to.attributes.put(integer_attribute("num_subfiles", blobs.files));
+}
+
+/// The variable's name, type and attributes, with those that say how it is kept.
+Variable described(const Header& header, const Blobs& blobs, int varid) {
+  Variable variable;
+  const auto& original = header.variable(varid);
+  variable.name = original.name;
+  variable.type = original.type;
+  variable.attributes = original.attributes;
+  const int kept = blobs.kept[static_cast<std::size_t>(varid)];
+  variable.attributes.put(integer_attribute("decomposition_ID", std::max(kept, 0)));
+  if (!original.dimids.empty()) variable.attributes.put(dimid_attribute(original.dimids));
+  return variable;
+}
+
+std::int64_t most_requests(const DecompositionMap& map, int first, int last) {
+  std::size_t most = 1;
+  for (int process = first; process < last; ++process)
+    most = std::max(most, map.runs[static_cast<std::size_t>(process)].size());
+  return static_cast<std::int64_t>(most);
+}
+
+/// Defines a map's dimensions and variables; returns the id of D<k>.nelems.
+void define_map(Header& to, const Header& header, const Blobs& blobs, int map, int file) {
+  const auto& decomposition = blobs.maps[static_cast<std::size_t>(map) - 1];
+  const int first = blobs.first_process(file);
+  const int last = blobs.first_process(file + 1);
+  const int blob_dimension = to.find_dimension("nblobs");
+  // A file whose processes have nothing has one element that means nothing: no dimension has length 0.
+  const std::int64_t elements = std::max<std::int64_t>(1, blobs.elements(decomposition, first, last));
+  to.add_dimension({map_name(map, "nelems"), elements, false});
+  const int list_dimension =
+      to.add_dimension({map_name(map, "max_nreqs"), most_requests(decomposition, first, last), false});
+  const bool is_wide = elements_of_map(header, decomposition) > std::numeric_limits<std::int32_t>::max();
+  for (const auto& [name, description, is_list, is_always_wide] : map_variables) {
+    Variable variable;
+    variable.name = map_name(map, name);
+    variable.type = is_always_wide || (is_list && is_wide) ? Type::int64 : Type::int32;
+    variable.dimids = {blob_dimension};
+    if (is_list) variable.dimids.push_back(list_dimension);
+    variable.attributes.append(text_attribute("description", description));
+    if (std::string_view(name) == "nreqs") variable.attributes.append(dimid_attribute(decomposition.dimids));
+    to.add_variable(std::move(variable));
+  }
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw FormatError(NC_ENOTNC, path, 0, "this is not laid out as blobs are: " + reason);
+}
+
+/// One integer in a range, of an attribute that has to be there.
+int integer_between(const Attributes& attributes, const std::string& name, std::int64_t least,
+                    std::int64_t most, const std::string& path) {
+  const int found = attributes.find(name);
+  const auto values = found < 0 ? std::vector<std::int64_t>{} : integers_of(attributes[found]);
+  if (values.size() != 1 || values[0] < least || values[0] > most)
+    refuse(path, "its attribute " + name + " is missing or makes no sense");
+  return static_cast<int>(values[0]);
+}
+
+std::vector<int> dimids_of(const Attributes& attributes, const Header& header, const std::string& path) {
+  const int found = attributes.find("global_dimids");
+  std::vector<int> dimids;
+  if (found < 0) return dimids;
+  for (const std::int64_t id : integers_of(attributes[found])) {
+    if (id < 0 || id >= header.dimension_count())
+      refuse(path, "global_dimids names a dimension that is not there");
+    if (!dimids.empty() && header.dimension(static_cast<int>(id)).is_record)
+      refuse(path, "a record dimension is not the first");
+    dimids.push_back(static_cast<int>(id));
+  }
+  return dimids;
+}
+
+Attributes without(const Attributes& attributes, bool (*is_ours)(const std::string&)) {
+  Attributes result;
+  for (const auto& attribute : attributes) {
+    if (!is_ours(attribute.name)) result.append(attribute);
+  }
+  return result;
+}
+
+BlobHeader read_master_header(const Header& master, const std::string& path) {
+  constexpr std::int64_t most = 1 << 24;
+  BlobHeader result;
+  auto& header = result.header;
+  header.version = master.version;
+  header.record_count = master.record_count;
+  for (const auto& dimension : master.dimensions()) header.add_dimension(dimension);
+  header.attributes = without(master.attributes, is_own_global);
+  result.blobs.files = blob_file_count(master);
+  result.blobs.processes =
+      integer_between(master.attributes, "global_nprocs", result.blobs.files, most, path);
+  result.blobs.maps.resize(
+      static_cast<std::size_t>(integer_between(master.attributes, "num_decompositions", 0, most, path)));
+  for (int id = 0; id < master.variable_count(); ++id) {
+    Variable variable = master.variable(id);
+    if (!variable.dimids.empty()) refuse(path, "the variable " + variable.name + " has dimensions");
+    variable.dimids = dimids_of(variable.attributes, header, path);
+    result.blobs.kept.push_back(integer_between(variable.attributes, "decomposition_ID", 0,
+                                                static_cast<std::int64_t>(result.blobs.maps.size()), path));
+    variable.attributes = without(variable.attributes, is_own);
+    header.add_variable(std::move(variable));
+  }
+  for (auto& map : result.blobs.maps) map.runs.resize(static_cast<std::size_t>(result.blobs.processes));
+  return result;
+}
+
+/// The order in which the first blob file defines maps and variables, which the others follow.
+void read_order(BlobHeader& dataset, const Header& first, const std::string& path) {
+  auto& [header, blobs] = dataset;
+  int maps = 0;
+  for (int id = 0; id < first.variable_count();) {
+    if (first.variable(id).name == map_name(maps + 1, map_variables[0].name)) {
+      ++maps;
+      if (maps > static_cast<int>(blobs.maps.size())) refuse(path, "it has more maps than the master says");
+      auto& map = blobs.maps[static_cast<std::size_t>(maps) - 1];
+      map.dimids = dimids_of(first.variable(id).attributes, header, path);
+      if (std::any_of(map.dimids.begin(), map.dimids.end(),
+                      [&](int dimension) { return header.dimension(dimension).is_record; }))
+        refuse(path, "a map has the record dimension");
+      blobs.order.push_back(-maps);
+      id += map_variable_count;
+      continue;
+    }
+    const int varid = header.find_variable(first.variable(id).name);
+    if (varid < 0) refuse(path, "it has a variable that the master has not");
+    blobs.order.push_back(varid);
+    ++id;
+  }
+  if (maps != static_cast<int>(blobs.maps.size())) refuse(path, "it has fewer maps than the master says");
+  auto sorted = blobs.order;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    refuse(path, "it has a variable twice");
+  // What nobody has put anything into is in no file yet.
+  for (int id = 0; id < static_cast<int>(blobs.kept.size()); ++id) {
+    if (!std::binary_search(sorted.begin(), sorted.end(), id))
+      blobs.kept[static_cast<std::size_t>(id)] = Blobs::undecided;
+  }
+}
+
+std::int64_t elements_beyond(const Header& header, const std::vector<int>& dimids, std::size_t first) {
+  std::int64_t elements = 1;
+  for (std::size_t d = first; d < dimids.size(); ++d) {
+    if (__builtin_mul_overflow(elements, header.dimension(dimids[d]).length, &elements))
+      throw Error(NC_EVARSIZE, "a variable has more than 2^63 - 1 elements");
+  }
+  return elements;
+}
+
+/// What the file has must be what blob_file_header gives it; the lengths of a map's dimensions are its own.
+void check_blob_file(const BlobHeader& dataset, int file, const Header& found, const std::string& path) {
+  const auto& [header, blobs] = dataset;
+  int id = 0;
+  const auto require = [&](const std::string& name, Type type, const std::vector<std::int64_t>& shape) {
+    if (id >= found.variable_count() || found.variable(id).name != name) refuse(path, "it has no " + name);
+    if (type != Type::nat && found.variable(id).type != type) refuse(path, name + " is of another type");
+    std::vector<std::int64_t> lengths;
+    for (const int dimension : found.variable(id).dimids)
+      lengths.push_back(found.dimension(dimension).is_record ? 0 : found.dimension(dimension).length);
+    if (lengths != shape) refuse(path, name + " has another shape");
+    ++id;
+  };
+  const auto length_of = [&](const std::string& name) {
+    const int dimension = found.find_dimension(name);
+    if (dimension < 0) refuse(path, "it has no dimension " + name);
+    return found.dimension(dimension).length;
+  };
+  for (const int entry : blobs.order) {
+    if (entry < 0) {
+      const std::int64_t processes = blobs.first_process(file + 1) - blobs.first_process(file);
+      if (length_of("nblobs") != processes) refuse(path, "nblobs is not the number of its processes");
+      const std::int64_t requests = length_of(map_name(-entry, "max_nreqs"));
+      for (const auto& variable : map_variables) {
+        const auto name = map_name(-entry, variable.name);
+        if (variable.is_list)
+          require(name, Type::nat, {processes, requests});
+        else
+          require(name, variable.is_wide ? Type::int64 : Type::int32, {processes});
+      }
+      continue;
+    }
+    const auto& variable = header.variable(entry);
+    const int kept = blobs.kept[static_cast<std::size_t>(entry)];
+    if (kept == Blobs::whole && file > 0) continue;
+    std::vector<std::int64_t> shape;
+    if (header.is_record_variable(entry)) shape.push_back(0);
+    if (kept == Blobs::whole) {
+      for (std::size_t d = shape.size(); d < variable.dimids.size(); ++d)
+        shape.push_back(header.dimension(variable.dimids[d]).length);
+    } else {
+      const std::vector<int> rest(variable.dimids.begin() + static_cast<std::ptrdiff_t>(shape.size()),
+                                  variable.dimids.end());
+      if (rest != blobs.maps[static_cast<std::size_t>(kept) - 1].dimids)
+        refuse(path, variable.name + " has other dimensions than its map");
+      shape.push_back(length_of(map_name(kept, "nelems")));
+    }
+    require(variable.name, variable.type, shape);
+  }
+  if (id != found.variable_count()) refuse(path, "it has other variables, too");
+}
+
+}  // namespace
+
+std::string blob_file_path(std::string_view master, int file) {
+  std::array<char, 16> digits{};
+  std::snprintf(digits.data(), digits.size(), ".%04d", file);
+  return std::string(master) + digits.data();
+}
+
+std::int64_t Blobs::elements(const DecompositionMap& map, int first, int last) const {
+  std::int64_t sum = 0;
+  for (int process = first; process < last; ++process) {
+    for (const auto& run : map.runs[static_cast<std::size_t>(process)]) sum += run.length;
+  }
+  return sum;
+}
+
+void check_blob_names(const Header& header) {
+  const auto is_taken = [](const std::string& name) {
+    if (name == "nblobs") return true;
+    const auto dot = name.find('.');
+    return name.size() > 1 && name[0] == 'D' && dot != std::string::npos && dot > 1 &&
+           std::all_of(name.begin() + 1, name.begin() + static_cast<std::ptrdiff_t>(dot),
+                       [](char c) { return c >= '0' && c <= '9'; });
+  };
+  const auto check = [&](const std::string& name) {
+    if (is_taken(name))
+      throw Error(NC_ENAMEINUSE, "the layout in blobs needs the name " + name + " for itself");
+  };
+  for (const auto& dimension : header.dimensions()) check(dimension.name);
+  for (const auto& variable : header.variables()) check(variable.name);
+}
+
+Header blob_master_header(const Header& header, const Blobs& blobs) {
+  Header master;
+  master.version = Version::cdf5;
+  master.record_count = header.record_count;
+  for (const auto& dimension : header.dimensions()) master.add_dimension(dimension);
+  append_globals(master, header, blobs);
+  master.attributes.put(text_attribute(layout_attribute, layout_name));
+  for (int id = 0; id < header.variable_count(); ++id) master.add_variable(described(header, blobs, id));
+  return master;
+}
+
+Header blob_file_header(const Header& header, const Blobs& blobs, int file) {
+  Header result;
+  result.version = Version::cdf5;
+  for (const auto& dimension : header.dimensions()) result.add_dimension(dimension);
+  result.add_dimension({"nblobs", blobs.first_process(file + 1) - blobs.first_process(file), false});
+  append_globals(result, header, blobs);
+  for (const int entry : blobs.order) {
+    if (entry < 0) {
+      define_map(result, header, blobs, -entry, file);
+      continue;
+    }
+    const int kept = blobs.kept[static_cast<std::size_t>(entry)];
+    if (kept == Blobs::whole && file > 0) continue;
+    Variable variable = described(header, blobs, entry);
+    if (kept == Blobs::whole) {
+      variable.dimids = header.variable(entry).dimids;
+    } else {
+      if (header.is_record_variable(entry)) variable.dimids.push_back(header.record_dimension());
+      variable.dimids.push_back(result.find_dimension(map_name(kept, "nelems")));
+    }
+    if (header.is_record_variable(entry)) result.record_count = header.record_count;
+    result.add_variable(std::move(variable));
+  }
+  return result;
+}
+
+int blob_file_count(const Header& header) {
+  const int layout = header.attributes.find(layout_attribute);
+  if (layout < 0) return 0;
+  const auto& attribute = header.attributes[layout];
+  const bool is_blob = attribute.type == Type::text && attribute.values.size() == layout_name.size() &&
+                       std::memcmp(attribute.values.data(), layout_name.data(), layout_name.size()) == 0;
+  const int files = header.attributes.find("num_subfiles");
+  if (!is_blob || files < 0) return 0;
+  const auto values = integers_of(header.attributes[files]);
+  constexpr std::int64_t most = 1 << 20;
+  return values.size() == 1 && values[0] > 0 && values[0] <= most ? static_cast<int>(values[0]) : 0;
+}
+
+BlobHeader read_blob_headers(std::span<const FileDescription> files, std::span<const std::string> paths) {
+  auto dataset = read_master_header(files.front().header, paths.front());
+  read_order(dataset, files[1].header, paths[1]);
+  for (std::size_t i = 1; i < files.size(); ++i)
+    check_blob_file(dataset, static_cast<int>(i) - 1, files[i].header, paths[i]);
+  return dataset;
+}
+
+int first_map_variable(const Header& file_header, int map) {
+  return file_header.find_variable(map_name(map, map_variables[0].name));
+}
+
+std::vector<std::vector<std::byte>> encode_map(const Blobs& blobs, int map, int file,
+                                               const Header& file_header) {
+  const auto& decomposition = blobs.maps[static_cast<std::size_t>(map) - 1];
+  const int first = blobs.first_process(file);
+  const auto processes = static_cast<std::size_t>(blobs.first_process(file + 1) - first);
+  const int requests = file_header.find_dimension(map_name(map, "max_nreqs"));
+  const auto width = static_cast<std::size_t>(file_header.dimension(requests).length);
+  std::array<std::vector<std::int64_t>, map_variable_count> values;
+  for (std::size_t v = 0; v < values.size(); ++v)
+    values[v].resize(map_variables[v].is_list ? processes * width : processes);
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < processes; ++i) {
+    const auto& runs = decomposition.runs[static_cast<std::size_t>(first) + i];
+    std::int64_t count = 0;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      values[3][i * width + r] = runs[r].offset;
+      values[4][i * width + r] = runs[r].length;
+      count += runs[r].length;
+    }
+    values[0][i] = static_cast<std::int64_t>(runs.size());
+    values[1][i] = start;
+    values[2][i] = count;
+    start += count;
+  }
+  std::vector<std::vector<std::byte>> result;
+  const int id = first_map_variable(file_header, map);
+  for (std::size_t v = 0; v < values.size(); ++v)
+    result.push_back(encode_integers(values[v], file_header.variable(id + static_cast<int>(v)).type));
+  return result;
+}
+
+void decode_map(BlobHeader& dataset, int map, int file, const Header& file_header,
+                std::span<const std::vector<std::byte>> variables, const std::string& path) {
+  auto& [header, blobs] = dataset;
+  auto& decomposition = blobs.maps[static_cast<std::size_t>(map) - 1];
+  const int id = first_map_variable(file_header, map);
+  std::array<std::vector<std::int64_t>, map_variable_count> values;
+  for (std::size_t v = 0; v < values.size(); ++v)
+    values[v] = decode_integers(variables[v], file_header.variable(id + static_cast<int>(v)).type);
+  const std::size_t processes = values[0].size();
+  const std::size_t width = processes == 0 ? 0 : values[3].size() / processes;
+  const std::int64_t elements = elements_of_map(header, decomposition);
+  const int lengths = file_header.find_dimension(map_name(map, "nelems"));
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < processes; ++i) {
+    const auto requests = values[0][i];
+    if (requests < 0 || requests > static_cast<std::int64_t>(width)) refuse(path, "nreqs makes no sense");
+    auto& runs = decomposition.runs[static_cast<std::size_t>(blobs.first_process(file)) + i];
+    std::int64_t count = 0;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(requests); ++r) {
+      const ElementRun run{values[3][i * width + r], values[4][i * width + r]};
+      if (run.offset < 0 || run.length <= 0 || run.offset > elements - run.length)
+        refuse(path, "a request lies outside of its map");
+      runs.push_back(run);
+      count += run.length;
+    }
+    if (values[1][i] != start || values[2][i] != count) refuse(path, "blobs do not follow one another");
+    start += count;
+  }
+  if (std::max<std::int64_t>(1, start) != file_header.dimension(lengths).length)
+    refuse(path, "nelems is not the number of its elements");
+}
+
+void check_maps(const BlobHeader& dataset, const std::string& path) {
+  for (const auto& map : dataset.blobs.maps) {
+    if (!is_complete(map, elements_of_map(dataset.header, map)))
+      refuse(path, "a map does not have each element once");
+  }
+}
+
+bool is_complete(const DecompositionMap& map, std::int64_t elements) {
+  std::vector<ElementRun> all;
+  for (const auto& runs : map.runs) all.insert(all.end(), runs.begin(), runs.end());
+  std::sort(all.begin(), all.end(),
+            [](const ElementRun& a, const ElementRun& b) { return a.offset < b.offset; });
+  std::int64_t end = 0;
+  for (const auto& run : all) {
+    if (run.offset != end) return false;
+    end += run.length;
+  }
+  return end == elements;
+}
+
+std::int64_t elements_of_map(const Header& header, const DecompositionMap& map) {
+  return elements_beyond(header, map.dimids, 0);
+}
+
+Header element_header(const Header& header) {
+  Header result;
+  for (const auto& dimension : header.dimensions()) result.add_dimension(dimension);
+  for (int id = 0; id < header.variable_count(); ++id) {
+    Variable variable;
+    variable.name = header.variable(id).name;
+    variable.type = Type::int8;
+    variable.dimids = header.variable(id).dimids;
+    if (header.is_record_variable(id)) variable.dimids.erase(variable.dimids.begin());
+    result.add_variable(std::move(variable));
+  }
+  return result;
+}
+
+}  // namespace sluice::formats

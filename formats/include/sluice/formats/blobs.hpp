@@ -1,0 +1,113 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/file_space.hpp"
+#include "sluice/formats/header.hpp"
+#include "sluice/formats/placement.hpp"
+
+// Blobs, one for each process, variable and record, as E3SM lays them out: docs/formats/blobs.md.
+namespace sluice::formats {
+
+/// "NAME.0002"
+[[nodiscard]] std::string blob_file_path(std::string_view master, int file);
+
+/// Elements that follow each other in a variable (in a record of it), in its canonical order.
+struct ElementRun {
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+  bool operator==(const ElementRun&) const = default;
+};
+
+/// Which elements of a variable's decomposed dimensions are in which process's blob, in that order.
+struct DecompositionMap {
+  std::vector<int> dimids;                    ///< the dimensions, slowest first; without the record dimension
+  std::vector<std::vector<ElementRun>> runs;  ///< of each process, ascending
+};
+
+/// How a dataset is kept in blob files: processes in contiguous groups share one. A value.
+struct Blobs {
+  /// How a variable is kept.
+  static constexpr int undecided = -1;  ///< nobody has put anything
+  static constexpr int whole = 0;       ///< in the first blob file, in canonical order; k > 0: by maps[k - 1]
+
+  int processes = 1;
+  int files = 1;  ///< blob files
+  std::vector<DecompositionMap> maps;
+  std::vector<int> kept;   ///< by variable
+  std::vector<int> order;  ///< what the blob files define: variable ids, and -k for the variables of map k
+
+  [[nodiscard]] int file_of(int process) const noexcept {
+    return static_cast<int>(static_cast<std::int64_t>(process) * files / processes);
+  }
+  /// The first process of a file, or behind the last.
+  [[nodiscard]] int first_process(int file) const noexcept {
+    return static_cast<int>((static_cast<std::int64_t>(file) * processes + files - 1) / files);
+  }
+  /// Elements of a map's blobs of processes [first, last).
+  [[nodiscard]] std::int64_t elements(const DecompositionMap& map, int first, int last) const;
+};
+
+/// Throws Error(NC_ENAMEINUSE) where the user's names are those that blobs need.
+void check_blob_names(const Header& header);
+
+/// The headers of the files: the master, which has no data, and blob file `file` of it, from the user's
+/// header. Begins are 0.
+[[nodiscard]] Header blob_master_header(const Header& header, const Blobs& blobs);
+[[nodiscard]] Header blob_file_header(const Header& header, const Blobs& blobs, int file);
+
+/// Whether this is the master of blobs; and of how many files.
+[[nodiscard]] int blob_file_count(const Header& header);
+
+/// What a master and its files say. `maps` have no runs yet: read_blob_maps.
+struct BlobHeader {
+  Header header;
+  Blobs blobs;
+};
+/// Throws FormatError(NC_ENOTNC), naming the file: `paths` are the master's and those of the blob files.
+[[nodiscard]] BlobHeader read_blob_headers(std::span<const FileDescription> files,
+                                           std::span<const std::string> paths);
+
+/// The five variables of a map in one blob file, as the file has them (big-endian); in the order of
+/// map_variables.
+inline constexpr int map_variable_count = 5;
+[[nodiscard]] std::vector<std::vector<std::byte>> encode_map(const Blobs& blobs, int map, int file,
+                                                             const Header& file_header);
+/// The id of a map's first variable in the blob file's header.
+[[nodiscard]] int first_map_variable(const Header& file_header, int map);
+/// Takes the runs of the file's processes from those bytes. Throws FormatError(NC_ENOTNC).
+void decode_map(BlobHeader& dataset, int map, int file, const Header& file_header,
+                std::span<const std::vector<std::byte>> variables, const std::string& path);
+/// Throws FormatError(NC_ENOTNC) unless each element of each map's dimensions is in one blob.
+void check_maps(const BlobHeader& dataset, const std::string& path);
+
+/// Whether the runs of all processes have each of `elements` elements once.
+[[nodiscard]] bool is_complete(const DecompositionMap& map, std::int64_t elements);
+/// Elements of the map's dimensions.
+[[nodiscard]] std::int64_t elements_of_map(const Header& header, const DecompositionMap& map);
+
+/// Where the elements of a dataset in blobs are, in the space of all its files: the master and the blob files
+/// in their order. Undecided variables have no place: null. Does not keep references.
+class BlobPlacement final : public Placement {
+ public:
+  BlobPlacement(const Header& header, const Blobs& blobs, std::span<const FileDescription> files,
+                const FileSpace& space);
+  ~BlobPlacement() override;
+  BlobPlacement(const BlobPlacement&) = delete;
+  BlobPlacement& operator=(const BlobPlacement&) = delete;
+  [[nodiscard]] std::unique_ptr<VariablePlace> place_of(int varid) const override;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+/// Variables as elements of one byte, without the record dimension and begins: a place in it is the number of
+/// an element in canonical order.
+[[nodiscard]] Header element_header(const Header& header);
+
+}  // namespace sluice::formats

@@ -1,0 +1,60 @@
+#include "sluice/storage/blob_files.hpp"
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace sluice::storage {
+namespace {
+
+/// Calls visit(map, variable id, bytes of the variable) for all variables of all maps.
+template <class Visit>
+void for_each_map_variable(const formats::Blobs& blobs, const formats::Header& header,
+                           const std::string& path, std::int64_t most_bytes, const Visit& visit) {
+  for (int map = 1; map <= static_cast<int>(blobs.maps.size()); ++map) {
+    const int first = formats::first_map_variable(header, map);
+    for (int id = first; id < first + formats::map_variable_count; ++id) {
+      auto bytes = static_cast<std::int64_t>(formats::size_of(header.variable(id).type));
+      for (const int dimension : header.variable(id).dimids) {
+        if (__builtin_mul_overflow(bytes, header.dimension(dimension).length, &bytes) || bytes > most_bytes)
+          throw FormatError(NC_ENOTNC, path, 0, "the file is too short for " + header.variable(id).name);
+      }
+      visit(map, id, static_cast<std::size_t>(bytes));
+    }
+  }
+}
+
+}  // namespace
+
+std::string read_map_bytes(const File& file, const formats::Blobs& blobs,
+                           const formats::Header& file_header) {
+  std::string all;
+  for_each_map_variable(blobs, file_header, file.path(), file.size_bytes(),
+                        [&](int, int id, std::size_t bytes) {
+                          const std::size_t had = all.size();
+                          all.resize(had + bytes);
+                          read_exactly(file, file_header.variable(id).begin,
+                                       std::as_writable_bytes(std::span(all)).subspan(had));
+                        });
+  return all;
+}
+
+void take_map_bytes(formats::BlobHeader& dataset, int file, const formats::Header& file_header,
+                    const std::string& bytes, const std::string& path) {
+  std::vector<std::vector<std::byte>> variables;
+  std::size_t taken = 0;
+  const auto all = std::as_bytes(std::span(bytes));
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const auto blobs = dataset.blobs;
+  for_each_map_variable(blobs, file_header, path, size, [&](int map, int, std::size_t count) {
+    if (count > all.size() - taken) throw FormatError(NC_ENOTNC, path, 0, "the maps are incomplete");
+    const auto part = all.subspan(taken, count);
+    variables.emplace_back(part.begin(), part.end());
+    taken += count;
+    if (variables.size() < static_cast<std::size_t>(formats::map_variable_count)) return;
+    formats::decode_map(dataset, map, file, file_header, variables, path);
+    variables.clear();
+  });
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,232 @@
+// Decomposition maps, headers of blob files, and where elements are in blobs.
+#include "sluice/formats/blobs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "sluice/formats/error.hpp"
+#include "support/dense_reference.hpp"
+
+namespace sluice::formats {
+namespace {
+
+/// time, y, x; map 1 over (y, x): series(time, y, x), field(y, x); map 2 over x: line(x); whole: times(time).
+struct Example {
+  static constexpr std::int64_t rows = 5;
+  static constexpr std::int64_t columns = 7;
+  Header header;
+  Blobs blobs;
+  std::vector<FileDescription> files;
+  std::vector<std::string> paths;
+
+  explicit Example(test::HyperslabGenerator& random) {
+    header.version = Version::cdf5;
+    header.add_dimension({"time", 0, true});
+    header.add_dimension({"y", rows, false});
+    header.add_dimension({"x", columns, false});
+    add("series", Type::float32, {0, 1, 2}, 1);
+    add("field", Type::int16, {1, 2}, 1);
+    add("times", Type::float64, {0}, 0);
+    add("line", Type::int64, {2}, 2);
+    blobs.processes = static_cast<int>(random.between(1, 6));
+    blobs.files = static_cast<int>(random.between(1, blobs.processes));
+    blobs.maps = {map_over({1, 2}, rows * columns, random), map_over({2}, columns, random)};
+    blobs.order = {-1, 1, 0, -2, 2, 3};
+    describe();
+  }
+
+  void describe() {
+    files.clear();
+    paths = {"x.nc"};
+    for (int file = -1; file < blobs.files; ++file) {
+      FileDescription description;
+      description.header =
+          file < 0 ? blob_master_header(header, blobs) : blob_file_header(header, blobs, file);
+      description.layout = compute_layout(description.header, {}, nullptr);
+      files.push_back(std::move(description));
+      if (file >= 0) paths.push_back(blob_file_path("x.nc", file));
+    }
+  }
+
+ private:
+  void add(const char* name, Type type, std::vector<int> dimids, int kept) {
+    Variable variable;
+    variable.name = name;
+    variable.type = type;
+    variable.dimids = std::move(dimids);
+    header.add_variable(std::move(variable));
+    blobs.kept.push_back(kept);
+  }
+
+  /// Each element to a process that is drawn.
+  DecompositionMap map_over(std::vector<int> dimids, std::int64_t elements,
+                            test::HyperslabGenerator& random) {
+    DecompositionMap map;
+    map.dimids = std::move(dimids);
+    map.runs.resize(static_cast<std::size_t>(blobs.processes));
+    for (std::int64_t element = 0; element < elements; ++element) {
+      auto& runs = map.runs[static_cast<std::size_t>(random.between(0, blobs.processes - 1))];
+      if (!runs.empty() && runs.back().offset + runs.back().length == element)
+        ++runs.back().length;
+      else
+        runs.push_back({element, 1});
+    }
+    return map;
+  }
+};
+
+/// Headers and maps through the files' bytes.
+BlobHeader read_back(const Example& example) {
+  auto read = read_blob_headers(example.files, example.paths);
+  for (int file = 0; file < example.blobs.files; ++file) {
+    const auto& header = example.files[static_cast<std::size_t>(file) + 1].header;
+    for (int map = 1; map <= 2; ++map)
+      decode_map(read, map, file, header, encode_map(example.blobs, map, file, header), "x");
+  }
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("what the files say is what was kept in them") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  test::HyperslabGenerator random(seed);
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    const Example example(random);
+    CHECK(blob_file_count(example.files.front().header) == example.blobs.files);
+    CHECK(blob_file_count(example.files[1].header) == 0);
+    const auto read = read_back(example);
+    check_maps(read, "x");
+    CHECK(read.blobs.kept == example.blobs.kept);
+    CHECK(read.blobs.order == example.blobs.order);
+    CHECK(read.header.attributes.size() == 0);
+    for (int id = 0; id < 4; ++id) {
+      CHECK(read.header.variable(id).dimids == example.header.variable(id).dimids);
+      CHECK(read.header.variable(id).attributes.size() == 0);
+    }
+    for (std::size_t map = 0; map < 2; ++map) {
+      CHECK(read.blobs.maps[map].dimids == example.blobs.maps[map].dimids);
+      CHECK(read.blobs.maps[map].runs == example.blobs.maps[map].runs);
+    }
+  }
+}
+
+TEST_CASE("elements are in their process's blob, in the order of its list") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  test::HyperslabGenerator random(seed);
+  for (int repetition = 0; repetition < 100; ++repetition) {
+    const Example example(random);
+    const FileSpace space(example.files, example.paths);
+    const BlobPlacement placement(example.header, example.blobs, example.files, space);
+    const int varid = static_cast<int>(random.between(0, 1));
+    const bool has_records = varid == 0;
+    std::vector<std::int64_t> shape{Example::rows, Example::columns};
+    if (has_records) shape.insert(shape.begin(), 4);
+    const auto slab = random.hyperslab(shape);
+    const auto place = placement.place_of(varid);
+    std::vector<FileRun> runs;
+    place->append(slab.view(), runs);
+    std::vector<std::int64_t> offsets;
+    for (const auto& run : runs)
+      for (std::int64_t at = 0; at < run.length_bytes; at += place->element_bytes())
+        offsets.push_back(run.offset_bytes + at);
+    REQUIRE(offsets.size() == static_cast<std::size_t>(slab.view().elements()));
+    if (const auto single = place->single_run(slab.view()); single && !offsets.empty())
+      CHECK(single->offset_bytes == offsets.front());
+    test::for_each_element(slab.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
+      const std::size_t first = has_records ? 1 : 0;
+      const std::int64_t element = index[first] * Example::columns + index[first + 1];
+      // By counting through the lists.
+      int file = 0;
+      std::int64_t in_file = -1;
+      for (int process = 0; process < example.blobs.processes && in_file < 0; ++process) {
+        file = example.blobs.file_of(process);
+        std::int64_t before =
+            example.blobs.elements(example.blobs.maps[0], example.blobs.first_process(file), process);
+        for (const auto& run : example.blobs.maps[0].runs[static_cast<std::size_t>(process)]) {
+          if (element >= run.offset && element < run.offset + run.length)
+            in_file = before + element - run.offset;
+          before += run.length;
+        }
+      }
+      const auto& description = example.files[static_cast<std::size_t>(file) + 1];
+      const int id = description.header.find_variable(example.header.variable(varid).name);
+      const std::int64_t expected = description.header.variable(id).begin +
+                                    (has_records ? index[0] * description.layout.record_size : 0) +
+                                    in_file * place->element_bytes();
+      const auto found = space.locate(offsets[static_cast<std::size_t>(position)]);
+      CHECK(found.file == file + 1);
+      CHECK(found.offset_bytes == expected);
+    });
+  }
+}
+
+TEST_CASE("files that do not fit together are refused") {
+  test::HyperslabGenerator random(7);
+  Example example(random);
+  while (example.blobs.files < 2) example = Example(random);
+  const auto refused = [&](const std::function<void(Example&)>& damage) {
+    auto damaged = example;
+    damage(damaged);
+    CHECK_THROWS_AS(read_blob_headers(damaged.files, damaged.paths), FormatError);
+  };
+  const auto put_int = [](Attributes& attributes, const char* name, std::int32_t value) {
+    Attribute attribute{name, Type::int32, 1, std::vector<std::byte>(4)};
+    std::memcpy(attribute.values.data(), &value, 4);
+    attributes.put(attribute);
+  };
+  for (const int value : {-1, 0, 3, 1 << 30}) {
+    CAPTURE(value);
+    refused([&](Example& it) { put_int(it.files[0].header.attributes, "num_decompositions", value); });
+  }
+  refused([&](Example& it) { put_int(it.files[0].header.attributes, "global_nprocs", 0); });
+  refused([&](Example& it) { put_int(it.files[0].header.attributes, "global_nprocs", 100); });
+  refused([&](Example& it) { put_int(it.files[0].header.variable(0).attributes, "decomposition_ID", 9); });
+  refused([&](Example& it) { put_int(it.files[0].header.variable(0).attributes, "decomposition_ID", 2); });
+  refused([&](Example& it) { put_int(it.files[0].header.variable(0).attributes, "global_dimids", 77); });
+  refused([&](Example& it) { put_int(it.files[0].header.variable(0).attributes, "global_dimids", 1); });
+  refused([&](Example& it) { std::swap(it.files[1], it.files[0]); });
+  refused([&](Example& it) { it.files[2].header.rename_variable(0, "other"); });
+  refused([&](Example& it) { it.files[2].header.variable(6).type = Type::int8; });
+  refused([&](Example& it) { it.files[1].header.add_variable({"more", Type::int8, {}, {}}); });
+}
+
+TEST_CASE("maps whose lists make no sense are refused") {
+  test::HyperslabGenerator random(11);
+  const Example example(random);
+  const auto& header = example.files[1].header;
+  const auto good = encode_map(example.blobs, 1, 0, header);
+  for (std::size_t variable = 0; variable < good.size(); ++variable) {
+    auto bad = good;
+    std::fill(bad[variable].begin(), bad[variable].end(), std::byte{0x7f});
+    auto read = read_blob_headers(example.files, example.paths);
+    CAPTURE(variable);
+    CHECK_THROWS_AS(decode_map(read, 1, 0, header, bad, "x"), FormatError);
+  }
+  auto incomplete = read_back(example);
+  for (auto& runs : incomplete.blobs.maps[1].runs) {
+    if (!runs.empty()) runs.pop_back();
+  }
+  CHECK_THROWS_AS(check_maps(incomplete, "x"), FormatError);
+}
+
+TEST_CASE("names that blobs need are not the user's") {
+  for (const auto* name : {"nblobs", "D1.nelems", "D12.x"}) {
+    Header header;
+    header.add_dimension({name, 3, false});
+    CHECK_THROWS_AS(check_blob_names(header), Error);
+  }
+  for (const auto* name : {"D1", "D.x", "Dx.y", "D1x.y", "nblob"}) {
+    Header header;
+    header.add_dimension({name, 3, false});
+    CHECK_NOTHROW(check_blob_names(header));
+  }
+}
+
+}  // namespace sluice::formats
