@@ -19,8 +19,8 @@ enum class Mode : std::uint8_t { collective, independent };
 
 using storage::Access;
 
-/// What is behind an open dataset: an ordinary file (file_driver), staged memory (memory_driver), later
-/// burst-buffer logs, subfiles, blobs. The dataset owns the header and all checks; a driver moves metadata
+/// What is behind an open dataset: an ordinary file (file_driver), staged memory (memory_driver), a
+/// burst-buffer log, subfiles, blobs. The dataset owns the header and all checks; a driver moves metadata
 /// and data. Functions marked collective are called by all processes of the communicator; they agree on
 /// failure where the others would otherwise wait for ever. All of them throw sluice::Error.
 class Driver {
