@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "child_process.hpp"
+#include "matcher_launch.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -65,6 +66,7 @@ int guard(const std::filesystem::path& run_directory, const std::filesystem::pat
   } while (got < 0 && errno == EINTR);
   if (got == 1 && word == dismissal) return 0;
   stop_run(run_mark(socket));
+  stop_run(matcher_mark(socket));
   std::error_code ignored;
   std::filesystem::remove_all(run_directory, ignored);
   return 0;

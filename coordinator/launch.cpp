@@ -83,6 +83,12 @@ bool names_hosts(const Component& component) {
   return any_contains(component.launcher_options, "host") || any_contains(component.launcher_options, "-H");
 }
 
+void allow_root(Environment& environment, const LaunchContext& context) {
+  if (!context.is_root) return;
+  environment.emplace("OMPI_ALLOW_RUN_AS_ROOT", "1");
+  environment.emplace("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+}
+
 LaunchPlan plan_launch(const Workflow& workflow, const Component& component, const LaunchContext& context,
                        const std::filesystem::path& terminals) {
   LaunchPlan plan;
@@ -90,16 +96,14 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   plan.by_launcher = is_launched(workflow, component);
   plan.environment = context.environment;
   for (const auto& [name, value] : component.environment) plan.environment[name] = value;
-  if (context.is_root) {
-    plan.environment.emplace("OMPI_ALLOW_RUN_AS_ROOT", "1");
-    plan.environment.emplace("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  }
+  allow_root(plan.environment, context);
   if (count_processes(workflow) > context.cores)
     plan.environment.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
   Environment own{{"LD_PRELOAD", preload_list(context.client_library, plan.environment)},
                   {"SLUICE_SOCKET", context.socket_path},
                   {"SLUICE_COMPONENT", component.name},
                   {"SLUICE_RULES", rules_for(workflow, component.name)}};
+  own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   if (plan.by_launcher) {
     // the ranks get them by `env`, so that nothing is preloaded into the launcher
     plan.arguments = launcher_arguments(component, plan.environment);

@@ -23,7 +23,11 @@ struct LaunchContext {
   std::filesystem::path client_library;
   int cores = 1;
   bool is_root = false;
+  Environment matcher_variables;  ///< by which processes find their matcher, beside the socket
 };
+
+/// Lets mpirun run as root, where that is what we are.
+void allow_root(Environment& environment, const LaunchContext& context);
 
 /// Processes that the workflow's components have together.
 [[nodiscard]] int count_processes(const workflows::Workflow& workflow);

@@ -98,11 +98,15 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       directory_(base_for_run_directories()),
       guardian_(installation, directory_),
       launch_context_(launch_context(installation, directory_)),
+      matchers_(matcher_job_size(workflow, launch_context_.environment)),
       signals_(context_, SIGINT, SIGTERM, SIGCHLD),
       tick_timer_(context_),
       deadline_(context_),
+      matcher_listener_watch_(context_),
       wait_notices_(options.notice_after),
       next_progress_(plain_progress_interval) {
+  launch_context_.environment.erase("SLUICE_VIRTUAL_NODES");
+  launch_context_.matcher_variables = matcher_variables(matchers_);
   struct sigaction hangup {};
   ::sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);  // nohup
@@ -135,6 +139,21 @@ void Run::log(std::string_view source, std::string_view text) {
 }
 
 void Run::start_matcher() {
+  log("sluice", "workflow " + workflow_.name + ", " + format_count(workflow_.components.size(), "component"));
+  ChildOptions child = matchers_.is_job() ? matcher_job() : matcher_alone();
+  log("sluice", "the matcher starts: " + as_shell_command(child.arguments));
+  matcher_ =
+      std::make_unique<SupervisedProcess>(context_, console_, "matcher", std::move(child), matchers_.is_job(),
+                                          SupervisedProcess::Callbacks{[] {}, [this] { matcher_exited(); }});
+  inherited_line_.reset();
+  deadline_.expires_after(time_to_be_ready);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (!error)
+      runtime_failed("the matcher was not ready after " + std::to_string(time_to_be_ready.count()) + " s");
+  });
+}
+
+ChildOptions Run::matcher_alone() {
   runtime::SocketPair pair = runtime::connected_pair();
   ChildOptions child;
   child.program = installation_.matcher.string();
@@ -143,23 +162,55 @@ void Run::start_matcher() {
   child.environment = launch_context_.environment;
   child.inherited = {pair.second.descriptor()};
   child.signal_at_our_death = SIGKILL;
-  log("sluice", "workflow " + workflow_.name + ", " + format_count(workflow_.components.size(), "component") +
-                    ", matcher " + child.program);
+  inherited_line_ = std::move(pair.second);
+  take_matcher_line(std::move(pair.first));
+  return child;
+}
+
+/// No descriptor reaches the ranks of an MPI job: matcher 0 connects to us.
+ChildOptions Run::matcher_job() {
+  matcher_listener_ = runtime::listen_at(directory_.coordinator_socket());
+  matcher_listener_watch_.assign(matcher_listener_.number());
+  await_matcher();
+  LaunchPlan plan = plan_matchers(matchers_, launch_context_, installation_.matcher, directory_);
+  ChildOptions child;
+  child.program = plan.arguments.front();
+  child.arguments = std::move(plan.arguments);
+  child.environment = std::move(plan.environment);
+  child.signal_at_our_death = SIGTERM;  // the launcher ends its ranks itself
+  return child;
+}
+
+void Run::await_matcher() {
+  using boost::asio::posix::stream_descriptor;
+  matcher_listener_watch_.async_wait(stream_descriptor::wait_read,
+                                     [this](const boost::system::error_code& error) {
+                                       if (error) return;
+                                       auto socket = runtime::accept_connection(matcher_listener_);
+                                       if (!socket) return await_matcher();
+                                       matcher_listener_watch_.release();
+                                       matcher_listener_.reset();
+                                       take_matcher_line(std::move(*socket));
+                                     });
+}
+
+void Run::take_matcher_line(runtime::PacketSocket socket) {
   line_ = std::make_unique<MatcherLine>(
-      context_, std::move(pair.first),
+      context_, std::move(socket),
       MatcherLine::Callbacks{[this] { start_components(); },
                              [this](const runtime::StatusReport& report) { received(report); },
                              [this](const std::string& text) { matcher_told(text); },
                              [this](const std::string& reason) { matcher_lost(reason); }});
-  matcher_ =
-      std::make_unique<SupervisedProcess>(context_, console_, "matcher", std::move(child), false,
-                                          SupervisedProcess::Callbacks{[] {}, [this] { matcher_exited(); }});
   line_->send_hello(hello_for(workflow_));
-  deadline_.expires_after(time_to_be_ready);
-  deadline_.async_wait([this](const boost::system::error_code& error) {
-    if (!error)
-      runtime_failed("the matcher was not ready after " + std::to_string(time_to_be_ready.count()) + " s");
-  });
+}
+
+/// A launcher ends by itself without its ranks, and removes its session's files.
+void Run::kill_matchers() {
+  if (!matcher_ || matcher_->end()) return;
+  if (!matchers_.is_job()) return matcher_->signal_group(SIGKILL);
+  for (const pid_t process : processes_with_environment(matcher_mark(directory_.socket())))
+    ::kill(process, SIGKILL);
+  matcher_->signal_group(SIGTERM);
 }
 
 void Run::start_components() {
@@ -320,7 +371,7 @@ void Run::kill_everything() {
   for (const pid_t process : processes_with_environment(run_mark(directory_.socket()))) {
     if (!launchers.contains(process)) ::kill(process, SIGKILL);
   }
-  if (matcher_ && stage_ != Stage::running) matcher_->signal_group(SIGKILL);
+  if (stage_ != Stage::running) kill_matchers();
   if (launchers.empty()) return;
   // without its ranks a launcher ends by itself, and removes its session's files
   deadline_.expires_after(time_to_clean_up);
@@ -347,7 +398,7 @@ void Run::matcher_lost(const std::string& reason) {
   log("sluice", "the line to the matcher is lost: " + reason);
   if (!matcher_ || matcher_->end()) return;
   // what it did wrong cannot be undone; its end tells the components
-  matcher_->signal_group(SIGKILL);
+  kill_matchers();
 }
 
 void Run::matcher_exited() {

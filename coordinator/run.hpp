@@ -2,6 +2,7 @@
 #include <sys/types.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "guardian.hpp"
 #include "installation.hpp"
 #include "launch.hpp"
+#include "matcher_launch.hpp"
 #include "matcher_line.hpp"
 #include "progress.hpp"
 #include "run_directory.hpp"
@@ -52,6 +54,11 @@ class Run {
 
   // the stages, in order
   void start_matcher();
+  [[nodiscard]] ChildOptions matcher_alone();
+  [[nodiscard]] ChildOptions matcher_job();
+  void await_matcher();
+  void take_matcher_line(runtime::PacketSocket socket);
+  void kill_matchers();
   void start_components();
   void start_component(Member& member);
   void component_exited(const Member& member);
@@ -90,6 +97,7 @@ class Run {
   RunDirectory directory_;
   Guardian guardian_;
   LaunchContext launch_context_;
+  MatcherJobSize matchers_;
 
   boost::asio::io_context context_;
   boost::asio::signal_set signals_;
@@ -97,6 +105,9 @@ class Run {
   boost::asio::steady_timer deadline_;  ///< of the stage: ready, stop, shutdown
   std::unique_ptr<SupervisedProcess> matcher_;
   std::unique_ptr<MatcherLine> line_;
+  std::optional<runtime::PacketSocket> inherited_line_;  ///< the other end, until the matcher has it
+  runtime::FileDescriptor matcher_listener_;             ///< of a job, until its matcher 0 has connected
+  boost::asio::posix::stream_descriptor matcher_listener_watch_;
   std::vector<Member> members_;
   WaitNotices wait_notices_;
   std::chrono::milliseconds next_progress_;

@@ -18,6 +18,7 @@ namespace {
 constexpr const char* prefix = "sluice-";
 constexpr const char* lock_name = "lock";
 constexpr const char* socket_name = "matcher";
+constexpr const char* coordinator_socket_name = "coordinator";
 constexpr const char* library_name = "libsluice_pnetcdf.so";
 
 /// A directory that is being made has no lock yet.
@@ -42,8 +43,10 @@ bool has_only_files_of_a_run(const std::filesystem::path& path) {
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name != lock_name && name != socket_name && name != library_name && !name.starts_with("stdout."))
-      return false;
+    const bool is_known = name == lock_name || name == socket_name || name == coordinator_socket_name ||
+                          name == library_name || name.starts_with("stdout.") ||
+                          name.starts_with(std::string(socket_name) + '.');
+    if (!is_known) return false;
     if (entry->is_directory(error) && !entry->is_symlink(error)) return false;
   }
   return !error;
@@ -102,6 +105,10 @@ RunDirectory::RunDirectory(const std::filesystem::path& base) {
 
 std::filesystem::path RunDirectory::socket() const {
   return path_ / socket_name;
+}
+
+std::filesystem::path RunDirectory::coordinator_socket() const {
+  return path_ / coordinator_socket_name;
 }
 
 std::filesystem::path RunDirectory::library_link() const {

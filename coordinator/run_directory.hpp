@@ -18,6 +18,8 @@ class RunDirectory {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::filesystem::path socket() const;
+  /// Where matcher 0 of an MPI job connects to the coordinator.
+  [[nodiscard]] std::filesystem::path coordinator_socket() const;
   /// Where a link to the client library may be made when its own path cannot be preloaded.
   [[nodiscard]] std::filesystem::path library_link() const;
   /// The descriptor that holds the lock: who has it too keeps the directory from being taken for a dead

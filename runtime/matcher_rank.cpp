@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
 #include <chrono>
 #include <utility>
 
@@ -40,6 +41,8 @@ MatcherRank::Server::Server(MatcherRankOptions options)
       link_(std::move(options.link)),
       longest_sleep_(options.longest_sleep),
       nodes_(std::move(options.nodes)),
+      bell_(std::move(options.bell)),
+      bell_watch_(loop_),
       neighbours_(loop_, {nodes_.place_of(link_ ? link_->rank() : 0),
                           [this, first = options.socket_path](matcher::MatcherPlace place) {
                             return matcher_socket_path(first, nodes_.index_on_host(nodes_.rank_of(place)));
@@ -59,6 +62,8 @@ MatcherRank::Server::Server(MatcherRankOptions options)
 
 MatcherRank::Server::~Server() {
   listener_watch_.release();
+  const auto work = boost::asio::make_work_guard(loop_);
+  if (bell_) bell_watch_.release();
   ::unlink(socket_path_.c_str());
 }
 
@@ -71,9 +76,10 @@ void MatcherRank::Server::run() {
 
 // The loop with other matchers
 
-/// Sockets wake this loop, and so does a bell of matchers on the same machine (matcher_job.cpp); packets from
+/// Sockets wake this loop, and so does the bell that matchers of the same machine ring; packets from
 /// other machines do not: they are looked for in growing intervals.
 void MatcherRank::Server::run_with_link() {
+  if (bell_) bell_watch_.assign(bell_->descriptor()), watch_bell();
   int quiet_turns = 0;
   auto sleep = shortest_sleep;
   while (!loop_.stopped()) {
@@ -92,6 +98,15 @@ void MatcherRank::Server::run_with_link() {
     const auto longest = link_->is_idle() ? longest_sleep_ : 4 * shortest_sleep;
     sleep = std::min(2 * sleep, longest);
   }
+}
+
+void MatcherRank::Server::watch_bell() {
+  bell_watch_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this](const boost::system::error_code& error) {
+                           if (error) return;
+                           bell_->quiet();
+                           watch_bell();
+                         });
 }
 
 /// One packet to each neighbour for all that this turn has brought.

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "doorbell.hpp"
 #include "get_answer.hpp"
 #include "known_steps.hpp"
 #include "landing_patterns.hpp"
@@ -63,6 +64,7 @@ class MatcherRank::Server final {
 
   // matcher_rank.cpp
   void run_with_link();
+  void watch_bell();
   bool turn_link();
   void on_coordinator();
   void handle_coordinator(const ReceivedMessage& message);
@@ -136,6 +138,8 @@ class MatcherRank::Server final {
   std::unique_ptr<PeerLink> link_;  ///< null: there is one matcher only
   std::chrono::microseconds longest_sleep_;
   NodeMap nodes_;
+  std::shared_ptr<Doorbell> bell_;  ///< shared with the link
+  boost::asio::posix::stream_descriptor bell_watch_;
   std::unique_ptr<WatchedSocket> coordinator_;  ///< at matcher 0
   SegmentStore store_;
   NeighbourSegments neighbours_;

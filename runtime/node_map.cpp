@@ -1,6 +1,7 @@
 #include "sluice/runtime/node_map.hpp"
 
 #include <map>
+#include <string>
 
 #include "sluice/formats/error.hpp"
 
@@ -37,10 +38,6 @@ std::uint32_t NodeMap::rank_of(matcher::MatcherPlace place) const {
                             std::to_string(place.node));
   }
   return nodes_[place.node][place.index];
-}
-
-std::string matcher_socket_path(const std::string& first, std::uint32_t index) {
-  return index == 0 ? first : first + '.' + std::to_string(index);
 }
 
 }  // namespace sluice::runtime

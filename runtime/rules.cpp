@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::runtime {
 
@@ -141,12 +142,28 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string{} : std::string(value);
 }
 
+/// 1 where it is not set.
+std::uint32_t positive_number(const char* name) {
+  const std::string text = variable(name);
+  if (text.empty()) return 1;
+  std::uint32_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || value == 0) {
+    throw Error(NC_EINVAL,
+                std::string(name) + " is \"" + text + "\"; it is set by `sluice run`, do not change it");
+  }
+  return value;
+}
+
 }  // namespace
 
 ClientEnvironment read_client_environment() {
   ClientEnvironment environment;
   environment.socket_path = variable("SLUICE_SOCKET");
   if (!environment.is_coupled()) return environment;
+  const MatcherShares shares{positive_number("SLUICE_MATCHERS"), positive_number("SLUICE_VIRTUAL_NODES")};
+  const WorldPlace place = world_place([](const char* name) { return std::getenv(name); });
+  environment.socket_path = matcher_socket_path(environment.socket_path, matcher_index(place, shares));
   environment.component = variable("SLUICE_COMPONENT");
   const std::string text = variable("SLUICE_RULES");
   for (std::string_view rest = text; !rest.empty();) {

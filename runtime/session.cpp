@@ -70,6 +70,7 @@ std::unique_ptr<Session::Connection> Session::make_connection() {
                             std::to_string(welcome.protocol) +
                             "): use the `sluice` command and the library of one installation");
   }
+  node_ = welcome.node;
   return connection;
 }
 

@@ -1,14 +1,17 @@
 // The program of a matcher rank; `sluice run` starts it.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "matcher_job.hpp"
 #include "sluice/runtime/matcher_rank.hpp"
 
 namespace {
@@ -16,28 +19,43 @@ namespace {
 constexpr int exit_usage = 2;
 constexpr int exit_failed = 3;
 
+/// Where all that others send rings the bell, a matcher need not look for it.
+constexpr std::chrono::milliseconds longest_sleep_with_bell{100};
+
 struct Arguments {
   std::string socket_path;
-  int coordinator_descriptor = -1;
+  int coordinator_descriptor = -1;  ///< of the only matcher
+  std::string coordinator_path;     ///< of an MPI job: matcher 0 connects there
+  int virtual_nodes = 1;
 };
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
 
 std::optional<Arguments> parse(int count, char** words) {
   Arguments arguments;
+  if (count % 2 == 0) return std::nullopt;
   for (int i = 1; i + 1 < count; i += 2) {
     const std::string_view name = words[i];
     const std::string_view value = words[i + 1];
     if (name == "--socket") {
       arguments.socket_path = value;
-    } else if (name == "--coordinator-fd") {
-      const auto end = value.data() + value.size();
-      const auto [rest, error] = std::from_chars(value.data(), end, arguments.coordinator_descriptor);
-      if (error != std::errc{} || rest != end) return std::nullopt;
+    } else if (name == "--coordinator") {
+      arguments.coordinator_path = value;
+    } else if (const auto n = number(value); n && name == "--coordinator-fd") {
+      arguments.coordinator_descriptor = *n;
+    } else if (n && *n > 0 && name == "--virtual-nodes") {
+      arguments.virtual_nodes = *n;
     } else {
       return std::nullopt;
     }
   }
-  const bool is_complete =
-      count == 5 && !arguments.socket_path.empty() && arguments.coordinator_descriptor >= 0;
+  const bool is_alone = arguments.coordinator_descriptor >= 0;
+  const bool is_complete = !arguments.socket_path.empty() && is_alone == arguments.coordinator_path.empty();
   return is_complete ? std::optional(arguments) : std::nullopt;
 }
 
@@ -49,14 +67,39 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// Without MPI.
+void run_alone(const Arguments& arguments) {
+  using namespace sluice::runtime;
+  MatcherRank rank({arguments.socket_path, PacketSocket(FileDescriptor(arguments.coordinator_descriptor))});
+  rank.run();
+}
+
+void run_in_job(const Arguments& arguments) {
+  using namespace sluice::runtime;
+  MatcherJob job(arguments.socket_path, static_cast<std::uint32_t>(arguments.virtual_nodes));
+  {
+    MatcherRankOptions options;
+    options.socket_path = arguments.socket_path;
+    if (job.rank() == 0) options.coordinator = connect_to(arguments.coordinator_path);
+    options.nodes = job.nodes();
+    options.link = job.link();
+    options.bell = job.bell();
+    if (job.is_on_one_machine()) options.longest_sleep = longest_sleep_with_bell;
+    MatcherRank rank(std::move(options));
+    rank.run();
+  }
+  job.finish();
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-  using namespace sluice::runtime;
   const auto arguments = parse(count, words);
   if (!arguments) {
-    std::fputs("usage: sluice-matcher --socket PATH --coordinator-fd N\nIt is started by `sluice run`.\n",
-               stderr);
+    std::fputs(
+        "usage: sluice-matcher --socket PATH (--coordinator-fd N | --coordinator PATH [--virtual-nodes K])\n"
+        "It is started by `sluice run`.\n",
+        stderr);
     return exit_usage;
   }
   // ^C goes to the whole foreground group; it is the coordinator that decides when this ends.
@@ -64,12 +107,16 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   try {
-    MatcherRank rank(
-        {arguments->socket_path, PacketSocket(FileDescriptor(arguments->coordinator_descriptor))});
-    rank.run();
+    if (arguments->coordinator_path.empty()) {
+      run_alone(*arguments);
+    } else {
+      run_in_job(*arguments);
+    }
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "sluice-matcher: %s\n", error.what());
-    return exit_failed;
+    std::fflush(stderr);
+    // Not by exit(): the launcher sees that this rank ended without MPI_Finalize, and ends the others.
+    ::_exit(exit_failed);
   }
 }

@@ -98,7 +98,11 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   }
   if (const Value* matchers = section->find("matchers")) {
     const auto count = reader.integer(*matchers, {1, 1024});
-    if (count && *count > 1) not_available_yet(reader, *matchers, "1");
+    if (count) workflow.matchers = static_cast<int>(*count);
+    if (workflow.matchers > 1 && workflow.launcher.kind == Launcher::Kind::none)
+      reader.findings().mistake(matchers->position,
+                                "'matchers' is " + std::to_string(workflow.matchers) +
+                                    ", but 'launcher' is none: several matchers are an MPI job");
   }
 }
 

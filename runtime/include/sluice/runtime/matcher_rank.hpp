@@ -10,6 +10,8 @@
 
 namespace sluice::runtime {
 
+class Doorbell;
+
 struct MatcherRankOptions {
   /// Where clients connect to this machine's first matcher (those of the others: node_map.hpp); in a
   /// directory that only this user can enter. Removed at the end.
@@ -19,6 +21,8 @@ struct MatcherRankOptions {
   /// To the other matchers; null: there is one only.
   std::unique_ptr<PeerLink> link = nullptr;
   NodeMap nodes = {};
+  /// Wakes it when a matcher of the same machine sends something; shared with the link, which rings others'.
+  std::shared_ptr<Doorbell> bell = nullptr;
   /// How long it may sleep while nothing comes: what other machines send wakes nobody.
   std::chrono::microseconds longest_sleep{2000};
 };

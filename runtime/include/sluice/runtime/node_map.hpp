@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sluice/matcher/matcher_place.hpp"
+#include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::runtime {
 
@@ -40,8 +40,5 @@ class NodeMap {
   std::vector<Rank> ranks_;
   std::vector<std::vector<std::uint32_t>> nodes_;
 };
-
-/// The socket of a machine's `index`th matcher, given that of its first.
-[[nodiscard]] std::string matcher_socket_path(const std::string& first, std::uint32_t index);
 
 }  // namespace sluice::runtime

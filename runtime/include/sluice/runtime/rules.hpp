@@ -18,12 +18,13 @@ struct ClientRule {
 };
 
 /// The environment that `sluice run` gives to a component's processes; read once.
-///   SLUICE_SOCKET     path of the matcher's socket
+///   SLUICE_SOCKET     path of the socket of the machine's first matcher
+///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component: "INDEX<TAB>w|r|rw<TAB>PATTERN"
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
 struct ClientEnvironment {
-  std::string socket_path;
+  std::string socket_path;  ///< of this process's matcher
   std::string component;
   std::vector<ClientRule> rules;
   [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }

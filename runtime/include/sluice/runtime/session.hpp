@@ -33,6 +33,8 @@ class Session : public SegmentSource {
 
   /// Makes sure that there is a connection.
   void connect();
+  /// The node of this process's matcher; known when it is connected.
+  [[nodiscard]] std::uint32_t node() const noexcept { return node_; }
 
   /// Sends a request and waits for its answer, however long that takes, asleep.
   [[nodiscard]] Created create(const Create& request);
@@ -89,6 +91,7 @@ class Session : public SegmentSource {
   const std::uint64_t process_token_;
   const ForkGuard fork_guard_;
   std::atomic<bool> is_lost_ = false;
+  std::atomic<std::uint32_t> node_ = 0;
   SegmentCache segments_;
   PlanCache plans_{plan_cache_bytes};
   mutable std::mutex mutex_;  ///< of what follows

@@ -69,6 +69,7 @@ struct Workflow {
   Launcher launcher;
   std::uint64_t memory_bytes = 0;  ///< staging.memory per node; default: a quarter of physical memory
   std::optional<std::uint64_t> retain_bytes;  ///< staging.retain: consumed data that stays readable
+  int matchers = 1;                           ///< staging.matchers: of each node
   std::vector<Component> components;
   std::vector<FileRule> files;
   std::vector<Mistake> warnings;  ///< what is allowed but probably not meant

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "doorbell.hpp"
+#include "sluice/runtime/node_map.hpp"
+#include "sluice/runtime/peer_link.hpp"
+
+namespace sluice::runtime {
+
+/// The matchers as an MPI job: MPI, who is where, the link, and this machine's directory for the sockets.
+/// There is one in a process, around everything that uses it.
+class MatcherJob {
+ public:
+  /// Initializes MPI; collective over the job. `first_socket`: of each machine's first matcher. Throws Error.
+  MatcherJob(std::string first_socket, std::uint32_t virtual_nodes);
+  /// Removes what it made; MPI ends with finish().
+  ~MatcherJob();
+  MatcherJob(const MatcherJob&) = delete;
+  MatcherJob& operator=(const MatcherJob&) = delete;
+
+  [[nodiscard]] const NodeMap& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] const std::shared_ptr<Doorbell>& bell() const noexcept { return bell_; }
+  /// Whether what all other matchers send rings the bell.
+  [[nodiscard]] bool is_on_one_machine() const noexcept { return is_on_one_machine_; }
+  /// The link to the other matchers; once.
+  [[nodiscard]] std::unique_ptr<PeerLink> link();
+
+  /// Finalizes MPI; collective. After an error it is not called: then the launcher ends the other ranks.
+  void finish();
+
+ private:
+  void make_directory();
+
+  std::string first_socket_;
+  std::uint32_t rank_ = 0;
+  NodeMap nodes_;
+  bool is_on_one_machine_ = true;
+  std::string own_directory_;       ///< made here, because the coordinator is on another machine
+  std::shared_ptr<Doorbell> bell_;  ///< shared with the event loop that watches it
+};
+
+}  // namespace sluice::runtime
