@@ -17,14 +17,15 @@ namespace {
 
 using FillValue = std::array<std::byte, 8>;
 
-runtime::GroupControl control_of(const MemoryDriver::Parts& parts) {
+std::unique_ptr<GroupAgreement> agreement_of(const MemoryDriver::Parts& parts) {
+  if (parts.control == 0) return std::make_unique<AgreementByMpi>(parts.comm);
   auto block = parts.session->segments().mapping(parts.control, runtime::Mapping::Access::read_write);
   const auto session = parts.session;
   runtime::GroupControl control(std::move(block), static_cast<std::uint32_t>(parts.comm.rank()),
                                 static_cast<std::uint32_t>(parts.comm.size()),
                                 [session] { return session->is_alive(); });
   control.raise_record_count(parts.record_count);
-  return control;
+  return std::make_unique<AgreementInMemory>(std::move(control));
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ MemoryDriver::MemoryDriver(Parts parts)
 
 void MemoryDriver::start_writing(const Parts& parts) {
   try {
-    writing_.emplace(Writing{control_of(parts),
+    writing_.emplace(Writing{agreement_of(parts),
                              runtime::WriteLog(*session_, step_, session_->expected_size(rule_)),
                              matcher::LogPatternBuilder(parts.pattern.base_record)});
   } catch (...) {
@@ -173,16 +174,10 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
 void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*layout*/,
                        std::span<Access> accesses, Mode mode) {
   expect_own_process();
-  if (writing_->is_being_read && mode == Mode::collective) {
-    // As in a file: what a collective get reads is not changed by the collective put behind it.
-    writing_->control.wait_for_others();
-    writing_->is_being_read = false;
-  }
   // Of requests with the same sequence later ones win, so that one is enough for the call.
   std::uint64_t sequence = writing_->log.next_sequence();
   if (mode == Mode::collective) {
-    sequence = writing_->control.time_of_next_call(sequence);
-    writing_->control.enter_collective_call();
+    sequence = writing_->group->enter_put(sequence);
     writing_->log.raise_sequence(sequence);
   }
   writing_->summaries.clear();
@@ -204,19 +199,15 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
                        std::span<Access> accesses, Mode mode) {
   expect_own_process();
   const bool is_of_group = writing_ && mode == Mode::collective;
-  if (is_of_group) {
-    // What the others put before this call is to be seen, as it would be in a file.
-    writing_->control.enter_collective_call();
-    writing_->control.wait_for_others();
-    writing_->is_being_read = true;
-  }
+  // What the others put before this call is to be seen, as it would be in a file.
+  if (is_of_group) writing_->group->enter_get();
   std::exception_ptr failure;
   try {
     reader_.get(header, accesses, counters_);
   } catch (...) {
     failure = std::current_exception();
   }
-  if (is_of_group) writing_->control.enter_collective_call();  // the others may put again
+  if (is_of_group) writing_->group->leave_get();  // the others may put again
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -225,28 +216,19 @@ std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
   expect_own_process();
   // What grows in independent mode becomes known to the others in the next collective agreement, as in a
   // file.
-  if (mode == Mode::collective) {
-    writing_->control.raise_record_count(local);
-    writing_->control.enter_collective_call();
-    writing_->is_count_agreed = false;
-  }
-  return local;
+  return mode == Mode::collective ? writing_->group->agree_record_count(local) : local;
 }
 
 std::int64_t MemoryDriver::current_record_count(std::int64_t local) {
-  if (!writing_ || writing_->is_count_agreed) return local;
+  if (!writing_ || !writing_->group->waits_for_record_count()) return local;
   expect_own_process();
-  writing_->control.wait_for_others();
-  writing_->is_count_agreed = true;
-  return std::max(local, writing_->control.record_count());
+  return writing_->group->record_count(local);
 }
 
 void MemoryDriver::sync() {
   if (!writing_) return;
   expect_own_process();
-  writing_->control.enter_collective_call();
-  writing_->is_count_agreed = false;
-  writing_->control.wait_for_others();
+  writing_->group->sync();
 }
 
 void MemoryDriver::flush(Mode /*mode*/) {
@@ -259,8 +241,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
   writing_->log.commit();
   writing_->log.close();
   session_->remember_size(rule_, writing_->log.size());
-  const std::int64_t records = std::max(record_count, writing_->control.record_count());
-  writing_->control.leave();
+  const std::int64_t records = writing_->group->leave(record_count);
   session_->publish({step_, records, counters_, writing_->pattern.pattern(), writing_->log.ranges()});
 }
 
@@ -283,7 +264,7 @@ void MemoryDriver::discard(bool is_new) {
   if (!is_new) return publish(0);
   expect_own_process();
   is_open_ = false;
-  writing_->control.leave();
+  writing_->group->leave(0);
   session_->discard({step_});
 }
 

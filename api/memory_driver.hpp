@@ -5,16 +5,17 @@
 #include <vector>
 
 #include "driver.hpp"
+#include "group_agreement.hpp"
 #include "memory_reader.hpp"
 #include "mpi_handles.hpp"
-#include "sluice/runtime/group_control.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/write_log.hpp"
 
 namespace sluice::api {
 
 /// A dataset in staged memory: puts go to this process's write log, gets come from all writers' logs by the
-/// plans of the matcher. Only fill and write_header use MPI; put, get and close do not.
+/// plans of the matcher. Only fill and write_header use MPI, and the collective calls of a group that spans
+/// nodes; put, get and close do not.
 class MemoryDriver final : public Driver {
  public:
   struct Parts {
@@ -22,7 +23,7 @@ class MemoryDriver final : public Driver {
     const Communicator& comm;
     std::uint32_t rule = 0;
     std::uint64_t step = 0;
-    std::uint64_t control = 0;  ///< segment of the control block, when the step is being written
+    std::uint64_t control = 0;  ///< segment of the control block; 0: the group spans nodes, or reads
     bool is_writer = false;
     std::int64_t record_count = 0;
     std::uint64_t open_wait_us = 0;
@@ -54,13 +55,10 @@ class MemoryDriver final : public Driver {
  private:
   /// What a step's writer has and a reader has not.
   struct Writing {
-    runtime::GroupControl control;
+    std::unique_ptr<GroupAgreement> group;
     runtime::WriteLog log;
     matcher::LogPatternBuilder pattern;
     matcher::BoxesSummaries summaries = {};  ///< of the accesses of one call
-    bool is_count_agreed =
-        true;  ///< false: collective calls were made since the others' record counts were looked at
-    bool is_being_read = false;  ///< others may still be in the last collective get
   };
 
   void start_writing(const Parts& parts);

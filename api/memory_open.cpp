@@ -1,4 +1,5 @@
 // Creating, opening and deleting datasets of the workflow.
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -33,10 +34,16 @@ Group make_group(const Communicator& comm, const runtime::ClientEnvironment& env
   together(comm, [&] {
     group.session = process_session(environment);
     group.session->connect();
-    if (comm.is_root()) number = runtime::random_number();
+    if (comm.is_root()) number = runtime::random_number() >> 1;  // it is positive for the reduction
   });
-  check_mpi(MPI_Bcast(&number, 1, MPI_UINT64_T, 0, comm.get()), "share the group's number");
-  group.member = {number, static_cast<std::uint32_t>(comm.rank()), static_cast<std::uint32_t>(comm.size())};
+  // The number is rank 0's, the others have 0; of nodes the largest and (negated) the smallest.
+  const auto node = static_cast<std::int64_t>(group.session->node());
+  std::array<std::int64_t, 3> shared{static_cast<std::int64_t>(number), node, -node};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, shared.data(), shared.size(), MPI_INT64_T, MPI_MAX, comm.get()),
+            "share the group's number");
+  const auto group_number = static_cast<std::uint64_t>(shared[0]);
+  group.member = {group_number, static_cast<std::uint32_t>(comm.rank()),
+                  static_cast<std::uint32_t>(comm.size()), shared[1] != -shared[2]};
   return group;
 }
 

@@ -122,6 +122,10 @@ int Run::execute() {
     runtime_failed(error.what());
   }
   collect_outcome();
+  if (outcome_.report) {
+    for (const runtime::MatcherStatus& matcher : outcome_.report->matchers)
+      log("sluice", describe_matcher(matcher));
+  }
   const std::string summary = summarize(workflow_, outcome_);
   console_.status("");
   console_.block(summary + "log: " + log_directory_.string() + "\n");
@@ -372,7 +376,8 @@ void Run::kill_everything() {
     if (!launchers.contains(process)) ::kill(process, SIGKILL);
   }
   if (stage_ != Stage::running) kill_matchers();
-  if (launchers.empty()) return;
+  const bool ends_matchers = matchers_.is_job() && matcher_ && stage_ != Stage::running;
+  if (launchers.empty() && !ends_matchers) return;
   // without its ranks a launcher ends by itself, and removes its session's files
   deadline_.expires_after(time_to_clean_up);
   deadline_.async_wait([this](const boost::system::error_code& error) {
@@ -381,6 +386,7 @@ void Run::kill_everything() {
 }
 
 void Run::kill_launchers() {
+  if (matcher_ && !matcher_->end() && stage_ != Stage::running) matcher_->signal_group(SIGKILL);
   for (const Member& member : members_) {
     if (!member.has_ended()) member.process->signal_group(SIGKILL);
   }
@@ -394,6 +400,7 @@ void Run::matcher_told(const std::string& text) {
 }
 
 void Run::matcher_lost(const std::string& reason) {
+  if (stage_ == Stage::shutting_down && matchers_.is_job()) return await_launcher();
   if (stage_ == Stage::shutting_down || stage_ == Stage::finished) return;  // its exit is awaited
   log("sluice", "the line to the matcher is lost: " + reason);
   if (!matcher_ || matcher_->end()) return;
@@ -401,9 +408,22 @@ void Run::matcher_lost(const std::string& reason) {
   kill_matchers();
 }
 
+/// The matchers have ended, and so will their launcher, unless it stands still: Open MPI 4.1's mpirun does at
+/// times, in PMIx_server_finalize, when its ranks have ended together.
+void Run::await_launcher() {
+  deadline_.expires_after(time_to_clean_up);
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    is_launcher_overdue_ = true;
+    log("sluice", "the matchers' mpirun does not end: it is killed");
+    matcher_->signal_group(SIGKILL);
+  });
+}
+
 void Run::matcher_exited() {
   deadline_.cancel();
-  const bool orderly = stage_ == Stage::shutting_down && outcome_.report && !matcher_->end()->failed();
+  const bool orderly = stage_ == Stage::shutting_down && outcome_.report &&
+                       (!matcher_->end()->failed() || is_launcher_overdue_);
   if (!orderly && outcome_.runtime_failure.empty() && outcome_.interrupted_by == 0) {
     outcome_.runtime_failure = "the matcher " + matcher_->end()->describe();
     log("sluice", outcome_.runtime_failure);

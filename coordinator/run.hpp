@@ -59,6 +59,7 @@ class Run {
   void await_matcher();
   void take_matcher_line(runtime::PacketSocket socket);
   void kill_matchers();
+  void await_launcher();
   void start_components();
   void start_component(Member& member);
   void component_exited(const Member& member);
@@ -112,6 +113,7 @@ class Run {
   WaitNotices wait_notices_;
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;
+  bool is_launcher_overdue_ = false;
   std::set<std::string> events_shown_;
 
   Stage stage_ = Stage::starting;

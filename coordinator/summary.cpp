@@ -1,6 +1,7 @@
 #include "summary.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "format.hpp"
 
@@ -107,6 +108,19 @@ int RunOutcome::exit_status() const {
     return status_mistake;
   }
   return status_ok;
+}
+
+std::string describe_matcher(const runtime::MatcherStatus& matcher) {
+  std::string text = "matcher " + std::to_string(matcher.rank) + " (node " + std::to_string(matcher.node) +
+                     "): " + format_count(matcher.requests, "request");
+  constexpr std::array<const char*, 2> kinds{"relay", "exchange"};  // as PacketKind
+  for (std::size_t i = 0; i < matcher.links.size() && i < kinds.size(); ++i) {
+    const auto& link = matcher.links[i];
+    text += std::string("; ") + kinds[i] + ": " + format_count(link.packets_sent, "packet") + " sent (" +
+            format_bytes(link.bytes_sent) + "), " + std::to_string(link.packets_received) + " received (" +
+            format_bytes(link.bytes_received) + ")";
+  }
+  return text;
 }
 
 std::string summarize(const workflows::Workflow& workflow, const RunOutcome& outcome) {

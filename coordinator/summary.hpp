@@ -35,4 +35,7 @@ struct RunOutcome {
 /// The table that ends a run: files, components, memory, and what the exit status means.
 [[nodiscard]] std::string summarize(const workflows::Workflow& workflow, const RunOutcome& outcome);
 
+/// What a matcher did, for the log: "matcher 1 (node 0): 120 requests; relay: 40 packets sent (3.1 KiB), …".
+[[nodiscard]] std::string describe_matcher(const runtime::MatcherStatus& matcher);
+
 }  // namespace sluice::coordinator

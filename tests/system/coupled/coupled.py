@@ -19,6 +19,9 @@ def expect(condition, text):
 def write_flow(components, rules, more=""):
     """Components as {name: (ranks, commands)}, rules as [(pattern, writer, readers)]."""
     with open("flow.yaml", "w") as flow:
+        matchers = os.environ.get("SLUICE_TEST_MATCHERS")
+        if matchers:
+            more = more.replace("staging: {", f"staging: {{matchers: {matchers}, ") if more else f"staging: {{matchers: {matchers}}}\n"
         flow.write("version: 1\nname: test\n" + more + "components:\n")
         for name, (ranks, commands, *keys) in components.items():
             flow.write(f"  {name}: {{command: {program} {commands}, ranks: {ranks}{''.join(', ' + key for key in keys)}}}\n")

@@ -11,7 +11,7 @@ for sizes in "1 1" "3 2" "2 4" "0 0"; do
   cat >flow.yaml <<EOF
 version: 1
 name: $case
-staging: {memory: $memory}
+staging: {memory: $memory, matchers: ${SLUICE_TEST_MATCHERS:-1}}
 components:
   writer: {command: $program writer $case, ranks: $writers}
   reader: {command: $program reader $case, ranks: $readers}

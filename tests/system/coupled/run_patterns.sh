@@ -9,6 +9,7 @@ for readers in 1 2 3 4; do
     cat >flow.yaml <<EOF
 version: 1
 name: patterns
+staging: {matchers: ${SLUICE_TEST_MATCHERS:-1}}
 components:
   writer: {command: $program writer coupled $seed $writers, ranks: $writers}
   reader: {command: $program reader coupled $seed $writers, ranks: $readers}

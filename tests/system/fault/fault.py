@@ -16,6 +16,7 @@ def write_flow(writer, reader, writer_ranks=2, reader_ranks=2):
     with open("flow.yaml", "w") as flow:
         flow.write(f"""version: 1
 name: fault
+staging: {{matchers: {os.environ.get("SLUICE_TEST_MATCHERS", 1)}}}
 components:
   writer: {{command: {program} writer {writer}, ranks: {writer_ranks}}}
   reader: {{command: {program} reader {reader}, ranks: {reader_ranks}}}
@@ -100,7 +101,7 @@ def reader_killed(stage):
 def matcher_killed():
     write_flow("sleep", "none ANY")
     run = start()
-    matcher = wait_for(lambda: children_named("sluice-matcher", run.pid), "the matcher")[0]
+    matcher = wait_for(lambda: children_named("sluice-matcher", run.pid), "the matcher")[-1]
     wait_for(lambda: len(children_named("fault", run.pid)) == 4, "the components")
     time.sleep(1)  # let the reader reach its second open
     os.kill(matcher, signal.SIGKILL)

@@ -16,6 +16,7 @@ for sizes in "1 1" "4 3" "2 4"; do
   cat >flow.yaml <<EOF
 version: 1
 name: $case
+staging: {matchers: ${SLUICE_TEST_MATCHERS:-1}}
 components:
   writer: {command: $program writer $case, ranks: $writers}
   reader: {command: $program reader $case, ranks: $readers}

@@ -1,0 +1,69 @@
+#include "group_agreement.hpp"
+
+#include <algorithm>
+
+namespace sluice::api {
+
+// In memory
+
+std::uint64_t AgreementInMemory::enter_put(std::uint64_t now) {
+  if (is_being_read_) {
+    // As in a file: what a collective get reads is not changed by the collective put behind it.
+    control_.wait_for_others();
+    is_being_read_ = false;
+  }
+  const std::uint64_t time = control_.time_of_next_call(now);
+  control_.enter_collective_call();
+  return time;
+}
+
+void AgreementInMemory::enter_get() {
+  control_.enter_collective_call();
+  control_.wait_for_others();
+  is_being_read_ = true;
+}
+
+std::int64_t AgreementInMemory::agree_record_count(std::int64_t local) {
+  control_.raise_record_count(local);
+  control_.enter_collective_call();
+  is_count_agreed_ = false;
+  return local;
+}
+
+std::int64_t AgreementInMemory::record_count(std::int64_t local) {
+  control_.wait_for_others();
+  is_count_agreed_ = true;
+  return std::max(local, control_.record_count());
+}
+
+void AgreementInMemory::sync() {
+  control_.enter_collective_call();
+  is_count_agreed_ = false;
+  control_.wait_for_others();
+}
+
+std::int64_t AgreementInMemory::leave(std::int64_t local) noexcept {
+  const std::int64_t records = std::max(local, control_.record_count());
+  control_.leave();
+  return records;
+}
+
+// By MPI
+
+std::uint64_t AgreementByMpi::enter_put(std::uint64_t now) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &now, 1, MPI_UINT64_T, MPI_MAX, comm_.get()),
+            "agree on the time of a collective put");
+  return now;
+}
+
+std::int64_t AgreementByMpi::agree_record_count(std::int64_t local) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &local, 1, MPI_INT64_T, MPI_MAX, comm_.get()),
+            "agree on the number of records");
+  return local;
+}
+
+void AgreementByMpi::sync() {
+  check_mpi(MPI_Barrier(comm_.get()), "wait for the other writers");
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,68 @@
+#include "matcher_launch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "sluice/formats/error.hpp"
+
+using namespace sluice;
+using namespace sluice::coordinator;
+
+namespace {
+
+workflows::Workflow workflow_with(int matchers) {
+  workflows::Workflow workflow;
+  workflow.matchers = matchers;
+  return workflow;
+}
+
+bool has(const std::vector<std::string>& words, const std::vector<std::string>& wanted) {
+  return std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end();
+}
+
+}  // namespace
+
+TEST_SUITE("matcher launch") {
+  TEST_CASE("one matcher of one node is no job, and processes are told nothing about it") {
+    const MatcherJobSize size = matcher_job_size(workflow_with(1), {});
+    CHECK_FALSE(size.is_job());
+    CHECK(matcher_variables(size).empty());
+  }
+
+  TEST_CASE("matchers of a node, virtual nodes and nodes of an allocation multiply") {
+    CHECK(matcher_job_size(workflow_with(3), {}).total() == 3);
+    const MatcherJobSize virtually =
+        matcher_job_size(workflow_with(2), {{"SLUICE_VIRTUAL_NODES", "2"}, {"SLURM_JOB_NUM_NODES", "5"}});
+    CHECK(virtually.total() == 4);
+    CHECK(virtually.is_virtual);
+    CHECK(matcher_variables(virtually) ==
+          Environment{{"SLUICE_MATCHERS", "2"}, {"SLUICE_VIRTUAL_NODES", "2"}});
+    const MatcherJobSize allocated = matcher_job_size(workflow_with(2), {{"SLURM_JOB_NUM_NODES", "5"}});
+    CHECK(allocated.total() == 10);
+    CHECK_FALSE(allocated.is_virtual);
+    CHECK(matcher_variables(allocated).at("SLUICE_VIRTUAL_NODES") == "1");
+  }
+
+  TEST_CASE("a number of virtual nodes that is none is a mistake") {
+    for (const char* text : {"", "0", "-1", "two", "2x", "1000"})
+      CHECK_THROWS_AS((void)matcher_job_size(workflow_with(1), {{"SLUICE_VIRTUAL_NODES", text}}), Error);
+  }
+
+  TEST_CASE("mpirun places the matchers of an allocation on its nodes, and those of virtual nodes here") {
+    const RunDirectory directory("/tmp");
+    LaunchContext context;
+    context.is_root = true;
+    const LaunchPlan here = plan_matchers({2, 2, true}, context, "/bin/sluice-matcher", directory);
+    CHECK(has(here.arguments, {"-n", "4"}));
+    CHECK(has(here.arguments, {"--virtual-nodes", "2"}));
+    CHECK(has(here.arguments, {"--coordinator", directory.coordinator_socket().string()}));
+    CHECK_FALSE(has(here.arguments, {"--map-by"}));
+    CHECK(here.environment.contains("OMPI_ALLOW_RUN_AS_ROOT"));
+    CHECK_FALSE(here.environment.contains("SLUICE_SOCKET"));  // that is what components have
+    const LaunchPlan there = plan_matchers({2, 3, false}, context, "/bin/sluice-matcher", directory);
+    CHECK(has(there.arguments, {"-n", "6"}));
+    CHECK(has(there.arguments, {"--map-by", "ppr:2:node"}));
+    CHECK_FALSE(has(there.arguments, {"--virtual-nodes"}));
+  }
+}
