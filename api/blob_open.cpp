@@ -49,8 +49,10 @@ OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_lo
   // Each rank opens the master, so that what forbids it is known at once.
   together_telling(request.comm, [&] { opened.hints = files.file(0).hints(); });
   opened.hints.insert_or_assign("sluice_layout", "blob");
-  opened.driver = std::make_unique<BlobDriver>(request.comm, std::move(files),
-                                               file_options(request.hints, is_local), std::move(facts));
+  auto options = file_options(request.hints, is_local);
+  // As with subfiles: between two files of the common space there may be elements that another rank fills.
+  options.fill_gap_bytes = 0;
+  opened.driver = std::make_unique<BlobDriver>(request.comm, std::move(files), options, std::move(facts));
   return opened;
 }
 
