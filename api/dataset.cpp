@@ -153,6 +153,7 @@ int enddef_aligned(int ncid, MPI_Offset h_minfree, MPI_Offset v_align, MPI_Offse
 int sync(int ncid) {
   const DatasetUse dataset(ncid);
   require_data_mode(*dataset);
+  if (follow_writer(*dataset)) return NC_NOERR;
   settle_record_count(*dataset);
   dataset->driver->sync();
   return NC_NOERR;

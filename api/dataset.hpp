@@ -69,6 +69,10 @@ void count_record_count_written(Dataset& dataset);
 /// some only. Nothing on a dataset that is read only.
 void settle_record_count(Dataset& dataset);
 
+/// Collective, in data mode: follows what the dataset's writer has published since, where it is open for
+/// reading while it is written. False when it cannot change.
+bool follow_writer(Dataset& dataset);
+
 /// To be called before header.record_count is used in data mode: by inquiries of dimensions and of the number
 /// of records, and by the checks of gets.
 inline void refresh_record_count(Dataset& dataset) {

@@ -82,6 +82,10 @@ class Driver {
   /// follows.
   virtual void end_independent() {}
 
+  /// Collective, on a dataset that is open for reading: the number of records that its writer has published
+  /// by now, the same on all ranks. Nothing where a dataset that is open does not change.
+  [[nodiscard]] virtual std::optional<std::int64_t> published_record_count() { return std::nullopt; }
+
   /// Collective: what was put is visible to others (ncmpi_sync).
   virtual void sync() = 0;
   /// What was put is on its way to storage (ncmpi_flush, waits), and where Mode::collective others see it.

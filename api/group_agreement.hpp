@@ -26,6 +26,8 @@ class GroupAgreement {
   [[nodiscard]] virtual bool waits_for_record_count() const noexcept { return false; }
   /// Not collective: the number of records that all have agreed on.
   [[nodiscard]] virtual std::int64_t record_count(std::int64_t local) = 0;
+  /// Whether the matcher wants to hear of what was put (GroupControl::take_awaited()).
+  [[nodiscard]] virtual bool take_awaited() noexcept { return false; }
   /// Collective: all have come so far.
   virtual void sync() = 0;
   /// This process takes part no more. Gives the number of records that it knows of.
@@ -42,6 +44,7 @@ class AgreementInMemory final : public GroupAgreement {
   [[nodiscard]] std::int64_t agree_record_count(std::int64_t local) override;
   [[nodiscard]] bool waits_for_record_count() const noexcept override { return !is_count_agreed_; }
   [[nodiscard]] std::int64_t record_count(std::int64_t local) override;
+  [[nodiscard]] bool take_awaited() noexcept override { return control_.take_awaited(); }
   void sync() override;
   std::int64_t leave(std::int64_t local) noexcept override;
 

@@ -28,6 +28,12 @@ std::unique_ptr<GroupAgreement> agreement_of(const MemoryDriver::Parts& parts) {
   return std::make_unique<AgreementInMemory>(std::move(control));
 }
 
+MemoryReader::Sight sight_of(const MemoryDriver::Parts& parts) noexcept {
+  if (parts.is_writer) return MemoryReader::Sight::own;
+  return parts.publish_at == runtime::PublishAt::write ? MemoryReader::Sight::awaited
+                                                       : MemoryReader::Sight::published;
+}
+
 }  // namespace
 
 MemoryDriver::MemoryDriver(Parts parts)
@@ -35,7 +41,9 @@ MemoryDriver::MemoryDriver(Parts parts)
       comm_(parts.comm),
       rule_(parts.rule),
       step_(parts.step),
-      reader_(parts.session, parts.step, parts.is_writer ? runtime::StepPattern{} : parts.pattern) {
+      publish_at_(parts.publish_at),
+      reader_(parts.session, parts.step, parts.is_writer ? runtime::StepPattern{} : parts.pattern,
+              sight_of(parts)) {
   if (parts.is_writer) {
     start_writing(parts);
   } else {
@@ -119,6 +127,13 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
   const bool has_records = header.is_record_variable(varid);
   writing_->pattern.add({varid, has_records, true, 0}, matcher::summarize(std::span(&box, 1), has_records));
   writing_->log.commit();
+  announce_puts();
+}
+
+/// Tells the matcher of what was put, if somebody waits for it.
+void MemoryDriver::announce_puts() {
+  if (publish_at_ == runtime::PublishAt::write && writing_->group->take_awaited())
+    session_->announce_put({step_});
 }
 
 void MemoryDriver::append_requests(const formats::Header& header, const Access& access,
@@ -193,6 +208,7 @@ void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*l
       set_last_error(error.what());
     }
   }
+  announce_puts();
 }
 
 void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*layout*/,
@@ -229,6 +245,31 @@ void MemoryDriver::sync() {
   if (!writing_) return;
   expect_own_process();
   writing_->group->sync();
+  if (publish_at_ == runtime::PublishAt::sync) publish_synced();
+}
+
+/// When this returns, all of the group have told the matcher, and readers see what was put before.
+void MemoryDriver::publish_synced() {
+  std::exception_ptr failure;
+  try {
+    session_->sync({step_, writing_->log.position(), writing_->group->record_count(0),
+                    writing_->pattern.pattern().requests});
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  writing_->group->sync();  // the others count on this process, whatever has happened here
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::optional<std::int64_t> MemoryDriver::published_record_count() {
+  if (publish_at_ == runtime::PublishAt::close) return std::nullopt;
+  expect_own_process();
+  std::int64_t records = 0;
+  together(comm_, [&] {
+    if (comm_.is_root()) records = reader_.published_record_count();
+  });
+  check_mpi(MPI_Bcast(&records, 1, MPI_INT64_T, 0, comm_.get()), "share the number of records");
+  return records;
 }
 
 void MemoryDriver::flush(Mode /*mode*/) {

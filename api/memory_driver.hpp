@@ -29,6 +29,7 @@ class MemoryDriver final : public Driver {
     std::uint64_t open_wait_us = 0;
     runtime::StepPattern pattern;  ///< of a writer only its base_record
     std::vector<runtime::LogRange> ranges = {};
+    runtime::PublishAt publish_at = runtime::PublishAt::close;
   };
   /// From here on the step is open: the destructor gives it back when close() or discard() has not. Throws
   /// when the control block cannot be mapped.
@@ -47,6 +48,7 @@ class MemoryDriver final : public Driver {
            Mode mode) override;
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   [[nodiscard]] std::int64_t current_record_count(std::int64_t local) override;
+  [[nodiscard]] std::optional<std::int64_t> published_record_count() override;
   void sync() override;
   void flush(Mode mode) override;
   void close(const formats::Header& header) override;
@@ -66,6 +68,8 @@ class MemoryDriver final : public Driver {
   void append_requests(const formats::Header& header, const Access& access, std::uint64_t sequence,
                        std::uint64_t first_offset);
   int put_one(const formats::Header& header, const Access& access, std::uint64_t sequence);
+  void announce_puts();
+  void publish_synced();
   void publish(std::int64_t record_count);
   void close_read();
   void expect_own_process() const;
@@ -74,6 +78,7 @@ class MemoryDriver final : public Driver {
   const Communicator& comm_;
   const std::uint32_t rule_;
   const std::uint64_t step_;
+  const runtime::PublishAt publish_at_;
   std::optional<Writing> writing_;
   MemoryReader reader_;
   runtime::AccessCounters counters_;

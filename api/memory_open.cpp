@@ -56,6 +56,15 @@ std::uint64_t microseconds_of(const Work& work) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
 }
 
+/// What is still written may grow between the answers that two ranks get: all go by rank 0's.
+void share_view(const Communicator& comm, runtime::Opened& answer) {
+  std::string header(reinterpret_cast<const char*>(answer.header.data()), answer.header.size());
+  broadcast(comm, header);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(header.data());
+  answer.header.assign(bytes, bytes + header.size());
+  check_mpi(MPI_Bcast(&answer.record_count, 1, MPI_INT64_T, 0, comm.get()), "share the number of records");
+}
+
 }  // namespace
 
 OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
@@ -69,8 +78,17 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
       created = group.session->create(
           {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version)});
     });
-    opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{
-        group.session, request.comm, match.rule.rule, created.step, created.control, true, 0, wait_us, {}});
+    opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{group.session,
+                                                                       request.comm,
+                                                                       match.rule.rule,
+                                                                       created.step,
+                                                                       created.control,
+                                                                       true,
+                                                                       0,
+                                                                       wait_us,
+                                                                       {},
+                                                                       {},
+                                                                       created.publish_at});
   });
   return opened;
 }
@@ -80,14 +98,17 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
   const Group group = make_group(request.comm, environment);
   OpenedDriver opened;
+  runtime::Opened answer;
   together(request.comm, [&] {
-    runtime::Opened answer;
     const std::uint64_t wait_us = microseconds_of([&] {
       answer = group.session->open({match.key, group.member}, request.writes());
     });
-    opened.driver = std::make_unique<MemoryDriver>(
-        MemoryDriver::Parts{group.session, request.comm, match.rule.rule, answer.step, answer.control,
-                            request.writes(), answer.record_count, wait_us, answer.pattern, answer.ranges});
+    opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{
+        group.session, request.comm, match.rule.rule, answer.step, answer.control, request.writes(),
+        answer.record_count, wait_us, answer.pattern, answer.ranges, answer.publish_at});
+  });
+  if (!request.writes() && answer.publish_at != runtime::PublishAt::close) share_view(request.comm, answer);
+  together(request.comm, [&] {
     opened.header = formats::decode_metadata(answer.header, request.path);
     opened.header.version = static_cast<formats::Version>(answer.version);
     opened.header.record_count = answer.record_count;

@@ -48,8 +48,12 @@ bool byte_is_unsigned(const formats::Header& header) noexcept {
 }
 
 MemoryReader::MemoryReader(std::shared_ptr<runtime::Session> session, std::uint64_t step,
-                           const runtime::StepPattern& pattern)
-    : session_(std::move(session)), step_(step), pattern_(pattern), logs_(session_->step_logs(step)) {}
+                           const runtime::StepPattern& pattern, Sight sight)
+    : session_(std::move(session)),
+      step_(step),
+      pattern_(pattern),
+      sight_(sight),
+      logs_(session_->step_logs(step)) {}
 
 void MemoryReader::get(const formats::Header& header, std::span<Access> accesses,
                        runtime::AccessCounters& counters) {
@@ -130,7 +134,10 @@ void MemoryReader::match_all(const formats::Header& header, std::span<const Miss
 
 /// One message for all of them. Their plans are kept, unless they hold for this step only.
 void MemoryReader::match(const formats::Header& header, std::span<const Missing> missing) {
-  const runtime::Plans answer = session_->get(get_message(step_, missing));
+  runtime::Get message = get_message(step_, missing);
+  message.is_by_writer = sight_ == Sight::own;
+  const runtime::Plans answer =
+      sight_ == Sight::awaited ? session_->get_when_put(message) : session_->get(message);
   logs_->add(answer.ranges);
   std::size_t position = 0;
   for (const Missing& entry : missing) {

@@ -19,12 +19,21 @@ namespace sluice::api {
 /// as they have a reader each.
 class MemoryReader {
  public:
+  /// What the reader may see.
+  enum class Sight : std::uint8_t {
+    published,  ///< what is published when it asks
+    awaited,    ///< the same, and a get waits for what is not there yet
+    own         ///< all that its own group has put
+  };
   /// `pattern`: empty for a step that is being written.
   MemoryReader(std::shared_ptr<runtime::Session> session, std::uint64_t step,
-               const runtime::StepPattern& pattern);
+               const runtime::StepPattern& pattern, Sight sight);
 
   /// Log data of the step that the matcher has told of. Throws Error(NC_EIO) when it is damaged.
   void add_ranges(std::span<const runtime::LogRange> ranges) { logs_->add(ranges); }
+
+  /// The number of records that is published now.
+  [[nodiscard]] std::int64_t published_record_count() { return session_->get({step_, {}}).record_count; }
 
   /// Fills the buffers of all accesses and their statuses; counts them in `counters`.
   void get(const formats::Header& header, std::span<Access> accesses, runtime::AccessCounters& counters);
@@ -47,6 +56,7 @@ class MemoryReader {
   const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
   const std::uint64_t step_;
   const runtime::StepPattern pattern_;
+  const Sight sight_;
   matcher::BoxesSummaries summaries_;        ///< of the accesses of one call
   std::shared_ptr<runtime::StepLogs> logs_;  ///< shared by all that have this step open in this process
 };

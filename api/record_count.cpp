@@ -29,11 +29,20 @@ void settle_record_count(Dataset& dataset) {
   dataset.is_record_count_dirty = false;
 }
 
+bool follow_writer(Dataset& dataset) {
+  if (dataset.is_writable) return false;
+  const auto records = dataset.driver->published_record_count();
+  if (!records) return false;
+  dataset.header.record_count = std::max(dataset.header.record_count, *records);
+  return true;
+}
+
 namespace ncmpi {
 
 int sync_numrecs(int ncid) {
   const DatasetUse dataset(ncid);
   require_data_mode(*dataset);
+  if (follow_writer(*dataset)) return NC_NOERR;
   require_writable(*dataset);
   settle_record_count(*dataset);
   return NC_NOERR;

@@ -45,10 +45,23 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
   return context;
 }
 
+runtime::PublishAt as_message(workflows::PublishAt publish_at) {
+  switch (publish_at) {
+    case workflows::PublishAt::sync:
+      return runtime::PublishAt::sync;
+    case workflows::PublishAt::write:
+      return runtime::PublishAt::write;
+    case workflows::PublishAt::close:
+      break;
+  }
+  return runtime::PublishAt::close;
+}
+
 runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
   runtime::CoordinatorHello hello;
   for (const workflows::FileRule& rule : workflow.files)
-    hello.rules.push_back({rule.pattern, rule.writer, rule.readers, rule.replays});
+    hello.rules.push_back(
+        {rule.pattern, rule.writer, rule.readers, rule.replays, as_message(rule.publish_at)});
   for (const workflows::Component& component : workflow.components) {
     hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
   }

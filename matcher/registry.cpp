@@ -78,7 +78,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
     if (group.purpose != GroupPurpose::open_read && group.step != nullptr) {
       was_writing = true;
       if (!group.step->control.empty()) mark_gone(group.step->control, rank);
-      if (group.step->state == StepState::in_progress) discard_step(*group.step, reason);
+      if (group.step->state == StepState::in_progress) end_unfinished(*group.step, reason);
     }
     finish_member(group, rank);
   }
@@ -98,7 +98,7 @@ void Registry::end_component_groups(const Component& component) {
   for (Group* group : ended) {  // members that never arrived, and never will
     if (group->purpose != GroupPurpose::open_read && group->step != nullptr &&
         group->step->state == StepState::in_progress) {
-      discard_step(*group->step, component.name + " " + component.reason);
+      end_unfinished(*group->step, component.name + " " + component.reason);
     }
     group->finished = group->size;
     finish_group(*group);
@@ -145,6 +145,7 @@ void Registry::finish_group(Group& group) {
   } else {
     step->writers = nullptr;
     if (step->state == StepState::in_progress) complete(*step);
+    step->control.release();
   }
   review(*step);
 }
@@ -153,15 +154,23 @@ void Registry::complete(Step& step) {
   Dataset& dataset = datasets_[step.key];
   step.state = StepState::published;
   ++step.revision;
-  if (rule_of(step.key).replays) set_pattern(step);
-  step.read_by.resize(rule_of(step.key).readers.size());
-  step.control.release();
+  if (rule_of(step.key).replays && !step.is_cut) set_pattern(step);
+  note_early_readers(step);
   std::erase(dataset.in_progress, &step);
   supersede(dataset);
   dataset.newest = &step;
   dataset.is_recycled = false;
   ++dataset.steps_published;
   answers_.published(step);
+}
+
+void Registry::end_unfinished(Step& step, const std::string& reason) {
+  const bool is_visible = step.publish_at == PublishAt::write ? !step.header.empty() : step.publications > 0;
+  if (is_visible) {
+    cut_step(step, reason);
+  } else {
+    discard_step(step, reason);
+  }
 }
 
 void Registry::discard_step(Step& step, const std::string& reason) {
@@ -212,7 +221,11 @@ void Registry::note_read(Step& step, const Group& group) {
   const auto& readers = rule_of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     if (readers[i] != group.component->name) continue;
-    step.read_by[i].has_closed = true;
+    if (step.state == StepState::in_progress && step.publish_at == PublishAt::sync) {
+      step.read_by[i].seen = std::max(step.read_by[i].seen, group.seen_publication);
+    } else {
+      step.read_by[i].has_closed = true;
+    }
     for (const auto& [rank, member] : group.members) step.read_by[i].processes.insert(member.process);
     std::size_t& most = most_processes_[step.key.rule][i];
     most = std::max(most, step.read_by[i].processes.size());
@@ -250,11 +263,12 @@ void Registry::erase(Step& step) {
 
 void Registry::set_header(const Ticket& ticket, ProcessId process, HeaderRequest request) {
   Step& step = *writing_membership(processes_.at(process), request.step).group->step;
-  if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
+  if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   step.header = std::move(request.header);
   step.structure = request.structure;
   step.header_revision = ++step.revision;
   answers_.done(ticket);
+  if (step.publish_at == PublishAt::write) advance();
 }
 
 void Registry::publish(ProcessId process, PublishRequest request) {
@@ -265,9 +279,11 @@ void Registry::publish(ProcessId process, PublishRequest request) {
     if (!log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
     range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
   }
-  log.ranges = std::move(request.ranges);
-  log.pattern = request.pattern;
-  step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
+  if (step.state == StepState::in_progress) {
+    log.ranges = std::move(request.ranges);
+    log.pattern = request.pattern;
+    step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
+  }
   datasets_[step.key].counters += request.counters;
   finish_member(*group, rank);
   advance();
@@ -276,7 +292,8 @@ void Registry::publish(ProcessId process, PublishRequest request) {
 void Registry::discard(ProcessId process, StepId id) {
   Process& caller = processes_.at(process);
   const auto [group, rank] = writing_membership(caller, id);
-  if (group->step->state == StepState::in_progress) discard_step(*group->step, caller.name() + " aborted it");
+  if (group->step->state == StepState::in_progress)
+    end_unfinished(*group->step, caller.name() + " aborted it");
   finish_member(*group, rank);
   advance();
 }
@@ -321,8 +338,10 @@ const Step& Registry::step_for_get(ProcessId process, StepId id) {
   for (const bool writing : {false, true}) {
     const Membership found = membership(caller, id, writing);
     if (found.group == nullptr) continue;
-    if (found.group->step->state == StepState::discarded) throw Error(NC_EIO, found.group->step->reason);
-    return *found.group->step;
+    const Step& step = *found.group->step;
+    if (step.state == StepState::discarded || (writing && step.is_cut)) throw Error(NC_EIO, step.reason);
+    if (!writing) found.group->seen_publication = step.publications;
+    return step;
   }
   throw Error(NC_EBADID, caller.name() + " does not have step " + std::to_string(id) + " open");
 }

@@ -10,7 +10,7 @@ namespace sluice::matcher {
 void Registry::need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request) {
   Process& caller = processes_.at(process);
   const Step& step = *writing_membership(caller, request.step).group->step;
-  if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
+  if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
   const std::uint32_t node = caller.place.node;
   if (request.bytes > pool(node).limit_bytes()) {

@@ -141,7 +141,9 @@ void Registry::decide_open_read(Group& group) {
   const std::string& writer_name = rule_of(group.key).writer;
   const Component* const writer = processes_.find_component(writer_name);
   const bool is_writer = group.component->name == writer_name;
-  if (is_writer && !dataset.in_progress.empty()) {
+  if (Step* const growing = visible_in_progress(dataset)) {
+    give_step(group, *growing);
+  } else if (is_writer && !dataset.in_progress.empty()) {
     wait(group, Group::WaitsFor::own_step);
   } else if (dataset.newest != nullptr) {
     give_step(group, *dataset.newest);
@@ -186,6 +188,7 @@ void Registry::give_step(Group& group, Step& step) {
   waiting_groups_.remove(&group);
   if (group.purpose != GroupPurpose::open_read) return;
   step.readers.push_back(&group);
+  group.seen_publication = step.publications;
   review(step);
 }
 
@@ -210,10 +213,15 @@ Step* Registry::make_step(Group& group, const Step* base) {
   }
   step->id = next_step_++;
   step->key = group.key;
+  step->publish_at = rule_of(group.key).publish_at;
+  step->read_by.resize(rule_of(group.key).readers.size());
   step->writers = &group;
   step->first_own_log = step->logs.size();
   step->pattern.first_writer = static_cast<std::uint32_t>(step->first_own_log);
-  for (std::uint32_t rank = 0; rank < group.size; ++rank) step->logs.push_back(std::make_shared<WriteLog>());
+  for (std::uint32_t rank = 0; rank < group.size; ++rank) {
+    step->logs.push_back(std::make_shared<WriteLog>());
+    if (step->publish_at == PublishAt::sync) step->logs.back()->published = {0, 0};
+  }
   Step* const made = step.get();
   datasets_[group.key].in_progress.push_back(made);
   steps_.emplace(made->id, std::move(step));
@@ -223,7 +231,9 @@ Step* Registry::make_step(Group& group, const Step* base) {
 /// Gives the outcome to the members that wait for it. May end the group.
 void Registry::answer_members(Group& group) {
   std::vector<std::uint32_t> refused;
-  const bool is_discarded = group.step != nullptr && group.step->state == StepState::discarded;
+  const bool is_discarded =
+      group.step != nullptr && (group.step->state == StepState::discarded ||
+                                (group.step->is_cut && group.purpose != GroupPurpose::open_read));
   for (auto& [rank, member] : group.members) {
     if (member.is_finished) continue;
     if (group.outcome == Group::Outcome::refused || (is_discarded && member.ticket)) refused.push_back(rank);

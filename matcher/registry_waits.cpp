@@ -37,6 +37,7 @@ void Registry::settle_waits() {
 
 void Registry::drop_waits_of(const Process& process) {
   memory_waits_.remove_if([&](const MemoryWait& wait) { return wait.process == process.id; });
+  get_waits_.remove_if([&](const GetWait& wait) { return wait.process == process.id; });
 }
 
 void Registry::drop_memory_waits_on(const Step& step, const std::string& reason) {
@@ -50,7 +51,7 @@ void Registry::drop_memory_waits_on(const Step& step, const std::string& reason)
 
 /// Answers waits that can never end. True when there was one: others may go on then.
 bool Registry::fail_hopeless_waits() {
-  if (waiting_groups_.empty() && memory_waits_.empty()) return false;
+  if (waiting_groups_.empty() && memory_waits_.empty() && get_waits_.empty()) return false;
   const WaitAnalysis analysis(*this);
   // Memory first: a put that fails lets its process go on, and so may end the waits of others.
   for (const std::uint32_t node : nodes_waited_for()) {
@@ -104,17 +105,27 @@ bool Registry::fail_creates_without_memory(std::uint32_t node) {
 }
 
 bool Registry::fail_cycle(const WaitAnalysis& analysis) {
-  const std::vector<Group*> cycle = analysis.cycle();
+  const std::vector<StuckWait> cycle = analysis.cycle();
   if (cycle.empty()) return false;
   std::string text = cycle.size() == 1 ? "it can never come: " : "a cycle of waits: ";
   for (std::size_t i = 0; i < cycle.size(); ++i) {
-    text += (i == 0 ? cycle[i]->component->name : ", which") + " waits for " + wait_text(*cycle[i]);
+    const StuckWait& wait = cycle[i];
+    text += (i == 0 ? wait.component->name : ", which") + " waits for " +
+            (wait.group != nullptr ? wait_text(*wait.group) : wait_text(*wait.get));
   }
-  for (Group* group : cycle) {
-    refuse(*group, NC_ENOENT, text);
-    answer_members(*group);
+  for (const StuckWait& wait : cycle) {
+    if (wait.group != nullptr) {
+      refuse(*wait.group, NC_ENOENT, text);
+      answer_members(*wait.group);
+    } else {
+      refuse_get(*wait.get, NC_EIO, text);
+    }
   }
   return true;
+}
+
+std::string Registry::wait_text(const GetWait& wait) const {
+  return "data of " + wait.text + ", which " + rule_of(steps_.at(wait.step)->key).writer + " has not put yet";
 }
 
 std::string Registry::wait_text(const Group& group) const {
@@ -192,6 +203,8 @@ StatusReport Registry::status() const {
       if (member.ticket) add(group->component->name, wait_text(*group), member.since_ms);
     }
   }
+  for (const GetWait& wait : get_waits_)
+    add(processes_.processes().at(wait.process).component->name, wait_text(wait), wait.since_ms);
   for (const MemoryWait& wait : memory_waits_) {
     const Component& component = *processes_.processes().at(wait.process).component;
     add(component.name, memory_wait_text(steps_.at(wait.request.step)->key), wait.since_ms);

@@ -169,9 +169,10 @@ std::span<const std::byte> encoded_entry(const TableEntry& entry, std::vector<st
                               : std::span<const std::byte>();
 }
 
-TableReader::TableReader(std::span<const std::byte> chunk, std::size_t position) noexcept
+TableReader::TableReader(std::span<const std::byte> chunk, std::size_t position, std::uint64_t end) noexcept
     : chunk_(chunk), position_(position) {
-  if (chunk_.size() >= word_bytes) committed_ = word_at(chunk_, 0).load(std::memory_order_acquire);
+  if (chunk_.size() >= word_bytes)
+    committed_ = std::min(word_at(chunk_, 0).load(std::memory_order_acquire), end);
 }
 
 bool TableReader::next(TableEntry& entry) {

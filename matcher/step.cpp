@@ -22,6 +22,8 @@ LogView WriteLog::view() const {
   for (const SegmentLease& segment : tables) view.tables.push_back({segment.id(), segment.bytes()});
   for (const SegmentLease& segment : data) view.data.push_back({segment.id(), segment.bytes()});
   view.ranges = ranges;
+  view.published = published;
+  view.is_cut = is_cut;
   return view;
 }
 
@@ -40,15 +42,20 @@ StepView Step::view() const {
   view.rule = key.rule;
   view.name = key.tail;
   view.header_revision = header_revision;
-  view.record_count = record_count;
+  view.record_count = records_for_readers();
   view.header = header;
   view.first_own_log = first_own_log;
   for (const auto& log : logs) view.logs.push_back(log->view());
   view.pattern = pattern;
+  view.publish_at = publish_at;
+  view.is_cut = is_cut;
+  if (!control.empty()) view.control = control.id();
   return view;
 }
 
 void set_pattern(Step& step) noexcept {
+  // Of a log that was cut off the fingerprint is not known.
+  if (std::ranges::any_of(step.logs, [](const auto& log) { return log->is_cut; })) return;
   FingerprintBuilder whole;
   FingerprintBuilder latest;
   bool is_apart = true;

@@ -12,14 +12,16 @@ void StepIndex::set_header(std::span<const std::byte> encoded) {
   scan_.restart();
 }
 
-void StepIndex::update(std::span<const LogView> logs, bool is_final) {
+void StepIndex::update(std::span<const LogView> logs, bool is_final, Reach reach) {
   if (!damage_.empty()) throw Error(NC_EIO, damage_);
   if (is_final_) return;
   try {
     for (std::size_t i = 0; i < logs.size(); ++i) {
       const auto writer = static_cast<std::uint32_t>(i);
-      scan_.read(writer, logs[i],
-                 [&](const TableEntry& entry, std::span<const std::byte>) { variables_.add(writer, entry); });
+      const auto add = [&](const TableEntry& entry, std::span<const std::byte>) {
+        variables_.add(writer, entry);
+      };
+      scan_.read(writer, logs[i], add, reach);
     }
   } catch (const Error& error) {
     damage_ = error.what();

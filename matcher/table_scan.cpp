@@ -9,19 +9,22 @@
 
 namespace sluice::matcher {
 
-void TableScan::read(std::uint32_t writer, const LogView& log, const Sink& sink) {
-  if (log.tables.empty()) return;
+void TableScan::read(std::uint32_t writer, const LogView& log, const Sink& sink, Reach reach) {
+  const TablePosition end = reach == Reach::published || log.is_cut ? log.published : TablePosition{};
+  const std::size_t chunks = std::min<std::uint64_t>(log.tables.size(), end.chunks);
+  if (chunks == 0) return;
   Cursor& cursor = cursors_[writer];
   for (;; ++cursor.chunk, cursor.position = 0) {
-    read_chunk(writer, log, sink);
-    if (cursor.chunk + 1 == log.tables.size()) return;
+    const bool is_last = cursor.chunk + 1 == end.chunks;
+    read_chunk(writer, log, is_last ? end.bytes : TablePosition{}.bytes, sink);
+    if (cursor.chunk + 1 >= chunks) return;
   }
 }
 
-void TableScan::read_chunk(std::uint32_t writer, const LogView& log, const Sink& sink) {
+void TableScan::read_chunk(std::uint32_t writer, const LogView& log, std::uint64_t end, const Sink& sink) {
   Cursor& cursor = cursors_[writer];
   const std::span<const std::byte> chunk = memory_.contents(log.tables.at(cursor.chunk).segment);
-  TableReader reader(chunk, cursor.position);
+  TableReader reader(chunk, cursor.position, end);
   TableEntry entry;
   constexpr std::size_t length_word_bytes = 8;
   while (reader.next(entry)) {

@@ -89,6 +89,17 @@ bool Registry::WaitAnalysis::can_end(const Group& waiting) const {
   return can_act(registry_.rule_of(waiting.key).writer);
 }
 
+/// One process of the group that goes on may put what is read; should it put something else, or close, there
+/// is another look.
+bool Registry::WaitAnalysis::can_end(const GetWait& waiting) const {
+  const Group* const writers = registry_.steps_.at(waiting.step)->writers;
+  if (writers == nullptr || registry_.steps_.at(waiting.step)->state != StepState::in_progress) return true;
+  const bool can_one_put = std::ranges::any_of(writers->members, [&](const auto& member) {
+    return !member.second.is_finished && !is_stuck(member.second.process);
+  });
+  return can_one_put || (!writers->has_all_arrived() && can_act(writers->component->name));
+}
+
 bool Registry::WaitAnalysis::can_go_on(const Process& process) const {
   for (const Group* group : process.groups) {
     if (group->is_waiting() && can_end(*group)) return true;
@@ -96,23 +107,34 @@ bool Registry::WaitAnalysis::can_go_on(const Process& process) const {
   for (const MemoryWait& wait : registry_.memory_waits_) {
     if (wait.process == process.id && can_memory_come(process.place.node)) return true;
   }
-  return false;
+  return std::ranges::any_of(
+      registry_.get_waits_, [&](const GetWait& wait) { return wait.process == process.id && can_end(wait); });
 }
 
-std::vector<Group*> Registry::WaitAnalysis::cycle() const {
-  const auto stuck_group_of = [&](const std::string* component) -> Group* {
-    for (Group* group : registry_.waiting_groups_) {
-      if ((component == nullptr || group->component->name == *component) && is_stuck(*group)) return group;
-    }
-    return nullptr;
+/// The first stuck open or get, of that component or (null) of any.
+Registry::StuckWait Registry::WaitAnalysis::stuck_wait_of(const std::string* component) const {
+  const auto is_asked_for = [&](const Component& waiting) {
+    return component == nullptr || waiting.name == *component;
   };
-  std::vector<Group*> path;
-  for (Group* next = stuck_group_of(nullptr); next != nullptr;) {
-    const auto seen = std::find_if(path.begin(), path.end(),
-                                   [&](const Group* group) { return group->component == next->component; });
+  for (Group* group : registry_.waiting_groups_) {
+    if (is_asked_for(*group->component) && is_stuck(*group))
+      return {group->component, &registry_.rule_of(group->key).writer, group, nullptr};
+  }
+  for (const GetWait& wait : registry_.get_waits_) {
+    const Component* const waiting = registry_.processes_.processes().at(wait.process).component;
+    if (!is_asked_for(*waiting) || !is_stuck(wait.process)) continue;
+    return {waiting, &registry_.rule_of(registry_.steps_.at(wait.step)->key).writer, nullptr, &wait};
+  }
+  return {};
+}
+
+std::vector<Registry::StuckWait> Registry::WaitAnalysis::cycle() const {
+  std::vector<StuckWait> path;
+  for (StuckWait next = stuck_wait_of(nullptr); next.component != nullptr;) {
+    const auto seen = std::ranges::find(path, next.component, &StuckWait::component);
     if (seen != path.end()) return {seen, path.end()};
     path.push_back(next);
-    next = stuck_group_of(&registry_.rule_of(next->key).writer);
+    next = stuck_wait_of(next.writer);
   }
   return path;
 }

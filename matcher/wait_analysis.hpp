@@ -7,6 +7,14 @@
 
 namespace sluice::matcher {
 
+/// An open or a get that is stuck: one of the two.
+struct Registry::StuckWait {
+  const Component* component = nullptr;  ///< that waits
+  const std::string* writer = nullptr;   ///< the name of the component that it waits for
+  Group* group = nullptr;
+  const GetWait* get = nullptr;
+};
+
 /// Finds out who waits in vain. A process is stuck when all of it waits, and none of its waits can end by
 /// what processes that are not stuck may still do. Where it cannot be known (a component whose number of
 /// processes was not told, processes that have not shown up yet) the best is assumed.
@@ -19,15 +27,17 @@ class Registry::WaitAnalysis {
   /// Whether anybody may still do something that frees memory of the node.
   [[nodiscard]] bool can_memory_come(std::uint32_t node) const;
 
-  /// The groups of a cycle of opens, each waiting for the component of the next and the last one for the
-  /// first's. Empty when no open is stuck.
-  [[nodiscard]] std::vector<Group*> cycle() const;
+  /// The opens and gets of a cycle, each waiting for the component of the next and the last one for the
+  /// first's. Empty when none is stuck.
+  [[nodiscard]] std::vector<StuckWait> cycle() const;
 
  private:
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
   [[nodiscard]] bool can_end(const Group& waiting) const;
+  [[nodiscard]] bool can_end(const GetWait& waiting) const;
+  [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
   [[nodiscard]] bool can_go_on(const Process& process) const;
 
   const Registry& registry_;

@@ -20,6 +20,10 @@ void MatcherRank::Server::handle_client(Client& client, ReceivedMessage& message
   if (client.process == nullptr)
     throw Error(NC_EIO, "its first message is " + std::string(message_name(message.type)));
   if (message.type == MessageType::get) return begin_get(client, message.tag, decode<Get>(message.fields));
+  if (message.type == MessageType::put_notice) {
+    const auto notice = decode<PutNotice>(message.fields);
+    return client.process->has_open(notice.step) ? retry_gets(notice.step) : void();
+  }
   pass_on(client, message);
 }
 
@@ -61,6 +65,7 @@ void MatcherRank::Server::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::open_read:
     case MessageType::need_segment:
     case MessageType::header:
+    case MessageType::sync:
     case MessageType::remove:
       break;
     default:
@@ -96,17 +101,29 @@ void MatcherRank::Server::begin_get(Client& client, std::uint32_t tag, Get reque
                       client.name() + " does not have step " + std::to_string(step) + " open");
   }
   if (link_) return begin_shared_get(client.id, tag, std::move(request));
-  with_view(step, client.id,
-            [this, id = client.id, tag, request = std::move(request)](const Outcome& outcome,
-                                                                      const StepViewPointer&) {
-              Client* const receiver = find(id);
+  continue_get({client.id, tag, std::move(request)});
+}
+
+/// With a new view, if the step still grows.
+void MatcherRank::Server::continue_get(WaitingGet waiting) {
+  const KnownStep* const known = known_steps_.find(waiting.request.step);
+  // Before the view comes, which tells of the request tables that there are.
+  if (known != nullptr && known->may_wait(waiting.request.is_by_writer)) await_puts(waiting.request.step);
+  const std::uint64_t step = waiting.request.step;
+  const ClientId id = waiting.client;
+  with_view(step, id,
+            [this, waiting = std::move(waiting)](const Outcome& outcome, const StepViewPointer&) mutable {
+              Client* const receiver = find(waiting.client);
               if (receiver == nullptr) return;
-              if (outcome.is_failure()) return send_error(*receiver, tag, outcome.status, outcome.text);
+              Outcome end = outcome;
               try {
-                answer_get_of(*receiver, tag, request);
+                if (!end.is_failure()) answer_get_of(*receiver, waiting);
               } catch (const Error& error) {
-                send_error(*receiver, tag, error.status(), error.what());
+                end = {error.status(), error.what()};
               }
+              if (!end.is_failure()) return;
+              release_get(waiting);
+              send_error(*receiver, waiting.tag, end.status, end.text);
             });
 }
 
@@ -130,20 +147,23 @@ std::uint32_t MatcherRank::Server::new_query() noexcept {
 }
 
 /// Where this is the only matcher.
-void MatcherRank::Server::answer_get_of(Client& client, std::uint32_t tag, const Get& request) {
+void MatcherRank::Server::answer_get_of(Client& client, WaitingGet& waiting) {
+  const Get& request = waiting.request;
   KnownStep* const known = known_steps_.find(request.step);
   if (known == nullptr) throw Error(NC_EBADID, "step " + std::to_string(request.step) + " is no more");
   const matcher::StepView& view = *known->view;
-  if (known->index == nullptr) {
-    auto index = std::make_unique<matcher::StepIndex>(store_);
-    index->set_header(view.header);
-    known->index = std::move(index);
+  matcher::StepIndex& index = known->updated_index(store_, request.is_by_writer);
+  if (known->may_wait(request.is_by_writer)) {
+    const int varid = unwritten_variable(index, request);
+    if (varid >= 0) return hold_get(waiting, varid);
+    if (!held_gets_.contains(request.step) && view.control != 0) store_.set_awaited(view.control, false);
   }
-  known->index->update(view.logs, view.is_final);
-  const Plans answer = answer_get(*known->index, request, client.told[request.step]);
+  release_get(waiting);
+  Plans answer = answer_get(index, request, client.told[request.step]);
+  answer.record_count = known->record_count();
   if (view.is_final) used_logs_.note(client.process->id, view.rule, view.pattern, answer.ranges);
   for (const LogRange& range : answer.ranges) introduce_segment(client, range.segment);
-  send(client, MessageType::plans, tag, encode(answer));
+  send(client, MessageType::plans, waiting.tag, encode(answer));
 }
 
 // Sending

@@ -38,6 +38,17 @@ void ToldRanges::tell(const RangesOf& ranges_of, const replay::Plan& plan, std::
   }
 }
 
+int unwritten_variable(matcher::StepIndex& index, const Get& request) {
+  const matcher::PieceSink ignore = [](const matcher::Piece&) {};
+  for (const ReadAccess& access : request.accesses) {
+    matcher::WriteIndex& writes = index.writes(access.varid);
+    for (const ReadSlab& slab : access.slabs) {
+      if (!writes.match({slab.start, slab.count, slab.stride}, ignore).is_covered) return access.varid;
+    }
+  }
+  return -1;
+}
+
 Plans answer_get(matcher::StepIndex& index, const Get& request, ToldRanges& told) {
   Plans answer;
   std::vector<formats::HyperslabView> reads;

@@ -35,6 +35,10 @@ class ToldRanges {
   std::set<std::pair<std::uint32_t, std::uint64_t>> landed_;  ///< writer and log offset
 };
 
+/// The variable of the first access that reads what nobody has written; -1 when there is none. Throws
+/// Error(NC_EIO) for accesses that do not fit the step's variables.
+[[nodiscard]] int unwritten_variable(matcher::StepIndex& index, const Get& request);
+
 /// Matches the accesses of a get, compiles their plans, and says where the data is. Throws Error(NC_EIO) for
 /// accesses that do not fit the step's variables.
 [[nodiscard]] Plans answer_get(matcher::StepIndex& index, const Get& request, ToldRanges& told);

@@ -141,6 +141,14 @@ std::int64_t GroupControl::record_count() const noexcept {
   return records;
 }
 
+bool GroupControl::take_awaited() noexcept {
+  // The matcher sets the flag and looks at the request tables then; this process has committed to its table,
+  // and looks at the flag then. One of the two sees what the other did.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  auto& flag = slots_[0].is_awaited;
+  return flag.load(std::memory_order_relaxed) != 0 && flag.exchange(0, std::memory_order_acq_rel) != 0;
+}
+
 void GroupControl::leave() noexcept {
   own_->collective_calls.store(has_left, std::memory_order_release);
 }

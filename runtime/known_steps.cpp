@@ -1,8 +1,28 @@
 #include "known_steps.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice::runtime {
+
+matcher::StepIndex& KnownStep::updated_index(matcher::SegmentMemory& memory, bool is_by_writer) {
+  const bool sees_more = is_by_writer && !view->is_final && view->publish_at == matcher::PublishAt::sync;
+  auto& wanted = sees_more ? writers_index : index;
+  if (wanted == nullptr) {
+    auto made = std::make_unique<matcher::StepIndex>(memory);
+    made->set_header(view->header);
+    wanted = std::move(made);
+  }
+  wanted->update(view->logs, view->is_final,
+                 sees_more ? matcher::Reach::everything : matcher::Reach::published);
+  return *wanted;
+}
+
+std::int64_t KnownStep::record_count() const noexcept {
+  const bool is_told_by_tables =
+      view->publish_at == matcher::PublishAt::write && (!view->is_final || view->is_cut) && index != nullptr;
+  return is_told_by_tables ? std::max(view->record_count, index->records_end()) : view->record_count;
+}
 
 KnownStep* KnownSteps::find(std::uint64_t step) {
   const auto found = steps_.find(step);
@@ -15,7 +35,9 @@ KnownStep& KnownSteps::take(matcher::StepView view) {
     view.header = known.view->header;
   } else {
     known.index.reset();
+    known.writers_index.reset();
   }
+  if (view.is_final) known.writers_index.reset();
   known.view = std::make_shared<const matcher::StepView>(std::move(view));
   return known;
 }

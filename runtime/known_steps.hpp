@@ -15,11 +15,24 @@ using StepViewPointer = std::shared_ptr<const matcher::StepView>;
 /// A step as a matcher that answers gets knows it.
 struct KnownStep {
   StepViewPointer view;
-  /// Where there is one matcher only: made at the first get; of the header of this view.
+  /// Where there is one matcher only: made at the first get; of the header of this view. What readers see, and
+  /// what the step's own writers see as long as that is more.
   std::unique_ptr<matcher::StepIndex> index;
+  std::unique_ptr<matcher::StepIndex> writers_index;
   std::unique_ptr<matcher::TableScan> scan;  ///< of this node's tables, while the step grows
   bool was_seen_published = false;
   bool was_fetched_ahead = false;
+
+  /// The index for a get, with all that is in the request tables now. `memory` has the tables. Throws
+  /// Error(NC_EIO) when one is damaged.
+  [[nodiscard]] matcher::StepIndex& updated_index(matcher::SegmentMemory& memory, bool is_by_writer);
+  /// The number of records that readers see; `index` has been updated. Where each put is visible at once, the
+  /// request tables know more than the registry.
+  [[nodiscard]] std::int64_t record_count() const noexcept;
+  /// Whether a get of a reader waits for what was not put yet.
+  [[nodiscard]] bool may_wait(bool is_by_writer) const noexcept {
+    return view->publish_at == matcher::PublishAt::write && !view->is_final && !is_by_writer;
+  }
 };
 
 /// The steps that processes of this matcher have open or that this matcher works on for others, as the

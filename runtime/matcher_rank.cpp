@@ -177,6 +177,15 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
     coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EIO, text}));
     return;
   }
+  const auto is_early = [](const FileRule& rule) { return rule.publish_at != PublishAt::close; };
+  if (nodes_.size() > 1 && std::ranges::any_of(hello.rules, is_early)) {
+    const std::string text =
+        "publish: sync and publish: write need a single matcher: set staging.matchers to 1, and run on one "
+        "node "
+        "(without SLUICE_VIRTUAL_NODES)";
+    coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EINVAL, text}));
+    return;
+  }
   desk_.emplace(std::move(hello), RegistryDesk::Environment{
                                       &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },
                                       [this](const std::string& text) { event(text); }});

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,7 +35,8 @@ namespace sluice::runtime {
 /// What is behind MatcherRank: connections of clients, and the way between them and the registry, which is
 /// here (matcher 0) or at the other end of the tree of relays. matcher_rank.cpp: the loop and the
 /// coordinator; client_connections.cpp: connections; client_requests.cpp: what clients ask, and their gets;
-/// shared_gets.cpp: gets where there are other matchers; registry_items.cpp: what the registry says.
+/// held_gets.cpp: gets that wait for puts; shared_gets.cpp: gets where there are other matchers;
+/// registry_items.cpp: what the registry says.
 class MatcherRank::Server final {
  public:
   explicit Server(MatcherRankOptions options);
@@ -60,6 +62,13 @@ class MatcherRank::Server final {
     [[nodiscard]] const std::string& trouble() const {
       return end_reason.empty() ? socket->trouble() : end_reason;
     }
+  };
+  /// A get where this is the only matcher.
+  struct WaitingGet {
+    ClientId client = 0;
+    std::uint32_t tag = 0;
+    Get request;
+    bool is_held = false;  ///< the registry knows that it waits for puts
   };
 
   // matcher_rank.cpp
@@ -94,9 +103,10 @@ class MatcherRank::Server final {
   void pass_on(Client& client, ReceivedMessage& message);
   void note_close(Client& client, const ReceivedMessage& message);
   void begin_get(Client& client, std::uint32_t tag, Get request);
+  void continue_get(WaitingGet waiting);
   void with_view(std::uint64_t step, ClientId connection, ViewReceiver receiver);
   [[nodiscard]] std::uint32_t new_query() noexcept;
-  void answer_get_of(Client& client, std::uint32_t tag, const Get& request);
+  void answer_get_of(Client& client, WaitingGet& waiting);
   void send(Client& client, MessageType type, std::uint32_t tag, std::vector<std::byte> fields);
   void send_error(Client& client, std::uint32_t tag, int status, const std::string& text);
   void send_segment(Client& client, std::uint32_t tag, matcher::SegmentId segment);
@@ -117,6 +127,12 @@ class MatcherRank::Server final {
   void take_lease(const RelayItem& item);
   void fetch_ahead(KnownStep& known);
   void forget_step(matcher::StepId step);
+  // held_gets.cpp
+  void await_puts(matcher::StepId step);
+  void hold_get(WaitingGet& waiting, int varid);
+  void retry_gets(matcher::StepId step);
+  void release_get(WaitingGet& waiting);
+  void forget_held_get(ClientId client, std::uint32_t tag);
 
   // registry_items.cpp
   void take_from_registry(RelayItem item);
@@ -152,6 +168,7 @@ class MatcherRank::Server final {
   ClientId next_client_ = 1;
   std::map<std::uint32_t, ViewReceiver> waiting_views_;                  ///< by the number of their query
   std::map<std::uint32_t, NodeExchange::LeaseReceiver> waiting_leases_;  ///< likewise
+  std::map<matcher::StepId, std::list<WaitingGet>> held_gets_;  ///< until something is put, or the step ends
   std::uint32_t next_query_ = 1;
   std::uint64_t requests_ = 0;
   std::map<std::uint64_t, std::function<void()>> rounds_;  ///< at matcher 0: what follows them

@@ -1,5 +1,6 @@
 #include "registry_desk.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -70,6 +71,9 @@ void RegistryDesk::take_item(const RelayItem& item) {
       return answer_view_query(item);
     case RelayItemKind::lease_query:
       return answer_lease_query(item);
+    case RelayItemKind::get_waits:
+    case RelayItemKind::get_goes_on:
+      return take_get_wait(item);
     case RelayItemKind::notice:
       return event(item.text);
     case RelayItemKind::counters:
@@ -141,6 +145,12 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
         registry_.set_header(ticket, process, {m.step, std::move(m.header), m.structure});
       });
     }
+    case MessageType::sync: {
+      const auto m = decode<Sync>(item.fields);
+      return serve([&] {
+        registry_.sync(ticket, process, {m.step, {m.position, m.record_count, m.requests}});
+      });
+    }
     case MessageType::remove: {
       const auto m = decode<Remove>(item.fields);
       return serve([&] { registry_.remove(ticket, process, m.key); });
@@ -183,6 +193,18 @@ void RegistryDesk::take_close(const RelayItem& item, matcher::ProcessId process)
 void RegistryDesk::end_connection(const ConnectionId& id) {
   const auto ended = connections_.extract(id);
   if (!ended.empty()) registry_.disconnect(ended.mapped().process);
+}
+
+void RegistryDesk::take_get_wait(const RelayItem& item) {
+  const Ticket ticket{item.connection, item.tag, item.matcher};
+  if (item.kind == RelayItemKind::get_goes_on) return registry_.end_get_wait(ticket);
+  const auto found = connections_.find({item.matcher, item.connection});
+  if (found == connections_.end()) return;
+  try {
+    registry_.wait_for_puts(ticket, found->second.process, item.number, item.text);
+  } catch (const Error& error) {
+    refused(ticket, error.status(), error.what());
+  }
 }
 
 // Views
@@ -228,8 +250,11 @@ void RegistryDesk::tell_published() {
   for (const matcher::StepId id : std::exchange(published_, {})) {
     try {
       const matcher::Step& step = registry_.step(id);
-      for (const std::uint32_t matcher : std::exchange(fetched_by_[step.key.rule], {}))
-        tell_view(matcher, 0, step);
+      auto concerned = std::exchange(fetched_by_[step.key.rule], {});
+      if (step.publish_at != matcher::PublishAt::close) {  // gets may wait for it
+        for (const auto& [matcher, told] : told_[id]) concerned.insert(matcher);
+      }
+      for (const std::uint32_t matcher : concerned) tell_view(matcher, 0, step);
     } catch (const Error&) {
       // It is gone already.
     }
@@ -268,7 +293,15 @@ void RegistryDesk::answer(const Ticket& ticket, MessageType type, std::vector<st
 
 void RegistryDesk::created(const Ticket& ticket, const matcher::Step& step) {
   const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
-  answer(ticket, MessageType::created, encode(Created{step.id, control}), control);
+  answer(ticket, MessageType::created, encode(Created{step.id, control, step.publish_at}), control);
+}
+
+bool RegistryDesk::is_writer(const Ticket& ticket, const matcher::Step& step) const {
+  const auto found = connections_.find({ticket.matcher, ticket.connection});
+  return found != connections_.end() && step.writers != nullptr &&
+         std::ranges::any_of(step.writers->members, [&](const auto& member) {
+           return member.second.process == found->second.process;
+         });
 }
 
 /// The header and where the logs are goes with the view, once to each matcher, and is put in there.
@@ -277,9 +310,10 @@ void RegistryDesk::opened(const Ticket& ticket, const matcher::Step& step) {
   Opened reply;
   reply.step = step.id;
   reply.version = step.version;
-  reply.record_count = step.record_count;
+  reply.record_count = step.records_for_readers();
   reply.pattern = step.pattern;
-  if (!step.control.empty()) reply.control = step.control.id();
+  reply.publish_at = step.publish_at;
+  if (!step.control.empty() && is_writer(ticket, step)) reply.control = step.control.id();
   answer(ticket, MessageType::opened, encode(reply), reply.control);
 }
 

@@ -50,10 +50,12 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void dispatch(const RelayItem& item, const Connection& connection);
   void take_close(const RelayItem& item, matcher::ProcessId process);
   void end_connection(const ConnectionId& id);
+  void take_get_wait(const RelayItem& item);
   void answer_view_query(const RelayItem& item);
   void answer_lease_query(const RelayItem& item);
   void tell_published();
   [[nodiscard]] const matcher::Step& step_of_query(const RelayItem& item);
+  [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
   void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
   void answer(const matcher::Ticket& ticket, MessageType type, std::vector<std::byte> fields,
               matcher::SegmentId introduced = 0);

@@ -87,6 +87,9 @@ void MatcherRank::Server::deliver_answer(const RelayItem& item) {
         break;
       case MessageType::opened:
         return deliver_opened(*client, item);
+      case MessageType::error:
+        forget_held_get(item.connection, item.tag);
+        break;
       default:
         break;
     }
@@ -116,10 +119,16 @@ void MatcherRank::Server::finish_opened(const RelayItem& item) {
   Client* const client = find(item.connection);
   if (client == nullptr) return;
   auto opened = decode<Opened>(item.fields);
-  const KnownStep* const known = known_steps_.find(opened.step);
+  KnownStep* const known = known_steps_.find(opened.step);
   if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
   const matcher::StepView& view = *known->view;
   opened.header = view.header;
+  const bool is_told_by_tables =
+      view.publish_at == matcher::PublishAt::write && (!view.is_final || view.is_cut);
+  if (is_told_by_tables && opened.control == 0) {
+    (void)known->updated_index(store_, false);
+    opened.record_count = known->record_count();
+  }
   std::vector<matcher::SegmentId> segments;
   if (item.number != 0) segments.push_back(item.number);
   if (view.is_final) {
@@ -148,6 +157,7 @@ void MatcherRank::Server::finish_opened(const RelayItem& item) {
 void MatcherRank::Server::take_view(const RelayItem& item) {
   if (item.kind == RelayItemKind::view && !item.fields.empty())
     fetch_ahead(known_steps_.take(decode<matcher::StepView>(item.fields)));
+  if (item.tag == 0) return retry_gets(item.number);
   const auto waiting = waiting_views_.extract(item.tag);
   if (waiting.empty()) return;
   const KnownStep* const known = known_steps_.find(item.number);

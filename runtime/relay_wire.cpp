@@ -12,11 +12,11 @@ void fields(auto& a, Is<matcher::LogSegment> auto& m) {
   a(m.segment, m.bytes);
 }
 void fields(auto& a, Is<matcher::LogView> auto& m) {
-  a(m.tables, m.data, m.ranges);
+  a(m.tables, m.data, m.ranges, m.published, m.is_cut);
 }
 void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
-    m.first_own_log, m.pattern, m.logs);
+    m.first_own_log, m.pattern, m.logs, m.publish_at, m.is_cut, m.control);
 }
 
 SLUICE_MESSAGE(RelayItem)

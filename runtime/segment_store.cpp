@@ -62,6 +62,14 @@ void SegmentStore::mark_gone(matcher::SegmentId control, std::uint32_t rank) noe
   }
 }
 
+void SegmentStore::set_awaited(matcher::SegmentId control, bool is_awaited) {
+  const auto memory = mapped(control);
+  if (memory.size() < sizeof(ControlSlot)) return;
+  auto* const slots = std::launder(reinterpret_cast<ControlSlot*>(memory.data()));
+  slots[0].is_awaited.store(is_awaited ? 1 : 0, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
 int SegmentStore::descriptor(matcher::SegmentId segment) const {
   const Entry& entry = at(segment);
   if (!entry.file)

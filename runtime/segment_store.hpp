@@ -28,6 +28,10 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// Whether this matcher has yet to be told to make it; numbers ascend.
   [[nodiscard]] bool is_expected(matcher::SegmentId segment) const noexcept { return segment > last_made_; }
 
+  /// Tells the group of a control block that a get waits for its puts, or that none does. What was put before
+  /// is in the request tables for who looks there behind this call.
+  void set_awaited(matcher::SegmentId control, bool is_awaited);
+
   /// A segment's descriptor, to be sent to those who may map it. Throws Error(NC_EIO) when there is no such
   /// segment.
   [[nodiscard]] int descriptor(matcher::SegmentId segment) const;

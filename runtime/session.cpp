@@ -190,6 +190,15 @@ Plans Session::get(const Get& request) {
   return decode<Plans>(exchange(MessageType::get, encode(request), MessageType::plans).fields);
 }
 
+Plans Session::get_when_put(const Get& request) {
+  keep_another_connection();
+  return get(request);
+}
+
+void Session::sync(const Sync& request) {
+  (void)exchange(MessageType::sync, encode(request), MessageType::done);
+}
+
 void Session::update_header(const HeaderUpdate& request) {
   (void)exchange(MessageType::header, encode(request), MessageType::done);
 }
@@ -212,6 +221,9 @@ WritableSegment Session::need_segment(const NeedSegment& request) {
   return {grant.segment, memory, std::move(mapping), std::move(file)};
 }
 
+void Session::announce_put(const PutNotice& notice) {
+  post(MessageType::put_notice, encode(notice));
+}
 void Session::publish(const Publish& request) {
   post(MessageType::publish, encode(request));
 }

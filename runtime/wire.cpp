@@ -31,6 +31,10 @@ std::string_view message_name(MessageType type) noexcept {
       return "remove";
     case MessageType::fetch_segment:
       return "fetch_segment";
+    case MessageType::sync:
+      return "sync";
+    case MessageType::put_notice:
+      return "put_notice";
     case MessageType::welcome:
       return "welcome";
     case MessageType::created:
@@ -82,7 +86,7 @@ void fields(auto& a, Is<Create> auto& m) {
   a(m.key, m.member, m.no_clobber, m.version);
 }
 void fields(auto& a, Is<Created> auto& m) {
-  a(m.step, m.control);
+  a(m.step, m.control, m.publish_at);
 }
 void fields(auto& a, Is<Open> auto& m) {
   a(m.key, m.member);
@@ -91,7 +95,7 @@ void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base);
 }
 void fields(auto& a, Is<Opened> auto& m) {
-  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges);
+  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
   a(m.step, m.use, m.bytes, m.wanted_bytes);
@@ -108,6 +112,12 @@ void fields(auto& a, Is<AccessCounters> auto& m) {
 void fields(auto& a, Is<Publish> auto& m) {
   a(m.step, m.record_count, m.counters, m.pattern, m.ranges);
 }
+void fields(auto& a, Is<Sync> auto& m) {
+  a(m.step, m.position, m.record_count, m.requests);
+}
+void fields(auto& a, Is<PutNotice> auto& m) {
+  a(m.step);
+}
 void fields(auto& a, Is<Discard> auto& m) {
   a(m.step);
 }
@@ -121,10 +131,10 @@ void fields(auto& a, Is<ReadAccess> auto& m) {
   a(m.varid, m.slabs);
 }
 void fields(auto& a, Is<Get> auto& m) {
-  a(m.step, m.accesses);
+  a(m.step, m.accesses, m.is_by_writer);
 }
 void fields(auto& a, Is<Plans> auto& m) {
-  a(m.ranges, m.plans);
+  a(m.ranges, m.plans, m.record_count);
 }
 void fields(auto& a, Is<Remove> auto& m) {
   a(m.key);
@@ -139,7 +149,7 @@ void fields(auto& a, Is<DropSegments> auto& m) {
   a(m.segments);
 }
 void fields(auto& a, Is<FileRule> auto& m) {
-  a(m.pattern, m.writer, m.readers, m.replays);
+  a(m.pattern, m.writer, m.readers, m.replays, m.publish_at);
 }
 void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
@@ -180,6 +190,8 @@ SLUICE_MESSAGE(SegmentGrant)
 SLUICE_MESSAGE(HeaderUpdate)
 SLUICE_MESSAGE(Publish)
 SLUICE_MESSAGE(Discard)
+SLUICE_MESSAGE(Sync)
+SLUICE_MESSAGE(PutNotice)
 SLUICE_MESSAGE(CloseRead)
 SLUICE_MESSAGE(Get)
 SLUICE_MESSAGE(Plans)

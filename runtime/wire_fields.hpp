@@ -1,6 +1,7 @@
 #pragma once
 // The fields of structs that are parts of messages between processes and matchers, and between matchers.
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 #include "wire_codec.hpp"
 
@@ -8,6 +9,9 @@ namespace sluice::runtime {
 
 void fields(auto& a, Is<matcher::LogRange> auto& m) {
   a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
+}
+void fields(auto& a, Is<matcher::TablePosition> auto& m) {
+  a(m.chunks, m.bytes);
 }
 void fields(auto& a, Is<matcher::Fingerprint> auto& m) {
   a(m.low, m.high);

@@ -108,6 +108,7 @@ void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   table_ = matcher::TableWriter(segment.memory);
   table_mapping_ = std::move(segment.mapping);
   table_bytes_ += segment.memory.size();
+  ++table_chunks_;
 }
 
 void WriteLog::append(const matcher::TableEntry& entry) {

@@ -15,7 +15,6 @@ const std::vector<ReservedChoice> reserved_choices{
     {"through", {"memory", "burst-buffer", "subfiles", "blobs", "file"}},
     {"steps", {"single", "stream"}},
     {"when-full", {"wait", "discard"}},
-    {"publish", {"close", "sync", "write"}},
 };
 
 constexpr std::int64_t default_queue = 2;
@@ -49,6 +48,7 @@ class RuleReader {
     }
     for (const ReservedChoice& reserved : reserved_choices) check_reserved(reader_, *section, reserved);
     read_replay(*section, read.rule);
+    read_publish(*section, read.rule);
     check_queue(*section);
     check_keep(*section);
     return read;
@@ -85,6 +85,17 @@ class RuleReader {
     if (const Value* value = section.find("replay")) {
       if (const auto word = reader_.choice(*value, choices)) rule.replays = *word == "auto";
     }
+  }
+
+  void read_publish(const Section& section, FileRule& rule) {
+    static const std::vector<std::string> choices{"close", "sync", "write"};
+    const Value* value = section.find("publish");
+    if (value == nullptr) return;
+    const auto word = reader_.choice(*value, choices);
+    if (!word) return;
+    rule.publish_at = *word == "sync"    ? PublishAt::sync
+                      : *word == "write" ? PublishAt::write
+                                         : PublishAt::close;
   }
 
   std::optional<std::string> component_name(const Value& value) {

@@ -78,11 +78,13 @@ class KeptAnswers final : public RegistryAnswers {
     answer.status = status;
     answer.text = text;
   }
+  void published(const Step& step) override { ended_steps.insert(step.id); }
   void erased(StepId step) override { erased_steps.insert(step); }
   void event(const std::string& text) override { events.push_back(text); }
 
   std::map<std::uint32_t, Answer> by_tag;
   std::vector<std::string> events;
+  std::set<StepId> ended_steps;
   std::set<StepId> erased_steps;
   bool has_answered_twice = false;
 
@@ -94,7 +96,7 @@ class KeptAnswers final : public RegistryAnswers {
     if (step != nullptr) {
       answer.step = step->id;
       answer.logs = step->logs.size();
-      answer.record_count = step->record_count;
+      answer.record_count = step->records_for_readers();
       answer.header_bytes = step->header.size();
     }
     return answer;
@@ -160,6 +162,18 @@ struct World {
   void publish(ProcessId p, StepId step, std::int64_t records = 0) {
     registry.publish(p, {step, records, {}});
   }
+  std::uint32_t header(ProcessId p, StepId step) {
+    return ask([&](const Ticket& t) { registry.set_header(t, p, {step, std::vector<std::byte>(8), {}}); });
+  }
+  /// `requests`: stands for what was put.
+  std::uint32_t sync(ProcessId p, StepId step, std::int64_t records, std::uint64_t requests = 1) {
+    return ask([&](const Ticket& t) {
+      registry.sync(t, p, {step, {{0, 0}, records, Fingerprint{requests, requests}}});
+    });
+  }
+  std::uint32_t wait_for_puts(ProcessId p, StepId step, const std::string& what) {
+    return ask([&](const Ticket& t) { registry.wait_for_puts(t, p, step, what); });
+  }
   void close(ProcessId p, StepId step) { registry.close_read(p, {step, {}}); }
 
   const Answer& answer(std::uint32_t tag) { return answers.by_tag[tag]; }
@@ -193,6 +207,11 @@ struct World {
   std::uint64_t next_group = 0;
   std::uint32_t rule = 0;
 };
+
+/// The same, and readers see it while it is written.
+inline std::vector<FileRule> one_rule(PublishAt publish_at) {
+  return {{"*.nc", "model", {"analysis"}, true, publish_at}};
+}
 
 /// model writes, analysis reads.
 inline std::vector<FileRule> one_rule() {

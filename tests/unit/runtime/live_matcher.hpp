@@ -160,7 +160,8 @@ class Writer {
  public:
   Writer(Session& session, const std::string& name, Member member)
       : session_(session),
-        step(session.create({{0, name}, member, false, 5}).step),
+        created(session.create({{0, name}, member, false, 5})),
+        step(created.step),
         log_(session, step, {}),
         ranges_(session.step_logs(step)) {}
 
@@ -174,12 +175,14 @@ class Writer {
     log_.commit();
   }
   void header(Shape shape) { session_.update_header({step, header_of(shape)}); }
+  void sync(std::int64_t records = 0) { session_.sync({step, log_.position(), records}); }
   void publish() { session_.publish({step, 0, {}}); }
 
  private:
   Session& session_;
 
  public:
+  const Created created;
   const std::uint64_t step;
 
  private:

@@ -26,7 +26,9 @@ TEST_CASE("a workflow is read with everything set") {
       "version: 1\nname: waves\nlauncher: none\nstaging: {memory: 1.5 GiB, retain: 0}\n"
       "components:\n  model: {command: [a, 'b c'], ranks: 1, directory: run, environment: {A: 1}, "
       "launcher-options: [-x]}\n  picture: {command: c}\n"
-      "files:\n  - {path: 'wave_*.nc', writer: model, readers: {picture: all}}\n",
+      "files:\n  - {path: 'wave_*.nc', writer: model, readers: {picture: all}, publish: sync}\n"
+      "  - {path: b.nc, writer: model, readers: [picture], publish: write}\n"
+      "  - {path: c.nc, writer: model, readers: [picture]}\n",
       "/some/where/flow.yaml");
   CHECK(workflow.name == "waves");
   CHECK(workflow.launcher.kind == Launcher::Kind::none);
@@ -36,7 +38,10 @@ TEST_CASE("a workflow is read with everything set") {
   CHECK(model.directory == "/some/where/run");
   CHECK(model.environment == std::map<std::string, std::string>{{"A", "1"}});
   CHECK(model.launcher_options == std::vector<std::string>{"-x"});
-  REQUIRE(workflow.files.size() == 1);
+  REQUIRE(workflow.files.size() == 3);
+  CHECK(workflow.files[0].publish_at == PublishAt::sync);
+  CHECK(workflow.files[1].publish_at == PublishAt::write);
+  CHECK(workflow.files[2].publish_at == PublishAt::close);
   CHECK(workflow.files.front().pattern == "wave_*.nc");
   CHECK(workflow.files.front().readers == std::vector<std::string>{"picture"});
 }

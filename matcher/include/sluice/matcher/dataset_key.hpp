@@ -23,6 +23,13 @@ struct Member {
   bool spans_nodes = false;  ///< the group's processes are on several nodes: no memory is common to them
 };
 
+/// When readers see what was put.
+enum class PublishAt : std::uint8_t {
+  close,  ///< all of it, when the group that writes it has closed the dataset
+  sync,   ///< what was put before ncmpi_sync
+  write,  ///< each put at once
+};
+
 /// A rule of the workflow: who writes and who reads the files that the pattern covers. It is the coordinator
 /// that parsed the file.
 struct FileRule {
@@ -30,6 +37,7 @@ struct FileRule {
   std::string writer;
   std::vector<std::string> readers;
   bool replays = true;  ///< plans may be used for later steps of the same pattern
+  PublishAt publish_at = PublishAt::close;
 };
 
 /// A component of the workflow and how many processes it is started with (at least 1). Known sizes let the

@@ -17,6 +17,7 @@ struct Ticket {
   std::uint64_t connection = 0;
   std::uint32_t tag = 0;
   std::uint32_t matcher = 0;  ///< rank of the matcher that it came by
+  bool operator==(const Ticket&) const = default;
 };
 
 enum class GroupPurpose : std::uint8_t { create, open_write, open_read };
@@ -52,6 +53,7 @@ struct Group {
   std::string text;                              ///< refused
   std::map<std::uint32_t, MemberState> members;  ///< by rank; those that have arrived
   std::uint32_t finished = 0;
+  std::uint64_t seen_publication = 0;  ///< open_read: Step::publications when one of it looked last
 
   [[nodiscard]] bool is_waiting() const noexcept { return outcome == Outcome::waiting; }
   [[nodiscard]] bool has_all_arrived() const noexcept { return members.size() == size; }

@@ -89,6 +89,21 @@ struct PublishRequest {
   std::vector<LogRange> ranges = {};
 };
 
+/// A writer's report at ncmpi_sync.
+struct SyncRequest {
+  StepId step = 0;
+  SyncPoint point;
+};
+
+/// A get that waits for puts of a step in progress (publish: write).
+struct GetWait {
+  Ticket ticket;
+  ProcessId process{};
+  StepId step = 0;
+  std::string text;  ///< what it waits for: "'wave.nc' (variable h)"
+  std::uint64_t since_ms = 0;
+};
+
 /// What rank 0 tells at enddef.
 struct HeaderRequest {
   StepId step = 0;
@@ -100,8 +115,9 @@ struct HeaderRequest {
 /// to get". Pure state; the transport calls it and carries the answers. What the caller asks in a way that no
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
-/// registry.cpp: processes, closes, ends; registry_opens.cpp: groups and what they get; registry_memory.cpp:
-/// segments; registry_waits.cpp: what is held back and status; wait_analysis.hpp: what can never come.
+/// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
+/// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_waits.cpp: what is
+/// held back and status; wait_analysis.hpp: what can never come.
 class Registry {
  public:
   Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers);
@@ -126,9 +142,17 @@ class Registry {
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
   void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
 
+  /// Throws Error(NC_EINVAL) when the rule does not publish at ncmpi_sync. What was put before is visible
+  /// when the last process of the group has been answered.
+  void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
   void publish(ProcessId process, PublishRequest request);
   void discard(ProcessId process, StepId step);
   void close_read(ProcessId process, const CloseRequest& request);
+
+  /// A get of a reader waits for what the step's writers have not put yet. It is refused when that cannot
+  /// come, or end_get_wait() takes it back: its answer goes past the registry. `what`: GetWait::text.
+  void wait_for_puts(const Ticket& ticket, ProcessId process, StepId step, const std::string& what);
+  void end_get_wait(const Ticket& ticket);
 
   /// The step, for a get of a process that has it open. Throws Error: NC_EBADID when it has not, NC_EIO when
   /// the step was discarded.
@@ -171,6 +195,7 @@ class Registry {
     std::uint32_t rank = 0;
   };
   class WaitAnalysis;
+  struct StuckWait;
 
   // registry.cpp
   [[nodiscard]] const FileRule& rule_of(const DatasetKey& key) const;
@@ -182,6 +207,7 @@ class Registry {
   void finish_member(Group& group, std::uint32_t rank);
   void finish_group(Group& group);
   void complete(Step& step);
+  void end_unfinished(Step& step, const std::string& reason);
   void discard_step(Step& step, const std::string& reason);
   void supersede(Dataset& dataset);
   void review(Step& step);
@@ -190,6 +216,12 @@ class Registry {
   [[nodiscard]] bool is_partly_read(const Step& step) const;
   void note_read(Step& step, const Group& group);
   void erase(Step& step);
+
+  // registry_publication.cpp
+  void publish_synced(Step& step);
+  [[nodiscard]] Step* visible_in_progress(const Dataset& dataset) const;
+  void cut_step(Step& step, const std::string& reason);
+  void note_early_readers(Step& step);
 
   // registry_opens.cpp
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
@@ -223,7 +255,9 @@ class Registry {
   bool fail_memory_waits(std::uint32_t node);
   bool fail_creates_without_memory(std::uint32_t node);
   bool fail_cycle(const WaitAnalysis& analysis);
+  void refuse_get(const GetWait& wait, int status, const std::string& text);
   [[nodiscard]] std::string wait_text(const Group& group) const;
+  [[nodiscard]] std::string wait_text(const GetWait& wait) const;
   [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
   [[nodiscard]] std::string memory_text(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] std::string hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const;
@@ -240,6 +274,7 @@ class Registry {
   std::map<GroupId, std::unique_ptr<Group>> groups_;
   std::list<Group*> waiting_groups_;  ///< in the order of arrival
   std::list<MemoryWait> memory_waits_;
+  std::list<GetWait> get_waits_;
   std::map<ConsumedPlace, Step*> consumed_;
   std::vector<std::size_t> consumed_of_rule_;
   std::vector<std::uint64_t> consumed_bytes_;  ///< by node

@@ -3,6 +3,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,14 @@ enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3, list =
   return kind == EntryKind::request || kind == EntryKind::fill;
 }
 
+/// A place in a process's request table: the first `chunks` chunks, of the last of them `bytes` bytes behind
+/// word 0. The default is behind all that there is and will be.
+struct TablePosition {
+  std::uint64_t chunks = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
+  bool operator==(const TablePosition&) const = default;
+};
+
 /// A decoded entry. The spans of one that was read point into its TableReader and hold until its next call of
 /// next().
 struct TableEntry {
@@ -72,6 +81,8 @@ class TableWriter {
   [[nodiscard]] bool append(const TableEntry& entry) noexcept;
   /// Makes everything appended so far visible.
   void commit() noexcept;
+  /// Bytes behind word 0 that entries take.
+  [[nodiscard]] std::size_t used_bytes() const noexcept { return used_; }
   /// Bytes that the entry takes.
   [[nodiscard]] static std::size_t entry_bytes(const TableEntry& entry) noexcept;
 
@@ -81,12 +92,13 @@ class TableWriter {
 };
 
 /// Reads the entries of one chunk that were committed when it was made, from `position` on (bytes behind word
-/// 0; 0 is the first entry). Throws Error(NC_EIO) for an entry that is not well formed: the table is another
-/// process's memory, so every length is checked and every word is read once. The boxes it gives are sound
-/// (box.hpp).
+/// 0; 0 is the first entry), as far as `end`. Throws Error(NC_EIO) for an entry that is not well formed: the
+/// table is another process's memory, so every length is checked and every word is read once. The boxes it
+/// gives are sound (box.hpp).
 class TableReader {
  public:
-  TableReader(std::span<const std::byte> chunk, std::size_t position) noexcept;
+  TableReader(std::span<const std::byte> chunk, std::size_t position,
+              std::uint64_t end = std::numeric_limits<std::uint64_t>::max()) noexcept;
   /// False at the end of what was committed.
   [[nodiscard]] bool next(TableEntry& entry);
   /// Bytes consumed so far: where the next reader starts.

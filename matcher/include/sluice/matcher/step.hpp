@@ -21,6 +21,13 @@ struct Group;
 /// Bytes by node.
 using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
 
+/// What a process has put when it calls ncmpi_sync.
+struct SyncPoint {
+  TablePosition position = {};
+  std::int64_t record_count = 0;  ///< as its group has agreed on
+  Fingerprint requests = {};      ///< LogPattern::requests so far
+};
+
 /// The write log of one process in one step: the segments with its request table and its data, in the order
 /// in which they were granted.
 struct WriteLog {
@@ -28,6 +35,10 @@ struct WriteLog {
   std::vector<SegmentLease> data;
   std::vector<LogRange> ranges;  ///< where the data is, ascending; known when it is published
   LogPattern pattern;            ///< the same
+  TablePosition published;       ///< readers see the requests before it
+  Fingerprint published_requests;
+  std::optional<SyncPoint> synced;  ///< told, while others of the group have not
+  bool is_cut = false;              ///< what is behind `published` is nobody's any more
 
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;
@@ -47,7 +58,8 @@ enum class StepState : std::uint8_t {
 
 /// What a declared reader has done with a step.
 struct ReaderRecord {
-  bool has_closed = false;                          ///< a whole group of it has
+  bool has_closed = false;  ///< a whole group of it has
+  std::uint64_t seen = 0;   ///< the latest publication that a group which closed it saw
   boost::container::flat_set<ProcessId> processes;  ///< that have closed it
 };
 
@@ -66,6 +78,7 @@ struct Step {
   StepId id = 0;
   DatasetKey key;
   std::uint8_t version = 1;  ///< CDF version that the user asked for
+  PublishAt publish_at = PublishAt::close;
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;      ///< CDF-5 encoding; empty before the first enddef
@@ -82,13 +95,20 @@ struct Step {
   Group* writers = nullptr;                     ///< until all of them are done with it
   std::vector<Group*> readers;                  ///< groups that have it open
   std::vector<ReaderRecord> read_by;            ///< per declared reader of the rule
+  std::uint64_t publications = 0;               ///< syncs of the whole group, while it is in progress
+  std::int64_t published_records = 0;           ///< at the last of them
+  bool is_cut = false;                          ///< it ends with what was published when a writer died
   bool is_superseded = false;                   ///< a newer one is published, or the dataset was removed
   std::optional<ConsumedPlace> consumed_place;  ///< while it is consumed and nobody has it open
-  std::string reason;                           ///< why it was discarded
+  std::string reason;                           ///< why it was discarded or cut off
 
   /// Bytes of the segments of all logs, where there are any.
   [[nodiscard]] NodeBytes staged_bytes() const;
   [[nodiscard]] StepView view() const;
+  /// The number of records that readers are told when they open it.
+  [[nodiscard]] std::int64_t records_for_readers() const noexcept {
+    return state == StepState::in_progress && publications > 0 ? published_records : record_count;
+  }
 };
 
 /// Computes the pattern of a step whose logs are all published.

@@ -25,15 +25,18 @@ class StepIndex {
   void set_header(std::span<const std::byte> encoded);
 
   /// Reads what is new in the tables of `logs` (always the same ones, their lists of segments may have
-  /// grown). `is_final`: they will not change any more, and are not looked at again. Throws Error(NC_EIO)
-  /// when a table is damaged, now and ever after.
-  void update(std::span<const LogView> logs, bool is_final);
+  /// grown). `is_final`: they will not change any more, and are not looked at again. `reach`: the same in
+  /// each call. Throws Error(NC_EIO) when a table is damaged, now and ever after.
+  void update(std::span<const LogView> logs, bool is_final, Reach reach = Reach::published);
 
   /// The write requests of variable `varid`; holds until the next change of the header. Throws Error(NC_EIO)
   /// when the header has no such variable.
   [[nodiscard]] WriteIndex& writes(int varid) { return variables_.writes(varid); }
 
   [[nodiscard]] std::size_t element_bytes(int varid) const { return variables_.element_bytes(varid); }
+
+  /// The end of the records that were written, as far as the tables were read.
+  [[nodiscard]] std::int64_t records_end() const noexcept { return variables_.records_end(); }
 
   /// Where the data of a writer's log is, in ascending order.
   [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept {

@@ -3,8 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
+#include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 
 namespace sluice::matcher {
@@ -21,6 +23,8 @@ struct LogView {
   std::vector<LogSegment> tables;
   std::vector<LogSegment> data;
   std::vector<LogRange> ranges;  ///< where the data is, when it is published
+  TablePosition published;       ///< readers see the requests before it
+  bool is_cut = false;           ///< and so does everybody else: its writer died
 };
 
 /// What a matcher that answers gets needs to know of a step. The registry gives it out, anew when it has
@@ -37,6 +41,9 @@ struct StepView {
   std::uint64_t first_own_log = 0;  ///< before it: the logs of the step that was reopened
   std::vector<LogView> logs;
   StepPattern pattern;  ///< when it is published
+  PublishAt publish_at = PublishAt::close;
+  bool is_cut = false;    ///< final, but not all of its writers have closed it
+  SegmentId control = 0;  ///< of the group that writes it; 0: none
 };
 
 }  // namespace sluice::matcher

@@ -13,6 +13,9 @@
 
 namespace sluice::matcher {
 
+/// How much of a log whose step is being written is read: its own writers see everything.
+enum class Reach : std::uint8_t { published, everything };
+
 /// Reads the request tables of a step's logs, each entry once: what was committed since it was called last.
 /// The tables are other processes' memory: everything that they say is checked.
 class TableScan {
@@ -27,7 +30,7 @@ class TableScan {
   /// Reads what is new in the tables of `log`, whose lists may have grown since the last call. `writer`: its
   /// index within the step. Throws Error(NC_EIO) when a table is damaged, and what `sink` throws; then
   /// nothing else may be asked of it.
-  void read(std::uint32_t writer, const LogView& log, const Sink& sink);
+  void read(std::uint32_t writer, const LogView& log, const Sink& sink, Reach reach = Reach::published);
 
   /// All entries are new again.
   void restart() noexcept { cursors_.clear(); }
@@ -48,7 +51,7 @@ class TableScan {
     std::vector<LogRange> ranges;
   };
 
-  void read_chunk(std::uint32_t writer, const LogView& log, const Sink& sink);
+  void read_chunk(std::uint32_t writer, const LogView& log, std::uint64_t end, const Sink& sink);
   void add_range(const LogView& log, const LogRange& range);
   [[nodiscard]] static List copy_of(std::span<const formats::HyperslabView> boxes);
   void expand(const Cursor& cursor, const TableEntry& request, const Sink& sink);

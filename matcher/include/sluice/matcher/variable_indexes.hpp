@@ -25,16 +25,20 @@ class VariableIndexes {
   [[nodiscard]] std::size_t element_bytes(int varid) const {
     return const_cast<VariableIndexes*>(this)->at(varid).element_bytes;
   }
+  /// The end of the records that requests were added for.
+  [[nodiscard]] std::int64_t records_end() const noexcept { return records_end_; }
 
  private:
   struct Variable {
     std::size_t element_bytes = 0;
     int dimensions = 0;
+    bool has_records = false;
     WriteIndex writes;
   };
   [[nodiscard]] Variable& at(int varid);
 
   std::vector<Variable> variables_;
+  std::int64_t records_end_ = 0;
 };
 
 }  // namespace sluice::matcher

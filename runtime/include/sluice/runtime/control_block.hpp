@@ -26,6 +26,9 @@ struct alignas(64) ControlSlot {
   std::atomic<std::uint64_t> collective_calls;
   std::atomic<std::uint64_t> growth_count;
   std::atomic<std::uint32_t> is_gone;
+  /// Of slot 0, set by the matcher: a get waits for puts of this group (publish: write). Who puts next takes
+  /// it back and tells the matcher.
+  std::atomic<std::uint32_t> is_awaited;
   alignas(64) RecordGrowth growths[growth_history];
 };
 static_assert(sizeof(ControlSlot) == 1024);

@@ -34,6 +34,8 @@ class GroupControl {
   /// The largest record count that any process knew in the collective call that this process made last; exact
   /// after wait_for_others().
   [[nodiscard]] std::int64_t record_count() const noexcept;
+  /// Whether the matcher wants to hear of what was put before this call; it is told once.
+  [[nodiscard]] bool take_awaited() noexcept;
   /// Nobody will have to wait for this process any more.
   void leave() noexcept;
 

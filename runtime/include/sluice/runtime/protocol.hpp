@@ -8,13 +8,14 @@
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -33,6 +34,8 @@ enum class MessageType : std::uint16_t {
   close_read = 9,    // no answer
   get = 10,          // → plans
   remove = 11,       // → done
+  sync = 13,         // → done
+  put_notice = 14,   // no answer
   // matcher → another matcher of its node
   fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
@@ -67,9 +70,11 @@ using matcher::LogPattern;
 using matcher::LogRange;
 using matcher::MatcherStatus;
 using matcher::Member;
+using matcher::PublishAt;
 using matcher::SegmentUse;
 using matcher::StatusReport;
 using matcher::StepPattern;
+using matcher::TablePosition;
 using matcher::WaitStatus;
 
 /// First message of a connection. A process may have several connections (threads); `process_token` (random)
@@ -101,6 +106,7 @@ struct Create {
 struct Created {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
+  PublishAt publish_at = PublishAt::close;
 };
 
 /// open_read and open_write.
@@ -120,6 +126,7 @@ struct Opened {
   std::vector<std::byte> header;  ///< CDF-5 encoding
   StepPattern pattern = {};
   std::vector<LogRange> ranges = {};
+  PublishAt publish_at = PublishAt::close;
 };
 
 /// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the
@@ -145,6 +152,20 @@ struct HeaderUpdate {
   std::uint64_t step = 0;
   std::vector<std::byte> header;
   Fingerprint structure = {};  ///< matcher::structure_of the header
+};
+
+/// This process has called ncmpi_sync: readers see what it has put so far when all of the group have said so
+/// (publish: sync).
+struct Sync {
+  std::uint64_t step = 0;
+  TablePosition position;  ///< the end of its request table
+  std::int64_t record_count = 0;
+  Fingerprint requests = {};  ///< LogPattern::requests so far
+};
+
+/// This process has put something, and the control block said that a get waits for it (publish: write).
+struct PutNotice {
+  std::uint64_t step = 0;
 };
 
 /// This process is done writing (close). When all of the group have said so, the step is complete.
@@ -174,9 +195,12 @@ struct ReadAccess {
   std::int32_t varid = 0;
   std::vector<ReadSlab> slabs;
 };
+/// Without accesses: for the number of records alone. `is_by_writer`: the own group is writing the step; it
+/// sees all that was put, and does not wait for more.
 struct Get {
   std::uint64_t step = 0;
   std::vector<ReadAccess> accesses;
+  bool is_by_writer = false;
 };
 
 /// Answer to get: for each access an encoded replay::Plan; `ranges` locates all log data that the plans use
@@ -186,6 +210,7 @@ struct Get {
 struct Plans {
   std::vector<LogRange> ranges;
   std::vector<std::byte> plans;
+  std::int64_t record_count = 0;  ///< that readers see now
 };
 
 struct Remove {

@@ -40,11 +40,15 @@ class Session : public SegmentSource {
   [[nodiscard]] Created create(const Create& request);
   [[nodiscard]] Opened open(const Open& request, bool for_writing);
   [[nodiscard]] Plans get(const Get& request);
+  /// The same where the matcher may hold the answer back until somebody has put what is asked for.
+  [[nodiscard]] Plans get_when_put(const Get& request);
   void update_header(const HeaderUpdate& request);
+  void sync(const Sync& request);
   void remove(const Remove& request);
   [[nodiscard]] WritableSegment need_segment(const NeedSegment& request) override;
 
   /// Without an answer.
+  void announce_put(const PutNotice& notice);
   void publish(const Publish& request);
   void discard(const Discard& request);
   void close_read(const CloseRead& request);

@@ -99,6 +99,10 @@ class WriteLog {
   /// Nothing more will be put.
   void close() noexcept;
 
+  /// The end of what was appended to the request table.
+  [[nodiscard]] matcher::TablePosition position() const noexcept {
+    return {table_chunks_, table_.used_bytes()};
+  }
   [[nodiscard]] LogSize size() const noexcept { return {next_offset_, table_bytes_}; }
   /// Where the data is; the number of the writer is left out.
   [[nodiscard]] const std::vector<LogRange>& ranges() const noexcept { return ranges_; }
@@ -137,6 +141,7 @@ class WriteLog {
   matcher::TableWriter table_;
   std::shared_ptr<const Mapping> table_mapping_;
   std::uint64_t table_bytes_ = 0;  ///< of all chunks
+  std::uint64_t table_chunks_ = 0;
   std::uint64_t last_sequence_ = 0;
   std::unordered_map<matcher::Fingerprint, std::uint64_t, matcher::FingerprintHash>
       lists_;  ///< their numbers

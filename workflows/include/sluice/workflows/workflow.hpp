@@ -48,6 +48,9 @@ struct Component {
   Position command_position;  ///< of its command
 };
 
+/// When readers see what was put: publish.
+enum class PublishAt { close, sync, write };
+
 /// Files that pass from one component to others.
 struct FileRule {
   std::string pattern;
@@ -55,6 +58,7 @@ struct FileRule {
   std::vector<std::string> readers;
   Position position;    ///< of its pattern
   bool replays = true;  ///< replay: auto
+  PublishAt publish_at = PublishAt::close;
 };
 
 /// What starts the components that have ranks.
