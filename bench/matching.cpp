@@ -50,7 +50,7 @@ struct Case {
   std::vector<std::size_t> sizes;
   bool builds_plan = false;
   std::function<Requests(std::size_t)> writes;
-  std::function<Requests(std::size_t)> reads;
+  std::function<Requests(std::size_t)> reads;  ///< none: each write is read as soon as it is there
 };
 
 struct Result {
@@ -118,6 +118,26 @@ std::size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
+/// Each request is read before the next one is added, as by a reader that follows a writer: the index grows
+/// by one request at a time.
+Result measure_following(const Case& what, const Requests& writes) {
+  Result result{.name = what.name, .requests = writes.size()};
+  const std::size_t heap_before = heap_bytes();
+  const double begin = seconds_now();
+  matcher::WriteIndex index(static_cast<int>(writes.dimensions), element_bytes);
+  std::vector<matcher::Piece> pieces;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    index.add({.writer = 0, .sequence = i, .log_offset = element_bytes * i, .box = writes[i]});
+    pieces.clear();
+    (void)index.match(writes[i], pieces);
+    result.pieces += pieces.size();
+  }
+  result.milliseconds = (seconds_now() - begin) * 1e3;
+  result.bytes_per_request =
+      static_cast<double>(heap_bytes() - heap_before) / static_cast<double>(writes.size());
+  return result;
+}
+
 Result measure_once(const Case& what, const Requests& writes, const Requests& reads) {
   Result result{.name = what.name, .requests = writes.size()};
   const std::size_t heap_before = heap_bytes();
@@ -157,9 +177,11 @@ Result measure_once(const Case& what, const Requests& writes, const Requests& re
 
 Result measure(const Case& what, std::size_t n, int repetitions) {
   const Requests writes = what.writes(n);
-  const Requests reads = what.reads(n);
+  const Requests reads = what.reads ? what.reads(n) : Requests{};
   std::vector<Result> results;
-  for (int i = 0; i < repetitions + 1; ++i) results.push_back(measure_once(what, writes, reads));
+  for (int i = 0; i < repetitions + 1; ++i) {
+    results.push_back(what.reads ? measure_once(what, writes, reads) : measure_following(what, writes));
+  }
   results.erase(results.begin());  // warm-up
   std::ranges::nth_element(results, results.begin() + repetitions / 2, {}, &Result::milliseconds);
   return results[static_cast<std::size_t>(repetitions / 2)];
@@ -200,6 +222,8 @@ std::vector<Case> all_cases(std::size_t largest) {
   return {{"single elements, in order", decades, false, ascending, ascending},
           {"single elements, shuffled", decades, false, shuffled(1), shuffled(2)},
           {"single elements, shuffled, with plan", decades, true, shuffled(1), shuffled(2)},
+          {"single elements, in order, each read before the next is put", decades, false, ascending, {}},
+          {"single elements, shuffled, each read before the next is put", decades, false, shuffled(1), {}},
           {"climate, 16 writers, 16 readers, same, with plan", climates, true, climate_of(16, 1),
            climate_of(16, 1)},
           {"climate, 16 writers, 6 other readers, with plan", climates, true, climate_of(16, 1),
