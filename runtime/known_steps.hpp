@@ -15,8 +15,8 @@ using StepViewPointer = std::shared_ptr<const matcher::StepView>;
 /// A step as a matcher that answers gets knows it.
 struct KnownStep {
   StepViewPointer view;
-  /// Where there is one matcher only: made at the first get; of the header of this view. What readers see, and
-  /// what the step's own writers see as long as that is more.
+  /// Where there is one matcher only: made at the first get; of the header of this view. What readers see,
+  /// and what the step's own writers see as long as that is more.
   std::unique_ptr<matcher::StepIndex> index;
   std::unique_ptr<matcher::StepIndex> writers_index;
   std::unique_ptr<matcher::TableScan> scan;  ///< of this node's tables, while the step grows

@@ -17,13 +17,13 @@ enum class RelayItemKind : std::uint8_t {
   request = 1,           ///< a client's message as it came: connection, type, tag, fields
   connection_ended = 2,  ///< connection
   segment_mapped = 3,    ///< connection; number: a segment that its process has been given
-  view_query = 4,   ///< connection; tag, given back; number: a step that it has open → view, view_refused
-                    ///< (connection 0: of the matcher itself, any step)
-  notice = 5,       ///< text: a line for the event log
-  counters = 6,     ///< fields: MatcherStatus
-  round_done = 7,   ///< number: of the round; from a matcher and all below it
-  lease_query = 8,  ///< tag, given back; number: a step; bytes; wanted_bytes → lease, lease_refused
-  get_waits = 9,    ///< connection, tag: of a get; number: the step; text: what it waits for
+  view_query = 4,    ///< connection; tag, given back; number: a step that it has open → view, view_refused
+                     ///< (connection 0: of the matcher itself, any step)
+  notice = 5,        ///< text: a line for the event log
+  counters = 6,      ///< fields: MatcherStatus
+  round_done = 7,    ///< number: of the round; from a matcher and all below it
+  lease_query = 8,   ///< tag, given back; number: a step; bytes; wanted_bytes → lease, lease_refused
+  get_waits = 9,     ///< connection, tag: of a get; number: the step; text: what it waits for
   get_goes_on = 10,  ///< connection, tag: of a get that waits no longer
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
