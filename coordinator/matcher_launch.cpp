@@ -39,6 +39,15 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
   } else if (workflow.launcher.kind == workflows::Launcher::Kind::mpirun) {
     size.nodes = std::max(positive_number(environment, "SLURM_JOB_NUM_NODES").value_or(1), 1);
   }
+  const auto is_early = [](const workflows::FileRule& rule) {
+    return rule.publish_at != workflows::PublishAt::close;
+  };
+  if (size.is_job() && std::ranges::any_of(workflow.files, is_early)) {
+    throw Error(
+        NC_EINVAL,
+        "publish: sync and publish: write need a single matcher: set staging.matchers to 1, and run on "
+        "one node (without SLUICE_VIRTUAL_NODES)");
+  }
   return size;
 }
 

@@ -81,4 +81,9 @@ def many_files():
         run(publish, {"model": (1, "write a%d.nc 4 1"), "analysis": (2, reader + " a%d.nc 4")}, more="staging: {memory: 4MiB, retain: 0}\n", FILES="12")
 
 
+def several_matchers():
+    output = run("write", {"model": (1, "write a.nc 3"), "analysis": (1, "rows a.nc 3")}, more="staging: {matchers: 2}\n", status=3)
+    expect("need a single matcher" in output, "it is not said why")
+
+
 globals()[case]()
