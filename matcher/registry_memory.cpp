@@ -13,7 +13,7 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
   const std::uint32_t node = caller.place.node;
-  if (request.bytes > pool(node).limit_bytes()) {
+  if (request.bytes > (request.use == SegmentUse::data ? spare_bytes(node) : pool(node).limit_bytes())) {
     throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
                                   " is more than there is at all: raise staging.memory");
   }
@@ -39,10 +39,18 @@ bool Registry::try_grant(const Ticket& ticket, const Process& process, const Seg
 /// Recycled memory first: it is warm, and a put into fresh memory takes several times as long. So what is
 /// consumed stays readable only as far as it is little, or the last of its rule; the rest of it until the
 /// first need.
-std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool::Request& request) {
+std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool::Request& request,
+                                           MemoryKind kind) {
   const std::uint32_t node = place.node;
   const std::uint64_t bytes = request.bytes;
   SegmentPool& memory = pool(node);
+  if (kind == MemoryKind::spare && pools_.size() > 1) {
+    const std::uint64_t needed = memory.used_bytes() - std::min(memory.used_bytes(), consumed_bytes_[node]);
+    if (needed + bytes > spare_bytes(node)) return std::nullopt;
+    while (memory.used_bytes() + bytes > spare_bytes(node)) {
+      if (!erase_consumed(node)) return std::nullopt;
+    }
+  }
   if (auto segment = memory.recycle(request)) return segment;
   while (consumed_bytes_[node] > retain_bytes_ && recycle_oldest(node)) {
     if (auto segment = memory.recycle(request)) return segment;
@@ -50,29 +58,46 @@ std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool
   if (auto segment = memory.make(request)) return segment;
   for (;;) {
     if (auto segment = memory.squeeze(request)) return segment;
-    if (!may_fit(node, bytes)) return std::nullopt;
-    const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), [&](const auto& entry) {
-      return entry.second->staged_bytes().contains(node);
-    });
-    if (oldest == consumed_.end()) return std::nullopt;
-    erase(*oldest->second);
+    if (!may_fit(node, bytes) || !erase_consumed(node)) return std::nullopt;
   }
+}
+
+/// Gives up the first consumed step on the node. False when there is none.
+bool Registry::erase_consumed(std::uint32_t node) {
+  const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), [&](const auto& entry) {
+    return entry.second->staged_bytes().contains(node);
+  });
+  if (oldest == consumed_.end()) return false;
+  erase(*oldest->second);
+  return true;
+}
+
+/// What may be used where somebody can wait: where there are several nodes, not the last quarter, so that
+/// what readers need of other nodes finds room on a node whose writers have filled it. Readers are what
+/// empties it.
+std::uint64_t Registry::spare_bytes(std::uint32_t node) const {
+  const std::uint64_t limit = pools_.at(node)->limit_bytes();
+  return pools_.size() > 1 ? limit - limit / 4 : limit;
 }
 
 std::optional<SegmentLease> Registry::take(const Process& process, std::uint64_t bytes, SegmentUse use) {
-  return take(process.place, {bytes, use, process.id, process.place.index});
+  const auto kind = use == SegmentUse::data ? MemoryKind::spare : MemoryKind::needed;
+  return take(process.place, {bytes, use, process.id, process.place.index}, kind);
 }
 
-const SegmentLease& Registry::lease_landing(StepId id, MatcherPlace place, std::uint64_t bytes,
-                                            std::uint64_t wanted_bytes) {
+const SegmentLease& Registry::lease_landing(StepId id, MatcherPlace place, const LandingSize& size) {
   auto& landed = const_cast<Step&>(step(id));
   if (landed.consumed_place) throw Error(NC_EBADID, "nobody has step " + std::to_string(id) + " open");
   std::optional<SegmentLease> segment;
-  for (const std::uint64_t size : {std::max(bytes, wanted_bytes), bytes}) {
-    if (!segment) segment = take(place, {size, SegmentUse::data, ProcessId{}, place.index});
+  const SegmentPool::Request wanted{std::max(size.bytes, size.wanted_bytes), SegmentUse::data, ProcessId{},
+                                    place.index};
+  segment = take(place, wanted, MemoryKind::spare);
+  if (!segment && !size.is_ahead) {
+    segment = take(place, {size.bytes, SegmentUse::data, ProcessId{}, place.index}, MemoryKind::needed);
   }
   if (!segment) {
-    throw Error(NC_ENO_SPACE, memory_text(place.node, bytes) + " for what is read of " + quoted(landed.key) +
+    throw Error(NC_ENO_SPACE, memory_text(place.node, size.bytes) + " for what is read of " +
+                                  quoted(landed.key) +
                                   " from other nodes cannot be had now: raise staging.memory");
   }
   return landed.landings.emplace_back(std::move(*segment));

@@ -209,7 +209,7 @@ void NodeExchange::place_parts(Step& step, WaitingPointer waiting, std::deque<La
   const std::uint64_t wanted =
       std::max(next_bytes, std::clamp(bytes, least_segment_bytes, most_segment_bytes));
   const std::uint64_t id = step.id;
-  environment_.lease({id, next_bytes, wanted},
+  environment_.lease({id, next_bytes, wanted, !waiting->ahead.empty()},
                      [this, id, waiting, parts = std::move(parts)](const Outcome& outcome,
                                                                    const matcher::LogSegment& segment) {
                        const auto known = steps_.find(id);

@@ -30,7 +30,9 @@ class NodeExchange {
     std::uint64_t step = 0;
     std::uint64_t bytes = 0;
     std::uint64_t wanted_bytes = 0;
+    bool is_ahead = false;  ///< nobody waits for it yet
   };
+
   using LeaseReceiver = std::function<void(const Outcome& outcome, const matcher::LogSegment& segment)>;
 
   struct Environment {

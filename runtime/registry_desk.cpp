@@ -70,6 +70,7 @@ void RegistryDesk::take_item(const RelayItem& item) {
     case RelayItemKind::view_query:
       return answer_view_query(item);
     case RelayItemKind::lease_query:
+    case RelayItemKind::lease_ahead_query:
       return answer_lease_query(item);
     case RelayItemKind::get_waits:
     case RelayItemKind::get_goes_on:
@@ -233,7 +234,8 @@ void RegistryDesk::answer_lease_query(const RelayItem& item) {
   reply.tag = item.tag;
   try {
     const matcher::SegmentLease& segment = registry_.lease_landing(
-        item.number, environment_.nodes->place_of(item.matcher), item.bytes, item.wanted_bytes);
+        item.number, environment_.nodes->place_of(item.matcher),
+        {item.bytes, item.wanted_bytes, item.kind == RelayItemKind::lease_ahead_query});
     reply.number = segment.id();
     reply.bytes = segment.bytes();
     fetched_by_[registry_.step(item.number).key.rule].insert(item.matcher);

@@ -25,6 +25,7 @@ enum class RelayItemKind : std::uint8_t {
   lease_query = 8,   ///< tag, given back; number: a step; bytes; wanted_bytes → lease, lease_refused
   get_waits = 9,     ///< connection, tag: of a get; number: the step; text: what it waits for
   get_goes_on = 10,  ///< connection, tag: of a get that waits no longer
+  lease_ahead_query = 11,  ///< as lease_query, where nobody waits for it yet
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
   hang_up = 33,          ///< connection; text: why

@@ -144,7 +144,7 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
 void MatcherRank::Server::lease_landing(const NodeExchange::LeaseRequest& request,
                                         NodeExchange::LeaseReceiver receiver) {
   RelayItem query;
-  query.kind = RelayItemKind::lease_query;
+  query.kind = request.is_ahead ? RelayItemKind::lease_ahead_query : RelayItemKind::lease_query;
   query.tag = new_query();
   query.number = request.step;
   query.bytes = request.bytes;

@@ -53,25 +53,34 @@ TEST_SUITE("registry: nodes") {
     const ProcessId reader = world.process("analysis", {1, 0});
     world.write(writer, "a.nc", mib);
     const StepId step = world.answer(world.open(reader, "a.nc", world.alone())).step;
-    const SegmentLease& first = world.registry.lease_landing(step, {1, 2}, mib, 3 * mib);
-    CHECK(owner_of(first.id()) == MatcherPlace{1, 2});
-    CHECK(first.bytes() == 3 * mib);
-    CHECK(world.registry.lease_landing(step, {1, 2}, mib, 3 * mib).bytes() == mib);  // there is no more
-    CHECK(world.registry.pool(1).used_bytes() == 4 * mib);
-    CHECK_THROWS_WITH_AS((void)world.registry.lease_landing(step, {1, 2}, mib, mib),
-                         doctest::Contains("raise staging.memory"), Error);
+    const MatcherPlace place{1, 2};
+    const auto lease = [&](StepId of, const LandingSize& size) {
+      const SegmentLease& segment = world.registry.lease_landing(of, place, size);
+      CHECK(owner_of(segment.id()) == place);
+      return segment.bytes();
+    };
+    CHECK(lease(step, {mib, 2 * mib}) == 2 * mib);
+    CHECK(lease(step, {mib, 8 * mib}) == mib);
+    // The last quarter is for what somebody waits for.
+    CHECK_THROWS_AS((void)lease(step, {mib, mib, true}), Error);
+    const ProcessId other = world.process("model", place);
+    const StepId full = world.answer(world.create(other, "c.nc", world.alone())).step;
+    CHECK(world.is_waiting(world.need(other, full, 512 * kib)));
+    CHECK(lease(step, {512 * kib, 512 * kib}) == 512 * kib);
+    CHECK_THROWS_WITH_AS((void)lease(step, {mib, mib}), doctest::Contains("raise staging.memory"), Error);
     world.close(reader, step);
-    CHECK_THROWS_AS((void)world.registry.lease_landing(step, {1, 2}, mib, mib), Error);  // nobody reads it
+    CHECK_THROWS_AS((void)lease(step, {mib, mib}), Error);  // nobody reads it
+    world.registry.discard(other, full);
     // The next step takes the memory of the one that was read.
     world.write(writer, "b.nc", mib);
     const StepId next = world.answer(world.open(reader, "b.nc", world.alone())).step;
-    CHECK(world.registry.lease_landing(next, {1, 2}, 3 * mib, 3 * mib).bytes() == 3 * mib);
-    CHECK_THROWS_AS((void)world.registry.lease_landing(step, {1, 2}, mib, mib), Error);
-    CHECK_THROWS_AS((void)world.registry.lease_landing(999, {1, 2}, mib, mib), Error);
+    CHECK(lease(next, {3 * mib, 3 * mib}) == 3 * mib);
+    CHECK_THROWS_AS((void)lease(step, {mib, mib}), Error);
+    CHECK_THROWS_AS((void)lease(999, {mib, mib}), Error);
   }
 
   TEST_CASE("a writer waits while its own node is full, whatever the others have free") {
-    World world(one_rule(), 4 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
+    World world(one_rule(), 5 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 0});
     const ProcessId reader = world.process("analysis", {1, 0});
@@ -87,7 +96,7 @@ TEST_SUITE("registry: nodes") {
   }
 
   TEST_CASE("a put fails when nothing can free memory of its node, though memory of another may come free") {
-    World world(one_rule(), 4 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
+    World world(one_rule(), 5 * mib, no_retention, {{"model", 2}, {"analysis", 1}}, 2);
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 0});
     const ProcessId reader = world.process("analysis", {1, 0});
@@ -101,7 +110,7 @@ TEST_SUITE("registry: nodes") {
   }
 
   TEST_CASE("a group that spans nodes has no control block, one within a node has it there") {
-    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    World world(one_rule(), 5 * mib, no_retention, {}, 2);
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 0});
     Member first = world.member(1, 0, 2);
@@ -119,7 +128,7 @@ TEST_SUITE("registry: nodes") {
   }
 
   TEST_CASE("a group that says it is within one node is") {
-    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    World world(one_rule(), 5 * mib, no_retention, {}, 2);
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 0});
     CHECK(world.is_created(world.create(here, "a.nc", world.member(1, 0, 2))));
@@ -128,7 +137,7 @@ TEST_SUITE("registry: nodes") {
 
   TEST_CASE(
       "a process that dies on a node taints memory of that node only, and its group's step is discarded") {
-    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    World world(one_rule(), 5 * mib, no_retention, {}, 2);
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 0});
     Member first = world.member(1, 0, 2);
@@ -150,7 +159,7 @@ TEST_SUITE("registry: nodes") {
 
   TEST_CASE(
       "the view of a step tells where each log is, and changes with each grant, header and publication") {
-    World world(one_rule(), 4 * mib, no_retention, {}, 2);
+    World world(one_rule(), 5 * mib, no_retention, {}, 2);
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 2});
     Member first = world.member(1, 0, 2);

@@ -74,6 +74,13 @@ struct SegmentRequest {
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
 };
 
+/// What is asked for to land in.
+struct LandingSize {
+  std::uint64_t bytes = 0;
+  std::uint64_t wanted_bytes = 0;  ///< better so many
+  bool is_ahead = false;           ///< nobody waits for it yet
+};
+
 /// A process's report at its close.
 struct CloseRequest {
   StepId step = 0;
@@ -161,10 +168,8 @@ class Registry {
   /// The step. Throws as step_for_get() does.
   [[nodiscard]] const Step& step(StepId step) const;
   /// A segment of that matcher for data of the step that comes from other nodes; it belongs to the step from
-  /// then on. `wanted_bytes`: better so many. Throws Error: NC_EBADID or NC_EIO as step(), NC_ENO_SPACE when
-  /// there is none.
-  const SegmentLease& lease_landing(StepId step, MatcherPlace place, std::uint64_t bytes,
-                                    std::uint64_t wanted_bytes);
+  /// then on. Throws Error:NC_EBADID or NC_EIO as step(), NC_ENO_SPACE when there is none.
+  const SegmentLease& lease_landing(StepId step, MatcherPlace place, const LandingSize& size);
 
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
@@ -240,7 +245,11 @@ class Registry {
 
   // registry_memory.cpp
   [[nodiscard]] std::optional<SegmentLease> take(const Process& process, std::uint64_t bytes, SegmentUse use);
-  [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request);
+  enum class MemoryKind : std::uint8_t { spare, needed };
+  [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request,
+                                                 MemoryKind kind);
+  [[nodiscard]] std::uint64_t spare_bytes(std::uint32_t node) const;
+  bool erase_consumed(std::uint32_t node);
   bool recycle_oldest(std::uint32_t node);
   [[nodiscard]] bool may_fit(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);
