@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "range_bounds.hpp"
+
 namespace sluice::matcher {
 
 bool WriteLog::holds(const LogRange& range) const noexcept {
   const auto owned = std::find_if(data.rbegin(), data.rend(),
                                   [&](const SegmentLease& segment) { return segment.id() == range.segment; });
-  return owned != data.rend() && range.segment_offset <= owned->bytes() &&
-         range.length_bytes <= owned->bytes() - range.segment_offset &&
-         range.log_offset <= ~std::uint64_t{0} - range.length_bytes;
+  return owned != data.rend() && lies_within(range, owned->bytes());
 }
 
 void WriteLog::add_staged_bytes(NodeBytes& bytes) const {

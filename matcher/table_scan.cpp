@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "range_bounds.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
 
@@ -87,10 +88,8 @@ void TableScan::add_range(const LogView& log, const LogRange& range) {
   const auto owned = std::find_if(log.data.rbegin(), log.data.rend(),
                                   [&](const LogSegment& own) { return own.segment == range.segment; });
   std::vector<LogRange>& ranges = cursors_[range.writer].ranges;
-  const bool is_inside = owned != log.data.rend() && range.segment_offset <= owned->bytes &&
-                         range.length_bytes <= owned->bytes - range.segment_offset;
   const bool ascends = ranges.empty() || range.log_offset >= ranges.back().log_offset;
-  if (!is_inside || !ascends || range.log_offset > ~std::uint64_t{0} - range.length_bytes) {
+  if (owned == log.data.rend() || !lies_within(range, owned->bytes) || !ascends) {
     throw Error(NC_EIO, "a request table of writer " + std::to_string(range.writer) +
                             " places log data where it has no memory (segment " +
                             std::to_string(range.segment) + ")");

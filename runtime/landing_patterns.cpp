@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "same_plans.hpp"
+
 namespace sluice::runtime {
 
 bool LandingPatterns::is_of(const Use& use, std::uint32_t rule, const matcher::StepPattern& pattern) {
-  if (use.rule != rule) return false;
-  return use.pattern.whole == pattern.whole ||
-         (!pattern.latest.empty() && use.pattern.latest == pattern.latest);
+  return use.rule == rule && have_same_plans(use.pattern, pattern);
 }
 
 void LandingPatterns::note(matcher::ProcessId process, std::uint32_t rule,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "same_plans.hpp"
+
 namespace sluice::runtime {
 
 namespace {
@@ -10,11 +12,8 @@ constexpr std::size_t most_uses = 32;
 }  // namespace
 
 UsedLogs::Uses::iterator UsedLogs::find(Uses& uses, std::uint32_t rule, const matcher::StepPattern& pattern) {
-  return std::ranges::find_if(uses, [&](const Use& use) {
-    if (use.rule != rule) return false;
-    return use.pattern.whole == pattern.whole ||
-           (!pattern.latest.empty() && use.pattern.latest == pattern.latest);
-  });
+  return std::ranges::find_if(
+      uses, [&](const Use& use) { return use.rule == rule && have_same_plans(use.pattern, pattern); });
 }
 
 void UsedLogs::note(matcher::ProcessId process, std::uint32_t rule, const matcher::StepPattern& pattern,
