@@ -1,7 +1,11 @@
 #include "yaml_document.hpp"
 
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/parser.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 namespace sluice::workflows {
 namespace {
@@ -66,6 +70,39 @@ std::string explain(const YAML::Exception& exception, std::string_view text) {
   return message;
 }
 
+/// Reads past one document and keeps nothing but where it begins.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  Position position() const {
+    return m_mark.is_null() ? Position{} : Position{m_mark.line + 1, m_mark.column + 1};
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { m_mark = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark m_mark = YAML::Mark::null_mark();
+};
+
+/// Where text stands behind the first document of `text`; nothing when it is the only one.
+/// (YAML::LoadAll would tell too, but never returns when what follows is no document, such as a comma.)
+std::optional<Position> after_first_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart first, second;
+  if (!parser.HandleNextDocument(first) || !parser.HandleNextDocument(second)) return std::nullopt;
+  return second.position();
+}
+
 }  // namespace
 
 Position position_at(std::string_view text, std::size_t offset) {
@@ -90,18 +127,21 @@ std::optional<YAML::Node> load_yaml(std::string_view text, Findings& findings) {
   }
   if (!check_characters(text, findings)) return std::nullopt;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty() || documents.front().IsNull()) {
+    const std::string whole(text);
+    const std::optional<Position> next = after_first_document(whole);
+    if (next) {
+      findings.mistake(
+          *next,
+          "the YAML document has ended before this (by '---', or by a character that is out of place): "
+          "a workflow file is one document");
+      return std::nullopt;
+    }
+    YAML::Node document = YAML::Load(whole);
+    if (document.IsNull()) {
       findings.mistake({}, "the file is empty: a workflow has at least 'version' and 'components'");
       return std::nullopt;
     }
-    if (documents.size() > 1) {
-      const YAML::Mark mark = documents[1].Mark();
-      findings.mistake(mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1},
-                       "a second YAML document begins ('---'): a workflow file is one document");
-      return std::nullopt;
-    }
-    return documents.front();
+    return document;
   } catch (const YAML::Exception& exception) {
     const YAML::Mark& mark = exception.mark;
     findings.mistake(mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1},

@@ -54,6 +54,18 @@ TEST_CASE("aliases that refer to themselves or multiply do no harm") {
   check_survives(text + "components: *a59\nfiles: *a59\n");
 }
 
+TEST_CASE("text that fits nowhere after the document, or instead of one, is refused") {
+  for (const char* text :
+       {",", ",\n", "- a\n,", "[a], b", "{a: 1}, 2", "version: 1\n...\n,\n", "--- a\n--- b\n"})
+    CHECK_THROWS_AS((void)parse_workflow(text, "flow.yaml"), WorkflowError);
+  std::string text = sample;
+  for (std::size_t at = 0; at <= sample.size(); ++at) {
+    text.insert(at, ",");
+    check_survives(text);
+    text.erase(at, 1);
+  }
+}
+
 TEST_CASE("many keys and rules are read in reasonable time") {
   std::string text = "version: 1\ncomponents:\n";
   for (int i = 0; i < 5000; ++i) text += "  c" + std::to_string(i) + ": {command: a}\n";
