@@ -124,4 +124,10 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
   process_session(environment)->remove({match.key});
 }
 
+formats::Version version_of_staged(const runtime::ClientEnvironment& environment,
+                                   const runtime::RuleMatch& match) {
+  const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
+  return static_cast<formats::Version>(process_session(environment)->inquire({match.key, alone}).version);
+}
+
 }  // namespace sluice::api

@@ -227,7 +227,11 @@ int remove(const char* filename, MPI_Info info) {
 int inq_file_format(const char* filename, int* formatp) {
   if (formatp == nullptr) return NC_NOERR;
   *formatp = format_unknown;
-  check_path(filename);
+  if (filename == nullptr) check_path(filename);
+  if (const auto match = rule_of(filename)) {
+    *formatp = static_cast<int>(version_of_staged(client_environment(), *match));
+    return NC_NOERR;
+  }
   const auto file =
       storage::PosixFileSystem().open(storage::without_prefix(filename), storage::OpenMode::read);
   std::array<std::byte, 8> bytes{};

@@ -43,4 +43,8 @@ void delete_file(const std::string& path, MPI_Info info);
 void delete_staged(const std::string& path, const runtime::ClientEnvironment& environment,
                    const runtime::RuleMatch& match);
 
+/// The version of the file that the dataset stands for. Called by one process; waits until there is one.
+[[nodiscard]] formats::Version version_of_staged(const runtime::ClientEnvironment& environment,
+                                                 const runtime::RuleMatch& match);
+
 }  // namespace sluice::api

@@ -70,12 +70,12 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
     });
     const std::uint32_t rank = found->first;
     found->second.ticket.reset();
-    if (group.purpose != GroupPurpose::open_read && group.is_waiting()) {
+    if (group.writes() && group.is_waiting()) {
       refuse(group, NC_EIO, reason);  // finishes all its members, this one too
       answer_members(group);
       continue;
     }
-    if (group.purpose != GroupPurpose::open_read && group.step != nullptr) {
+    if (group.writes() && group.step != nullptr) {
       was_writing = true;
       if (!group.step->control.empty()) mark_gone(group.step->control, rank);
       if (group.step->state == StepState::in_progress) end_unfinished(*group.step, reason);
@@ -96,8 +96,7 @@ void Registry::end_component_groups(const Component& component) {
     if (group->component == &component) ended.push_back(group.get());
   }
   for (Group* group : ended) {  // members that never arrived, and never will
-    if (group->purpose != GroupPurpose::open_read && group->step != nullptr &&
-        group->step->state == StepState::in_progress) {
+    if (group->writes() && group->step != nullptr && group->step->state == StepState::in_progress) {
       end_unfinished(*group->step, component.name + " " + component.reason);
     }
     group->finished = group->size;
@@ -110,7 +109,7 @@ void Registry::end_component_groups(const Component& component) {
 Registry::Membership Registry::membership(const Process& process, StepId step, bool writing) const {
   for (Group* group : process.groups) {
     if (group->step == nullptr || group->step->id != step) continue;
-    if ((group->purpose != GroupPurpose::open_read) != writing) continue;
+    if (group->writes() != writing) continue;
     for (const auto& [rank, member] : group->members) {
       if (member.process == process.id && !member.is_finished) return {group, rank};
     }
@@ -139,7 +138,7 @@ void Registry::finish_group(Group& group) {
   const auto ended = groups_.extract(GroupId{group.component, group.id});
   waiting_groups_.remove(&group);
   if (step == nullptr) return;
-  if (group.purpose == GroupPurpose::open_read) {
+  if (!group.writes()) {
     std::erase(step->readers, &group);
     note_read(*step, group);
   } else {

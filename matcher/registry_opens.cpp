@@ -10,7 +10,12 @@ namespace sluice::matcher {
 
 namespace {
 constexpr std::uint32_t max_group_size = 1U << 20;
+
+const char* refused_call(GroupPurpose purpose) noexcept {
+  if (purpose == GroupPurpose::create) return " cannot create ";
+  return purpose == GroupPurpose::inquire ? " cannot inquire about " : " cannot open ";
 }
+}  // namespace
 
 void Registry::create(const Ticket& ticket, ProcessId process, const CreateRequest& request) {
   join(ticket, processes_.at(process), GroupPurpose::create, request);
@@ -24,16 +29,20 @@ void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequ
   join(ticket, processes_.at(process), GroupPurpose::open_read, {request.key, request.member});
 }
 
+void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
+  join(ticket, processes_.at(process), GroupPurpose::inquire, {request.key, request.member});
+}
+
 void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
                     const CreateRequest& request) {
   const FileRule& rule = rule_of(request.key);
   const std::string& name = process.component->name;
   const bool is_writer = name == rule.writer;
   const bool is_reader = std::find(rule.readers.begin(), rule.readers.end(), name) != rule.readers.end();
-  if (!is_writer && (purpose != GroupPurpose::open_read || !is_reader)) {
+  const bool reads = purpose == GroupPurpose::open_read || purpose == GroupPurpose::inquire;
+  if (!is_writer && (!reads || !is_reader)) {
     throw Error(NC_EPERM, "the workflow does not have " + name + " among those who " +
-                              (purpose == GroupPurpose::open_read ? "read " : "write ") +
-                              quoted(request.key));
+                              (reads ? "read " : "write ") + quoted(request.key));
   }
   const std::string mistake = join_mistake(process, purpose, request);
   if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
@@ -101,6 +110,9 @@ void Registry::decide(Group& group) {
       case GroupPurpose::open_read:
         decide_open_read(group);
         break;
+      case GroupPurpose::inquire:
+        decide_inquire(group);
+        break;
     }
   } catch (const Error& error) {  // the system has no memory
     refuse(group, error.status(), error.what());
@@ -165,6 +177,26 @@ void Registry::decide_open_read(Group& group) {
   }
 }
 
+/// What an open for reading would find; but the writer need not have closed it: as with a file, its header
+/// tells as soon as it is there.
+void Registry::decide_inquire(Group& group) {
+  const auto& in_progress = datasets_[group.key].in_progress;
+  if (group.component->name != rule_of(group.key).writer || in_progress.empty())
+    return decide_open_read(group);
+  const Step& step = *in_progress.back();
+  if (step.header.empty()) {
+    refuse(group, NC_EFILE, quoted(group.key) + " is in define mode: it has no header before ncmpi_enddef");
+  } else {
+    describe(group, step);
+  }
+}
+
+void Registry::describe(Group& group, const Step& step) {
+  group.outcome = Group::Outcome::described;
+  group.version = step.version;
+  waiting_groups_.remove(&group);
+}
+
 void Registry::wait(Group& group, Group::WaitsFor waits_for) {
   group.waits_for = waits_for;
   if (std::find(waiting_groups_.begin(), waiting_groups_.end(), &group) == waiting_groups_.end()) {
@@ -178,11 +210,11 @@ void Registry::refuse(Group& group, int status, std::string text) {
   group.text = std::move(text);
   waiting_groups_.remove(&group);
   if (status == NC_EEXIST) return;
-  const char* const call = group.purpose == GroupPurpose::create ? " cannot create " : " cannot open ";
-  answers_.event(group.component->name + call + quoted(group.key) + ": " + group.text);
+  answers_.event(group.component->name + refused_call(group.purpose) + quoted(group.key) + ": " + group.text);
 }
 
 void Registry::give_step(Group& group, Step& step) {
+  if (group.purpose == GroupPurpose::inquire) return describe(group, step);
   group.outcome = Group::Outcome::step;
   group.step = &step;
   waiting_groups_.remove(&group);
@@ -230,27 +262,36 @@ Step* Registry::make_step(Group& group, const Step* base) {
 
 /// Gives the outcome to the members that wait for it. May end the group.
 void Registry::answer_members(Group& group) {
-  std::vector<std::uint32_t> refused;
-  const bool is_discarded =
-      group.step != nullptr && (group.step->state == StepState::discarded ||
-                                (group.step->is_cut && group.purpose != GroupPurpose::open_read));
+  std::vector<std::uint32_t> finished;
+  const bool is_discarded = group.step != nullptr && (group.step->state == StepState::discarded ||
+                                                      (group.step->is_cut && group.writes()));
+  const bool ends_with_answer =
+      group.outcome == Group::Outcome::refused || group.outcome == Group::Outcome::described;
   for (auto& [rank, member] : group.members) {
     if (member.is_finished) continue;
-    if (group.outcome == Group::Outcome::refused || (is_discarded && member.ticket)) refused.push_back(rank);
+    if (ends_with_answer || (is_discarded && member.ticket)) finished.push_back(rank);
     if (!member.ticket) continue;
     const Ticket ticket = *std::exchange(member.ticket, std::nullopt);
     if (Process* process = processes_.find(member.process)) --process->waits;
-    if (group.outcome == Group::Outcome::refused) {
-      answers_.refused(ticket, group.status, group.text);
-    } else if (is_discarded) {
+    if (is_discarded) {
       answers_.refused(ticket, NC_EIO, group.step->reason);
-    } else if (group.purpose == GroupPurpose::create) {
-      answers_.created(ticket, *group.step);
     } else {
-      answers_.opened(ticket, *group.step);
+      answer(ticket, group);
     }
   }
-  for (const std::uint32_t rank : refused) finish_member(group, rank);
+  for (const std::uint32_t rank : finished) finish_member(group, rank);
+}
+
+void Registry::answer(const Ticket& ticket, const Group& group) {
+  if (group.outcome == Group::Outcome::refused) {
+    answers_.refused(ticket, group.status, group.text);
+  } else if (group.outcome == Group::Outcome::described) {
+    answers_.described(ticket, group.version);
+  } else if (group.purpose == GroupPurpose::create) {
+    answers_.created(ticket, *group.step);
+  } else {
+    answers_.opened(ticket, *group.step);
+  }
 }
 
 }  // namespace sluice::matcher

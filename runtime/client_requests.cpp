@@ -63,6 +63,7 @@ void MatcherRank::Server::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::create:
     case MessageType::open_write:
     case MessageType::open_read:
+    case MessageType::inquire:
     case MessageType::need_segment:
     case MessageType::header:
     case MessageType::sync:

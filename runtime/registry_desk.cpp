@@ -134,6 +134,10 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
       const auto m = decode<Open>(item.fields);
       return serve([&] { registry_.open_read(ticket, process, {m.key, m.member}); });
     }
+    case MessageType::inquire: {
+      const auto m = decode<Inquire>(item.fields);
+      return serve([&] { registry_.inquire(ticket, process, {m.key, m.member}); });
+    }
     case MessageType::need_segment: {
       const auto m = decode<NeedSegment>(item.fields);
       return serve([&] {
@@ -317,6 +321,10 @@ void RegistryDesk::opened(const Ticket& ticket, const matcher::Step& step) {
   reply.publish_at = step.publish_at;
   if (!step.control.empty() && is_writer(ticket, step)) reply.control = step.control.id();
   answer(ticket, MessageType::opened, encode(reply), reply.control);
+}
+
+void RegistryDesk::described(const Ticket& ticket, std::uint8_t version) {
+  answer(ticket, MessageType::described, encode(Described{version}));
 }
 
 void RegistryDesk::granted(const Ticket& ticket, const matcher::SegmentLease& segment) {

@@ -63,6 +63,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   // Of the registry.
   void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
   void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void described(const matcher::Ticket& ticket, std::uint8_t version) override;
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;

@@ -186,6 +186,11 @@ Opened Session::open(const Open& request, bool for_writing) {
   return decode<Opened>(exchange(type, encode(request), MessageType::opened).fields);
 }
 
+Described Session::inquire(const Inquire& request) {
+  keep_another_connection();
+  return decode<Described>(exchange(MessageType::inquire, encode(request), MessageType::described).fields);
+}
+
 Plans Session::get(const Get& request) {
   return decode<Plans>(exchange(MessageType::get, encode(request), MessageType::plans).fields);
 }

@@ -35,12 +35,16 @@ std::string_view message_name(MessageType type) noexcept {
       return "sync";
     case MessageType::put_notice:
       return "put_notice";
+    case MessageType::inquire:
+      return "inquire";
     case MessageType::welcome:
       return "welcome";
     case MessageType::created:
       return "created";
     case MessageType::opened:
       return "opened";
+    case MessageType::described:
+      return "described";
     case MessageType::segment:
       return "segment";
     case MessageType::plans:
@@ -90,6 +94,12 @@ void fields(auto& a, Is<Created> auto& m) {
 }
 void fields(auto& a, Is<Open> auto& m) {
   a(m.key, m.member);
+}
+void fields(auto& a, Is<Inquire> auto& m) {
+  a(m.key, m.member);
+}
+void fields(auto& a, Is<Described> auto& m) {
+  a(m.version);
 }
 void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base);
@@ -185,6 +195,8 @@ SLUICE_MESSAGE(Create)
 SLUICE_MESSAGE(Created)
 SLUICE_MESSAGE(Open)
 SLUICE_MESSAGE(Opened)
+SLUICE_MESSAGE(Inquire)
+SLUICE_MESSAGE(Described)
 SLUICE_MESSAGE(NeedSegment)
 SLUICE_MESSAGE(SegmentGrant)
 SLUICE_MESSAGE(HeaderUpdate)

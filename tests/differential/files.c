@@ -106,6 +106,7 @@ int main(int argc, char** argv) {
   TRY(ncmpi_inq_file_format("missing.nc", &format)), show("format %d", format);
   TRY(ncmpi_inq_file_format("files_mode_1.nc", NULL));
   TRY(ncmpi_inq_file_format("missing.nc", NULL));
+  TRY(ncmpi_inq_file_format("", &format)), show("format %d", format);
   TRY(ncmpi_inq_file_format(".", &format)), show("format %d", format);
   TRY(ncmpi_inq_file_format("files_mode_1.nc/x", &format)), show("format %d", format);
   TRY(ncmpi_inq_file_format("ufs:files_mode_3.nc", &format)), show("format %d", format);

@@ -163,6 +163,50 @@ void read_permissions() {
   OK(ncmpi_close(ncid));
 }
 
+int format_of(const char* path, int status = NC_NOERR) {
+  int format = 0;
+  expect(ncmpi_inq_file_format(path, &format), status, path, __LINE__);
+  return format;
+}
+
+/// The format is that of the file which the dataset stands for; asking is not reading.
+void write_formats() {
+  const int modes[] = {NC_CLOBBER, NC_64BIT_OFFSET, NC_64BIT_DATA}, formats[] = {1, 2, 5};
+  if (rank == 0) THAT(format_of("case_none.nc", NC_ENOENT) == -1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 3; ++i) {
+    const std::string path = "case_" + std::to_string(i) + ".nc";
+    int ncid = -1, dimid = 0;
+    OK(ncmpi_create(MPI_COMM_WORLD, path.c_str(), modes[i], MPI_INFO_NULL, &ncid));
+    THAT(format_of(path.c_str(), NC_EFILE) == -1);  // as with a file that has no header yet
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(ncmpi_def_dim(ncid, "x", 3, &dimid));
+    OK(ncmpi_enddef(ncid));
+    MPI_Barrier(MPI_COMM_WORLD);
+    THAT(format_of(path.c_str()) == formats[i]);
+    OK(ncmpi_close(ncid));
+    THAT(format_of(path.c_str()) == formats[i]);
+  }
+  // The other component asks for the format of what this one is to write only when it knows this.
+  THAT(format_of("back_a.nc") == 5);
+  publish("case_done.nc", 3);
+}
+void read_formats() {
+  const int formats[] = {1, 2, 5};
+  for (int i = 2; i >= 0; --i) {  // the last one first: it has to be waited for
+    const std::string path = "case_" + std::to_string(i) + ".nc";
+    THAT(format_of(path.c_str()) == formats[i]);
+    THAT(ncmpi_inq_file_format(path.c_str(), nullptr) == NC_NOERR);
+  }
+  const int ncid = create(MPI_COMM_WORLD, "back_a.nc", NC_64BIT_DATA);
+  OK(ncmpi_close(ncid));
+  THAT(format_of("case_done.nc") == 1);
+  // It was not read by that, so that it is still there after all that was read.
+  read_one("case_done.nc", 3);
+  THAT(format_of("case_never.nc", NC_ENOENT) == -1);
+  THAT(last_error().find("case_never.nc") != std::string::npos);
+}
+
 /// NC_NOCLOBBER, NC_ENOENT, deleting, creating anew.
 void write_existence() {
   int ncid = -1;
@@ -391,15 +435,12 @@ int main(int argc, char** argv) {
   struct Case {
     std::function<void()> write, read;
   };
-  const std::map<std::string, Case> cases{{"records", {write_records, read_records}},
-                                          {"permissions", {write_permissions, read_permissions}},
-                                          {"existence", {write_existence, read_existence}},
-                                          {"fill", {write_fill, read_fill}},
-                                          {"abort", {write_abort, read_abort}},
-                                          {"fork", {write_fork, read_fork}},
-                                          {"threads", {write_threads, read_threads}},
-                                          {"groups", {write_groups, read_groups}},
-                                          {"pressure", {write_pressure, read_pressure}}};
+  const std::map<std::string, Case> cases{
+      {"records", {write_records, read_records}}, {"permissions", {write_permissions, read_permissions}},
+      {"formats", {write_formats, read_formats}}, {"existence", {write_existence, read_existence}},
+      {"fill", {write_fill, read_fill}},          {"abort", {write_abort, read_abort}},
+      {"fork", {write_fork, read_fork}},          {"threads", {write_threads, read_threads}},
+      {"groups", {write_groups, read_groups}},    {"pressure", {write_pressure, read_pressure}}};
   const auto found = argc == 3 ? cases.find(argv[2]) : cases.end();
   if (found == cases.end()) {
     std::fprintf(stderr, "usage: cases writer|reader CASE\n");

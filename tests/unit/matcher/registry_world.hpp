@@ -50,10 +50,11 @@ class PlainMemory final : public SegmentMemory {
 
 /// What a request was answered with.
 struct Answer {
-  enum class Kind { none, created, opened, granted, done, refused } kind = Kind::none;
+  enum class Kind { none, created, opened, described, granted, done, refused } kind = Kind::none;
   int status = 0;
   std::string text;
   StepId step = 0;
+  int version = 0;
   std::size_t logs = 0;
   std::int64_t record_count = 0;
   std::size_t header_bytes = 0;
@@ -67,6 +68,9 @@ class KeptAnswers final : public RegistryAnswers {
     keep(ticket, Answer::Kind::created, &step);
   }
   void opened(const Ticket& ticket, const Step& step) override { keep(ticket, Answer::Kind::opened, &step); }
+  void described(const Ticket& ticket, std::uint8_t version) override {
+    keep(ticket, Answer::Kind::described, nullptr).version = version;
+  }
   void granted(const Ticket& ticket, const SegmentLease& segment) override {
     Answer& answer = keep(ticket, Answer::Kind::granted, nullptr);
     answer.segment = segment.id();
@@ -143,8 +147,12 @@ struct World {
     }
     return ticket.tag;
   }
-  std::uint32_t create(ProcessId p, const std::string& name, Member member, bool no_clobber = false) {
-    return ask([&](const Ticket& t) { registry.create(t, p, {{rule, name}, member, no_clobber, 1}); });
+  std::uint32_t create(ProcessId p, const std::string& name, Member member, bool no_clobber = false,
+                       std::uint8_t version = 1) {
+    return ask([&](const Ticket& t) { registry.create(t, p, {{rule, name}, member, no_clobber, version}); });
+  }
+  std::uint32_t inquire(ProcessId p, const std::string& name) {
+    return ask([&](const Ticket& t) { registry.inquire(t, p, {{rule, name}, alone()}); });
   }
   std::uint32_t open(ProcessId p, const std::string& name, Member member) {
     return ask([&](const Ticket& t) { registry.open_read(t, p, {{rule, name}, member}); });
@@ -180,6 +188,8 @@ struct World {
   bool is_waiting(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::none; }
   bool is_created(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::created; }
   bool is_opened(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::opened; }
+  /// The version that an inquiry was answered with; 0: not answered, or refused.
+  int described(std::uint32_t tag) { return answer(tag).version; }
   bool is_granted(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::granted; }
   int refusal(std::uint32_t tag) {
     return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0;

@@ -53,6 +53,8 @@ void for_every_message(Use use) {
   use(Created{9, 10});
   use(Open{key, member});
   use(Opened{9, 10, 2, 365, bytes_of({1, 2, 3}), {{1, 2}, {3, 4}, 5, 6}, {{7, 8, 9, 10, 11}}});
+  use(Inquire{key, member});
+  use(Described{5});
   use(NeedSegment{9, SegmentUse::table, 4096});
   use(SegmentGrant{10, 8192, true});
   use(HeaderUpdate{9, bytes_of({0, 255}), {1, 2}});

@@ -20,12 +20,18 @@ struct Ticket {
   bool operator==(const Ticket&) const = default;
 };
 
-enum class GroupPurpose : std::uint8_t { create, open_write, open_read };
+enum class GroupPurpose : std::uint8_t {
+  create,
+  open_write,
+  open_read,
+  inquire,  ///< about the dataset as a reader would find it; opens nothing
+};
 
-/// The processes of one communicator that make one create or open call. Its members arrive one by one, in any
-/// order; what they get is decided once, and the group lives until each of them has closed (or is gone).
+/// The processes of one communicator that make one create or open call, or the one process that inquires. Its
+/// members arrive one by one, in any order; what they get is decided once, and the group lives until each of
+/// them has closed (or is gone), or has been told what it wanted to know.
 struct Group {
-  enum class Outcome : std::uint8_t { waiting, step, refused };
+  enum class Outcome : std::uint8_t { waiting, step, described, refused };
   /// What a group waits for before its outcome is known.
   enum class WaitsFor : std::uint8_t { publication, own_step, memory };
 
@@ -42,7 +48,7 @@ struct Group {
   DatasetKey key;
   std::uint32_t size = 1;
   bool no_clobber = false;
-  std::uint8_t version = 1;
+  std::uint8_t version = 1;  ///< create: asked for; described: that of the dataset
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< of the member that came first: its memory holds the control block
 
@@ -56,6 +62,9 @@ struct Group {
   std::uint64_t seen_publication = 0;  ///< open_read: Step::publications when one of it looked last
 
   [[nodiscard]] bool is_waiting() const noexcept { return outcome == Outcome::waiting; }
+  [[nodiscard]] bool writes() const noexcept {
+    return purpose == GroupPurpose::create || purpose == GroupPurpose::open_write;
+  }
   [[nodiscard]] bool has_all_arrived() const noexcept { return members.size() == size; }
 };
 

@@ -27,6 +27,8 @@ class RegistryAnswers {
   /// `step` for reading: published. For writing: in progress, with the header and record count of the one
   /// that it continues.
   virtual void opened(const Ticket& ticket, const Step& step) = 0;
+  /// The CDF version of the file that the dataset stands for.
+  virtual void described(const Ticket& ticket, std::uint8_t version) = 0;
   virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
   virtual void done(const Ticket& ticket) = 0;
   virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
@@ -145,6 +147,9 @@ class Registry {
   void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
   void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  /// What open_read() would give, without a share in it: the step counts as read by nobody. Waits as that
+  /// does, but the writer component is told of the step that it is writing (NC_EFILE: without a header yet).
+  void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
   void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
@@ -236,11 +241,14 @@ class Registry {
   void decide_create(Group& group);
   void decide_open_write(Group& group);
   void decide_open_read(Group& group);
+  void decide_inquire(Group& group);
   void wait(Group& group, Group::WaitsFor waits_for);
   void refuse(Group& group, int status, std::string text);
   void give_step(Group& group, Step& step);
+  void describe(Group& group, const Step& step);
   Step* make_step(Group& group, const Step* base);
   void answer_members(Group& group);
+  void answer(const Ticket& ticket, const Group& group);
   [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
 
   // registry_memory.cpp

@@ -15,7 +15,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -36,6 +36,7 @@ enum class MessageType : std::uint16_t {
   remove = 11,       // → done
   sync = 13,         // → done
   put_notice = 14,   // no answer
+  inquire = 15,      // → described
   // matcher → another matcher of its node
   fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
@@ -46,6 +47,7 @@ enum class MessageType : std::uint16_t {
   plans = 36,
   done = 37,
   error = 38,
+  described = 40,
   drop_segments = 39,  // notice: may come before any answer; the client unmaps them
   // coordinator → matcher
   coordinator_hello = 64,  // → ready
@@ -113,6 +115,16 @@ struct Created {
 struct Open {
   DatasetKey key;
   Member member;
+};
+
+/// What is the dataset that an open for reading would find? It is not opened. `member`: a group of one.
+struct Inquire {
+  DatasetKey key;
+  Member member;
+};
+
+struct Described {
+  std::uint8_t version = 1;  ///< CDF version of the file that it stands for
 };
 
 /// Answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and of

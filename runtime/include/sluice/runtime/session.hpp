@@ -39,6 +39,7 @@ class Session : public SegmentSource {
   /// Sends a request and waits for its answer, however long that takes, asleep.
   [[nodiscard]] Created create(const Create& request);
   [[nodiscard]] Opened open(const Open& request, bool for_writing);
+  [[nodiscard]] Described inquire(const Inquire& request);
   [[nodiscard]] Plans get(const Get& request);
   /// The same where the matcher may hold the answer back until somebody has put what is asked for.
   [[nodiscard]] Plans get_when_put(const Get& request);
