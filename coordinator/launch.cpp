@@ -8,6 +8,7 @@
 
 #include "rank_terminals.hpp"
 #include "sluice/runtime/rules.hpp"
+#include "workflow_messages.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -70,7 +71,9 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
     const workflows::FileRule& rule = workflow.files[i];
     const bool writes = rule.writer == component;
     const bool reads = std::find(rule.readers.begin(), rule.readers.end(), component) != rule.readers.end();
-    if (writes || reads) rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads});
+    if (writes || reads) {
+      rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads, as_message(rule.through)});
+    }
   }
   return runtime::encode_rules(rules);
 }

@@ -9,7 +9,7 @@
 #include "format.hpp"
 #include "readiness.hpp"
 #include "sluice/formats/error.hpp"
-#include "sluice/matcher/registry.hpp"
+#include "workflow_messages.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -43,31 +43,6 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
   context.cores = usable_cores();
   context.is_root = ::geteuid() == 0;
   return context;
-}
-
-runtime::PublishAt as_message(workflows::PublishAt publish_at) {
-  switch (publish_at) {
-    case workflows::PublishAt::sync:
-      return runtime::PublishAt::sync;
-    case workflows::PublishAt::write:
-      return runtime::PublishAt::write;
-    case workflows::PublishAt::close:
-      break;
-  }
-  return runtime::PublishAt::close;
-}
-
-runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
-  runtime::CoordinatorHello hello;
-  for (const workflows::FileRule& rule : workflow.files)
-    hello.rules.push_back(
-        {rule.pattern, rule.writer, rule.readers, rule.replays, as_message(rule.publish_at)});
-  for (const workflows::Component& component : workflow.components) {
-    hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
-  }
-  hello.memory_bytes = workflow.memory_bytes;
-  hello.retain_bytes = workflow.retain_bytes.value_or(matcher::default_retain_bytes(workflow.memory_bytes));
-  return hello;
 }
 
 /// As one would type it into a shell, on one line.

@@ -246,6 +246,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
   step->id = next_step_++;
   step->key = group.key;
   step->publish_at = rule_of(group.key).publish_at;
+  step->partition = rule_of(group.key).partition;
   step->read_by.resize(rule_of(group.key).readers.size());
   step->writers = &group;
   step->first_own_log = step->logs.size();

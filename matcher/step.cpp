@@ -48,6 +48,7 @@ StepView Step::view() const {
   for (const auto& log : logs) view.logs.push_back(log->view());
   view.pattern = pattern;
   view.publish_at = publish_at;
+  view.partition = partition;
   view.is_cut = is_cut;
   if (!control.empty()) view.control = control.id();
   return view;

@@ -44,6 +44,13 @@ struct Collection {
   }
 };
 
+matcher::Partition partition_of(const matcher::StepView& view,
+                                const MatchExchange::Environment& environment) {
+  matcher::Partition partition = environment.partition;
+  partition.kind = view.partition;
+  return partition;
+}
+
 }  // namespace
 
 /// What this matcher knows of a step, in each of its roles.
@@ -51,7 +58,7 @@ struct MatchExchange::Step {
   Step(StepViewPointer known, const Environment& environment)
       : view(std::move(known)),
         header(header_of(*view)),
-        partition(header, environment.partition),
+        partition(header, partition_of(*view, environment)),
         held(*environment.memory, environment.place) {}
 
   StepViewPointer view;

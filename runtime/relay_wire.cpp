@@ -16,7 +16,7 @@ void fields(auto& a, Is<matcher::LogView> auto& m) {
 }
 void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
-    m.first_own_log, m.pattern, m.logs, m.publish_at, m.is_cut, m.control);
+    m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control);
 }
 
 SLUICE_MESSAGE(RelayItem)

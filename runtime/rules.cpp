@@ -117,6 +117,9 @@ std::vector<std::string> components_of_path(std::string_view path, std::size_t w
   return whole;
 }
 
+constexpr std::array<std::string_view, 5> through_words{"memory", "burst-buffer", "subfiles", "blobs",
+                                                        "file"};
+
 ClientRule parse_rule(std::string_view line) {
   const auto fail = [&](const char* what) {
     throw Error(NC_EINVAL, "SLUICE_RULES: " + std::string(what) + " in the line \"" + std::string(line) +
@@ -124,7 +127,8 @@ ClientRule parse_rule(std::string_view line) {
   };
   const std::size_t first = line.find('\t');
   const std::size_t second = first == std::string_view::npos ? first : line.find('\t', first + 1);
-  if (second == std::string_view::npos) fail("two tabulators are needed");
+  const std::size_t third = second == std::string_view::npos ? second : line.find('\t', second + 1);
+  if (third == std::string_view::npos) fail("three tabulators are needed");
   ClientRule rule;
   const auto index = std::from_chars(line.data(), line.data() + first, rule.rule);
   if (index.ec != std::errc{} || index.ptr != line.data() + first) fail("no rule number");
@@ -132,7 +136,10 @@ ClientRule parse_rule(std::string_view line) {
   if (access != "w" && access != "r" && access != "rw") fail("neither w, r nor rw");
   rule.writes = access != "r";
   rule.reads = access != "w";
-  rule.pattern = line.substr(second + 1);
+  const auto through = std::ranges::find(through_words, line.substr(second + 1, third - second - 1));
+  if (through == through_words.end()) fail("no word for what the data passes through");
+  rule.through = static_cast<matcher::Through>(through - through_words.begin());
+  rule.pattern = line.substr(third + 1);
   if (rule.pattern.empty()) fail("no pattern");
   return rule;
 }
@@ -177,8 +184,9 @@ ClientEnvironment read_client_environment() {
 std::string encode_rules(const std::vector<ClientRule>& rules) {
   std::string text;
   for (const ClientRule& rule : rules) {
-    text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") + '\t' +
-            rule.pattern + '\n';
+    text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") + '\t';
+    text += through_words[static_cast<std::size_t>(rule.through)];
+    text += '\t' + rule.pattern + '\n';
   }
   return text;
 }

@@ -158,14 +158,17 @@ void fields(auto& a, Is<FetchSegment> auto& m) {
 void fields(auto& a, Is<DropSegments> auto& m) {
   a(m.segments);
 }
+void fields(auto& a, Is<matcher::Keep> auto& m) {
+  a(m.keeps, m.variables);
+}
 void fields(auto& a, Is<FileRule> auto& m) {
-  a(m.pattern, m.writer, m.readers, m.replays, m.publish_at);
+  a(m.pattern, m.writer, m.readers, m.replays, m.publish_at, m.through, m.partition, m.keep);
 }
 void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
 }
 void fields(auto& a, Is<CoordinatorHello> auto& m) {
-  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes);
+  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory);
 }
 void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);

@@ -8,11 +8,10 @@
 namespace sluice::workflows {
 namespace {
 
-const std::vector<std::string> rule_keys{"path",  "writer",    "readers", "through", "steps",
-                                         "queue", "when-full", "publish", "keep",    "replay"};
+const std::vector<std::string> rule_keys{"path",      "writer",  "readers", "through", "steps",    "queue",
+                                         "when-full", "publish", "keep",    "replay",  "partition"};
 
 const std::vector<ReservedChoice> reserved_choices{
-    {"through", {"memory", "burst-buffer", "subfiles", "blobs", "file"}},
     {"steps", {"single", "stream"}},
     {"when-full", {"wait", "discard"}},
 };
@@ -49,8 +48,10 @@ class RuleReader {
     for (const ReservedChoice& reserved : reserved_choices) check_reserved(reader_, *section, reserved);
     read_replay(*section, read.rule);
     read_publish(*section, read.rule);
+    read_through(*section, read.rule);
+    read_partition(*section, read.rule);
     check_queue(*section);
-    check_keep(*section);
+    read_keep(*section, read.rule);
     return read;
   }
 
@@ -96,6 +97,24 @@ class RuleReader {
     rule.publish_at = *word == "sync"    ? PublishAt::sync
                       : *word == "write" ? PublishAt::write
                                          : PublishAt::close;
+  }
+
+  void read_through(const Section& section, FileRule& rule) {
+    static const std::vector<std::string> choices(through_words.begin(), through_words.end());
+    const Value* value = section.find("through");
+    if (value == nullptr) return;
+    const auto word = reader_.choice(*value, choices);
+    if (!word) return;
+    rule.through = static_cast<Through>(std::ranges::find(choices, *word) - choices.begin());
+    if (rule.through != Through::memory) not_available_yet(reader_, *value, choices.front());
+  }
+
+  void read_partition(const Section& section, FileRule& rule) {
+    static const std::vector<std::string> choices{"range", "variable"};
+    const Value* value = section.find("partition");
+    if (value == nullptr) return;
+    if (const auto word = reader_.choice(*value, choices))
+      rule.partition = *word == "variable" ? PartitionBy::variable : PartitionBy::range;
   }
 
   std::optional<std::string> component_name(const Value& value) {
@@ -161,17 +180,22 @@ class RuleReader {
     if (queue && *queue != default_queue) not_available_yet(reader_, *value, std::to_string(default_queue));
   }
 
-  void check_keep(const Section& section) {
+  void read_keep(const Section& section, FileRule& rule) {
     const Value* value = section.find("keep");
     if (value == nullptr) return;
     if (value->is_list()) {
+      rule.keep.keeps = true;
       const auto globs = reader_.list(*value, "variables");
-      for (const Value& glob : *globs) (void)reader_.text(glob, "a variable's name or a glob");
-      return not_available_yet(reader_, *value, "false");
+      for (const Value& glob : *globs) {
+        if (auto text = reader_.text(glob, "a variable's name or a glob"))
+          rule.keep.variables.push_back(std::move(*text));
+      }
+    } else if (!value->node.IsScalar()) {
+      return reader_.expected(*value, "true, false, or a list of variables");
+    } else {
+      rule.keep.keeps = reader_.boolean(*value).value_or(false);
     }
-    if (!value->node.IsScalar()) return reader_.expected(*value, "true, false, or a list of variables");
-    const auto keep = reader_.boolean(*value);
-    if (keep.value_or(false)) not_available_yet(reader_, *value, "false");
+    if (rule.keep.keeps) not_available_yet(reader_, *value, "false");
   }
 
   ValueReader& reader_;

@@ -94,7 +94,10 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   if (const Value* retain = section->find("retain")) workflow.retain_bytes = read_memory(reader, *retain, 0);
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
     const auto directory = reader.text(*spill, "a directory, or none");
-    if (directory && *directory != "none") not_available_yet(reader, *spill, "none");
+    if (directory && *directory != "none") {
+      workflow.spill_directory = std::filesystem::absolute(workflow.file).parent_path() / *directory;
+      not_available_yet(reader, *spill, "none");
+    }
   }
   if (const Value* matchers = section->find("matchers")) {
     const auto count = reader.integer(*matchers, {1, 1024});

@@ -292,7 +292,7 @@ def environment():
     expect(result.status == 0, f"exit status {result.status}")
     for name, rule in [("serial", "w"), ("ranks", "r")]:
         lines = [line[len(name) + 3:] for line in result.out.splitlines() if line.startswith(f"[{name}] ")]
-        for expected in [os.path.join(os.getcwd(), "place"), "MINE=a b", "OUTER=changed", f"SLUICE_COMPONENT={name}", f"SLUICE_RULES=0\t{rule}\ta b*.nc"]:
+        for expected in [os.path.join(os.getcwd(), "place"), "MINE=a b", "OUTER=changed", f"SLUICE_COMPONENT={name}", f"SLUICE_RULES=0\t{rule}\tmemory\ta b*.nc"]:
             expect(expected in lines, f"{name} does not show: {expected}")
         expect(any(re.fullmatch(r"LD_PRELOAD=/.*/libsluice_pnetcdf.so:libm.so.6", line) for line in lines), f"{name}: LD_PRELOAD")
         socket = next(line for line in lines if line.startswith("SLUICE_SOCKET="))

@@ -45,8 +45,8 @@ bool contains(const Words& words, const std::string& word) {
 
 TEST_CASE("each component gets the rules that name it") {
   const Workflow workflow = flow({});
-  CHECK(rules_for(workflow, "model") == "0\trw\ta*.nc\n");
-  CHECK(rules_for(workflow, "analysis") == "0\tr\ta*.nc\n1\tw\tb.nc\n");
+  CHECK(rules_for(workflow, "model") == "0\trw\tmemory\ta*.nc\n");
+  CHECK(rules_for(workflow, "analysis") == "0\tr\tmemory\ta*.nc\n1\tw\tmemory\tb.nc\n");
   CHECK(rules_for(workflow, "stranger").empty());
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("a serial component is started without the launcher") {
   CHECK(plan.environment == Environment{{"HOME", "/root"},
                                         {"LD_PRELOAD", "/lib/client.so"},
                                         {"SLUICE_COMPONENT", "model"},
-                                        {"SLUICE_RULES", "0\trw\ta*.nc\n"},
+                                        {"SLUICE_RULES", "0\trw\tmemory\ta*.nc\n"},
                                         {"SLUICE_SOCKET", "/run/socket"}});
 }
 
@@ -69,8 +69,8 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
   CHECK(plan.by_launcher);
   CHECK(plan.arguments == Words{"mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "env",
                                 "LD_PRELOAD=/lib/client.so", "SLUICE_COMPONENT=model",
-                                "SLUICE_RULES=0\trw\ta*.nc\n", "SLUICE_SOCKET=/run/socket", "./program",
-                                "an argument"});
+                                "SLUICE_RULES=0\trw\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
+                                "./program", "an argument"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
 }

@@ -33,9 +33,19 @@ StatusReport some_report() {
 
 CoordinatorHello some_coordinator_hello() {
   return {protocol_version,
-          {{"*.nc", "model", {"analysis", "picture"}}, {"", "", {}}},
+          {{"*.nc",
+            "model",
+            {"analysis", "picture"},
+            false,
+            PublishAt::sync,
+            matcher::Through::blobs,
+            matcher::PartitionKind::variable,
+            {true, {"t*", "u"}}},
+           {"", "", {}}},
           {{"model", 4}},
-          1ULL << 40};
+          1ULL << 40,
+          1 << 20,
+          "/scratch"};
 }
 
 Get some_get() {

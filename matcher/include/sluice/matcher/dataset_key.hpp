@@ -30,6 +30,27 @@ enum class PublishAt : std::uint8_t {
   write,  ///< each put at once
 };
 
+/// What the data of a rule's files passes through.
+enum class Through : std::uint8_t {
+  memory,        ///< segments in memory (and spilled ones)
+  burst_buffer,  ///< logs on a local disk, drained to the file
+  subfiles,      ///< files on disk; the matchers only tell readers when they are there
+  blobs,
+  file,
+};
+
+/// How the index space of a step's variables is divided among the matchers.
+enum class PartitionKind : std::uint8_t {
+  range,     ///< each variable by ranges of one of its dimensions
+  variable,  ///< whole variables in turn
+};
+
+/// What is left on disk of a rule's files that do not pass through files.
+struct Keep {
+  bool keeps = false;
+  std::vector<std::string> variables;  ///< globs over the names of variables; none: all
+};
+
 /// A rule of the workflow: who writes and who reads the files that the pattern covers. It is the coordinator
 /// that parsed the file.
 struct FileRule {
@@ -38,6 +59,9 @@ struct FileRule {
   std::vector<std::string> readers;
   bool replays = true;  ///< plans may be used for later steps of the same pattern
   PublishAt publish_at = PublishAt::close;
+  Through through = Through::memory;
+  PartitionKind partition = PartitionKind::range;
+  Keep keep{};
 };
 
 /// A component of the workflow and how many processes it is started with (at least 1). Known sizes let the

@@ -4,14 +4,9 @@
 #include <vector>
 
 #include "sluice/formats/hyperslab.hpp"
+#include "sluice/matcher/dataset_key.hpp"
 
 namespace sluice::matcher {
-
-/// How the index space of a step's variables is divided among the matchers.
-enum class PartitionKind : std::uint8_t {
-  range,     ///< each variable by ranges of one of its dimensions
-  variable,  ///< whole variables in turn
-};
 
 /// What divides a step among matchers.
 struct Partition {

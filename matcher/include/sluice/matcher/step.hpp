@@ -79,6 +79,7 @@ struct Step {
   DatasetKey key;
   std::uint8_t version = 1;  ///< CDF version that the user asked for
   PublishAt publish_at = PublishAt::close;
+  PartitionKind partition = PartitionKind::range;
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;      ///< CDF-5 encoding; empty before the first enddef

@@ -42,6 +42,7 @@ struct StepView {
   std::vector<LogView> logs;
   StepPattern pattern;  ///< when it is published
   PublishAt publish_at = PublishAt::close;
+  PartitionKind partition = PartitionKind::range;
   bool is_cut = false;    ///< final, but not all of its writers have closed it
   SegmentId control = 0;  ///< of the group that writes it; 0: none
 };

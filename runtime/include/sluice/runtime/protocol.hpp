@@ -251,6 +251,7 @@ struct CoordinatorHello {
   std::vector<ComponentSize> components;  ///< of all components; processes as started (1 for a serial one)
   std::uint64_t memory_bytes = 0;         ///< staging.memory
   std::uint64_t retain_bytes = 0;         ///< staging.retain
+  std::string spill_directory = {};       ///< staging.spill, absolute; empty: none
 };
 
 /// Every process of the component has been waited for.

@@ -15,13 +15,15 @@ struct ClientRule {
   std::string pattern;  ///< glob (*, ?, [..]) over the trailing path components, '/' not matched by wildcards
   bool writes = false;
   bool reads = false;
+  matcher::Through through = matcher::Through::memory;
 };
 
 /// The environment that `sluice run` gives to a component's processes; read once.
 ///   SLUICE_SOCKET     path of the socket of the machine's first matcher
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
-///   SLUICE_RULES      one line per rule that names this component: "INDEX<TAB>w|r|rw<TAB>PATTERN"
+///   SLUICE_RULES      one line per rule that names this component:
+///   "INDEX<TAB>w|r|rw<TAB>THROUGH<TAB>PATTERN"
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
 struct ClientEnvironment {
   std::string socket_path;  ///< of this process's matcher
@@ -33,7 +35,7 @@ struct ClientEnvironment {
 /// Reads the variables above. Throws Error(NC_EINVAL) when SLUICE_RULES is damaged.
 [[nodiscard]] ClientEnvironment read_client_environment();
 
-/// "INDEX<TAB>w|r|rw<TAB>PATTERN\n"… for SLUICE_RULES.
+/// "INDEX<TAB>w|r|rw<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 
 /// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -51,6 +52,21 @@ struct Component {
 /// When readers see what was put: publish.
 enum class PublishAt { close, sync, write };
 
+/// What the data passes through: through.
+enum class Through { memory, burst_buffer, subfiles, blobs, file };
+/// The words of `through`, by enumerator.
+inline constexpr std::array<std::string_view, 5> through_words{"memory", "burst-buffer", "subfiles", "blobs",
+                                                               "file"};
+
+/// How several matchers share the work: partition.
+enum class PartitionBy { range, variable };
+
+/// What is left on disk of files that pass through memory: keep.
+struct Keep {
+  bool keeps = false;
+  std::vector<std::string> variables;  ///< globs; none: all variables
+};
+
 /// Files that pass from one component to others.
 struct FileRule {
   std::string pattern;
@@ -59,6 +75,9 @@ struct FileRule {
   Position position;    ///< of its pattern
   bool replays = true;  ///< replay: auto
   PublishAt publish_at = PublishAt::close;
+  Through through = Through::memory;
+  PartitionBy partition = PartitionBy::range;
+  Keep keep{};
 };
 
 /// What starts the components that have ranks.
@@ -73,7 +92,9 @@ struct Workflow {
   Launcher launcher;
   std::uint64_t memory_bytes = 0;  ///< staging.memory per node; default: a quarter of physical memory
   std::optional<std::uint64_t> retain_bytes;  ///< staging.retain: consumed data that stays readable
-  int matchers = 1;                           ///< staging.matchers: of each node
+  /// staging.spill: an absolute directory for what memory has no room for; empty: none
+  std::filesystem::path spill_directory;
+  int matchers = 1;  ///< staging.matchers: of each node
   std::vector<Component> components;
   std::vector<FileRule> files;
   std::vector<Mistake> warnings;  ///< what is allowed but probably not meant
