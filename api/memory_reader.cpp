@@ -108,6 +108,7 @@ bool MemoryReader::replay(const formats::Header& header, Access& access, const r
     return logs.holds(source.writer + shift, source.first, source.end);
   };
   if (!std::ranges::all_of(recorded->sources, is_there)) return false;
+  prefault(header, access, *recorded, shift, logs);
   if (shift == 0) {
     access.status = run(header, access, recorded->plan, logs);
   } else {
@@ -115,6 +116,18 @@ bool MemoryReader::replay(const formats::Header& header, Access& access, const r
     access.status = run(header, access, recorded->plan, moved);
   }
   return true;
+}
+
+/// Takes the page faults of what is about to be read, where that is most of the sources.
+void MemoryReader::prefault(const formats::Header& header, const Access& access,
+                            const runtime::RecordedPlan& recorded, std::uint32_t shift,
+                            runtime::StepLogs::Reader& logs) {
+  constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20;
+  const auto wanted =
+      static_cast<std::uint64_t>(access.elements) * formats::size_of(header.variable(access.varid).type);
+  if (wanted < least_bytes || wanted < recorded.source_bytes / 4) return;
+  for (const runtime::RecordedPlan::Source& source : recorded.sources)
+    logs.prefault(source.writer + shift, source.first, source.end);
 }
 
 /// In messages of a bounded size: a wait may have millions of hyperslabs.
@@ -147,12 +160,14 @@ void MemoryReader::match(const formats::Header& header, std::span<const Missing>
       throw Error(NC_EIO, "damaged answer: a plan of " + std::to_string(plan.elements) +
                               " elements for a get of " + std::to_string(access.elements));
     }
-    runtime::StepLogs::Reader logs(*logs_);
-    access.status = run(header, access, plan, logs);
-    if (entry.key.empty() || plan.depends_on_clock) continue;
     const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
-    session_->plans().add(entry.key, std::make_shared<runtime::RecordedPlan>(
-                                         std::move(plan), pattern_.first_writer, element_bytes));
+    auto recorded =
+        std::make_shared<runtime::RecordedPlan>(std::move(plan), pattern_.first_writer, element_bytes);
+    runtime::StepLogs::Reader logs(*logs_);
+    prefault(header, access, *recorded, 0, logs);
+    access.status = run(header, access, recorded->plan, logs);
+    if (entry.key.empty() || recorded->plan.depends_on_clock) continue;
+    session_->plans().add(entry.key, std::move(recorded));
   }
   if (position != answer.plans.size()) throw Error(NC_EIO, "damaged answer: bytes behind the plans");
 }

@@ -48,6 +48,9 @@ class MemoryReader {
   [[nodiscard]] bool replay(const formats::Header& header, Access& access, const runtime::Fingerprint& key,
                             runtime::StepLogs::Reader& logs) const;
   [[nodiscard]] std::vector<Missing> replay_all(const formats::Header& header, std::span<Access> accesses);
+  static void prefault(const formats::Header& header, const Access& access,
+                       const runtime::RecordedPlan& recorded, std::uint32_t shift,
+                       runtime::StepLogs::Reader& logs);
   void match_all(const formats::Header& header, std::span<const Missing> missing);
   void match(const formats::Header& header, std::span<const Missing> missing);
   [[nodiscard]] static int run(const formats::Header& header, const Access& access, const replay::Plan& plan,

@@ -15,6 +15,7 @@ RecordedPlan::RecordedPlan(replay::Plan made, std::uint32_t first_own_writer, st
   join_sources(0);
   if (sources.size() > most_sources) join_sources(~std::uint64_t{0});
   sources.shrink_to_fit();
+  for (const Source& source : sources) source_bytes += source.end - source.first;
 }
 
 void RecordedPlan::join_sources(std::uint64_t largest_gap) {

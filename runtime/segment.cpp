@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -15,8 +16,15 @@ namespace sluice::runtime {
 namespace {
 
 #ifndef MADV_POPULATE_WRITE
+constexpr int MADV_POPULATE_READ = 22;
 constexpr int MADV_POPULATE_WRITE = 23;
 #endif
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+/// Of fewer bytes the page faults cost less than looking after them.
+constexpr std::uint64_t least_prefaulted_bytes = std::uint64_t{256} << 10;
+constexpr std::uint64_t blocks_of_mapping = 64;
 
 Status status_of(int error_number) noexcept {
   switch (error_number) {
@@ -64,6 +72,7 @@ Mapping::Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access)
   void* const address = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
   if (address == MAP_FAILED) fail("map " + std::to_string(bytes) + " bytes");
   bytes_ = {static_cast<std::byte*>(address), static_cast<std::size_t>(bytes)};
+  if (bytes >= huge_page_bytes) ::madvise(address, bytes, MADV_HUGEPAGE);
 }
 
 Mapping::~Mapping() {
@@ -73,7 +82,8 @@ Mapping::~Mapping() {
 Mapping::Mapping(Mapping&& other) noexcept
     : bytes_(std::exchange(other.bytes_, {})),
       access_(other.access_),
-      touched_bytes_(other.touched_bytes_.load()) {}
+      touched_bytes_(other.touched_bytes_.load()),
+      read_blocks_(other.read_blocks_.load()) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   if (this != &other) {
@@ -81,6 +91,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
     bytes_ = std::exchange(other.bytes_, {});
     access_ = other.access_;
     touched_bytes_ = other.touched_bytes_.load();
+    read_blocks_ = other.read_blocks_.load();
   }
   return *this;
 }
@@ -100,11 +111,29 @@ void Mapping::make_writable() {
 void Mapping::prefault(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   const std::uint64_t touched = touched_bytes_.load(std::memory_order_relaxed);
   if (offset + bytes <= touched || offset + bytes > bytes_.size() || access_ != Access::read_write) return;
-  constexpr std::uint64_t page_mask = 4095;
-  const std::uint64_t first = offset & ~page_mask;
+  const std::uint64_t first = offset / page_bytes * page_bytes;
   // Kernels before 5.14 do not know it; then the pages come one by one.
   ::madvise(bytes_.data() + first, offset + bytes - first, MADV_POPULATE_WRITE);
   if (offset <= touched) note_touched(offset + bytes);
+}
+
+void Mapping::prefault_reads(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  const std::uint64_t all = bytes_.size();
+  if (bytes < least_prefaulted_bytes || offset > all || bytes > all - offset) return;
+  const std::uint64_t whole_pages = (all + page_bytes - 1) / page_bytes;
+  const std::uint64_t block = (whole_pages + blocks_of_mapping - 1) / blocks_of_mapping * page_bytes;
+  const std::uint64_t end = (offset + bytes - 1) / block + 1;
+  for (std::uint64_t i = offset / block; i < end; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if ((read_blocks_.load(std::memory_order_relaxed) & bit) != 0) continue;
+    std::uint64_t missing = 0;  // blocks in a row, for one call
+    for (; i + missing < end && (read_blocks_.load(std::memory_order_relaxed) & (bit << missing)) == 0;
+         ++missing)
+      read_blocks_.fetch_or(bit << missing, std::memory_order_relaxed);
+    const std::uint64_t first = i * block;
+    ::madvise(bytes_.data() + first, std::min(all - first, missing * block), MADV_POPULATE_READ);
+    i += missing - 1;
+  }
 }
 
 void Mapping::note_touched(std::uint64_t bytes) const noexcept {

@@ -40,8 +40,7 @@ void StepLogs::add(std::span<const LogRange> ranges) {
   told_.notify_all();
 }
 
-std::span<const std::byte> StepLogs::find(std::uint32_t writer, std::uint64_t log_offset,
-                                          std::uint64_t& first) const noexcept {
+StepLogs::Found StepLogs::find(std::uint32_t writer, std::uint64_t log_offset) const noexcept {
   const auto log = by_writer_.find(writer);
   if (log == by_writer_.end()) return {};
   const auto& known = log->second;
@@ -50,20 +49,30 @@ std::span<const std::byte> StepLogs::find(std::uint32_t writer, std::uint64_t lo
                        [](std::uint64_t offset, const Range& r) { return offset < r.log_offset; });
   if (next == known.begin()) return {};
   const Range& range = *std::prev(next);
-  first = range.log_offset;
   std::uint64_t length = range.bytes.size();
   if (next != known.end()) length = std::min(length, next->log_offset - range.log_offset);
-  return range.bytes.first(length);
+  return {range.log_offset, range.bytes.first(length), &range};
 }
 
 bool StepLogs::Reader::holds(std::uint32_t writer, std::uint64_t first, std::uint64_t end) {
   while (first < end) {
-    std::uint64_t range_first = 0;
-    const auto range = logs_.find(writer, first, range_first);
-    if (first - range_first >= range.size()) return false;
-    first = range_first + range.size();
+    const Found found = logs_.find(writer, first);
+    if (first - found.first >= found.bytes.size()) return false;
+    first = found.first + found.bytes.size();
   }
   return true;
+}
+
+void StepLogs::Reader::prefault(std::uint32_t writer, std::uint64_t first, std::uint64_t end) {
+  while (first < end) {
+    const Found found = logs_.find(writer, first);
+    if (first - found.first >= found.bytes.size()) return;
+    const std::uint64_t found_end = found.first + found.bytes.size();
+    const Mapping& mapping = *found.range->mapping;
+    const auto offset = static_cast<std::uint64_t>(found.bytes.data() - mapping.bytes().data());
+    mapping.prefault_reads(offset + (first - found.first), std::min(end, found_end) - first);
+    first = found_end;
+  }
 }
 
 std::span<const std::byte> StepLogs::Reader::at(std::uint32_t writer, std::uint64_t log_offset) {
@@ -72,7 +81,9 @@ std::span<const std::byte> StepLogs::Reader::at(std::uint32_t writer, std::uint6
   };
   const auto is_known = [&] {
     last_writer_ = writer;
-    last_ = logs_.find(writer, log_offset, last_first_);
+    const Found found = logs_.find(writer, log_offset);
+    last_ = found.bytes;
+    last_first_ = found.first;
     return is_in_last();
   };
   if (!is_in_last() && !is_known() && !logs_.told_.wait_for(lock_, arrival_limit, is_known)) return {};

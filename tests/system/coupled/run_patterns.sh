@@ -14,7 +14,7 @@ components:
   writer: {command: $program writer coupled $seed $writers, ranks: $writers}
   reader: {command: $program reader coupled $seed $writers, ranks: $readers}
 files:
-  - {path: "pattern*.nc", writer: writer, readers: [reader]}
+  - {path: "pattern*.nc", writer: writer, readers: [reader], partition: ${SLUICE_TEST_PARTITION:-range}}
 EOF
     timeout 60 "$build/bin/sluice" run flow.yaml >output.txt 2>&1 || { cat output.txt; exit 1; }
     if compgen -G "pattern*.nc" >/dev/null; then echo "coupled files on the disk:" pattern*.nc; exit 1; fi

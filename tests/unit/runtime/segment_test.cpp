@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "sluice/formats/error.hpp"
 
@@ -31,6 +34,37 @@ TEST_CASE("a mapping outlives its descriptor and can be moved and made writable"
   second.make_writable();
   second.writable()[0] = std::byte{1};
   CHECK(second.bytes()[0] == std::byte{1});
+}
+
+TEST_CASE("what is about to be read is prefaulted, and read without page faults") {
+  constexpr std::uint64_t bytes = std::uint64_t{16} << 20;
+  const FileDescriptor file = create_segment(bytes);
+  const std::vector<char> data(bytes, 'x');
+  REQUIRE(::pwrite(file.number(), data.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+  const auto faults = [] {
+    rusage usage{};
+    REQUIRE(::getrusage(RUSAGE_THREAD, &usage) == 0);
+    return usage.ru_minflt;
+  };
+  const auto faults_of_reading = [&](const Mapping& mapping, std::uint64_t first, std::uint64_t end) {
+    const auto before = faults();
+    std::uint64_t wrong = 0;
+    for (std::uint64_t i = first; i < end; i += 4096) wrong += mapping.bytes()[i] != std::byte{'x'};
+    CHECK(wrong == 0);
+    return faults() - before;
+  };
+  const Mapping plain(file, bytes, Mapping::Access::read);
+  const auto expected = faults_of_reading(plain, 0, bytes);
+  REQUIRE(expected > 20);
+  const Mapping prepared(file, bytes, Mapping::Access::read);
+  prepared.prefault_reads(5 << 20, 3 << 20);
+  prepared.prefault_reads(0, 8 << 20);
+  prepared.prefault_reads(bytes - (1 << 20), 1 << 20);
+  prepared.prefault_reads(bytes, 1);      // nothing
+  prepared.prefault_reads(0, bytes + 1);  // more than there is: left alone
+  CHECK(faults_of_reading(prepared, 0, 8 << 20) <= 2);
+  CHECK(faults_of_reading(prepared, bytes - (1 << 20), bytes) <= 2);
+  CHECK(faults_of_reading(prepared, 0, bytes) > expected / 4);
 }
 
 TEST_CASE("the size of a segment cannot be changed") {

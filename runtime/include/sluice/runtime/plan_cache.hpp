@@ -23,6 +23,7 @@ struct RecordedPlan {
   std::uint32_t first_writer = 0;  ///< of the logs that were the step's own; the writers move with it
   /// Apart from one another, unless they are very many: then one for each writer. Ascending.
   std::vector<Source> sources;
+  std::uint64_t source_bytes = 0;  ///< of all sources
 
   /// Throws what replay::source_range throws.
   RecordedPlan(replay::Plan made, std::uint32_t first_own_writer, std::size_t element_bytes);

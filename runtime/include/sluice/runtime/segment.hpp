@@ -9,7 +9,8 @@
 namespace sluice::runtime {
 
 /// A memory file of `bytes` zero bytes, sealed against resizing, so that who maps it can never be hit by
-/// SIGBUS. Pages are taken when they are touched first. Close-on-exec. Throws IoError: NC_ENO_SPACE,
+/// SIGBUS. Pages are taken when they are touched first, huge ones where the system has them for shared memory
+/// on request (shmem_enabled: advise). Close-on-exec. Throws IoError: NC_ENO_SPACE,
 /// NC_ENFILE or NC_EIO.
 [[nodiscard]] FileDescriptor create_segment(std::uint64_t bytes);
 
@@ -37,6 +38,9 @@ class Mapping {
   /// Takes the page faults of a range that is about to be written in one go, which is cheaper than one by
   /// one; does nothing where that was done before. Best effort.
   void prefault(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// The same for a range that is about to be read, by blocks of which each is looked at once. Small ranges
+  /// are left alone.
+  void prefault_reads(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// The first `bytes` bytes have been touched.
   void note_touched(std::uint64_t bytes) const noexcept;
 
@@ -46,6 +50,7 @@ class Mapping {
   std::span<std::byte> bytes_;
   Access access_ = Access::read;
   mutable std::atomic<std::uint64_t> touched_bytes_ = 0;  ///< a saving only: it need not be exact
+  mutable std::atomic<std::uint64_t> read_blocks_ = 0;    ///< prefaulted: a bit for each 64th of the mapping
 };
 
 }  // namespace sluice::runtime

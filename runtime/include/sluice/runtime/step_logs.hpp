@@ -29,6 +29,8 @@ class StepLogs {
     [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override;
     /// Whether all of log offsets [first, end) are known.
     [[nodiscard]] bool holds(std::uint32_t writer, std::uint64_t first, std::uint64_t end);
+    /// Log offsets [first, end) are about to be read, most of them: takes their page faults in one go.
+    void prefault(std::uint32_t writer, std::uint64_t first, std::uint64_t end);
 
    private:
     StepLogs& logs_;
@@ -44,10 +46,14 @@ class StepLogs {
     std::span<const std::byte> bytes;
     std::shared_ptr<const Mapping> mapping;  ///< shared with the cache: keeps `bytes` valid
   };
-  /// The bytes of the range that holds the offset, as far as the next one does not take over; empty when
-  /// there is none.
-  [[nodiscard]] std::span<const std::byte> find(std::uint32_t writer, std::uint64_t log_offset,
-                                                std::uint64_t& first) const noexcept;
+  /// The range that holds the offset, as far as the next one does not take over; without bytes where there
+  /// is none.
+  struct Found {
+    std::uint64_t first = 0;  ///< log offset
+    std::span<const std::byte> bytes;
+    const Range* range = nullptr;
+  };
+  [[nodiscard]] Found find(std::uint32_t writer, std::uint64_t log_offset) const noexcept;
 
   SegmentCache& segments_;
   std::mutex mutex_;
