@@ -8,6 +8,7 @@
 #include "collective_checks.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
+#include "sluice/formats/layout.hpp"
 
 namespace sluice::api::ncmpi {
 namespace {
@@ -54,6 +55,13 @@ void check_dimids(const Dataset& dataset, std::span<const int> dimids) {
   }
 }
 
+/// What no CDF-5 file can hold is refused at once, as by PnetCDF. Of the other formats, whose last variable
+/// may be larger, only enddef can tell.
+void check_variable_size(const Dataset& dataset, const formats::Variable& variable) {
+  if (dataset.header.version == formats::Version::cdf5)
+    static_cast<void>(formats::data_bytes(dataset.header, variable));
+}
+
 /// A name may not grow in data mode: the header has no room.
 void check_rename_length(const Dataset& dataset, const std::string& from, const std::string& to) {
   if (!dataset.in_define_mode && to.size() > from.size())
@@ -94,16 +102,19 @@ int def_dim(int ncid, const char* name, MPI_Offset len, int* idp) {
 int def_var(int ncid, const char* name, nc_type xtype, int ndims, const int* dimidsp, int* varidp) {
   const DatasetUse dataset(ncid);
   auto& header = dataset->header;
-  std::string stored;
+  formats::Variable variable;
   check_collectively(
       *dataset,
       [&] {
         require_define_mode(*dataset);
-        stored = checked_name(name);
+        variable.name = checked_name(name);
         require_type(*dataset, xtype);
         check_dimension_list(ndims, dimidsp);
-        if (header.find_variable(stored) >= 0) throw_in_use(stored);
+        if (header.find_variable(variable.name) >= 0) throw_in_use(variable.name);
         check_dimids(*dataset, {dimidsp, static_cast<std::size_t>(ndims)});
+        variable.type = static_cast<formats::Type>(xtype);
+        variable.dimids.assign(dimidsp, dimidsp + ndims);
+        check_variable_size(*dataset, variable);
       },
       [&] {
         const std::string dimids(reinterpret_cast<const char*>(dimidsp),
@@ -112,10 +123,6 @@ int def_var(int ncid, const char* name, nc_type xtype, int ndims, const int* dim
             argument(NC_EMULTIDEFINE_VAR_NAME, name), argument(NC_EMULTIDEFINE_VAR_TYPE, xtype),
             argument(NC_EMULTIDEFINE_VAR_NDIMS, ndims), argument(NC_EMULTIDEFINE_VAR_DIMIDS, dimids)};
       });
-  formats::Variable variable;
-  variable.name = stored;
-  variable.type = static_cast<formats::Type>(xtype);
-  variable.dimids.assign(dimidsp, dimidsp + ndims);
   variable.no_fill = !dataset->is_fill;
   const int id = header.add_variable(std::move(variable));
   if (varidp != nullptr) *varidp = id;

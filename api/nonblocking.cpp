@@ -155,6 +155,8 @@ class RequestedIds {
   }
 
   [[nodiscard]] bool is_valid() const noexcept { return is_valid_; }
+  /// Each id is another pending request.
+  [[nodiscard]] bool is_exact() const noexcept { return sorted_.size() == ids_.size(); }
   /// The valid ones.
   [[nodiscard]] std::span<const int> sorted() const noexcept { return sorted_; }
 
@@ -164,6 +166,13 @@ class RequestedIds {
       const auto found = std::ranges::lower_bound(requests, ids_[i], {}, &PendingRequest::id);
       if (found == requests.end() || found->id != ids_[i]) continue;
       set_status(i, accesses[static_cast<std::size_t>(found - requests.begin())].status);
+    }
+  }
+  /// The same where the ids were not looked at.
+  void complete_in_order(std::span<const Access> accesses) {
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      set_status(i, accesses[i].status);
+      ids_[i] = null_request;
     }
   }
   void forget(std::span<const int> valid) {
@@ -264,6 +273,16 @@ int wait_for_all(Dataset& dataset, int count, Mode mode) {
   return complete(dataset, puts, gets, mode);
 }
 
+/// Completes everything that is pending, all of it of one kind, in the order of posting.
+int wait_for_as_many(Dataset& dataset, RequestedIds& requested, Mode mode) {
+  auto& queue = dataset.requests;
+  Batch puts(queue.take_all(Kind::put));
+  Batch gets(queue.take_all(Kind::get));
+  const int status = complete(dataset, puts, gets, mode);
+  requested.complete_in_order(puts.accesses.empty() ? gets.accesses : puts.accesses);
+  return status;
+}
+
 /// Takes back what the driver has of these puts. Their statuses are NC_EFLUSHED for those that are in the
 /// file already; as in PnetCDF, that is no error of the call.
 void withdraw(Dataset& dataset, Batch& puts) {
@@ -290,6 +309,9 @@ int wait(Dataset& dataset, int count, int* ids, int* statuses, Mode mode) {
 
   auto& queue = dataset.requests;
   RequestedIds requested(queue, as_span(count, ids), statuses);
+  // As in PnetCDF, programs need not keep the ids where they wait for all that is pending: its Fortran
+  // interface gives none for a put with NC_ERANGE.
+  if (!requested.is_exact() && queue.is_one_kind_of(count)) return wait_for_as_many(dataset, requested, mode);
   if (!requested.is_valid()) return complete_nothing(dataset, mode, NC_EINVAL_REQUEST);
   Batch puts(queue.take(Kind::put, requested.sorted()));
   Batch gets(queue.take(Kind::get, requested.sorted()));

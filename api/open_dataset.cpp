@@ -228,6 +228,7 @@ int inq_file_format(const char* filename, int* formatp) {
   if (formatp == nullptr) return NC_NOERR;
   *formatp = format_unknown;
   if (filename == nullptr) check_path(filename);
+  if (*filename == '\0') throw Error(NC_ENOENT, "the path of a file is empty");
   if (const auto match = rule_of(filename)) {
     *formatp = static_cast<int>(version_of_staged(client_environment(), *match));
     return NC_NOERR;

@@ -46,6 +46,10 @@ class RequestQueue {
   /// Number of pending requests (ncmpi_inq_nreqs).
   [[nodiscard]] int size() const noexcept { return static_cast<int>(puts_.size() + gets_.size()); }
   [[nodiscard]] bool empty() const noexcept { return puts_.empty() && gets_.empty(); }
+  /// Whether so many are pending, and all of them puts, or all of them gets.
+  [[nodiscard]] bool is_one_kind_of(int count) const noexcept {
+    return count > 0 && size() == count && (puts_.empty() || gets_.empty());
+  }
   [[nodiscard]] bool contains(int id) const noexcept;
 
   /// Takes all requests of a kind out of the queue, oldest first, and releases their part of the attached

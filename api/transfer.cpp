@@ -1,19 +1,41 @@
 #include "transfer.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace sluice::api {
 
 namespace {
 
+/// Values out of range do not keep the others from being transferred.
+bool has_failed(const Access& access) noexcept {
+  return access.status != NC_NOERR && access.status != NC_ERANGE;
+}
+
 /// As the file counts them: in the variables' types.
 std::int64_t external_bytes(const formats::Header& header, std::span<const Access> accesses) noexcept {
   std::int64_t bytes = 0;
   for (const auto& access : accesses) {
+    if (has_failed(access)) continue;
     bytes +=
         access.elements * static_cast<std::int64_t>(formats::size_of(header.variable(access.varid).type));
   }
   return bytes;
+}
+
+/// The record after the last one that was put: `record_end`, which is that of all accesses, unless some
+/// failed.
+std::int64_t end_of_records_put(const formats::Header& header, std::span<const Access> accesses,
+                                std::int64_t record_end) noexcept {
+  if (std::ranges::none_of(accesses, has_failed)) return record_end;
+  std::int64_t end = 0;
+  for (const auto& access : accesses) {
+    if (has_failed(access) || !header.is_record_variable(access.varid)) continue;
+    for (const auto& slab : access.slabs) {
+      if (slab.elements() > 0) end = std::max(end, slab.end_of(0));
+    }
+  }
+  return end;
 }
 
 }  // namespace
@@ -25,6 +47,7 @@ void transfer_put(Dataset& dataset, std::span<Access> accesses, std::int64_t rec
   try {
     if (is_collective || !accesses.empty()) {
       dataset.driver->put(dataset.header, dataset.layout, accesses, mode);
+      record_end = end_of_records_put(dataset.header, accesses, record_end);
       dataset.put_bytes += external_bytes(dataset.header, accesses);
     }
   } catch (...) {

@@ -31,12 +31,15 @@ std::int64_t max_bytes(Version version) noexcept {
 }  // namespace
 
 std::int64_t data_bytes(const Header& header, int varid) {
-  auto bytes = static_cast<std::int64_t>(size_of(header.variable(varid).type));
-  for (const int id : header.variable(varid).dimids) {
+  return data_bytes(header, header.variable(varid));
+}
+
+std::int64_t data_bytes(const Header& header, const Variable& variable) {
+  auto bytes = static_cast<std::int64_t>(size_of(variable.type));
+  for (const int id : variable.dimids) {
     if (header.dimension(id).is_record) continue;
-    if (__builtin_mul_overflow(bytes, header.dimension(id).length, &bytes) || bytes > no_limit) {
-      throw Error(NC_EVARSIZE, "variable " + header.variable(varid).name + " has more than 2^63 - 4 bytes");
-    }
+    if (__builtin_mul_overflow(bytes, header.dimension(id).length, &bytes) || bytes > no_limit)
+      throw Error(NC_EVARSIZE, "variable " + variable.name + " has more than 2^63 - 4 bytes");
   }
   return bytes;
 }

@@ -2,12 +2,9 @@
 #include <cstdint>
 
 #include "sluice/formats/header.hpp"
+#include "sluice/formats/layout.hpp"
 
 namespace sluice::formats {
-
-/// Bytes of the variable, or of one record of it, without padding. Throws Error(NC_EVARSIZE) when that is
-/// beyond 63 bits.
-[[nodiscard]] std::int64_t data_bytes(const Header& header, int varid);
 
 /// `bytes` rounded up to a multiple of `alignment`. Throws Error(NC_EVARSIZE) when that is beyond 63 bits.
 [[nodiscard]] std::int64_t rounded_up(std::int64_t bytes, std::int64_t alignment);

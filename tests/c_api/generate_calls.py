@@ -8,7 +8,7 @@ import sys
 
 header, output = sys.argv[1:]
 # What functions without ncid must return.
-OTHERS = {"create": "NC_EBAD_FILE", "open": "NC_EBAD_FILE", "delete": "NC_ENOENT", "inq_file_format": "NC_EBAD_FILE",
+OTHERS = {"create": "NC_EBAD_FILE", "open": "NC_EBAD_FILE", "delete": "NC_ENOENT", "inq_file_format": "NC_ENOENT",
           "set_default_format": "NC_EINVAL", "inq_default_format": "NC_EINVAL", "inq_files_opened": "NC_EINVAL",
           "inq_malloc_size": "NC_ENOTENABLED", "inq_malloc_max_size": "NC_ENOTENABLED",
           "inq_malloc_list": "NC_ENOTENABLED", "cdl_hdr_open": "NC_EINVAL"}

@@ -54,6 +54,30 @@ static void one(int cmode, const char* what, int count, const Shape* shapes, int
     one(cmode, what, (int)(sizeof shapes / sizeof *shapes), shapes, first); \
   } while (0)
 
+/* What no format can hold is refused by the definition, where that can be told. */
+static void beyond_all_formats(int cmode, MPI_Offset length) {
+  const nc_type types[] = {NC_BYTE, NC_SHORT, NC_INT, NC_DOUBLE};
+  int ncid, id, t, two, long_one;
+  show("---- format 0x%x: a dimension of %lld", (unsigned)cmode, (long long)length);
+  MUST(ncmpi_create(MPI_COMM_WORLD, "limits.nc", cmode | NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &t));
+  MUST(ncmpi_def_dim(ncid, "two", 2, &two));
+  MUST(ncmpi_def_dim(ncid, "long", length, &long_one));
+  for (int type = 0; type < 4; ++type) {
+    const int lists[][3] = {{long_one}, {t, long_one}, {two, long_one}, {t, two, long_one}};
+    const int ranks[] = {1, 2, 2, 3};
+    for (int i = 0; i < 4; ++i) {
+      char name[20];
+      snprintf(name, sizeof name, "v%d_%d", type, i);
+      TRY(ncmpi_def_var(ncid, name, types[type], ranks[i], lists[i], &id));
+    }
+  }
+  int variables;
+  MUST(ncmpi_inq_nvars(ncid, &variables));
+  show("%d variables", variables);
+  ncmpi_abort(ncid);
+}
+
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   const int modes[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
@@ -80,5 +104,10 @@ int main(int argc, char** argv) {
     ONE(modes[i], "odd fixed sizes", 0, {NC_BYTE, 3, 0}, {NC_SHORT, 3, 0}, {NC_DOUBLE, 1, 0},
         {NC_BYTE, 0, 5});
   }
+  const MPI_Offset most = 9223372036854775807LL;
+  const MPI_Offset lengths[] = {most, most - 3, most - 4, most / 4, most / 4 + 1, most / 8, most / 8 + 1};
+  for (int i = 0; i < 7; ++i) beyond_all_formats(NC_64BIT_DATA, lengths[i]);
+  beyond_all_formats(NC_64BIT_OFFSET, two32 - 4);
+  beyond_all_formats(0, two31 - 4);
   return report_end();
 }

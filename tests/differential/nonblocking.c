@@ -84,6 +84,57 @@ static void attached_buffer(void) {
   TRY(ncmpi_buffer_detach(ncid)), show_usage();
 }
 
+/* Where as many ids are given as requests are pending, all of them puts or all gets, the reference does not
+ * look at the ids. */
+static void wait_for(int count, int first, int second) {
+  int ids[] = {first, second};
+  statuses[0] = statuses[1] = 4711;
+  TRY(ncmpi_wait_all(ncid, count, ids, statuses)), show_requests(ids, count), show_usage();
+  MUST(ncmpi_cancel(ncid, NC_REQ_ALL, NULL, NULL));
+}
+
+static void as_many_ids_as_pending(void) {
+  reset();
+  for (int gets = 0; gets < 2; ++gets) {
+    for (int turn = 0; turn < 6; ++turn) {
+      for (int i = 0; i < 2; ++i) {
+        if (gets)
+          MUST(ncmpi_iget_vara_int(ncid, fixed, place(i), one, memory + 100 + i, &requests[i]));
+        else
+          MUST(ncmpi_iput_vara_int(ncid, fixed, place(i), one, memory + i, &requests[i]));
+      }
+      switch (turn) {
+        case 0:
+          wait_for(2, NC_REQ_NULL, NC_REQ_NULL);
+          break;
+        case 1:
+          wait_for(2, 77, requests[0]);
+          break;
+        case 2:
+          wait_for(2, requests[1], requests[1]);
+          break;
+        case 3:
+          wait_for(1, NC_REQ_NULL, 0);
+          break; /* not as many */
+        case 4:
+          wait_for(2, requests[1], NC_REQ_NULL);
+          break;
+        case 5:
+          wait_for(2, -5, 1000);
+          break;
+      }
+    }
+  }
+  /* One of each kind: the ids count. */
+  MUST(ncmpi_iput_vara_int(ncid, fixed, place(0), one, memory, &requests[0]));
+  MUST(ncmpi_iget_vara_int(ncid, fixed, place(1), one, memory + 100, &requests[1]));
+  wait_for(2, NC_REQ_NULL, NC_REQ_NULL);
+  MUST(ncmpi_iput_vara_int(ncid, fixed, place(0), one, memory, &requests[0]));
+  MUST(ncmpi_iget_vara_int(ncid, fixed, place(1), one, memory + 100, &requests[1]));
+  wait_for(1, NC_REQ_NULL, 0);
+  for (int i = 100; i < 102; ++i) show("  %d", memory[i]);
+}
+
 static void ids_and_orders(void) {
   const MPI_Offset empty[] = {0, 1};
   reset();
@@ -244,6 +295,7 @@ int main(int argc, char** argv) {
   define();
   attached_buffer();
   ids_and_orders();
+  as_many_ids_as_pending();
   values();
   records();
   one_rank();

@@ -22,6 +22,7 @@ class MemoryArrayDriver : public api::Driver {
   int get_calls = 0;
   std::vector<int> put_list_lengths;
   Status failure = NC_NOERR;  ///< thrown by the next put or get
+  int failing_record = -1;    ///< a put that starts there fails with NC_ENO_SPACE, and the others go on
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory array"; }
   void write_header(const formats::Header& header, const formats::Layout&) override {
@@ -37,6 +38,11 @@ class MemoryArrayDriver : public api::Driver {
     put_list_lengths.push_back(static_cast<int>(accesses.size()));
     fail_if_asked();
     for (auto& access : accesses) {
+      if (failing_record >= 0 && header.is_record_variable(access.varid) &&
+          access.slabs[0].start[0] == failing_record) {
+        access.status = NC_ENO_SPACE;
+        continue;
+      }
       std::array<std::byte, 8> fill_value{};
       header.fill_value(access.varid, fill_value.data());
       access.status =

@@ -425,6 +425,49 @@ void read_pressure() {
   }
 }
 
+/// A put for which there is no memory makes no records, and others can go on.
+constexpr MPI_Offset wide_row = 1 << 24;  // 64 MiB of ints, more than there is
+void write_no_room() {
+  int ncid = -1, dims[2] = {}, wide_dims[2] = {}, varid = -1, wide = -1;
+  OK(ncmpi_create(MPI_COMM_WORLD, "case_a.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  OK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dims[0]));
+  OK(ncmpi_def_dim(ncid, "x", columns, &dims[1]));
+  OK(ncmpi_def_dim(ncid, "wide", wide_row, &wide_dims[1]));
+  wide_dims[0] = dims[0];
+  OK(ncmpi_def_var(ncid, "r", NC_INT, 2, dims, &varid));
+  OK(ncmpi_def_var(ncid, "w", NC_INT, 2, wide_dims, &wide));
+  OK(ncmpi_enddef(ncid));
+  put_record(ncid, 0, 1, true);
+  const std::vector<int> row(wide_row, 5), short_row(columns, 2);
+  const MPI_Offset start[] = {7, 0}, origin[] = {0, 0}, all[] = {1, wide_row}, none[] = {0, wide_row},
+                   second[] = {1, 0}, one[] = {1, columns};
+  // Of one rank only: the others' part of the call is in order.
+  const bool is_last = rank == size - 1;
+  FAILS(ncmpi_put_vara_int_all(ncid, wide, is_last ? start : origin, is_last ? all : none, row.data()),
+        is_last ? NC_ENO_SPACE : NC_NOERR);
+  THAT(records(ncid) == 1);
+  MPI_Offset put_bytes = 0, bytes_before = 0;
+  OK(ncmpi_inq_put_size(ncid, &bytes_before));
+  // Together with one that there is room for.
+  int ids[2] = {}, statuses[2] = {};
+  OK(ncmpi_iput_vara_int(ncid, wide, start, all, row.data(), &ids[0]));
+  OK(ncmpi_iput_vara_int(ncid, varid, second, one, short_row.data(), &ids[1]));
+  FAILS(ncmpi_wait_all(ncid, 2, ids, statuses), NC_ENO_SPACE);
+  THAT(statuses[0] == NC_ENO_SPACE);
+  THAT(statuses[1] == NC_NOERR);
+  OK(ncmpi_inq_put_size(ncid, &put_bytes));
+  THAT(put_bytes - bytes_before < 100);
+  THAT(records(ncid) == 2);
+  OK(ncmpi_close(ncid));
+}
+void read_no_room() {
+  const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(records(ncid) == 2);
+  THAT(all_are(get_record(ncid, 0), 1));
+  THAT(all_are(get_record(ncid, 1), 2));
+  OK(ncmpi_close(ncid));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -435,12 +478,17 @@ int main(int argc, char** argv) {
   struct Case {
     std::function<void()> write, read;
   };
-  const std::map<std::string, Case> cases{
-      {"records", {write_records, read_records}}, {"permissions", {write_permissions, read_permissions}},
-      {"formats", {write_formats, read_formats}}, {"existence", {write_existence, read_existence}},
-      {"fill", {write_fill, read_fill}},          {"abort", {write_abort, read_abort}},
-      {"fork", {write_fork, read_fork}},          {"threads", {write_threads, read_threads}},
-      {"groups", {write_groups, read_groups}},    {"pressure", {write_pressure, read_pressure}}};
+  const std::map<std::string, Case> cases{{"records", {write_records, read_records}},
+                                          {"permissions", {write_permissions, read_permissions}},
+                                          {"formats", {write_formats, read_formats}},
+                                          {"existence", {write_existence, read_existence}},
+                                          {"fill", {write_fill, read_fill}},
+                                          {"abort", {write_abort, read_abort}},
+                                          {"fork", {write_fork, read_fork}},
+                                          {"threads", {write_threads, read_threads}},
+                                          {"groups", {write_groups, read_groups}},
+                                          {"no_room", {write_no_room, read_no_room}},
+                                          {"pressure", {write_pressure, read_pressure}}};
   const auto found = argc == 3 ? cases.find(argv[2]) : cases.end();
   if (found == cases.end()) {
     std::fprintf(stderr, "usage: cases writer|reader CASE\n");

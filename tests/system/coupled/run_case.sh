@@ -4,7 +4,7 @@ set -euo pipefail
 build=$1 program=$2 case=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 memory=1GiB
-if [ "$case" = pressure ]; then memory=48MiB; fi
+if [ "$case" = pressure ] || [ "$case" = no_room ]; then memory=48MiB; fi
 for sizes in "1 1" "3 2" "2 4" "0 0"; do
   read -r writers readers <<<"$sizes"
   echo "== $case, $writers writers, $readers readers"

@@ -279,12 +279,40 @@ TEST_CASE("a wait with a bad id does nothing but take part, and keeps all reques
   CHECK(dataset->requests.size() == 2);
   CHECK(dataset.driver().put_list_lengths == std::vector<int>{0});
   int twice[] = {2, 2};
-  CHECK(api::wait(*dataset, 2, twice, statuses, api::Mode::collective) == NC_EINVAL_REQUEST);
+  CHECK(api::wait(*dataset, 2, twice, statuses, api::Mode::independent) == NC_ENOTINDEP);
   CHECK(api::wait(*dataset, 1, nullptr, nullptr, api::Mode::collective) == NC_EINVAL);
   CHECK(api::cancel(*dataset, 3, ids, statuses) == NC_EINVAL_REQUEST);
   CHECK(dataset->requests.empty());
   CHECK(ids[0] == -1);
   CHECK(ids[2] == 77);
+}
+
+TEST_CASE("as many ids as requests of one kind are pending mean these, whatever they are") {
+  const OpenDataset dataset;
+  auto values = numbers(30);
+  const auto post = [&](Verb verb) {
+    int id = -7;
+    auto call = dataset.call(verb, Shape::var, fixed, values.data());
+    call.request = &id;
+    REQUIRE(api::access(call) == NC_NOERR);
+    return id;
+  };
+  int statuses[] = {-7, -7};
+  const int first_put = post(Verb::iput);
+  post(Verb::iput);
+  int twice[] = {first_put, first_put};
+  CHECK(api::wait(*dataset, 2, twice, statuses, api::Mode::collective) == NC_NOERR);
+  CHECK(dataset->requests.empty());
+  CHECK(twice[0] == -1);
+  CHECK(twice[1] == -1);
+  CHECK(statuses[1] == NC_NOERR);
+  // Not where others are pending too.
+  const int put = post(Verb::iput);
+  post(Verb::iput);
+  post(Verb::iget);
+  int unknown[] = {put, 77};
+  CHECK(api::wait(*dataset, 2, unknown, statuses, api::Mode::collective) == NC_EINVAL_REQUEST);
+  CHECK(dataset->requests.size() == 3);
 }
 
 TEST_CASE("what does not fit a long becomes the fill value of an int, as in PnetCDF") {
@@ -358,4 +386,36 @@ TEST_CASE("sixty thousand tiny hyperslabs in one call") {
     CHECK(read == values);
     for (auto& value : values) value = -value;
   }
+}
+
+TEST_CASE("a put that fails makes no records, and is not counted") {
+  const OpenDataset dataset;
+  dataset.driver().failing_record = 7;
+  std::vector<int> row = numbers(4);
+  const MPI_Offset count[] = {1, 4};
+  const auto put_record = [&](Verb verb, MPI_Offset record, int* id) {
+    const MPI_Offset start[] = {record, 0};
+    auto call = dataset.call(verb, Shape::vara, Variable::record, row.data());
+    call.start = start;
+    call.count = count;
+    call.request = id;
+    return api::access(call);
+  };
+  CHECK(put_record(Verb::put, 2, nullptr) == NC_NOERR);
+  CHECK(dataset->header.record_count == 3);
+  const auto bytes = dataset->put_bytes;
+  CHECK(put_record(Verb::put, 7, nullptr) == NC_ENO_SPACE);
+  CHECK(dataset->header.record_count == 3);
+  CHECK(dataset->put_bytes == bytes);
+
+  // Of several at once, those that succeed count.
+  int ids[3] = {};
+  int statuses[3] = {};
+  CHECK(put_record(Verb::iput, 7, &ids[0]) == NC_NOERR);
+  CHECK(put_record(Verb::iput, 4, &ids[1]) == NC_NOERR);
+  CHECK(put_record(Verb::iput, 0, &ids[2]) == NC_NOERR);
+  CHECK(api::wait(*dataset, 3, ids, statuses, api::Mode::collective) == NC_ENO_SPACE);
+  CHECK(statuses[0] == NC_ENO_SPACE);
+  CHECK(statuses[1] == NC_NOERR);
+  CHECK(dataset->header.record_count == 5);
 }

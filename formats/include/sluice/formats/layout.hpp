@@ -24,6 +24,12 @@ struct LayoutOptions {
 [[nodiscard]] LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& arguments,
                                              const Header& header);
 
+/// Bytes of the variable, or of one record of it, without padding. Throws Error(NC_EVARSIZE) when that is
+/// more than 2^63 - 4, which no format can hold. The second one is for a variable that is not in `header`
+/// yet, but its dimensions are.
+[[nodiscard]] std::int64_t data_bytes(const Header& header, int varid);
+[[nodiscard]] std::int64_t data_bytes(const Header& header, const Variable& variable);
+
 /// Where things are in the file; all in bytes.
 struct Layout {
   std::int64_t header_size = 0;    ///< encoded header
