@@ -8,6 +8,7 @@
 
 #include "agreement.hpp"
 #include "gather_runs.hpp"
+#include "same_definitions.hpp"
 
 namespace sluice::api {
 namespace {
@@ -54,23 +55,6 @@ struct ByteAccesses {
     accesses.back().slabs = slabs.back();
   }
 };
-
-/// Collective: throws NC_EMULTIDEFINE on all ranks where they have defined other variables than one another.
-/// What is agreed on later goes by their ids.
-void check_same_everywhere(const Communicator& comm, const formats::Header& header) {
-  std::vector<formats::ElementRun> shape;
-  for (const auto& dimension : header.dimensions()) shape.push_back({dimension.length, dimension.is_record});
-  for (const auto& variable : header.variables()) {
-    shape.push_back({static_cast<std::int64_t>(variable.type), variable.no_fill});
-    for (const int id : variable.dimids) shape.push_back({id, 0});
-  }
-  const PatternId mine = id_of_pattern({shape});
-  std::array<std::uint64_t, 4> most{mine[0], mine[1], ~mine[0], ~mine[1]};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 4, MPI_UINT64_T, MPI_MAX, comm.get()),
-            "compare what the processes define");
-  if (most[0] != ~most[2] || most[1] != ~most[3])
-    throw Error(NC_EMULTIDEFINE, "the processes define other dimensions or variables than one another");
-}
 
 }  // namespace
 
@@ -129,7 +113,7 @@ void BlobDriver::lay_out_again() {
 
 void BlobDriver::write_header(const formats::Header& header, const formats::Layout&) {
   together_telling(comm(), [&] { formats::check_blob_names(header); });
-  check_same_everywhere(comm(), header);
+  check_same_definitions(comm(), header);
   header_ = header;
   pending_.use_header(header_);
   for (int id = static_cast<int>(blobs_.kept.size()); id < header.variable_count(); ++id) {

@@ -14,32 +14,6 @@ namespace {
 
 constexpr std::int64_t default_pending_bytes = std::int64_t{64} << 20;
 
-std::vector<std::string> paths_of(const std::string& master, int files) {
-  std::vector<std::string> paths{master};
-  for (int i = 0; i < files; ++i) paths.push_back(formats::blob_file_path(master, i));
-  return paths;
-}
-
-/// Collective.
-int count_nodes(const Communicator& comm) {
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
-            "find the processes of a node");
-  int rank = 0;
-  MPI_Comm_rank(node, &rank);
-  MPI_Comm_free(&node);
-  int nodes = rank == 0 ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm.get()), "count the nodes");
-  return nodes;
-}
-
-/// nc_num_subfiles, or one for each node; never more than processes.
-int file_count(const OpenRequest& request) {
-  const std::int64_t asked = byte_hint(request.hints, "nc_num_subfiles");
-  const std::int64_t files = asked > 0 ? asked : count_nodes(request.comm);
-  return static_cast<int>(std::clamp<std::int64_t>(files, 1, request.comm.size()));
-}
-
 OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_local,
                            BlobDriver::Facts facts) {
   OpenedDriver opened;
@@ -86,9 +60,9 @@ OpenedDriver create_blobs(const OpenRequest& request) {
   const std::string path = storage::without_prefix(request.path);
   BlobDriver::Facts facts;
   facts.blobs.processes = request.comm.size();
-  facts.blobs.files = file_count(request);
+  facts.blobs.files = blob_files_asked(request);
   facts.files.is_writable = true;
-  const auto paths = paths_of(path, facts.blobs.files);
+  const auto paths = blob_paths(path, facts.blobs.files);
   prepare_files(request.comm, paths, request.keeps_existing());
   const bool is_local =
       broadcast_flag(request.comm, request.comm.is_root() && storage::is_on_local_file_system(path));
@@ -98,7 +72,7 @@ OpenedDriver create_blobs(const OpenRequest& request) {
 
 OpenedDriver open_blobs(const OpenRequest& request, const FirstLook& master) {
   const std::string path = storage::without_prefix(request.path);
-  const auto paths = paths_of(path, formats::blob_file_count(master.header.header));
+  const auto paths = blob_paths(path, formats::blob_file_count(master.header.header));
   BlobDriver::Facts facts;
   facts.files.is_writable = request.writes();
   facts.descriptions = describe_files(request, master, paths);
@@ -122,7 +96,7 @@ OpenedDriver open_blobs(const OpenRequest& request, const FirstLook& master) {
 
 void delete_blobs(const std::string& master) {
   const auto files = header_tells(master, formats::blob_file_count);
-  remove_others(paths_of(master, files));
+  remove_others(blob_paths(master, files));
 }
 
 }  // namespace sluice::api

@@ -4,6 +4,7 @@
 #include "file_driver.hpp"
 #include "first_look.hpp"
 #include "open_driver.hpp"
+#include "process_blob_driver.hpp"
 #include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "subfile_driver.hpp"
@@ -28,6 +29,7 @@ OtherWriters join_writers(const Communicator& comm, const std::string& path, boo
 
 OpenedDriver create_file(const OpenRequest& request) {
   if (are_blobs_asked(request.hints)) return create_blobs(request);
+  if (are_process_blobs_asked(request.hints)) return create_process_blobs(request);
   if (asked_subfiles(request.hints) > 1) return create_subfiles(request);
   const std::string path = storage::without_prefix(request.path);
   const bool is_local = flag_of_root(request.comm, [&] {
@@ -56,6 +58,7 @@ OpenedDriver open_file(const OpenRequest& request) {
   if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
     return open_subfiles(request, look);
   if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, look);
+  if (formats::process_blob_file_count(look.header.header) > 0) return open_process_blobs(request, look);
   // Before the others of this communicator are through.
   OtherWriters others = join_writers(request.comm, path, look.is_local && request.writes());
   FileHandle file = open_together(request, path, request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY);
@@ -81,6 +84,7 @@ void delete_file(const std::string& path, MPI_Info) {
   const std::string file = storage::without_prefix(path);
   delete_subfiles(file);
   delete_blobs(file);
+  delete_process_blobs(file);
   storage::PosixFileSystem().remove(file);
 }
 

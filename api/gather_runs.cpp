@@ -59,13 +59,11 @@ PatternId id_of_pattern(const std::vector<std::vector<formats::ElementRun>>& run
   return id;
 }
 
-std::vector<std::vector<formats::ElementRun>> gather_runs(const Communicator& comm,
-                                                          const std::vector<formats::ElementRun>& mine) {
+std::vector<std::vector<std::int64_t>> gather_numbers(const Communicator& comm,
+                                                      const std::vector<std::int64_t>& mine) {
   const auto ranks = static_cast<std::size_t>(comm.size());
-  std::vector<std::int64_t> numbers;
-  for (const auto& run : mine) numbers.insert(numbers.end(), {run.offset, run.length});
   std::vector<std::int64_t> sizes(ranks);
-  const auto size = static_cast<std::int64_t>(numbers.size());
+  const auto size = static_cast<std::int64_t>(mine.size());
   check_mpi(MPI_Allgather(&size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm.get()), "count requests");
   std::vector<int> counts;
   std::vector<int> begins;
@@ -77,14 +75,25 @@ std::vector<std::vector<formats::ElementRun>> gather_runs(const Communicator& co
     if (total > INT_MAX) throw Error(NC_EINTOVERFLOW, "too many requests for one decomposition map");
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
-  check_mpi(MPI_Allgatherv(numbers.data(), static_cast<int>(size), MPI_INT64_T, all.data(), counts.data(),
+  check_mpi(MPI_Allgatherv(mine.data(), static_cast<int>(size), MPI_INT64_T, all.data(), counts.data(),
                            begins.data(), MPI_INT64_T, comm.get()),
             "gather requests");
-  std::vector<std::vector<formats::ElementRun>> result(ranks);
+  std::vector<std::vector<std::int64_t>> result;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto first = static_cast<std::size_t>(begins[rank]);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(counts[rank]); i += 2)
-      result[rank].push_back({all[first + i], all[first + i + 1]});
+    const auto first = all.begin() + begins[rank];
+    result.emplace_back(first, first + counts[rank]);
+  }
+  return result;
+}
+
+std::vector<std::vector<formats::ElementRun>> gather_runs(const Communicator& comm,
+                                                          const std::vector<formats::ElementRun>& mine) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& run : mine) numbers.insert(numbers.end(), {run.offset, run.length});
+  std::vector<std::vector<formats::ElementRun>> result;
+  for (const auto& each : gather_numbers(comm, numbers)) {
+    auto& runs = result.emplace_back();
+    for (std::size_t i = 0; i + 1 < each.size(); i += 2) runs.push_back({each[i], each[i + 1]});
   }
   return result;
 }

@@ -21,6 +21,8 @@ class PutPattern {
     if (!is_put_) runs_ = runs;
     is_put_ = true;
   }
+  /// Not the same elements in all records.
+  void set_irregular() noexcept { is_regular_ = false; }
   [[nodiscard]] const std::vector<formats::ElementRun>& runs() const noexcept { return runs_; }
   [[nodiscard]] bool is_put() const noexcept { return is_put_; }
   /// The same elements in all records.
@@ -44,6 +46,10 @@ struct AgreedPattern {
                                                            std::span<const PutPattern> patterns);
 /// The id of the pattern in which each process has put these runs.
 [[nodiscard]] PatternId id_of_pattern(const std::vector<std::vector<formats::ElementRun>>& runs_of_processes);
+
+/// Collective: the numbers of every process.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> gather_numbers(const Communicator& comm,
+                                                                    const std::vector<std::int64_t>& mine);
 
 /// Collective: the runs of every process.
 [[nodiscard]] std::vector<std::vector<formats::ElementRun>> gather_runs(

@@ -56,8 +56,20 @@ bool is_mpi_active() noexcept {
 }
 
 Communicator Communicator::duplicate_of(MPI_Comm user) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(user, &comm), "duplicate the communicator");
+  return adopt(comm);
+}
+
+Communicator Communicator::part_of(const Communicator& whole, int color) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(whole.get(), color, whole.rank(), &comm), "divide the communicator");
+  return adopt(comm);
+}
+
+Communicator Communicator::adopt(MPI_Comm comm) {
   Communicator result;
-  check_mpi(MPI_Comm_dup(user, &result.comm_), "duplicate the communicator");
+  result.comm_ = comm;
   check_mpi(MPI_Comm_set_errhandler(result.comm_, MPI_ERRORS_RETURN),
             "set the error handler of a communicator");
   check_mpi(MPI_Comm_rank(result.comm_, &result.rank_), "tell the rank");

@@ -34,6 +34,8 @@ class Communicator {
   Communicator() = default;
   /// Duplicates the user's communicator. Collective. Throws MpiError.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm user);
+  /// Those of `whole` that give the same color, in the same order. Collective. Throws MpiError.
+  [[nodiscard]] static Communicator part_of(const Communicator& whole, int color);
 
   Communicator(Communicator&& other) noexcept { swap(other); }
   Communicator& operator=(Communicator&& other) noexcept {
@@ -50,6 +52,7 @@ class Communicator {
   [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
 
  private:
+  [[nodiscard]] static Communicator adopt(MPI_Comm comm);
   void swap(Communicator& other) noexcept;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;

@@ -74,12 +74,12 @@ void PendingPuts::for_each_run(const formats::Header& header, const Access& acce
   }
 }
 
-void PendingPuts::add(const formats::Header& header, Access& access) {
+void PendingPuts::add(const formats::Header& header, Access& access, std::int64_t call) {
   ElementCodec codec(header, access);
   const auto element_bytes = static_cast<std::size_t>(codec.element_bytes());
   for_each_run(header, access,
                [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
-                 Part& part = parts_[{access.varid, record}];
+                 Part& part = parts_[{access.varid, record, call}];
                  const std::size_t had = part.bytes.size();
                  const auto size = static_cast<std::size_t>(run.length) * element_bytes;
                  part.bytes.resize(had + size);
@@ -89,27 +89,30 @@ void PendingPuts::add(const formats::Header& header, Access& access) {
                });
 }
 
-void PendingPuts::read(const formats::Header& header, Access& access) {
+void PendingPuts::read(const formats::Header& header, Access& access, Rest rest, std::int64_t first_call) {
   const auto& sorted = parts(header);
   ElementCodec codec(header, access);
   const auto element_bytes = static_cast<std::size_t>(codec.element_bytes());
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> zeros;
   for_each_run(
       header, access, [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
-        bytes.assign(static_cast<std::size_t>(run.length) * element_bytes, std::byte{0});
-        if (const auto part = sorted.find({access.varid, record}); part != sorted.end()) {
+        if (rest == Rest::zeros) {
+          zeros.resize(static_cast<std::size_t>(run.length) * element_bytes);
+          codec.decode(element, run.length, zeros.data());
+        }
+        auto part = sorted.lower_bound({access.varid, record, first_call});
+        for (; part != sorted.end() && part->first.varid == access.varid && part->first.record == record;
+             ++part) {
           const std::byte* from = part->second.bytes.data();
           for (const auto& put : part->second.runs) {
             const std::int64_t first = std::max(put.offset, run.offset);
             const std::int64_t last = std::min(put.offset + put.length, run.offset + run.length);
             if (first < last)
-              std::memcpy(bytes.data() + static_cast<std::size_t>(first - run.offset) * element_bytes,
-                          from + static_cast<std::size_t>(first - put.offset) * element_bytes,
-                          static_cast<std::size_t>(last - first) * element_bytes);
+              codec.decode(element + first - run.offset, last - first,
+                           from + static_cast<std::size_t>(first - put.offset) * element_bytes);
             from += static_cast<std::size_t>(put.length) * element_bytes;
           }
         }
-        codec.decode(element, run.length, bytes.data());
       });
 }
 
@@ -118,6 +121,15 @@ const std::map<PendingPuts::Key, PendingPuts::Part>& PendingPuts::parts(const fo
     if (!part.is_ascending) sort_part(part, formats::size_of(header.variable(key.varid).type));
   }
   return parts_;
+}
+
+void PendingPuts::take(const Key& key, const std::vector<formats::ElementRun>& runs,
+                       std::span<const std::byte> bytes) {
+  if (runs.empty()) return;
+  Part& part = parts_[key];
+  for (const auto& run : runs) append_run(part, run);
+  part.bytes.insert(part.bytes.end(), bytes.begin(), bytes.end());
+  bytes_ += static_cast<std::int64_t>(bytes.size() + runs.size() * sizeof(formats::ElementRun));
 }
 
 void PendingPuts::clear() noexcept {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "driver.hpp"
@@ -21,19 +22,26 @@ class PendingPuts {
   struct Key {
     int varid = 0;
     std::int64_t record = 0;  ///< 0 for a fixed variable
+    std::int64_t call = 0;    ///< where parts of different calls are kept apart: that of a later call wins
     auto operator<=>(const Key&) const = default;
   };
 
   /// `header` is the user's; what was put is kept as long as its variables are the same.
   void use_header(const formats::Header& header) { elements_ = formats::element_header(header); }
   /// Sets the access's status where values do not fit.
-  void add(const formats::Header& header, Access& access);
-  /// Gives back what was put, and zeros for the rest.
-  void read(const formats::Header& header, Access& access);
+  void add(const formats::Header& header, Access& access, std::int64_t call = 0);
+  /// Gives back what was put, from some call on; the rest as zeros, or leaves it as it is.
+  enum class Rest { zeros, kept };
+  void read(const formats::Header& header, Access& access, Rest rest = Rest::zeros,
+            std::int64_t first_call = 0);
 
   /// The parts, each in ascending order; what was put later has replaced what was put before.
   [[nodiscard]] const std::map<Key, Part>& parts(const formats::Header& header);
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  /// Adds what was read from a file: bytes of elements in the order of the runs.
+  void take(const Key& key, const std::vector<formats::ElementRun>& runs, std::span<const std::byte> bytes);
+  /// Forgets a part.
+  void remove(const Key& key) { parts_.erase(key); }
   void clear() noexcept;
 
  private:

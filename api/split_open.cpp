@@ -1,11 +1,31 @@
 #include "split_open.hpp"
 
+#include <algorithm>
+
 #include "agreement.hpp"
 #include "file_options.hpp"
+#include "hints.hpp"
+#include "sluice/formats/blobs.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
+namespace {
+
+/// Collective.
+int count_nodes(const Communicator& comm) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
+            "find the processes of a node");
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_free(&node);
+  int nodes = rank == 0 ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm.get()), "count the nodes");
+  return nodes;
+}
+
+}  // namespace
 
 void prepare_files(const Communicator& comm, const std::vector<std::string>& paths, bool keeps_existing) {
   together_telling(comm, [&] {
@@ -50,6 +70,18 @@ void remove_others(const std::vector<std::string>& paths) {
   for (std::size_t i = 1; i < paths.size(); ++i) {
     if (system.exists(paths[i])) system.remove(paths[i]);
   }
+}
+
+std::vector<std::string> blob_paths(const std::string& master, int files) {
+  std::vector<std::string> paths{master};
+  for (int i = 0; i < files; ++i) paths.push_back(formats::blob_file_path(master, i));
+  return paths;
+}
+
+int blob_files_asked(const OpenRequest& request) {
+  const std::int64_t asked = byte_hint(request.hints, "nc_num_subfiles");
+  const std::int64_t files = asked > 0 ? asked : count_nodes(request.comm);
+  return static_cast<int>(std::clamp<std::int64_t>(files, 1, request.comm.size()));
 }
 
 }  // namespace sluice::api

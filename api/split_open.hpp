@@ -16,6 +16,12 @@ void prepare_files(const Communicator& comm, const std::vector<std::string>& pat
 [[nodiscard]] SplitFiles::Descriptions describe_files(const OpenRequest& request, const FirstLook& master,
                                                       const std::vector<std::string>& paths);
 
+/// The master's path and those of its blob files.
+[[nodiscard]] std::vector<std::string> blob_paths(const std::string& master, int files);
+/// Collective: how many blob files are asked for: nc_num_subfiles, or one for each node; never more than
+/// processes.
+[[nodiscard]] int blob_files_asked(const OpenRequest& request);
+
 /// Gives the user's header the begins that it has as one ordinary file.
 [[nodiscard]] formats::Layout ordinary_layout(formats::Header& header);
 

@@ -50,16 +50,16 @@ std::vector<std::int64_t> integers_of(const Attribute& attribute) {
   return {};
 }
 
-std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type) {
+std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type, ByteOrder order) {
   auto bytes = type == Type::int32 ? narrowed<std::int32_t>(values) : narrowed<std::int64_t>(values);
-  copy_swapped(bytes.data(), bytes.data(), size_of(type), static_cast<std::int64_t>(values.size()));
+  copy_ordered(bytes.data(), bytes.data(), size_of(type), static_cast<std::int64_t>(values.size()), order);
   return bytes;
 }
 
-std::vector<std::int64_t> decode_integers(std::span<const std::byte> bytes, Type type) {
+std::vector<std::int64_t> decode_integers(std::span<const std::byte> bytes, Type type, ByteOrder order) {
   std::vector<std::byte> native(bytes.begin(), bytes.end());
-  copy_swapped(native.data(), native.data(), size_of(type),
-               static_cast<std::int64_t>(native.size() / size_of(type)));
+  copy_ordered(native.data(), native.data(), size_of(type),
+               static_cast<std::int64_t>(native.size() / size_of(type)), order);
   return type == Type::int32 ? widened<std::int32_t>(native) : widened<std::int64_t>(native);
 }
 

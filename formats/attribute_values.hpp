@@ -17,8 +17,10 @@ namespace sluice::formats {
 /// The values of an attribute of type int or int64; nothing where it is of another type.
 [[nodiscard]] std::vector<std::int64_t> integers_of(const Attribute& attribute);
 
-/// Integers as a file has them (int32 or int64, big-endian), and back.
-[[nodiscard]] std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type);
-[[nodiscard]] std::vector<std::int64_t> decode_integers(std::span<const std::byte> bytes, Type type);
+/// Integers as a file has them (int32 or int64), and back.
+[[nodiscard]] std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type,
+                                                     ByteOrder order = ByteOrder::big);
+[[nodiscard]] std::vector<std::int64_t> decode_integers(std::span<const std::byte> bytes, Type type,
+                                                        ByteOrder order = ByteOrder::big);
 
 }  // namespace sluice::formats

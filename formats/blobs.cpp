@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* layout_attribute = "sluice_layout";
 constexpr std::string_view layout_name = "blob";
+constexpr std::string_view process_layout_name = "blob-process";
 
 struct MapVariable {
   const char* name;
@@ -145,6 +146,27 @@ Attributes without(const Attributes& attributes, bool (*is_ours)(const std::stri
   return result;
 }
 
+/// The number of files of a master of that layout, or 0.
+int file_count_of(const Header& header, std::string_view name) {
+  const int layout = header.attributes.find(layout_attribute);
+  if (layout < 0) return 0;
+  const auto& attribute = header.attributes[layout];
+  const bool is_layout = attribute.type == Type::text && attribute.values.size() == name.size() &&
+                         std::memcmp(attribute.values.data(), name.data(), name.size()) == 0;
+  const int files = header.attributes.find("num_subfiles");
+  if (!is_layout || files < 0) return 0;
+  const auto values = integers_of(header.attributes[files]);
+  constexpr std::int64_t most = 1 << 20;
+  return values.size() == 1 && values[0] > 0 && values[0] <= most ? static_cast<int>(values[0]) : 0;
+}
+
+/// Whether the variable has the record dimension in the blob files: it is not among those of its map.
+bool has_record_dimension(const Header& header, const Blobs& blobs, int varid) {
+  const int kept = blobs.kept[static_cast<std::size_t>(varid)];
+  return header.is_record_variable(varid) &&
+         (kept <= Blobs::whole || !has_records(header, blobs.maps[static_cast<std::size_t>(kept) - 1]));
+}
+
 BlobHeader read_master_header(const Header& master, const std::string& path) {
   constexpr std::int64_t most = 1 << 24;
   BlobHeader result;
@@ -153,7 +175,9 @@ BlobHeader read_master_header(const Header& master, const std::string& path) {
   header.record_count = master.record_count;
   for (const auto& dimension : master.dimensions()) header.add_dimension(dimension);
   header.attributes = without(master.attributes, is_own_global);
-  result.blobs.files = blob_file_count(master);
+  result.blobs.are_of_processes = process_blob_file_count(master) > 0;
+  result.blobs.files =
+      result.blobs.are_of_processes ? process_blob_file_count(master) : blob_file_count(master);
   result.blobs.processes =
       integer_between(master.attributes, "global_nprocs", result.blobs.files, most, path);
   result.blobs.maps.resize(
@@ -181,9 +205,7 @@ void read_order(BlobHeader& dataset, const Header& first, const std::string& pat
       if (maps > static_cast<int>(blobs.maps.size())) refuse(path, "it has more maps than the master says");
       auto& map = blobs.maps[static_cast<std::size_t>(maps) - 1];
       map.dimids = dimids_of(first.variable(id).attributes, header, path);
-      if (std::any_of(map.dimids.begin(), map.dimids.end(),
-                      [&](int dimension) { return header.dimension(dimension).is_record; }))
-        refuse(path, "a map has the record dimension");
+      if (!blobs.are_of_processes && has_records(header, map)) refuse(path, "a map has the record dimension");
       blobs.order.push_back(-maps);
       id += map_variable_count;
       continue;
@@ -208,7 +230,9 @@ void read_order(BlobHeader& dataset, const Header& first, const std::string& pat
 std::int64_t elements_beyond(const Header& header, const std::vector<int>& dimids, std::size_t first) {
   std::int64_t elements = 1;
   for (std::size_t d = first; d < dimids.size(); ++d) {
-    if (__builtin_mul_overflow(elements, header.dimension(dimids[d]).length, &elements))
+    const auto& dimension = header.dimension(dimids[d]);
+    const std::int64_t length = dimension.is_record ? header.record_count : dimension.length;
+    if (__builtin_mul_overflow(elements, length, &elements))
       throw Error(NC_EVARSIZE, "a variable has more than 2^63 - 1 elements");
   }
   return elements;
@@ -250,7 +274,7 @@ void check_blob_file(const BlobHeader& dataset, int file, const Header& found, c
     const int kept = blobs.kept[static_cast<std::size_t>(entry)];
     if (kept == Blobs::whole && file > 0) continue;
     std::vector<std::int64_t> shape;
-    if (header.is_record_variable(entry)) shape.push_back(0);
+    if (has_record_dimension(header, blobs, entry)) shape.push_back(0);
     if (kept == Blobs::whole) {
       for (std::size_t d = shape.size(); d < variable.dimids.size(); ++d)
         shape.push_back(header.dimension(variable.dimids[d]).length);
@@ -304,7 +328,8 @@ Header blob_master_header(const Header& header, const Blobs& blobs) {
   master.record_count = header.record_count;
   for (const auto& dimension : header.dimensions()) master.add_dimension(dimension);
   append_globals(master, header, blobs);
-  master.attributes.put(text_attribute(layout_attribute, layout_name));
+  master.attributes.put(
+      text_attribute(layout_attribute, blobs.are_of_processes ? process_layout_name : layout_name));
   for (int id = 0; id < header.variable_count(); ++id) master.add_variable(described(header, blobs, id));
   return master;
 }
@@ -326,7 +351,7 @@ Header blob_file_header(const Header& header, const Blobs& blobs, int file) {
     if (kept == Blobs::whole) {
       variable.dimids = header.variable(entry).dimids;
     } else {
-      if (header.is_record_variable(entry)) variable.dimids.push_back(header.record_dimension());
+      if (has_record_dimension(header, blobs, entry)) variable.dimids.push_back(header.record_dimension());
       variable.dimids.push_back(result.find_dimension(map_name(kept, "nelems")));
     }
     if (header.is_record_variable(entry)) result.record_count = header.record_count;
@@ -336,16 +361,15 @@ Header blob_file_header(const Header& header, const Blobs& blobs, int file) {
 }
 
 int blob_file_count(const Header& header) {
-  const int layout = header.attributes.find(layout_attribute);
-  if (layout < 0) return 0;
-  const auto& attribute = header.attributes[layout];
-  const bool is_blob = attribute.type == Type::text && attribute.values.size() == layout_name.size() &&
-                       std::memcmp(attribute.values.data(), layout_name.data(), layout_name.size()) == 0;
-  const int files = header.attributes.find("num_subfiles");
-  if (!is_blob || files < 0) return 0;
-  const auto values = integers_of(header.attributes[files]);
-  constexpr std::int64_t most = 1 << 20;
-  return values.size() == 1 && values[0] > 0 && values[0] <= most ? static_cast<int>(values[0]) : 0;
+  return file_count_of(header, layout_name);
+}
+
+int process_blob_file_count(const Header& header) {
+  return file_count_of(header, process_layout_name);
+}
+
+bool has_records(const Header& header, const DecompositionMap& map) {
+  return !map.dimids.empty() && header.dimension(map.dimids.front()).is_record;
 }
 
 BlobHeader read_blob_headers(std::span<const FileDescription> files, std::span<const std::string> paths) {

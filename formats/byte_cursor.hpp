@@ -6,18 +6,22 @@
 #include <string_view>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/types.hpp"
 
 namespace sluice::formats {
 
 /// Thrown and caught inside the decoder only: the prefix of the file ends inside the header.
 struct EndOfPrefix {};
 
-/// Reads big-endian values from a prefix of a file, one after the other, never beyond its end.
+/// Reads values from a prefix of a file, one after the other, never beyond its end.
 class ByteCursor {
  public:
   /// `file_size_bytes` is -1 when it is unknown. `path` is for messages; both arguments are not owned.
-  ByteCursor(std::span<const std::byte> prefix, std::int64_t file_size_bytes, std::string_view path) noexcept
-      : prefix_(prefix), file_size_bytes_(file_size_bytes), path_(path) {}
+  ByteCursor(std::span<const std::byte> prefix, std::int64_t file_size_bytes, std::string_view path,
+             ByteOrder order = ByteOrder::big) noexcept
+      : prefix_(prefix), file_size_bytes_(file_size_bytes), path_(path), order_(order) {}
+
+  [[nodiscard]] ByteOrder order() const noexcept { return order_; }
 
   [[nodiscard]] std::int64_t offset() const noexcept { return static_cast<std::int64_t>(at_); }
   [[nodiscard]] std::int64_t bytes_left() const noexcept {
@@ -37,10 +41,14 @@ class ByteCursor {
     return taken;
   }
 
-  /// A big-endian unsigned integer of 4 or 8 bytes.
+  /// An unsigned integer of 4 or 8 bytes.
   std::uint64_t take_integer(int bytes) {
+    const auto taken = take(bytes);
     std::uint64_t value = 0;
-    for (const auto byte : take(bytes)) value = value << 8 | std::to_integer<std::uint64_t>(byte);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const auto byte = taken[order_ == ByteOrder::big ? i : taken.size() - 1 - i];
+      value = value << 8 | std::to_integer<std::uint64_t>(byte);
+    }
     return value;
   }
 
@@ -53,6 +61,7 @@ class ByteCursor {
   std::span<const std::byte> prefix_;
   std::int64_t file_size_bytes_;
   std::string_view path_;
+  ByteOrder order_;
   std::size_t at_ = 0;
 };
 

@@ -19,8 +19,9 @@ namespace {
 /// Decodes one header. The codes are those of PnetCDF, and so is the order of the checks.
 class Decoder {
  public:
-  Decoder(std::span<const std::byte> prefix, std::int64_t file_size_bytes, std::string_view path)
-      : in_(prefix, file_size_bytes, path), file_size_bytes_(file_size_bytes) {}
+  Decoder(std::span<const std::byte> prefix, std::int64_t file_size_bytes, std::string_view path,
+          ByteOrder order = ByteOrder::big)
+      : in_(prefix, file_size_bytes, path, order), file_size_bytes_(file_size_bytes) {}
 
   DecodedHeader decode_file() {
     take_header();
@@ -154,7 +155,7 @@ class Decoder {
     // Before the memory is taken: the values are there.
     const auto encoded = in_.take(cdf::padded(bytes));
     attribute.values.resize(static_cast<std::size_t>(bytes));
-    copy_swapped(attribute.values.data(), encoded.data(), element_bytes, attribute.count);
+    copy_ordered(attribute.values.data(), encoded.data(), element_bytes, attribute.count, in_.order());
     return attribute;
   }
 
@@ -277,8 +278,17 @@ std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix, bo
   }
 }
 
-Header decode_metadata(std::span<const std::byte> bytes, std::string_view path) {
-  return Decoder(bytes, static_cast<std::int64_t>(bytes.size()), path).decode_metadata();
+Header decode_metadata(std::span<const std::byte> bytes, std::string_view path, ByteOrder order) {
+  return Decoder(bytes, static_cast<std::int64_t>(bytes.size()), path, order).decode_metadata();
+}
+
+std::optional<ByteOrder> byte_order_of(std::span<const std::byte> cdf5_header) noexcept {
+  constexpr std::size_t tag_offset = 12;  // behind the magic and the number of records
+  if (cdf5_header.size() < tag_offset + 4) return std::nullopt;
+  const auto tag = static_cast<std::byte>(cdf::tag_dimensions);
+  if (cdf5_header[tag_offset] == tag) return ByteOrder::little;
+  if (cdf5_header[tag_offset + 3] == tag) return ByteOrder::big;
+  return std::nullopt;
 }
 
 }  // namespace sluice::formats

@@ -16,7 +16,7 @@ namespace {
 class ByteCounter {
  public:
   void append(const void*, std::size_t n) { size_bytes += static_cast<std::int64_t>(n); }
-  void append_swapped(const void*, std::size_t element_bytes, std::int64_t n) {
+  void append_elements(const void*, std::size_t element_bytes, std::int64_t n) {
     size_bytes += static_cast<std::int64_t>(element_bytes) * n;
   }
   std::int64_t size_bytes = 0;
@@ -24,16 +24,21 @@ class ByteCounter {
 
 class ByteVector {
  public:
+  explicit ByteVector(ByteOrder order) : order_(order) {}
   void append(const void* data, std::size_t n) {
     const auto* first = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), first, first + n);
   }
-  void append_swapped(const void* data, std::size_t element_bytes, std::int64_t n) {
+  /// From this machine's byte order.
+  void append_elements(const void* data, std::size_t element_bytes, std::int64_t n) {
     const auto at = bytes.size();
     bytes.resize(at + element_bytes * static_cast<std::size_t>(n));
-    copy_swapped(bytes.data() + at, data, element_bytes, n);
+    copy_ordered(bytes.data() + at, data, element_bytes, n, order_);
   }
   std::vector<std::byte> bytes;
+
+ private:
+  ByteOrder order_;
 };
 
 template <class Sink>
@@ -43,7 +48,8 @@ class Encoder {
 
   void encode() {
     sink_.append(cdf::magic.data(), cdf::magic.size());
-    put_integer(static_cast<std::uint64_t>(header_.version), 1);
+    const auto version = static_cast<std::uint8_t>(header_.version);
+    sink_.append(&version, sizeof version);
     put_count(header_.record_count);
     put_list_head(cdf::tag_dimensions, header_.dimension_count());
     for (const auto& dimension : header_.dimensions()) put_dimension(dimension);
@@ -54,11 +60,11 @@ class Encoder {
 
  private:
   void put_integer(std::uint64_t value, int bytes) {
-    std::array<std::byte, 8> encoded;
-    for (int i = 0; i < bytes; ++i) {
-      encoded[static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * (bytes - 1 - i)));
-    }
-    sink_.append(encoded.data(), static_cast<std::size_t>(bytes));
+    const auto narrow = static_cast<std::uint32_t>(value);
+    if (bytes == 4)
+      sink_.append_elements(&narrow, sizeof narrow, 1);
+    else
+      sink_.append_elements(&value, sizeof value, 1);
   }
 
   /// Counts, lengths and ids: 32 bits in CDF-1 and CDF-2.
@@ -94,7 +100,7 @@ class Encoder {
       put_name(attribute.name);
       put_integer(static_cast<std::uint64_t>(attribute.type), 4);
       put_count(attribute.count);
-      sink_.append_swapped(attribute.values.data(), size_of(attribute.type), attribute.count);
+      sink_.append_elements(attribute.values.data(), size_of(attribute.type), attribute.count);
       put_padding(attribute.count * static_cast<std::int64_t>(size_of(attribute.type)));
     }
   }
@@ -150,9 +156,9 @@ void check_version(const Header& header) {
 
 }  // namespace
 
-std::vector<std::byte> encode_header(const Header& header) {
+std::vector<std::byte> encode_header(const Header& header, ByteOrder order) {
   check_version(header);
-  ByteVector sink;
+  ByteVector sink(order);
   sink.bytes.reserve(static_cast<std::size_t>(encoded_size(header)));
   Encoder<ByteVector>(header, sink).encode();
   return std::move(sink.bytes);

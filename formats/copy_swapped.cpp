@@ -88,4 +88,12 @@ void copy_swapped(void* destination, const void* source, std::size_t element_byt
   }
 }
 
+void copy_ordered(void* destination, const void* source, std::size_t element_bytes, std::int64_t n,
+                  ByteOrder order) noexcept {
+  if (order == native_byte_order)
+    copy_swapped(destination, source, 1, n * static_cast<std::int64_t>(element_bytes));
+  else
+    copy_swapped(destination, source, element_bytes, n);
+}
+
 }  // namespace sluice::formats

@@ -30,12 +30,13 @@ constexpr std::int64_t block_bytes = 4096;  // of converted elements that are sw
 
 }  // namespace
 
-ElementCodec::ElementCodec(const formats::Header& header, Access& access)
+ElementCodec::ElementCodec(const formats::Header& header, Access& access, formats::ByteOrder order)
     : access_(&access),
       external_(header.variable(access.varid).type),
       external_bytes_(static_cast<std::int64_t>(formats::size_of(external_))),
       memory_bytes_(static_cast<std::int64_t>(formats::size_of(access.memory))),
       byte_is_unsigned_(header.version != formats::Version::cdf5),
+      order_(order),
       is_plain_(access.is_file_order || formats::is_plain_copy(access.memory, external_, byte_is_unsigned_)) {
   if (!is_plain_) header.fill_value(access.varid, fill_.data());
 }
@@ -58,12 +59,15 @@ void ElementCodec::encode(std::int64_t first, std::int64_t n, std::byte* bytes) 
 }
 
 void ElementCodec::decode(std::int64_t first, std::int64_t n, const std::byte* bytes) {
-  if (is_plain_) return copy_to_big_endian(memory(first), bytes, external_bytes_, n);
+  if (is_plain_ && order_ == formats::ByteOrder::big)
+    return copy_to_big_endian(memory(first), bytes, external_bytes_, n);
+  if (is_plain_)
+    return formats::copy_ordered(memory(first), bytes, static_cast<std::size_t>(external_bytes_), n, order_);
   std::array<std::byte, block_bytes> native;
   for (std::int64_t done = 0; done < n;) {
     const std::int64_t part = std::min(n - done, block_bytes / external_bytes_);
-    formats::copy_swapped(native.data(), bytes + done * external_bytes_,
-                          static_cast<std::size_t>(external_bytes_), part);
+    formats::copy_ordered(native.data(), bytes + done * external_bytes_,
+                          static_cast<std::size_t>(external_bytes_), part, order_);
     const int status = formats::convert_get(access_->memory, memory(first + done), external_, native.data(),
                                             part, byte_is_unsigned_);
     if (status != NC_NOERR) access_->status = status;

@@ -67,7 +67,7 @@ FileRequest::FileRequest(const formats::Header& header, const formats::Placement
                          std::span<Access> accesses, Kind kind)
     : header_(header), placement_(placement), accesses_(accesses), kind_(kind) {
   codecs_.reserve(accesses.size());
-  for (Access& access : accesses) codecs_.emplace_back(header, access);
+  for (Access& access : accesses) codecs_.emplace_back(header, access, placement.byte_order());
 }
 
 void FileRequest::next_batch(std::size_t limit) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sluice/formats/cdf.hpp"
+#include "sluice/formats/convert.hpp"
 #include "sluice/formats/layout.hpp"
 #include "sluice/formats/linear_range.hpp"
 #include "sluice/storage/split_dataset.hpp"
@@ -162,6 +163,7 @@ class ChunkReader {
       append_moves(segment, static_cast<std::size_t>(segment.offset_bytes - chunk.begin));
     std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) { return a.from < b.from; });
     for (std::size_t first = 0; first < moves_.size();) first = read_group(first);
+    if (dataset_.placement().byte_order() != formats::ByteOrder::big) swap_elements(chunk);
     return buffer_;
   }
 
@@ -185,6 +187,14 @@ class ChunkReader {
                               to += static_cast<std::size_t>(run.length_bytes);
                             }
                           });
+  }
+
+  void swap_elements(const Chunk& chunk) {
+    for (const Segment& segment : chunk.segments) {
+      auto* const bytes = buffer_.data() + (segment.offset_bytes - chunk.begin);
+      const auto element_bytes = formats::size_of(dataset_.header().variable(segment.varid).type);
+      formats::copy_swapped(bytes, bytes, element_bytes, segment.elements);
+    }
   }
 
   /// Reads neighbours with small gaps at once; returns the first that is left.

@@ -6,6 +6,7 @@
 #include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/blob_files.hpp"
 #include "sluice/storage/header_file.hpp"
+#include "sluice/storage/process_blob_files.hpp"
 
 namespace sluice::storage {
 namespace {
@@ -79,6 +80,42 @@ class BlobFiles final : public SplitDataset {
   std::optional<formats::BlobPlacement> placement_;
 };
 
+class ProcessBlobs final : public SplitDataset {
+ public:
+  ProcessBlobs(FileSystem& system, const std::string& path, const formats::FileDescription& master) {
+    const int count = formats::process_blob_file_count(master.header);
+    std::vector<std::string> paths{path};
+    std::vector<LocatedBlobs> located;
+    for (int i = 0; i < count; ++i) {
+      paths.push_back(formats::blob_file_path(path, i));
+      located.push_back(locate_blobs(system, paths.back()));
+    }
+    auto dataset = describe_blobs(master.header, located, paths);
+    const auto read = blob_reader(system, dataset);
+    for (int i = 0; i < count; ++i) {
+      const auto file = static_cast<std::size_t>(i);
+      for (auto& contents :
+           formats::read_blob_contents(dataset.dataset, i, dataset.files[file], paths[file + 1], read))
+        dataset.contents.push_back(std::move(contents));
+    }
+    const auto space = formats::process_blob_space(dataset, system.open(path, OpenMode::read)->size_bytes());
+    space_ = formats::FileSpace(space, paths);
+    placement_.emplace(std::move(dataset), read, most_map_bytes);
+  }
+
+  [[nodiscard]] const formats::Header& header() const override {
+    return placement_->dataset().dataset.header;
+  }
+  [[nodiscard]] const formats::FileSpace& space() const override { return space_; }
+  [[nodiscard]] const std::vector<std::string>& paths() const override { return placement_->dataset().paths; }
+  [[nodiscard]] const formats::Placement& placement() const override { return *placement_; }
+
+ private:
+  static constexpr std::size_t most_map_bytes = std::size_t{256} << 20;
+  formats::FileSpace space_;
+  std::optional<formats::ProcessBlobPlacement> placement_;
+};
+
 }  // namespace
 
 std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::string& master) {
@@ -87,6 +124,8 @@ std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::
     return std::make_unique<Subfiles>(system, master, std::move(description));
   if (formats::blob_file_count(description.header) > 0)
     return std::make_unique<BlobFiles>(system, master, std::move(description));
+  if (formats::process_blob_file_count(description.header) > 0)
+    return std::make_unique<ProcessBlobs>(system, master, description);
   throw Error(NC_EINVAL, master + " is an ordinary file: it has all its data itself");
 }
 

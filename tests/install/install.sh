@@ -19,4 +19,13 @@ files:
   - {path: consumer.nc, writer: one, readers: [one]}
 EOF
 prefix/bin/sluice run flow.yaml
+# The optional part is found where it is installed.
+library=$(dirname "$(find prefix -name libsluice_pnetcdf.so)")
+if [ -e "$library/libsluice_hdf5.so" ]; then
+  PNETCDF_HINTS="sluice_layout=blob-process" consumer-build/consumer
+  [ -e consumer.nc.0000 ]
+  prefix/bin/sluice merge --quiet consumer.nc merged.nc
+  [ "$(ncdump -v v merged.nc | grep -c 'v = 42')" = 1 ]
+  rm consumer.nc consumer.nc.0000 merged.nc
+fi
 [ ! -e consumer.nc ]

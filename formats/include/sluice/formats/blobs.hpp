@@ -25,7 +25,9 @@ struct ElementRun {
 
 /// Which elements of a variable's decomposed dimensions are in which process's blob, in that order.
 struct DecompositionMap {
-  std::vector<int> dimids;                    ///< the dimensions, slowest first; without the record dimension
+  /// The dimensions, slowest first. With the record dimension, which only blobs of processes can have, the
+  /// map has all records of a variable, each with other elements of the processes.
+  std::vector<int> dimids;
   std::vector<std::vector<ElementRun>> runs;  ///< of each process, ascending
 };
 
@@ -35,6 +37,7 @@ struct Blobs {
   static constexpr int undecided = -1;  ///< nobody has put anything
   static constexpr int whole = 0;       ///< in the first blob file, in canonical order; k > 0: by maps[k - 1]
 
+  bool are_of_processes = false;  ///< docs/formats/blobs-hdf5.md; else of variables: docs/formats/blobs.md
   int processes = 1;
   int files = 1;  ///< blob files
   std::vector<DecompositionMap> maps;
@@ -60,15 +63,18 @@ void check_blob_names(const Header& header);
 [[nodiscard]] Header blob_master_header(const Header& header, const Blobs& blobs);
 [[nodiscard]] Header blob_file_header(const Header& header, const Blobs& blobs, int file);
 
-/// Whether this is the master of blobs; and of how many files.
+/// Whether this is the master of blobs of variables; and of how many files.
 [[nodiscard]] int blob_file_count(const Header& header);
+/// The same for blobs of processes.
+[[nodiscard]] int process_blob_file_count(const Header& header);
 
 /// What a master and its files say. `maps` have no runs yet: read_blob_maps.
 struct BlobHeader {
   Header header;
   Blobs blobs;
 };
-/// Throws FormatError(NC_ENOTNC), naming the file: `paths` are the master's and those of the blob files.
+/// Throws FormatError(NC_ENOTNC), naming the file: `paths` are the master's and those of the blob files. For
+/// blobs of variables and of processes.
 [[nodiscard]] BlobHeader read_blob_headers(std::span<const FileDescription> files,
                                            std::span<const std::string> paths);
 
@@ -87,6 +93,8 @@ void check_maps(const BlobHeader& dataset, const std::string& path);
 
 /// Whether the runs of all processes have each of `elements` elements once.
 [[nodiscard]] bool is_complete(const DecompositionMap& map, std::int64_t elements);
+/// Whether the map's first dimension is the record dimension.
+[[nodiscard]] bool has_records(const Header& header, const DecompositionMap& map);
 /// Elements of the map's dimensions.
 [[nodiscard]] std::int64_t elements_of_map(const Header& header, const DecompositionMap& map);
 

@@ -12,8 +12,9 @@ namespace sluice::formats {
 
 /// Encodes a header in its own version (header.version). Big-endian, padded with zero bytes;
 /// docs/formats/cdf.md. Throws Error(NC_EINVAL_CMODE or NC_ESTRICTCDF2 …) where the version cannot hold it
-/// (types, sizes or offsets).
-[[nodiscard]] std::vector<std::byte> encode_header(const Header& header);
+/// (types, sizes or offsets). In another byte order it is no CDF file, but what process-centric blobs have:
+/// docs/formats/blobs-hdf5.md.
+[[nodiscard]] std::vector<std::byte> encode_header(const Header& header, ByteOrder order = ByteOrder::big);
 
 /// Bytes that encode_header would give.
 [[nodiscard]] std::int64_t encoded_size(const Header& header);
@@ -44,6 +45,11 @@ struct DecodedHeader {
 
 /// Decodes a whole encoded header that no file holds (a message, a step in memory): its file offsets may be
 /// those of another version's file and are not checked. Throws FormatError as decode_header.
-[[nodiscard]] Header decode_metadata(std::span<const std::byte> bytes, std::string_view path);
+[[nodiscard]] Header decode_metadata(std::span<const std::byte> bytes, std::string_view path,
+                                     ByteOrder order = ByteOrder::big);
+
+/// The byte order of an encoded CDF-5 header, by the tag of its list of dimensions, which is not empty.
+/// Nothing where there is no such tag.
+[[nodiscard]] std::optional<ByteOrder> byte_order_of(std::span<const std::byte> cdf5_header) noexcept;
 
 }  // namespace sluice::formats

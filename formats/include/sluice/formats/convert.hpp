@@ -41,4 +41,8 @@ int convert_get(MemoryType to, void* destination, Type from, const void* source,
 /// destination).
 void copy_swapped(void* destination, const void* source, std::size_t element_bytes, std::int64_t n) noexcept;
 
+/// Copies between this machine's byte order and `order`, in either direction (source may equal destination).
+void copy_ordered(void* destination, const void* source, std::size_t element_bytes, std::int64_t n,
+                  ByteOrder order) noexcept;
+
 }  // namespace sluice::formats

@@ -41,6 +41,8 @@ class Placement {
   virtual ~Placement() = default;
   /// The result refers to this; null for a variable of which nothing has been written.
   [[nodiscard]] virtual std::unique_ptr<VariablePlace> place_of(int varid) const = 0;
+  /// Of the elements. What is not big-endian can be read only.
+  [[nodiscard]] virtual ByteOrder byte_order() const noexcept { return ByteOrder::big; }
 };
 
 /// A variable that is laid out as `header` and `layout` say; keeps references to both.

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +39,13 @@ inline constexpr int type_count = 12;  // with nat
 [[nodiscard]] constexpr bool needs_cdf5(Type type) noexcept {
   return static_cast<int>(type) >= static_cast<int>(Type::uint8);
 }
+
+/// In which order the bytes of a number are in a file: big-endian in all CDF files.
+enum class ByteOrder : std::uint8_t { big, little };
+
+/// That of this machine.
+inline constexpr ByteOrder native_byte_order =
+    std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
 
 /// "int", "double", … as ncdump writes it.
 const char* type_name(Type type) noexcept;

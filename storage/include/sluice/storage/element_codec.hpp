@@ -9,11 +9,13 @@
 namespace sluice::storage {
 
 /// How the elements of one access pass between the user's memory and the bytes of a CDF file (external type,
-/// big-endian). Any range of elements can be asked for, in any order.
+/// big-endian). Any range of elements can be asked for, in any order. Files whose elements are little-endian
+/// can be read.
 class ElementCodec {
  public:
   /// Keeps a reference to `access`: its status becomes NC_ERANGE when a value does not fit.
-  ElementCodec(const formats::Header& header, Access& access);
+  ElementCodec(const formats::Header& header, Access& access,
+               formats::ByteOrder order = formats::ByteOrder::big);
 
   /// Elements [first, first + n) of the user's buffer to the file's bytes.
   void encode(std::int64_t first, std::int64_t n, std::byte* bytes);
@@ -39,6 +41,7 @@ class ElementCodec {
   std::int64_t external_bytes_;
   std::int64_t memory_bytes_;
   bool byte_is_unsigned_;
+  formats::ByteOrder order_;
   bool is_plain_;
   std::array<std::byte, 8> fill_{};  ///< one element, for values out of range
 };

@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "sluice/formats/process_blobs.hpp"
+
+namespace sluice::formats {
+namespace {
+
+/// Where the blobs of all processes have a variable.
+struct BlobsOfVariable {
+  std::vector<std::int64_t> begins;        ///< by process, in the space
+  std::vector<std::int64_t> record_bytes;  ///< by process, where the variable has records and its map has not
+};
+
+/// A variable whose elements are in blobs.
+class BlobPlace final : public VariablePlace {
+ public:
+  struct Shape {
+    bool has_records = false;  ///< the variable
+    bool is_map_with_records = false;
+    std::int64_t records = 1;
+    std::int64_t record_elements = 0;
+  };
+
+  /// `entries` are shared with the placement and other places: the placement may drop them meanwhile.
+  BlobPlace(std::int64_t element_bytes, std::shared_ptr<const MapEntries> entries, const Header& elements,
+            int varid, Shape shape, BlobsOfVariable blobs)
+      : VariablePlace(element_bytes),
+        entries_(std::move(entries)),
+        elements_(elements, layout_, varid),
+        shape_(shape),
+        blobs_(std::move(blobs)) {}
+
+  [[nodiscard]] std::optional<FileRun> single_run(const HyperslabView& slab) const override {
+    if (slab.elements() == 0) return FileRun{};
+    if (shape_.has_records && slab.count[0] != 1) return std::nullopt;
+    const auto run = elements_.single_run(within_record(slab));
+    if (!run) return std::nullopt;
+    const std::int64_t at = shape_.has_records ? slab.start[0] : 0;
+    if (at >= shape_.records) return nowhere(run->offset_bytes, run->length_bytes);
+    const auto [record, first] = locate(at, run->offset_bytes);
+    const auto& entry = entry_at(first);
+    if (first + run->length_bytes > entry.end) return std::nullopt;
+    return place(first, run->length_bytes, record);
+  }
+
+  void append(const HyperslabView& slab, std::vector<FileRun>& runs) const override {
+    if (slab.elements() == 0) return;
+    std::vector<FileRun> elements;
+    elements_.append(within_record(slab), elements);
+    const std::int64_t records = shape_.has_records ? slab.count[0] : 1;
+    for (std::int64_t i = 0; i < records; ++i) {
+      const std::int64_t at = shape_.has_records ? slab.start[0] + i * slab.stride_of(0) : 0;
+      for (const auto& run : elements) {
+        if (at >= shape_.records) {
+          runs.push_back(nowhere(run.offset_bytes, run.length_bytes));
+          continue;
+        }
+        const auto [record, first] = locate(at, run.offset_bytes);
+        append_elements(first, first + run.length_bytes, record, runs);
+      }
+    }
+  }
+
+ private:
+  /// An element of a record: the record, and the element's number in the map.
+  struct Element {
+    std::int64_t record = 0;
+    std::int64_t number = 0;
+  };
+  [[nodiscard]] Element locate(std::int64_t record, std::int64_t element) const noexcept {
+    if (!shape_.is_map_with_records) return {record, element};
+    return {0, record * shape_.record_elements + element};
+  }
+
+  [[nodiscard]] HyperslabView within_record(const HyperslabView& slab) const noexcept {
+    if (!shape_.has_records) return slab;
+    return {slab.start.subspan(1), slab.count.subspan(1),
+            slab.stride.empty() ? slab.stride : slab.stride.subspan(1)};
+  }
+
+  /// The entry that has the element; neighbours are mostly asked for one after the other.
+  [[nodiscard]] const MapEntries::Entry& entry_at(std::int64_t offset) const {
+    const auto has = [&] { return entry_.offset <= offset && offset < entry_.end; };
+    if (!has() && last_ + 1 < entries_->size()) entry_ = (*entries_)[++last_];
+    if (!has()) {
+      last_ = entries_->find(offset);
+      entry_ = (*entries_)[last_];
+    }
+    return entry_;
+  }
+
+  /// Where a file reads as zeros: process_blob_space has it at the begin of the space.
+  [[nodiscard]] FileRun nowhere(std::int64_t element, std::int64_t length) const noexcept {
+    return {element * element_bytes(), length * element_bytes()};
+  }
+
+  [[nodiscard]] FileRun place(std::int64_t offset, std::int64_t length, std::int64_t record) const {
+    const auto& entry = entry_at(offset);
+    if (entry.process < 0) return nowhere(offset, length);
+    const auto process = static_cast<std::size_t>(entry.process);
+    const std::int64_t element = entry.position + (offset - entry.offset);
+    return {blobs_.begins[process] + record * blobs_.record_bytes[process] + element * element_bytes(),
+            length * element_bytes()};
+  }
+
+  void append_elements(std::int64_t first, std::int64_t end, std::int64_t record,
+                       std::vector<FileRun>& runs) const {
+    while (first < end) {
+      const std::int64_t next = std::min(end, entry_at(first).end);
+      runs.push_back(place(first, next - first, record));
+      first = next;
+    }
+  }
+
+  std::shared_ptr<const MapEntries> entries_;
+  Layout layout_;
+  PlainPlace elements_;  ///< offsets are elements of a record
+  Shape shape_;
+  BlobsOfVariable blobs_;
+  mutable MapEntries::Entry entry_;
+  mutable std::size_t last_ = 0;
+};
+
+}  // namespace
+
+struct ProcessBlobPlacement::Parts {
+  ProcessBlobDataset dataset;
+  BlobReader read;
+  std::size_t most_map_bytes = 0;
+  Header elements;
+  std::vector<std::int64_t> file_begins;  ///< of the data_blobs, in the space
+
+  struct KeptMap {
+    int map = 0;
+    std::shared_ptr<const MapEntries> entries;  // shared with the places that use it
+  };
+  std::mutex mutex;
+  std::list<KeptMap> kept;  ///< the last used first
+
+  [[nodiscard]] std::shared_ptr<const MapEntries> entries_of(int map) {
+    const std::lock_guard lock(mutex);
+    const auto found =
+        std::find_if(kept.begin(), kept.end(), [&](const KeptMap& each) { return each.map == map; });
+    if (found != kept.end()) {
+      kept.splice(kept.begin(), kept, found);
+      return kept.front().entries;
+    }
+    kept.push_front({map, std::make_shared<const MapEntries>(dataset.read_map(map, read))});
+    std::size_t bytes = 0;
+    for (auto each = kept.begin(); each != kept.end();) {
+      bytes += each->entries->bytes();
+      each = bytes > most_map_bytes && each != kept.begin() ? kept.erase(each) : std::next(each);
+    }
+    return kept.front().entries;
+  }
+
+  [[nodiscard]] BlobsOfVariable blobs_of(int varid) const {
+    BlobsOfVariable result;
+    const auto& blobs = dataset.dataset.blobs;
+    // What the variables before take up in a blob that has one element of each map.
+    BlobContents single;
+    single.maps.assign(blobs.maps.size(), {0, 1, 0});
+    std::vector<std::int64_t> before(blobs.maps.size());
+    std::int64_t whole_before = 0;
+    for (int id = 0; id < varid; ++id) {
+      const int kept = blobs.kept[static_cast<std::size_t>(id)];
+      const std::int64_t bytes = bytes_in_blob(dataset.dataset, id, 0, single).all;
+      (kept > 0 ? before[static_cast<std::size_t>(kept) - 1] : whole_before) += bytes;
+    }
+    for (int process = 0; process < blobs.processes; ++process) {
+      const auto& contents = dataset.contents[static_cast<std::size_t>(process)];
+      std::int64_t begin = file_begins[static_cast<std::size_t>(blobs.file_of(process))] +
+                           contents.data_begin + (process == 0 ? whole_before : 0);
+      for (std::size_t map = 0; map < before.size(); ++map)
+        begin += contents.maps[map].elements * before[map];
+      result.begins.push_back(begin);
+      result.record_bytes.push_back(bytes_in_blob(dataset.dataset, varid, process, contents).one);
+    }
+    return result;
+  }
+};
+
+ProcessBlobPlacement::ProcessBlobPlacement(ProcessBlobDataset dataset, BlobReader read,
+                                           std::size_t most_map_bytes)
+    : parts_(std::make_unique<Parts>()) {
+  parts_->dataset = std::move(dataset);
+  parts_->read = std::move(read);
+  parts_->most_map_bytes = most_map_bytes;
+  parts_->elements = element_header(parts_->dataset.dataset.header);
+  const auto space = process_blob_space(parts_->dataset, 0);
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    if (i > 0) parts_->file_begins.push_back(begin);
+    begin += space[i].layout.record_begin - space[i].layout.header_extent;
+  }
+}
+
+ProcessBlobPlacement::~ProcessBlobPlacement() = default;
+
+ByteOrder ProcessBlobPlacement::byte_order() const noexcept {
+  return parts_->dataset.files.front().order;
+}
+
+const ProcessBlobDataset& ProcessBlobPlacement::dataset() const noexcept {
+  return parts_->dataset;
+}
+
+std::unique_ptr<VariablePlace> ProcessBlobPlacement::place_of(int varid) const {
+  const auto& [header, blobs] = parts_->dataset.dataset;
+  const int kept = blobs.kept[static_cast<std::size_t>(varid)];
+  BlobPlace::Shape shape;
+  shape.has_records = header.is_record_variable(varid);
+  shape.record_elements = header.elements_per_record(varid);
+  if (shape.has_records) shape.records = header.record_count;
+  std::shared_ptr<const MapEntries> entries;  // shared: see BlobPlace
+  if (kept > Blobs::whole) {
+    shape.is_map_with_records = has_records(header, blobs.maps[static_cast<std::size_t>(kept) - 1]);
+    entries = parts_->entries_of(kept);
+  } else {
+    // All of it is in the first process's blob, or nowhere.
+    MapEntries one(shape.record_elements);
+    one.append({0, shape.record_elements}, 0, kept == Blobs::whole ? 0 : -1);
+    one.finish();
+    entries = std::make_shared<const MapEntries>(std::move(one));
+  }
+  return std::make_unique<BlobPlace>(static_cast<std::int64_t>(size_of(header.variable(varid).type)),
+                                     std::move(entries), parts_->elements, varid, shape,
+                                     parts_->blobs_of(varid));
+}
+
+}  // namespace sluice::formats

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+"""hdf5.py PROGRAM SLUICE BUILD CASE, in a directory of its own: files with one HDF5 blob for each process, as other tools see them, damaged, and without libsluice_hdf5.so.
+PROGRAM is tests/c_api/process_blobs.c."""
+import glob
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+
+program, sluice, build, case = sys.argv[1:5]
+environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit("FAILED: " + text)
+
+
+def call(*command, **more):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env={**environment, **more})
+
+
+def ranks(count, *arguments, **more):
+    return call("mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(count), program, *arguments, **more)
+
+
+def bytes_of(path, dataset):
+    subprocess.run(["h5dump", "-d", "/" + dataset, "-b", "NATIVE", "-o", "bytes", path], check=True, capture_output=True)
+    return open("bytes", "rb").read()
+
+
+class Header:
+    """A CDF-5 header in little-endian byte order, by the grammar of docs/formats/cdf.md."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 12
+        expect(data[:4] == b"CDF\5", "the magic is another")
+        self.records = struct.unpack_from("<q", data, 4)[0]
+        self.dimensions = dict(self.elements(10, lambda: (self.name(), self.number("q"))))
+        self.attributes = self.values()
+        self.variables = dict(self.elements(11, self.variable))
+        expect(self.at == len(data), "bytes are left behind the header")
+
+    def number(self, form):
+        self.at += struct.calcsize(form)
+        return struct.unpack_from("<" + form, self.data, self.at - struct.calcsize(form))[0]
+
+    def name(self):
+        length = self.number("q")
+        self.at += (length + 3) // 4 * 4
+        return self.data[self.at - (length + 3) // 4 * 4:][:length].decode()
+
+    def elements(self, tag, element):
+        found, count = self.number("i"), self.number("q")
+        expect(found == (tag if count else 0), f"tag {found}, not {tag}")
+        return [element() for _ in range(count)]
+
+    def values(self):
+        return dict(self.elements(12, self.attribute))
+
+    def attribute(self):
+        name, kind, count = self.name(), self.number("i"), self.number("q")
+        size = count * {2: 1, 4: 4}[kind]
+        self.at += (size + 3) // 4 * 4
+        raw = self.data[self.at - (size + 3) // 4 * 4:][:size]
+        return name, raw.decode() if kind == 2 else list(struct.unpack(f"<{count}i", raw))
+
+    def variable(self):
+        name = self.name()
+        dimensions = [self.number("q") for _ in range(self.number("q"))]
+        attributes, kind, size, begin = self.values(), self.number("i"), self.number("q"), self.number("q")
+        return name, (dimensions, attributes, kind, size, begin)
+
+
+def structure():
+    """What docs/formats/blobs-hdf5.md says, byte for byte."""
+    done = ranks(2, "example", "example.nc")
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    dump = subprocess.run(["h5dump", "-p", "-H", "example.nc.0000"], check=True, capture_output=True, text=True).stdout
+    for text in 'DATASET "data_blob"', 'DATASET "header_blob"', "H5T_STD_U8LE", "CONTIGUOUS":
+        expect(text in dump, dump)
+    expect(dump.count("DATASET ") == 2 and "ATTRIBUTE" not in dump and dump.count("GROUP") == 1, dump)
+    header = Header(bytes_of("example.nc.0000", "header_blob"))
+    expect(header.records == 2, f"{header.records} records")
+    expect(header.dimensions == {"time": 0, "ncol": 4, "nblobs": 2, "D1.nelems": 4, "D1.max_nreqs": 2}, str(header.dimensions))
+    expect(header.attributes == {"global_nprocs": [2], "num_decompositions": [1], "num_subfiles": [1]}, str(header.attributes))
+    expect(list(header.variables) == ["D1.nreqs", "D1.blob_start", "D1.blob_count", "D1.offsets", "D1.lengths", "t", "day"], str(header.variables))
+    expect(header.variables["t"] == ([0, 3], {"decomposition_ID": [1], "global_dimids": [0, 1]}, 5, 16, 0), str(header.variables["t"]))
+    expect(header.variables["D1.offsets"][0] == [2, 4] and header.variables["D1.nreqs"][1]["global_dimids"] == [1], str(header.variables))
+    first = struct.pack("<iqq2i2i", 2, 0, 2, 0, 2, 1, 1) + struct.pack("<4f2h", 0, 2, 10, 12, 1, 2)
+    second = struct.pack("<iqq2i2i", 2, 2, 2, 1, 3, 1, 1) + struct.pack("<4f", 1, 3, 11, 13)
+    expect(bytes_of("example.nc.0000", "data_blob") == first + second, "data_blob has other bytes")
+    text = subprocess.run(["ncdump", "-h", "example.nc"], check=True, capture_output=True, text=True).stdout
+    expect('sluice_layout = "blob-process"' in text and "t:decomposition_ID = 1" in text, text)
+    expect(call(sluice, "merge", "example.nc", "merged.nc").returncode == 0, "merge")
+    text = subprocess.run(["ncdump", "merged.nc"], check=True, capture_output=True, text=True).stdout
+    expect("0, 1, 2, 3,\n  10, 11, 12, 13 ;" in text and "day = 1, 2 ;" in text, text)
+
+
+def merge():
+    """All kinds of variables: as written directly."""
+    done = ranks(3)
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    done = call(sluice, "merge", "several.nc", "merged.nc")
+    expect(done.returncode == 0 and " merged " in done.stderr, f"status {done.returncode}: {done.stderr}")
+    done = call("ncmpidiff", "merged.nc", "plain.nc")
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    done = call(sluice, "merge", "several.nc", "several.nc.0000", "--force")
+    expect(done.returncode == 2, f"status {done.returncode}: {done.stderr}")
+
+
+def refuse(what):
+    """The file is refused, with its name, by `sluice merge` and by the library."""
+    done = call(sluice, "merge", "--force", "x.nc", "out.nc")
+    expect(done.returncode == 3 and "x.nc" in done.stderr, f"{what}: status {done.returncode}: {done.stderr}")
+    expect(not os.path.exists("out.nc") and not glob.glob("*.partial"), f"{what}: something is left")
+
+
+def damaged():
+    expect(ranks(2, "example", "good.nc").returncode == 0, "write")
+    good, master = open("good.nc.0000", "rb").read(), open("good.nc", "rb").read()
+
+    def damage(data, name="x.nc.0000"):
+        open("x.nc", "wb").write(master)
+        open("x.nc.0000", "wb").write(good)
+        open(name, "wb").write(data)
+
+    for size in 0, 7, 100, len(good) // 2, len(good) - 40, len(good) - 1:
+        damage(good[:size])
+        refuse(f"cut to {size} bytes")
+    done = ranks(2, "read", "x.nc")
+    expect(done.returncode == 1 and done.stdout.count("x.nc.0000") == 2, done.stdout + done.stderr)
+    damage(master)
+    refuse("no HDF5 file")
+    os.remove("x.nc.0000")
+    refuse("missing")
+    subprocess.run(["h5mkgrp", "x.nc.0000", "group"], check=True)
+    refuse("other HDF5")
+    subprocess.run(["h5repack", "-l", "CHUNK=16", "good.nc.0000", "chunked"], check=True)
+    damage(open("chunked", "rb").read())
+    refuse("chunked")
+    header, data = bytes_of("good.nc.0000", "header_blob"), bytes_of("good.nc.0000", "data_blob")
+    begin = good.index(data)
+    for offset, value in (0, 3), (4, 1), (12, 3), (20, 9), (28, 0), (8, 255), (56, 200):
+        changed = bytearray(good)
+        changed[begin + offset] = value
+        damage(bytes(changed))
+        refuse(f"byte {offset} of data_blob is {value}")
+    # Anything in the blobs: an error or other values, no crash.
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    source = random.Random(seed)
+    for _ in range(60):
+        changed = bytearray(good)
+        which, size = source.choice([(good.index(header), len(header)), (begin, len(data))])
+        for _ in range(source.randrange(1, 4)):
+            changed[which + source.randrange(size)] = source.choice([0, 1, 0x7F, 0x80, 0xFF, source.randrange(256)])
+        damage(bytes(changed))
+        done = call(sluice, "merge", "--force", "--quiet", "x.nc", "out.nc")
+        expect(done.returncode in (0, 3), f"seed {seed}: status {done.returncode}: {done.stderr}")
+
+
+def absent():
+    """Without libsluice_hdf5.so: an error that says what to install, and no file is touched."""
+    expect(ranks(2, "example", "example.nc").returncode == 0, "write")
+    os.makedirs("alone/bin"), os.makedirs("alone/lib")
+    shutil.copy(build + "/lib/libsluice_pnetcdf.so", "alone/lib")
+    shutil.copy(sluice, "alone/bin/sluice")
+    library = os.path.abspath("alone/lib/libsluice_pnetcdf.so")
+    for arguments in ("example", "new.nc"), ("read", "example.nc"):
+        done = ranks(2, *arguments, LD_PRELOAD=library)
+        expect(done.returncode == 1 and "NC_ENOTBUILT" in done.stdout and "libhdf5-openmpi-dev" in done.stdout, done.stdout + done.stderr)
+    expect(not glob.glob("new.nc*"), "a file was made")
+    done = call("alone/bin/sluice", "merge", "example.nc", "out.nc")
+    expect(done.returncode == 3 and "libhdf5-openmpi-dev" in done.stderr, f"status {done.returncode}: {done.stderr}")
+    open("alone/lib/libsluice_hdf5.so", "w").write("no library")
+    done = call("alone/bin/sluice", "merge", "example.nc", "out.nc")
+    expect(done.returncode == 3 and "cannot be loaded" in done.stderr, f"status {done.returncode}: {done.stderr}")
+
+
+def clash():
+    """A program that has the serial HDF5, as Python's netCDF4 does."""
+    serial = glob.glob("/usr/lib/*/libhdf5_serial.so.103")
+    expect(serial, "there is no libhdf5_serial.so.103")
+    done = ranks(2, LD_PRELOAD=serial[0])
+    expect(done.returncode == 0, done.stdout + done.stderr)
+
+
+for path in glob.glob("*"):
+    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+{"structure": structure, "merge": merge, "damaged": damaged, "absent": absent, "clash": clash}[case]()
