@@ -8,6 +8,7 @@
 #include "agreement.hpp"
 #include "process_blob_file.hpp"
 #include "same_definitions.hpp"
+#include "sluice/formats/convert.hpp"
 #include "sluice/formats/linear_range.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
@@ -91,14 +92,25 @@ void ProcessBlobDriver::get(const formats::Header& header, const formats::Layout
   if (mode == Mode::collective && facts_.is_writable) write_files(false, false);
   if (mode == Mode::collective && !reader_) open_written();
   if (mode == Mode::collective || !facts_.is_writable) return reader_->get(header, accesses, mode);
-  // What others have put since the files were written is not seen, what this process has is.
-  const int written = reader_ ? reader_->dataset().dataset.header.variable_count() : 0;
-  for (Access& access : accesses) {
-    const bool is_written = access.varid < written;
-    if (is_written) reader_->get(header, {&access, 1}, mode);
-    pending_.read(header, access, is_written ? PendingPuts::Rest::kept : PendingPuts::Rest::zeros,
-                  is_written ? written_call_ : 0);
-  }
+  for (Access& access : accesses) get_own(header, access);
+}
+
+void ProcessBlobDriver::get_own(const formats::Header& header, Access& access) {
+  // What others have put since the files were written is not seen, what this process has is. Both in the
+  // variable's type: converted is only what is given.
+  const auto type = header.variable(access.varid).type;
+  const auto element_bytes = formats::size_of(type);
+  std::vector<std::byte> values(static_cast<std::size_t>(access.elements) * element_bytes);
+  Access plain = access;
+  plain.buffer = values.data();
+  plain.memory = type;
+  const bool is_written = reader_ && access.varid < reader_->dataset().dataset.header.variable_count();
+  if (is_written) reader_->get(header, {&plain, 1}, Mode::independent);
+  pending_.read(header, plain, is_written ? PendingPuts::Rest::kept : PendingPuts::Rest::zeros,
+                is_written ? written_call_ : 0);
+  const int status = formats::convert_get(access.memory, access.buffer, type, values.data(), access.elements,
+                                          header.version != formats::Version::cdf5);
+  if (status != NC_NOERR) access.status = status;
 }
 
 std::int64_t ProcessBlobDriver::agree_record_count(std::int64_t local, Mode mode) {
@@ -140,6 +152,13 @@ void ProcessBlobDriver::remove_files_behind(int files) {
     if (comm_.is_root() && system.exists(*path)) system.remove(*path);
   }
   facts_.paths.erase(first, facts_.paths.end());
+}
+
+void ProcessBlobDriver::sync() {
+  if (!facts_.is_writable) return;
+  write_files(false, true);
+  // For gets in independent mode, which can open nothing.
+  if (!reader_) open_written();
 }
 
 void ProcessBlobDriver::take_written() {

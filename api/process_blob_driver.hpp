@@ -42,7 +42,7 @@ class ProcessBlobDriver final : public Driver {
            Mode mode) override;
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   void end_independent() override { ++call_; }
-  void sync() override { write_files(false, true); }
+  void sync() override;
   /// There is no part that could go ahead: all goes out at once.
   void flush(Mode) override {}
   void close(const formats::Header& header) override;
@@ -51,6 +51,8 @@ class ProcessBlobDriver final : public Driver {
  private:
   /// Collective: writes all files where something has changed since they were written.
   void write_files(bool is_last, bool is_synced);
+  /// A get of this process alone.
+  void get_own(const formats::Header& header, Access& access);
   /// There are so many now.
   void remove_files_behind(int files);
   /// Takes what the files have of this process's share of their writers.
