@@ -230,6 +230,7 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
 std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
   if (!writing_) return local;
   expect_own_process();
+  reader_.raise_known_records(local);
   // What grows in independent mode becomes known to the others in the next collective agreement, as in a
   // file.
   return mode == Mode::collective ? writing_->group->agree_record_count(local) : local;
@@ -238,7 +239,9 @@ std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
 std::int64_t MemoryDriver::current_record_count(std::int64_t local) {
   if (!writing_ || !writing_->group->waits_for_record_count()) return local;
   expect_own_process();
-  return writing_->group->record_count(local);
+  const std::int64_t records = writing_->group->record_count(local);
+  reader_.raise_known_records(records);
+  return records;
 }
 
 void MemoryDriver::sync() {

@@ -1,4 +1,5 @@
 // Creating, opening and deleting datasets of the workflow.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
@@ -56,13 +57,15 @@ std::uint64_t microseconds_of(const Work& work) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
 }
 
-/// What is still written may grow between the answers that two ranks get: all go by rank 0's.
+/// What is still written may grow between the answers that two ranks get: all go by rank 0's header, and by
+/// the largest number of records.
 void share_view(const Communicator& comm, runtime::Opened& answer) {
   std::string header(reinterpret_cast<const char*>(answer.header.data()), answer.header.size());
   broadcast(comm, header);
   const auto* const bytes = reinterpret_cast<const std::byte*>(header.data());
   answer.header.assign(bytes, bytes + header.size());
-  check_mpi(MPI_Bcast(&answer.record_count, 1, MPI_INT64_T, 0, comm.get()), "share the number of records");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &answer.record_count, 1, MPI_INT64_T, MPI_MAX, comm.get()),
+            "share the number of records");
 }
 
 }  // namespace
@@ -107,7 +110,13 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
         group.session, request.comm, match.rule.rule, answer.step, answer.control, request.writes(),
         answer.record_count, wait_us, answer.pattern, answer.ranges, answer.publish_at});
   });
-  if (!request.writes() && answer.publish_at != runtime::PublishAt::close) share_view(request.comm, answer);
+  // The step may be one that these processes are writing.
+  const bool may_grow = answer.publish_at != runtime::PublishAt::close || match.rule.writes;
+  if (!request.writes() && may_grow) {
+    answer.record_count =
+        std::max(answer.record_count, group.session->step_logs(answer.step)->record_count());
+    share_view(request.comm, answer);
+  }
   together(request.comm, [&] {
     opened.header = formats::decode_metadata(answer.header, request.path);
     opened.header.version = static_cast<formats::Version>(answer.version);

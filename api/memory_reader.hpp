@@ -32,6 +32,9 @@ class MemoryReader {
   /// Log data of the step that the matcher has told of. Throws Error(NC_EIO) when it is damaged.
   void add_ranges(std::span<const runtime::LogRange> ranges) { logs_->add(ranges); }
 
+  /// Who writes the step in this process tells of the records that there are, for others who read it here.
+  void raise_known_records(std::int64_t records) noexcept { logs_->raise_record_count(records); }
+
   /// The number of records that is published now.
   [[nodiscard]] std::int64_t published_record_count() { return session_->get({step_, {}}).record_count; }
 

@@ -220,7 +220,7 @@ void Registry::note_read(Step& step, const Group& group) {
   const auto& readers = rule_of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     if (readers[i] != group.component->name) continue;
-    if (step.state == StepState::in_progress && step.publish_at == PublishAt::sync) {
+    if (step.state == StepState::in_progress && step.publish_at != PublishAt::write) {
       step.read_by[i].seen = std::max(step.read_by[i].seen, group.seen_publication);
     } else {
       step.read_by[i].has_closed = true;

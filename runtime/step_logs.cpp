@@ -14,6 +14,12 @@ constexpr std::chrono::seconds arrival_limit{10};
 constexpr std::uint32_t writer_limit = 1U << 31;  // no log has such a number, nor has a landing log
 }  // namespace
 
+void StepLogs::raise_record_count(std::int64_t records) noexcept {
+  auto known = record_count_.load();
+  while (known < records && !record_count_.compare_exchange_weak(known, records)) {
+  }
+}
+
 void StepLogs::add(std::span<const LogRange> ranges) {
   if (ranges.empty()) return;
   const std::lock_guard lock(mutex_);

@@ -269,6 +269,47 @@ void read_fill() {
   OK(ncmpi_close(ncid));
 }
 
+/// Who reads what it is still writing sees what it has put, by whatever communicator.
+void write_itself() {
+  const int ncid = create(MPI_COMM_WORLD, "case_a.nc");
+  put_record(ncid, 0, 10, true);
+  put_record(ncid, 1, 11, true);
+  put_fixed(ncid, 7);
+  OK(ncmpi_sync(ncid));
+  const int again = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(records(again) == 2);
+  THAT(all_are(get_record(again, 1), 11));
+  THAT(all_are(get_fixed(again), 7));
+  MPI_Barrier(MPI_COMM_WORLD);
+  put_record(ncid, 1, 21, true);
+  put_record(ncid, 2, 12, true);
+  OK(ncmpi_sync(ncid));
+  MPI_Barrier(MPI_COMM_WORLD);
+  THAT(records(again) == 2);  // as with a file: it learns of no new records, but of new values
+  THAT(all_are(get_record(again, 1), 21));
+  OK(ncmpi_close(again));
+  if (rank == size - 1) {
+    const int alone = open(MPI_COMM_SELF, "case_a.nc");
+    THAT(records(alone) == 3);
+    THAT(all_are(get_record(alone, 2), 12));
+    OK(ncmpi_close(alone));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);  // else the others may have put more by then
+  put_record(ncid, 3, 13, true);
+  OK(ncmpi_close(ncid));
+  const int closed = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(records(closed) == 4);
+  OK(ncmpi_close(closed));
+}
+void read_itself() {
+  const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
+  THAT(records(ncid) == 4);
+  THAT(all_are(get_record(ncid, 1), 21));
+  THAT(all_are(get_record(ncid, 3), 13));
+  THAT(all_are(get_fixed(ncid), 7));
+  OK(ncmpi_close(ncid));
+}
+
 /// ncmpi_abort: a new file is gone, a reopened one keeps what was put in data mode.
 void write_abort() {
   int ncid = -1, dimid = 0;
@@ -478,17 +519,13 @@ int main(int argc, char** argv) {
   struct Case {
     std::function<void()> write, read;
   };
-  const std::map<std::string, Case> cases{{"records", {write_records, read_records}},
-                                          {"permissions", {write_permissions, read_permissions}},
-                                          {"formats", {write_formats, read_formats}},
-                                          {"existence", {write_existence, read_existence}},
-                                          {"fill", {write_fill, read_fill}},
-                                          {"abort", {write_abort, read_abort}},
-                                          {"fork", {write_fork, read_fork}},
-                                          {"threads", {write_threads, read_threads}},
-                                          {"groups", {write_groups, read_groups}},
-                                          {"no_room", {write_no_room, read_no_room}},
-                                          {"pressure", {write_pressure, read_pressure}}};
+  const std::map<std::string, Case> cases{
+      {"records", {write_records, read_records}}, {"permissions", {write_permissions, read_permissions}},
+      {"formats", {write_formats, read_formats}}, {"existence", {write_existence, read_existence}},
+      {"fill", {write_fill, read_fill}},          {"itself", {write_itself, read_itself}},
+      {"abort", {write_abort, read_abort}},       {"fork", {write_fork, read_fork}},
+      {"threads", {write_threads, read_threads}}, {"groups", {write_groups, read_groups}},
+      {"no_room", {write_no_room, read_no_room}}, {"pressure", {write_pressure, read_pressure}}};
   const auto found = argc == 3 ? cases.find(argv[2]) : cases.end();
   if (found == cases.end()) {
     std::fprintf(stderr, "usage: cases writer|reader CASE\n");

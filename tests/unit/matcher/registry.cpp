@@ -187,6 +187,39 @@ TEST_SUITE("registry: steps") {
 }
 
 TEST_SUITE("registry: the writer's own files") {
+  TEST_CASE("who opens what it is writing itself gets it as it is, and has not read it by that") {
+    World world({{"*.nc", "model", {"model", "analysis"}, true}}, 64 * mib, {{"model", 2}, {"analysis", 1}});
+    const auto p = world.processes("model", 2);
+    const auto created = world.create(p[0], "a.nc", world.member(1, 0, 2));
+    world.create(p[1], "a.nc", world.member(1, 1, 2));
+    const StepId step = world.answer(created).step;
+    // Before there is a header there is nothing to be seen, as with a file.
+    CHECK(world.refusal(world.open(p[0], "a.nc", world.alone())) == NC_ENOENT);
+    world.header(p[0], step);
+    const auto again = world.open(p[0], "a.nc", world.alone());
+    REQUIRE(world.is_opened(again));
+    CHECK(world.answer(again).step == step);
+    const auto reader = world.process("analysis");
+    const auto other = world.open(reader, "a.nc", world.alone());
+    CHECK(world.is_waiting(other));
+    world.close(p[0], step);
+    world.publish(p[0], step);
+    // It has closed it: now it waits for the other one, which can still do so.
+    const auto later = world.open(p[0], "a.nc", world.alone());
+    CHECK(world.is_waiting(later));
+    world.publish(p[1], step);
+    CHECK(world.is_opened(later));
+    CHECK(world.is_opened(other));
+    world.close(reader, step);
+    // The early look was none at the whole step; the later one is still open.
+    const auto waiting =
+        world.need(p[1], world.answer(world.create(p[1], "b.nc", world.alone())).step, 64 * mib);
+    CHECK_FALSE(world.answers.erased_steps.contains(step));
+    world.close(p[0], step);
+    CHECK_FALSE(world.answers.has_answered_twice);
+    static_cast<void>(waiting);
+  }
+
   TEST_CASE("an open by the writer's component waits for its own step in progress") {
     World world(one_rule());
     const auto p = world.processes("model", 2);

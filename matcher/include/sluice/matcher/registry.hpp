@@ -272,6 +272,7 @@ class Registry {
   bool fail_memory_waits(std::uint32_t node);
   bool fail_creates_without_memory(std::uint32_t node);
   bool fail_cycle(const WaitAnalysis& analysis);
+  bool give_own_step(const std::vector<StuckWait>& cycle);
   void refuse_get(const GetWait& wait, int status, const std::string& text);
   [[nodiscard]] std::string wait_text(const Group& group) const;
   [[nodiscard]] std::string wait_text(const GetWait& wait) const;

@@ -1,5 +1,7 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -21,6 +23,10 @@ class StepLogs {
 
   /// Throws Error(NC_EIO) for a range that its segment does not hold.
   void add(std::span<const LogRange> ranges);
+
+  /// Who writes the step in this process knows of so many records: for those who read it here meanwhile.
+  void raise_record_count(std::int64_t records) noexcept;
+  [[nodiscard]] std::int64_t record_count() const noexcept { return record_count_.load(); }
 
   /// Reads for a plan's execution; holds the lock meanwhile.
   class Reader final : public replay::LogReader {
@@ -56,6 +62,7 @@ class StepLogs {
   [[nodiscard]] Found find(std::uint32_t writer, std::uint64_t log_offset) const noexcept;
 
   SegmentCache& segments_;
+  std::atomic<std::int64_t> record_count_ = 0;
   std::mutex mutex_;
   std::condition_variable told_;
   /// By writer (of landing logs the numbers are large): ascending, distinct log offsets.
