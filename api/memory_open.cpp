@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "agreement.hpp"
 #include "memory_driver.hpp"
 #include "open_driver.hpp"
 #include "process_session.hpp"
 #include "sluice/formats/cdf.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 
@@ -21,6 +24,14 @@ void expect_writer(const std::string& path, const runtime::ClientEnvironment& en
   throw Error(NC_EPERM, "component " + environment.component + " may not " + action + " " + path +
                             ": by the workflow's rule for \"" + rule.pattern +
                             "\" it is a reader only; make it the writer there, or use another name");
+}
+
+/// The file that the dataset stands for: by the matchers' working directory it would be another one.
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(storage::without_prefix(path), error);
+  if (error) throw Error(NC_EFILE, path + ": the working directory cannot be found: " + error.message());
+  return absolute.lexically_normal().string();
 }
 
 /// A session that is connected, and rank 0's number for the group.
@@ -77,9 +88,10 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
   OpenedDriver opened;
   together(request.comm, [&] {
     runtime::Created created;
+    const std::string file = absolute_path(request.path);
     const std::uint64_t wait_us = microseconds_of([&] {
       created = group.session->create(
-          {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version)});
+          {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version), file});
     });
     opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{group.session,
                                                                        request.comm,

@@ -48,6 +48,12 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
         "publish: sync and publish: write need a single matcher: set staging.matchers to 1, and run on "
         "one node (without SLUICE_VIRTUAL_NODES)");
   }
+  const auto is_kept = [](const workflows::FileRule& rule) { return rule.keep.keeps; };
+  if (size.is_job() && std::ranges::any_of(workflow.files, is_kept)) {
+    throw Error(NC_EINVAL,
+                "keep needs a single matcher: set staging.matchers to 1, and run on one node (without "
+                "SLUICE_VIRTUAL_NODES)");
+  }
   return size;
 }
 

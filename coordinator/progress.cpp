@@ -46,6 +46,19 @@ std::string describe_progress(std::chrono::milliseconds since_start, const runti
   return text;
 }
 
+std::string describe_draining(const runtime::StatusReport& report) {
+  constexpr std::uint64_t mib = 1024 * 1024;
+  const runtime::DrainStatus& first = report.drains.front();
+  std::string text = "draining " + first.tail;
+  if (first.total_bytes > 0)
+    text += ": " + std::to_string(first.done_bytes / mib) + " of " +
+            std::to_string((first.total_bytes + mib - 1) / mib) + " MiB";
+  const std::size_t others = report.drains.size() - 1;
+  if (others > 0)
+    text += "; " + std::to_string(others) + (others == 1 ? " more file waits" : " more files wait");
+  return text;
+}
+
 std::vector<std::string> WaitNotices::due(const runtime::StatusReport& report) {
   std::vector<std::string> notices;
   std::map<std::string, std::chrono::milliseconds> next;

@@ -13,6 +13,9 @@ namespace sluice::coordinator {
 [[nodiscard]] std::string describe_progress(std::chrono::milliseconds since_start,
                                             const runtime::StatusReport& report);
 
+/// "draining wave_0003.nc: 412 of 1024 MiB; 3 more files wait". There is a drain.
+[[nodiscard]] std::string describe_draining(const runtime::StatusReport& report);
+
 /// "analysis (2 processes) waits for wave_0003.nc from model since 30 s".
 [[nodiscard]] std::string describe_wait(const runtime::WaitStatus& wait);
 

@@ -22,9 +22,6 @@ constexpr seconds time_to_stop{5};      ///< from SIGTERM to SIGKILL
 constexpr seconds time_to_notice{10};   ///< that the matcher is gone
 constexpr seconds time_to_clean_up{2};  ///< for a launcher whose ranks were killed
 constexpr seconds time_to_shut_down{20};
-constexpr milliseconds tick_on_terminal{250};
-constexpr milliseconds tick_in_plain_mode{1000};
-constexpr seconds plain_progress_interval{10};
 
 constexpr const char* log_file = "events.log";
 constexpr const char* summary_file = "summary.txt";
@@ -43,6 +40,11 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
   context.cores = usable_cores();
   context.is_root = ::geteuid() == 0;
   return context;
+}
+
+bool leaves_files(const workflows::Workflow& workflow) {
+  const auto rules = hello_for(workflow).rules;
+  return std::ranges::any_of(rules, [](const matcher::FileRule& rule) { return rule.is_drained(); });
 }
 
 /// As one would type it into a shell, on one line.
@@ -89,10 +91,11 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       matchers_(matcher_job_size(workflow, launch_context_.environment)),
       signals_(context_, SIGINT, SIGTERM, SIGCHLD),
       tick_timer_(context_),
+      drain_timer_(context_),
       deadline_(context_),
       matcher_listener_watch_(context_),
       wait_notices_(options.notice_after),
-      next_progress_(plain_progress_interval) {
+      next_progress_(progress_interval) {
   launch_context_.environment.erase("SLUICE_VIRTUAL_NODES");
   launch_context_.matcher_variables = matcher_variables(matchers_);
   struct sigaction hangup {};
@@ -281,12 +284,23 @@ void Run::component_ended(Member& member) {
 void Run::check_whether_all_ended() {
   const bool all =
       std::all_of(members_.begin(), members_.end(), [](const Member& member) { return member.has_ended(); });
-  if (stage_ == Stage::running && all) begin_shutdown();
+  if (stage_ != Stage::running || !all) return;
+  const bool is_killed = interruptions_ > 1 || !outcome_.runtime_failure.empty();
+  if (leaves_files(workflow_) && !is_killed && !line_->is_lost()) return begin_draining();
+  begin_shutdown();
+}
+
+/// What the components have left in memory goes to its files.
+void Run::begin_draining() {
+  stage_ = Stage::draining;
+  deadline_.cancel();
+  ask_for_status();
 }
 
 void Run::begin_shutdown() {
   stage_ = Stage::shutting_down;
   tick_timer_.cancel();
+  drain_timer_.cancel();
   // processes that a component left in the background
   for (const pid_t process : processes_with_environment(run_mark(directory_.socket()))) {
     log("sluice",
@@ -325,12 +339,18 @@ void Run::await_signals() {
 
 void Run::interrupted(int signal) {
   log("sluice", "received " + signal_name(signal));
+  ++interruptions_;
   const bool again = outcome_.interrupted_by != 0;
   if (!again) outcome_.interrupted_by = signal;
   if (again || stage_ == Stage::shutting_down) return kill_everything();
   if (stage_ == Stage::starting) {
     kill_everything();
     return finish();
+  }
+  if (stage_ == Stage::draining) {
+    console_.notice(signal_name(signal) +
+                    ": what is complete is still written to its files; once more ends that");
+    return;
   }
   console_.notice(signal_name(signal) + ": components are asked to stop; once more kills them");
   ask_to_stop();
@@ -415,7 +435,9 @@ void Run::matcher_exited() {
   if (!orderly && outcome_.runtime_failure.empty() && outcome_.interrupted_by == 0) {
     outcome_.runtime_failure = "the matcher " + matcher_->end()->describe();
     log("sluice", outcome_.runtime_failure);
-    console_.error(outcome_.runtime_failure + "; components get I/O errors from coupled files");
+    console_.error(outcome_.runtime_failure + (stage_ == Stage::draining
+                                                   ? "; what it had not written to files is lost"
+                                                   : "; components get I/O errors from coupled files"));
   }
   if (stage_ != Stage::running) return finish();
   // those that use coupled files end by themselves; the others' work is in vain
@@ -430,36 +452,6 @@ void Run::runtime_failed(const std::string& what) {
   log("sluice", what);
   console_.error(what);
   kill_everything();
-}
-
-void Run::tick() {
-  tick_timer_.expires_after(console_.has_status_line() ? tick_on_terminal : tick_in_plain_mode);
-  tick_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error || stage_ != Stage::running) return;
-    if (!status_asked_ && !line_->is_lost()) {
-      status_asked_ = true;
-      line_->query_status();
-    }
-    tick();
-  });
-}
-
-void Run::received(const runtime::StatusReport& report) {
-  status_asked_ = false;
-  outcome_.report = report;
-  if (stage_ == Stage::running) show_progress(report);
-}
-
-void Run::show_progress(const runtime::StatusReport& report) {
-  for (const std::string& notice : wait_notices_.due(report)) {
-    log("sluice", notice);
-    console_.notice(notice);
-  }
-  const std::string progress = describe_progress(since_start(), report);
-  console_.status(progress);
-  if (console_.has_status_line() || since_start() < next_progress_) return;
-  next_progress_ = since_start() + plain_progress_interval;
-  console_.notice(progress);
 }
 
 void Run::collect_outcome() {

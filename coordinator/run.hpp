@@ -65,6 +65,7 @@ class Run {
   void component_exited(const Member& member);
   void component_ended(Member& member);
   void check_whether_all_ended();
+  void begin_draining();
   void begin_shutdown();
   void finish();
 
@@ -80,13 +81,18 @@ class Run {
   void matcher_exited();
   void runtime_failed(const std::string& what);
   void tick();
+  void ask_for_status();
   void received(const runtime::StatusReport& report);
   void show_progress(const runtime::StatusReport& report);
+  void show_draining(const runtime::StatusReport& report);
+  void show(const std::string& progress);
   void log(std::string_view source, std::string_view text);
   [[nodiscard]] std::chrono::milliseconds since_start() const;
   void collect_outcome();
 
-  enum class Stage { starting, running, shutting_down, finished };
+  static constexpr std::chrono::seconds progress_interval{10};  ///< where there is no terminal
+
+  enum class Stage { starting, running, draining, shutting_down, finished };
 
   const workflows::Workflow& workflow_;
   const Installation& installation_;
@@ -103,6 +109,7 @@ class Run {
   boost::asio::io_context context_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer tick_timer_;
+  boost::asio::steady_timer drain_timer_;
   boost::asio::steady_timer deadline_;  ///< of the stage: ready, stop, shutdown
   std::unique_ptr<SupervisedProcess> matcher_;
   std::unique_ptr<MatcherLine> line_;
@@ -113,6 +120,7 @@ class Run {
   WaitNotices wait_notices_;
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;
+  int interruptions_ = 0;
   bool is_launcher_overdue_ = false;
   std::set<std::string> events_shown_;
 

@@ -20,11 +20,13 @@ struct FileFigures {
   std::uint64_t steps = 0;
   std::uint64_t discarded = 0;
   AccessCounters counters;
+  std::uint64_t kept_bytes = 0;
 
   void add(const DatasetStatus& dataset) {
     steps += dataset.steps_published;
     discarded += dataset.steps_discarded;
     counters += dataset.counters;
+    kept_bytes += dataset.bytes_kept;
   }
 };
 
@@ -39,7 +41,8 @@ Row file_row(const std::string& name, const FileFigures& figures) {
           format_bytes(counters.get_bytes),
           std::to_string(counters.gets),
           std::to_string(counters.replayed_gets),
-          format_duration(waited)};
+          format_duration(waited),
+          figures.kept_bytes > 0 ? format_bytes(figures.kept_bytes) : "-"};
 }
 
 /// The rows of one rule: each of its files, or all in one.
@@ -65,7 +68,9 @@ void add_rule_rows(const std::string& pattern, std::vector<const DatasetStatus*>
 }
 
 std::string file_table(const workflows::Workflow& workflow, const runtime::StatusReport& report) {
-  std::vector<Row> rows{{"file", "steps", "put", "puts", "got", "gets", "replayed", "waited"}};
+  const std::vector<Row> heads{
+      {"file", "steps", "put", "puts", "got", "gets", "replayed", "waited", "on disk"}};
+  std::vector<Row> rows = heads;
   for (std::size_t rule = 0; rule < workflow.files.size(); ++rule) {
     std::vector<const DatasetStatus*> datasets;
     for (const DatasetStatus& dataset : report.datasets) {
@@ -73,7 +78,15 @@ std::string file_table(const workflows::Workflow& workflow, const runtime::Statu
     }
     add_rule_rows(workflow.files[rule].pattern, std::move(datasets), rows);
   }
-  return format_table(rows, {false, true, true, true, true, true, true, true});
+  const bool are_on_disk = std::ranges::any_of(
+      report.datasets, [](const DatasetStatus& dataset) { return dataset.bytes_kept > 0; });
+  std::vector<bool> to_the_right(heads.front().size(), true);
+  to_the_right.front() = false;
+  if (!are_on_disk) {
+    to_the_right.pop_back();
+    for (Row& row : rows) row.resize(std::min(row.size(), to_the_right.size()));
+  }
+  return format_table(rows, to_the_right);
 }
 
 std::string component_table(const RunOutcome& outcome) {
@@ -94,6 +107,8 @@ std::string verdict(const RunOutcome& outcome) {
   if (!outcome.runtime_failure.empty()) return "failed: " + outcome.runtime_failure + status;
   if (outcome.interrupted_by != 0) return "interrupted by " + signal_name(outcome.interrupted_by) + status;
   if (!outcome.first_failed.empty()) return "failed: " + outcome.first_failed + " failed" + status;
+  if (const std::size_t missing = outcome.missing_files(); missing > 0)
+    return "failed: " + format_count(missing, "file") + " could not be written" + status;
   return "finished";
 }
 
@@ -107,7 +122,11 @@ int RunOutcome::exit_status() const {
     if (component.end) return component.end->shell_status();
     return status_mistake;
   }
-  return status_ok;
+  return missing_files() > 0 ? status_runtime_failure : status_ok;
+}
+
+std::size_t RunOutcome::missing_files() const noexcept {
+  return report ? report->drain_failures.size() : 0;
 }
 
 std::string describe_matcher(const runtime::MatcherStatus& matcher) {
@@ -131,6 +150,7 @@ std::string summarize(const workflows::Workflow& workflow, const RunOutcome& out
   if (outcome.report) {
     text += "\nmemory: at most " + format_bytes(outcome.report->bytes_staged_peak) + " staged of " +
             format_bytes(workflow.memory_bytes) + "\n";
+    for (const std::string& failure : outcome.report->drain_failures) text += failure + "\n";
   }
   return text;
 }

@@ -28,6 +28,8 @@ struct RunOutcome {
   std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
   std::chrono::milliseconds duration{0};
 
+  /// Files that were to be written of coupled data, and could not be.
+  [[nodiscard]] std::size_t missing_files() const noexcept;
   /// Exit status of `sluice run`.
   [[nodiscard]] int exit_status() const;
 };

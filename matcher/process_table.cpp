@@ -1,5 +1,7 @@
 #include "sluice/matcher/process_table.hpp"
 
+#include <algorithm>
+
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {
@@ -63,6 +65,11 @@ std::vector<ProcessId> ProcessTable::processes_of(const Component& component) co
     if (process.component == &component) ids.push_back(id);
   }
   return ids;
+}
+
+std::uint32_t ProcessTable::ended_components() const noexcept {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(components_, [](const auto& entry) { return entry.second.has_exited; }));
 }
 
 }  // namespace sluice::matcher

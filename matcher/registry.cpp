@@ -156,11 +156,13 @@ void Registry::complete(Step& step) {
   if (rule_of(step.key).replays && !step.is_cut) set_pattern(step);
   note_early_readers(step);
   std::erase(dataset.in_progress, &step);
+  if (rule_of(step.key).is_drained()) want_drain(step);  // before the one goes that need not be drained now
   supersede(dataset);
   dataset.newest = &step;
   dataset.is_recycled = false;
   ++dataset.steps_published;
   answers_.published(step);
+  start_next_drain();
 }
 
 void Registry::end_unfinished(Step& step, const std::string& reason) {
@@ -191,7 +193,7 @@ void Registry::supersede(Dataset& dataset) {
 
 /// Frees a step that nobody needs, and keeps the order of those whose memory may be taken.
 void Registry::review(Step& step) {
-  const bool is_open = step.writers != nullptr || !step.readers.empty();
+  const bool is_open = step.writers != nullptr || !step.readers.empty() || step.is_draining();
   if (!is_open &&
       (step.state == StepState::discarded || (step.state == StepState::published && step.is_superseded))) {
     erase(step);
@@ -320,8 +322,13 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
     throw Error(NC_ENOENT, quoted(key) + " was not published: there is nothing to delete");
   }
   found->second.is_recycled = false;
+  drop_waiting_drains(key);
   supersede(found->second);
-  answers_.done(ticket);
+  if (is_being_drained(key)) {
+    waiting_removals_.push_back(ticket);  // who asked removes the file: it must not come behind that
+  } else {
+    answers_.done(ticket);
+  }
   advance();
 }
 

@@ -58,6 +58,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
     entry->size = request.member.size;
     entry->no_clobber = request.no_clobber;
     entry->version = request.version;
+    entry->path = request.path;
     entry->spans_nodes = request.member.spans_nodes;
     entry->node = process.place.node;
   }
@@ -227,8 +228,10 @@ void Registry::give_step(Group& group, Step& step) {
 Step* Registry::make_step(Group& group, const Step* base) {
   auto step = std::make_unique<Step>();
   step->version = group.version;
+  step->path = group.path;
   if (base != nullptr) {  // before memory is taken: that may be the base's
     step->version = base->version;
+    step->path = base->path;
     step->record_count = base->record_count;
     step->pattern.base_record = base->record_count;
     step->header = base->header;

@@ -199,9 +199,10 @@ StatusReport Registry::status() const {
     if (const auto found = staged.find(key); found != staged.end()) {
       for (const auto& [node, node_bytes] : found->second) bytes += node_bytes;
     }
-    report.datasets.push_back(
-        {key.rule, key.tail, dataset.steps_published, dataset.steps_discarded, dataset.counters, bytes});
+    report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
+                               dataset.counters, bytes, dataset.kept_bytes});
   }
+  report_drains(report);
   const std::uint64_t now = now_ms_();
   const auto add = [&](const std::string& component, const std::string& text, std::uint64_t since_ms) {
     const auto found = std::find_if(report.waits.begin(), report.waits.end(), [&](const WaitStatus& wait) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "doorbell.hpp"
+#include "drain_worker.hpp"
 #include "get_answer.hpp"
 #include "known_steps.hpp"
 #include "landing_patterns.hpp"
@@ -35,8 +36,8 @@ namespace sluice::runtime {
 /// What is behind MatcherRank: connections of clients, and the way between them and the registry, which is
 /// here (matcher 0) or at the other end of the tree of relays. matcher_rank.cpp: the loop and the
 /// coordinator; client_connections.cpp: connections; client_requests.cpp: what clients ask, and their gets;
-/// held_gets.cpp: gets that wait for puts; shared_gets.cpp: gets where there are other matchers;
-/// registry_items.cpp: what the registry says.
+/// held_gets.cpp: gets that wait for puts; drains.cpp: steps that become files; shared_gets.cpp: gets where
+/// there are other matchers; registry_items.cpp: what the registry says.
 class MatcherRank::Server final {
  public:
   explicit Server(MatcherRankOptions options);
@@ -134,6 +135,11 @@ class MatcherRank::Server final {
   void release_get(WaitingGet& waiting);
   void forget_held_get(ClientId client, std::uint32_t tag);
 
+  // drains.cpp
+  void begin_drain(const RelayItem& item);
+  void tell_drain(matcher::StepId step, const matcher::DrainProgress& progress);
+  void end_drain(matcher::StepId step, const DrainReport& report);
+
   // registry_items.cpp
   void take_from_registry(RelayItem item);
   void carry_out(const RelayItem& item);
@@ -179,6 +185,10 @@ class MatcherRank::Server final {
   std::optional<MatchExchange> matching_;  ///< where there are other matchers
   std::optional<NodeExchange> moving_;
   std::optional<RegistryDesk> desk_;  ///< at matcher 0, after coordinator_hello
+  DrainWorker drain_worker_{
+      loop_,
+      {[this](matcher::StepId step, const matcher::DrainProgress& progress) { tell_drain(step, progress); },
+       [this](matcher::StepId step, const DrainReport& report) { end_drain(step, report); }}};
 };
 
 }  // namespace sluice::runtime

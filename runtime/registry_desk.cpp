@@ -35,12 +35,13 @@ RelayItem item_to(std::uint32_t matcher, RelayItemKind kind) {
 
 RegistryDesk::RegistryDesk(CoordinatorHello hello, Environment environment)
     : environment_(std::move(environment)),
+      rules_(hello.rules),
       registry_(registry_options(std::move(hello), environment_.nodes->nodes()), *this, *this) {}
 
 void RegistryDesk::component_exited(const ComponentExited& exit) {
   registry_.component_exited(exit.component, exit.reason);
   std::erase_if(connections_, [&](const auto& entry) { return entry.second.component == exit.component; });
-  tell_published();
+  tell_news();
 }
 
 StatusReport RegistryDesk::status() const {
@@ -53,7 +54,7 @@ StatusReport RegistryDesk::status() const {
 
 void RegistryDesk::take(const RelayItem& item) {
   take_item(item);
-  tell_published();
+  tell_news();
 }
 
 void RegistryDesk::take_item(const RelayItem& item) {
@@ -75,6 +76,12 @@ void RegistryDesk::take_item(const RelayItem& item) {
     case RelayItemKind::get_waits:
     case RelayItemKind::get_goes_on:
       return take_get_wait(item);
+    case RelayItemKind::drain_progress:
+      return registry_.note_drain(item.number, {item.bytes, item.wanted_bytes});
+    case RelayItemKind::drained: {
+      const auto report = decode<DrainReport>(item.fields);
+      return registry_.drained(item.number, {report.status, report.text, report.bytes});
+    }
     case RelayItemKind::notice:
       return event(item.text);
     case RelayItemKind::counters:
@@ -124,7 +131,9 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
   switch (item.type) {
     case MessageType::create: {
       const auto m = decode<Create>(item.fields);
-      return serve([&] { registry_.create(ticket, process, {m.key, m.member, m.no_clobber, m.version}); });
+      return serve([&] {
+        registry_.create(ticket, process, {m.key, m.member, m.no_clobber, m.version, m.path});
+      });
     }
     case MessageType::open_write: {
       const auto m = decode<Open>(item.fields);
@@ -248,6 +257,24 @@ void RegistryDesk::answer_lease_query(const RelayItem& item) {
     reply.fields = encode(ErrorReply{error.status(), error.what()});
   }
   environment_.send(std::move(reply));
+}
+
+/// What the registry said while it could not be called back.
+void RegistryDesk::tell_news() {
+  tell_published();
+  order_drains();
+}
+
+void RegistryDesk::order_drains() {
+  for (const matcher::StepId id : std::exchange(drains_, {})) {
+    const matcher::Step& step = registry_.step(id);
+    constexpr std::uint32_t drainer = 0;
+    tell_view(drainer, 0, step);
+    RelayItem item = item_to(drainer, RelayItemKind::drain);
+    item.number = id;
+    item.fields = encode(DrainOrder{step.path, step.version, rules_.at(step.key.rule).keep});
+    environment_.send(std::move(item));
+  }
 }
 
 /// Matchers that fetched data of the last step of a rule are likely to want that of the next one; they come

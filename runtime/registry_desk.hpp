@@ -53,7 +53,9 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void take_get_wait(const RelayItem& item);
   void answer_view_query(const RelayItem& item);
   void answer_lease_query(const RelayItem& item);
+  void tell_news();
   void tell_published();
+  void order_drains();
   [[nodiscard]] const matcher::Step& step_of_query(const RelayItem& item);
   [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
   void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
@@ -68,6 +70,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void published(const matcher::Step& step) override { published_.push_back(step.id); }
+  void drain(const matcher::Step& step) override { drains_.push_back(step.id); }
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { environment_.event(text); }
 
@@ -87,6 +90,8 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   };
   std::map<matcher::StepId, std::map<std::uint32_t, Told>> told_;
   std::vector<matcher::StepId> published_;  ///< of these nobody was told yet
+  std::vector<matcher::StepId> drains_;     ///< likewise
+  std::vector<matcher::FileRule> rules_;
   /// By rule: the matchers that brought data of its last steps to their nodes.
   std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
   std::map<ConnectionId, Connection> connections_;

@@ -43,6 +43,8 @@ void MatcherRank::Server::carry_out(const RelayItem& item) {
       return store_.destroy(item.number);
     case RelayItemKind::mark_gone:
       return store_.mark_gone(item.number, static_cast<std::uint32_t>(item.bytes));
+    case RelayItemKind::drain:
+      return begin_drain(item);
     default:
       throw Error(NC_EIO, "the registry sent what it never sends");
   }

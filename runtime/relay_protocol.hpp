@@ -26,6 +26,8 @@ enum class RelayItemKind : std::uint8_t {
   get_waits = 9,     ///< connection, tag: of a get; number: the step; text: what it waits for
   get_goes_on = 10,  ///< connection, tag: of a get that waits no longer
   lease_ahead_query = 11,  ///< as lease_query, where nobody waits for it yet
+  drain_progress = 12,     ///< number: the step; bytes: done; wanted_bytes: of so many
+  drained = 13,            ///< number: the step; fields: DrainReport
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
   hang_up = 33,          ///< connection; text: why
@@ -39,6 +41,7 @@ enum class RelayItemKind : std::uint8_t {
   round = 41,          ///< to all; number: of the round; bytes: which (Round); text
   lease = 42,          ///< tag as in the query; number: the segment; bytes
   lease_refused = 43,  ///< tag as in the query; fields: ErrorReply
+  drain = 44,  ///< number: a complete step, of which the view came before; fields: DrainOrder → drained
 };
 
 /// What all matchers do together: each does its part, and tells when all below it have done theirs, behind
@@ -47,6 +50,19 @@ enum class Round : std::uint8_t {
   start = 1,            ///< listens to clients
   drain_component = 2,  ///< takes what the component's processes (text) have sent, and lets them go
   shut_down = 3,        ///< tells its counters, and ends when that is sent
+};
+
+/// How a step becomes a file.
+struct DrainOrder {
+  std::string path;          ///< absolute
+  std::uint8_t version = 1;  ///< CDF version
+  matcher::Keep keep;
+};
+
+struct DrainReport {
+  std::int32_t status = 0;
+  std::string text;
+  std::uint64_t bytes = 0;  ///< written
 };
 
 inline constexpr std::uint32_t all_matchers = std::numeric_limits<std::uint32_t>::max();

@@ -18,8 +18,16 @@ void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
     m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control);
 }
+void fields(auto& a, Is<DrainOrder> auto& m) {
+  a(m.path, m.version, m.keep);
+}
+void fields(auto& a, Is<DrainReport> auto& m) {
+  a(m.status, m.text, m.bytes);
+}
 
 SLUICE_MESSAGE(RelayItem)
+SLUICE_MESSAGE(DrainOrder)
+SLUICE_MESSAGE(DrainReport)
 SLUICE_MESSAGE(matcher::StepView)
 
 }  // namespace sluice::runtime

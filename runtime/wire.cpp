@@ -87,7 +87,7 @@ void fields(auto& a, Is<Member> auto& m) {
   a(m.group, m.rank, m.size, m.spans_nodes);
 }
 void fields(auto& a, Is<Create> auto& m) {
-  a(m.key, m.member, m.no_clobber, m.version);
+  a(m.key, m.member, m.no_clobber, m.version, m.path);
 }
 void fields(auto& a, Is<Created> auto& m) {
   a(m.step, m.control, m.publish_at);
@@ -158,9 +158,6 @@ void fields(auto& a, Is<FetchSegment> auto& m) {
 void fields(auto& a, Is<DropSegments> auto& m) {
   a(m.segments);
 }
-void fields(auto& a, Is<matcher::Keep> auto& m) {
-  a(m.keeps, m.variables);
-}
 void fields(auto& a, Is<FileRule> auto& m) {
   a(m.pattern, m.writer, m.readers, m.replays, m.publish_at, m.through, m.partition, m.keep);
 }
@@ -174,7 +171,7 @@ void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);
 }
 void fields(auto& a, Is<DatasetStatus> auto& m) {
-  a(m.rule, m.tail, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged);
+  a(m.rule, m.tail, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged, m.bytes_kept);
 }
 void fields(auto& a, Is<WaitStatus> auto& m) {
   a(m.component, m.processes, m.waits_for, m.since_ms);
@@ -185,8 +182,12 @@ void fields(auto& a, Is<matcher::LinkCounters> auto& m) {
 void fields(auto& a, Is<MatcherStatus> auto& m) {
   a(m.rank, m.node, m.requests, m.links);
 }
+void fields(auto& a, Is<DrainStatus> auto& m) {
+  a(m.rule, m.tail, m.is_active, m.done_bytes, m.total_bytes);
+}
 void fields(auto& a, Is<StatusReport> auto& m) {
-  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.matchers);
+  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.matchers, m.drains, m.drain_failures,
+    m.components_ended);
 }
 void fields(auto& a, Is<EventNotice> auto& m) {
   a(m.text);

@@ -1,5 +1,6 @@
 #pragma once
 // The fields of structs that are parts of messages between processes and matchers, and between matchers.
+#include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/step_pattern.hpp"
@@ -9,6 +10,9 @@ namespace sluice::runtime {
 
 void fields(auto& a, Is<matcher::LogRange> auto& m) {
   a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
+}
+void fields(auto& a, Is<matcher::Keep> auto& m) {
+  a(m.keeps, m.variables);
 }
 void fields(auto& a, Is<matcher::TablePosition> auto& m) {
   a(m.chunks, m.bytes);

@@ -195,7 +195,6 @@ class RuleReader {
     } else {
       rule.keep.keeps = reader_.boolean(*value).value_or(false);
     }
-    if (rule.keep.keeps) not_available_yet(reader_, *value, "false");
   }
 
   ValueReader& reader_;

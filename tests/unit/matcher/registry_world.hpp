@@ -83,11 +83,13 @@ class KeptAnswers final : public RegistryAnswers {
     answer.text = text;
   }
   void published(const Step& step) override { ended_steps.insert(step.id); }
+  void drain(const Step& step) override { drains.push_back(step.id); }
   void erased(StepId step) override { erased_steps.insert(step); }
   void event(const std::string& text) override { events.push_back(text); }
 
   std::map<std::uint32_t, Answer> by_tag;
   std::vector<std::string> events;
+  std::vector<StepId> drains;
   std::set<StepId> ended_steps;
   std::set<StepId> erased_steps;
   bool has_answered_twice = false;

@@ -28,6 +28,9 @@ StatusReport some_report() {
   report.waits.push_back({"model", 2, "memory for a.nc", 1234});
   report.bytes_staged = 99;
   report.bytes_staged_peak = 100;
+  report.drains = {{1, "f.nc", true, 2, 3}};
+  report.drain_failures = {"the disk is full"};
+  report.components_ended = 4;
   return report;
 }
 
@@ -59,7 +62,7 @@ void for_every_message(Use use) {
   const DatasetKey key{2, "out/f.nc"};
   use(Hello{protocol_version, "1.2.3", 42, 4711, "model"});
   use(Welcome{protocol_version, "1.2.3", 1});
-  use(Create{key, member, true, 5});
+  use(Create{key, member, true, 5, "/out/f.nc"});
   use(Created{9, 10});
   use(Open{key, member});
   use(Opened{9, 10, 2, 365, bytes_of({1, 2, 3}), {{1, 2}, {3, 4}, 5, 6}, {{7, 8, 9, 10, 11}}});
@@ -101,8 +104,9 @@ TEST_CASE("every message survives encoding and decoding") {
 }
 
 TEST_CASE("the bytes of a message are as the protocol says") {
-  CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5}) ==
-        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 1, 5}));
+  CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5, "/f"}) ==
+        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0,   0,
+                  3, 0, 0, 0, 4, 0, 0, 0, 1,   1, 5, 2, 0, 0, 0, '/', 'f'}));
   CHECK(encode(HeaderUpdate{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}));

@@ -62,6 +62,11 @@ struct FileRule {
   Through through = Through::memory;
   PartitionKind partition = PartitionKind::range;
   Keep keep{};
+
+  /// The matchers write a file of each complete step.
+  [[nodiscard]] bool is_drained() const noexcept {
+    return through == Through::burst_buffer || (through == Through::memory && keep.keeps);
+  }
 };
 
 /// A component of the workflow and how many processes it is started with (at least 1). Known sizes let the

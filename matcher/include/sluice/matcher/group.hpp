@@ -49,6 +49,7 @@ struct Group {
   std::uint32_t size = 1;
   bool no_clobber = false;
   std::uint8_t version = 1;  ///< create: asked for; described: that of the dataset
+  std::string path;          ///< create: of the file that the dataset stands for
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< of the member that came first: its memory holds the control block
 

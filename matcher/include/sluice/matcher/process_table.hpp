@@ -54,6 +54,8 @@ class ProcessTable {
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
   [[nodiscard]] const std::map<ProcessId, Process>& processes() const noexcept { return processes_; }
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;
+  /// How many components have exited.
+  [[nodiscard]] std::uint32_t ended_components() const noexcept;
 
  private:
   struct Identity {

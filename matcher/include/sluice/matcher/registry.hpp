@@ -12,6 +12,7 @@
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/group.hpp"
 #include "sluice/matcher/process_table.hpp"
+#include "sluice/matcher/registry_requests.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "sluice/matcher/step.hpp"
@@ -34,6 +35,8 @@ class RegistryAnswers {
   virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
   /// The step is complete, for readers.
   virtual void published(const Step& /*step*/) {}
+  /// The complete step is to be written to its file; it stays as it is until Registry::drained().
+  virtual void drain(const Step& /*step*/) {}
   /// The step is no more; its segments go back to their pools now.
   virtual void erased(StepId step) = 0;
   /// A line for the event log.
@@ -57,74 +60,12 @@ struct RegistryOptions {
   std::uint32_t nodes = 1;
 };
 
-struct CreateRequest {
-  DatasetKey key;
-  Member member;
-  bool no_clobber = false;
-  std::uint8_t version = 1;
-};
-
-struct OpenRequest {
-  DatasetKey key;
-  Member member;
-};
-
-struct SegmentRequest {
-  StepId step = 0;
-  SegmentUse use = SegmentUse::data;
-  std::uint64_t bytes = 0;
-  std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
-};
-
-/// What is asked for to land in.
-struct LandingSize {
-  std::uint64_t bytes = 0;
-  std::uint64_t wanted_bytes = 0;  ///< better so many
-  bool is_ahead = false;           ///< nobody waits for it yet
-};
-
-/// A process's report at its close.
-struct CloseRequest {
-  StepId step = 0;
-  AccessCounters counters;
-};
-
-/// A writer's report: what it wrote, as far as the registry needs it.
-struct PublishRequest {
-  StepId step = 0;
-  std::int64_t record_count = 0;
-  AccessCounters counters;
-  LogPattern pattern = {};
-  std::vector<LogRange> ranges = {};
-};
-
-/// A writer's report at ncmpi_sync.
-struct SyncRequest {
-  StepId step = 0;
-  SyncPoint point;
-};
-
-/// A get that waits for puts of a step in progress (publish: write).
-struct GetWait {
-  Ticket ticket;
-  ProcessId process{};
-  StepId step = 0;
-  std::string text;  ///< what it waits for: "'wave.nc' (variable h)"
-  std::uint64_t since_ms = 0;
-};
-
-/// What rank 0 tells at enddef.
-struct HeaderRequest {
-  StepId step = 0;
-  std::vector<std::byte> header;
-  Fingerprint structure = {};
-};
-
 /// The datasets, their steps and who writes and reads them: docs/architecture.md, "One dataset, from create
 /// to get". Pure state; the transport calls it and carries the answers. What the caller asks in a way that no
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
+/// registry_drains.cpp: steps that are written to files;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_waits.cpp: what is
 /// held back and status; wait_analysis.hpp: what can never come.
 class Registry {
@@ -166,6 +107,11 @@ class Registry {
   void wait_for_puts(const Ticket& ticket, ProcessId process, StepId step, const std::string& what);
   void end_get_wait(const Ticket& ticket);
 
+  /// Of the drain that RegistryAnswers::drain() asked for; what is said of others is ignored.
+  void note_drain(StepId step, const DrainProgress& progress);
+  /// The drain has ended, well or not.
+  void drained(StepId step, const DrainOutcome& outcome);
+
   /// The step, for a get of a process that has it open. Throws Error: NC_EBADID when it has not, NC_EIO when
   /// the step was discarded.
   [[nodiscard]] const Step& step_for_get(ProcessId process, StepId step);
@@ -188,6 +134,7 @@ class Registry {
     std::uint32_t steps_published = 0;
     std::uint32_t steps_discarded = 0;
     AccessCounters counters;
+    std::uint64_t kept_bytes = 0;  ///< written to its file
   };
   struct GroupId {
     const Component* component = nullptr;
@@ -199,6 +146,11 @@ class Registry {
     ProcessId process{};
     SegmentRequest request;
     std::uint64_t since_ms = 0;
+  };
+  /// A step that is being drained.
+  struct ActiveDrain {
+    StepId step = 0;  ///< 0: none
+    DrainProgress progress;
   };
   struct Membership {
     Group* group = nullptr;
@@ -232,6 +184,13 @@ class Registry {
   [[nodiscard]] Step* visible_in_progress(const Dataset& dataset) const;
   void cut_step(Step& step, const std::string& reason);
   void note_early_readers(Step& step);
+
+  // registry_drains.cpp
+  void want_drain(Step& step);
+  void drop_waiting_drains(const DatasetKey& key);
+  void start_next_drain();
+  [[nodiscard]] bool is_being_drained(const DatasetKey& key) const;
+  void report_drains(StatusReport& report) const;
 
   // registry_opens.cpp
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
@@ -293,6 +252,10 @@ class Registry {
   std::list<Group*> waiting_groups_;  ///< in the order of arrival
   std::list<MemoryWait> memory_waits_;
   std::list<GetWait> get_waits_;
+  std::list<Step*> waiting_drains_;  ///< in the order of their publication
+  ActiveDrain active_drain_;
+  std::vector<Ticket> waiting_removals_;  ///< of the dataset that is being drained
+  std::vector<std::string> drain_failures_;
   std::map<ConsumedPlace, Step*> consumed_;
   std::vector<std::size_t> consumed_of_rule_;
   std::vector<std::uint64_t> consumed_bytes_;  ///< by node

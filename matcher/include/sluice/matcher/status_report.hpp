@@ -26,6 +26,16 @@ struct DatasetStatus {
   std::uint32_t steps_discarded = 0;
   AccessCounters counters;
   std::uint64_t bytes_staged = 0;  ///< now
+  std::uint64_t bytes_kept = 0;    ///< written to files on disk
+};
+
+/// A step that is being written to its file, or is to be.
+struct DrainStatus {
+  std::uint32_t rule = 0;
+  std::string tail;
+  bool is_active = false;
+  std::uint64_t done_bytes = 0;   ///< active
+  std::uint64_t total_bytes = 0;  ///< active; 0: not known yet
 };
 
 /// Processes of one component that wait for the same thing.
@@ -56,6 +66,9 @@ struct StatusReport {
   std::uint64_t bytes_staged = 0;       ///< on the node that has most
   std::uint64_t bytes_staged_peak = 0;  ///< on the node that ever had most
   std::vector<MatcherStatus> matchers;  ///< at the end of a run
+  std::vector<DrainStatus> drains;      ///< in their order
+  std::vector<std::string> drain_failures;
+  std::uint32_t components_ended = 0;  ///< of which all has been taken that they sent
 };
 
 }  // namespace sluice::matcher

@@ -56,6 +56,14 @@ enum class StepState : std::uint8_t {
   discarded,    ///< kept only until its writers have noticed
 };
 
+/// Whether a step is written to a file on disk.
+enum class DrainState : std::uint8_t {
+  none,     ///< it is not to be, or not yet
+  waiting,  ///< others come first
+  active,   ///< a matcher is at it
+  ended,    ///< it was, or could not be
+};
+
 /// What a declared reader has done with a step.
 struct ReaderRecord {
   bool has_closed = false;  ///< a whole group of it has
@@ -78,6 +86,7 @@ struct Step {
   StepId id = 0;
   DatasetKey key;
   std::uint8_t version = 1;  ///< CDF version that the user asked for
+  std::string path;          ///< of the file that it stands for, as its writer named it: absolute
   PublishAt publish_at = PublishAt::close;
   PartitionKind partition = PartitionKind::range;
   StepState state = StepState::in_progress;
@@ -102,6 +111,12 @@ struct Step {
   bool is_superseded = false;                   ///< a newer one is published, or the dataset was removed
   std::optional<ConsumedPlace> consumed_place;  ///< while it is consumed and nobody has it open
   std::string reason;                           ///< why it was discarded or cut off
+  DrainState drain = DrainState::none;
+
+  /// Its memory is needed for its file.
+  [[nodiscard]] bool is_draining() const noexcept {
+    return drain == DrainState::waiting || drain == DrainState::active;
+  }
 
   /// Bytes of the segments of all logs, where there are any.
   [[nodiscard]] NodeBytes staged_bytes() const;

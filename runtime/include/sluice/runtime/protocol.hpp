@@ -15,7 +15,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -66,6 +66,7 @@ using matcher::AccessCounters;
 using matcher::ComponentSize;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
+using matcher::DrainStatus;
 using matcher::FileRule;
 using matcher::Fingerprint;
 using matcher::LogPattern;
@@ -101,6 +102,7 @@ struct Create {
   Member member;
   bool no_clobber = false;
   std::uint8_t version = 1;  ///< CDF version that the user asked for
+  std::string path = {};     ///< absolute, of the file that it stands for
 };
 
 /// `control` is the segment of the group's control block (control_block.hpp); if this process has not had it,

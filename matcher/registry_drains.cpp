@@ -1,0 +1,74 @@
+// Steps that are written to files on disk: docs/architecture.md, "Draining".
+#include <algorithm>
+#include <utility>
+
+#include "quoted.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/registry.hpp"
+
+namespace sluice::matcher {
+
+/// The step is complete. It holds all that an earlier one of the same name holds which has not begun.
+void Registry::want_drain(Step& step) {
+  drop_waiting_drains(step.key);
+  step.drain = DrainState::waiting;
+  waiting_drains_.push_back(&step);
+}
+
+/// Those steps are kept no longer for their files.
+void Registry::drop_waiting_drains(const DatasetKey& key) {
+  waiting_drains_.remove_if([&](Step* step) {
+    if (step->key != key) return false;
+    step->drain = DrainState::none;
+    return true;
+  });
+}
+
+/// One after the other: each has the whole bandwidth, and its memory is free the sooner.
+void Registry::start_next_drain() {
+  if (active_drain_.step != 0 || waiting_drains_.empty()) return;
+  Step& next = *waiting_drains_.front();
+  waiting_drains_.pop_front();
+  next.drain = DrainState::active;
+  active_drain_ = {next.id, {}};
+  answers_.drain(next);
+}
+
+bool Registry::is_being_drained(const DatasetKey& key) const {
+  return active_drain_.step != 0 && steps_.at(active_drain_.step)->key == key;
+}
+
+void Registry::note_drain(StepId step, const DrainProgress& progress) {
+  if (active_drain_.step == step) active_drain_.progress = progress;
+}
+
+void Registry::drained(StepId id, const DrainOutcome& outcome) {
+  if (active_drain_.step != id || id == 0) return;
+  active_drain_ = {};
+  Step& step = *steps_.at(id);
+  step.drain = DrainState::ended;
+  if (outcome.status != NC_NOERR) {
+    drain_failures_.push_back(quoted(step.key) + " is not on disk as it should be: " + outcome.text);
+    answers_.event(drain_failures_.back());
+  } else {
+    datasets_[step.key].kept_bytes += outcome.bytes;
+    if (step.is_cut) answers_.event("the file " + step.path + " has only what was published: " + step.reason);
+  }
+  for (const Ticket& ticket : std::exchange(waiting_removals_, {})) answers_.done(ticket);
+  review(step);
+  start_next_drain();
+  advance();
+}
+
+void Registry::report_drains(StatusReport& report) const {
+  if (active_drain_.step != 0) {
+    const Step& step = *steps_.at(active_drain_.step);
+    report.drains.push_back({step.key.rule, step.key.tail, true, active_drain_.progress.done_bytes,
+                             active_drain_.progress.total_bytes});
+  }
+  for (const Step* step : waiting_drains_) report.drains.push_back({step->key.rule, step->key.tail});
+  report.drain_failures = drain_failures_;
+  report.components_ended = processes_.ended_components();
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,46 @@
+#pragma once
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "step_drain.hpp"
+
+namespace sluice::runtime {
+
+/// A thread that drains steps, one after the other, beside the matcher's loop. It has neither MPI nor the
+/// registry, nothing but its tasks. What it has to say is posted to the loop.
+class DrainWorker {
+ public:
+  struct Handlers {
+    std::function<void(matcher::StepId step, const matcher::DrainProgress& progress)> progress;
+    std::function<void(matcher::StepId step, const DrainReport& report)> ended;
+  };
+
+  /// Both are called from the loop, which must not run any more when this ends.
+  DrainWorker(boost::asio::io_context& loop, Handlers handlers);
+  /// Gives up what it is doing.
+  ~DrainWorker();
+  DrainWorker(const DrainWorker&) = delete;
+  DrainWorker& operator=(const DrainWorker&) = delete;
+
+  void submit(DrainTask task);
+
+ private:
+  void work();
+  [[nodiscard]] DrainReport drain(const DrainTask& task);
+
+  boost::asio::io_context& loop_;
+  Handlers handlers_;
+  std::atomic<bool> is_ending_ = false;
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable has_news_;
+  std::deque<std::unique_ptr<DrainTask>> tasks_;
+  std::thread thread_;  ///< from the first task on
+};
+
+}  // namespace sluice::runtime

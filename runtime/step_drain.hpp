@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "known_steps.hpp"
+#include "relay_protocol.hpp"
+#include "sluice/matcher/registry.hpp"
+#include "sluice/storage/file_system.hpp"
+#include "step_source.hpp"
+
+namespace sluice::runtime {
+
+/// A complete step that is to become a file: values and descriptors, nothing that others change.
+struct DrainTask {
+  StepViewPointer view;
+  DrainOrder order;
+  std::vector<OwnedSegment> segments;  ///< all that the view names
+};
+
+struct DrainOptions {
+  std::int64_t window_bytes = std::int64_t{8} << 20;  ///< written at a time
+  std::int64_t chunk_bytes = std::int64_t{1} << 20;   ///< of one variable, read at a time
+};
+
+/// Is told how far it is after each write; ends the drain by throwing.
+using DrainWatcher = std::function<void(const matcher::DrainProgress&)>;
+
+/// Writes the step to PATH.partial in ascending order of offsets, syncs it, and renames it to PATH: whatever
+/// happens, at PATH is what was there before or all of the step. PATH.partial does not outlast a failure.
+/// Returns the bytes written. Throws IoError, FormatError, Error(NC_EIO) for a damaged request table, and
+/// what the watcher throws.
+std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
+                         const DrainOptions& options = {});
+
+}  // namespace sluice::runtime

@@ -1,0 +1,153 @@
+// Steps that are written to files.
+#include <doctest/doctest.h>
+
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+using namespace sluice::matcher::test;
+
+namespace {
+
+std::vector<FileRule> kept() {
+  auto rules = one_rule();
+  rules[0].keep.keeps = true;
+  return rules;
+}
+
+const DrainOutcome well{NC_NOERR, {}, 100};
+
+}  // namespace
+
+TEST_SUITE("registry: drains") {
+  TEST_CASE("a complete step of a rule that keeps is drained, one that is not complete is not") {
+    World world(kept());
+    const auto model = world.process("model");
+    (void)world.create(model, "a.nc", world.alone());
+    CHECK(world.answers.drains.empty());
+    const StepId step = world.write(model, "b.nc");
+    CHECK(world.answers.drains == std::vector<StepId>{step});
+    REQUIRE(world.registry.status().drains.size() == 1);
+    CHECK(world.registry.status().drains[0].is_active);
+    world.registry.note_drain(step, {7, 100});
+    CHECK(world.registry.status().drains[0].done_bytes == 7);
+    world.registry.drained(step, well);
+    CHECK(world.registry.status().drains.empty());
+    CHECK(world.registry.status().datasets.back().bytes_kept == 100);
+
+    World other(one_rule());
+    other.write(other.process("model"), "a.nc");
+    CHECK(other.answers.drains.empty());
+  }
+
+  TEST_CASE("burst-buffer data is drained without being asked to be kept; files that are on disk are not") {
+    for (const Through through : {Through::burst_buffer, Through::file, Through::subfiles, Through::blobs}) {
+      auto rules = one_rule();
+      rules[0].through = through;
+      rules[0].keep.keeps = through != Through::burst_buffer;
+      World world(rules);
+      world.write(world.process("model"), "a.nc");
+      CHECK(world.answers.drains.empty() == (through != Through::burst_buffer));
+    }
+  }
+
+  TEST_CASE("steps are drained one after the other, in the order of their publication") {
+    World world(kept());
+    const auto model = world.process("model");
+    const StepId a = world.write(model, "a.nc");
+    const StepId b = world.write(model, "b.nc");
+    const StepId c = world.write(model, "c.nc");
+    CHECK(world.answers.drains == std::vector<StepId>{a});
+    CHECK(world.registry.status().drains.size() == 3);
+    world.registry.drained(b, well);  // it was not asked for yet
+    CHECK(world.answers.drains == std::vector<StepId>{a});
+    world.registry.drained(a, well);
+    world.registry.drained(b, well);
+    CHECK(world.answers.drains == std::vector<StepId>{a, b, c});
+  }
+
+  TEST_CASE("a newer step of the name takes the place of one that waits, not of one that is being drained") {
+    World world(kept());
+    const auto model = world.process("model");
+    const StepId first = world.write(model, "a.nc", mib);
+    const StepId second = world.write(model, "a.nc", mib);
+    const StepId third = world.write(model, "a.nc", mib);
+    CHECK(world.answers.drains == std::vector<StepId>{first});
+    CHECK(world.answers.erased_steps == std::set<StepId>{second});
+    world.registry.drained(first, well);
+    CHECK(world.answers.drains == std::vector<StepId>{first, third});
+    CHECK(world.answers.erased_steps == std::set<StepId>{first, second});
+  }
+
+  TEST_CASE("memory that all have read comes free when its drain has ended, and a put waits for that") {
+    World world(kept(), 4 * mib, {{"model", 1}, {"analysis", 1}});
+    const auto model = world.process("model");
+    const auto analysis = world.process("analysis");
+    const StepId step = world.write(model, "a.nc", 3 * mib);
+    CHECK(world.read(analysis, "a.nc") == step);
+    const StepId next = world.answer(world.create(model, "b.nc", world.alone())).step;
+    const auto need = world.need(model, next, 3 * mib);
+    CHECK(world.is_waiting(need));
+    SUBCASE("a drain that went well") {
+      world.registry.drained(step, well);
+    }
+    SUBCASE("a drain that failed") {
+      world.registry.drained(step, {NC_ENO_SPACE, "the disk is full", 0});
+    }
+    CHECK(world.is_granted(need));
+  }
+
+  TEST_CASE("a put that waits for a drain does not fail when all readers have ended") {
+    World world(kept(), 4 * mib, {{"model", 1}, {"analysis", 1}});
+    const auto model = world.process("model");
+    world.registry.component_exited("analysis", "exited with status 0");
+    const StepId step = world.write(model, "a.nc", 3 * mib);
+    const StepId next = world.answer(world.create(model, "b.nc", world.alone())).step;
+    const auto need = world.need(model, next, 3 * mib);
+    CHECK(world.is_waiting(need));
+    world.registry.drained(step, well);
+    CHECK(world.is_granted(need));
+  }
+
+  TEST_CASE("what could not be written is told, and nothing else suffers") {
+    World world(kept());
+    const auto model = world.process("model");
+    const StepId a = world.write(model, "a.nc");
+    const StepId b = world.write(model, "b.nc");
+    world.registry.drained(a, {NC_ENO_SPACE, "/d/a.nc.partial: No space left on device", 0});
+    world.registry.drained(b, well);
+    const StatusReport report = world.registry.status();
+    REQUIRE(report.drain_failures.size() == 1);
+    CHECK(report.drain_failures[0].find("'a.nc'") != std::string::npos);
+    CHECK(report.drain_failures[0].find("No space left") != std::string::npos);
+    CHECK(world.answers.events == report.drain_failures);
+    CHECK(world.is_opened(world.open(world.process("analysis"), "a.nc", world.alone())));
+  }
+
+  TEST_CASE("removing a dataset takes back a drain that has not begun, and waits for one that has") {
+    World world(kept());
+    const auto model = world.process("model");
+    const StepId a = world.write(model, "a.nc");
+    const StepId b = world.write(model, "b.nc");
+    CHECK(world.answer(world.remove(model, "b.nc")).kind == Answer::Kind::done);
+    CHECK(world.answers.erased_steps == std::set<StepId>{b});
+    const auto removal = world.remove(model, "a.nc");
+    CHECK(world.is_waiting(removal));
+    world.registry.drained(a, well);
+    CHECK(world.answer(removal).kind == Answer::Kind::done);
+    CHECK(world.answers.drains == std::vector<StepId>{a});
+  }
+
+  TEST_CASE("a reopened file keeps the path that it was created with") {
+    World world(kept());
+    const auto model = world.process("model");
+    const auto tag = world.ask([&](const Ticket& t) {
+      world.registry.create(t, model, {{0, "a.nc"}, world.alone(), false, 2, "/somewhere/a.nc"});
+    });
+    const StepId step = world.answer(tag).step;
+    CHECK(world.registry.step(step).path == "/somewhere/a.nc");
+    world.publish(model, step);
+    const StepId more = world.answer(world.reopen(model, "a.nc", world.alone())).step;
+    CHECK(world.registry.step(more).path == "/somewhere/a.nc");
+  }
+}

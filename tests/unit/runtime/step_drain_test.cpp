@@ -1,0 +1,297 @@
+// Steps whose logs are made by hand, drained to files in memory.
+#include "step_drain.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "kept_file.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/convert.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/request_table.hpp"
+#include "sluice/storage/faulty_file_system.hpp"
+#include "sluice/storage/memory_file_system.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+using formats::Type;
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+constexpr std::uint64_t mib = 1 << 20;
+
+void define(formats::Header& header, const std::string& name, Type type, std::vector<int> dimids) {
+  formats::Variable variable;
+  variable.name = name;
+  variable.type = type;
+  variable.dimids = std::move(dimids);
+  header.add_variable(std::move(variable));
+}
+
+/// Dimensions t (records), y, x.
+formats::Header make_header(formats::Version version, std::int64_t y, std::int64_t x) {
+  formats::Header header;
+  header.version = version;
+  header.add_dimension({"t", 0, true});
+  header.add_dimension({"y", y, false});
+  header.add_dimension({"x", x, false});
+  define(header, "a", Type::int16, {1, 2});
+  define(header, "b", Type::float64, {0, 1, 2});
+  define(header, "c", Type::int32, {2});
+  define(header, "d", Type::int16, {0, 2});
+  define(header, "e", Type::float32, {});
+  define(header, "f", Type::int8, {0});
+  header.attributes.put({"title", Type::text, 1, {std::byte{'t'}}});
+  return header;
+}
+
+/// One process's write log: one table, one data segment.
+class Log {
+ public:
+  explicit Log(std::uint64_t number)
+      : number_(2 * number + 1),
+        files_{create_segment(mib), create_segment(mib)},
+        table_(files_[0], mib, Mapping::Access::read_write),
+        data_(files_[1], mib, Mapping::Access::read_write),
+        writer_(table_.writable()) {
+    matcher::TableEntry entry;
+    entry.kind = matcher::EntryKind::segment;
+    entry.length_bytes = mib;
+    entry.segment_id = number_ + 1;
+    REQUIRE(writer_.append(entry));
+    writer_.commit();
+  }
+
+  /// All elements of the box get `value`.
+  template <class T>
+  void put(int varid, std::uint64_t sequence, const formats::HyperslabView& box, T value) {
+    matcher::TableEntry entry;
+    entry.varid = varid;
+    entry.sequence = sequence;
+    entry.log_offset = used_;
+    entry.box = box;
+    for (std::int64_t i = 0; i < box.elements(); ++i, used_ += sizeof value)
+      std::memcpy(data_.writable().data() + used_, &value, sizeof value);
+    used_ = (used_ + 7) / 8 * 8;
+    REQUIRE(writer_.append(entry));
+    writer_.commit();
+  }
+
+  void add_to(matcher::StepView& view, std::vector<OwnedSegment>& segments) {
+    matcher::LogView log;
+    log.tables = {{number_, mib}};
+    log.data = {{number_ + 1, mib}};
+    view.logs.push_back(log);
+    segments.push_back({number_, mib, FileDescriptor(::fcntl(files_[0].number(), F_DUPFD_CLOEXEC, 0))});
+    segments.push_back({number_ + 1, mib, FileDescriptor(::fcntl(files_[1].number(), F_DUPFD_CLOEXEC, 0))});
+  }
+  [[nodiscard]] std::span<std::byte> table() { return table_.writable(); }
+
+ private:
+  std::uint64_t number_;
+  std::array<FileDescriptor, 2> files_;
+  Mapping table_;
+  Mapping data_;
+  matcher::TableWriter writer_;
+  std::uint64_t used_ = 0;
+};
+
+DrainTask task_of(const formats::Header& header, std::int64_t records, std::vector<Log>& logs) {
+  formats::Header encoded = header;
+  formats::compute_layout(encoded, {}, nullptr);
+  const auto version = encoded.version;
+  encoded.version = formats::Version::cdf5;
+  matcher::StepView view;
+  view.step = 1;
+  view.is_final = true;
+  view.name = "a.nc";
+  view.record_count = records;
+  view.header = formats::encode_header(encoded);
+  DrainTask task;
+  for (Log& log : logs) log.add_to(view, task.segments);
+  task.view = std::make_shared<const matcher::StepView>(std::move(view));
+  task.order = {"/d/a.nc", static_cast<std::uint8_t>(version), {}};
+  return task;
+}
+
+/// All elements of a variable of a file.
+std::vector<double> read_variable(storage::MemoryFileSystem& system, const std::string& name) {
+  const auto& bytes = system.bytes("/d/a.nc");
+  const auto decoded = formats::decode_header(bytes, true, std::ssize(bytes), "a.nc");
+  REQUIRE(decoded);
+  const auto& header = decoded->header;
+  const int id = header.find_variable(name);
+  REQUIRE(id >= 0);
+  const auto layout = formats::layout_of(header, decoded->size_bytes);
+  const Numbers count = header.shape(id);
+  std::vector<formats::FileRun> runs;
+  formats::append_runs(header, layout, id, Numbers(count.size(), 0), count, {}, runs);
+  const Type type = header.variable(id).type;
+  std::vector<double> values;
+  for (const auto& run : runs) {
+    const auto n = run.length_bytes / static_cast<std::int64_t>(formats::size_of(type));
+    REQUIRE(run.offset_bytes + run.length_bytes <= std::ssize(bytes));
+    std::vector<std::byte> native(static_cast<std::size_t>(run.length_bytes));
+    formats::copy_swapped(native.data(), bytes.data() + run.offset_bytes, formats::size_of(type), n);
+    std::vector<double> part(static_cast<std::size_t>(n));
+    formats::convert_get(Type::float64, part.data(), type, native.data(), n, false);
+    values.insert(values.end(), part.begin(), part.end());
+  }
+  return values;
+}
+
+const DrainWatcher nobody = [](const matcher::DrainProgress&) {};
+
+}  // namespace
+
+TEST_SUITE("draining a step") {
+  TEST_CASE("the file has what was put last, and fill values where nothing was put") {
+    std::mt19937 random(20261121);
+    MESSAGE("seed 20261121");
+    const auto below = [&](std::int64_t n) {
+      return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
+    };
+    for (int round = 0; round < 60; ++round) {
+      const std::array versions{formats::Version::cdf1, formats::Version::cdf2, formats::Version::cdf5};
+      formats::Header header =
+          make_header(versions[static_cast<std::size_t>(round % 3)], 1 + below(9), 1 + below(40));
+      const std::int64_t records = below(7);
+      header.record_count = records;
+      std::vector<Log> logs;
+      for (int i = 0; i < 3; ++i) logs.emplace_back(static_cast<std::uint64_t>(i));
+      std::map<int, std::vector<double>> expected;
+      for (int id = 0; id < header.variable_count(); ++id) {
+        std::array<std::byte, 8> fill{};
+        header.fill_value(id, fill.data());
+        double value = 0;
+        formats::convert_get(Type::float64, &value, header.variable(id).type, fill.data(), 1, false);
+        std::size_t elements = 1;
+        for (const auto n : header.shape(id)) elements *= static_cast<std::size_t>(n);
+        expected[id].assign(elements, value);
+      }
+      for (int put = 0; put < 40; ++put) {
+        const int id = static_cast<int>(below(header.variable_count()));
+        const Numbers shape = header.shape(id);
+        if (std::ranges::find(shape, 0) != shape.end()) continue;
+        Numbers start, count, stride;
+        for (const auto n : shape) {
+          start.push_back(below(n));
+          stride.push_back(1 + below(3));
+          count.push_back(1 + below((n - start.back() + stride.back() - 1) / stride.back()));
+        }
+        const formats::HyperslabView box{start, count, stride};
+        Log& log = logs[static_cast<std::size_t>(below(3))];
+        const auto sequence = static_cast<std::uint64_t>(put);
+        switch (header.variable(id).type) {
+          case Type::int16:
+            log.put(id, sequence, box, static_cast<std::int16_t>(put));
+            break;
+          case Type::int32:
+            log.put(id, sequence, box, static_cast<std::int32_t>(put));
+            break;
+          case Type::float32:
+            log.put(id, sequence, box, static_cast<float>(put));
+            break;
+          case Type::float64:
+            log.put(id, sequence, box, static_cast<double>(put));
+            break;
+          default:
+            log.put(id, sequence, box, static_cast<std::int8_t>(put));
+            break;
+        }
+        Numbers index(shape.size(), 0);
+        for (std::int64_t i = 0; i < box.elements(); ++i) {
+          std::int64_t rest = i;
+          std::int64_t position = 0;
+          for (std::size_t d = shape.size(); d-- > 0; rest /= count[d])
+            index[d] = start[d] + rest % count[d] * stride[d];
+          for (std::size_t d = 0; d < shape.size(); ++d) position = position * shape[d] + index[d];
+          expected[id][static_cast<std::size_t>(position)] = put;
+        }
+      }
+      storage::MemoryFileSystem system;
+      const std::int64_t chunk = round % 2 == 0 ? 64 : 4096;
+      const DrainTask task = task_of(header, records, logs);
+      const auto bytes = drain_step(system, task, nobody, {4 * chunk, chunk});
+      CHECK(bytes == system.bytes("/d/a.nc").size());
+      CHECK_FALSE(system.exists("/d/a.nc.partial"));
+      for (int id = 0; id < header.variable_count(); ++id) {
+        CAPTURE(round);
+        CAPTURE(header.variable(id).name);
+        CHECK(read_variable(system, header.variable(id).name) == expected[id]);
+      }
+    }
+  }
+
+  TEST_CASE("a list of variables gives a file of these, their dimensions and the global attributes") {
+    std::vector<Log> logs;
+    logs.emplace_back(0);
+    logs[0].put(2, 1, {Numbers{0}, Numbers{5}, {}}, std::int32_t{7});
+    DrainTask task = task_of(make_header(formats::Version::cdf2, 3, 5), 4, logs);
+    task.order.keep = {true, {"[ce]"}};
+    storage::MemoryFileSystem system;
+    drain_step(system, task, nobody);
+    const auto& bytes = system.bytes("/d/a.nc");
+    const auto header = formats::decode_header(bytes, true, std::ssize(bytes), "a.nc")->header;
+    REQUIRE(header.variable_count() == 2);
+    REQUIRE(header.dimension_count() == 1);
+    CHECK(header.dimension(0).name == "x");
+    CHECK(header.attributes.find("title") == 0);
+    CHECK(header.record_count == 0);
+    CHECK(read_variable(system, "c") == std::vector<double>(5, 7));
+  }
+
+  TEST_CASE("whatever fails, what was there stays, and nothing is left beside it") {
+    std::vector<Log> logs;
+    logs.emplace_back(0);
+    const DrainTask task = task_of(make_header(formats::Version::cdf1, 30, 50), 10, logs);
+    const DrainOptions options{4096, 1024};
+    std::size_t operations = 0;
+    {
+      storage::MemoryFileSystem memory;
+      storage::FaultyFileSystem counting(memory, [&](const auto&) { return ++operations, storage::Fault{}; });
+      drain_step(counting, task, nobody, options);
+    }
+    REQUIRE(operations > 10);
+    using Kind = storage::FileOperation::Kind;
+    for (std::size_t failing = 1; failing <= operations; ++failing) {
+      storage::MemoryFileSystem memory;
+      memory.open("/d/a.nc", storage::OpenMode::create)->write(0, std::vector<std::byte>(3));
+      std::size_t operation = 0;
+      Kind kind{};
+      storage::FaultyFileSystem failing_once(memory, [&](const storage::FileOperation& asked) {
+        if (++operation != failing) return storage::Fault{};
+        kind = asked.kind;
+        return storage::Fault{ENOSPC, asked.bytes / 2};
+      });
+      CHECK_THROWS_AS(drain_step(failing_once, task, nobody, options), IoError);
+      CAPTURE(failing);
+      CHECK((memory.bytes("/d/a.nc").size() == 3) == (kind != Kind::sync_directory));
+      CHECK_FALSE(memory.exists("/d/a.nc.partial"));
+    }
+  }
+
+  TEST_CASE("the one who watches ends it, and a damaged table is an error") {
+    std::vector<Log> logs;
+    logs.emplace_back(0);
+    const DrainTask task = task_of(make_header(formats::Version::cdf1, 30, 50), 10, logs);
+    storage::MemoryFileSystem system;
+    const DrainWatcher impatient = [](const matcher::DrainProgress& progress) {
+      CHECK(progress.done_bytes <= progress.total_bytes);
+      throw Error(NC_EIO, "enough");
+    };
+    CHECK_THROWS_WITH_AS(drain_step(system, task, impatient, {4096, 1024}), "enough", Error);
+    CHECK_FALSE(system.exists("/d/a.nc.partial"));
+    const std::uint64_t all = ~std::uint64_t{0};
+    std::memcpy(logs[0].table().data() + 8, &all, sizeof all);
+    CHECK_THROWS_AS(drain_step(system, task, nobody), Error);
+    CHECK_FALSE(system.exists("/d/a.nc"));
+  }
+}
