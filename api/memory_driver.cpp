@@ -233,7 +233,9 @@ std::int64_t MemoryDriver::agree_record_count(std::int64_t local, Mode mode) {
   reader_.raise_known_records(local);
   // What grows in independent mode becomes known to the others in the next collective agreement, as in a
   // file.
-  return mode == Mode::collective ? writing_->group->agree_record_count(local) : local;
+  const std::int64_t known = mode == Mode::collective ? writing_->group->agree_record_count(local) : local;
+  writing_->known_records = std::max(writing_->known_records, known);
+  return known;
 }
 
 std::int64_t MemoryDriver::current_record_count(std::int64_t local) {
@@ -255,7 +257,7 @@ void MemoryDriver::sync() {
 void MemoryDriver::publish_synced() {
   std::exception_ptr failure;
   try {
-    session_->sync({step_, writing_->log.position(), writing_->group->record_count(0),
+    session_->sync({step_, writing_->log.position(), writing_->group->record_count(writing_->known_records),
                     writing_->pattern.pattern().requests});
   } catch (...) {
     failure = std::current_exception();

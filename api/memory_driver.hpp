@@ -61,6 +61,7 @@ class MemoryDriver final : public Driver {
     runtime::WriteLog log;
     matcher::LogPatternBuilder pattern;
     matcher::BoxesSummaries summaries = {};  ///< of the accesses of one call
+    std::int64_t known_records = 0;          ///< that were put, or agreed on
   };
 
   void start_writing(const Parts& parts);

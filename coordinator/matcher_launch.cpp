@@ -39,6 +39,7 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
   } else if (workflow.launcher.kind == workflows::Launcher::Kind::mpirun) {
     size.nodes = std::max(positive_number(environment, "SLURM_JOB_NUM_NODES").value_or(1), 1);
   }
+<<<<<<< HEAD
   const auto is_early = [](const workflows::FileRule& rule) {
     return rule.publish_at != workflows::PublishAt::close;
   };
@@ -54,6 +55,8 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
                 "keep needs a single matcher: set staging.matchers to 1, and run on one node (without "
                 "SLUICE_VIRTUAL_NODES)");
   }
+=======
+>>>>>>> 7631222 (Publish by sync and by write with several matchers and between nodes)
   return size;
 }
 

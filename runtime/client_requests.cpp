@@ -101,12 +101,12 @@ void MatcherRank::Server::begin_get(Client& client, std::uint32_t tag, Get reque
     return send_error(client, tag, NC_EBADID,
                       client.name() + " does not have step " + std::to_string(step) + " open");
   }
-  if (link_) return begin_shared_get(client.id, tag, std::move(request));
   continue_get({client.id, tag, std::move(request)});
 }
 
 /// With a new view, if the step still grows.
 void MatcherRank::Server::continue_get(WaitingGet waiting) {
+  if (link_) return begin_shared_get(std::move(waiting));
   const KnownStep* const known = known_steps_.find(waiting.request.step);
   // Before the view comes, which tells of the request tables that there are.
   if (known != nullptr && known->may_wait(waiting.request.is_by_writer)) await_puts(waiting.request.step);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sluice/matcher/request_list.hpp"
+#include "sluice/matcher/table_scan.hpp"
 
 namespace sluice::runtime {
 
@@ -36,16 +37,18 @@ struct Outcome {
 using matcher::WriterRequests;
 
 /// Asks for the requests of a step. Of a published one: those that overlap the asker's part, once. Of a
-/// growing one: all that are new since the asker asked last.
+/// growing one: all within reach that are new since the asker asked last.
 struct Collect {
   std::uint64_t step = 0;
   std::uint64_t round = 0;  ///< given back
   bool is_growing = false;
-  bool is_from_start = false;  ///< growing: from the first request on
+  bool is_from_start = false;                        ///< growing: from the first request on
+  matcher::Reach reach = matcher::Reach::published;  ///< growing; given back
 };
 struct Collected {
   std::uint64_t step = 0;
   std::uint64_t round = 0;
+  matcher::Reach reach = matcher::Reach::published;
   Outcome outcome;
   std::vector<WriterRequests> writers;  ///< in ascending order
 };

@@ -10,10 +10,10 @@ void fields(auto& a, Is<WriterRequests> auto& m) {
   a(m.writer, m.requests);
 }
 void fields(auto& a, Is<Collect> auto& m) {
-  a(m.step, m.round, m.is_growing, m.is_from_start);
+  a(m.step, m.round, m.is_growing, m.is_from_start, m.reach);
 }
 void fields(auto& a, Is<Collected> auto& m) {
-  a(m.step, m.round, m.outcome, m.writers);
+  a(m.step, m.round, m.reach, m.outcome, m.writers);
 }
 void fields(auto& a, Is<PartAccess> auto& m) {
   a(m.access, m.varid, m.reads);

@@ -34,14 +34,16 @@ std::vector<matcher::WriterRequests> HeldRequests::collect(const matcher::StepVi
 }
 
 std::vector<matcher::WriterRequests> HeldRequests::collect_new(const matcher::StepView& view,
-                                                               std::uint32_t asker, bool is_from_start) {
+                                                               const Asker& asker, bool is_from_start) {
   matcher::TableScan& scan = growing_.try_emplace(asker, *memory_).first->second;
   if (is_from_start) scan.restart();
   std::vector<matcher::WriterRequests> found;
   for_each_log(view, [&](std::uint32_t writer, const matcher::LogView& log) {
     matcher::RequestList list;
-    scan.read(writer, log,
-              [&](const matcher::TableEntry&, std::span<const std::byte> bytes) { list.add_encoded(bytes); });
+    scan.read(
+        writer, log,
+        [&](const matcher::TableEntry&, std::span<const std::byte> bytes) { list.add_encoded(bytes); },
+        asker.reach);
     if (!list.empty()) found.push_back({writer, list.take()});
   });
   return found;

@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,10 +26,16 @@ class HeldRequests {
   [[nodiscard]] std::vector<matcher::WriterRequests> collect(const matcher::StepView& view,
                                                              const matcher::StepPartition& partition,
                                                              std::uint32_t owner);
+  /// Who asks about a step that grows, and what it may see.
+  struct Asker {
+    std::uint32_t rank = 0;
+    matcher::Reach reach = matcher::Reach::published;
+    auto operator<=>(const Asker&) const = default;
+  };
   /// Of a step that grows: all requests that `asker` was not told of before (`is_from_start`: all). Throws as
   /// collect().
   [[nodiscard]] std::vector<matcher::WriterRequests> collect_new(const matcher::StepView& view,
-                                                                 std::uint32_t asker, bool is_from_start);
+                                                                 const Asker& asker, bool is_from_start);
 
  private:
   /// Calls `read(writer, log)` for the logs whose tables are here.
@@ -38,7 +45,7 @@ class HeldRequests {
   matcher::SegmentMemory* memory_;
   matcher::MatcherPlace self_;
   std::optional<matcher::RequestDivision> division_;
-  std::map<std::uint32_t, matcher::TableScan> growing_;  ///< by asker
+  std::map<Asker, matcher::TableScan> growing_;
   std::string damage_;
 };
 

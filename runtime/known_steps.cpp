@@ -19,9 +19,7 @@ matcher::StepIndex& KnownStep::updated_index(matcher::SegmentMemory& memory, boo
 }
 
 std::int64_t KnownStep::record_count() const noexcept {
-  const bool is_told_by_tables =
-      view->publish_at == matcher::PublishAt::write && (!view->is_final || view->is_cut) && index != nullptr;
-  return is_told_by_tables ? std::max(view->record_count, index->records_end()) : view->record_count;
+  return index == nullptr ? view->record_count : view->records_of_readers(index->records_end());
 }
 
 KnownStep* KnownSteps::find(std::uint64_t step) {

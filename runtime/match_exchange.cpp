@@ -66,15 +66,26 @@ struct MatchExchange::Step {
   matcher::StepPartition partition;
   HeldRequests held;
 
-  /// The part that this matcher owns (of a published step), or everything (of one that grows).
+  /// Of a published step: the part that this matcher owns.
   std::optional<OwnedRequests> index;
-  bool is_complete = false;  ///< published: the index has all requests
+  bool is_complete = false;  ///< the index has all requests
   Collection collection;
-  std::vector<std::function<void(Step&)>> waiting;  ///< published: for the index
+  std::vector<std::function<void(Step&)>> waiting;  ///< for the index
 
-  std::uint64_t next_round = 1;
-  std::vector<WaitingGet> in_round;   ///< growing: answered at the end of this collection
-  std::vector<WaitingGet> next_gets;  ///< came when that had begun
+  /// Of one that grows: all of it, as readers see it, and as its own writers do.
+  struct Growth {
+    matcher::Reach reach = matcher::Reach::published;
+    std::optional<OwnedRequests> index;
+    Collection collection;
+    std::uint64_t next_round = 1;
+    std::vector<WaitingGet> in_round;   ///< answered at the end of this collection
+    std::vector<WaitingGet> next_gets;  ///< came when that had begun
+  };
+  Growth readers_sight;
+  Growth writers_sight{matcher::Reach::everything, {}, {}, 1, {}, {}};
+  [[nodiscard]] Growth& growth(matcher::Reach reach) noexcept {
+    return reach == matcher::Reach::everything ? writers_sight : readers_sight;
+  }
 };
 
 /// A get whose owners have been asked.
@@ -122,10 +133,13 @@ MatchExchange::StepPointer MatchExchange::step_of(const StepViewPointer& view) {
   const StepPointer old = std::exchange(known, std::make_shared<Step>(view, environment_));
   const StepPointer made = known;
   if (old == nullptr) return made;
-  made->next_round = old->next_round;
   if (!view->is_final) made->held = std::move(old->held);
-  for (auto* gets : {&old->in_round, &old->next_gets}) {
-    for (WaitingGet& waiting : std::exchange(*gets, {})) match(std::move(waiting.get), waiting.receiver);
+  for (const matcher::Reach reach : {matcher::Reach::published, matcher::Reach::everything}) {
+    Step::Growth& growth = old->growth(reach);
+    made->growth(reach).next_round = growth.next_round;
+    for (auto* gets : {&growth.in_round, &growth.next_gets}) {
+      for (WaitingGet& waiting : std::exchange(*gets, {})) match(std::move(waiting.get), waiting.receiver);
+    }
   }
   return made;
 }
@@ -137,8 +151,10 @@ void MatchExchange::forget(std::uint64_t step) {
   const Outcome outcome{NC_EIO, "step " + std::to_string(step) + " is no more"};
   gone.collection.outcome = outcome;
   for (const auto& use : std::exchange(gone.waiting, {})) use(gone);
-  for (const WaitingGet& get : gone.in_round) get.receiver(outcome, {});
-  for (const WaitingGet& get : gone.next_gets) get.receiver(outcome, {});
+  for (const Step::Growth* growth : {&gone.readers_sight, &gone.writers_sight}) {
+    for (const WaitingGet& get : growth->in_round) get.receiver(outcome, {});
+    for (const WaitingGet& get : growth->next_gets) get.receiver(outcome, {});
+  }
 }
 
 std::set<std::uint32_t> MatchExchange::holders_of(const matcher::StepView& view) const {
@@ -188,7 +204,7 @@ void MatchExchange::match(Get get, MatchReceiver receiver) {
                                                                                 const StepViewPointer& view) {
     if (outcome.is_failure()) return receiver(outcome, {});
     try {
-      if (view->is_final) {
+      if (view->is_told_whole()) {
         ask_owners(view, get, receiver);
       } else {
         join_round(view, {get, receiver});
@@ -243,36 +259,49 @@ void MatchExchange::take_answer(const MatchedParts& answer) {
   done.mapped()->receiver(done.mapped()->outcome, std::move(done.mapped()->matched));
 }
 
-// The asker, on a step that grows: rounds, each of which collects what is new. A get that comes while one is
-// under way waits for the next, because the tables that were read may not have had what it must see.
+// The asker, on a step that grows (or whose writer died: only the tables know where its data is): rounds,
+// each of which collects what is new. A get that comes while one is under way waits for the next, because the
+// tables that were read may not have had what it must see.
 
 void MatchExchange::join_round(const StepViewPointer& view, WaitingGet waiting) {
   const StepPointer step = step_of(view);
-  step->next_gets.push_back(std::move(waiting));
-  if (step->collection.missing.empty()) start_round(*step);
+  const bool sees_all =
+      waiting.get.is_by_writer && !view->is_final && view->publish_at == matcher::PublishAt::sync;
+  const matcher::Reach reach = sees_all ? matcher::Reach::everything : matcher::Reach::published;
+  Step::Growth& growth = step->growth(reach);
+  growth.next_gets.push_back(std::move(waiting));
+  if (growth.collection.missing.empty()) start_round(*step, reach);
 }
 
-void MatchExchange::start_round(Step& step) {
-  const bool is_from_start = !step.index;
-  if (is_from_start) step.index.emplace(step.header);
-  step.in_round = std::exchange(step.next_gets, {});
-  step.collection.round = step.next_round++;
-  step.collection.missing = holders_of(*step.view);
-  if (step.collection.missing.empty()) return finish_round(step);
-  const Collect request{step.view->step, step.collection.round, true, is_from_start};
-  for (const std::uint32_t holder : step.collection.missing) send(holder, ExchangePacket::collect, request);
+void MatchExchange::start_round(Step& step, matcher::Reach reach) {
+  Step::Growth& growth = step.growth(reach);
+  const bool is_from_start = !growth.index;
+  if (is_from_start) growth.index.emplace(step.header);
+  growth.in_round = std::exchange(growth.next_gets, {});
+  growth.collection.round = growth.next_round++;
+  growth.collection.missing = holders_of(*step.view);
+  if (growth.collection.missing.empty()) return finish_round(step, reach);
+  const Collect request{step.view->step, growth.collection.round, true, is_from_start, reach};
+  for (const std::uint32_t holder : growth.collection.missing) send(holder, ExchangePacket::collect, request);
 }
 
-void MatchExchange::finish_round(Step& step) {
-  step.collection.add_to(*step.index);
+void MatchExchange::finish_round(Step& step, matcher::Reach reach) {
+  Step::Growth& growth = step.growth(reach);
+  growth.collection.add_to(*growth.index);
   const StepViewPointer view = step.view;
-  for (const WaitingGet& waiting : std::exchange(step.in_round, {})) {
-    Outcome outcome = step.collection.outcome;
-    MatchedGet matched{view, {}, {}};
+  for (const WaitingGet& waiting : std::exchange(growth.in_round, {})) {
+    Outcome outcome = growth.collection.outcome;
+    MatchedGet matched;
+    matched.view = view;
+    matched.records_end = growth.index->records_end();
+    const bool may_wait = view->publish_at == matcher::PublishAt::write && !view->is_final;
     try {
       for (const ReadAccess& access : waiting.get.accesses) {
         if (outcome.is_failure()) break;
-        matched.plans.push_back(step.index->plan(access.varid, reads_of(access)));
+        const auto reads = reads_of(access);
+        if (may_wait && matched.unwritten_variable < 0 && !growth.index->is_covered(access.varid, reads))
+          matched.unwritten_variable = access.varid;
+        matched.plans.push_back(growth.index->plan(access.varid, reads));
         matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));
       }
     } catch (const Error& error) {
@@ -280,7 +309,7 @@ void MatchExchange::finish_round(Step& step) {
     }
     waiting.receiver(outcome, std::move(matched));
   }
-  if (!step.next_gets.empty()) start_round(step);
+  if (!growth.next_gets.empty()) start_round(step, reach);
 }
 
 // The owner
@@ -291,7 +320,8 @@ void MatchExchange::answer_parts(std::uint32_t to, const MatchParts& request) {
       send(to, ExchangePacket::matched_parts, MatchedParts{request.ticket, outcome, {}});
     };
     if (known.is_failure()) return refuse(known);
-    if (!view->is_final) return refuse({NC_EIO, "parts are asked for of a step that is not published"});
+    if (!view->is_told_whole())
+      return refuse({NC_EIO, "parts are asked for of a step that is not published"});
     with_index(*step_of(view), [this, to, request](Step& step) {
       MatchedParts answer{request.ticket, step.collection.outcome, {}};
       try {
@@ -317,7 +347,7 @@ void MatchExchange::with_index(Step& step, std::function<void(Step&)> use) {
   step.collection.missing = holders_of(*step.view);
   if (step.collection.missing.empty()) return finish_index(step);
   for (const std::uint32_t holder : step.collection.missing) {
-    send(holder, ExchangePacket::collect, Collect{step.view->step, 0, false, false});
+    send(holder, ExchangePacket::collect, Collect{step.view->step, 0, false, false, {}});
   }
 }
 
@@ -326,13 +356,15 @@ void MatchExchange::take_collected(std::uint32_t from, Collected collected) {
   if (found == steps_.end()) return;       // forgotten meanwhile
   const StepPointer kept = found->second;  // what waits for it may make it another one
   Step& step = *kept;
-  if (!step.collection.missing.contains(from) || step.collection.round != collected.round) return;
-  step.collection.take(from, collected);
-  if (!step.collection.missing.empty()) return;
-  if (step.view->is_final) {
+  const bool is_whole = step.view->is_told_whole();
+  Collection& collection = is_whole ? step.collection : step.growth(collected.reach).collection;
+  if (!collection.missing.contains(from) || collection.round != collected.round) return;
+  collection.take(from, collected);
+  if (!collection.missing.empty()) return;
+  if (is_whole) {
     finish_index(step);
   } else {
-    finish_round(step);
+    finish_round(step, collected.reach);
   }
 }
 
@@ -346,12 +378,13 @@ void MatchExchange::finish_index(Step& step) {
 
 void MatchExchange::answer_collect(std::uint32_t to, const Collect& request) {
   environment_.view(request.step, [this, to, request](const Outcome& known, const StepViewPointer& view) {
-    Collected answer{request.step, request.round, known, {}};
+    Collected answer{request.step, request.round, request.reach, known, {}};
     try {
       if (!known.is_failure()) {
         const StepPointer step = step_of(view);
-        answer.writers = request.is_growing ? step->held.collect_new(*view, to, request.is_from_start)
-                                            : step->held.collect(*view, step->partition, to);
+        answer.writers = request.is_growing
+                             ? step->held.collect_new(*view, {to, request.reach}, request.is_from_start)
+                             : step->held.collect(*view, step->partition, to);
       }
     } catch (const Error& error) {
       answer.outcome = {error.status(), error.what()};

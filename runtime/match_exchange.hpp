@@ -25,6 +25,9 @@ struct MatchedGet {
   StepViewPointer view;
   std::vector<replay::Plan> plans;
   std::vector<std::size_t> element_bytes;  ///< per access: of the external type
+  // Of a step that grows:
+  std::int64_t records_end = 0;  ///< of the records that were written
+  int unwritten_variable = -1;   ///< publish: write: the first that is read where nobody has written yet
 };
 using MatchReceiver = std::function<void(const Outcome& outcome, MatchedGet matched)>;
 
@@ -78,8 +81,8 @@ class MatchExchange {
   void ask_owners(const StepViewPointer& view, const Get& get, MatchReceiver receiver);
   void take_answer(const MatchedParts& answer);
   void join_round(const StepViewPointer& view, WaitingGet waiting);
-  void start_round(Step& step);
-  void finish_round(Step& step);
+  void start_round(Step& step, matcher::Reach reach);
+  void finish_round(Step& step, matcher::Reach reach);
 
   // As owner.
   void answer_parts(std::uint32_t to, const MatchParts& request);

@@ -38,6 +38,8 @@ MatcherRank::Server::Server(MatcherRankOptions options)
       listener_watch_(loop_, listener_.number()),
       accept_pause_(loop_),
       idle_timer_(loop_),
+      retry_timer_(loop_),
+      retry_pause_(least_retry_pause),
       link_(std::move(options.link)),
       longest_sleep_(options.longest_sleep),
       nodes_(std::move(options.nodes)),
@@ -175,15 +177,6 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
                                          ", the matcher protocol " + std::to_string(protocol_version) +
                                          ": they are of different builds of Sluice";
     coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EIO, text}));
-    return;
-  }
-  const auto is_early = [](const FileRule& rule) { return rule.publish_at != PublishAt::close; };
-  if (nodes_.size() > 1 && std::ranges::any_of(hello.rules, is_early)) {
-    const std::string text =
-        "publish: sync and publish: write need a single matcher: set staging.matchers to 1, and run on one "
-        "node "
-        "(without SLUICE_VIRTUAL_NODES)";
-    coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EINVAL, text}));
     return;
   }
   desk_.emplace(std::move(hello), RegistryDesk::Environment{

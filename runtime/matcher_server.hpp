@@ -64,7 +64,7 @@ class MatcherRank::Server final {
       return end_reason.empty() ? socket->trouble() : end_reason;
     }
   };
-  /// A get where this is the only matcher.
+  /// A get that may have to wait for puts.
   struct WaitingGet {
     ClientId client = 0;
     std::uint32_t tag = 0;
@@ -120,7 +120,9 @@ class MatcherRank::Server final {
   // shared_gets.cpp
   void start_exchange();
   void take_exchange_packet(std::uint32_t from, std::span<const std::byte> packet);
-  void begin_shared_get(ClientId id, std::uint32_t tag, Get request);
+  void begin_shared_get(WaitingGet waiting);
+  void land_shared_get(ClientId id, std::uint32_t tag, MatchedGet matched);
+  void hold_shared_get(WaitingGet waiting, int varid);
   void with_growing_ranges(const StepViewPointer& view, std::function<void()> then);
   void answer_shared_get(ClientId id, std::uint32_t tag, const MatchedGet& matched,
                          const std::vector<LandingPart>& landed);
@@ -148,6 +150,8 @@ class MatcherRank::Server final {
   void deliver_answer(const RelayItem& item);
   void deliver_opened(Client& client, const RelayItem& item);
   void finish_opened(const RelayItem& item);
+  void count_records_of(const RelayItem& item);
+  void tell_opened(const RelayItem& item, std::int64_t least_records);
   void take_view(const RelayItem& item);
   void do_round(const RelayItem& item);
 
@@ -157,6 +161,9 @@ class MatcherRank::Server final {
   boost::asio::posix::stream_descriptor listener_watch_;
   boost::asio::steady_timer accept_pause_;
   boost::asio::steady_timer idle_timer_;
+  static constexpr std::chrono::milliseconds least_retry_pause{1};
+  boost::asio::steady_timer retry_timer_;  ///< of held gets, where there are other matchers
+  std::chrono::milliseconds retry_pause_;
   std::unique_ptr<PeerLink> link_;  ///< null: there is one matcher only
   std::chrono::microseconds longest_sleep_;
   NodeMap nodes_;

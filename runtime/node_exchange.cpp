@@ -388,7 +388,8 @@ NodeExchange::ScanPointer NodeExchange::scan_of(const matcher::StepView& view) {
   if (scan == nullptr) scan = std::make_shared<matcher::TableScan>(*environment_.memory);
   for (std::size_t i = 0; i < view.logs.size(); ++i) {
     if (holder_of(view.logs[i]) != environment_.place) continue;
-    scan->read(static_cast<std::uint32_t>(i), view.logs[i], [](const auto&, auto) {});
+    scan->read(
+        static_cast<std::uint32_t>(i), view.logs[i], [](const auto&, auto) {}, matcher::Reach::everything);
   }
   return scan;
 }
@@ -401,7 +402,7 @@ void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
     try {
       if (outcome.is_failure()) throw Error(static_cast<Status>(outcome.status), outcome.text);
       sending->view = view;
-      if (view->is_final) {
+      if (view->is_told_whole()) {
         growing_.erase(request.step);
       } else {
         sending->scan = scan_of(*view);

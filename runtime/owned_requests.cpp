@@ -1,5 +1,7 @@
 #include "owned_requests.hpp"
 
+#include <algorithm>
+
 #include "sluice/matcher/request_table.hpp"
 
 namespace sluice::runtime {
@@ -39,6 +41,13 @@ std::vector<std::byte> OwnedRequests::plan_part(const matcher::StepPartition& pa
   std::vector<std::byte> encoded;
   replay::encode(builder.take(), encoded);
   return encoded;
+}
+
+bool OwnedRequests::is_covered(int varid, std::span<const formats::HyperslabView> reads) {
+  matcher::WriteIndex& writes = indexes_.writes(varid);
+  const matcher::PieceSink ignore = [](const matcher::Piece&) {};
+  return std::ranges::all_of(
+      reads, [&](const formats::HyperslabView& read) { return writes.match(read, ignore).is_covered; });
 }
 
 replay::Plan OwnedRequests::plan(int varid, std::span<const formats::HyperslabView> reads) {

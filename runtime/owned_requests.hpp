@@ -24,6 +24,10 @@ class OwnedRequests {
                                                  const PartAccess& access);
   /// The plan of a whole access, of which every part is here. Throws Error(NC_EIO).
   [[nodiscard]] replay::Plan plan(int varid, std::span<const formats::HyperslabView> reads);
+  /// Whether everything that these read was written. Throws Error(NC_EIO).
+  [[nodiscard]] bool is_covered(int varid, std::span<const formats::HyperslabView> reads);
+  /// The end of the records that were written.
+  [[nodiscard]] std::int64_t records_end() const noexcept { return indexes_.records_end(); }
 
  private:
   matcher::VariableIndexes indexes_;

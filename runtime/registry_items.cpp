@@ -1,4 +1,5 @@
 // What the registry says to this matcher.
+#include <algorithm>
 #include <utility>
 
 #include "matcher_server.hpp"
@@ -116,21 +117,38 @@ void MatcherRank::Server::deliver_opened(Client& client, const RelayItem& item) 
   });
 }
 
-/// With the header, and with where those logs are that the process is likely to read.
 void MatcherRank::Server::finish_opened(const RelayItem& item) {
+  const auto opened = decode<Opened>(item.fields);
+  KnownStep* const known = known_steps_.find(opened.step);
+  if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
+  if (!known->view->are_counted_by_tables() || opened.control != 0) return tell_opened(item, 0);
+  if (matching_) return count_records_of(item);
+  (void)known->updated_index(store_, false);
+  tell_opened(item, known->record_count());
+}
+
+/// The request tables of all matchers tell how many records there are.
+void MatcherRank::Server::count_records_of(const RelayItem& item) {
+  Get nothing;
+  nothing.step = decode<Opened>(item.fields).step;
+  matching_->match(std::move(nothing), [this, item](const Outcome& outcome, const MatchedGet& matched) {
+    Client* const client = find(item.connection);
+    if (client == nullptr) return;
+    if (outcome.is_failure()) return send_error(*client, item.tag, outcome.status, outcome.text);
+    tell_opened(item, matched.view->records_of_readers(matched.records_end));
+  });
+}
+
+/// With the header, and with where those logs are that the process is likely to read.
+void MatcherRank::Server::tell_opened(const RelayItem& item, std::int64_t least_records) {
   Client* const client = find(item.connection);
   if (client == nullptr) return;
   auto opened = decode<Opened>(item.fields);
   KnownStep* const known = known_steps_.find(opened.step);
-  if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
+  if (known == nullptr) return send_error(*client, item.tag, NC_EIO, "the registry did not tell of the step");
   const matcher::StepView& view = *known->view;
   opened.header = view.header;
-  const bool is_told_by_tables =
-      view.publish_at == matcher::PublishAt::write && (!view.is_final || view.is_cut);
-  if (is_told_by_tables && opened.control == 0) {
-    (void)known->updated_index(store_, false);
-    opened.record_count = known->record_count();
-  }
+  opened.record_count = std::max(opened.record_count, least_records);
   std::vector<matcher::SegmentId> segments;
   if (item.number != 0) segments.push_back(item.number);
   if (view.is_final) {

@@ -1,4 +1,5 @@
 // Gets where there are other matchers: matched by all of them together, with data that may be on other nodes.
+#include <algorithm>
 #include <utility>
 
 #include "matcher_server.hpp"
@@ -55,20 +56,48 @@ void MatcherRank::Server::take_exchange_packet(std::uint32_t from, std::span<con
   }
 }
 
-void MatcherRank::Server::begin_shared_get(ClientId id, std::uint32_t tag, Get request) {
-  const auto refuse = [this, id, tag](const Outcome& outcome) {
-    if (Client* const client = find(id)) send_error(*client, tag, outcome.status, outcome.text);
+void MatcherRank::Server::begin_shared_get(WaitingGet waiting) {
+  Get request = waiting.request;
+  auto take = [this, waiting = std::move(waiting)](const Outcome& outcome, MatchedGet found) mutable {
+    if (find(waiting.client) == nullptr) return;
+    const bool is_early = found.unwritten_variable >= 0 && !waiting.request.is_by_writer;
+    if (!outcome.is_failure() && is_early)
+      return hold_shared_get(std::move(waiting), found.unwritten_variable);
+    if (waiting.is_held) retry_pause_ = least_retry_pause;
+    release_get(waiting);
+    if (!outcome.is_failure()) return land_shared_get(waiting.client, waiting.tag, std::move(found));
+    send_error(*find(waiting.client), waiting.tag, outcome.status, outcome.text);
   };
-  matching_->match(std::move(request), [this, id, tag, refuse](const Outcome& outcome, MatchedGet found) {
-    if (outcome.is_failure()) return refuse(outcome);
-    moving_->land(std::move(found), [this, id, tag, refuse](const Outcome& result, MatchedGet matched,
-                                                            const std::vector<LandingPart>& landed) {
-      if (result.is_failure()) return refuse(result);
-      if (matched.view->is_final) return answer_shared_get(id, tag, matched, landed);
-      const StepViewPointer view = matched.view;
-      with_growing_ranges(view, [this, id, tag, matched = std::move(matched), landed] {
-        answer_shared_get(id, tag, matched, landed);
-      });
+  matching_->match(std::move(request), std::move(take));
+}
+
+/// The writers are on other nodes: they are asked again and again, less often the longer it takes.
+void MatcherRank::Server::hold_shared_get(WaitingGet waiting, int varid) {
+  constexpr std::chrono::milliseconds longest_pause{32};
+  const bool is_first = held_gets_.empty();
+  hold_get(waiting, varid);
+  if (!is_first) return;
+  retry_timer_.expires_after(retry_pause_);
+  retry_pause_ = std::min(2 * retry_pause_, longest_pause);
+  retry_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    std::vector<matcher::StepId> steps;
+    for (const auto& [step, held] : held_gets_) steps.push_back(step);
+    for (const matcher::StepId step : steps) retry_gets(step);
+  });
+}
+
+void MatcherRank::Server::land_shared_get(ClientId id, std::uint32_t tag, MatchedGet found) {
+  moving_->land(std::move(found), [this, id, tag](const Outcome& result, MatchedGet matched,
+                                                  const std::vector<LandingPart>& landed) {
+    if (result.is_failure()) {
+      if (Client* const client = find(id)) send_error(*client, tag, result.status, result.text);
+      return;
+    }
+    if (matched.view->is_told_whole()) return answer_shared_get(id, tag, matched, landed);
+    const StepViewPointer view = matched.view;
+    with_growing_ranges(view, [this, id, tag, matched = std::move(matched), landed] {
+      answer_shared_get(id, tag, matched, landed);
     });
   });
 }
@@ -90,7 +119,9 @@ void MatcherRank::Server::with_growing_ranges(const StepViewPointer& view, std::
       for (std::size_t i = 0; i < view->logs.size(); ++i) {
         const auto holder = holder_of(view->logs[i]);
         if (!holder || holder->node != node) continue;
-        known->scan->read(static_cast<std::uint32_t>(i), view->logs[i], [](const auto&, auto) {});
+        known->scan->read(
+            static_cast<std::uint32_t>(i), view->logs[i], [](const auto&, auto) {},
+            matcher::Reach::everything);
       }
     } catch (const Error& error) {  // the client is not told of these ranges, and fails
       event(error.what());
@@ -110,10 +141,11 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
     if (writer >= view.logs.size()) return {};
     const auto holder = holder_of(view.logs[writer]);
     if (!holder || holder->node != node) return {};
-    if (view.is_final) return view.logs[writer].ranges;
+    if (view.is_told_whole()) return view.logs[writer].ranges;
     return known != nullptr && known->scan ? known->scan->ranges(writer) : std::span<const LogRange>{};
   };
   Plans answer;
+  answer.record_count = view.records_of_readers(matched.records_end);
   std::vector<matcher::SegmentId> segments;
   try {
     ToldRanges& told = client->told[view.step];

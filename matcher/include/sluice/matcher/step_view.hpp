@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +46,20 @@ struct StepView {
   PartitionKind partition = PartitionKind::range;
   bool is_cut = false;    ///< final, but not all of its writers have closed it
   SegmentId control = 0;  ///< of the group that writes it; 0: none
+
+  /// Whether it is published, and told where all of its data is. Of a log whose writer died only its tables
+  /// know.
+  [[nodiscard]] bool is_told_whole() const noexcept {
+    return is_final && std::ranges::none_of(logs, &LogView::is_cut);
+  }
+  /// The number of records that readers see, if `written` ends those in the request tables: where each put is
+  /// visible at once, they know more than the registry.
+  [[nodiscard]] std::int64_t records_of_readers(std::int64_t written) const noexcept {
+    return are_counted_by_tables() ? std::max(record_count, written) : record_count;
+  }
+  [[nodiscard]] bool are_counted_by_tables() const noexcept {
+    return publish_at == PublishAt::write && (!is_final || is_cut);
+  }
 };
 
 }  // namespace sluice::matcher
