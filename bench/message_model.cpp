@@ -124,8 +124,8 @@ class Model {
     owned_.clear();
     ownership.divide({start, count, {}}, owned_);
     for (const matcher::OwnedPart& owned : owned_) {  // of one variable an owner has one part
-      ++at(node).first;         // asked for its part
-      ++at(owned.owner).first;  // its answer
+      ++at(node).first;                               // asked for its part
+      ++at(owned.owner).first;                        // its answer
       is_owner_[owned.owner] = true;
     }
 
