@@ -19,12 +19,6 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
   return file;
 }
 
-/// Tells other writers of the file that this communicator is one. Only where locks and what others wrote are
-/// seen at once: on file systems of this machine.
-OtherWriters join_writers(const Communicator& comm, const std::string& path, bool is_local) noexcept {
-  return comm.is_root() && is_local ? OtherWriters(path) : OtherWriters();
-}
-
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {

@@ -57,4 +57,8 @@ void OtherWriters::release() noexcept {
   if (file_) set_lock(file_.number(), F_UNLCK, holding_byte);
 }
 
+OtherWriters join_writers(const Communicator& comm, const std::string& path, bool is_local) noexcept {
+  return comm.is_root() && is_local ? OtherWriters(path) : OtherWriters();
+}
+
 }  // namespace sluice::api

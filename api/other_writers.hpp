@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "mpi_handles.hpp"
 #include "sluice/storage/file_descriptor.hpp"
 
 namespace sluice::api {
@@ -24,5 +25,11 @@ class OtherWriters {
  private:
   storage::FileDescriptor file_;
 };
+
+/// Tells other writers of the file that this communicator is one: rank 0 does. Only where locks and what
+/// others wrote are seen at once, on file systems of this machine (`is_local`); elsewhere there may always be
+/// others. A dataset in several files is known by its master. Not collective.
+[[nodiscard]] OtherWriters join_writers(const Communicator& comm, const std::string& path,
+                                        bool is_local) noexcept;
 
 }  // namespace sluice::api

@@ -27,6 +27,9 @@ class SubfileDriver final : public Driver {
   /// `comm` outlives the driver.
   SubfileDriver(const Communicator& comm, FileSet files, const FileOptions& options, Facts facts);
 
+  /// On rank 0: who else writes to the dataset. Without that there may always be others.
+  void watch_others(OtherWriters others) noexcept { files_.transfer().watch_others(std::move(others)); }
+
   [[nodiscard]] std::string_view kind() const noexcept override { return "subfiles"; }
 
   void use_layout_options(const formats::LayoutOptions& options) override { layout_options_ = options; }

@@ -26,7 +26,7 @@ Hints hints_of(const FileSet& files) {
 }
 
 OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_local,
-                           SubfileDriver::Facts facts) {
+                           SubfileDriver::Facts facts, OtherWriters others) {
   OpenedDriver opened;
   // Each rank opens the master, so that what forbids it is known at once.
   together_telling(request.comm, [&] { opened.hints = hints_of(files); });
@@ -34,7 +34,9 @@ OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_lo
   // Between the end of one subfile and the beginning of the next there may be elements that another rank
   // fills.
   options.fill_gap_bytes = 0;
-  opened.driver = std::make_unique<SubfileDriver>(request.comm, std::move(files), options, std::move(facts));
+  auto driver = std::make_unique<SubfileDriver>(request.comm, std::move(files), options, std::move(facts));
+  driver->watch_others(std::move(others));
+  opened.driver = std::move(driver);
   return opened;
 }
 
@@ -62,8 +64,11 @@ OpenedDriver create_subfiles(const OpenRequest& request) {
   facts.subfiling = formats::Subfiling(subfiles);
   facts.files.is_writable = true;
   facts.files.is_shared = request.is_shared();
-  return opened_driver(request, FileSet(paths, MPI_MODE_RDWR | MPI_MODE_CREATE, request.info), is_local,
-                       std::move(facts));
+  FileSet files(paths, MPI_MODE_RDWR | MPI_MODE_CREATE, request.info);
+  together_telling(request.comm, [&] { (void)files.file(0); });
+  // Nobody writes before enddef, in which rank 0 takes part.
+  OtherWriters others = join_writers(request.comm, path, is_local);
+  return opened_driver(request, std::move(files), is_local, std::move(facts), std::move(others));
 }
 
 OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) {
@@ -85,7 +90,10 @@ OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) 
   });
   facts.subfiling = std::move(dataset.subfiling);
   const int mode = request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
-  auto opened = opened_driver(request, FileSet(paths, mode, request.info), master.is_local, std::move(facts));
+  // Before the others of this communicator are through.
+  OtherWriters others = join_writers(request.comm, path, master.is_local && request.writes());
+  auto opened = opened_driver(request, FileSet(paths, mode, request.info), master.is_local, std::move(facts),
+                              std::move(others));
   opened.header = std::move(dataset.header);
   opened.layout = layout;
   return opened;

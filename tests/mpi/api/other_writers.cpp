@@ -14,20 +14,21 @@ constexpr int puts_in_a_round = 60;
 
 struct Info {
   MPI_Info value = MPI_INFO_NULL;
-  Info() {
+  explicit Info(const char* subfiles = nullptr) {
     MPI_Info_create(&value);
     MPI_Info_set(value, "romio_cb_write", "enable");
+    if (subfiles != nullptr) MPI_Info_set(value, "nc_num_subfiles", subfiles);
   }
   ~Info() { MPI_Info_free(&value); }
   Info(const Info&) = delete;
   Info& operator=(const Info&) = delete;
 };
 
-void make_file(const char* path) {
+void make_file(const char* path, const Info& info) {
   int file = -1;
   int x = -1;
   int varid = -1;
-  REQUIRE(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, MPI_INFO_NULL, &file) == NC_NOERR);
+  REQUIRE(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, info.value, &file) == NC_NOERR);
   REQUIRE(ncmpi_def_dim(file, "x", 3 * elements, &x) == NC_NOERR);
   REQUIRE(ncmpi_def_var(file, "v", NC_INT, 1, &x, &varid) == NC_NOERR);
   REQUIRE(ncmpi_enddef(file) == NC_NOERR);
@@ -50,18 +51,16 @@ void put_every_third(int file, MPI_Comm comm, MPI_Offset first, int value) {
   CHECK(read == values);
 }
 
-}  // namespace
-
-TEST_CASE("groups of ranks that have one file open keep what the others put") {
-  const Info info;
+/// Two groups put interleaved elements at the same time.
+void write_in_groups(const char* path, const Info& info) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  make_file("other_writers.nc");
+  make_file(path, info);
   MPI_Comm group = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
   for (int round = 1; round <= rounds; ++round) {
     int file = -1;
-    REQUIRE(ncmpi_open(group, "other_writers.nc", NC_WRITE, info.value, &file) == NC_NOERR);
+    REQUIRE(ncmpi_open(group, path, NC_WRITE, info.value, &file) == NC_NOERR);
     for (int i = 0; i < puts_in_a_round; ++i)
       put_every_third(file, group, rank % 2, 1000 * round + 2 * i + rank % 2);
     CHECK(ncmpi_close(file) == NC_NOERR);
@@ -69,14 +68,30 @@ TEST_CASE("groups of ranks that have one file open keep what the others put") {
   MPI_Comm_free(&group);
 }
 
-TEST_CASE("one process may have a file open twice, and write to both") {
-  const Info info;
-  make_file("other_writers_twice.nc");
+void write_by_two_handles(const char* path, const Info& info) {
+  make_file(path, info);
   int files[2] = {-1, -1};
-  for (int& file : files)
-    REQUIRE(ncmpi_open(MPI_COMM_WORLD, "other_writers_twice.nc", NC_WRITE, info.value, &file) == NC_NOERR);
+  for (int& file : files) REQUIRE(ncmpi_open(MPI_COMM_WORLD, path, NC_WRITE, info.value, &file) == NC_NOERR);
   put_every_third(files[0], MPI_COMM_WORLD, 0, 3);
   put_every_third(files[1], MPI_COMM_WORLD, 1, 4);
   put_every_third(files[0], MPI_COMM_WORLD, 2, 5);
   for (const int file : files) CHECK(ncmpi_close(file) == NC_NOERR);
+}
+
+}  // namespace
+
+TEST_CASE("groups of ranks that have one file open keep what the others put") {
+  write_in_groups("other_writers.nc", Info());
+}
+
+TEST_CASE("groups of ranks that have one dataset in subfiles open keep what the others put") {
+  write_in_groups("other_writers_subfiles.nc", Info("3"));
+}
+
+TEST_CASE("one process may have a file open twice, and write to both") {
+  write_by_two_handles("other_writers_twice.nc", Info());
+}
+
+TEST_CASE("one process may have a dataset in subfiles open twice, and write to both") {
+  write_by_two_handles("other_writers_twice_subfiles.nc", Info("3"));
 }
