@@ -4,8 +4,8 @@ and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGR
 
 Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
-files are not compared. With --coupled the program runs once more, in a workflow where its files pass through memory; there only the
-reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
+files are not compared. With --coupled the program runs once more, in a workflow where the files that the patterns cover pass through memory;
+there only the reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
 has to make the reference's files of them. With --blobs and --process-blobs the same with its data in blobs. With --burst-buffer it runs once more with the hint nc_burst_buf: the same reports and files, and no
 logs are left.
 """
@@ -49,7 +49,8 @@ components:
     ranks: {ranks}
     directory: .
 files:
-  - path: "*.nc"
+"""
+RULE = """  - path: "{path}"
     writer: program
     readers: [program]
 """
@@ -60,7 +61,8 @@ def run_coupled(options):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     command = json.dumps([str(options.reference)] + options.arguments)
-    (directory / "flow.yaml").write_text(FLOW.format(command=command, ranks=options.ranks))
+    rules = "".join(RULE.format(path=path) for path in options.coupled.split(","))
+    (directory / "flow.yaml").write_text(FLOW.format(command=command, ranks=options.ranks) + rules)
     code, output = run([str(options.sluice), "run", "--quiet", "flow.yaml"], directory, options.timeout)
     (directory / "output").write_text(output)
     return directory, code, output
@@ -136,7 +138,7 @@ def main():
     for name in ("reference", "linked", "library", "directory"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--sluice", type=pathlib.Path, help="the command")
-    parser.add_argument("--coupled", action="store_true")
+    parser.add_argument("--coupled", help="patterns of the files that pass through memory, with commas between them")
     parser.add_argument("--subfiles", type=int, default=0)
     parser.add_argument("--blobs", type=int, default=0, help="number of files")
     parser.add_argument("--process-blobs", type=int, default=0, help="number of files")
@@ -158,6 +160,7 @@ def main():
         other, code, output = run_coupled(options)
         if code:
             problems.append(f"the program fails coupled ({code}):\n{output}")
+        problems += [f"a coupled file is on the disk: {path}" for pattern in options.coupled.split(",") for path in other.glob(pattern)]
         problems += compare(options, reference, other, reports_only=True)
     if options.subfiles:
         problems += compare_split(options, reference, "subfiled", f"nc_num_subfiles={options.subfiles}")
