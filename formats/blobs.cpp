@@ -180,8 +180,9 @@ BlobHeader read_master_header(const Header& master, const std::string& path) {
       result.blobs.are_of_processes ? process_blob_file_count(master) : blob_file_count(master);
   result.blobs.processes =
       integer_between(master.attributes, "global_nprocs", result.blobs.files, most, path);
-  result.blobs.maps.resize(
-      static_cast<std::size_t>(integer_between(master.attributes, "num_decompositions", 0, most, path)));
+  // Each map is some variable's.
+  result.blobs.maps.resize(static_cast<std::size_t>(
+      integer_between(master.attributes, "num_decompositions", 0, master.variable_count(), path)));
   for (int id = 0; id < master.variable_count(); ++id) {
     Variable variable = master.variable(id);
     if (!variable.dimids.empty()) refuse(path, "the variable " + variable.name + " has dimensions");
@@ -191,7 +192,6 @@ BlobHeader read_master_header(const Header& master, const std::string& path) {
     variable.attributes = without(variable.attributes, is_own);
     header.add_variable(std::move(variable));
   }
-  for (auto& map : result.blobs.maps) map.runs.resize(static_cast<std::size_t>(result.blobs.processes));
   return result;
 }
 
@@ -427,6 +427,8 @@ void decode_map(BlobHeader& dataset, int map, int file, const Header& file_heade
   const std::size_t width = processes == 0 ? 0 : values[3].size() / processes;
   const std::int64_t elements = elements_of_map(header, decomposition);
   const int lengths = file_header.find_dimension(map_name(map, "nelems"));
+  // Not before the file has turned out to have as many numbers.
+  decomposition.runs.resize(static_cast<std::size_t>(blobs.processes));
   std::int64_t start = 0;
   for (std::size_t i = 0; i < processes; ++i) {
     const auto requests = values[0][i];
