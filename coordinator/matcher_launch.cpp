@@ -39,12 +39,6 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
   } else if (workflow.launcher.kind == workflows::Launcher::Kind::mpirun) {
     size.nodes = std::max(positive_number(environment, "SLURM_JOB_NUM_NODES").value_or(1), 1);
   }
-  const auto is_kept = [](const workflows::FileRule& rule) { return rule.keep.keeps; };
-  if (size.is_job() && std::ranges::any_of(workflow.files, is_kept)) {
-    throw Error(NC_EINVAL,
-                "keep needs a single matcher: set staging.matchers to 1, and run on one node (without "
-                "SLUICE_VIRTUAL_NODES)");
-  }
   return size;
 }
 

@@ -22,31 +22,43 @@ DrainWorker::~DrainWorker() {
   if (thread_.joinable()) thread_.join();
 }
 
-void DrainWorker::submit(DrainTask task) {
+void DrainWorker::submit(DrainStage stage, DrainTask task) {
   const std::lock_guard lock(mutex_);
-  tasks_.push_back(std::make_unique<DrainTask>(std::move(task)));
+  queue_.push_back(std::make_unique<Work>(Work{stage, std::move(task)}));
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   has_news_.notify_all();
 }
 
 void DrainWorker::work() {
   for (;;) {
-    std::unique_ptr<DrainTask> task;
+    std::unique_ptr<Work> next;
     {
       std::unique_lock lock(mutex_);
-      has_news_.wait(lock, [&] { return is_ending_ || !tasks_.empty(); });
+      has_news_.wait(lock, [&] { return is_ending_ || !queue_.empty(); });
       if (is_ending_) return;
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
+      next = std::move(queue_.front());
+      queue_.pop_front();
     }
-    DrainReport report = drain(*task);
-    const matcher::StepId step = task->view->step;
-    task.reset();  // the mappings are gone before others get the memory
-    boost::asio::post(loop_, [this, step, report = std::move(report)] { handlers_.ended(step, report); });
+    DrainReport report = report_of(*next);
+    const matcher::StepId step = next->task.view->step;
+    const DrainStage stage = next->stage;
+    next.reset();  // the mappings are gone before others get the memory
+    boost::asio::post(
+        loop_, [this, step, stage, report = std::move(report)] { handlers_.ended(step, stage, report); });
   }
 }
 
-DrainReport DrainWorker::drain(const DrainTask& task) {
+DrainReport DrainWorker::report_of(const Work& work) {
+  try {
+    return {NC_NOERR, {}, carry_out(work)};
+  } catch (const Error& error) {
+    return {error.status(), error.what(), 0};
+  } catch (const std::exception& error) {  // no memory
+    return {NC_ENOMEM, work.task.order.path + ": " + error.what(), 0};
+  }
+}
+
+std::uint64_t DrainWorker::carry_out(const Work& work) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_reports{100};
   auto next_report = Clock::now() + between_reports;
@@ -56,16 +68,23 @@ DrainReport DrainWorker::drain(const DrainTask& task) {
     if (now < next_report) return;
     next_report = now + between_reports;
     boost::asio::post(loop_,
-                      [this, step = task.view->step, progress] { handlers_.progress(step, progress); });
+                      [this, step = work.task.view->step, progress] { handlers_.progress(step, progress); });
   };
   storage::PosixFileSystem system;
-  try {
-    return {NC_NOERR, {}, drain_step(system, task, watch)};
-  } catch (const Error& error) {
-    return {error.status(), error.what(), 0};
-  } catch (const std::exception& error) {  // no memory
-    return {NC_ENOMEM, task.order.path + ": " + error.what(), 0};
+  const std::string& path = work.task.order.path;
+  switch (work.stage) {
+    case DrainStage::whole:
+      return drain_step(system, work.task, watch);
+    case DrainStage::make:
+      return make_partial(system, path), 0;
+    case DrainStage::part:
+      return drain_part(system, work.task, watch);
+    case DrainStage::finish:
+      return finish_partial(system, path, true), 0;
+    case DrainStage::remove:
+      return finish_partial(system, path, false), 0;
   }
+  return 0;
 }
 
 }  // namespace sluice::runtime

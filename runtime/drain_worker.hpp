@@ -12,13 +12,22 @@
 
 namespace sluice::runtime {
 
+/// What is to be done of a drain.
+enum class DrainStage {
+  whole,   ///< all of it
+  make,    ///< the partial file
+  part,    ///< this node's part of it
+  finish,  ///< it gets its name
+  remove,  ///< it goes
+};
+
 /// A thread that drains steps, one after the other, beside the matcher's loop. It has neither MPI nor the
 /// registry, nothing but its tasks. What it has to say is posted to the loop.
 class DrainWorker {
  public:
   struct Handlers {
     std::function<void(matcher::StepId step, const matcher::DrainProgress& progress)> progress;
-    std::function<void(matcher::StepId step, const DrainReport& report)> ended;
+    std::function<void(matcher::StepId step, DrainStage stage, const DrainReport& report)> ended;
   };
 
   /// Both are called from the loop, which must not run any more when this ends.
@@ -28,18 +37,23 @@ class DrainWorker {
   DrainWorker(const DrainWorker&) = delete;
   DrainWorker& operator=(const DrainWorker&) = delete;
 
-  void submit(DrainTask task);
+  void submit(DrainStage stage, DrainTask task);
 
  private:
+  struct Work {
+    DrainStage stage{};
+    DrainTask task;
+  };
   void work();
-  [[nodiscard]] DrainReport drain(const DrainTask& task);
+  [[nodiscard]] DrainReport report_of(const Work& work);
+  [[nodiscard]] std::uint64_t carry_out(const Work& work);
 
   boost::asio::io_context& loop_;
   Handlers handlers_;
   std::atomic<bool> is_ending_ = false;
   std::mutex mutex_;  ///< of what follows
   std::condition_variable has_news_;
-  std::deque<std::unique_ptr<DrainTask>> tasks_;
+  std::deque<std::unique_ptr<Work>> queue_;
   std::thread thread_;  ///< from the first task on
 };
 

@@ -139,6 +139,11 @@ class MatcherRank::Server final {
 
   // drains.cpp
   void begin_drain(const RelayItem& item);
+  void start_drain(matcher::StepId step);
+  void send_drain_tables(matcher::StepId step);
+  void drain_part_of(const RelayItem& item);
+  void finish_drain(const RelayItem& item);
+  void note_drain_stage(matcher::StepId step, DrainStage stage, const DrainReport& report);
   void tell_drain(matcher::StepId step, const matcher::DrainProgress& progress);
   void end_drain(matcher::StepId step, const DrainReport& report);
 
@@ -191,11 +196,14 @@ class MatcherRank::Server final {
   RelayTree tree_;
   std::optional<MatchExchange> matching_;  ///< where there are other matchers
   std::optional<NodeExchange> moving_;
-  std::optional<RegistryDesk> desk_;  ///< at matcher 0, after coordinator_hello
+  std::optional<RegistryDesk> desk_;             ///< at matcher 0, after coordinator_hello
+  std::map<matcher::StepId, DrainTask> drains_;  ///< that this matcher has a part in
   DrainWorker drain_worker_{
       loop_,
       {[this](matcher::StepId step, const matcher::DrainProgress& progress) { tell_drain(step, progress); },
-       [this](matcher::StepId step, const DrainReport& report) { end_drain(step, report); }}};
+       [this](matcher::StepId step, DrainStage stage, const DrainReport& report) {
+         note_drain_stage(step, stage, report);
+       }}};
 };
 
 }  // namespace sluice::runtime

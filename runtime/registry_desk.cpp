@@ -24,13 +24,6 @@ matcher::RegistryOptions registry_options(CoordinatorHello hello, std::uint32_t 
           hello.retain_bytes,     nodes};
 }
 
-RelayItem item_to(std::uint32_t matcher, RelayItemKind kind) {
-  RelayItem item;
-  item.kind = kind;
-  item.matcher = matcher;
-  return item;
-}
-
 }  // namespace
 
 RegistryDesk::RegistryDesk(CoordinatorHello hello, Environment environment)
@@ -77,11 +70,9 @@ void RegistryDesk::take_item(const RelayItem& item) {
     case RelayItemKind::get_goes_on:
       return take_get_wait(item);
     case RelayItemKind::drain_progress:
-      return registry_.note_drain(item.number, {item.bytes, item.wanted_bytes});
-    case RelayItemKind::drained: {
-      const auto report = decode<DrainReport>(item.fields);
-      return registry_.drained(item.number, {report.status, report.text, report.bytes});
-    }
+    case RelayItemKind::drain_ready:
+    case RelayItemKind::drained:
+      return take_drain_item(item);
     case RelayItemKind::notice:
       return event(item.text);
     case RelayItemKind::counters:
@@ -263,18 +254,6 @@ void RegistryDesk::answer_lease_query(const RelayItem& item) {
 void RegistryDesk::tell_news() {
   tell_published();
   order_drains();
-}
-
-void RegistryDesk::order_drains() {
-  for (const matcher::StepId id : std::exchange(drains_, {})) {
-    const matcher::Step& step = registry_.step(id);
-    constexpr std::uint32_t drainer = 0;
-    tell_view(drainer, 0, step);
-    RelayItem item = item_to(drainer, RelayItemKind::drain);
-    item.number = id;
-    item.fields = encode(DrainOrder{step.path, step.version, rules_.at(step.key.rule).keep});
-    environment_.send(std::move(item));
-  }
 }
 
 /// Matchers that fetched data of the last step of a rule are likely to want that of the next one; they come

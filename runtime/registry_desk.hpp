@@ -55,7 +55,12 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void answer_lease_query(const RelayItem& item);
   void tell_news();
   void tell_published();
+  // desk_drains.cpp
   void order_drains();
+  void order_drain(const matcher::Step& step);
+  [[nodiscard]] std::vector<std::uint32_t> drainers_of(const matcher::Step& step) const;
+  void take_drain_item(const RelayItem& item);
+  void go_on_with_drain();
   [[nodiscard]] const matcher::Step& step_of_query(const RelayItem& item);
   [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
   void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
@@ -92,6 +97,17 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   std::vector<matcher::StepId> published_;  ///< of these nobody was told yet
   std::vector<matcher::StepId> drains_;     ///< likewise
   std::vector<matcher::FileRule> rules_;
+  /// The drain that is under way, by several matchers.
+  struct SharedDrain {
+    enum class Stage { preparing, writing, finishing } stage = Stage::preparing;
+    matcher::StepId step = 0;
+    std::vector<std::uint32_t> drainers;
+    std::size_t missing = 0;  ///< that have not told yet
+    DrainTables tables;
+    DrainReport outcome;                                    ///< the first failure
+    std::map<std::uint32_t, matcher::DrainProgress> parts;  ///< by matcher
+  };
+  SharedDrain drain_;
   /// By rule: the matchers that brought data of its last steps to their nodes.
   std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
   std::map<ConnectionId, Connection> connections_;

@@ -46,6 +46,10 @@ void MatcherRank::Server::carry_out(const RelayItem& item) {
       return store_.mark_gone(item.number, static_cast<std::uint32_t>(item.bytes));
     case RelayItemKind::drain:
       return begin_drain(item);
+    case RelayItemKind::drain_part:
+      return drain_part_of(item);
+    case RelayItemKind::drain_finish:
+      return finish_drain(item);
     default:
       throw Error(NC_EIO, "the registry sent what it never sends");
   }

@@ -28,6 +28,7 @@ enum class RelayItemKind : std::uint8_t {
   lease_ahead_query = 11,  ///< as lease_query, where nobody waits for it yet
   drain_progress = 12,     ///< number: the step; bytes: done; wanted_bytes: of so many
   drained = 13,            ///< number: the step; fields: DrainReport
+  drain_ready = 14,        ///< number: the step; fields: DrainTables of this node → drain_part
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
   hang_up = 33,          ///< connection; text: why
@@ -41,7 +42,10 @@ enum class RelayItemKind : std::uint8_t {
   round = 41,          ///< to all; number: of the round; bytes: which (Round); text
   lease = 42,          ///< tag as in the query; number: the segment; bytes
   lease_refused = 43,  ///< tag as in the query; fields: ErrorReply
-  drain = 44,  ///< number: a complete step, of which the view came before; fields: DrainOrder → drained
+  drain = 44,          ///< number: a complete step, of which the view came before; fields: DrainOrder →
+                       ///< drained; of one of several parts → drain_ready
+  drain_part = 45,     ///< number: the step; fields: DrainTables of all nodes → drained
+  drain_finish = 46,   ///< number: the step; bytes: whether all parts are written (1) → drained
 };
 
 /// What all matchers do together: each does its part, and tells when all below it have done theirs, behind
@@ -57,6 +61,19 @@ struct DrainOrder {
   std::string path;          ///< absolute
   std::uint8_t version = 1;  ///< CDF version
   matcher::Keep keep;
+  /// Of the nodes that have something to write, which one this is. The first makes the file, and writes what
+  /// nobody put.
+  std::uint32_t part = 0;
+  std::uint32_t parts = 1;
+};
+
+/// What is in use of a request table.
+struct TableCopy {
+  std::uint64_t segment = 0;
+  std::vector<std::byte> contents;
+};
+struct DrainTables {
+  std::vector<TableCopy> tables;
 };
 
 struct DrainReport {
@@ -80,5 +97,12 @@ struct RelayItem {
   std::string text;
   std::vector<std::byte> fields;
 };
+
+[[nodiscard]] inline RelayItem item_to(std::uint32_t matcher, RelayItemKind kind) {
+  RelayItem item;
+  item.kind = kind;
+  item.matcher = matcher;
+  return item;
+}
 
 }  // namespace sluice::runtime

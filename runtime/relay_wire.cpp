@@ -19,7 +19,13 @@ void fields(auto& a, Is<matcher::StepView> auto& m) {
     m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control);
 }
 void fields(auto& a, Is<DrainOrder> auto& m) {
-  a(m.path, m.version, m.keep);
+  a(m.path, m.version, m.keep, m.part, m.parts);
+}
+void fields(auto& a, Is<TableCopy> auto& m) {
+  a(m.segment, m.contents);
+}
+void fields(auto& a, Is<DrainTables> auto& m) {
+  a(m.tables);
 }
 void fields(auto& a, Is<DrainReport> auto& m) {
   a(m.status, m.text, m.bytes);
@@ -28,6 +34,7 @@ void fields(auto& a, Is<DrainReport> auto& m) {
 SLUICE_MESSAGE(RelayItem)
 SLUICE_MESSAGE(DrainOrder)
 SLUICE_MESSAGE(DrainReport)
+SLUICE_MESSAGE(DrainTables)
 SLUICE_MESSAGE(matcher::StepView)
 
 }  // namespace sluice::runtime

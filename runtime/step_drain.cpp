@@ -47,13 +47,24 @@ void for_each_chunk(Numbers start, Numbers count, std::int64_t most_elements, co
 /// Writes all of a file that is not there yet.
 class FileDrain {
  public:
-  FileDrain(storage::File& file, const KeptFile& kept, StepSource& source, const DrainOptions& options,
-            const DrainWatcher& watcher)
+  enum class Extent { whole, part };
+  struct Environment {
+    const DrainOptions& options;
+    const DrainWatcher& watcher;
+    Extent extent = Extent::whole;
+    bool has_header = true;  ///< it is this one's to write
+  };
+
+  FileDrain(storage::File& file, const KeptFile& kept, StepSource& source, const Environment& environment)
       : kept_(kept),
         source_(source),
-        options_(options),
-        watcher_(watcher),
-        writes_(file, options.window_bytes),
+        options_(environment.options),
+        watcher_(environment.watcher),
+        extent_(environment.extent),
+        has_header_(environment.has_header),
+        writes_(file, options_.window_bytes,
+                extent_ == Extent::whole ? storage::GatheredWrites::Gaps::zeros
+                                         : storage::GatheredWrites::Gaps::kept),
         total_bytes_(kept.size_bytes()) {
     for (int id = 0; id < kept.header.variable_count(); ++id)
       (kept.header.is_record_variable(id) ? record_variables_ : fixed_variables_).push_back(id);
@@ -62,7 +73,18 @@ class FileDrain {
     std::ranges::stable_sort(record_variables_, {}, begin);
   }
 
-  void run() {
+  /// Returns the bytes written.
+  std::int64_t run() {
+    if (has_header_) write_header();
+    for (const int id : fixed_variables_) write_box(id, kept_.header.variable(id).begin, -1);
+    write_records();
+    writes_.flush();
+    tell();
+    return writes_.written_bytes();
+  }
+
+ private:
+  void write_header() {
     const auto header = formats::encode_header(kept_.header);
     for (std::size_t at = 0; at < header.size();) {
       const auto part = std::span(header).subspan(
@@ -70,13 +92,8 @@ class FileDrain {
       std::ranges::copy(part, room(static_cast<std::int64_t>(at), std::ssize(part)).begin());
       at += part.size();
     }
-    for (const int id : fixed_variables_) write_box(id, kept_.header.variable(id).begin, -1);
-    write_records();
-    writes_.flush();
-    tell();
   }
 
- private:
   void write_records() {
     const std::int64_t records = kept_.header.record_count;
     if (record_variables_.empty() || records == 0) return;
@@ -85,7 +102,7 @@ class FileDrain {
     for (std::int64_t record = 0; record < records;) {
       if (at_once > 1) {
         const std::int64_t count = std::min(at_once, records - record);
-        write_small_records(record, count);
+        extent_ == Extent::whole ? write_small_records(record, count) : write_parts_of_records(record, count);
         record += count;
         continue;
       }
@@ -104,9 +121,61 @@ class FileDrain {
     const auto element_bytes = static_cast<std::int64_t>(formats::size_of(header.variable(id).type));
     for_each_chunk(start, count, options_.chunk_bytes / element_bytes,
                    [&](const Numbers& first, const Numbers& counts, std::int64_t elements) {
-                     read(id, first, counts, room(offset, elements * element_bytes).data());
-                     offset += elements * element_bytes;
+                     const std::int64_t bytes = elements * element_bytes;
+                     if (extent_ == Extent::whole) {
+                       read(id, first, counts, room(offset, bytes).data());
+                     } else {
+                       read_part(id, first, counts);
+                       write_runs(offset, 0, bytes);
+                     }
+                     offset += bytes;
                    });
+  }
+
+  /// To scratch_, with what of it is to be written in mask_.
+  void read_part(int id, const Numbers& start, const Numbers& count) {
+    std::int64_t elements = 1;
+    for (const std::int64_t n : count) elements *= n;
+    const std::size_t element_bytes = formats::size_of(kept_.header.variable(id).type);
+    const std::size_t bytes = static_cast<std::size_t>(elements) * element_bytes;
+    scratch_.resize(std::max(scratch_.size(), bytes));
+    mask_.resize(std::max(mask_.size(), bytes));
+    share_ = source_.read_part({kept_.header, id, kept_.sources[static_cast<std::size_t>(id)], start, count},
+                               scratch_.data(), mask_.data());
+    if (share_ != StepSource::Share::nothing) to_file_order(scratch_.data(), element_bytes, elements);
+  }
+
+  /// What is to be written of `bytes` bytes from `first` on of what was read; they are at `offset` in the
+  /// file.
+  void write_runs(std::int64_t offset, std::int64_t first, std::int64_t bytes) {
+    if (share_ == StepSource::Share::nothing) return;
+    const std::int64_t end = first + bytes;
+    for (std::int64_t begin = first; begin < end;) {
+      std::int64_t run_end = end;
+      if (share_ == StepSource::Share::some) {
+        const auto at = [&](std::int64_t i) { return mask_.begin() + i; };
+        begin =
+            std::find_if(at(begin), at(end), [](std::byte b) { return b != std::byte{}; }) - mask_.begin();
+        run_end = std::find(at(begin), at(end), std::byte{}) - mask_.begin();
+      }
+      const auto run = std::span(scratch_).subspan(static_cast<std::size_t>(begin),
+                                                   static_cast<std::size_t>(run_end - begin));
+      if (!run.empty()) std::ranges::copy(run, room(offset + begin - first, std::ssize(run)).begin());
+      begin = run_end;
+    }
+  }
+
+  void write_parts_of_records(std::int64_t first, std::int64_t records) {
+    for (const int id : record_variables_) {
+      const std::int64_t bytes = bytes_per_record(kept_.header, id);
+      Numbers count = kept_.header.shape(id);
+      Numbers start(count.size(), 0);
+      start[0] = first, count[0] = records;
+      read_part(id, start, count);
+      const std::int64_t begin = kept_.header.variable(id).begin + first * kept_.layout.record_size;
+      for (std::int64_t i = 0; i < records; ++i)
+        write_runs(begin + i * kept_.layout.record_size, i * bytes, bytes);
+    }
   }
 
   /// Records that are so small that several are read and written at once.
@@ -139,11 +208,14 @@ class FileDrain {
   /// The elements as the file has them.
   void read(int id, const Numbers& start, const Numbers& count, std::byte* destination) {
     source_.read({kept_.header, id, kept_.sources[static_cast<std::size_t>(id)], start, count}, destination);
-    if constexpr (std::endian::native == std::endian::big) return;
     std::int64_t elements = 1;
     for (const std::int64_t n : count) elements *= n;
-    const std::size_t element_bytes = formats::size_of(kept_.header.variable(id).type);
-    if (element_bytes > 1) formats::copy_swapped(destination, destination, element_bytes, elements);
+    to_file_order(destination, formats::size_of(kept_.header.variable(id).type), elements);
+  }
+
+  static void to_file_order(std::byte* bytes, std::size_t element_bytes, std::int64_t elements) noexcept {
+    if constexpr (std::endian::native == std::endian::big) return;
+    if (element_bytes > 1) formats::copy_swapped(bytes, bytes, element_bytes, elements);
   }
 
   std::span<std::byte> room(std::int64_t offset, std::int64_t bytes) {
@@ -161,38 +233,69 @@ class FileDrain {
   StepSource& source_;
   const DrainOptions& options_;
   const DrainWatcher& watcher_;
+  Extent extent_;
+  bool has_header_;
   storage::GatheredWrites writes_;
   std::int64_t total_bytes_;
   std::vector<int> fixed_variables_;  ///< by their place in the file
   std::vector<int> record_variables_;
   std::vector<std::byte> scratch_;
+  std::vector<std::byte> mask_;
+  StepSource::Share share_ = StepSource::Share::nothing;
 };
+
+constexpr const char* partial_suffix = ".partial";
+
+/// Writes what the task says to an open file, to storage.
+std::int64_t write_file(storage::File& file, const DrainTask& task, const DrainWatcher& watcher,
+                        const DrainOptions& options) {
+  const bool is_first = task.order.part == 0;
+  StepSource source(*task.view, {task.segments, task.tables, is_first});
+  const KeptFile kept = kept_file(*task.view, static_cast<formats::Version>(task.order.version),
+                                  source.record_count(), task.order.keep.variables);
+  const auto extent = task.order.parts == 1 ? FileDrain::Extent::whole : FileDrain::Extent::part;
+  const std::int64_t bytes = FileDrain(file, kept, source, {options, watcher, extent, is_first}).run();
+  file.sync();
+  file.close();
+  return bytes;
+}
 
 }  // namespace
 
+void make_partial(storage::FileSystem& system, const std::string& path) {
+  system.open(path + partial_suffix, storage::OpenMode::create)->close();
+}
+
+void finish_partial(storage::FileSystem& system, const std::string& path, bool is_complete) {
+  if (!is_complete) return system.remove(path + partial_suffix);
+  system.rename(path + partial_suffix, path);
+  system.sync_directory(storage::directory_of(path));
+}
+
+std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
+                         const DrainOptions& options) {
+  const auto file = system.open(task.order.path + partial_suffix, storage::OpenMode::update);
+  return static_cast<std::uint64_t>(write_file(*file, task, watcher, options));
+}
+
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
-  StepSource source(*task.view, task.segments);
-  const KeptFile kept = kept_file(*task.view, static_cast<formats::Version>(task.order.version),
-                                  source.record_count(), task.order.keep.variables);
   const std::string& path = task.order.path;
-  const std::string partial = path + ".partial";
-  const auto file = system.open(partial, storage::OpenMode::create);
+  std::uint64_t bytes = 0;
   try {
-    FileDrain(*file, kept, source, options, watcher).run();
-    file->sync();
-    file->close();
-    system.rename(partial, path);
+    make_partial(system, path);
+    bytes = drain_part(system, task, watcher, options);
+    system.rename(path + partial_suffix, path);
   } catch (...) {
     try {
-      system.remove(partial);
+      finish_partial(system, path, false);
     } catch (const Error&) {
       // What went wrong before matters more.
     }
     throw;
   }
   system.sync_directory(storage::directory_of(path));
-  return static_cast<std::uint64_t>(kept.size_bytes());
+  return bytes;
 }
 
 }  // namespace sluice::runtime

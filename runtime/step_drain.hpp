@@ -16,7 +16,8 @@ namespace sluice::runtime {
 struct DrainTask {
   StepViewPointer view;
   DrainOrder order;
-  std::vector<OwnedSegment> segments;  ///< all that the view names
+  std::vector<OwnedSegment> segments;  ///< all that the view names and that are on this node
+  std::vector<TableCopy> tables = {};  ///< of other nodes
 };
 
 struct DrainOptions {
@@ -33,5 +34,12 @@ using DrainWatcher = std::function<void(const matcher::DrainProgress&)>;
 /// what the watcher throws.
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options = {});
+
+/// The same by several, one after the other: one makes PATH.partial, then each writes and syncs its part,
+/// then one gives the file its name, or removes it. Throw as drain_step().
+void make_partial(storage::FileSystem& system, const std::string& path);
+std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
+                         const DrainOptions& options = {});
+void finish_partial(storage::FileSystem& system, const std::string& path, bool is_complete);
 
 }  // namespace sluice::runtime

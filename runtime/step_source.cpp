@@ -8,43 +8,76 @@
 
 namespace sluice::runtime {
 
-MappedSegments::MappedSegments(const std::vector<OwnedSegment>& segments) {
+MappedSegments::MappedSegments(const std::vector<OwnedSegment>& segments,
+                               const std::vector<TableCopy>& tables) {
   for (const OwnedSegment& segment : segments)
     mappings_.emplace(segment.segment, Mapping(segment.file, segment.bytes, Mapping::Access::read));
+  for (const TableCopy& table : tables) copies_.emplace(table.segment, table.contents);
 }
 
 std::span<const std::byte> MappedSegments::contents(matcher::SegmentId segment) {
   const auto found = mappings_.find(segment);
-  if (found == mappings_.end()) throw Error(NC_EIO, "segment " + std::to_string(segment) + " is not at hand");
-  return found->second.bytes();
+  if (found != mappings_.end()) return found->second.bytes();
+  const auto copy = copies_.find(segment);
+  if (copy != copies_.end()) return copy->second;
+  throw Error(NC_EIO, "segment " + std::to_string(segment) + " is not at hand");
 }
 
-/// Where the data of all logs is in memory.
+/// Where the data of all logs is in memory. Of other nodes' logs it is anything.
 class StepSource::Logs final : public replay::LogReader {
  public:
   explicit Logs(StepSource& source) noexcept : source_(source) {}
 
   [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
-    const auto ranges = source_.index_.ranges(writer);
-    const auto next = std::ranges::upper_bound(ranges, log_offset, {}, &matcher::LogRange::log_offset);
-    if (next == ranges.begin()) return {};
-    const matcher::LogRange& range = *std::prev(next);
-    const std::uint64_t skipped = log_offset - range.log_offset;
-    if (skipped >= range.length_bytes) return {};
+    const matcher::LogRange* const range = source_.range_of(writer, log_offset);
+    if (range == nullptr) return {};
+    const std::uint64_t skipped = log_offset - range->log_offset;
+    if (!source_.segments_.contains(range->segment)) return nothing();
     // Within the segment: the scan of the tables has seen to that.
-    return source_.segments_.contents(range.segment)
-        .subspan(range.segment_offset + skipped, range.length_bytes - skipped);
+    return source_.segments_.contents(range->segment)
+        .subspan(range->segment_offset + skipped, range->length_bytes - skipped);
+  }
+
+  static constexpr std::size_t constant_bytes = 65536;  ///< of whole elements
+  static std::span<const std::byte> nothing() noexcept {
+    static constexpr std::array<std::byte, constant_bytes> zeros{};
+    return zeros;
   }
 
  private:
   StepSource& source_;
 };
 
-StepSource::StepSource(const matcher::StepView& view, const std::vector<OwnedSegment>& segments)
-    : view_(view), segments_(segments), index_(segments_) {
+/// In place of each byte of data: whether it is here.
+class StepSource::MaskLogs final : public replay::LogReader {
+ public:
+  explicit MaskLogs(StepSource& source) : source_(source), ones_(Logs::constant_bytes, std::byte{0xff}) {}
+
+  [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
+    const matcher::LogRange* const range = source_.range_of(writer, log_offset);
+    if (range == nullptr) return {};
+    return source_.segments_.contains(range->segment) ? std::span<const std::byte>(ones_) : Logs::nothing();
+  }
+
+ private:
+  StepSource& source_;
+  std::vector<std::byte> ones_;
+};
+
+StepSource::StepSource(const matcher::StepView& view, const Parts& parts)
+    : view_(view), segments_(parts.segments, parts.tables), has_fill_(parts.has_fill), index_(segments_) {
   if (view.header.empty()) return;
   index_.set_header(view.header);
   index_.update(view.logs, true, matcher::Reach::published);
+}
+
+/// Null where the log has no data.
+const matcher::LogRange* StepSource::range_of(std::uint32_t writer, std::uint64_t log_offset) const {
+  const auto ranges = index_.ranges(writer);
+  const auto next = std::ranges::upper_bound(ranges, log_offset, {}, &matcher::LogRange::log_offset);
+  if (next == ranges.begin()) return nullptr;
+  const matcher::LogRange& range = *std::prev(next);
+  return log_offset - range.log_offset < range.length_bytes ? &range : nullptr;
 }
 
 /// Where each put is visible at once, the request tables know more than the writers could tell.
@@ -53,14 +86,46 @@ std::int64_t StepSource::record_count() const noexcept {
   return is_told_by_tables ? std::max(view_.record_count, index_.records_end()) : view_.record_count;
 }
 
+replay::Plan StepSource::plan_of(const Read& read) {
+  replay::PlanBuilder builder(formats::size_of(read.header.variable(read.variable).type));
+  builder.add(formats::HyperslabView{read.start, read.count, {}}, index_.writes(read.source));
+  return builder.take();
+}
+
 void StepSource::read(const Read& read, void* destination) {
   const formats::Type type = read.header.variable(read.variable).type;
   std::array<std::byte, 8> fill{};
   read.header.fill_value(read.variable, fill.data());
-  replay::PlanBuilder builder(formats::size_of(type));
-  builder.add(formats::HyperslabView{read.start, read.count, {}}, index_.writes(read.source));
   Logs logs(*this);
-  (void)replay::execute(builder.take(), logs, {type, type, false, fill.data()}, destination);
+  (void)replay::execute(plan_of(read), logs, {type, type, false, fill.data()}, destination);
+}
+
+StepSource::Share StepSource::share_of(const replay::Plan& plan) const {
+  bool has_own = plan.needs_fill && has_fill_;
+  bool has_others = plan.needs_fill && !has_fill_;
+  for (const replay::Copy& copy : plan.copies) {
+    const matcher::LogRange* const range = copy.is_fill ? nullptr : range_of(copy.writer, copy.log_offset);
+    const bool is_own = range == nullptr ? has_fill_ : segments_.contains(range->segment);
+    (is_own ? has_own : has_others) = true;
+  }
+  if (!has_others) return Share::everything;
+  return has_own ? Share::some : Share::nothing;
+}
+
+StepSource::Share StepSource::read_part(const Read& read, void* destination, void* mask) {
+  const formats::Type type = read.header.variable(read.variable).type;
+  const replay::Plan plan = plan_of(read);
+  const Share share = share_of(plan);
+  if (share == Share::nothing) return share;
+  std::array<std::byte, 8> fill{};
+  read.header.fill_value(read.variable, fill.data());
+  Logs logs(*this);
+  (void)replay::execute(plan, logs, {type, type, false, fill.data()}, destination);
+  if (share == Share::everything) return share;
+  fill.fill(has_fill_ ? std::byte{0xff} : std::byte{});
+  MaskLogs mask_logs(*this);
+  (void)replay::execute(plan, mask_logs, {type, type, false, fill.data()}, mask);
+  return share;
 }
 
 }  // namespace sluice::runtime

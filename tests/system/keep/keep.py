@@ -206,13 +206,6 @@ def interrupted():
     expect(not os.path.exists("a.nc.partial"), "something is left")
 
 
-def several_matchers():
-    """Not yet: said before anything is started."""
-    write_flow({"model": (1, "types 1 a.nc"), "analysis": (1, "read a.nc")}, [("*.nc", "model", "analysis", "keep: true")], "matchers: 2")
-    result = run(status=3)
-    expect("keep needs a single matcher" in result.err and files_on_disk() == [], "it is not refused")
-
-
 if __name__ == "__main__":
     for leftover in glob.glob("*") + glob.glob(".sluice"):
         shutil.rmtree(leftover) if os.path.isdir(leftover) and not os.path.islink(leftover) else os.remove(leftover)

@@ -8,15 +8,19 @@
 
 namespace sluice::storage {
 
-/// Gathers what is written to a new part of a file, in ascending order of offsets, into large writes. Small
-/// gaps are written as zeros.
+/// Gathers neighbours among what is written to a file into large writes.
 class GatheredWrites {
  public:
-  /// `file` outlives this. At most `window_bytes` are kept back.
-  GatheredWrites(File& file, std::int64_t window_bytes);
+  enum class Gaps {
+    zeros,  ///< small ones are written as zeros: the file is new, and nobody else writes to it
+    kept,
+  };
 
-  /// Where to put the bytes of the file from `offset_bytes` on, at most window_bytes of them; not before the
-  /// end of what was asked for last. Valid until the next call. Throws IoError.
+  /// `file` outlives this. At most `window_bytes` are kept back.
+  GatheredWrites(File& file, std::int64_t window_bytes, Gaps gaps = Gaps::zeros);
+
+  /// Where to put the bytes of the file from `offset_bytes` on, at most window_bytes of them. Best in
+  /// ascending order. Valid until the next call. Throws IoError.
   [[nodiscard]] std::span<std::byte> room(std::int64_t offset_bytes, std::int64_t bytes);
   /// Writes what is kept back. Throws IoError.
   void flush();
@@ -25,10 +29,9 @@ class GatheredWrites {
   [[nodiscard]] std::int64_t written_bytes() const noexcept { return written_bytes_; }
 
  private:
-  static constexpr std::int64_t most_gap_bytes = 4096;
-
   File& file_;
   std::int64_t window_bytes_;
+  std::int64_t most_gap_bytes_;
   std::unique_ptr<std::byte[]> window_;
   std::int64_t begin_ = 0;  ///< of the window in the file
   std::int64_t used_ = 0;
