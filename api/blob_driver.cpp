@@ -9,6 +9,7 @@
 #include "agreement.hpp"
 #include "gather_runs.hpp"
 #include "same_definitions.hpp"
+#include "sluice/storage/blob_files.hpp"
 
 namespace sluice::api {
 namespace {
@@ -63,12 +64,21 @@ BlobDriver::BlobDriver(const Communicator& comm, FileSet files, const FileOption
       blobs_(std::move(facts.blobs)),
       header_(std::move(facts.header)),
       is_laid_out_(!facts.descriptions.empty()),
+      is_writable_(facts.files.is_writable),
+      load_(std::move(facts.load)),
       most_pending_bytes_(facts.pending_bytes) {
   pending_.use_header(header_);
   if (!is_laid_out_) return;
   files_.set_record_count(header_.record_count);
   files_.adopt(std::move(facts.descriptions));
-  placement_.emplace(header_, blobs_, files_.descriptions(), files_.space());
+  place();
+}
+
+void BlobDriver::place() {
+  auto load = load_;
+  if (!load) load = [this](int map) { return formats::entries_of_map(header_, blobs_, map); };
+  placement_.emplace(header_, blobs_, files_.descriptions(), files_.space(), std::move(load),
+                     storage::most_map_bytes);
 }
 
 std::vector<int> BlobDriver::undecided() const {
@@ -106,7 +116,7 @@ void BlobDriver::lay_out_again() {
   is_laid_out_ = true;
   together_telling(comm(), [&] {
     files_.write_my_headers();
-    placement_.emplace(header_, blobs_, files_.descriptions(), files_.space());
+    place();
   });
   files_.metadata_written();
 }
@@ -132,6 +142,7 @@ void BlobDriver::move_data(const formats::Header&, const formats::Layout&, const
 }
 
 void BlobDriver::flush_pending() {
+  if (!is_writable_) return;
   const auto variables = undecided();
   if (variables.empty()) return;
   const auto known_entries = blobs_.order.size();
@@ -328,7 +339,7 @@ void BlobDriver::sync() {
 
 void BlobDriver::close(const formats::Header& header) {
   flush_pending();
-  if (const auto rest = undecided(); !rest.empty()) {
+  if (const auto rest = undecided(); is_writable_ && !rest.empty()) {
     for (const int id : rest) blobs_.kept[static_cast<std::size_t>(id)] = Blobs::whole;
     blobs_.order.insert(blobs_.order.end(), rest.begin(), rest.end());
     lay_out_again();

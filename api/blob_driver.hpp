@@ -9,7 +9,7 @@
 #include "first_look.hpp"
 #include "open_driver.hpp"
 #include "pending_puts.hpp"
-#include "sluice/formats/blobs.hpp"
+#include "sluice/formats/blob_placement.hpp"
 #include "split_files.hpp"
 
 namespace sluice::api {
@@ -25,6 +25,7 @@ class BlobDriver final : public Driver {
     SplitFiles::Descriptions descriptions;  ///< empty for a new one
     SplitFiles::Facts files;
     std::int64_t pending_bytes = 0;  ///< of a process, that are kept in memory at most
+    formats::MapLoader load;         ///< where the dataset is not written; else the maps have their runs
   };
 
   /// `comm` outlives the driver.
@@ -71,12 +72,15 @@ class BlobDriver final : public Driver {
   void lay_out_again();
   void write_new_maps(std::size_t known_maps);
   void write_pending();
+  void place();
   [[nodiscard]] SplitFiles::Descriptions lay_out() const;
 
   SplitFiles files_;
   formats::Blobs blobs_;
   formats::Header header_;  ///< the user's, as it is in the files
   bool is_laid_out_;
+  bool is_writable_;
+  formats::MapLoader load_;
   std::int64_t most_pending_bytes_;
   formats::LayoutOptions layout_options_;
   std::optional<formats::BlobPlacement> placement_;

@@ -49,6 +49,21 @@ void read_maps(const Communicator& comm, const std::vector<std::string>& paths,
   });
 }
 
+/// Collective: each map is checked by one rank, and read again when it is needed.
+formats::MapLoader lazy_maps(const Communicator& comm, const std::vector<std::string>& paths,
+                             const SplitFiles::Descriptions& files, const formats::BlobHeader& dataset) {
+  const auto load = [paths, files, dataset](int map) {
+    storage::PosixFileSystem system;
+    return storage::map_loader(system, dataset, files, paths)(map);
+  };
+  together_telling(comm, [&] {
+    for (int map = 1; map <= static_cast<int>(dataset.blobs.maps.size()); ++map) {
+      if (map % comm.size() == comm.rank()) (void)load(map);
+    }
+  });
+  return load;
+}
+
 }  // namespace
 
 bool are_blobs_asked(const std::map<std::string, std::string>& hints) {
@@ -82,7 +97,11 @@ OpenedDriver open_blobs(const OpenRequest& request, const FirstLook& master) {
     // Throws where a header's variables are not where they can be.
     (void)formats::FileSpace(facts.descriptions, paths);
   });
-  read_maps(request.comm, paths, facts.descriptions, dataset);
+  if (request.writes()) {
+    read_maps(request.comm, paths, facts.descriptions, dataset);
+  } else {
+    facts.load = lazy_maps(request.comm, paths, facts.descriptions, dataset);
+  }
   formats::Layout layout;
   together_telling(request.comm, [&] { layout = ordinary_layout(dataset.header); });
   facts.header = dataset.header;

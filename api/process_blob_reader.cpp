@@ -4,15 +4,13 @@
 #include <utility>
 
 #include "agreement.hpp"
+#include "sluice/storage/blob_files.hpp"
 #include "sluice/storage/hdf5_library.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/process_blob_files.hpp"
 
 namespace sluice::api {
 namespace {
-
-/// Of maps that are kept in memory.
-constexpr std::size_t most_map_bytes = std::size_t{256} << 20;
 
 /// Integers on their way to other ranks.
 class Numbers {
@@ -129,7 +127,7 @@ ProcessBlobReader::ProcessBlobReader(const Communicator& comm, formats::ProcessB
       read_([this, offsets = dataset.files](int file, std::int64_t offset, std::span<std::byte> bytes) {
         files_.file(file + 1).read(offsets[static_cast<std::size_t>(file)].data_offset + offset, bytes);
       }),
-      placement_(std::move(dataset), read_, most_map_bytes),
+      placement_(std::move(dataset), read_, storage::most_map_bytes),
       transfer_(comm, files_, options) {
   const auto space = formats::process_blob_space(placement_.dataset(), files_.file(0).size_bytes());
   files_.use_space(formats::FileSpace(space, files_.paths()));

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <list>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -25,11 +23,11 @@ class BlobPlace final : public VariablePlace {
     std::int64_t record_elements = 0;
   };
 
-  /// `entries` are shared with the placement and other places: the placement may drop them meanwhile.
+  /// `entries`: see EntryLookup.
   BlobPlace(std::int64_t element_bytes, std::shared_ptr<const MapEntries> entries, const Header& elements,
             int varid, Shape shape, BlobsOfVariable blobs)
       : VariablePlace(element_bytes),
-        entries_(std::move(entries)),
+        lookup_(std::move(entries)),
         elements_(elements, layout_, varid),
         shape_(shape),
         blobs_(std::move(blobs)) {}
@@ -42,7 +40,7 @@ class BlobPlace final : public VariablePlace {
     const std::int64_t at = shape_.has_records ? slab.start[0] : 0;
     if (at >= shape_.records) return nowhere(run->offset_bytes, run->length_bytes);
     const auto [record, first] = locate(at, run->offset_bytes);
-    const auto& entry = entry_at(first);
+    const auto& entry = lookup_(first);
     if (first + run->length_bytes > entry.end) return std::nullopt;
     return place(first, run->length_bytes, record);
   }
@@ -82,26 +80,15 @@ class BlobPlace final : public VariablePlace {
             slab.stride.empty() ? slab.stride : slab.stride.subspan(1)};
   }
 
-  /// The entry that has the element; neighbours are mostly asked for one after the other.
-  [[nodiscard]] const MapEntries::Entry& entry_at(std::int64_t offset) const {
-    const auto has = [&] { return entry_.offset <= offset && offset < entry_.end; };
-    if (!has() && last_ + 1 < entries_->size()) entry_ = (*entries_)[++last_];
-    if (!has()) {
-      last_ = entries_->find(offset);
-      entry_ = (*entries_)[last_];
-    }
-    return entry_;
-  }
-
   /// Where a file reads as zeros: process_blob_space has it at the begin of the space.
   [[nodiscard]] FileRun nowhere(std::int64_t element, std::int64_t length) const noexcept {
     return {element * element_bytes(), length * element_bytes()};
   }
 
   [[nodiscard]] FileRun place(std::int64_t offset, std::int64_t length, std::int64_t record) const {
-    const auto& entry = entry_at(offset);
-    if (entry.process < 0) return nowhere(offset, length);
-    const auto process = static_cast<std::size_t>(entry.process);
+    const auto& entry = lookup_(offset);
+    if (entry.holder < 0) return nowhere(offset, length);
+    const auto process = static_cast<std::size_t>(entry.holder);
     const std::int64_t element = entry.position + (offset - entry.offset);
     return {blobs_.begins[process] + record * blobs_.record_bytes[process] + element * element_bytes(),
             length * element_bytes()};
@@ -110,53 +97,27 @@ class BlobPlace final : public VariablePlace {
   void append_elements(std::int64_t first, std::int64_t end, std::int64_t record,
                        std::vector<FileRun>& runs) const {
     while (first < end) {
-      const std::int64_t next = std::min(end, entry_at(first).end);
+      const std::int64_t next = std::min(end, lookup_(first).end);
       runs.push_back(place(first, next - first, record));
       first = next;
     }
   }
 
-  std::shared_ptr<const MapEntries> entries_;
+  mutable EntryLookup lookup_;
   Layout layout_;
   PlainPlace elements_;  ///< offsets are elements of a record
   Shape shape_;
   BlobsOfVariable blobs_;
-  mutable MapEntries::Entry entry_;
-  mutable std::size_t last_ = 0;
 };
 
 }  // namespace
 
 struct ProcessBlobPlacement::Parts {
   ProcessBlobDataset dataset;
-  BlobReader read;
-  std::size_t most_map_bytes = 0;
   Header elements;
   std::vector<std::int64_t> file_begins;  ///< of the data_blobs, in the space
 
-  struct KeptMap {
-    int map = 0;
-    std::shared_ptr<const MapEntries> entries;  // shared with the places that use it
-  };
-  std::mutex mutex;
-  std::list<KeptMap> kept;  ///< the last used first
-
-  [[nodiscard]] std::shared_ptr<const MapEntries> entries_of(int map) {
-    const std::lock_guard lock(mutex);
-    const auto found =
-        std::find_if(kept.begin(), kept.end(), [&](const KeptMap& each) { return each.map == map; });
-    if (found != kept.end()) {
-      kept.splice(kept.begin(), kept, found);
-      return kept.front().entries;
-    }
-    kept.push_front({map, std::make_shared<const MapEntries>(dataset.read_map(map, read))});
-    std::size_t bytes = 0;
-    for (auto each = kept.begin(); each != kept.end();) {
-      bytes += each->entries->bytes();
-      each = bytes > most_map_bytes && each != kept.begin() ? kept.erase(each) : std::next(each);
-    }
-    return kept.front().entries;
-  }
+  std::optional<MapCache> maps;
 
   [[nodiscard]] BlobsOfVariable blobs_of(int varid) const {
     BlobsOfVariable result;
@@ -188,8 +149,9 @@ ProcessBlobPlacement::ProcessBlobPlacement(ProcessBlobDataset dataset, BlobReade
                                            std::size_t most_map_bytes)
     : parts_(std::make_unique<Parts>()) {
   parts_->dataset = std::move(dataset);
-  parts_->read = std::move(read);
-  parts_->most_map_bytes = most_map_bytes;
+  parts_->maps.emplace(
+      [parts = parts_.get(), read = std::move(read)](int map) { return parts->dataset.read_map(map, read); },
+      most_map_bytes);
   parts_->elements = element_header(parts_->dataset.dataset.header);
   const auto space = process_blob_space(parts_->dataset, 0);
   std::int64_t begin = 0;
@@ -216,10 +178,10 @@ std::unique_ptr<VariablePlace> ProcessBlobPlacement::place_of(int varid) const {
   shape.has_records = header.is_record_variable(varid);
   shape.record_elements = header.elements_per_record(varid);
   if (shape.has_records) shape.records = header.record_count;
-  std::shared_ptr<const MapEntries> entries;  // shared: see BlobPlace
+  std::shared_ptr<const MapEntries> entries;  // shared: see EntryLookup
   if (kept > Blobs::whole) {
     shape.is_map_with_records = has_records(header, blobs.maps[static_cast<std::size_t>(kept) - 1]);
-    entries = parts_->entries_of(kept);
+    entries = parts_->maps->entries_of(kept);
   } else {
     // All of it is in the first process's blob, or nowhere.
     MapEntries one(shape.record_elements);

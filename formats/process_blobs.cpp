@@ -136,27 +136,6 @@ std::vector<BlobContents> read_blob_contents(const BlobHeader& dataset, int file
   return result;
 }
 
-void MapEntries::append(const ElementRun& run, std::int64_t position, std::int32_t process) {
-  if (run.offset > end_) {
-    offsets_.push_back(end_);
-    positions_.push_back(0);
-    processes_.push_back(-1);
-  }
-  offsets_.push_back(run.offset);
-  positions_.push_back(position);
-  processes_.push_back(process);
-  end_ = run.offset + run.length;
-}
-
-void MapEntries::finish() {
-  if (end_ < elements_ || offsets_.empty()) append({elements_, 0}, 0, -1);
-}
-
-std::size_t MapEntries::find(std::int64_t offset) const noexcept {
-  const auto behind = std::upper_bound(offsets_.begin(), offsets_.end(), offset);
-  return static_cast<std::size_t>(behind - offsets_.begin()) - 1;
-}
-
 std::vector<ElementRun> ProcessBlobDataset::read_requests(int map, int process,
                                                           const BlobReader& read) const {
   const auto& [header, blobs] = dataset;

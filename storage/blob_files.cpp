@@ -7,21 +7,28 @@
 namespace sluice::storage {
 namespace {
 
+/// Calls visit(variable id, bytes of the variable) for the variables of a map.
+template <class Visit>
+void for_each_variable_of(int map, const formats::Header& header, const std::string& path,
+                          std::int64_t most_bytes, const Visit& visit) {
+  const int first = formats::first_map_variable(header, map);
+  for (int id = first; id < first + formats::map_variable_count; ++id) {
+    auto bytes = static_cast<std::int64_t>(formats::size_of(header.variable(id).type));
+    for (const int dimension : header.variable(id).dimids) {
+      if (__builtin_mul_overflow(bytes, header.dimension(dimension).length, &bytes) || bytes > most_bytes)
+        throw FormatError(NC_ENOTNC, path, 0, "the file is too short for " + header.variable(id).name);
+    }
+    visit(id, static_cast<std::size_t>(bytes));
+  }
+}
+
 /// Calls visit(map, variable id, bytes of the variable) for all variables of all maps.
 template <class Visit>
 void for_each_map_variable(const formats::Blobs& blobs, const formats::Header& header,
                            const std::string& path, std::int64_t most_bytes, const Visit& visit) {
-  for (int map = 1; map <= static_cast<int>(blobs.maps.size()); ++map) {
-    const int first = formats::first_map_variable(header, map);
-    for (int id = first; id < first + formats::map_variable_count; ++id) {
-      auto bytes = static_cast<std::int64_t>(formats::size_of(header.variable(id).type));
-      for (const int dimension : header.variable(id).dimids) {
-        if (__builtin_mul_overflow(bytes, header.dimension(dimension).length, &bytes) || bytes > most_bytes)
-          throw FormatError(NC_ENOTNC, path, 0, "the file is too short for " + header.variable(id).name);
-      }
-      visit(map, id, static_cast<std::size_t>(bytes));
-    }
-  }
+  for (int map = 1; map <= static_cast<int>(blobs.maps.size()); ++map)
+    for_each_variable_of(map, header, path, most_bytes,
+                         [&](int id, std::size_t bytes) { visit(map, id, bytes); });
 }
 
 }  // namespace
@@ -37,6 +44,28 @@ std::string read_map_bytes(const File& file, const formats::Blobs& blobs,
                                        std::as_writable_bytes(std::span(all)).subspan(had));
                         });
   return all;
+}
+
+formats::MapLoader map_loader(FileSystem& system, const formats::BlobHeader& dataset,
+                              const std::vector<formats::FileDescription>& files,
+                              const std::vector<std::string>& paths) {
+  return [&system, dataset, files, paths](int map) {
+    auto with_runs = dataset;
+    for (std::size_t i = 1; i < files.size(); ++i) {
+      const auto file = system.open(paths[i], OpenMode::read);
+      const auto& header = files[i].header;
+      std::vector<std::vector<std::byte>> variables;
+      for_each_variable_of(map, header, paths[i], file->size_bytes(), [&](int id, std::size_t bytes) {
+        read_exactly(*file, header.variable(id).begin, variables.emplace_back(bytes));
+      });
+      formats::decode_map(with_runs, map, static_cast<int>(i) - 1, header, variables, paths[i]);
+    }
+    const auto& decomposition = with_runs.blobs.maps[static_cast<std::size_t>(map) - 1];
+    if (!formats::is_complete(decomposition, formats::elements_of_map(dataset.header, decomposition)))
+      throw FormatError(NC_ENOTNC, paths.front(), 0,
+                        "map " + std::to_string(map) + " does not have each element once");
+    return formats::entries_of_map(dataset.header, with_runs.blobs, map);
+  };
 }
 
 void take_map_bytes(formats::BlobHeader& dataset, int file, const formats::Header& file_header,

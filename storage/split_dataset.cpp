@@ -58,14 +58,8 @@ class BlobFiles final : public SplitDataset {
     }
     dataset_ = formats::read_blob_headers(files, paths_);
     space_ = formats::FileSpace(files, paths_);
-    for (int i = 0; i < count; ++i) {
-      const auto& file_path = paths_[static_cast<std::size_t>(i) + 1];
-      const auto& header = files[static_cast<std::size_t>(i) + 1].header;
-      const auto bytes = read_map_bytes(*system.open(file_path, OpenMode::read), dataset_.blobs, header);
-      take_map_bytes(dataset_, i, header, bytes, file_path);
-    }
-    formats::check_maps(dataset_, path);
-    placement_.emplace(dataset_.header, dataset_.blobs, files, space_);
+    placement_.emplace(dataset_.header, dataset_.blobs, files, space_,
+                       map_loader(system, dataset_, files, paths_), most_map_bytes);
   }
 
   [[nodiscard]] const formats::Header& header() const override { return dataset_.header; }
@@ -111,7 +105,6 @@ class ProcessBlobs final : public SplitDataset {
   [[nodiscard]] const formats::Placement& placement() const override { return *placement_; }
 
  private:
-  static constexpr std::size_t most_map_bytes = std::size_t{256} << 20;
   formats::FileSpace space_;
   std::optional<formats::ProcessBlobPlacement> placement_;
 };

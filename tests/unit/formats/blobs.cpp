@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 
+#include "sluice/formats/blob_placement.hpp"
 #include "sluice/formats/error.hpp"
 #include "support/dense_reference.hpp"
 
@@ -123,7 +124,9 @@ TEST_CASE("elements are in their process's blob, in the order of its list") {
   for (int repetition = 0; repetition < 100; ++repetition) {
     const Example example(random);
     const FileSpace space(example.files, example.paths);
-    const BlobPlacement placement(example.header, example.blobs, example.files, space);
+    // No room for more than one map.
+    const auto load = [&](int map) { return entries_of_map(example.header, example.blobs, map); };
+    const BlobPlacement placement(example.header, example.blobs, example.files, space, load, 0);
     const int varid = static_cast<int>(random.between(0, 1));
     const bool has_records = varid == 0;
     std::vector<std::int64_t> shape{Example::rows, Example::columns};

@@ -98,22 +98,6 @@ void check_maps(const BlobHeader& dataset, const std::string& path);
 /// Elements of the map's dimensions.
 [[nodiscard]] std::int64_t elements_of_map(const Header& header, const DecompositionMap& map);
 
-/// Where the elements of a dataset in blobs are, in the space of all its files: the master and the blob files
-/// in their order. Undecided variables have no place: null. Does not keep references.
-class BlobPlacement final : public Placement {
- public:
-  BlobPlacement(const Header& header, const Blobs& blobs, std::span<const FileDescription> files,
-                const FileSpace& space);
-  ~BlobPlacement() override;
-  BlobPlacement(const BlobPlacement&) = delete;
-  BlobPlacement& operator=(const BlobPlacement&) = delete;
-  [[nodiscard]] std::unique_ptr<VariablePlace> place_of(int varid) const override;
-
- private:
-  struct Parts;
-  std::unique_ptr<const Parts> parts_;
-};
-
 /// Variables as elements of one byte, without the record dimension and begins: a place in it is the number of
 /// an element in canonical order.
 [[nodiscard]] Header element_header(const Header& header);

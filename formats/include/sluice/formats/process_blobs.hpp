@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sluice/formats/blobs.hpp"
+#include "sluice/formats/map_entries.hpp"
 #include "sluice/formats/placement.hpp"
 
 // Blobs of processes, each with all that a process has put: docs/formats/blobs-hdf5.md. Headers and maps are
@@ -58,39 +59,6 @@ using BlobReader = std::function<void(int, std::int64_t, std::span<std::byte>)>;
 [[nodiscard]] std::vector<BlobContents> read_blob_contents(const BlobHeader& dataset, int file,
                                                            const ProcessBlobFile& description,
                                                            const std::string& path, const BlobReader& read);
-
-/// Which elements of a map are where, in canonical order.
-class MapEntries {
- public:
-  /// Elements from an offset on that are in a blob, or in none (process -1).
-  struct Entry {
-    std::int64_t offset = 0;
-    std::int64_t end = 0;
-    std::int64_t position = 0;  ///< within the process's elements of the map
-    std::int32_t process = -1;
-  };
-
-  /// `elements` of the map; where an entry ends that is to be appended, at or behind the end so far.
-  explicit MapEntries(std::int64_t elements) : elements_(elements) {}
-  void append(const ElementRun& run, std::int64_t position, std::int32_t process);
-  /// Behind the last one.
-  void finish();
-
-  [[nodiscard]] std::size_t size() const noexcept { return offsets_.size(); }
-  [[nodiscard]] Entry operator[](std::size_t i) const noexcept {
-    return {offsets_[i], i + 1 < offsets_.size() ? offsets_[i + 1] : elements_, positions_[i], processes_[i]};
-  }
-  /// The entry that has the element.
-  [[nodiscard]] std::size_t find(std::int64_t offset) const noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept { return offsets_.capacity() * 20; }
-
- private:
-  std::int64_t elements_;
-  std::int64_t end_ = 0;
-  std::vector<std::int64_t> offsets_;
-  std::vector<std::int64_t> positions_;
-  std::vector<std::int32_t> processes_;
-};
 
 /// A dataset in blobs of processes, as its files say. Maps are read when they are needed.
 struct ProcessBlobDataset {

@@ -1,0 +1,92 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sluice/formats/blobs.hpp"
+
+namespace sluice::formats {
+
+/// Which elements of a map are where, in canonical order.
+class MapEntries {
+ public:
+  /// Elements from an offset on that are in some holder (a process's blob, or a file), or in none (-1).
+  struct Entry {
+    std::int64_t offset = 0;
+    std::int64_t end = 0;
+    std::int64_t position = 0;  ///< within the holder's elements of the map
+    std::int32_t holder = -1;
+  };
+
+  explicit MapEntries(std::int64_t elements) : elements_(elements) {}
+  /// At or behind the end so far.
+  void append(const ElementRun& run, std::int64_t position, std::int32_t holder);
+  /// Behind the last one.
+  void finish();
+
+  [[nodiscard]] std::size_t size() const noexcept { return offsets_.size(); }
+  [[nodiscard]] Entry operator[](std::size_t i) const noexcept {
+    return {offsets_[i], i + 1 < offsets_.size() ? offsets_[i + 1] : elements_, positions_[i], holders_[i]};
+  }
+  /// The entry that has the element.
+  [[nodiscard]] std::size_t find(std::int64_t offset) const noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept { return offsets_.capacity() * 20; }
+
+ private:
+  std::int64_t elements_;
+  std::int64_t end_ = 0;
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::int64_t> positions_;
+  std::vector<std::int32_t> holders_;
+};
+
+/// Looks up one element after the other; neighbours are mostly asked for in their order. One thread at a
+/// time.
+class EntryLookup {
+ public:
+  /// `entries` are shared with the cache that they are of, which may drop them meanwhile.
+  explicit EntryLookup(std::shared_ptr<const MapEntries> entries) : entries_(std::move(entries)) {}
+
+  [[nodiscard]] const MapEntries::Entry& operator()(std::int64_t offset) {
+    const auto has = [&] { return entry_.offset <= offset && offset < entry_.end; };
+    if (!has() && last_ + 1 < entries_->size()) entry_ = (*entries_)[++last_];
+    if (!has()) {
+      last_ = entries_->find(offset);
+      entry_ = (*entries_)[last_];
+    }
+    return entry_;
+  }
+
+ private:
+  std::shared_ptr<const MapEntries> entries_;
+  MapEntries::Entry entry_;
+  std::size_t last_ = 0;
+};
+
+/// Makes the entries of a map (from 1).
+using MapLoader = std::function<MapEntries(int)>;
+
+/// The maps that were used last, as many as fit into a number of bytes, and the very last in any case.
+/// Threads may share it.
+class MapCache {
+ public:
+  MapCache(MapLoader load, std::size_t most_bytes) : load_(std::move(load)), most_bytes_(most_bytes) {}
+  /// Throws what the loader throws.
+  [[nodiscard]] std::shared_ptr<const MapEntries> entries_of(int map);
+
+ private:
+  struct Kept {
+    int map = 0;
+    std::shared_ptr<const MapEntries> entries;  // shared with the places that use it
+  };
+  MapLoader load_;
+  std::size_t most_bytes_;
+  std::mutex mutex_;
+  std::list<Kept> kept_;  ///< the last used first
+};
+
+}  // namespace sluice::formats
