@@ -39,10 +39,23 @@ bool follow_writer(Dataset& dataset) {
 
 namespace ncmpi {
 
+namespace {
+
+bool has_record_variables(const formats::Header& header) noexcept {
+  for (int id = 0; id < header.variable_count(); ++id) {
+    if (header.is_record_variable(id)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 int sync_numrecs(int ncid) {
   const DatasetUse dataset(ncid);
   require_data_mode(*dataset);
   if (follow_writer(*dataset)) return NC_NOERR;
+  // Where no variable has records there is nothing that a reader may not do.
+  if (!has_record_variables(dataset->header)) return NC_NOERR;
   require_writable(*dataset);
   settle_record_count(*dataset);
   return NC_NOERR;

@@ -5,7 +5,7 @@ and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGR
 Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
 line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
 files are not compared. With --coupled the program runs once more, in a workflow where the files that the patterns cover pass through memory;
-there only the reports are compared. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
+there only the reports are compared. With --viewer another component looks at all files that the program has left. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
 has to make the reference's files of them. With --blobs and --process-blobs the same with its data in blobs. With --burst-buffer it runs once more with the hint nc_burst_buf: the same reports and files, and no
 logs are left.
 """
@@ -66,6 +66,57 @@ def run_coupled(options):
     code, output = run([str(options.sluice), "run", "--quiet", "flow.yaml"], directory, options.timeout)
     (directory / "output").write_text(output)
     return directory, code, output
+
+
+VIEWED_FLOW = """version: 1
+name: viewed
+components:
+  program:
+    command: {program}
+    ranks: {ranks}
+    directory: .
+  viewer:
+    command: {viewer}
+    ranks: {viewers}
+    directory: views
+files:
+  - path: "*.nc"
+    writer: program
+    readers: [viewer]
+"""
+
+
+def compare_views(options, reference):
+    """Who opens what the program has left finds the same with our library, and in another component of a workflow in memory."""
+    names = sorted(p.name for p in reference.glob("*.nc"))
+    viewers = 3 - options.ranks if options.ranks < 3 else 2
+    views = reference / "views"
+    views.mkdir()
+    launch = MPIRUN + ["-n", str(viewers), str(options.viewer)] + [f"../{name}" for name in names]
+    code, output = run(launch, views, options.timeout)
+    problems = [f"the viewer fails ({code}):\n{output}"] if code else []
+    views_by_us = reference / "views_by_us"
+    views_by_us.mkdir()
+    code, output = run(launch[:-1 - len(names)] + ["-x", f"LD_PRELOAD={options.library}"] + launch[-1 - len(names):], views_by_us, options.timeout)
+    problems += [f"the viewer fails preloaded ({code}):\n{output}"] if code else []
+    for rank in range(viewers):
+        problems += differences(views / f"report.{rank}", views_by_us / f"report.{rank}")
+
+    directory = options.directory / "viewed"
+    shutil.rmtree(directory, ignore_errors=True)
+    (directory / "views").mkdir(parents=True)
+    # The viewer looks when all is done: programs make some of their files several times.
+    program = ["sh", "-c", '"$@" && touch done.$OMPI_COMM_WORLD_RANK', "sh", str(options.reference)] + options.arguments
+    waiting = "".join(f"until [ -e ../done.{rank} ]; do sleep 0.05; done; " for rank in range(options.ranks))
+    viewer = ["sh", "-c", waiting + 'exec "$@"', "sh", str(options.viewer)] + [f"../{name}" for name in names]
+    (directory / "flow.yaml").write_text(VIEWED_FLOW.format(program=json.dumps(program), ranks=options.ranks, viewer=json.dumps(viewer), viewers=viewers))
+    code, output = run([str(options.sluice), "run", "--quiet", "flow.yaml"], directory, options.timeout)
+    if code:
+        problems.append(f"the program and its viewer fail ({code}):\n{output}")
+    for rank in range(viewers):
+        problems += differences(views / f"report.{rank}", directory / "views" / f"report.{rank}")
+    problems += [f"a coupled file is on the disk: {path}" for path in directory.glob("*.nc")]
+    return problems
 
 
 def differences(reference, other):
@@ -139,6 +190,7 @@ def main():
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--sluice", type=pathlib.Path, help="the command")
     parser.add_argument("--coupled", help="patterns of the files that pass through memory, with commas between them")
+    parser.add_argument("--viewer", type=pathlib.Path, help="a program that reports what it finds in the files that it is given")
     parser.add_argument("--subfiles", type=int, default=0)
     parser.add_argument("--blobs", type=int, default=0, help="number of files")
     parser.add_argument("--process-blobs", type=int, default=0, help="number of files")
@@ -162,6 +214,8 @@ def main():
             problems.append(f"the program fails coupled ({code}):\n{output}")
         problems += [f"a coupled file is on the disk: {path}" for pattern in options.coupled.split(",") for path in other.glob(pattern)]
         problems += compare(options, reference, other, reports_only=True)
+    if options.viewer:
+        problems += compare_views(options, reference)
     if options.subfiles:
         problems += compare_split(options, reference, "subfiled", f"nc_num_subfiles={options.subfiles}")
     if options.blobs:
