@@ -76,6 +76,8 @@ void FileTransfer::fill(const formats::Header& header, const formats::Placement&
     throw Error(NC_EINTOVERFLOW, "there are too many elements to fill");
   const FileRange mine{share_begin(total, comm_.size(), comm_.rank()),
                        share_begin(total, comm_.size(), comm_.rank() + 1)};
+  // What others put before this call is to be overwritten, and they may still be at it.
+  check_mpi(MPI_Barrier(comm_.get()), "wait for the other processes");
   together(comm_, [&] {
     const auto place = placement.place_of(varid);
     fill_elements(header, *place, varid, first_record, mine);

@@ -1,72 +1,17 @@
 // Creating, opening and deleting datasets of the workflow.
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 #include "agreement.hpp"
+#include "coupled_group.hpp"
 #include "memory_driver.hpp"
 #include "open_driver.hpp"
 #include "process_session.hpp"
 #include "sluice/formats/cdf.hpp"
-#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 
 namespace {
-
-/// The environment is the same on all ranks, and so is what this finds.
-void expect_writer(const std::string& path, const runtime::ClientEnvironment& environment,
-                   const runtime::ClientRule& rule, const char* action) {
-  if (rule.writes) return;
-  throw Error(NC_EPERM, "component " + environment.component + " may not " + action + " " + path +
-                            ": by the workflow's rule for \"" + rule.pattern +
-                            "\" it is a reader only; make it the writer there, or use another name");
-}
-
-/// The file that the dataset stands for: by the matchers' working directory it would be another one.
-std::string absolute_path(const std::string& path) {
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(storage::without_prefix(path), error);
-  if (error) throw Error(NC_EFILE, path + ": the working directory cannot be found: " + error.message());
-  return absolute.lexically_normal().string();
-}
-
-/// A session that is connected, and rank 0's number for the group.
-struct Group {
-  std::shared_ptr<runtime::Session> session;
-  runtime::Member member;
-};
-
-Group make_group(const Communicator& comm, const runtime::ClientEnvironment& environment) {
-  Group group;
-  std::uint64_t number = 0;
-  together(comm, [&] {
-    group.session = process_session(environment);
-    group.session->connect();
-    if (comm.is_root()) number = runtime::random_number() >> 1;  // it is positive for the reduction
-  });
-  // The number is rank 0's, the others have 0; of nodes the largest and (negated) the smallest.
-  const auto node = static_cast<std::int64_t>(group.session->node());
-  std::array<std::int64_t, 3> shared{static_cast<std::int64_t>(number), node, -node};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, shared.data(), shared.size(), MPI_INT64_T, MPI_MAX, comm.get()),
-            "share the group's number");
-  const auto group_number = static_cast<std::uint64_t>(shared[0]);
-  group.member = {group_number, static_cast<std::uint32_t>(comm.rank()),
-                  static_cast<std::uint32_t>(comm.size()), shared[1] != -shared[2]};
-  return group;
-}
-
-/// Runs `work` and measures how long it took.
-template <class Work>
-std::uint64_t microseconds_of(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  const auto taken = std::chrono::steady_clock::now() - begin;
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
-}
 
 /// What is still written may grow between the answers that two ranks get: all go by rank 0's header, and by
 /// the largest number of records.
@@ -84,7 +29,7 @@ void share_view(const Communicator& comm, runtime::Opened& answer) {
 OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
                            const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
   expect_writer(request.path, environment, match.rule, "create");
-  const Group group = make_group(request.comm, environment);
+  const CoupledGroup group = make_coupled_group(request.comm, environment);
   OpenedDriver opened;
   together(request.comm, [&] {
     runtime::Created created;
@@ -111,7 +56,7 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
 OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
                          const runtime::RuleMatch& match) {
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
-  const Group group = make_group(request.comm, environment);
+  const CoupledGroup group = make_coupled_group(request.comm, environment);
   OpenedDriver opened;
   runtime::Opened answer;
   together(request.comm, [&] {

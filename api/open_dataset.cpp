@@ -8,6 +8,7 @@
 #include "agreement.hpp"
 #include "burst_driver.hpp"
 #include "collective_checks.hpp"
+#include "coupled_file.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
 #include "hints.hpp"
@@ -44,6 +45,10 @@ const runtime::ClientEnvironment& client_environment() {
 std::optional<runtime::RuleMatch> rule_of(const std::string& path) {
   if (!client_environment().is_coupled()) return std::nullopt;
   return runtime::find_rule(client_environment(), path);
+}
+
+bool is_in_files(const std::optional<runtime::RuleMatch>& match) {
+  return match && matcher::is_in_files(match->rule.through);
 }
 
 void check_path(const char* path) {
@@ -192,8 +197,11 @@ int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp
   check_io_driver(opening.dataset->asked_hints);
   const auto version = version_of_mode(opening.mode);
   const auto match = rule_of(path);
-  auto opened = match ? create_staged(opening.request(), version, client_environment(), *match)
-                      : open_with_burst_buffer(opening.request(), opening.ncid(), true, create_file);
+  auto opened =
+      !match ? open_with_burst_buffer(opening.request(), opening.ncid(), true, create_file)
+      : is_in_files(match)
+          ? create_coupled_file(opening.request(), opening.ncid(), version, client_environment(), *match)
+          : create_staged(opening.request(), version, client_environment(), *match);
   opened.header.version = version;
   opening.dataset->is_writable = true;
   opening.dataset->is_new = true;
@@ -206,9 +214,11 @@ int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) 
   check_open_mode(opening.mode);
   check_io_driver(opening.dataset->asked_hints);
   const auto match = rule_of(path);
-  auto opened = match ? open_staged(opening.request(), client_environment(), *match)
-                      : open_with_burst_buffer(opening.request(), opening.ncid(),
-                                               (opening.mode & mode_write) != 0, open_file);
+  auto opened = !match ? open_with_burst_buffer(opening.request(), opening.ncid(),
+                                                (opening.mode & mode_write) != 0, open_file)
+                : is_in_files(match)
+                    ? open_coupled_file(opening.request(), opening.ncid(), client_environment(), *match)
+                    : open_staged(opening.request(), client_environment(), *match);
   for (int id = 0; id < opened.header.variable_count(); ++id) opened.header.variable(id).no_fill = false;
   opening.dataset->is_writable = (opening.mode & mode_write) != 0;
   return finish(opening, std::move(opened), ncidp);
@@ -217,10 +227,13 @@ int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) 
 int remove(const char* filename, MPI_Info info) {
   if (filename == nullptr || *filename == '\0')
     throw Error(NC_ENOENT, "the path of the file to delete is empty");
-  if (const auto match = rule_of(filename))
-    delete_staged(filename, client_environment(), *match);
-  else
+  const auto match = rule_of(filename);
+  if (!match)
     delete_file(filename, info);
+  else if (is_in_files(match))
+    delete_coupled_file(filename, info, client_environment(), *match);
+  else
+    delete_staged(filename, client_environment(), *match);
   return NC_NOERR;
 }
 
@@ -229,16 +242,20 @@ int inq_file_format(const char* filename, int* formatp) {
   *formatp = format_unknown;
   if (filename == nullptr) check_path(filename);
   if (*filename == '\0') throw Error(NC_ENOENT, "the path of a file is empty");
-  if (const auto match = rule_of(filename)) {
+  FoundFile found{filename, nullptr};
+  const auto match = rule_of(filename);
+  if (is_in_files(match)) {
+    found = find_coupled_file(filename, client_environment(), *match);
+  } else if (match) {
     *formatp = static_cast<int>(version_of_staged(client_environment(), *match));
     return NC_NOERR;
   }
   const auto file =
-      storage::PosixFileSystem().open(storage::without_prefix(filename), storage::OpenMode::read);
+      storage::PosixFileSystem().open(storage::without_prefix(found.path), storage::OpenMode::read);
   std::array<std::byte, 8> bytes{};
   const auto size = static_cast<std::int64_t>(bytes.size());
   if (file->size_bytes() < size || file->read(0, bytes) != bytes.size())
-    throw Error(NC_EFILE, std::string(filename) + " is too short for a netCDF file");
+    throw Error(NC_EFILE, found.path + " is too short for a netCDF file");
   *formatp = format_of(bytes);
   return NC_NOERR;
 }

@@ -23,7 +23,7 @@ struct OpenRequest {
   [[nodiscard]] bool is_shared() const noexcept { return (mode & 0x800) != 0; }     ///< NC_SHARE
 };
 
-/// All four are collective, and throw the same Error on all ranks or on none (agreement.hpp helps):
+/// All that open are collective, and throw the same Error on all ranks or on none (agreement.hpp helps):
 /// NC_EEXIST, NC_ENOENT, NC_EACCESS, NC_ENOTNC, …
 /// An ordinary file: file_driver.cpp.
 [[nodiscard]] OpenedDriver create_file(const OpenRequest& request);
@@ -38,10 +38,20 @@ struct OpenRequest {
                                        const runtime::ClientEnvironment& environment,
                                        const runtime::RuleMatch& match);
 
+/// The same where the rule's data is in files (matcher::is_in_files): coupled_file_open.cpp.
+[[nodiscard]] OpenedDriver create_coupled_file(const OpenRequest& request, int ncid, formats::Version version,
+                                               const runtime::ClientEnvironment& environment,
+                                               const runtime::RuleMatch& match);
+[[nodiscard]] OpenedDriver open_coupled_file(const OpenRequest& request, int ncid,
+                                             const runtime::ClientEnvironment& environment,
+                                             const runtime::RuleMatch& match);
+
 /// ncmpi_delete. Called by one process.
 void delete_file(const std::string& path, MPI_Info info);
 void delete_staged(const std::string& path, const runtime::ClientEnvironment& environment,
                    const runtime::RuleMatch& match);
+void delete_coupled_file(const std::string& path, MPI_Info info,
+                         const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match);
 
 /// The version of the file that the dataset stands for. Called by one process; waits until there is one.
 [[nodiscard]] formats::Version version_of_staged(const runtime::ClientEnvironment& environment,

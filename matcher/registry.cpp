@@ -78,7 +78,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
     if (group.writes() && group.step != nullptr) {
       was_writing = true;
       if (!group.step->control.empty()) mark_gone(group.step->control, rank);
-      if (group.step->state == StepState::in_progress) end_unfinished(*group.step, reason);
+      if (group.step->state == StepState::in_progress) end_by_death(*group.step, reason);
     }
     finish_member(group, rank);
   }
@@ -97,7 +97,7 @@ void Registry::end_component_groups(const Component& component) {
   }
   for (Group* group : ended) {  // members that never arrived, and never will
     if (group->writes() && group->step != nullptr && group->step->state == StepState::in_progress) {
-      end_unfinished(*group->step, component.name + " " + component.reason);
+      end_by_death(*group->step, component.name + " " + component.reason);
     }
     group->finished = group->size;
     finish_group(*group);
@@ -153,7 +153,7 @@ void Registry::complete(Step& step) {
   Dataset& dataset = datasets_[step.key];
   step.state = StepState::published;
   ++step.revision;
-  if (rule_of(step.key).replays && !step.is_cut) set_pattern(step);
+  if (rule_of(step.key).replays && !step.is_cut && !step.is_in_files) set_pattern(step);
   note_early_readers(step);
   std::erase(dataset.in_progress, &step);
   if (rule_of(step.key).is_drained()) want_drain(step);  // before the one goes that need not be drained now
@@ -180,6 +180,7 @@ void Registry::discard_step(Step& step, const std::string& reason) {
   step.reason = "the step of " + quoted(step.key) + " was discarded: " + reason;
   std::erase(dataset.in_progress, &step);
   ++dataset.steps_discarded;
+  if (step.is_in_files) supersede(dataset);  // the earlier step was the same file
   drop_memory_waits_on(step, step.reason);
   answers_.event(step.reason);
 }
@@ -290,11 +291,17 @@ void Registry::publish(ProcessId process, PublishRequest request) {
   advance();
 }
 
-void Registry::discard(ProcessId process, StepId id) {
+void Registry::discard(ProcessId process, StepId id, FileState file) {
   Process& caller = processes_.at(process);
   const auto [group, rank] = writing_membership(caller, id);
-  if (group->step->state == StepState::in_progress)
-    end_unfinished(*group->step, caller.name() + " aborted it");
+  Step& step = *group->step;
+  if (step.state == StepState::in_progress) {
+    if (step.is_in_files && file == FileState::untouched) {
+      withdraw(step);
+    } else {
+      end_unfinished(step, caller.name() + " aborted it");
+    }
+  }
   finish_member(*group, rank);
   advance();
 }
@@ -319,6 +326,7 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
   }
   const auto found = datasets_.find(key);
   if (found == datasets_.end() || (found->second.newest == nullptr && !found->second.is_recycled)) {
+    if (is_in_files(key)) return answers_.done(ticket);  // whether there is a file, the caller sees
     throw Error(NC_ENOENT, quoted(key) + " was not published: there is nothing to delete");
   }
   found->second.is_recycled = false;

@@ -22,7 +22,8 @@ void Registry::create(const Ticket& ticket, ProcessId process, const CreateReque
 }
 
 void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, processes_.at(process), GroupPurpose::open_write, {request.key, request.member});
+  join(ticket, processes_.at(process), GroupPurpose::open_write,
+       {request.key, request.member, false, 1, request.path});
 }
 
 void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
@@ -125,6 +126,8 @@ void Registry::decide_create(Group& group) {
   const bool exists = dataset.newest != nullptr || dataset.is_recycled || !dataset.in_progress.empty();
   if (group.no_clobber && exists) {
     refuse(group, NC_EEXIST, quoted(group.key) + " exists, and NC_NOCLOBBER was given");
+  } else if (!readers_of_file(group.key).empty()) {
+    wait(group, Group::WaitsFor::readers);
   } else if (Step* step = make_step(group, nullptr)) {
     give_step(group, *step);
   } else {
@@ -136,7 +139,9 @@ void Registry::decide_open_write(Group& group) {
   const Dataset& dataset = datasets_[group.key];
   if (!dataset.in_progress.empty()) {
     wait(group, Group::WaitsFor::own_step);
-  } else if (dataset.newest == nullptr) {
+  } else if (!readers_of_file(group.key).empty()) {
+    wait(group, Group::WaitsFor::readers);
+  } else if (dataset.newest == nullptr && !is_in_files(group.key)) {  // a file may be there already
     refuse(group, NC_ENOENT,
            dataset.is_recycled ? quoted(group.key) +
                                      " was read by all its readers and its memory was needed for "
@@ -158,6 +163,8 @@ void Registry::decide_open_read(Group& group) {
     give_step(group, *growing);
   } else if (is_writer && !dataset.in_progress.empty()) {
     wait(group, Group::WaitsFor::own_step);
+  } else if (is_in_files(group.key) && !dataset.in_progress.empty()) {
+    wait(group, Group::WaitsFor::publication);  // the earlier step was the same file
   } else if (dataset.newest != nullptr) {
     give_step(group, *dataset.newest);
   } else if (!dataset.in_progress.empty()) {
@@ -228,8 +235,9 @@ void Registry::give_step(Group& group, Step& step) {
 Step* Registry::make_step(Group& group, const Step* base) {
   auto step = std::make_unique<Step>();
   step->version = group.version;
+  step->is_in_files = is_in_files(group.key);
   step->path = group.path;
-  if (base != nullptr) {  // before memory is taken: that may be the base's
+  if (base != nullptr && !step->is_in_files) {  // before memory is taken: that may be the base's
     step->version = base->version;
     step->path = base->path;
     step->record_count = base->record_count;
@@ -239,7 +247,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
     step->structure = base->structure;
     step->logs = base->logs;
   }
-  if (!group.spans_nodes) {
+  if (!group.spans_nodes && !step->is_in_files) {
     const Process& first = processes_.at(group.members.begin()->second.process);
     const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
     auto control = take(first, bytes, SegmentUse::control);

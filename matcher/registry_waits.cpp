@@ -116,7 +116,7 @@ bool Registry::fail_cycle(const WaitAnalysis& analysis) {
   }
   for (const StuckWait& wait : cycle) {
     if (wait.group != nullptr) {
-      refuse(*wait.group, NC_ENOENT, text);
+      refuse(*wait.group, wait.group->waits_for == Group::WaitsFor::readers ? NC_EIO : NC_ENOENT, text);
       answer_members(*wait.group);
     } else {
       refuse_get(*wait.get, NC_EIO, text);
@@ -133,7 +133,7 @@ bool Registry::give_own_step(const std::vector<StuckWait>& cycle) {
         wait.group->purpose != GroupPurpose::open_read)
       continue;
     Step& step = *datasets_[wait.group->key].in_progress.back();
-    if (step.publish_at != PublishAt::close || step.header.empty()) continue;
+    if (step.publish_at != PublishAt::close || (step.header.empty() && !step.is_in_files)) continue;
     give_step(*wait.group, step);
     answer_members(*wait.group);
     return true;
@@ -151,6 +151,9 @@ std::string Registry::wait_text(const Group& group) const {
       return memory_wait_text(group.key);
     case Group::WaitsFor::own_step:
       return quoted(group.key) + ", which it still has open for writing itself";
+    case Group::WaitsFor::readers:
+      return quoted(group.key) + ", which " + readers_of_file(group.key).front()->component->name +
+             " has open for reading";
     case Group::WaitsFor::publication:
       break;
   }

@@ -76,8 +76,18 @@ bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
   });
 }
 
+/// Who has the file open that the group waits to write, and can never close it; null: nobody.
+const Group* Registry::WaitAnalysis::hopeless_reader(const Group& waiting) const {
+  if (waiting.waits_for != Group::WaitsFor::readers) return nullptr;
+  for (const Group* reader : registry_.readers_of_file(waiting.key)) {
+    if (!can_finish(*reader)) return reader;
+  }
+  return nullptr;
+}
+
 bool Registry::WaitAnalysis::can_end(const Group& waiting) const {
   if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come(waiting.node);
+  if (waiting.waits_for == Group::WaitsFor::readers) return hopeless_reader(waiting) == nullptr;
   const auto dataset = registry_.datasets_.find(waiting.key);
   const auto can_complete = [&](const Step* step) { return can_finish(*step->writers); };
   if (dataset != registry_.datasets_.end()) {
@@ -117,8 +127,11 @@ Registry::StuckWait Registry::WaitAnalysis::stuck_wait_of(const std::string* com
     return component == nullptr || waiting.name == *component;
   };
   for (Group* group : registry_.waiting_groups_) {
-    if (is_asked_for(*group->component) && is_stuck(*group))
-      return {group->component, &registry_.rule_of(group->key).writer, group, nullptr};
+    if (!is_asked_for(*group->component) || !is_stuck(*group)) continue;
+    const Group* const reader = hopeless_reader(*group);
+    const std::string& awaited =
+        reader != nullptr ? reader->component->name : registry_.rule_of(group->key).writer;
+    return {group->component, &awaited, group, nullptr};
   }
   for (const GetWait& wait : registry_.get_waits_) {
     const Component* const waiting = registry_.processes_.processes().at(wait.process).component;
@@ -134,7 +147,7 @@ std::vector<Registry::StuckWait> Registry::WaitAnalysis::cycle() const {
     const auto seen = std::ranges::find(path, next.component, &StuckWait::component);
     if (seen != path.end()) return {seen, path.end()};
     path.push_back(next);
-    next = stuck_wait_of(next.writer);
+    next = stuck_wait_of(next.awaited);
   }
   return path;
 }

@@ -10,7 +10,7 @@ namespace sluice::matcher {
 /// An open or a get that is stuck: one of the two.
 struct Registry::StuckWait {
   const Component* component = nullptr;  ///< that waits
-  const std::string* writer = nullptr;   ///< the name of the component that it waits for
+  const std::string* awaited = nullptr;  ///< the name of the component that it waits for
   Group* group = nullptr;
   const GetWait* get = nullptr;
 };
@@ -37,6 +37,7 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_be_released(const Step& step) const;
   [[nodiscard]] bool can_end(const Group& waiting) const;
   [[nodiscard]] bool can_end(const GetWait& waiting) const;
+  [[nodiscard]] const Group* hopeless_reader(const Group& waiting) const;
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
   [[nodiscard]] bool can_go_on(const Process& process) const;
 

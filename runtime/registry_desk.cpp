@@ -128,7 +128,7 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
     }
     case MessageType::open_write: {
       const auto m = decode<Open>(item.fields);
-      return serve([&] { registry_.open_write(ticket, process, {m.key, m.member}); });
+      return serve([&] { registry_.open_write(ticket, process, {m.key, m.member, m.path}); });
     }
     case MessageType::open_read: {
       const auto m = decode<Open>(item.fields);
@@ -184,7 +184,10 @@ void RegistryDesk::take_close(const RelayItem& item, matcher::ProcessId process)
     }
     case MessageType::discard: {
       const auto m = decode<Discard>(item.fields);
-      return take_note([&] { registry_.discard(process, m.step); });
+      using FileState = matcher::Registry::FileState;
+      return take_note([&] {
+        registry_.discard(process, m.step, m.is_untouched ? FileState::untouched : FileState::spoilt);
+      });
     }
     case MessageType::close_read: {
       const auto m = decode<CloseRead>(item.fields);
@@ -325,6 +328,7 @@ void RegistryDesk::opened(const Ticket& ticket, const matcher::Step& step) {
   reply.record_count = step.records_for_readers();
   reply.pattern = step.pattern;
   reply.publish_at = step.publish_at;
+  reply.path = step.path;
   if (!step.control.empty() && is_writer(ticket, step)) reply.control = step.control.id();
   answer(ticket, MessageType::opened, encode(reply), reply.control);
 }

@@ -93,7 +93,7 @@ void fields(auto& a, Is<Created> auto& m) {
   a(m.step, m.control, m.publish_at);
 }
 void fields(auto& a, Is<Open> auto& m) {
-  a(m.key, m.member);
+  a(m.key, m.member, m.path);
 }
 void fields(auto& a, Is<Inquire> auto& m) {
   a(m.key, m.member);
@@ -105,7 +105,7 @@ void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base);
 }
 void fields(auto& a, Is<Opened> auto& m) {
-  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at);
+  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.path);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
   a(m.step, m.use, m.bytes, m.wanted_bytes);
@@ -129,7 +129,7 @@ void fields(auto& a, Is<PutNotice> auto& m) {
   a(m.step);
 }
 void fields(auto& a, Is<Discard> auto& m) {
-  a(m.step);
+  a(m.step, m.is_untouched);
 }
 void fields(auto& a, Is<CloseRead> auto& m) {
   a(m.step, m.counters);

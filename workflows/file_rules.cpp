@@ -52,6 +52,7 @@ class RuleReader {
     read_partition(*section, read.rule);
     check_queue(*section);
     read_keep(*section, read.rule);
+    if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
     return read;
   }
 
@@ -106,7 +107,28 @@ class RuleReader {
     const auto word = reader_.choice(*value, choices);
     if (!word) return;
     rule.through = static_cast<Through>(std::ranges::find(choices, *word) - choices.begin());
-    if (rule.through != Through::memory) not_available_yet(reader_, *value, choices.front());
+    if (rule.through == Through::burst_buffer)
+      not_available_yet(reader_, *value, "memory, subfiles, blobs and file");
+  }
+
+  /// What makes sense only where the data is in memory.
+  void check_rule_of_files(const Section& section, FileRule& rule) {
+    const std::string through =
+        "'through: " + std::string(through_words[static_cast<std::size_t>(rule.through)]) + "'";
+    if (rule.publish_at != PublishAt::close) {
+      const Value* publish = section.find("publish");
+      reader_.findings().mistake(publish->position, publish->what + " is " + describe_found(publish->node) +
+                                                        ": with " + through +
+                                                        " readers see a file when its writer has closed it; "
+                                                        "leave 'publish' out, or take 'through: memory'");
+    }
+    const Value* keep = section.find("keep");
+    if (keep != nullptr && (!rule.keep.keeps || !rule.keep.variables.empty())) {
+      reader_.findings().mistake(keep->position, keep->what + " is " + describe_found(keep->node) +
+                                                     ": with " + through +
+                                                     " the whole file stays on disk; leave 'keep' out");
+    }
+    rule.keep = {};
   }
 
   void read_partition(const Section& section, FileRule& rule) {

@@ -20,6 +20,8 @@ namespace {
 int rank = 0;
 int size = 1;
 int failures = 0;
+/// What is in files is not filled where nobody asked for it.
+const bool is_in_files = std::getenv("SLUICE_TEST_THROUGH") != nullptr;
 
 std::string last_error() {
   using LastError = const char* (*)();
@@ -140,7 +142,7 @@ void read_records() {
   const int ncid = open(MPI_COMM_WORLD, "case_a.nc");
   THAT(records(ncid) > 61);
   for (int record = 1; record < 50; ++record) THAT(all_are(get_record(ncid, record), record));
-  THAT(all_are(get_record(ncid, 55), NC_FILL_INT));
+  if (!is_in_files) THAT(all_are(get_record(ncid, 55), NC_FILL_INT));
   THAT(all_are(get_record(ncid, 60), 60));
   OK(ncmpi_close(ncid));
 }
@@ -265,7 +267,7 @@ void read_fill() {
   THAT(all_are(get_record(ncid, 2), 6));
   std::vector<int> late(3 * columns, 0);
   OK(ncmpi_get_var_int_all(ncid, 1, late.data()));
-  THAT(all_are(late, NC_FILL_SHORT));
+  if (!is_in_files) THAT(all_are(late, NC_FILL_SHORT));
   OK(ncmpi_close(ncid));
 }
 

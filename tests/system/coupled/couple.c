@@ -1,9 +1,12 @@
 /* couple COMMAND ARGUMENTS …: one side of a coupling, told what to do step by step:
      write NAME LENGTH   creates a file whose one variable has LENGTH numbers that follow from its name, a
    block of them from each rank read NAME LENGTH    opens it and checks all of them, in rows that go round the
-   ranks missing NAME        opens it, which must give NC_ENOENT sleep MILLISECONDS, say TEXT, exit STATUS
-   (all ranks), kill SIGNAL (the last rank) A NAME that contains %d, and all that follows it, is repeated for
-   0 … COUNT - 1 after `repeat COUNT`. */
+   ranks keep NAME           opens it, and keeps it open release NAME        reads the one number 0 of what is
+   kept open, which must be NAME's, and closes it half NAME           creates it, puts something, and goes on
+   without closing it refused NAME        creates it, which must give NC_EIO missing NAME        opens it,
+   which must give NC_ENOENT sleep MILLISECONDS, say TEXT, exit STATUS (all ranks), kill SIGNAL (the last
+   rank) A NAME that contains %d, and all that follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`.
+ */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -66,6 +69,42 @@ static void read_file(const char* name, MPI_Offset length) {
   check(ncmpi_close(ncid), "close", name);
 }
 
+static int kept;
+
+static void keep_file(const char* name) {
+  check(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &kept), "open", name);
+}
+
+static void release_file(const char* name) {
+  const MPI_Offset first = 0;
+  double value = -1;
+  check(ncmpi_get_var1_double_all(kept, 0, &first, &value), "get", name);
+  if (value != number(name, 0)) {
+    fprintf(stderr, "rank %d: %s: the first number is %g\n", rank, name, value);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  check(ncmpi_close(kept), "close", name);
+}
+
+static void half_write(const char* name) {
+  int ncid, dimension, variable;
+  const MPI_Offset start = rank, count = 1;
+  const double value = -7;
+  check(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
+  check(ncmpi_def_dim(ncid, "x", 100, &dimension), "def_dim", name);
+  check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
+  check(ncmpi_enddef(ncid), "enddef", name);
+  check(ncmpi_put_vara_double_all(ncid, variable, &start, &count, &value), "put", name);
+}
+
+static void expect_refusal(const char* name) {
+  int ncid;
+  const int status = ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid);
+  if (status == NC_EIO) return;
+  fprintf(stderr, "rank %d: create %s gave %s\n", rank, name, ncmpi_strerrno(status));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 static void miss_file(const char* name) {
   int ncid;
   const int status = ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid);
@@ -89,6 +128,10 @@ static int act(char** words, int left, int round) {
   const char* command = words[0];
   if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2])), 3;
   if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "keep") == 0) return keep_file(name), 2;
+  if (strcmp(command, "release") == 0) return release_file(name), 2;
+  if (strcmp(command, "half") == 0) return half_write(name), 2;
+  if (strcmp(command, "refused") == 0) return expect_refusal(name), 2;
   if (strcmp(command, "missing") == 0) return miss_file(name), 2;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;
   if (strcmp(command, "say") == 0) return rank == 0 ? printf("%s\n", name) : 0, fflush(stdout), 2;

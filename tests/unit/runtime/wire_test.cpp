@@ -65,7 +65,16 @@ void for_every_message(Use use) {
   use(Create{key, member, true, 5, "/out/f.nc"});
   use(Created{9, 10});
   use(Open{key, member});
-  use(Opened{9, 10, 2, 365, bytes_of({1, 2, 3}), {{1, 2}, {3, 4}, 5, 6}, {{7, 8, 9, 10, 11}}});
+  use(Opened{9,
+             10,
+             2,
+             365,
+             bytes_of({1, 2, 3}),
+             {{1, 2}, {3, 4}, 5, 6},
+             {{7, 8, 9, 10, 11}},
+             PublishAt::sync,
+             "/data/a.nc"});
+  use(Discard{9, true});
   use(Inquire{key, member});
   use(Described{5});
   use(NeedSegment{9, SegmentUse::table, 4096});

@@ -39,6 +39,12 @@ enum class Through : std::uint8_t {
   file,
 };
 
+/// Whether the processes write and read files themselves: then matchers have no data, and readers wait until
+/// the writer has closed a file.
+[[nodiscard]] constexpr bool is_in_files(Through through) noexcept {
+  return through == Through::subfiles || through == Through::blobs || through == Through::file;
+}
+
 /// How the index space of a step's variables is divided among the matchers.
 enum class PartitionKind : std::uint8_t {
   range,     ///< each variable by ranges of one of its dimensions

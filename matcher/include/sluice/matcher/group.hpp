@@ -33,7 +33,12 @@ enum class GroupPurpose : std::uint8_t {
 struct Group {
   enum class Outcome : std::uint8_t { waiting, step, described, refused };
   /// What a group waits for before its outcome is known.
-  enum class WaitsFor : std::uint8_t { publication, own_step, memory };
+  enum class WaitsFor : std::uint8_t {
+    publication,
+    own_step,
+    memory,
+    readers,  ///< create, open_write: until nobody has the file open that is to be written again
+  };
 
   struct MemberState {
     ProcessId process{};
@@ -49,7 +54,7 @@ struct Group {
   std::uint32_t size = 1;
   bool no_clobber = false;
   std::uint8_t version = 1;  ///< create: asked for; described: that of the dataset
-  std::string path;          ///< create: of the file that the dataset stands for
+  std::string path;          ///< to be written: of the file that the dataset stands for, or is in
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< of the member that came first: its memory holds the control block
 

@@ -65,7 +65,7 @@ struct RegistryOptions {
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
-/// registry_drains.cpp: steps that are written to files;
+/// registry_drains.cpp: steps that are written to files; registry_files.cpp: those that are in files;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_waits.cpp: what is
 /// held back and status; wait_analysis.hpp: what can never come.
 class Registry {
@@ -99,7 +99,9 @@ class Registry {
   /// when the last process of the group has been answered.
   void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
   void publish(ProcessId process, PublishRequest request);
-  void discard(ProcessId process, StepId step);
+  /// What a discarded step leaves of the file, if its data is in one.
+  enum class FileState : std::uint8_t { spoilt, untouched };
+  void discard(ProcessId process, StepId step, FileState file = FileState::spoilt);
   void close_read(ProcessId process, const CloseRequest& request);
 
   /// A get of a reader waits for what the step's writers have not put yet. It is refused when that cannot
@@ -170,6 +172,7 @@ class Registry {
   void finish_group(Group& group);
   void complete(Step& step);
   void end_unfinished(Step& step, const std::string& reason);
+  void end_by_death(Step& step, const std::string& reason);
   void discard_step(Step& step, const std::string& reason);
   void supersede(Dataset& dataset);
   void review(Step& step);
@@ -209,6 +212,11 @@ class Registry {
   void answer_members(Group& group);
   void answer(const Ticket& ticket, const Group& group);
   [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
+
+  // registry_files.cpp
+  [[nodiscard]] bool is_in_files(const DatasetKey& key) const;
+  [[nodiscard]] std::vector<const Group*> readers_of_file(const DatasetKey& key) const;
+  void withdraw(Step& step);
 
   // registry_memory.cpp
   [[nodiscard]] std::optional<SegmentLease> take(const Process& process, std::uint64_t bytes, SegmentUse use);

@@ -22,6 +22,7 @@ struct CreateRequest {
 struct OpenRequest {
   DatasetKey key;
   Member member;
+  std::string path = {};  ///< open_write, where the data is in files: as in CreateRequest
 };
 
 struct SegmentRequest {

@@ -89,6 +89,7 @@ struct Step {
   std::string path;          ///< of the file that it stands for, as its writer named it: absolute
   PublishAt publish_at = PublishAt::close;
   PartitionKind partition = PartitionKind::range;
+  bool is_in_files = false;  ///< there is no data here: no logs' segments, no control block, no header
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;      ///< CDF-5 encoding; empty before the first enddef

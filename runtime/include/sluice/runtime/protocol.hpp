@@ -15,7 +15,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -117,6 +117,7 @@ struct Created {
 struct Open {
   DatasetKey key;
   Member member;
+  std::string path = {};  ///< open_write, where the rule's data is in files: as in Create
 };
 
 /// What is the dataset that an open for reading would find? It is not opened. `member`: a group of one.
@@ -141,6 +142,8 @@ struct Opened {
   StepPattern pattern = {};
   std::vector<LogRange> ranges = {};
   PublishAt publish_at = PublishAt::close;
+  std::string path =
+      {};  ///< where the data is in files: the file, as its writer named it; there is no header
 };
 
 /// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the
@@ -194,6 +197,7 @@ struct Publish {
 /// ncmpi_abort, or a close that cannot publish.
 struct Discard {
   std::uint64_t step = 0;
+  bool is_untouched = false;  ///< where the data is in files: the file is as it was before the step
 };
 
 struct CloseRead {

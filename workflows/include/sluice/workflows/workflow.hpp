@@ -58,6 +58,11 @@ enum class Through { memory, burst_buffer, subfiles, blobs, file };
 inline constexpr std::array<std::string_view, 5> through_words{"memory", "burst-buffer", "subfiles", "blobs",
                                                                "file"};
 
+/// Whether the components write and read files on disk.
+[[nodiscard]] constexpr bool is_in_files(Through through) noexcept {
+  return through == Through::subfiles || through == Through::blobs || through == Through::file;
+}
+
 /// How several matchers share the work: partition.
 enum class PartitionBy { range, variable };
 

@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "driver.hpp"
+#include "mpi_handles.hpp"
+#include "open_driver.hpp"
+#include "sluice/runtime/session.hpp"
+
+namespace sluice::api {
+
+/// This process's share in a step whose data is in files: the matchers know who writes and who reads, and
+/// nothing else.
+class FileStep {
+ public:
+  enum class Use : std::uint8_t { create, reopen, read };
+
+  FileStep(std::shared_ptr<runtime::Session> session, std::uint64_t step, Use use) noexcept;
+  FileStep(const FileStep&) = delete;
+  FileStep& operator=(const FileStep&) = delete;
+  ~FileStep();
+
+  /// A file that could not be created is as it was, or one that was not opened.
+  void note_failure(int status) noexcept;
+  /// From now on the file may be another than it was.
+  void note_begin() noexcept { is_untouched_ = false; }
+  /// This process has closed the file.
+  void end(std::int64_t record_count, const runtime::AccessCounters& counters);
+  /// What was written of it does not count.
+  void discard();
+
+  /// Throws Error(NC_EIO) in a forked child.
+  void expect_own_process() const;
+
+ private:
+  const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
+  const std::uint64_t step_;
+  const Use use_;
+  bool is_untouched_ = true;
+  bool is_open_ = true;
+};
+
+/// Where a file of the workflow is, and, for a reader, a share in its step, so that it stays as it is.
+struct FoundFile {
+  std::string path;
+  std::unique_ptr<FileStep> step;
+};
+
+/// Its writer looks for the file where it names it; a reader waits until it is there. Called by one process.
+[[nodiscard]] FoundFile find_coupled_file(const std::string& path,
+                                          const runtime::ClientEnvironment& environment,
+                                          const runtime::RuleMatch& match);
+
+/// A dataset of the workflow that is in files on disk: everything goes to the driver of these, and the step
+/// is published when this process, and all others of its group, have closed them.
+class CoupledFileDriver final : public Driver {
+ public:
+  CoupledFileDriver(std::unique_ptr<FileStep> step, std::unique_ptr<Driver> below,
+                    std::uint64_t open_wait_us) noexcept;
+
+  [[nodiscard]] std::string_view kind() const noexcept override { return below_->kind(); }
+  void use_layout_options(const formats::LayoutOptions& options) override;
+  void write_header(const formats::Header& header, const formats::Layout& layout) override;
+  void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
+                 const formats::Header& new_header, const formats::Layout& new_layout) override;
+  [[nodiscard]] bool reads_unwritten_as_fill() const noexcept override;
+  void fill(const formats::Header& header, const formats::Layout& layout, int varid,
+            std::int64_t first_record, std::int64_t records) override;
+  void put(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+           Mode mode) override;
+  void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
+           Mode mode) override;
+  std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
+  [[nodiscard]] std::int64_t current_record_count(std::int64_t local) override;
+  [[nodiscard]] std::optional<std::int64_t> post_put(const formats::Header& header, Access& access) override;
+  [[nodiscard]] bool withdraw_put(std::int64_t ticket) override;
+  void end_independent() override;
+  void sync() override;
+  void flush(Mode mode) override;
+  void close(const formats::Header& header) override;
+  void discard(bool is_new) override;
+
+ private:
+  std::unique_ptr<FileStep> step_;  ///< ends behind the driver below, when that has closed the file
+  std::unique_ptr<Driver> below_;
+  runtime::AccessCounters counters_;
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+"""through.py BUILD PROGRAM CASE: what only coupled files on disk show (through: file, subfiles, blobs), with PROGRAM (couple.c) in the working directory, under
+`sluice run`."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+build, program, case = sys.argv[1:4]
+LIMIT_S = 60  # far more than any case needs: a hang ends here
+MATCHERS = os.environ.get("SLUICE_TEST_MATCHERS", "1")
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit("FAILED: " + text)
+
+
+def run(through, components, rules, status=0):
+    """Components as {name: (ranks, commands, directory)}, rules as [(pattern, writer, readers)]. Gives the output, and the event log."""
+    shutil.rmtree("log", ignore_errors=True)
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"version: 1\nname: test\nstaging: {{matchers: {MATCHERS}}}\ncomponents:\n")
+        for name, (ranks, commands, directory) in components.items():
+            flow.write(f"  {name}: {{command: {program} {commands}, ranks: {ranks}, directory: {directory}}}\n")
+        flow.write("files:\n")
+        for pattern, writer, readers in rules:
+            flow.write(f"  - {{path: \"{pattern}\", writer: {writer}, readers: [{', '.join(readers)}], through: {through}}}\n")
+    try:
+        result = subprocess.run([build + "/bin/sluice", "run", "--log-dir", "log", "flow.yaml"], capture_output=True, text=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        sys.exit("HANG: the run did not end")
+    print(result.stdout, result.stderr, f"=> {result.returncode}", sep="\n")
+    expect(result.returncode == status, f"exit status {result.returncode}, expected {status}")
+    with open("log/events.log") as events:
+        return result.stdout, events.read()
+
+
+def directories():
+    """A reader in another directory reads the file that the writer wrote, not one of the same name of its own."""
+    for through in ["file", "subfiles", "blobs"]:
+        os.makedirs("here/out", exist_ok=True)
+        os.makedirs("there/out", exist_ok=True)
+        run(through, {"model": (3, "write out/a.nc 1000", "here"), "analysis": (2, "read out/a.nc 1000", "there"), "serial": (0, "read out/a.nc 1000", ".")},
+            [("out/*.nc", "model", ["analysis", "serial"])])
+        expect(os.listdir("there/out") == [], "there is something where the reader runs")
+        shutil.rmtree("here")
+
+
+def rewritten():
+    """A writer does not touch a file that somebody reads, and readers do not see it before it is whole again."""
+    for through in ["file", "subfiles", "blobs"] if "SLUICE_VIRTUAL_NODES" not in os.environ else ["file"]:
+        run(through, {"model": (2, "write a.nc 1000 read left.nc 10 read right.nc 10 half b.nc write a.nc 2000 write c.nc 10", "."),
+                      "left": (2, "keep a.nc write left.nc 10 sleep 600 release a.nc read a.nc 2000", "."),
+                      "right": (1, "keep a.nc write right.nc 10 sleep 300 release a.nc read c.nc 10 read a.nc 2000", ".")},
+            [("[abc].nc", "model", ["left", "right"]), ("left.nc", "left", ["model"]), ("right.nc", "right", ["model"])])
+
+
+def knot():
+    """A writer waits for a reader to close, which waits for the writer: both are told, with names."""
+    out, events = run("file", {"model": (2, "write a.nc 1000 read seen.nc 10 refused a.nc say survived", "."),
+                               "analysis": (2, "keep a.nc write seen.nc 10 missing b.nc release a.nc", ".")},
+                      [("[ab].nc", "model", ["analysis"]), ("seen.nc", "analysis", ["model"])])
+    expect("[model] survived" in out, "the writer did not go on")
+    expect(re.search(r"a cycle of waits: .*'a.nc', which analysis has open for reading", events), "the cycle is not named")
+
+
+def killed():
+    """A writer that dies in mid-step: its file is not read, not even as what it was before; it stays on the disk."""
+    for through in ["file", "subfiles", "blobs"]:
+        for before, after in [("", "")] * (through == "file") + [("write a.nc 1000 read seen.nc 10", "read a.nc 1000 write seen.nc 10 sleep 700")]:
+            out, events = run(through, {"model": (2, before + " half a.nc kill 9 sleep 100000", "."), "analysis": (2, after + " missing a.nc say survived", ".")},
+                              [("a.nc", "model", ["analysis"]), ("seen.nc", "analysis", ["model"])], status=137)
+            expect("[analysis] survived" in out, "the reader did not go on")
+            expect(re.search(r"the step of 'a.nc' was discarded: .*what it has written of " + re.escape(os.getcwd()) + r"/a.nc is still there", events),
+                   "the event log does not say what happened")
+            expect(os.path.exists("a.nc"), "the file is gone")
+
+
+def subfiles():
+    """As many subfiles as the program asks for, else two on one node; one for each of three nodes."""
+    for hints, nodes, expected in [("", 1, 2), ("nc_num_subfiles=5", 1, 5), ("", 3, 3)]:
+        os.environ.update({"PNETCDF_HINTS": hints, "SLUICE_VIRTUAL_NODES": str(nodes)})
+        run("subfiles", {"model": (3, "write a.nc 1000", "."), "analysis": (2, "read a.nc 1000", ".")}, [("a.nc", "model", ["analysis"])])
+        found = sorted(glob.glob("a.nc*"))
+        expect(found == ["a.nc"] + [f"a.nc.subfile_{i}.nc" for i in range(expected)], f"files: {found}")
+        subprocess.run([build + "/bin/sluice", "merge", "--force", "a.nc", "whole.nc"], check=True)
+        subprocess.run("rm a.nc*", shell=True, check=True)
+
+
+def blobs():
+    """A file with blobs, and one ordinary file out of them."""
+    run("blobs", {"model": (3, "write a.nc 1000", "."), "analysis": (2, "read a.nc 1000", ".")}, [("a.nc", "model", ["analysis"])])
+    found = sorted(glob.glob("a.nc*"))
+    expect(found == ["a.nc", "a.nc.0000"], f"files: {found}")
+    subprocess.run([build + "/bin/sluice", "merge", "a.nc", "whole.nc"], check=True)
+    subprocess.run(["ncvalidator", "-q", "whole.nc"], check=True)
+
+
+for leftover in os.listdir("."):
+    shutil.rmtree(leftover) if os.path.isdir(leftover) else os.remove(leftover)
+globals()[case]()
+print("as expected")

@@ -1,0 +1,148 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "sluice/matcher/registry.hpp"
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+using namespace sluice::matcher::test;
+
+namespace {
+
+using FileState = Registry::FileState;
+
+/// model writes, analysis and picture read; all of it in files.
+std::vector<FileRule> rule_of_files() {
+  return {{"*.nc", "model", {"analysis", "picture"}, true, PublishAt::close, Through::file}};
+}
+
+bool tells(const World& world, const std::string& text) {
+  return std::ranges::any_of(world.answers.events,
+                             [&](const std::string& event) { return event.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_SUITE("registry: data in files") {
+  TEST_CASE("a step in files takes no memory, and readers are told where the file is") {
+    World world(rule_of_files());
+    const auto writer = world.process("model");
+    const auto asked = world.open(world.process("analysis"), "a.nc", world.alone());
+    const auto created = world.ask([&](const Ticket& ticket) {
+      world.registry.create(ticket, writer, {{0, "a.nc"}, world.alone(), false, 1, "/data/a.nc"});
+    });
+    CHECK(world.memory.sizes.empty());
+    CHECK(world.is_waiting(asked));
+    const StepId step = world.answer(created).step;
+    CHECK(world.registry.step(step).path == "/data/a.nc");
+    world.publish(writer, step);
+    CHECK(world.answer(asked).step == step);
+  }
+
+  TEST_CASE("who writes a file again waits until all readers have closed it") {
+    World world(rule_of_files());
+    const auto writer = world.process("model");
+    const auto analysis = world.process("analysis");
+    const auto picture = world.process("picture");
+    const StepId first = world.write(writer, "a.nc");
+    world.write(writer, "other.nc");
+    world.open(analysis, "a.nc", world.alone());
+    world.open(picture, "a.nc", world.alone());
+    std::uint32_t again = 0;
+    SUBCASE("by creating it anew") {
+      again = world.create(writer, "a.nc", world.alone());
+    }
+    SUBCASE("by reopening it") {
+      again = world.reopen(writer, "a.nc", world.alone());
+    }
+    CHECK_FALSE(world.is_waiting(world.create(writer, "other.nc", world.alone())));
+    CHECK(world.registry.status().waits.at(0).waits_for.find("has open for reading") != std::string::npos);
+    world.close(analysis, first);
+    CHECK(world.is_waiting(again));
+    world.registry.disconnect(picture);  // it will not close it any more
+    CHECK_FALSE(world.is_waiting(again));
+    const StepId second = world.answer(again).step;
+    REQUIRE(second != 0);
+    const auto late = world.open(analysis, "a.nc", world.alone());
+    CHECK(world.is_waiting(late));  // what was published before is being overwritten
+    world.publish(writer, second);
+    CHECK(world.answer(late).step == second);
+    CHECK_FALSE(world.answers.has_answered_twice);
+  }
+
+  TEST_CASE("a group of which one process reads keeps the writer waiting until all have closed") {
+    World world(rule_of_files());
+    const auto writer = world.process("model");
+    const auto readers = world.processes("analysis", 2);
+    const StepId step = world.write(writer, "a.nc");
+    world.open(readers[0], "a.nc", world.member(1, 0, 2));
+    world.close(readers[0], step);
+    const auto again = world.create(writer, "a.nc", world.alone());
+    CHECK(world.is_waiting(again));
+    CHECK(world.answer(world.open(readers[1], "a.nc", world.member(1, 1, 2))).step == step);
+    world.close(readers[1], step);
+    CHECK(world.is_created(again));
+  }
+
+  TEST_CASE("a writer that dies in mid-step spoils the file: what it was before is not found any more") {
+    World world(rule_of_files());
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    world.write(writer, "a.nc");
+    world.ask([&](const Ticket& ticket) {
+      world.registry.open_write(ticket, writer, {{0, "a.nc"}, world.alone(), "/data/a.nc"});
+    });
+    const auto asked = world.open(reader, "a.nc", world.alone());
+    world.registry.disconnect(writer);
+    CHECK(world.is_waiting(asked));  // another process of it may write the file
+    world.registry.component_exited("model", "was killed");
+    CHECK(world.refusal(asked) == NC_ENOENT);
+    CHECK(tells(world, "what it has written of /data/a.nc is still there"));
+  }
+
+  TEST_CASE("a step that was not begun leaves the file as it was, and no trace") {
+    World world(rule_of_files());
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    const StepId first = world.write(writer, "a.nc");
+    const StepId second = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
+    const auto asked = world.open(reader, "a.nc", world.alone());
+    CHECK(world.is_waiting(asked));
+    world.registry.discard(writer, second, FileState::untouched);
+    CHECK(world.answer(asked).step == first);
+    CHECK(world.answers.events.empty());
+    CHECK(world.registry.status().datasets.at(0).steps_discarded == 0);
+  }
+
+  TEST_CASE("a file that is on the disk already may be reopened, one that is not published may be deleted") {
+    World world(rule_of_files());
+    const auto writer = world.process("model");
+    CHECK(world.is_opened(world.reopen(writer, "a.nc", world.alone())));
+    CHECK(world.answer(world.remove(writer, "b.nc")).kind == Answer::Kind::done);
+  }
+
+  TEST_CASE("a writer that waits for a reader which waits for it is refused, and the cycle is named") {
+    World world(rule_of_files(), 64 * mib, {{"model", 1}, {"analysis", 1}, {"picture", 1}});
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    world.write(writer, "a.nc");
+    world.open(reader, "a.nc", world.alone());
+    const auto again = world.create(writer, "a.nc", world.alone());
+    CHECK(world.is_waiting(again));
+    const auto asked = world.open(reader, "b.nc", world.alone());
+    CHECK(world.refusal(again) == NC_EIO);
+    CHECK(world.refusal(asked) == NC_ENOENT);
+    CHECK(tells(world, "a cycle of waits: "));
+    CHECK(tells(world, "'a.nc', which analysis has open for reading"));
+  }
+
+  TEST_CASE("a writer that has the file open for reading itself is refused") {
+    World world(rule_of_files(), 64 * mib, {{"model", 1}, {"analysis", 1}, {"picture", 1}});
+    const auto writer = world.process("model");
+    world.write(writer, "a.nc");
+    world.open(writer, "a.nc", world.alone());
+    CHECK(world.refusal(world.create(writer, "a.nc", world.alone())) == NC_EIO);
+  }
+}
