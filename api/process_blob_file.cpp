@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <span>
 
 #include "agreement.hpp"
@@ -168,6 +170,30 @@ std::vector<std::byte> header_of(const ProcessBlobOutput& output, int file) {
   return formats::encode_header(header, formats::native_byte_order);
 }
 
+/// Collective: has HDF5 for this communicator alone. Threads of one process may write datasets of several
+/// communicators, in another order than those of another process: who does not get it everywhere lets it go.
+class CollectiveLock {
+ public:
+  explicit CollectiveLock(const Communicator& comm) : lock_(storage::hdf5_mutex(), std::defer_lock) {
+    for (auto patience = std::chrono::milliseconds(10);; patience *= 2) {
+      // The first rank waits for it with nothing in its hands; communicators that have the same one take
+      // turns. The others wait a while for those that are about to give it back.
+      if (comm.is_root()) lock_.lock();
+      check_mpi(MPI_Barrier(comm.get()), "wait for the first process");
+      const bool is_here = comm.is_root() || lock_.try_lock_for(std::min(patience, most_patience));
+      int is_everywhere = is_here ? 1 : 0;
+      check_mpi(MPI_Allreduce(MPI_IN_PLACE, &is_everywhere, 1, MPI_INT, MPI_MIN, comm.get()),
+                "agree on a lock");
+      if (is_everywhere != 0) return;
+      if (is_here) lock_.unlock();
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds most_patience{1000};
+  std::unique_lock<std::timed_mutex> lock_;
+};
+
 /// Collective over the processes of a file.
 void write_file(const Communicator& group, const std::string& path, const ProcessBlobOutput& output,
                 const std::vector<std::byte>& header) {
@@ -189,6 +215,7 @@ void write_file(const Communicator& group, const std::string& path, const Proces
   file.data_bytes = mine;
   file.all_bytes = all;
   std::array<char, 512> what{};
+  const CollectiveLock lock(group);
   if (storage::hdf5_library().write(&file, what.data(), what.size()) == 0) return;
   const bool is_full = storage::is_out_of_space(path, output.blob.size());
   throw Error(is_full ? NC_ENO_SPACE : NC_EWRITE, path + ": " + what.data());

@@ -64,8 +64,9 @@ const sluice_hdf5_interface& hdf5_library() {
   return *loaded;
 }
 
-void check_hdf5(int result, const char* what, int status) {
-  if (result != 0) throw Error(static_cast<Status>(status), what);
+std::timed_mutex& hdf5_mutex() noexcept {
+  static std::timed_mutex mutex;
+  return mutex;
 }
 
 }  // namespace sluice::storage

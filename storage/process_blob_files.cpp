@@ -55,8 +55,11 @@ LocatedBlobs locate_blobs(FileSystem& system, const std::string& path) {
   const auto file = system.open(path, OpenMode::read);
   sluice_hdf5_places places{};
   std::array<char, 512> what{};
-  if (library.locate(path.c_str(), &places, what.data(), what.size()) != 0)
-    throw FormatError(NC_ENOTNC, path, 0, what.data());
+  const auto locate = [&] {
+    const std::lock_guard lock(hdf5_mutex());
+    return library.locate(path.c_str(), &places, what.data(), what.size());
+  };
+  if (locate() != 0) throw FormatError(NC_ENOTNC, path, 0, what.data());
   const auto size = static_cast<std::uint64_t>(file->size_bytes());
   const auto is_inside = [&](std::uint64_t offset, std::uint64_t bytes) {
     return bytes <= size && offset <= size - bytes;

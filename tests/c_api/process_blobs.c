@@ -1,8 +1,10 @@
 /* Files whose data is in one HDF5 blob for each process: the same calls write an ordinary file and one in
  * blobs, and what is read of both is the same, by all ranks together and by one alone. Run with any number of
  * ranks. process_blobs example FILE     writes the documented example (two ranks) process_blobs read FILE
- * reads all of a file; 1 and a text where that fails */
+ * reads all of a file; 1 and a text where that fails
+ *   process_blobs threads          writes several files at once */
 #include <pnetcdf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -318,6 +320,57 @@ static int read_file(const char* path) {
   return status != NC_NOERR;
 }
 
+/* Several threads, each with datasets and a communicator of its own, in another order on each rank. */
+enum { THREADS = 2, FILES = 2 };
+typedef struct {
+  MPI_Comm comm;
+  int number;
+} Thread;
+
+static void* use_own_files(void* argument) {
+  const Thread* const thread = argument;
+  char path[64];
+  int ncid, dim, id, value = -1;
+  MPI_Info info = hints("1");
+  for (int file = 0; file < FILES; ++file) {
+    snprintf(path, sizeof path, "thread%d_%d.nc", thread->number, file);
+    const MPI_Offset mine = rank, one = 1, next = (rank + 1) % ranks;
+    const int wanted = 1000 * thread->number + 100 * file;
+    const int put = wanted + rank;
+    MUST(ncmpi_create(thread->comm, path, NC_CLOBBER, info, &ncid));
+    MUST(ncmpi_def_dim(ncid, "x", ranks, &dim));
+    MUST(ncmpi_def_var(ncid, "v", NC_INT, 1, &dim, &id));
+    MUST(ncmpi_enddef(ncid));
+    MUST(ncmpi_put_vara_int_all(ncid, id, &mine, &one, &put));
+    MUST(ncmpi_get_vara_int_all(ncid, id, &next, &one, &value));
+    EXPECT(value == wanted + (int)next);
+    MUST(ncmpi_close(ncid));
+    MUST(ncmpi_open(thread->comm, path, NC_NOWRITE, MPI_INFO_NULL, &ncid));
+    MUST(ncmpi_get_vara_int_all(ncid, id, &next, &one, &value));
+    EXPECT(value == wanted + (int)next);
+    MUST(ncmpi_close(ncid));
+  }
+  MPI_Info_free(&info);
+  return NULL;
+}
+
+static void check_threads(void) {
+  pthread_t ids[THREADS];
+  Thread threads[THREADS];
+  for (int i = 0; i < THREADS; ++i) {
+    threads[i].number = i;
+    MPI_Comm_dup(MPI_COMM_WORLD, &threads[i].comm);
+  }
+  for (int i = 0; i < THREADS; ++i) {
+    const int which = rank % 2 == 0 ? i : THREADS - 1 - i;
+    EXPECT(pthread_create(&ids[which], NULL, use_own_files, &threads[which]) == 0);
+  }
+  for (int i = 0; i < THREADS; ++i) {
+    pthread_join(ids[i], NULL);
+    MPI_Comm_free(&threads[i].comm);
+  }
+}
+
 static int run_command(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "example") == 0) return write_example(argv[2]);
   if (argc == 3 && strcmp(argv[1], "read") == 0) return read_file(argv[2]);
@@ -325,11 +378,14 @@ static int run_command(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const int has_threads = argc == 2 && strcmp(argv[1], "threads") == 0;
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc > 1) {
-    const int result = run_command(argc, argv);
+    if (has_threads && provided == MPI_THREAD_MULTIPLE) check_threads();
+    const int result = has_threads ? mistakes != 0 : run_command(argc, argv);
     MPI_Finalize();
     return result;
   }

@@ -1,4 +1,6 @@
 #pragma once
+#include <mutex>
+
 #include "sluice/storage/hdf5_interface.h"
 
 namespace sluice::storage {
@@ -8,7 +10,8 @@ namespace sluice::storage {
 /// cleans up at the end of the process.
 [[nodiscard]] const sluice_hdf5_interface& hdf5_library();
 
-/// Throws what a function of the library said. `status` where the text does not tell.
-void check_hdf5(int result, const char* what, int status);
+/// To be held while one of its functions runs: there is one HDF5 in a process, and it is for one thread at a
+/// time.
+[[nodiscard]] std::timed_mutex& hdf5_mutex() noexcept;
 
 }  // namespace sluice::storage
