@@ -221,6 +221,13 @@ void write_file(const Communicator& group, const std::string& path, const Proces
   throw Error(is_full ? NC_ENO_SPACE : NC_EWRITE, path + ": " + what.data());
 }
 
+/// Before HDF5 writes: where that fails on some ranks, the others wait in it for ever. Throws NC_ENO_SPACE.
+void check_room(const std::string& path, std::uint64_t bytes) {
+  constexpr std::uint64_t more = 1 << 16;  // of HDF5's own
+  if (storage::is_out_of_space(storage::directory_of(path), bytes + more))
+    throw Error(NC_ENO_SPACE, "there is no room for the " + std::to_string(bytes) + " bytes of " + path);
+}
+
 void write_master(const std::string& path, const ProcessBlobOutput& output) {
   auto header = formats::blob_master_header(output.header, output.blobs);
   (void)formats::compute_layout(header, {}, nullptr);
@@ -287,7 +294,12 @@ void write_process_blobs(const Communicator& comm, const ProcessBlobOutput& outp
   const auto& path = output.paths[static_cast<std::size_t>(file) + 1];
   const Communicator group = Communicator::part_of(comm, file);
   std::vector<std::byte> header;
-  together_telling(comm, [&] { header = header_of(output, file); });
+  std::uint64_t all = output.blob.size();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_UINT64_T, MPI_SUM, group.get()), "add up sizes");
+  together_telling(comm, [&] {
+    header = header_of(output, file);
+    if (group.is_root()) check_room(path, all + header.size());
+  });
   try {
     together_telling(comm, [&] {
       write_file(group, partial_of(path), output, header);
