@@ -8,10 +8,21 @@
 #include "open_driver.hpp"
 #include "process_session.hpp"
 #include "sluice/formats/cdf.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 
 namespace {
+
+/// With NC_NOCLOBBER a file that is there must not be replaced by the one that is drained.
+void expect_no_file(const OpenRequest& request, const runtime::ClientRule& rule) {
+  if (!request.keeps_existing() || !rule.is_drained) return;
+  together(request.comm, [&] {
+    const std::string file = absolute_path(request.path);
+    if (request.comm.is_root() && storage::PosixFileSystem().exists(file))
+      throw Error(NC_EEXIST, file + " exists, and NC_NOCLOBBER was given");
+  });
+}
 
 /// What is still written may grow between the answers that two ranks get: all go by rank 0's header, and by
 /// the largest number of records.
@@ -29,6 +40,7 @@ void share_view(const Communicator& comm, runtime::Opened& answer) {
 OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
                            const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
   expect_writer(request.path, environment, match.rule, "create");
+  expect_no_file(request, match.rule);
   const CoupledGroup group = make_coupled_group(request.comm, environment);
   OpenedDriver opened;
   together(request.comm, [&] {
@@ -87,7 +99,17 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
 void delete_staged(const std::string& path, const runtime::ClientEnvironment& environment,
                    const runtime::RuleMatch& match) {
   expect_writer(path, environment, match.rule, "delete");
-  process_session(environment)->remove({match.key});
+  const auto session = process_session(environment);
+  if (!match.rule.is_drained) return session->remove({match.key});
+  // What was published goes, and nothing is drained any more that could bring it back; then the file.
+  storage::PosixFileSystem system;
+  const std::string file = absolute_path(path);
+  try {
+    session->remove({match.key});
+  } catch (const Error& error) {
+    if (error.status() != NC_ENOENT || !system.exists(file)) throw;
+  }
+  if (system.exists(file)) system.remove(file);
 }
 
 formats::Version version_of_staged(const runtime::ClientEnvironment& environment,

@@ -330,6 +330,7 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
     throw Error(NC_ENOENT, quoted(key) + " was not published: there is nothing to delete");
   }
   found->second.is_recycled = false;
+  found->second.drained_origin = 0;
   drop_waiting_drains(key);
   supersede(found->second);
   if (is_being_drained(key)) {

@@ -30,6 +30,11 @@ void Registry::start_next_drain() {
   Step& next = *waiting_drains_.front();
   waiting_drains_.pop_front();
   next.drain = DrainState::active;
+  const Dataset& dataset = datasets_[next.key];
+  if (dataset.drained_origin == next.origin) {
+    next.drained_logs = dataset.drained_logs;
+    next.drained_records = dataset.drained_records;
+  }
   active_drain_ = {next.id, {}};
   answers_.drain(next);
 }
@@ -47,11 +52,17 @@ void Registry::drained(StepId id, const DrainOutcome& outcome) {
   active_drain_ = {};
   Step& step = *steps_.at(id);
   step.drain = DrainState::ended;
+  Dataset& dataset = datasets_[step.key];
+  // Of a step that was cut off the number of records is in its tables.
+  const bool is_known = outcome.status == NC_NOERR && !step.is_cut && waiting_removals_.empty();
+  dataset.drained_origin = is_known ? step.origin : 0;
+  dataset.drained_logs = step.logs.size();
+  dataset.drained_records = step.record_count;
   if (outcome.status != NC_NOERR) {
     drain_failures_.push_back(quoted(step.key) + " is not on disk as it should be: " + outcome.text);
     answers_.event(drain_failures_.back());
   } else {
-    datasets_[step.key].kept_bytes += outcome.bytes;
+    dataset.kept_bytes += outcome.bytes;
     if (step.is_cut) answers_.event("the file " + step.path + " has only what was published: " + step.reason);
   }
   for (const Ticket& ticket : std::exchange(waiting_removals_, {})) answers_.done(ticket);

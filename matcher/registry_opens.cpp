@@ -240,6 +240,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
   if (base != nullptr && !step->is_in_files) {  // before memory is taken: that may be the base's
     step->version = base->version;
     step->path = base->path;
+    step->origin = base->origin;
     step->record_count = base->record_count;
     step->pattern.base_record = base->record_count;
     step->header = base->header;
@@ -255,6 +256,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
     step->control = std::move(*control);
   }
   step->id = next_step_++;
+  if (step->origin == 0) step->origin = step->id;
   step->key = group.key;
   step->publish_at = rule_of(group.key).publish_at;
   step->partition = rule_of(group.key).partition;

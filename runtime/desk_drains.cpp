@@ -30,8 +30,10 @@ void RegistryDesk::order_drain(const matcher::Step& step) {
   drain_ = {SharedDrain::Stage::preparing, step.id, drainers_of(step), 0, {}, {}, {}};
   const auto drainers = drain_.drainers;  // one that ends at once changes that
   drain_.missing = drainers.size();
-  DrainOrder order{step.path, step.version, rules_.at(step.key.rule).keep, 0,
-                   static_cast<std::uint32_t>(drainers.size())};
+  DrainOrder order{step.path, step.version, rules_.at(step.key.rule).keep};
+  order.parts = static_cast<std::uint32_t>(drainers.size());
+  order.drained_logs = step.drained_logs;
+  order.drained_records = step.drained_records;
   for (const std::uint32_t drainer : drainers) {
     tell_view(drainer, 0, step);
     RelayItem item = item_to(drainer, RelayItemKind::drain);

@@ -65,6 +65,10 @@ struct DrainOrder {
   /// nobody put.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
+  /// What the file should have from a drain before, if nobody has touched it: all of so many logs, and so
+  /// many records; -1: not known.
+  std::uint64_t drained_logs = 0;
+  std::int64_t drained_records = -1;
 };
 
 /// What is in use of a request table.

@@ -132,7 +132,9 @@ ClientRule parse_rule(std::string_view line) {
   ClientRule rule;
   const auto index = std::from_chars(line.data(), line.data() + first, rule.rule);
   if (index.ec != std::errc{} || index.ptr != line.data() + first) fail("no rule number");
-  const std::string_view access = line.substr(first + 1, second - first - 1);
+  std::string_view access = line.substr(first + 1, second - first - 1);
+  rule.is_drained = access.ends_with('d');
+  if (rule.is_drained) access.remove_suffix(1);
   if (access != "w" && access != "r" && access != "rw") fail("neither w, r nor rw");
   rule.writes = access != "r";
   rule.reads = access != "w";
@@ -184,7 +186,8 @@ ClientEnvironment read_client_environment() {
 std::string encode_rules(const std::vector<ClientRule>& rules) {
   std::string text;
   for (const ClientRule& rule : rules) {
-    text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") + '\t';
+    text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") +
+            (rule.is_drained ? "d" : "") + '\t';
     text += through_words[static_cast<std::size_t>(rule.through)];
     text += '\t' + rule.pattern + '\n';
   }

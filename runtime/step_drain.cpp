@@ -9,6 +9,7 @@
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/gathered_writes.hpp"
+#include "sluice/storage/header_file.hpp"
 
 namespace sluice::runtime {
 namespace {
@@ -52,7 +53,8 @@ class FileDrain {
     const DrainOptions& options;
     const DrainWatcher& watcher;
     Extent extent = Extent::whole;
-    bool has_header = true;  ///< it is this one's to write
+    bool has_header = true;         ///< it is this one's to write
+    std::int64_t first_record = 0;  ///< what is before it is there
   };
 
   FileDrain(storage::File& file, const KeptFile& kept, StepSource& source, const Environment& environment)
@@ -62,6 +64,7 @@ class FileDrain {
         watcher_(environment.watcher),
         extent_(environment.extent),
         has_header_(environment.has_header),
+        first_record_(environment.first_record),
         writes_(file, options_.window_bytes,
                 extent_ == Extent::whole ? storage::GatheredWrites::Gaps::zeros
                                          : storage::GatheredWrites::Gaps::kept),
@@ -76,7 +79,9 @@ class FileDrain {
   /// Returns the bytes written.
   std::int64_t run() {
     if (has_header_) write_header();
-    for (const int id : fixed_variables_) write_box(id, kept_.header.variable(id).begin, -1);
+    if (first_record_ == 0) {
+      for (const int id : fixed_variables_) write_box(id, kept_.header.variable(id).begin, -1);
+    }
     write_records();
     writes_.flush();
     tell();
@@ -99,7 +104,7 @@ class FileDrain {
     if (record_variables_.empty() || records == 0) return;
     const std::int64_t record_bytes = std::max<std::int64_t>(1, kept_.layout.record_size);
     const std::int64_t at_once = options_.chunk_bytes / record_bytes;
-    for (std::int64_t record = 0; record < records;) {
+    for (std::int64_t record = first_record_; record < records;) {
       if (at_once > 1) {
         const std::int64_t count = std::min(at_once, records - record);
         extent_ == Extent::whole ? write_small_records(record, count) : write_parts_of_records(record, count);
@@ -235,6 +240,7 @@ class FileDrain {
   const DrainWatcher& watcher_;
   Extent extent_;
   bool has_header_;
+  std::int64_t first_record_;
   storage::GatheredWrites writes_;
   std::int64_t total_bytes_;
   std::vector<int> fixed_variables_;  ///< by their place in the file
@@ -246,17 +252,55 @@ class FileDrain {
 
 constexpr const char* partial_suffix = ".partial";
 
-/// Writes what the task says to an open file, to storage.
-std::int64_t write_file(storage::File& file, const DrainTask& task, const DrainWatcher& watcher,
-                        const DrainOptions& options) {
-  const bool is_first = task.order.part == 0;
-  StepSource source(*task.view, {task.segments, task.tables, is_first});
-  const KeptFile kept = kept_file(*task.view, static_cast<formats::Version>(task.order.version),
-                                  source.record_count(), task.order.keep.variables);
+KeptFile file_of(const DrainTask& task, const StepSource& source) {
+  return kept_file(*task.view, static_cast<formats::Version>(task.order.version), source.record_count(),
+                   task.order.keep.variables);
+}
+
+/// Writes what the task says to the partial file, to storage.
+std::int64_t write_partial(storage::FileSystem& system, const DrainTask& task, StepSource& source,
+                           const DrainWatcher& watcher, const DrainOptions& options) {
+  const auto file = system.open(task.order.path + partial_suffix, storage::OpenMode::update);
+  const KeptFile kept = file_of(task, source);
   const auto extent = task.order.parts == 1 ? FileDrain::Extent::whole : FileDrain::Extent::part;
-  const std::int64_t bytes = FileDrain(file, kept, source, {options, watcher, extent, is_first}).run();
-  file.sync();
-  file.close();
+  const std::int64_t bytes =
+      FileDrain(*file, kept, source, {options, watcher, extent, task.order.part == 0}).run();
+  file->sync();
+  file->close();
+  return bytes;
+}
+
+/// Whether what is at the path is what a drain has left there, and the step only adds records to that.
+bool can_append(storage::FileSystem& system, const DrainTask& task, StepSource& source, KeptFile kept) {
+  const std::int64_t records = task.order.drained_records;
+  if (records <= 0 || kept.header.record_dimension() < 0 || kept.header.record_count <= records) return false;
+  kept.header.record_count = records;
+  try {
+    const auto file = system.open(task.order.path, storage::OpenMode::read);
+    return storage::read_header(*file).bytes == formats::encode_header(kept.header) &&
+           file->size_bytes() == kept.size_bytes() &&
+           source.only_adds_records(static_cast<std::size_t>(task.order.drained_logs), records);
+  } catch (const IoError&) {
+    return false;
+  } catch (const FormatError&) {
+    return false;
+  }
+}
+
+/// The data, and when that is on storage the number of records: so the file is always one of the two.
+std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, StepSource& source,
+                            const DrainWatcher& watcher, const DrainOptions& options) {
+  const auto file = system.open(task.order.path, storage::OpenMode::update);
+  const KeptFile kept = file_of(task, source);
+  const std::int64_t bytes =
+      FileDrain(*file, kept, source,
+                {options, watcher, FileDrain::Extent::whole, false, task.order.drained_records})
+          .run();
+  file->sync();
+  file->write(formats::record_count_offset,
+              formats::encode_record_count(kept.header.version, kept.header.record_count));
+  file->sync();
+  file->close();
   return bytes;
 }
 
@@ -274,17 +318,20 @@ void finish_partial(storage::FileSystem& system, const std::string& path, bool i
 
 std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
-  const auto file = system.open(task.order.path + partial_suffix, storage::OpenMode::update);
-  return static_cast<std::uint64_t>(write_file(*file, task, watcher, options));
+  StepSource source(*task.view, {task.segments, task.tables, task.order.part == 0});
+  return static_cast<std::uint64_t>(write_partial(system, task, source, watcher, options));
 }
 
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
   const std::string& path = task.order.path;
-  std::uint64_t bytes = 0;
+  StepSource source(*task.view, {task.segments, task.tables});
+  if (can_append(system, task, source, file_of(task, source)))
+    return static_cast<std::uint64_t>(append_records(system, task, source, watcher, options));
+  std::int64_t bytes = 0;
   try {
     make_partial(system, path);
-    bytes = drain_part(system, task, watcher, options);
+    bytes = write_partial(system, task, source, watcher, options);
     system.rename(path + partial_suffix, path);
   } catch (...) {
     try {
@@ -295,7 +342,7 @@ std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, con
     throw;
   }
   system.sync_directory(storage::directory_of(path));
-  return bytes;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace sluice::runtime

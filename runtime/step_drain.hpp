@@ -30,6 +30,8 @@ using DrainWatcher = std::function<void(const matcher::DrainProgress&)>;
 
 /// Writes the step to PATH.partial in ascending order of offsets, syncs it, and renames it to PATH: whatever
 /// happens, at PATH is what was there before or all of the step. PATH.partial does not outlast a failure.
+/// Where the order says what PATH should have, PATH has that, and the step only adds records to it, these are
+/// written there, to storage, and then their number.
 /// Returns the bytes written. Throws IoError, FormatError, Error(NC_EIO) for a damaged request table, and
 /// what the watcher throws.
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,

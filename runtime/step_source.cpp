@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::runtime {
@@ -84,6 +85,21 @@ const matcher::LogRange* StepSource::range_of(std::uint32_t writer, std::uint64_
 std::int64_t StepSource::record_count() const noexcept {
   const bool is_told_by_tables = view_.publish_at == matcher::PublishAt::write && view_.is_cut;
   return is_told_by_tables ? std::max(view_.record_count, index_.records_end()) : view_.record_count;
+}
+
+bool StepSource::only_adds_records(std::size_t first_log, std::int64_t first_record) {
+  const formats::Header header = formats::decode_metadata(view_.header, view_.name);
+  bool adds_only = true;
+  const auto look = [&](const matcher::TableEntry& entry, std::span<const std::byte>) {
+    const bool is_new = entry.varid >= 0 && entry.varid < header.variable_count() &&
+                        header.is_record_variable(entry.varid) && entry.box.start[0] >= first_record &&
+                        (entry.box.stride.empty() || entry.box.stride[0] > 0);
+    adds_only = adds_only && is_new;
+  };
+  matcher::TableScan scan(segments_);
+  for (std::size_t i = first_log; i < view_.logs.size() && adds_only; ++i)
+    scan.read(static_cast<std::uint32_t>(i), view_.logs[i], look, matcher::Reach::published);
+  return adds_only;
 }
 
 replay::Plan StepSource::plan_of(const Read& read) {

@@ -61,6 +61,9 @@ class StepSource {
   /// The number of records of the step.
   [[nodiscard]] std::int64_t record_count() const noexcept;
 
+  /// Whether the logs from number `first_log` on have nothing but records from `first_record` on.
+  [[nodiscard]] bool only_adds_records(std::size_t first_log, std::int64_t first_record);
+
   /// A part of a variable, whose type and fill value are those of `variable` in `header`.
   struct Read {
     const formats::Header& header;

@@ -150,6 +150,19 @@ def variables():
     expect(differences.returncode == 0 and "DIFF" not in differences.stdout, "the values differ")
 
 
+def existence():
+    """NC_NOCLOBBER and ncmpi_delete mind the file on disk as well."""
+    for name in ("old.nc", "older.nc"):
+        with open(name, "w") as old:
+            old.write("old")
+    write_flow({"model": (2, "noclobber old.nc types 1 a.nc noclobber a.nc noclobber new.nc types 1 b.nc delete b.nc delete older.nc delete nothing.nc"), "analysis": (1, "read a.nc")},
+               [("*.nc", "model", "analysis", "keep: true")])
+    result = run()
+    expect(re.findall(r"\] (\w+: \w+)", result.out) == ["noclobber: NC_EEXIST", "noclobber: NC_EEXIST", "noclobber: NC_NOERR", "delete: NC_NOERR", "delete: NC_NOERR", "delete: NC_ENOENT"],
+           "other answers than with files")
+    expect(files_on_disk() == ["a.nc", "new.nc", "old.nc"], f"files on the disk: {files_on_disk()}")
+
+
 def no_directory():
     write_flow({"model": (2, "types 1 nowhere/a.nc types 1 b.nc"), "analysis": (1, "read a.nc read b.nc")}, [("*.nc", "model", "analysis", "keep: true")])
     result = run(status=3)

@@ -138,6 +138,31 @@ TEST_SUITE("registry: drains") {
     CHECK(world.answers.drains == std::vector<StepId>{a});
   }
 
+  TEST_CASE("a drain is told what the one before it has left in the file, if the step goes on from there") {
+    World world(kept());
+    const auto model = world.process("model");
+    const StepId first = world.answer(world.create(model, "a.nc", world.alone())).step;
+    world.publish(model, first, 3);
+    CHECK(world.registry.step(first).drained_records == -1);
+    const StepId second = world.answer(world.reopen(model, "a.nc", world.alone())).step;
+    world.publish(model, second, 5);
+    SUBCASE("it went well") {
+      world.registry.drained(first, well);
+      CHECK(world.registry.step(second).drained_records == 3);
+      CHECK(world.registry.step(second).drained_logs == 1);
+    }
+    SUBCASE("it failed") {
+      world.registry.drained(first, {NC_ENO_SPACE, "full", 0});
+      CHECK(world.registry.step(second).drained_records == -1);
+    }
+    SUBCASE("a new file of the name") {
+      world.registry.drained(first, well);
+      world.registry.drained(second, well);
+      const StepId other = world.write(model, "a.nc");
+      CHECK(world.registry.step(other).drained_records == -1);
+    }
+  }
+
   TEST_CASE("a reopened file keeps the path that it was created with") {
     World world(kept());
     const auto model = world.process("model");

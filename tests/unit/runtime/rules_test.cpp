@@ -98,7 +98,7 @@ TEST_CASE("the first rule that covers a path holds") {
 TEST_CASE("rules survive the environment, and damage is an error that shows the line") {
   const std::vector<ClientRule> rules{{0, "a b*.nc", true, false},
                                       {1, "[x\t].nc", false, true, matcher::Through::burst_buffer},
-                                      {12, "*", true, true}};
+                                      {12, "*", true, true, matcher::Through::memory, true}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
   ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
@@ -108,6 +108,9 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   REQUIRE(environment.rules.size() == 3);
   CHECK(environment.rules[1].pattern == "[x\t].nc");
   CHECK(environment.rules[1].through == matcher::Through::burst_buffer);
+  CHECK_FALSE(environment.rules[1].is_drained);
+  CHECK(environment.rules[2].is_drained);
+  CHECK(environment.rules[2].writes);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));
   for (const char* damaged : {"x", "1\tw", "1\tw\tmemory", "a\tw\tfile\tf", "1\tq\tfile\tf", "1\tw\tfile\t",
                               "1\tw\tf\tf", "-1\tw\tfile\tf", "99999999999\tw\tfile\tf"}) {

@@ -255,6 +255,62 @@ TEST_SUITE("draining a step") {
     }
   }
 
+  TEST_CASE("a step that only adds records is appended to the file, any other one is written anew") {
+    const Numbers shape{1, 3, 5};
+    for (const char* kind : {"appended", "fixed", "below", "touched"}) {
+      CAPTURE(kind);
+      formats::Header header = make_header(formats::Version::cdf1, 3, 5);
+      std::vector<Log> logs;
+      logs.emplace_back(0);
+      logs[0].put(1, 1, {Numbers{1, 0, 0}, shape, {}}, 1.5);
+      logs[0].put(3, 1, {Numbers{0, 0}, Numbers{2, 5}, {}}, std::int16_t{3});
+      storage::MemoryFileSystem memory;
+      header.record_count = 2;
+      drain_step(memory, task_of(header, 2, logs), nobody);
+      logs.emplace_back(1);
+      logs[1].put(1, 2, {Numbers{4, 0, 0}, shape, {}}, 2.5);
+      if (kind == std::string("fixed")) logs[1].put(2, 2, {Numbers{0}, Numbers{5}, {}}, std::int32_t{7});
+      if (kind == std::string("below")) logs[1].put(1, 2, {Numbers{1, 0, 0}, shape, {}}, 3.5);
+      if (kind == std::string("touched")) memory.bytes("/d/a.nc").push_back(std::byte{1});
+      header.record_count = 5;
+      DrainTask task = task_of(header, 5, logs);
+      storage::MemoryFileSystem anew;
+      drain_step(anew, task, nobody);
+      task.order.drained_logs = 1;
+      task.order.drained_records = 2;
+      bool was_renamed = false;
+      storage::FaultyFileSystem watched(memory, [&](const storage::FileOperation& operation) {
+        was_renamed = was_renamed || operation.kind == storage::FileOperation::Kind::rename;
+        return storage::Fault{};
+      });
+      const auto old_bytes = memory.bytes("/d/a.nc");
+      std::size_t operations = 0;
+      storage::MemoryFileSystem copy;
+      copy.open("/d/a.nc", storage::OpenMode::create)->write(0, old_bytes);
+      drain_step(watched, task, nobody);
+      CHECK(was_renamed == (kind != std::string("appended")));
+      CHECK(memory.bytes("/d/a.nc") == anew.bytes("/d/a.nc"));
+      if (was_renamed) continue;
+      // Whenever it ends early, the records are counted only when they are there.
+      for (bool has_failed = true; has_failed; ++operations) {
+        storage::MemoryFileSystem torn;
+        torn.open("/d/a.nc", storage::OpenMode::create)->write(0, old_bytes);
+        std::size_t operation = 0;
+        storage::FaultyFileSystem failing(torn, [&](const storage::FileOperation&) {
+          return storage::Fault{operation++ == operations ? EIO : 0, 0};
+        });
+        try {
+          drain_step(failing, task, nobody);
+        } catch (const IoError&) {
+        }
+        has_failed = operation > operations;
+        const auto& now = torn.bytes("/d/a.nc");
+        const bool is_old = std::equal(old_bytes.begin(), old_bytes.end(), now.begin());
+        CHECK((is_old || now == anew.bytes("/d/a.nc")));
+      }
+    }
+  }
+
   TEST_CASE("a list of variables gives a file of these, their dimensions and the global attributes") {
     std::vector<Log> logs;
     logs.emplace_back(0);

@@ -137,6 +137,9 @@ class Registry {
     std::uint32_t steps_discarded = 0;
     AccessCounters counters;
     std::uint64_t kept_bytes = 0;  ///< written to its file
+    StepId drained_origin = 0;     ///< Step::origin of what its file has; 0: none
+    std::size_t drained_logs = 0;
+    std::int64_t drained_records = 0;
   };
   struct GroupId {
     const Component* component = nullptr;

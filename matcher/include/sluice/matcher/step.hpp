@@ -113,6 +113,10 @@ struct Step {
   std::optional<ConsumedPlace> consumed_place;  ///< while it is consumed and nobody has it open
   std::string reason;                           ///< why it was discarded or cut off
   DrainState drain = DrainState::none;
+  StepId origin = 0;  ///< of the steps that continue one another, the first
+  /// What its file has already when it is drained: logs, and records; -1: nothing is known of it.
+  std::size_t drained_logs = 0;
+  std::int64_t drained_records = -1;
 
   /// Its memory is needed for its file.
   [[nodiscard]] bool is_draining() const noexcept {

@@ -16,6 +16,7 @@ struct ClientRule {
   bool writes = false;
   bool reads = false;
   matcher::Through through = matcher::Through::memory;
+  bool is_drained = false;  ///< matcher::FileRule::is_drained: what is published becomes a file
 };
 
 /// The environment that `sluice run` gives to a component's processes; read once.
@@ -23,7 +24,7 @@ struct ClientRule {
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component:
-///   "INDEX<TAB>w|r|rw<TAB>THROUGH<TAB>PATTERN"
+///   "INDEX<TAB>w|r|rw[d]<TAB>THROUGH<TAB>PATTERN"; d: drained
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
 struct ClientEnvironment {
   std::string socket_path;  ///< of this process's matcher
@@ -35,7 +36,7 @@ struct ClientEnvironment {
 /// Reads the variables above. Throws Error(NC_EINVAL) when SLUICE_RULES is damaged.
 [[nodiscard]] ClientEnvironment read_client_environment();
 
-/// "INDEX<TAB>w|r|rw<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for SLUICE_RULES.
+/// "INDEX<TAB>w|r|rw[d]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 
 /// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing
