@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "child_process.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/spill_file.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -47,6 +49,18 @@ std::string launcher_problem(const Workflow& workflow, const Environment& enviro
   return "";
 }
 
+/// Why what memory has no room for cannot go where it is to go, as far as this machine is concerned; empty
+/// when it can. On other nodes the matchers look.
+std::string spill_problem(const Workflow& workflow) {
+  if (workflow.spill_directory.empty()) return "";
+  try {
+    runtime::probe_spill_directory(workflow.spill_directory.string());
+  } catch (const Error& error) {
+    return std::string("staging.spill cannot be used: ") + error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string launcher_version(const Environment& environment) {
@@ -75,6 +89,8 @@ std::vector<Mistake> find_obstacles(const Workflow& workflow, const Environment&
                            "the program of component '" + component.name + "': " + program.problem});
     }
   }
+  if (std::string problem = spill_problem(workflow); !problem.empty())
+    obstacles.push_back({workflow.spill_position, std::move(problem)});
   if (std::string problem = launcher_problem(workflow, environment); !problem.empty()) {
     const auto first = std::find_if(workflow.components.begin(), workflow.components.end(),
                                     [](const Component& component) { return component.ranks > 0; });

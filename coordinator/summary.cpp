@@ -149,7 +149,12 @@ std::string summarize(const workflows::Workflow& workflow, const RunOutcome& out
   text += component_table(outcome);
   if (outcome.report) {
     text += "\nmemory: at most " + format_bytes(outcome.report->bytes_staged_peak) + " staged of " +
-            format_bytes(workflow.memory_bytes) + "\n";
+            format_bytes(workflow.memory_bytes);
+    if (outcome.report->bytes_spilled_ever > 0) {
+      text += "; " + format_bytes(outcome.report->bytes_spilled_ever) + " spilled to " +
+              workflow.spill_directory.string();
+    }
+    text += "\n";
     for (const std::string& failure : outcome.report->drain_failures) text += failure + "\n";
   }
   return text;

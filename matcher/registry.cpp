@@ -13,6 +13,7 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       now_ms_(std::move(options.now_ms)),
       answers_(answers),
       retain_bytes_(options.retain_bytes),
+      spill_directory_(std::move(options.spill_directory)),
       processes_(options.components),
       consumed_bytes_(options.nodes) {
   for (std::uint32_t node = 0; node < options.nodes; ++node)
@@ -140,6 +141,7 @@ void Registry::finish_group(Group& group) {
   if (step == nullptr) return;
   if (!group.writes()) {
     std::erase(step->readers, &group);
+    if (step->readers.empty()) drop_landing_waits_on(*step);
     note_read(*step, group);
   } else {
     step->writers = nullptr;

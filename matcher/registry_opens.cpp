@@ -251,7 +251,8 @@ Step* Registry::make_step(Group& group, const Step* base) {
   if (!group.spans_nodes && !step->is_in_files) {
     const Process& first = processes_.at(group.members.begin()->second.process);
     const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
-    auto control = take(first, bytes, SegmentUse::control);
+    auto control =
+        take(first.place, {bytes, SegmentUse::control, first.id, first.place.index}, MemoryKind::needed);
     if (!control) return nullptr;
     step->control = std::move(*control);
   }

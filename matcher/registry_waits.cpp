@@ -1,4 +1,4 @@
-// What is held back: when it is tried again, what can never come, and who waits for what.
+// What is held back: when it is tried again, and what can never come.
 #include <algorithm>
 #include <utility>
 
@@ -24,27 +24,42 @@ void Registry::settle_waits() {
   }
   for (auto wait = memory_waits_.begin(); wait != memory_waits_.end();) {
     bool is_over = true;
-    Process& process = processes_.at(wait->process);
     try {
-      is_over = try_grant(wait->ticket, process, wait->request);
+      is_over = try_grant(*wait);
     } catch (const Error& error) {  // the system has no memory
-      answers_.refused(wait->ticket, error.status(), error.what());
+      refuse(*wait, error.status(), error.what());
     }
-    if (is_over) --process.waits;
+    if (is_over) end_wait(*wait);
     wait = is_over ? memory_waits_.erase(wait) : std::next(wait);
   }
 }
 
 void Registry::drop_waits_of(const Process& process) {
-  memory_waits_.remove_if([&](const MemoryWait& wait) { return wait.process == process.id; });
+  memory_waits_.remove_if([&](MemoryWait& wait) {
+    if (!wait.concerns(process.id)) return false;
+    std::erase(wait.processes, process.id);
+    // What lands is for several; without any of them its matcher is told to give it up.
+    if (wait.is_landing && wait.processes.empty()) refuse(wait, NC_EIO, "its reader has ended");
+    return wait.processes.empty();
+  });
   get_waits_.remove_if([&](const GetWait& wait) { return wait.process == process.id; });
 }
 
 void Registry::drop_memory_waits_on(const Step& step, const std::string& reason) {
   memory_waits_.remove_if([&](const MemoryWait& wait) {
     if (wait.request.step != step.id) return false;
-    if (Process* process = processes_.find(wait.process)) --process->waits;
-    answers_.refused(wait.ticket, NC_EIO, reason);
+    end_wait(wait);
+    refuse(wait, NC_EIO, reason);
+    return true;
+  });
+}
+
+/// Nobody reads it any more.
+void Registry::drop_landing_waits_on(const Step& step) {
+  memory_waits_.remove_if([&](const MemoryWait& wait) {
+    if (!wait.is_landing || wait.request.step != step.id) return false;
+    end_wait(wait);
+    refuse(wait, NC_EBADID, "its readers have closed it");
     return true;
   });
 }
@@ -53,6 +68,7 @@ void Registry::drop_memory_waits_on(const Step& step, const std::string& reason)
 bool Registry::fail_hopeless_waits() {
   if (waiting_groups_.empty() && memory_waits_.empty() && get_waits_.empty()) return false;
   const WaitAnalysis analysis(*this);
+  if (fail_landing_wait(analysis)) return true;
   // Memory first: a put that fails lets its process go on, and so may end the waits of others.
   for (const std::uint32_t node : nodes_waited_for()) {
     if (!analysis.can_memory_come(node) && fail_memory_waits(node)) return true;
@@ -60,11 +76,32 @@ bool Registry::fail_hopeless_waits() {
   return fail_cycle(analysis);
 }
 
+/// The last one that cannot be served: its process may then let the others go on.
+bool Registry::fail_landing_wait(const WaitAnalysis& analysis) {
+  auto hopeless = memory_waits_.end();
+  for (auto wait = memory_waits_.begin(); wait != memory_waits_.end(); ++wait)
+    if (wait->is_landing && !analysis.can_be_served(*wait)) hopeless = wait;
+  if (hopeless == memory_waits_.end()) return false;
+  const MemoryWait wait = std::move(*hopeless);
+  memory_waits_.erase(hopeless);
+  fail(wait);
+  return true;
+}
+
+void Registry::fail(const MemoryWait& wait) {
+  const std::string text = quoted(steps_.at(wait.request.step)->key) + ": " + hopeless_text(wait);
+  answers_.event(processes_.at(wait.processes.front()).name() +
+                 (wait.is_landing ? " cannot read " : " cannot write ") + text);
+  refuse(wait, NC_ENO_SPACE, text);
+  end_wait(wait);
+}
+
 /// The nodes whose memory somebody waits for.
 std::set<std::uint32_t> Registry::nodes_waited_for() const {
   std::set<std::uint32_t> nodes;
-  for (const MemoryWait& wait : memory_waits_)
-    nodes.insert(processes_.processes().at(wait.process).place.node);
+  for (const MemoryWait& wait : memory_waits_) {
+    if (!wait.is_being_served() && !wait.is_landing) nodes.insert(wait.place.node);
+  }
   for (const Group* group : waiting_groups_) {
     if (group->waits_for == Group::WaitsFor::memory) nodes.insert(group->node);
   }
@@ -73,19 +110,16 @@ std::set<std::uint32_t> Registry::nodes_waited_for() const {
 
 /// Those of one step only, the youngest: it may be given up, and make room for the others.
 bool Registry::fail_memory_waits(std::uint32_t node) {
-  const auto is_here = [&](const MemoryWait& wait) { return processes_.at(wait.process).place.node == node; };
+  const auto is_here = [&](const MemoryWait& wait) {
+    return wait.place.node == node && !wait.is_being_served() && !wait.is_landing;
+  };
   if (std::ranges::none_of(memory_waits_, is_here)) return fail_creates_without_memory(node);
   StepId youngest = 0;
   for (const MemoryWait& wait : memory_waits_)
     if (is_here(wait)) youngest = std::max(youngest, wait.request.step);
   memory_waits_.remove_if([&](const MemoryWait& wait) {
     if (wait.request.step != youngest || !is_here(wait)) return false;
-    Process& process = processes_.at(wait.process);
-    const std::string text =
-        quoted(steps_.at(youngest)->key) + ": " + hopeless_memory_text(node, wait.request.bytes);
-    answers_.event(process.name() + " cannot write " + text);
-    answers_.refused(wait.ticket, NC_ENO_SPACE, text);
-    --process.waits;
+    fail(wait);
     return true;
   });
   return true;
@@ -160,77 +194,38 @@ std::string Registry::wait_text(const Group& group) const {
   return quoted(group.key) + " from " + rule_of(group.key).writer;
 }
 
-/// Names the oldest file that keeps memory, and for whom.
 std::string Registry::memory_wait_text(const DatasetKey& key) const {
-  std::string text = "memory to write " + quoted(key);
+  return "memory to write " + quoted(key) + blockers_text();
+}
+
+std::string Registry::memory_wait_text(const MemoryWait& wait) const {
+  const DatasetKey& key = steps_.at(wait.request.step)->key;
+  if (wait.is_being_served()) return "room on disk for " + quoted(key);
+  if (!wait.is_landing) return memory_wait_text(key);
+  return "memory for what it reads of " + quoted(key) + " from other nodes" + blockers_text();
+}
+
+/// Names the oldest file that keeps memory, and for whom.
+std::string Registry::blockers_text() const {
   for (const auto& [id, step] : steps_) {
     if (step->state != StepState::published || step->consumed_place || step->staged_bytes().empty()) continue;
     if (!step->readers.empty())
-      return text + " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
+      return " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
     const auto& readers = rule_of(step->key).readers;
     for (std::size_t i = 0; i < readers.size(); ++i) {
-      if (!step->read_by[i].has_closed)
-        return text + " (" + readers[i] + " has not read " + quoted(step->key) + ")";
+      if (!step->read_by[i].has_closed) return " (" + readers[i] + " has not read " + quoted(step->key) + ")";
     }
   }
-  return text;
+  return {};
+}
+
+std::string Registry::hopeless_text(const MemoryWait& wait) const {
+  const std::string text = hopeless_memory_text(wait.place.node, wait.request.bytes);
+  return wait.spill.trouble.empty() ? text : text + " or make room in staging.spill: " + wait.spill.trouble;
 }
 
 std::string Registry::hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const {
   return "no room for " + memory_text(node, bytes) + ", and no reader can free any: raise staging.memory";
-}
-
-StatusReport Registry::status() const {
-  StatusReport report;
-  for (const auto& memory : pools_) {
-    report.bytes_staged = std::max(report.bytes_staged, memory->used_bytes());
-    report.bytes_staged_peak = std::max(report.bytes_staged_peak, memory->used_peak_bytes());
-  }
-  std::map<DatasetKey, NodeBytes> staged;
-  for (const auto& [id, step] : steps_) {
-    for (std::size_t i = step->state == StepState::published && !step->is_superseded ? 0
-                                                                                     : step->first_own_log;
-         i < step->logs.size(); ++i) {
-      step->logs[i]->add_staged_bytes(staged[step->key]);
-    }
-  }
-  for (const auto& [key, dataset] : datasets_) {
-    const bool was_only_asked_for =
-        dataset.steps_published + dataset.steps_discarded == 0 && dataset.in_progress.empty();
-    if (was_only_asked_for) continue;
-    std::uint64_t bytes = 0;
-    if (const auto found = staged.find(key); found != staged.end()) {
-      for (const auto& [node, node_bytes] : found->second) bytes += node_bytes;
-    }
-    report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
-                               dataset.counters, bytes, dataset.kept_bytes});
-  }
-  report_drains(report);
-  const std::uint64_t now = now_ms_();
-  const auto add = [&](const std::string& component, const std::string& text, std::uint64_t since_ms) {
-    const auto found = std::find_if(report.waits.begin(), report.waits.end(), [&](const WaitStatus& wait) {
-      return wait.component == component && wait.waits_for == text;
-    });
-    const std::uint64_t waited = now - std::min(now, since_ms);
-    if (found == report.waits.end()) {
-      report.waits.push_back({component, 1, text, waited});
-    } else {
-      ++found->processes;
-      found->since_ms = std::max(found->since_ms, waited);
-    }
-  };
-  for (const Group* group : waiting_groups_) {
-    for (const auto& [rank, member] : group->members) {
-      if (member.ticket) add(group->component->name, wait_text(*group), member.since_ms);
-    }
-  }
-  for (const GetWait& wait : get_waits_)
-    add(processes_.processes().at(wait.process).component->name, wait_text(wait), wait.since_ms);
-  for (const MemoryWait& wait : memory_waits_) {
-    const Component& component = *processes_.processes().at(wait.process).component;
-    add(component.name, memory_wait_text(steps_.at(wait.request.step)->key), wait.since_ms);
-  }
-  return report;
 }
 
 }  // namespace sluice::matcher

@@ -82,6 +82,18 @@ std::optional<SegmentLease> SegmentPool::squeeze(const Request& request) {
   return create(bytes, request.matcher);
 }
 
+SegmentPool::Spilled SegmentPool::spill(const Request& request) {
+  const std::uint64_t units = std::max<std::uint64_t>(
+      1, request.bytes / segment_unit_bytes + (request.bytes % segment_unit_bytes != 0 ? 1 : 0));
+  const std::uint64_t bytes = units * segment_unit_bytes;
+  const SegmentId id = segment_id({node_, request.matcher}, next_number_++) | spilled_bit;
+  const bool is_made = memory_.create_spilled(id, bytes);
+  segments_[id] = {.bytes = bytes, .is_made = is_made, .mapped_by = {}};
+  spilled_bytes_ += bytes;
+  spilled_peak_bytes_ = std::max(spilled_peak_bytes_, spilled_bytes_);
+  return {SegmentLease{this, id, bytes}, is_made};
+}
+
 void SegmentPool::note_mapped(SegmentId segment, ProcessId process) {
   if (const auto found = segments_.find(segment); found != segments_.end())
     found->second.mapped_by.insert(process);
@@ -98,6 +110,7 @@ void SegmentPool::forget(ProcessId process, bool may_write) {
 }
 
 void SegmentPool::give_back(SegmentId id) noexcept {
+  if (is_spilled(id)) return destroy(id);
   Segment& segment = segments_.at(id);
   segment.is_free = true;
   free_bytes_ += segment.bytes;
@@ -108,7 +121,12 @@ void SegmentPool::give_back(SegmentId id) noexcept {
 void SegmentPool::destroy(SegmentId id) noexcept {
   const auto found = segments_.find(id);
   const Segment& segment = found->second;
-  total_bytes_ -= segment.bytes;
+  if (is_spilled(id)) {
+    spilled_bytes_ -= segment.bytes;
+    if (segment.is_made) ++spills_given_back_;
+  } else {
+    total_bytes_ -= segment.bytes;
+  }
   if (segment.is_free) {
     free_bytes_ -= segment.bytes;
     const auto size = free_.find({owner_of(id).index, segment.bytes});

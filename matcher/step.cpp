@@ -6,15 +6,25 @@
 
 namespace sluice::matcher {
 
+namespace {
+
+void add(const std::vector<SegmentLease>& segments, Medium medium, NodeBytes& bytes) {
+  for (const SegmentLease& segment : segments) {
+    if (medium_of(segment.id()) == medium) bytes[node_of(segment.id())] += segment.bytes();
+  }
+}
+
+}  // namespace
+
 bool WriteLog::holds(const LogRange& range) const noexcept {
   const auto owned = std::find_if(data.rbegin(), data.rend(),
                                   [&](const SegmentLease& segment) { return segment.id() == range.segment; });
   return owned != data.rend() && lies_within(range, owned->bytes());
 }
 
-void WriteLog::add_staged_bytes(NodeBytes& bytes) const {
-  for (const SegmentLease& segment : tables) bytes[node_of(segment.id())] += segment.bytes();
-  for (const SegmentLease& segment : data) bytes[node_of(segment.id())] += segment.bytes();
+void WriteLog::add_bytes(Medium medium, NodeBytes& bytes) const {
+  add(tables, medium, bytes);
+  add(data, medium, bytes);
 }
 
 LogView WriteLog::view() const {
@@ -27,10 +37,10 @@ LogView WriteLog::view() const {
   return view;
 }
 
-NodeBytes Step::staged_bytes() const {
+NodeBytes Step::bytes_in(Medium medium) const {
   NodeBytes bytes;
-  for (const auto& log : logs) log->add_staged_bytes(bytes);
-  for (const SegmentLease& segment : landings) bytes[node_of(segment.id())] += segment.bytes();
+  for (const auto& log : logs) log->add_bytes(medium, bytes);
+  add(landings, medium, bytes);
   return bytes;
 }
 

@@ -54,7 +54,9 @@ bool Registry::WaitAnalysis::can_finish(const Group& group) const {
 bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   if (step.writers != nullptr && !can_finish(*step.writers)) return false;
   // Whoever waits for memory for it cannot close it before, whatever its other threads do.
-  const auto is_for_it = [&](const MemoryWait& wait) { return wait.request.step == step.id; };
+  const auto is_for_it = [&](const MemoryWait& wait) {
+    return wait.request.step == step.id && !wait.is_being_served();
+  };
   if (std::ranges::any_of(registry_.memory_waits_, is_for_it)) return false;
   if (!std::all_of(step.readers.begin(), step.readers.end(),
                    [&](const Group* group) { return can_finish(*group); })) {
@@ -70,9 +72,44 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   return true;
 }
 
+/// What is consumed was had already, or is too little.
 bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
-  return std::any_of(registry_.steps_.begin(), registry_.steps_.end(), [&](const auto& entry) {
-    return entry.second->staged_bytes().contains(node) && can_be_released(*entry.second);
+  return std::any_of(registry_.steps_.begin(), registry_.steps_.end(),
+                     [&](const auto& entry) { return may_give_memory(*entry.second, node); });
+}
+
+bool Registry::WaitAnalysis::may_give_memory(const Step& step, std::uint32_t node) const {
+  if (step.consumed_place) return false;
+  const bool is_here =
+      step.bytes_in(Medium::memory).contains(node) || step.bytes_in(Medium::disk).contains(node);
+  return is_here && can_be_released(step);
+}
+
+/// Whether the component has to do something before the step can go.
+bool Registry::WaitAnalysis::is_held_by(const Step& step, const Component& component) const {
+  const auto is_its = [&](const Group* group) { return group->component == &component; };
+  if (std::ranges::any_of(step.readers, is_its) || (step.writers != nullptr && is_its(step.writers)))
+    return true;
+  if (step.is_superseded || step.state == StepState::discarded) return false;
+  const auto& readers = registry_.rule_of(step.key).readers;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    if (readers[i] == component.name && !step.read_by[i].has_closed) return true;
+  }
+  return false;
+}
+
+/// A get that waits keeps the processes of its component from what they do together, which may be a wait
+/// inside MPI that nobody sees: others must free what it needs.
+bool Registry::WaitAnalysis::can_be_served(const MemoryWait& wait) const {
+  if (wait.is_being_served()) return true;
+  if (!wait.is_landing) return can_memory_come(wait.place.node);
+  const auto is_held = [&](const Step& step) {
+    return std::ranges::any_of(wait.processes, [&](ProcessId process) {
+      return is_held_by(step, *registry_.processes_.processes().at(process).component);
+    });
+  };
+  return std::ranges::any_of(registry_.steps_, [&](const auto& entry) {
+    return may_give_memory(*entry.second, wait.place.node) && !is_held(*entry.second);
   });
 }
 
@@ -115,7 +152,7 @@ bool Registry::WaitAnalysis::can_go_on(const Process& process) const {
     if (group->is_waiting() && can_end(*group)) return true;
   }
   for (const MemoryWait& wait : registry_.memory_waits_) {
-    if (wait.process == process.id && can_memory_come(process.place.node)) return true;
+    if (wait.concerns(process.id) && can_be_served(wait)) return true;
   }
   return std::ranges::any_of(
       registry_.get_waits_, [&](const GetWait& wait) { return wait.process == process.id && can_end(wait); });

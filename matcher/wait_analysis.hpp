@@ -26,6 +26,8 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool is_stuck(const Group& group) const;
   /// Whether anybody may still do something that frees memory of the node.
   [[nodiscard]] bool can_memory_come(std::uint32_t node) const;
+  /// Whether what waits for memory may get some.
+  [[nodiscard]] bool can_be_served(const MemoryWait& wait) const;
 
   /// The opens and gets of a cycle, each waiting for the component of the next and the last one for the
   /// first's. Empty when none is stuck.
@@ -35,6 +37,8 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
+  [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
+  [[nodiscard]] bool is_held_by(const Step& step, const Component& component) const;
   [[nodiscard]] bool can_end(const Group& waiting) const;
   [[nodiscard]] bool can_end(const GetWait& waiting) const;
   [[nodiscard]] const Group* hopeless_reader(const Group& waiting) const;

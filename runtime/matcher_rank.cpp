@@ -50,9 +50,7 @@ MatcherRank::Server::Server(MatcherRankOptions options)
                             return matcher_socket_path(first, nodes_.index_on_host(nodes_.rank_of(place)));
                           },
                           &store_}),
-      tree_(link_.get(), {[this](RelayItem item) {
-                            if (desk_) desk_->take(item);
-                          },
+      tree_(link_.get(), {[this](RelayItem item) { take_for_registry(item); },
                           [this](RelayItem item) { take_from_registry(std::move(item)); },
                           [this](std::uint64_t round) { finish_round(round); }}) {
   if (link_) start_exchange();
@@ -179,11 +177,24 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
     coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EIO, text}));
     return;
   }
+  const std::string spill_directory = hello.spill_directory;
   desk_.emplace(std::move(hello), RegistryDesk::Environment{
                                       &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },
                                       [this](const std::string& text) { event(text); }});
-  start_round(Round::start, {},
-              [this, tag = message.tag] { coordinator_->send(MessageType::ready, tag, {}); });
+  start_round(Round::start, spill_directory, [this, tag = message.tag] { tell_ready(tag); });
+}
+
+void MatcherRank::Server::tell_ready(std::uint32_t tag) {
+  if (start_trouble_.empty()) return coordinator_->send(MessageType::ready, tag, {});
+  coordinator_->send(MessageType::error, tag, encode(ErrorReply{NC_EIO, start_trouble_}));
+}
+
+void MatcherRank::Server::take_for_registry(const RelayItem& item) {
+  if (item.kind == RelayItemKind::start_trouble) {
+    start_trouble_ = item.text;  // of one node: the others' are of the same kind
+  } else if (desk_) {
+    desk_->take(item);
+  }
 }
 
 // Rounds

@@ -79,6 +79,8 @@ class MatcherRank::Server final {
   void on_coordinator();
   void handle_coordinator(const ReceivedMessage& message);
   void start_registry(const ReceivedMessage& message);
+  void tell_ready(std::uint32_t tag);
+  void take_for_registry(const RelayItem& item);
   void start_round(Round round, const std::string& text, std::function<void()> when_done);
   void finish_round(std::uint64_t round);
   void shut_down(std::function<void()> when_done);
@@ -151,6 +153,8 @@ class MatcherRank::Server final {
   void take_from_registry(RelayItem item);
   void carry_out(const RelayItem& item);
   void make_or_clear(const RelayItem& item);
+  void make_spilled(const RelayItem& item);
+  void use_spill_directory(const std::string& directory);
   void take_answer(RelayItem item);
   void deliver_answer(const RelayItem& item);
   void deliver_opened(Client& client, const RelayItem& item);
@@ -191,6 +195,7 @@ class MatcherRank::Server final {
   std::uint64_t requests_ = 0;
   std::map<std::uint64_t, std::function<void()>> rounds_;  ///< at matcher 0: what follows them
   std::map<matcher::SegmentId, std::vector<ClientId>> waiting_neighbours_;
+  std::string start_trouble_;      ///< at matcher 0: why the run cannot begin
   bool is_ending_ = false;         ///< the registry needs this matcher no more
   bool is_shutting_down_ = false;  ///< at matcher 0
   RelayTree tree_;

@@ -64,6 +64,7 @@ struct NodeExchange::Waiting {
   MatchedGet matched;
   std::vector<WantedPartPointer> ahead;  ///< instead of what plans need
   LandReceiver receiver;
+  std::uint64_t reader = 0;  ///< its connection
   Landing::PartIds needed;
   std::size_t missing = 0;
   Outcome outcome;
@@ -77,6 +78,7 @@ struct NodeExchange::Step {
   matcher::LogSegment segment;  ///< that the next parts land in
   std::uint64_t segment_used = 0;
   std::deque<WaitingPointer> queue;  ///< gets whose parts have no places yet; the first is being served
+  bool is_leasing = false;           ///< it waits for a segment
   std::map<Landing::PartId, std::vector<WaitingPointer>> waiting;
   bool is_fetching_ahead = false;
   std::vector<std::function<void()>> after_ahead;
@@ -112,15 +114,18 @@ NodeExchange::Step& NodeExchange::step_of(const StepViewPointer& view) {
   return *known;
 }
 
-void NodeExchange::land(MatchedGet matched, LandReceiver receiver) {
+void NodeExchange::land(MatchedGet matched, LandReceiver receiver, std::uint64_t reader) {
   Step& step = step_of(matched.view);
   auto waiting = std::make_shared<Waiting>();
   waiting->matched = std::move(matched);
   waiting->receiver = std::move(receiver);
+  waiting->reader = reader;
   enqueue(step, std::move(waiting));
 }
 
 void NodeExchange::enqueue(Step& step, WaitingPointer waiting) {
+  if (step.is_leasing && waiting->reader != 0 && environment_.join_lease)
+    environment_.join_lease(step.id, waiting->reader);
   step.queue.push_back(std::move(waiting));
   if (step.queue.size() == 1) start_next(step);
 }
@@ -209,20 +214,28 @@ void NodeExchange::place_parts(Step& step, WaitingPointer waiting, std::deque<La
   const std::uint64_t wanted =
       std::max(next_bytes, std::clamp(bytes, least_segment_bytes, most_segment_bytes));
   const std::uint64_t id = step.id;
-  environment_.lease({id, next_bytes, wanted, !waiting->ahead.empty()},
-                     [this, id, waiting, parts = std::move(parts)](const Outcome& outcome,
+  step.is_leasing = true;
+  const auto go_on = [this, id, waiting, parts = std::move(parts)](const Outcome& outcome,
                                                                    const matcher::LogSegment& segment) {
-                       const auto known = steps_.find(id);
-                       if (known == steps_.end()) return;  // forgotten; the get has been told
-                       Step& step = *known->second;
-                       if (outcome.is_failure()) {
-                         waiting->outcome = outcome;
-                         return fetch_parts(step, waiting);
-                       }
-                       step.segment = segment;
-                       step.segment_used = 0;
-                       place_parts(step, waiting, parts);
-                     });
+    const auto known = steps_.find(id);
+    if (known == steps_.end()) return;  // forgotten; the get has been told
+    Step& step = *known->second;
+    step.is_leasing = false;
+    if (outcome.is_failure()) {
+      waiting->outcome = outcome;
+      return fetch_parts(step, waiting);
+    }
+    step.segment = segment;
+    step.segment_used = 0;
+    place_parts(step, waiting, parts);
+  };
+  environment_.lease({id, next_bytes, wanted, !waiting->ahead.empty(), waiting->reader}, go_on);
+  if (!environment_.join_lease) return;
+  const auto known = steps_.find(id);
+  if (known == steps_.end() || !known->second->is_leasing) return;
+  for (const WaitingPointer& other : known->second->queue) {
+    if (other != waiting && other->reader != 0) environment_.join_lease(id, other->reader);
+  }
 }
 
 /// Asks for what was given a place, and lets the next get be served.

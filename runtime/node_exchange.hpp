@@ -30,7 +30,8 @@ class NodeExchange {
     std::uint64_t step = 0;
     std::uint64_t bytes = 0;
     std::uint64_t wanted_bytes = 0;
-    bool is_ahead = false;  ///< nobody waits for it yet
+    bool is_ahead = false;     ///< nobody waits for it yet
+    std::uint64_t reader = 0;  ///< the connection whose get waits for it
   };
 
   using LeaseReceiver = std::function<void(const Outcome& outcome, const matcher::LogSegment& segment)>;
@@ -46,6 +47,8 @@ class NodeExchange {
     std::function<void(std::uint64_t step, ViewReceiver receiver)> view;
     /// Gives a segment of this matcher that belongs to the step, at once or later.
     std::function<void(const LeaseRequest& request, LeaseReceiver receiver)> lease;
+    /// A get of another connection on the step waits until that lease is there.
+    std::function<void(std::uint64_t step, std::uint64_t reader)> join_lease;
   };
 
   explicit NodeExchange(Environment environment);
@@ -53,8 +56,9 @@ class NodeExchange {
   NodeExchange(const NodeExchange&) = delete;
   NodeExchange& operator=(const NodeExchange&) = delete;
 
-  /// Brings here what the plans of a get read elsewhere. The receiver is called once, at once or later.
-  void land(MatchedGet matched, LandReceiver receiver);
+  /// Brings here what the plans of a get of that connection read elsewhere. The receiver is called once, at
+  /// once or later.
+  void land(MatchedGet matched, LandReceiver receiver, std::uint64_t reader = 0);
   /// Brings here what was wanted of an earlier step of the same pattern, as far as this step has it. Nothing
   /// of it need come: who reads what has not landed fetches it.
   void fetch_ahead(const StepViewPointer& view, std::vector<WantedPartPointer> wanted);

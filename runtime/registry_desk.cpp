@@ -19,9 +19,13 @@ std::uint64_t now_ms() {
 }
 
 matcher::RegistryOptions registry_options(CoordinatorHello hello, std::uint32_t nodes) {
-  return {std::move(hello.rules), std::move(hello.components),
-          hello.memory_bytes,     now_ms,
-          hello.retain_bytes,     nodes};
+  return {std::move(hello.rules),
+          std::move(hello.components),
+          hello.memory_bytes,
+          now_ms,
+          hello.retain_bytes,
+          nodes,
+          std::move(hello.spill_directory)};
 }
 
 }  // namespace
@@ -65,7 +69,11 @@ void RegistryDesk::take_item(const RelayItem& item) {
       return answer_view_query(item);
     case RelayItemKind::lease_query:
     case RelayItemKind::lease_ahead_query:
-      return answer_lease_query(item);
+      return take_lease_query(item);
+    case RelayItemKind::lease_joined:
+      return take_lease_joined(item);
+    case RelayItemKind::spill_made:
+      return registry_.spill_made(item.number, item.text);
     case RelayItemKind::get_waits:
     case RelayItemKind::get_goes_on:
       return take_get_wait(item);
@@ -236,21 +244,27 @@ const matcher::Step& RegistryDesk::step_of_query(const RelayItem& item) {
   return registry_.step_for_get(found->second.process, item.number);
 }
 
-void RegistryDesk::answer_lease_query(const RelayItem& item) {
-  RelayItem reply = item_to(item.matcher, RelayItemKind::lease);
-  reply.tag = item.tag;
+std::optional<matcher::ProcessId> RegistryDesk::process_of(const ConnectionId& id) const {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return std::nullopt;
+  return found->second.process;
+}
+
+void RegistryDesk::take_lease_query(const RelayItem& item) {
+  const Ticket ticket{item.connection, item.tag, item.matcher};
   try {
-    const matcher::SegmentLease& segment = registry_.lease_landing(
-        item.number, environment_.nodes->place_of(item.matcher),
-        {item.bytes, item.wanted_bytes, item.kind == RelayItemKind::lease_ahead_query});
-    reply.number = segment.id();
-    reply.bytes = segment.bytes();
     fetched_by_[registry_.step(item.number).key.rule].insert(item.matcher);
+    registry_.lease_landing(ticket, item.number, environment_.nodes->place_of(item.matcher),
+                            {item.bytes, item.wanted_bytes, item.kind == RelayItemKind::lease_ahead_query},
+                            process_of({item.matcher, item.connection}));
   } catch (const Error& error) {
-    reply.kind = RelayItemKind::lease_refused;
-    reply.fields = encode(ErrorReply{error.status(), error.what()});
+    lease_refused(ticket, error.status(), error.what());
   }
-  environment_.send(std::move(reply));
+}
+
+void RegistryDesk::take_lease_joined(const RelayItem& item) {
+  const auto process = process_of({item.matcher, item.connection});
+  if (process) registry_.join_landing_wait(item.number, environment_.nodes->place_of(item.matcher), *process);
 }
 
 /// What the registry said while it could not be called back.
@@ -341,6 +355,21 @@ void RegistryDesk::granted(const Ticket& ticket, const matcher::SegmentLease& se
   answer(ticket, MessageType::segment, {}, segment.id());
 }
 
+void RegistryDesk::leased(const Ticket& ticket, const matcher::SegmentLease& segment) {
+  RelayItem reply = item_to(ticket.matcher, RelayItemKind::lease);
+  reply.tag = ticket.tag;
+  reply.number = segment.id();
+  reply.bytes = segment.bytes();
+  environment_.send(std::move(reply));
+}
+
+void RegistryDesk::lease_refused(const Ticket& ticket, int status, const std::string& text) {
+  RelayItem reply = item_to(ticket.matcher, RelayItemKind::lease_refused);
+  reply.tag = ticket.tag;
+  reply.fields = encode(ErrorReply{status, text});
+  environment_.send(std::move(reply));
+}
+
 void RegistryDesk::done(const Ticket& ticket) {
   answer(ticket, MessageType::done, {});
 }
@@ -370,6 +399,12 @@ void RegistryDesk::command(RelayItemKind kind, matcher::SegmentId segment, std::
 
 void RegistryDesk::create(matcher::SegmentId segment, std::uint64_t bytes) {
   command(RelayItemKind::create_segment, segment, bytes);
+}
+
+/// Only matcher 0 tells at once whether there was room.
+bool RegistryDesk::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
+  command(RelayItemKind::spill_segment, segment, bytes);
+  return environment_.nodes->rank_of(matcher::owner_of(segment)) == 0;
 }
 
 void RegistryDesk::clear(matcher::SegmentId segment, matcher::SegmentUse use) {

@@ -52,7 +52,9 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void end_connection(const ConnectionId& id);
   void take_get_wait(const RelayItem& item);
   void answer_view_query(const RelayItem& item);
-  void answer_lease_query(const RelayItem& item);
+  void take_lease_query(const RelayItem& item);
+  void take_lease_joined(const RelayItem& item);
+  [[nodiscard]] std::optional<matcher::ProcessId> process_of(const ConnectionId& id) const;
   void tell_news();
   void tell_published();
   // desk_drains.cpp
@@ -72,6 +74,8 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
   void described(const matcher::Ticket& ticket, std::uint8_t version) override;
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
+  void leased(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
+  void lease_refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void published(const matcher::Step& step) override { published_.push_back(step.id); }
@@ -81,6 +85,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
 
   // Memory, which is that of the matchers.
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
   void destroy(matcher::SegmentId segment) noexcept override;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;

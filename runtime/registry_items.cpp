@@ -4,6 +4,7 @@
 
 #include "matcher_server.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/spill_file.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
@@ -40,6 +41,8 @@ void MatcherRank::Server::carry_out(const RelayItem& item) {
     case RelayItemKind::create_segment:
     case RelayItemKind::clear_segment:
       return make_or_clear(item);
+    case RelayItemKind::spill_segment:
+      return make_spilled(item);
     case RelayItemKind::destroy_segment:
       return store_.destroy(item.number);
     case RelayItemKind::mark_gone:
@@ -70,6 +73,20 @@ void MatcherRank::Server::make_or_clear(const RelayItem& item) {
     event(std::string("memory cannot be had: ") + error.what());
   }
   serve_waiting_neighbours(item.number);
+}
+
+/// Only the registry of this matcher hears at once whether there was room.
+void MatcherRank::Server::make_spilled(const RelayItem& item) {
+  if (tree_.rank() == 0) return void(store_.create_spilled(item.number, item.bytes));
+  RelayItem reply;
+  reply.kind = RelayItemKind::spill_made;
+  reply.number = item.number;
+  try {
+    (void)store_.create_spilled(item.number, item.bytes);
+  } catch (const Error& error) {
+    reply.text = error.what();
+  }
+  tree_.send_up(std::move(reply));
 }
 
 // Answers
@@ -196,9 +213,25 @@ void MatcherRank::Server::take_view(const RelayItem& item) {
 
 // Rounds
 
+/// The registry hears when it cannot be used, ahead of the end of the round.
+void MatcherRank::Server::use_spill_directory(const std::string& directory) {
+  if (directory.empty()) return;
+  store_.set_spill_directory(directory);
+  try {
+    probe_spill_directory(directory);
+  } catch (const Error& error) {
+    RelayItem trouble;
+    trouble.kind = RelayItemKind::start_trouble;
+    trouble.text = "staging.spill cannot be used on node " +
+                   std::to_string(nodes_.place_of(tree_.rank()).node) + ": " + error.what();
+    tree_.send_up(std::move(trouble));
+  }
+}
+
 void MatcherRank::Server::do_round(const RelayItem& item) {
   switch (static_cast<Round>(item.bytes)) {
     case Round::start:
+      use_spill_directory(item.text);
       if (link_) watch_listener();
       return;
     case Round::drain_component:

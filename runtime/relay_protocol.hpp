@@ -22,13 +22,17 @@ enum class RelayItemKind : std::uint8_t {
   notice = 5,        ///< text: a line for the event log
   counters = 6,      ///< fields: MatcherStatus
   round_done = 7,    ///< number: of the round; from a matcher and all below it
-  lease_query = 8,   ///< tag, given back; number: a step; bytes; wanted_bytes → lease, lease_refused
+  lease_query = 8,   ///< tag, given back; connection: whose get waits; number: a step; bytes; wanted_bytes
+                     ///< → lease, lease_refused
   get_waits = 9,     ///< connection, tag: of a get; number: the step; text: what it waits for
   get_goes_on = 10,  ///< connection, tag: of a get that waits no longer
   lease_ahead_query = 11,  ///< as lease_query, where nobody waits for it yet
   drain_progress = 12,     ///< number: the step; bytes: done; wanted_bytes: of so many
   drained = 13,            ///< number: the step; fields: DrainReport
   drain_ready = 14,        ///< number: the step; fields: DrainTables of this node → drain_part
+  lease_joined = 15,       ///< connection: another that waits for a lease; number: the step
+  spill_made = 16,         ///< number: a segment; text: why it could not be made, or empty
+  start_trouble = 17,      ///< text: why this matcher cannot do its part
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
   hang_up = 33,          ///< connection; text: why
@@ -46,12 +50,13 @@ enum class RelayItemKind : std::uint8_t {
                        ///< drained; of one of several parts → drain_ready
   drain_part = 45,     ///< number: the step; fields: DrainTables of all nodes → drained
   drain_finish = 46,   ///< number: the step; bytes: whether all parts are written (1) → drained
+  spill_segment = 47,  ///< number: a segment to be made on disk; bytes → spill_made, unless at matcher 0
 };
 
 /// What all matchers do together: each does its part, and tells when all below it have done theirs, behind
 /// everything that came before.
 enum class Round : std::uint8_t {
-  start = 1,            ///< listens to clients
+  start = 1,            ///< listens to clients; text: the directory for segments on disk, if any
   drain_component = 2,  ///< takes what the component's processes (text) have sent, and lets them go
   shut_down = 3,        ///< tells its counters, and ends when that is sent
 };

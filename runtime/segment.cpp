@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -44,6 +45,15 @@ Status status_of(int error_number) noexcept {
   throw IoError(status_of(error_number), error_number, "memory segment", action);
 }
 
+/// Of a memory file the seals say so. A spill file has none; that it has no name and is this user's own means
+/// that only processes which were given its descriptor, or that run as this user, could truncate it.
+bool keeps_its_size(const FileDescriptor& file, const struct stat& facts) noexcept {
+  const int seals = ::fcntl(file.number(), F_GET_SEALS);
+  if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;
+  const bool is_sealable = seals >= 0 && (seals & F_SEAL_SEAL) == 0;  // a memory file that nobody has sealed
+  return !is_sealable && S_ISREG(facts.st_mode) && facts.st_nlink == 0 && facts.st_uid == ::geteuid();
+}
+
 }  // namespace
 
 FileDescriptor create_segment(std::uint64_t bytes) {
@@ -57,12 +67,11 @@ FileDescriptor create_segment(std::uint64_t bytes) {
 }
 
 Mapping::Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access) : access_(access) {
-  const int seals = ::fcntl(file.number(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
-    throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
-  }
   struct stat facts {};
   if (::fstat(file.number(), &facts) != 0) fail("inquire");
+  if (!keeps_its_size(file, facts)) {
+    throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
+  }
   if (static_cast<std::uint64_t>(facts.st_size) < bytes) {
     throw Error(NC_EIO, "a segment of " + std::to_string(facts.st_size) + " bytes was received as one of " +
                             std::to_string(bytes));

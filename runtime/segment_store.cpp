@@ -9,6 +9,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/step.hpp"
 #include "sluice/runtime/control_block.hpp"
+#include "sluice/runtime/spill_file.hpp"
 
 namespace sluice::runtime {
 
@@ -19,6 +20,11 @@ void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
   last_made_ = segment;
   FileDescriptor file = create_segment(bytes);
   entries_.emplace(segment, Entry{std::move(file), bytes});
+}
+
+bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
+  entries_.emplace(segment, Entry{create_spill_file(spill_directory_, bytes), bytes});
+  return true;
 }
 
 void SegmentStore::adopt(matcher::SegmentId segment, std::uint64_t bytes, FileDescriptor file) {
@@ -39,7 +45,8 @@ void SegmentStore::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
 void SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   const auto found = entries_.find(segment);
   if (found == entries_.end()) return;
-  // The pages go now, even if a process keeps its mapping for long: it hears of the end with its next answer.
+  // The pages, or the disk's blocks, go now, even if a process keeps its mapping for long: it hears of the
+  // end with its next answer.
   if (found->second.file && found->second.is_own)
     ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                 static_cast<off_t>(found->second.bytes));

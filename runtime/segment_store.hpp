@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -10,15 +11,19 @@
 
 namespace sluice::runtime {
 
-/// The matcher's segments as memory files. Data is never touched here; request tables and control blocks are
-/// mapped when they are looked at first.
+/// The matcher's segments as memory files, and as files on disk. Data is never touched here; request tables
+/// and control blocks are mapped when they are looked at first.
 class SegmentStore final : public matcher::SegmentMemory {
  public:
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
   void destroy(matcher::SegmentId segment) noexcept override;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
+
+  /// Where segments on disk are made from now on.
+  void set_spill_directory(const std::string& directory) { spill_directory_ = directory; }
 
   /// A segment of another matcher of this node.
   void adopt(matcher::SegmentId segment, std::uint64_t bytes, FileDescriptor file);
@@ -26,7 +31,10 @@ class SegmentStore final : public matcher::SegmentMemory {
   void note_failure(matcher::SegmentId segment);
   [[nodiscard]] bool contains(matcher::SegmentId segment) const { return entries_.contains(segment); }
   /// Whether this matcher has yet to be told to make it; numbers ascend.
-  [[nodiscard]] bool is_expected(matcher::SegmentId segment) const noexcept { return segment > last_made_; }
+  [[nodiscard]] bool is_expected(matcher::SegmentId segment) const noexcept {
+    return !matcher::is_spilled(segment) &&
+           segment > last_made_;  // those on disk are there when they are named
+  }
 
   /// Tells the group of a control block that a get waits for its puts, or that none does. What was put before
   /// is in the request tables for who looks there behind this call.
@@ -56,6 +64,7 @@ class SegmentStore final : public matcher::SegmentMemory {
   std::unordered_map<matcher::SegmentId, Entry> entries_;
   std::vector<matcher::SegmentId> destroyed_;
   matcher::SegmentId last_made_ = 0;
+  std::string spill_directory_;
 };
 
 }  // namespace sluice::runtime

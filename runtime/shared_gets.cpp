@@ -40,6 +40,13 @@ void MatcherRank::Server::start_exchange() {
   moving.lease = [this](const NodeExchange::LeaseRequest& request, NodeExchange::LeaseReceiver receiver) {
     lease_landing(request, std::move(receiver));
   };
+  moving.join_lease = [this](std::uint64_t step, ClientId reader) {
+    RelayItem note;
+    note.kind = RelayItemKind::lease_joined;
+    note.number = step;
+    note.connection = reader;
+    tree_.send_up(std::move(note));
+  };
   moving_.emplace(std::move(moving));
   link_->on_packet(PacketKind::exchange, [this](std::uint32_t from, std::span<const std::byte> packet) {
     take_exchange_packet(from, packet);
@@ -88,8 +95,8 @@ void MatcherRank::Server::hold_shared_get(WaitingGet waiting, int varid) {
 }
 
 void MatcherRank::Server::land_shared_get(ClientId id, std::uint32_t tag, MatchedGet found) {
-  moving_->land(std::move(found), [this, id, tag](const Outcome& result, MatchedGet matched,
-                                                  const std::vector<LandingPart>& landed) {
+  const auto answer = [this, id, tag](const Outcome& result, MatchedGet matched,
+                                      const std::vector<LandingPart>& landed) {
     if (result.is_failure()) {
       if (Client* const client = find(id)) send_error(*client, tag, result.status, result.text);
       return;
@@ -99,7 +106,8 @@ void MatcherRank::Server::land_shared_get(ClientId id, std::uint32_t tag, Matche
     with_growing_ranges(view, [this, id, tag, matched = std::move(matched), landed] {
       answer_shared_get(id, tag, matched, landed);
     });
-  });
+  };
+  moving_->land(std::move(found), answer, id);
 }
 
 /// Reads the tables of this node's processes, for where their data is: of a published step the view tells.
@@ -181,6 +189,7 @@ void MatcherRank::Server::lease_landing(const NodeExchange::LeaseRequest& reques
   query.number = request.step;
   query.bytes = request.bytes;
   query.wanted_bytes = request.wanted_bytes;
+  query.connection = request.reader;
   waiting_leases_.insert_or_assign(query.tag, std::move(receiver));
   tree_.send_up(std::move(query));
 }

@@ -105,7 +105,7 @@ int main(int count, char** words) {
   // ^C goes to the whole foreground group; it is the coordinator that decides when this ends.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write, or of making a segment on disk
   raise_descriptor_limit();
   try {
     if (arguments->coordinator_path.empty()) {

@@ -35,6 +35,7 @@ class MappedSegments final : public matcher::SegmentMemory {
  private:
   // Whoever owns the segments does this.
   void create(matcher::SegmentId, std::uint64_t) override {}
+  bool create_spilled(matcher::SegmentId, std::uint64_t) override { return false; }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
   void destroy(matcher::SegmentId) noexcept override {}
   void mark_gone(matcher::SegmentId, std::uint32_t) noexcept override {}

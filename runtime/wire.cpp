@@ -171,7 +171,8 @@ void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);
 }
 void fields(auto& a, Is<DatasetStatus> auto& m) {
-  a(m.rule, m.tail, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged, m.bytes_kept);
+  a(m.rule, m.tail, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged, m.bytes_kept,
+    m.bytes_spilled);
 }
 void fields(auto& a, Is<WaitStatus> auto& m) {
   a(m.component, m.processes, m.waits_for, m.since_ms);
@@ -186,8 +187,8 @@ void fields(auto& a, Is<DrainStatus> auto& m) {
   a(m.rule, m.tail, m.is_active, m.done_bytes, m.total_bytes);
 }
 void fields(auto& a, Is<StatusReport> auto& m) {
-  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.matchers, m.drains, m.drain_failures,
-    m.components_ended);
+  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.bytes_spilled, m.bytes_spilled_ever,
+    m.matchers, m.drains, m.drain_failures, m.components_ended);
 }
 void fields(auto& a, Is<EventNotice> auto& m) {
   a(m.text);

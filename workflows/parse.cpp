@@ -96,7 +96,7 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
     const auto directory = reader.text(*spill, "a directory, or none");
     if (directory && *directory != "none") {
       workflow.spill_directory = std::filesystem::absolute(workflow.file).parent_path() / *directory;
-      not_available_yet(reader, *spill, "none");
+      workflow.spill_position = spill->position;
     }
   }
   if (const Value* matchers = section->find("matchers")) {

@@ -22,6 +22,10 @@ namespace sluice::test {
 class RankMemory final : public matcher::SegmentMemory {
  public:
   void create(matcher::SegmentId segment, std::uint64_t bytes) override { segments_[segment].resize(bytes); }
+  bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override {
+    create(segment, bytes);
+    return true;
+  }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
   void destroy(matcher::SegmentId segment) noexcept override { segments_.erase(segment); }
   std::span<const std::byte> contents(matcher::SegmentId segment) override { return writable(segment); }

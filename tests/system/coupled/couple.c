@@ -4,9 +4,9 @@
    ranks keep NAME           opens it, and keeps it open release NAME        reads the one number 0 of what is
    kept open, which must be NAME's, and closes it half NAME           creates it, puts something, and goes on
    without closing it refused NAME        creates it, which must give NC_EIO missing NAME        opens it,
-   which must give NC_ENOENT sleep MILLISECONDS, say TEXT, exit STATUS (all ranks), kill SIGNAL (the last
-   rank) A NAME that contains %d, and all that follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`.
- */
+   which must give NC_ENOENT overflow NAME LENGTH: as write, but there is no room for it sleep MILLISECONDS,
+   say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank) A NAME that contains %d, and all that
+   follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static double number(const char* path, MPI_Offset i) {
   return seed + (double)i / 4;
 }
 
-static void write_file(const char* name, MPI_Offset length) {
+static void write_file(const char* name, MPI_Offset length, int expected) {
   int ncid, dimension, variable;
   check(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
   check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
@@ -41,9 +41,13 @@ static void write_file(const char* name, MPI_Offset length) {
   const MPI_Offset start = length * rank / ranks, count = length * (rank + 1) / ranks - start;
   double* values = malloc(sizeof *values * (size_t)(count + 1));
   for (MPI_Offset i = 0; i < count; ++i) values[i] = number(name, start + i);
-  check(ncmpi_put_vara_double_all(ncid, variable, &start, &count, values), "put", name);
+  const int status = ncmpi_put_vara_double_all(ncid, variable, &start, &count, values);
   free(values);
-  check(ncmpi_close(ncid), "close", name);
+  if (status != expected) {
+    fprintf(stderr, "rank %d: put %s gave %s\n", rank, name, ncmpi_strerrno(status));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  check(expected == NC_NOERR ? ncmpi_close(ncid) : ncmpi_abort(ncid), "close", name);
 }
 
 static void read_file(const char* name, MPI_Offset length) {
@@ -126,7 +130,8 @@ static int act(char** words, int left, int round) {
   else
     snprintf(name, sizeof name, "%s", words[1]);
   const char* command = words[0];
-  if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_NOERR), 3;
+  if (strcmp(command, "overflow") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_ENO_SPACE), 3;
   if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2])), 3;
   if (strcmp(command, "keep") == 0) return keep_file(name), 2;
   if (strcmp(command, "release") == 0) return release_file(name), 2;

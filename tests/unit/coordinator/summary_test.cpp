@@ -54,7 +54,11 @@ TEST_CASE("few files have a line each, in order") {
   CHECK(contains(text, "2 (+1 discarded)"));
   CHECK(contains(text, "2.00 KiB     3  4.00 KiB     6         5   1.5 s"));
   CHECK(contains(text, "other.nc  (no such file was opened)"));
-  CHECK(contains(text, "memory: at most 4.00 KiB staged of 1.00 GiB"));
+  CHECK(contains(text, "memory: at most 4.00 KiB staged of 1.00 GiB\n"));
+  result.report->bytes_spilled_ever = 5 << 20;
+  auto spilling = flow();
+  spilling.spill_directory = "/scratch";
+  CHECK(contains(summarize(spilling, result), "staged of 1.00 GiB; 5.00 MiB spilled to /scratch\n"));
 }
 
 TEST_CASE("many files of a rule are one line") {

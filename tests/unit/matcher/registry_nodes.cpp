@@ -55,28 +55,89 @@ TEST_SUITE("registry: nodes") {
     const StepId step = world.answer(world.open(reader, "a.nc", world.alone())).step;
     const MatcherPlace place{1, 2};
     const auto lease = [&](StepId of, const LandingSize& size) {
-      const SegmentLease& segment = world.registry.lease_landing(of, place, size);
-      CHECK(owner_of(segment.id()) == place);
-      return segment.bytes();
+      const Answer answer = world.answer(world.lease(reader, of, place, size));
+      if (answer.kind == Answer::Kind::granted) CHECK(owner_of(answer.segment) == place);
+      return answer.kind == Answer::Kind::refused ? static_cast<std::uint64_t>(-answer.status) : answer.bytes;
     };
+    const auto refused = [](int status) { return static_cast<std::uint64_t>(-status); };
     CHECK(lease(step, {mib, 2 * mib}) == 2 * mib);
     CHECK(lease(step, {mib, 8 * mib}) == mib);
     // The last quarter is for what somebody waits for.
-    CHECK_THROWS_AS((void)lease(step, {mib, mib, true}), Error);
+    CHECK(lease(step, {mib, mib, true}) == refused(NC_ENO_SPACE));
     const ProcessId other = world.process("model", place);
     const StepId full = world.answer(world.create(other, "c.nc", world.alone())).step;
     CHECK(world.is_waiting(world.need(other, full, 512 * kib)));
     CHECK(lease(step, {512 * kib, 512 * kib}) == 512 * kib);
-    CHECK_THROWS_WITH_AS((void)lease(step, {mib, mib}), doctest::Contains("raise staging.memory"), Error);
-    world.close(reader, step);
-    CHECK_THROWS_AS((void)lease(step, {mib, mib}), Error);  // nobody reads it
     world.registry.discard(other, full);
+    world.close(reader, step);
+    CHECK(lease(step, {mib, mib}) == refused(NC_EBADID));  // nobody reads it
     // The next step takes the memory of the one that was read.
     world.write(writer, "b.nc", mib);
     const StepId next = world.answer(world.open(reader, "b.nc", world.alone())).step;
     CHECK(lease(next, {3 * mib, 3 * mib}) == 3 * mib);
-    CHECK_THROWS_AS((void)lease(step, {mib, mib}), Error);
-    CHECK_THROWS_AS((void)lease(999, {mib, mib}), Error);
+    CHECK(lease(step, {mib, mib}) == refused(NC_EBADID));
+    CHECK(lease(999, {mib, mib}) == refused(NC_EBADID));
+  }
+
+  TEST_CASE("what is to land waits while somebody may free memory of the node, and fails when nobody can") {
+    // a.nc and c.nc are for picture, b.nc for analysis.
+    World world({{"[ac].nc", "model", {"picture"}}, {"b.nc", "model", {"analysis"}}}, 4 * mib, no_retention,
+                {{"model", 1}, {"analysis", 1}, {"picture", 1}}, 2);
+    const ProcessId writer = world.process("model", {0, 0});
+    const ProcessId reader = world.process("analysis", {1, 0});
+    const ProcessId other = world.process("picture", {1, 0});
+    const MatcherPlace place{1, 0};
+    const auto open = [&](ProcessId of, const std::string& name) {
+      world.rule = of == reader ? 1 : 0;
+      world.write(writer, name, mib);
+      return world.answer(world.open(of, name, world.alone())).step;
+    };
+    const StepId held = open(other, "a.nc");
+    CHECK(world.is_granted(world.lease(other, held, place, {3 * mib, 3 * mib})));
+    const StepId wanted = open(reader, "b.nc");
+    const std::uint32_t waiting = world.lease(reader, wanted, place, {2 * mib, 2 * mib});
+    CHECK(world.is_waiting(waiting));
+    REQUIRE(world.registry.status().waits.size() == 1);
+    CHECK(world.registry.status().waits[0].waits_for ==
+          "memory for what it reads of 'b.nc' from other nodes (picture has 'a.nc' open)");
+    world.close(other, held);
+    CHECK(world.is_granted(waiting));
+
+    SUBCASE("because who could free it waits for the same") {
+      const StepId again = open(other, "c.nc");
+      CHECK(world.is_granted(world.lease(other, again, place, {mib, mib})));
+      const std::uint32_t first = world.lease(reader, wanted, place, {3 * mib, 3 * mib});
+      CHECK(world.is_waiting(first));
+      const std::uint32_t second = world.lease(other, again, place, {3 * mib, 3 * mib});
+      CHECK(world.refusal(second) == NC_ENO_SPACE);
+      CHECK(world.answer(second).text.find("raise staging.memory") != std::string::npos);
+      CHECK(world.is_waiting(first));  // `other` has been told, and may close its file now
+      world.close(other, again);
+      CHECK(world.refusal(first) == NC_ENO_SPACE);  // 3 MiB beside the 2 that it has itself
+    }
+    SUBCASE("because who could free it waits behind it") {
+      const StepId again = open(other, "c.nc");
+      CHECK(world.is_granted(world.lease(other, again, place, {mib, mib})));
+      const std::uint32_t first = world.lease(reader, wanted, place, {3 * mib, 3 * mib});
+      CHECK(world.is_waiting(first));
+      world.registry.join_landing_wait(wanted, place, other);
+      CHECK(world.refusal(first) == NC_ENO_SPACE);
+      world.close(other, again);
+    }
+    SUBCASE("because only others of its own component could free it") {
+      const StepId held_itself = open(reader, "b.nc");
+      CHECK(world.is_granted(world.lease(reader, held_itself, place, {mib, mib})));
+      const ProcessId sibling = world.process("analysis", {1, 0});
+      const StepId again = world.answer(world.open(sibling, "b.nc", world.alone())).step;
+      CHECK(world.refusal(world.lease(sibling, again, place, {2 * mib, 2 * mib})) == NC_ENO_SPACE);
+    }
+    SUBCASE("because its reader ends") {
+      CHECK(world.is_granted(world.lease(other, open(other, "c.nc"), place, {mib, mib})));
+      const std::uint32_t first = world.lease(reader, wanted, place, {3 * mib, 3 * mib});
+      CHECK(world.is_waiting(first));
+      world.registry.disconnect(reader);
+      CHECK(world.refusal(first) == NC_EIO);
+    }
   }
 
   TEST_CASE("a writer waits while its own node is full, whatever the others have free") {

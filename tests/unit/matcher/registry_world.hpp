@@ -23,6 +23,14 @@ class PlainMemory final : public SegmentMemory {
     sizes[segment] = bytes;
     words[segment].resize(8);
   }
+  bool create_spilled(SegmentId segment, std::uint64_t bytes) override {
+    std::uint64_t on_disk = bytes;
+    for (const auto& [id, size] : sizes) on_disk += is_spilled(id) ? size : 0;
+    if (on_disk > disk_bytes) throw Error(NC_ENO_SPACE, "the disk is full");
+    sizes[segment] = bytes;
+    if (is_disk_slow) being_made.push_back(segment);
+    return !is_disk_slow;
+  }
   void clear(SegmentId segment, SegmentUse use) override { cleared.push_back({segment, use}); }
   void destroy(SegmentId segment) noexcept override {
     sizes.erase(segment);
@@ -41,6 +49,9 @@ class PlainMemory final : public SegmentMemory {
     std::uint32_t rank;
   };
   bool is_exhausted = false;
+  std::uint64_t disk_bytes = 0;
+  bool is_disk_slow = false;          ///< it is told later whether there was room
+  std::vector<SegmentId> being_made;  ///< since then
   std::map<SegmentId, std::uint64_t> sizes;
   std::map<SegmentId, std::vector<std::byte>> words;
   std::set<SegmentId> destroyed;
@@ -75,6 +86,10 @@ class KeptAnswers final : public RegistryAnswers {
     Answer& answer = keep(ticket, Answer::Kind::granted, nullptr);
     answer.segment = segment.id();
     answer.bytes = segment.bytes();
+  }
+  void leased(const Ticket& ticket, const SegmentLease& segment) override { granted(ticket, segment); }
+  void lease_refused(const Ticket& ticket, int status, const std::string& text) override {
+    refused(ticket, status, text);
   }
   void done(const Ticket& ticket) override { keep(ticket, Answer::Kind::done, nullptr); }
   void refused(const Ticket& ticket, int status, const std::string& text) override {
@@ -116,9 +131,9 @@ struct World {
                  std::vector<ComponentSize> sizes = {})
       : World(std::move(rules), memory_bytes, default_retain_bytes(memory_bytes), std::move(sizes)) {}
   World(std::vector<FileRule> rules, std::uint64_t memory_bytes, std::uint64_t retain_bytes,
-        std::vector<ComponentSize> sizes, std::uint32_t nodes = 1)
+        std::vector<ComponentSize> sizes, std::uint32_t nodes = 1, std::string spill_directory = {})
       : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }, retain_bytes,
-                  nodes},
+                  nodes, std::move(spill_directory)},
                  memory, answers) {}
 
   std::uint64_t now_ms = 0;
@@ -165,6 +180,9 @@ struct World {
   std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data,
                      std::uint64_t wanted_bytes = 0) {
     return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes, wanted_bytes}); });
+  }
+  std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const LandingSize& size) {
+    return ask([&](const Ticket& t) { registry.lease_landing(t, step, place, size, reader); });
   }
   std::uint32_t remove(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });

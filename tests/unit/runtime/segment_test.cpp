@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/spill_file.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -85,4 +89,47 @@ TEST_CASE("what is not a sealed segment of that size is not mapped") {
 
 TEST_CASE("a segment that the machine cannot hold in its address space is an error") {
   CHECK_THROWS_AS((void)create_segment(1ULL << 63), Error);
+}
+
+TEST_CASE("a segment on disk has no name, has all its room, and is mapped as any other") {
+  const std::string directory = std::filesystem::current_path().string();
+  const FileDescriptor file = create_spill_file(directory, 1U << 20);
+  struct stat facts {};
+  REQUIRE(::fstat(file.number(), &facts) == 0);
+  CHECK(facts.st_nlink == 0);
+  CHECK(facts.st_size == 1U << 20);
+  CHECK(static_cast<std::uint64_t>(facts.st_blocks) * 512 >= 1U << 20);
+  const Mapping writer(file, 1U << 20, Mapping::Access::read_write);
+  writer.writable()[4711] = std::byte{7};
+  const Mapping reader(file, 1U << 20, Mapping::Access::read);
+  CHECK(reader.bytes()[4711] == std::byte{7});
+  CHECK(reader.bytes()[4712] == std::byte{});
+  CHECK_THROWS_AS(Mapping(file, (1U << 20) + 1, Mapping::Access::read), Error);
+}
+
+TEST_CASE("a file with a name is no segment: anybody could truncate it") {
+  const std::string path = "named_file";
+  const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::ftruncate(file.number(), 65536) == 0);
+  CHECK_THROWS_AS(Mapping(file, 65536, Mapping::Access::read), Error);
+  ::unlink(path.c_str());
+}
+
+TEST_CASE("a segment on disk for which there is no room is an error that says where") {
+  CHECK_THROWS_WITH_AS(probe_spill_directory("/no/such/directory"), doctest::Contains("/no/such/directory"),
+                       IoError);
+  CHECK_THROWS_AS(probe_spill_directory("/proc"), IoError);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit little{1U << 20, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+  Status status = NC_NOERR;
+  try {
+    (void)create_spill_file(".", 2U << 20);
+  } catch (const IoError& error) {
+    status = error.status();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(status == NC_ENO_SPACE);
 }

@@ -31,6 +31,8 @@ StatusReport some_report() {
   report.drains = {{1, "f.nc", true, 2, 3}};
   report.drain_failures = {"the disk is full"};
   report.components_ended = 4;
+  report.bytes_spilled = 101;
+  report.bytes_spilled_ever = 102;
   return report;
 }
 

@@ -19,55 +19,15 @@
 
 namespace sluice::matcher {
 
-/// Where the registry's answers go. Every request with a ticket is answered exactly once, at once or later,
-/// unless its process ends. Implementations must not call the registry back.
-class RegistryAnswers {
- public:
-  virtual ~RegistryAnswers() = default;
-  virtual void created(const Ticket& ticket, const Step& step) = 0;
-  /// `step` for reading: published. For writing: in progress, with the header and record count of the one
-  /// that it continues.
-  virtual void opened(const Ticket& ticket, const Step& step) = 0;
-  /// The CDF version of the file that the dataset stands for.
-  virtual void described(const Ticket& ticket, std::uint8_t version) = 0;
-  virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
-  virtual void done(const Ticket& ticket) = 0;
-  virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
-  /// The step is complete, for readers.
-  virtual void published(const Step& /*step*/) {}
-  /// The complete step is to be written to its file; it stays as it is until Registry::drained().
-  virtual void drain(const Step& /*step*/) {}
-  /// The step is no more; its segments go back to their pools now.
-  virtual void erased(StepId step) = 0;
-  /// A line for the event log.
-  virtual void event(const std::string& text) = 0;
-};
-
-/// Of consumed steps, what is not given to the next writers at once where the user says nothing: an eighth of
-/// the memory, at most 32 MiB.
-[[nodiscard]] constexpr std::uint64_t default_retain_bytes(std::uint64_t memory_bytes) noexcept {
-  constexpr std::uint64_t most_bytes = 32ULL << 20;
-  return memory_bytes / 8 < most_bytes ? memory_bytes / 8 : most_bytes;
-}
-
-struct RegistryOptions {
-  std::vector<FileRule> rules;
-  std::vector<ComponentSize> components;
-  std::uint64_t memory_bytes = 0;         ///< of each node
-  std::function<std::uint64_t()> now_ms;  ///< a monotonic clock
-  std::uint64_t retain_bytes =
-      default_retain_bytes(memory_bytes);  ///< of each node: consumed steps that stay readable
-  std::uint32_t nodes = 1;
-};
-
 /// The datasets, their steps and who writes and reads them: docs/architecture.md, "One dataset, from create
 /// to get". Pure state; the transport calls it and carries the answers. What the caller asks in a way that no
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
 /// registry_drains.cpp: steps that are written to files; registry_files.cpp: those that are in files;
-/// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_waits.cpp: what is
-/// held back and status; wait_analysis.hpp: what can never come.
+/// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
+/// them, and when they are on disk; registry_waits.cpp: what is held back; registry_status.cpp: status;
+/// wait_analysis.hpp: what can never come.
 class Registry {
  public:
   Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers);
@@ -121,8 +81,14 @@ class Registry {
   /// The step. Throws as step_for_get() does.
   [[nodiscard]] const Step& step(StepId step) const;
   /// A segment of that matcher for data of the step that comes from other nodes; it belongs to the step from
-  /// then on. Throws Error:NC_EBADID or NC_EIO as step(), NC_ENO_SPACE when there is none.
-  const SegmentLease& lease_landing(StepId step, MatcherPlace place, const LandingSize& size);
+  /// then on. Waits while there is none and somebody may free some, as need_segment() does. `reader`: whose
+  /// get waits for it, if any. Throws Error: NC_EBADID or NC_EIO as step(), NC_ENO_SPACE.
+  void lease_landing(const Ticket& ticket, StepId step, MatcherPlace place, const LandingSize& size,
+                     std::optional<ProcessId> reader);
+  /// Another process of that matcher has to wait until what waits for memory there has landed.
+  void join_landing_wait(StepId step, MatcherPlace place, ProcessId reader);
+  /// A segment on disk that was being made is there, or (`trouble`) could not be made.
+  void spill_made(SegmentId segment, const std::string& trouble);
 
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
@@ -140,17 +106,32 @@ class Registry {
     StepId drained_origin = 0;     ///< Step::origin of what its file has; 0: none
     std::size_t drained_logs = 0;
     std::int64_t drained_records = 0;
+    std::uint64_t bytes_spilled = 0;
   };
   struct GroupId {
     const Component* component = nullptr;
     std::uint64_t id = 0;
     auto operator<=>(const GroupId&) const = default;
   };
+  /// What a request for memory knows of the disk: it asks again when that may have changed.
+  struct SpillAttempt {
+    SegmentLease segment;           ///< that is being made
+    std::uint64_t asked_bytes = 0;  ///< for it; it may be larger
+    std::uint64_t refused_bytes = ~std::uint64_t{0};
+    std::uint64_t given_back = 0;  ///< SegmentPool::spills_given_back when it was refused
+    std::string trouble;
+  };
   struct MemoryWait {
     Ticket ticket;
-    ProcessId process{};
     SegmentRequest request;
+    MatcherPlace place;  ///< of the matcher that is to own the segment
+    std::vector<ProcessId> processes;
     std::uint64_t since_ms = 0;
+    bool is_landing = false;
+    SpillAttempt spill = {};
+
+    [[nodiscard]] bool is_being_served() const noexcept { return !spill.segment.empty(); }
+    [[nodiscard]] bool concerns(ProcessId process) const noexcept;
   };
   /// A step that is being drained.
   struct ActiveDrain {
@@ -222,7 +203,6 @@ class Registry {
   void withdraw(Step& step);
 
   // registry_memory.cpp
-  [[nodiscard]] std::optional<SegmentLease> take(const Process& process, std::uint64_t bytes, SegmentUse use);
   enum class MemoryKind : std::uint8_t { spare, needed };
   [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request,
                                                  MemoryKind kind);
@@ -230,15 +210,34 @@ class Registry {
   bool erase_consumed(std::uint32_t node);
   bool recycle_oldest(std::uint32_t node);
   [[nodiscard]] bool may_fit(std::uint32_t node, std::uint64_t bytes) const;
-  [[nodiscard]] bool try_grant(const Ticket& ticket, const Process& process, const SegmentRequest& request);
+
+  // registry_grants.cpp
+  void serve(MemoryWait wait);
+  [[nodiscard]] bool try_grant(MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> take(const MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> take_for_put(const MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> take_for_landing(const MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> spill(MemoryWait& wait);
+  void note_spill_refused(MemoryWait& wait, std::uint64_t bytes, const std::string& trouble);
+  bool erase_spilled(std::uint32_t node, bool even_last);
+  void hand_over(MemoryWait& wait, SegmentLease segment);
+  void note_spilled(const Step& step, std::uint64_t bytes);
+  void refuse(const MemoryWait& wait, int status, const std::string& text);
+  void end_wait(const MemoryWait& wait);
+  [[nodiscard]] bool spills() const noexcept { return !spill_directory_.empty(); }
 
   // registry_waits.cpp
   void advance();
   void settle_waits();
   void drop_waits_of(const Process& process);
   void drop_memory_waits_on(const Step& step, const std::string& reason);
+  void drop_landing_waits_on(const Step& step);
   bool fail_hopeless_waits();
+  [[nodiscard]] std::map<DatasetKey, std::uint64_t> staged_by_dataset() const;
+  [[nodiscard]] std::vector<WaitStatus> waits() const;
   [[nodiscard]] std::set<std::uint32_t> nodes_waited_for() const;
+  bool fail_landing_wait(const WaitAnalysis& analysis);
+  void fail(const MemoryWait& wait);
   bool fail_memory_waits(std::uint32_t node);
   bool fail_creates_without_memory(std::uint32_t node);
   bool fail_cycle(const WaitAnalysis& analysis);
@@ -247,6 +246,9 @@ class Registry {
   [[nodiscard]] std::string wait_text(const Group& group) const;
   [[nodiscard]] std::string wait_text(const GetWait& wait) const;
   [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
+  [[nodiscard]] std::string memory_wait_text(const MemoryWait& wait) const;
+  [[nodiscard]] std::string blockers_text() const;
+  [[nodiscard]] std::string hopeless_text(const MemoryWait& wait) const;
   [[nodiscard]] std::string memory_text(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] std::string hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const;
 
@@ -255,6 +257,7 @@ class Registry {
   std::function<std::uint64_t()> now_ms_;
   RegistryAnswers& answers_;
   std::uint64_t retain_bytes_;
+  std::string spill_directory_;
   std::vector<std::unique_ptr<SegmentPool>> pools_;  ///< by node; before all that holds leases
   ProcessTable processes_;
   std::map<DatasetKey, Dataset> datasets_;

@@ -1,14 +1,63 @@
 #pragma once
+// What is asked of the registry, and where its answers go.
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/group.hpp"
+#include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "sluice/matcher/step.hpp"
 
 namespace sluice::matcher {
+
+/// Where the registry's answers go. Every request with a ticket is answered exactly once, at once or later,
+/// unless its process ends. Implementations must not call the registry back.
+class RegistryAnswers {
+ public:
+  virtual ~RegistryAnswers() = default;
+  virtual void created(const Ticket& ticket, const Step& step) = 0;
+  /// `step` for reading: published. For writing: in progress, with the header and record count of the one
+  /// that it continues.
+  virtual void opened(const Ticket& ticket, const Step& step) = 0;
+  /// The CDF version of the file that the dataset stands for.
+  virtual void described(const Ticket& ticket, std::uint8_t version) = 0;
+  virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
+  /// To lease_landing().
+  virtual void leased(const Ticket& ticket, const SegmentLease& segment) = 0;
+  virtual void lease_refused(const Ticket& ticket, int status, const std::string& text) = 0;
+  virtual void done(const Ticket& ticket) = 0;
+  virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
+  /// The step is complete, for readers.
+  virtual void published(const Step& /*step*/) {}
+  /// The complete step is to be written to its file; it stays as it is until Registry::drained().
+  virtual void drain(const Step& /*step*/) {}
+  /// The step is no more; its segments go back to their pools now.
+  virtual void erased(StepId step) = 0;
+  /// A line for the event log.
+  virtual void event(const std::string& text) = 0;
+};
+
+/// Of consumed steps, what is not given to the next writers at once where the user says nothing: an eighth of
+/// the memory, at most 32 MiB.
+[[nodiscard]] constexpr std::uint64_t default_retain_bytes(std::uint64_t memory_bytes) noexcept {
+  constexpr std::uint64_t most_bytes = 32ULL << 20;
+  return memory_bytes / 8 < most_bytes ? memory_bytes / 8 : most_bytes;
+}
+
+struct RegistryOptions {
+  std::vector<FileRule> rules;
+  std::vector<ComponentSize> components;
+  std::uint64_t memory_bytes = 0;         ///< of each node
+  std::function<std::uint64_t()> now_ms;  ///< a monotonic clock
+  std::uint64_t retain_bytes =
+      default_retain_bytes(memory_bytes);  ///< of each node: consumed steps that stay readable
+  std::uint32_t nodes = 1;
+  std::string spill_directory = {};  ///< for segments on disk; empty: there are none
+};
 
 /// A create call.
 struct CreateRequest {
@@ -36,7 +85,7 @@ struct SegmentRequest {
 struct LandingSize {
   std::uint64_t bytes = 0;
   std::uint64_t wanted_bytes = 0;  ///< better so many
-  bool is_ahead = false;           ///< nobody waits for it yet
+  bool is_ahead = false;           ///< nobody waits for it yet: it is refused where others would wait
 };
 
 /// A process's report at its close.

@@ -18,17 +18,20 @@ enum class ProcessId : std::uint64_t {};
 /// Smallest segment; all sizes are multiples of it.
 inline constexpr std::uint64_t segment_unit_bytes = 64 * 1024;
 
-/// The memory behind the segments: memfds in a matcher rank, messages to it where the registry is, plain
-/// memory in tests.
+/// What is behind the segments: memfds and spill files in a matcher rank, messages to it where the registry
+/// is, plain memory in tests.
 class SegmentMemory {
  public:
   virtual ~SegmentMemory() = default;
   /// Makes a zeroed segment of `bytes`. Throws Error(NC_ENO_SPACE) when the system has none.
   virtual void create(SegmentId segment, std::uint64_t bytes) = 0;
+  /// Makes a zeroed segment of `bytes` on disk. False: whether that succeeds is told later, by
+  /// Registry::spill_made(). Throws Error(NC_ENO_SPACE) when the disk is full.
+  [[nodiscard]] virtual bool create_spilled(SegmentId segment, std::uint64_t bytes) = 0;
   /// Prepares recycled memory for its next use: word 0 of a table and the whole of a control block become 0,
   /// data is left alone.
   virtual void clear(SegmentId segment, SegmentUse use) = 0;
-  /// Gives the memory back to the system, and lets the processes that have mapped it know.
+  /// Gives the memory, or the disk, back to the system, and lets the processes that have mapped it know.
   virtual void destroy(SegmentId segment) noexcept = 0;
   /// The contents, for reading request tables; valid until the segment is destroyed. Other processes may
   /// write to it at any time.
@@ -63,7 +66,8 @@ class SegmentLease {
 
 /// All segments of a node. Freed segments are kept and given out again warm, by the matcher that owns them,
 /// first to a process that has them mapped: first-touch page faults cost several times the copy. Segments in
-/// use and free ones together stay within the limit, whichever matcher of the node owns them.
+/// use and free ones together stay within the limit, whichever matcher of the node owns them. Spilled ones
+/// are apart from all this: they count on their own, and are destroyed when they are given back.
 class SegmentPool {
  public:
   SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node = 0);
@@ -90,6 +94,14 @@ class SegmentPool {
   /// destroyed.
   [[nodiscard]] std::optional<SegmentLease> squeeze(const Request& request);
 
+  struct Spilled {
+    SegmentLease segment;
+    bool is_made = false;  ///< else it is to be lent to nobody before note_made()
+  };
+  /// A new segment on disk, no larger than needed. Throws what SegmentMemory::create_spilled throws.
+  [[nodiscard]] Spilled spill(const Request& request);
+  void note_made(SegmentId segment) { segments_.at(segment).is_made = true; }
+
   /// Notes that the process has been given the segment.
   void note_mapped(SegmentId segment, ProcessId process);
   /// The process has ended. `may_write`: it was cut off in the middle of writing, or still runs: what it has
@@ -100,6 +112,10 @@ class SegmentPool {
   [[nodiscard]] std::uint64_t used_bytes() const noexcept { return total_bytes_ - free_bytes_; }
   [[nodiscard]] std::uint64_t free_bytes() const noexcept { return free_bytes_; }
   [[nodiscard]] std::uint64_t used_peak_bytes() const noexcept { return used_peak_bytes_; }
+  [[nodiscard]] std::uint64_t spilled_bytes() const noexcept { return spilled_bytes_; }
+  [[nodiscard]] std::uint64_t spilled_peak_bytes() const noexcept { return spilled_peak_bytes_; }
+  /// How often a spilled segment has been given back: whether the disk may have room again.
+  [[nodiscard]] std::uint64_t spills_given_back() const noexcept { return spills_given_back_; }
   [[nodiscard]] SegmentMemory& memory() noexcept { return memory_; }
 
  private:
@@ -108,6 +124,7 @@ class SegmentPool {
     std::uint64_t bytes = 0;
     bool is_free = false;
     bool is_tainted = false;
+    bool is_made = true;
     boost::container::flat_set<ProcessId> mapped_by;
   };
   using FreeList = std::vector<SegmentId>;
@@ -129,6 +146,9 @@ class SegmentPool {
   std::uint64_t total_bytes_ = 0;
   std::uint64_t free_bytes_ = 0;
   std::uint64_t used_peak_bytes_ = 0;
+  std::uint64_t spilled_bytes_ = 0;
+  std::uint64_t spilled_peak_bytes_ = 0;
+  std::uint64_t spills_given_back_ = 0;
   std::uint32_t node_;
   std::uint64_t next_number_ = 1;
   std::map<SegmentId, Segment> segments_;

@@ -25,8 +25,9 @@ struct DatasetStatus {
   std::uint32_t steps_published = 0;
   std::uint32_t steps_discarded = 0;
   AccessCounters counters;
-  std::uint64_t bytes_staged = 0;  ///< now
-  std::uint64_t bytes_kept = 0;    ///< written to files on disk
+  std::uint64_t bytes_staged = 0;   ///< in memory now
+  std::uint64_t bytes_kept = 0;     ///< written to files on disk
+  std::uint64_t bytes_spilled = 0;  ///< on disk, in segments, ever
 };
 
 /// A step that is being written to its file, or is to be.
@@ -65,6 +66,8 @@ struct StatusReport {
   std::vector<WaitStatus> waits;
   std::uint64_t bytes_staged = 0;       ///< on the node that has most
   std::uint64_t bytes_staged_peak = 0;  ///< on the node that ever had most
+  std::uint64_t bytes_spilled = 0;      ///< on disk now, of all nodes
+  std::uint64_t bytes_spilled_ever = 0;
   std::vector<MatcherStatus> matchers;  ///< at the end of a run
   std::vector<DrainStatus> drains;      ///< in their order
   std::vector<std::string> drain_failures;

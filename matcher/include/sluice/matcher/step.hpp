@@ -18,6 +18,13 @@ using StepId = std::uint64_t;
 
 struct Group;
 
+/// Where a segment is.
+enum class Medium : std::uint8_t { memory, disk };
+
+[[nodiscard]] constexpr Medium medium_of(SegmentId segment) noexcept {
+  return is_spilled(segment) ? Medium::disk : Medium::memory;
+}
+
 /// Bytes by node.
 using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
 
@@ -42,7 +49,7 @@ struct WriteLog {
 
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;
-  void add_staged_bytes(NodeBytes& bytes) const;
+  void add_bytes(Medium medium, NodeBytes& bytes) const;
   [[nodiscard]] LogView view() const;
 };
 
@@ -123,8 +130,9 @@ struct Step {
     return drain == DrainState::waiting || drain == DrainState::active;
   }
 
-  /// Bytes of the segments of all logs, where there are any.
-  [[nodiscard]] NodeBytes staged_bytes() const;
+  /// Bytes of the segments of all logs and of what has landed, where there are any.
+  [[nodiscard]] NodeBytes bytes_in(Medium medium) const;
+  [[nodiscard]] NodeBytes staged_bytes() const { return bytes_in(Medium::memory); }
   [[nodiscard]] StepView view() const;
   /// The number of records that readers are told when they open it.
   [[nodiscard]] std::int64_t records_for_readers() const noexcept {

@@ -21,8 +21,9 @@ class Mapping {
   enum class Access { read, read_write };
 
   Mapping() = default;
-  /// Maps the first `bytes` bytes. Throws Error(NC_EIO) when the file is not sealed against shrinking or is
-  /// shorter, IoError(NC_ENOMEM) when the address space is full.
+  /// Maps the first `bytes` bytes. Throws Error(NC_EIO) when the file is neither sealed against shrinking nor
+  /// a nameless one of this user (spill_file.hpp), or is shorter; IoError(NC_ENOMEM) when the address space
+  /// is full.
   Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access);
   ~Mapping();
   Mapping(Mapping&& other) noexcept;

@@ -99,6 +99,7 @@ struct Workflow {
   std::optional<std::uint64_t> retain_bytes;  ///< staging.retain: consumed data that stays readable
   /// staging.spill: an absolute directory for what memory has no room for; empty: none
   std::filesystem::path spill_directory;
+  Position spill_position;
   int matchers = 1;  ///< staging.matchers: of each node
   std::vector<Component> components;
   std::vector<FileRule> files;

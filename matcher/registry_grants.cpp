@@ -1,0 +1,197 @@
+// Who gets segments: at once, when there is memory again, or on disk.
+#include <algorithm>
+
+#include "quoted.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/registry.hpp"
+
+namespace sluice::matcher {
+
+void Registry::need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request) {
+  Process& caller = processes_.at(process);
+  const Step& step = *writing_membership(caller, request.step).group->step;
+  if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
+  if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
+  const std::uint32_t node = caller.place.node;
+  const std::uint64_t most = request.use == SegmentUse::data ? spare_bytes(node) : pool(node).limit_bytes();
+  if (!spills() && request.bytes > most) {
+    throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
+                                  " is more than there is at all: raise staging.memory");
+  }
+  serve({ticket, request, caller.place, {process}, now_ms_()});
+}
+
+void Registry::lease_landing(const Ticket& ticket, StepId id, MatcherPlace place, const LandingSize& size,
+                             std::optional<ProcessId> reader) {
+  const Step& landed = step(id);
+  if (landed.consumed_place) throw Error(NC_EBADID, "nobody has step " + std::to_string(id) + " open");
+  MemoryWait wait{ticket, {id, SegmentUse::data, size.bytes, size.wanted_bytes}, place, {}, now_ms_(), true};
+  if (size.is_ahead) {
+    auto segment = take(place, {std::max(size.bytes, size.wanted_bytes), SegmentUse::data, {}, place.index},
+                        MemoryKind::spare);
+    if (!segment) throw Error(NC_ENO_SPACE, "there is no memory for what nobody waits for yet");
+    return hand_over(wait, std::move(*segment));
+  }
+  if (!reader || processes_.find(*reader) == nullptr) throw Error(NC_EBADID, "its reader has ended");
+  wait.processes.push_back(*reader);
+  serve(std::move(wait));
+}
+
+void Registry::join_landing_wait(StepId id, MatcherPlace place, ProcessId reader) {
+  Process* const process = processes_.find(reader);
+  const auto wait = std::ranges::find_if(memory_waits_, [&](const MemoryWait& candidate) {
+    return candidate.is_landing && candidate.request.step == id && candidate.place == place;
+  });
+  if (process == nullptr || wait == memory_waits_.end()) return;
+  wait->processes.push_back(reader);
+  ++process->waits;
+  advance();
+}
+
+bool Registry::MemoryWait::concerns(ProcessId process) const noexcept {
+  return std::ranges::find(processes, process) != processes.end();
+}
+
+void Registry::serve(MemoryWait wait) {
+  if (try_grant(wait)) return;
+  for (const ProcessId process : wait.processes) ++processes_.at(process).waits;
+  memory_waits_.push_back(std::move(wait));
+  advance();
+}
+
+void Registry::end_wait(const MemoryWait& wait) {
+  for (const ProcessId id : wait.processes) {
+    if (Process* const process = processes_.find(id)) --process->waits;
+  }
+}
+
+void Registry::refuse(const MemoryWait& wait, int status, const std::string& text) {
+  if (wait.is_landing) return answers_.lease_refused(wait.ticket, status, text);
+  answers_.refused(wait.ticket, status, text);
+}
+
+/// True: it was answered.
+bool Registry::try_grant(MemoryWait& wait) {
+  if (wait.is_being_served()) return false;
+  auto segment = take(wait);
+  if (!segment) segment = spill(wait);
+  if (!segment) return false;
+  hand_over(wait, std::move(*segment));
+  return true;
+}
+
+std::optional<SegmentLease> Registry::take(const MemoryWait& wait) {
+  return wait.is_landing ? take_for_landing(wait) : take_for_put(wait);
+}
+
+std::optional<SegmentLease> Registry::take_for_put(const MemoryWait& wait) {
+  const SegmentRequest& request = wait.request;
+  // Where tables can go on disk, they leave to readers what is kept for these.
+  const bool is_spare = request.use == SegmentUse::data || (spills() && pools_.size() > 1);
+  const auto kind = is_spare ? MemoryKind::spare : MemoryKind::needed;
+  const auto take_bytes = [&](std::uint64_t bytes) {
+    return take(wait.place, {bytes, request.use, wait.processes.front(), wait.place.index}, kind);
+  };
+  auto segment = take_bytes(std::max(request.bytes, request.wanted_bytes));
+  if (!segment && request.wanted_bytes > request.bytes) segment = take_bytes(request.bytes);
+  return segment;
+}
+
+std::optional<SegmentLease> Registry::take_for_landing(const MemoryWait& wait) {
+  const SegmentRequest& request = wait.request;
+  const auto take_bytes = [&](std::uint64_t bytes, MemoryKind kind) {
+    return take(wait.place, {bytes, SegmentUse::data, ProcessId{}, wait.place.index}, kind);
+  };
+  auto segment = take_bytes(std::max(request.bytes, request.wanted_bytes), MemoryKind::spare);
+  if (!segment) segment = take_bytes(request.bytes, MemoryKind::needed);
+  return segment;
+}
+
+/// A segment on disk, where memory has no room. None: the disk is full, or it is being made (`wait.spill`).
+std::optional<SegmentLease> Registry::spill(MemoryWait& wait) {
+  if (!spills()) return std::nullopt;
+  const std::uint32_t node = wait.place.node;
+  SegmentPool& memory = pool(node);
+  while (erase_spilled(node, false)) {
+  }
+  for (;;) {
+    SpillAttempt& attempt = wait.spill;
+    if (attempt.given_back != memory.spills_given_back()) attempt.refused_bytes = ~std::uint64_t{0};
+    std::uint64_t bytes = std::max(wait.request.bytes, wait.request.wanted_bytes);
+    if (bytes >= attempt.refused_bytes) bytes = wait.request.bytes;
+    if (bytes >= attempt.refused_bytes) return std::nullopt;
+    const ProcessId process = wait.processes.empty() ? ProcessId{} : wait.processes.front();
+    try {
+      auto [segment, is_made] = memory.spill({bytes, wait.request.use, process, wait.place.index});
+      if (is_made) return std::move(segment);
+      attempt.segment = std::move(segment);
+      attempt.asked_bytes = bytes;
+      return std::nullopt;
+    } catch (const Error& error) {
+      note_spill_refused(wait, bytes, error.what());
+    }
+  }
+}
+
+/// It is asked for again when some of the disk has been given back; what is consumed goes at once.
+void Registry::note_spill_refused(MemoryWait& wait, std::uint64_t bytes, const std::string& trouble) {
+  const std::uint32_t node = wait.place.node;
+  wait.spill.refused_bytes = bytes;
+  wait.spill.given_back = pool(node).spills_given_back();
+  wait.spill.trouble = trouble;
+  while (erase_spilled(node, true)) {
+  }
+}
+
+void Registry::spill_made(SegmentId segment, const std::string& trouble) {
+  const auto wait = std::ranges::find_if(memory_waits_, [&](const MemoryWait& candidate) {
+    return candidate.is_being_served() && candidate.spill.segment.id() == segment;
+  });
+  if (wait == memory_waits_.end()) return;  // given up meanwhile
+  SegmentLease made = std::move(wait->spill.segment);
+  if (trouble.empty()) {
+    pool(node_of(segment)).note_made(segment);
+    hand_over(*wait, std::move(made));
+    end_wait(*wait);
+    memory_waits_.erase(wait);
+  } else {
+    made.release();
+    note_spill_refused(*wait, wait->spill.asked_bytes, trouble);
+  }
+  advance();
+}
+
+/// Gives up the oldest consumed step with data on the node's disk; only if asked for, one that its rule has
+/// no other of. False when there is none.
+bool Registry::erase_spilled(std::uint32_t node, bool even_last) {
+  const auto oldest = std::ranges::find_if(consumed_, [&](const auto& entry) {
+    const bool may_go =
+        even_last || (consumed_of_rule_[entry.second->key.rule] > 1 && !entry.first.is_partial);
+    return may_go && entry.second->bytes_in(Medium::disk).contains(node);
+  });
+  if (oldest == consumed_.end()) return false;
+  erase(*oldest->second);
+  return true;
+}
+
+void Registry::hand_over(MemoryWait& wait, SegmentLease segment) {
+  if (is_spilled(segment.id())) note_spilled(*steps_.at(wait.request.step), segment.bytes());
+  if (wait.is_landing)
+    return answers_.leased(wait.ticket,
+                           steps_.at(wait.request.step)->landings.emplace_back(std::move(segment)));
+  const auto [group, rank] = membership(processes_.at(wait.processes.front()), wait.request.step, true);
+  WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
+  auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
+  segments.push_back(std::move(segment));
+  ++group->step->revision;
+  answers_.granted(wait.ticket, segments.back());
+}
+
+void Registry::note_spilled(const Step& step, std::uint64_t bytes) {
+  Dataset& dataset = datasets_[step.key];
+  if (dataset.bytes_spilled == 0)
+    answers_.event(quoted(step.key) + " goes on in " + spill_directory_ + ": staging.memory is used up");
+  dataset.bytes_spilled += bytes;
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,57 @@
+#include "sluice/runtime/spill_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+constexpr std::uint64_t probe_bytes = 64 * 1024;
+
+[[noreturn]] void fail(int error_number, const std::string& directory, const std::string& action) {
+  const bool is_full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+  throw IoError(is_full ? NC_ENO_SPACE : NC_EIO, error_number, directory, action);
+}
+
+/// Where the file system knows no files without a name: one whose name goes at once.
+FileDescriptor create_and_unlink(const std::string& directory) {
+  std::string path = directory + "/.sluice-spill-XXXXXX";
+  FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC));
+  if (!file) fail(errno, directory, "create a file in it");
+  ::unlink(path.c_str());
+  return file;
+}
+
+FileDescriptor create_nameless(const std::string& directory) {
+  FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file) return file;
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_and_unlink(directory);
+  fail(errno, directory, "create a file in it");
+}
+
+}  // namespace
+
+FileDescriptor create_spill_file(const std::string& directory, std::uint64_t bytes) {
+  FileDescriptor file = create_nameless(directory);
+  int result = 0;
+  do {
+    result = ::fallocate(file.number(), 0, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return file;
+  if (errno == EOPNOTSUPP || errno == ENOSYS) {
+    fail(errno, directory, "reserve room in it (its file system knows no fallocate; choose another one)");
+  }
+  fail(errno, directory, "reserve " + std::to_string(bytes) + " bytes in it");
+}
+
+void probe_spill_directory(const std::string& directory) {
+  (void)create_spill_file(directory, probe_bytes);
+}
+
+}  // namespace sluice::runtime
