@@ -294,7 +294,8 @@ void MatchExchange::finish_round(Step& step, matcher::Reach reach) {
     MatchedGet matched;
     matched.view = view;
     matched.records_end = growth.index->records_end();
-    const bool may_wait = view->publish_at == matcher::PublishAt::write && !view->is_final;
+    const bool may_wait =
+        view->publish_at == matcher::PublishAt::write && !view->is_final && !waiting.get.is_by_writer;
     try {
       for (const ReadAccess& access : waiting.get.accesses) {
         if (outcome.is_failure()) break;

@@ -27,7 +27,8 @@ struct MatchedGet {
   std::vector<std::size_t> element_bytes;  ///< per access: of the external type
   // Of a step that grows:
   std::int64_t records_end = 0;  ///< of the records that were written
-  int unwritten_variable = -1;   ///< publish: write: the first that is read where nobody has written yet
+  /// publish: write: the first that a reader reads where nobody has written yet; -1: it need not wait
+  int unwritten_variable = -1;
 };
 using MatchReceiver = std::function<void(const Outcome& outcome, MatchedGet matched)>;
 

@@ -67,8 +67,7 @@ void MatcherRank::Server::begin_shared_get(WaitingGet waiting) {
   Get request = waiting.request;
   auto take = [this, waiting = std::move(waiting)](const Outcome& outcome, MatchedGet found) mutable {
     if (find(waiting.client) == nullptr) return;
-    const bool is_early = found.unwritten_variable >= 0 && !waiting.request.is_by_writer;
-    if (!outcome.is_failure() && is_early)
+    if (!outcome.is_failure() && found.unwritten_variable >= 0)
       return hold_shared_get(std::move(waiting), found.unwritten_variable);
     if (waiting.is_held) retry_pause_ = least_retry_pause;
     release_get(waiting);
