@@ -285,9 +285,10 @@ void BlobDriver::put(const formats::Header& header, const formats::Layout&, std:
   if (mode == Mode::collective) flush_before(accesses);
   std::vector<Access> placed;
   std::vector<std::size_t> placed_at;
+  PendingPuts::Call call(pending_, header);
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     if (is_undecided(accesses[i].varid)) {
-      pending_.add(header, accesses[i]);
+      call.add(accesses[i]);
     } else {
       placed.push_back(accesses[i]);
       placed_at.push_back(i);

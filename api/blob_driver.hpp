@@ -94,7 +94,7 @@ class BlobDriver final : public Driver {
 
 /// As create_file and open_file. `master` is what the master's header says.
 [[nodiscard]] OpenedDriver create_blobs(const OpenRequest& request);
-[[nodiscard]] OpenedDriver open_blobs(const OpenRequest& request, const FirstLook& master);
+[[nodiscard]] OpenedDriver open_blobs(const OpenRequest& request, FirstLook master);
 
 /// Removes the blob files of a master, those that are there. Nothing for what is no master.
 void delete_blobs(const std::string& master);

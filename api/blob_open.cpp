@@ -85,12 +85,12 @@ OpenedDriver create_blobs(const OpenRequest& request) {
                        std::move(facts));
 }
 
-OpenedDriver open_blobs(const OpenRequest& request, const FirstLook& master) {
+OpenedDriver open_blobs(const OpenRequest& request, FirstLook master) {
   const std::string path = storage::without_prefix(request.path);
   const auto paths = blob_paths(path, formats::blob_file_count(master.header.header));
   BlobDriver::Facts facts;
   facts.files.is_writable = request.writes();
-  facts.descriptions = describe_files(request, master, paths);
+  facts.descriptions = describe_files(request, std::move(master.header), paths, formats::Detail::all);
   formats::BlobHeader dataset;
   together_telling(request.comm, [&] {
     dataset = formats::read_blob_headers(facts.descriptions, paths);

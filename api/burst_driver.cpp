@@ -36,19 +36,6 @@ std::string absolute_path(const std::string& path) {
                   "hint nc_burst_buf_dirname a directory with more room");
 }
 
-std::string processor_name() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-  int length = 0;
-  check_mpi(MPI_Get_processor_name(name.data(), &length), "tell the name of the node");
-  return {name.data(), static_cast<std::size_t>(length)};
-}
-
-std::int64_t max_dimensions(const formats::Header& header) noexcept {
-  std::size_t most = 0;
-  for (const auto& variable : header.variables()) most = std::max(most, variable.dimids.size());
-  return static_cast<std::int64_t>(most);
-}
-
 }  // namespace
 
 std::unique_ptr<BurstDriver::Log> BurstDriver::create_log(const OpenRequest& request,
@@ -76,7 +63,7 @@ BurstDriver::BurstDriver(const Communicator& comm, std::unique_ptr<Log> log, con
       header_(opened.header),
       layout_(opened.layout),
       records_(opened.header.record_count) {
-  if (header_.variable_count() > 0) describe(header_);
+  if (header_.variable_count() > 0) log_->writer->describe(header_);
 }
 
 BurstDriver::~BurstDriver() {
@@ -88,15 +75,11 @@ BurstDriver::~BurstDriver() {
   }
 }
 
-void BurstDriver::describe(const formats::Header& header) {
-  log_->writer->describe(static_cast<int>(header.version), max_dimensions(header));
-}
-
 void BurstDriver::write_header(const formats::Header& header, const formats::Layout& layout) {
   below_->write_header(header, layout);
   header_ = header;
   layout_ = layout;
-  together(comm_, [&] { describe(header); });
+  together(comm_, [&] { log_->writer->describe(header); });
 }
 
 void BurstDriver::move_data(const formats::Header& old_header, const formats::Layout& old_layout,

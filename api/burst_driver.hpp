@@ -54,7 +54,6 @@ class BurstDriver final : public Driver {
   void discard(bool is_new) override;
 
  private:
-  void describe(const formats::Header& header);
   std::int64_t append(const formats::Header& header, Access& access);
   [[nodiscard]] bool needs_flush(std::span<const Access> accesses, Mode mode) const;
   void replay(Mode mode);

@@ -31,6 +31,7 @@ struct Dataset {
   std::map<std::string, std::string> asked_hints;  ///< the user's: info object and PNETCDF_HINTS
   std::map<std::string, std::string> hints;        ///< in force below the driver
   formats::LayoutOptions layout_options;
+  bool copies_posted_puts = false;  ///< nc_in_place_swap=disable: iput needs the buffer no more
 
   formats::Header header;
   formats::Layout layout;

@@ -115,7 +115,12 @@ void FileHandle::close() {
 std::map<std::string, std::string> FileHandle::hints() const {
   MPI_Info info = MPI_INFO_NULL;
   check_mpi(MPI_File_get_info(file_, &info), "tell the hints of " + path_, NC_EFILE);
-  return InfoHandle::adopt(info).entries();
+  auto hints = InfoHandle::adopt(info).entries();
+  // Those of PnetCDF are carried along; whether they are in force MPI-IO does not know.
+  std::erase_if(hints, [](const auto& hint) {
+    return hint.first.starts_with("nc_") || hint.first.starts_with("pnetcdf_");
+  });
+  return hints;
 }
 
 void FileHandle::swap(FileHandle& other) noexcept {

@@ -1,4 +1,6 @@
 // Creating and opening ordinary files: create_file, open_file and delete_file of open_driver.hpp.
+#include <utility>
+
 #include "agreement.hpp"
 #include "blob_driver.hpp"
 #include "file_driver.hpp"
@@ -50,8 +52,8 @@ OpenedDriver open_file(const OpenRequest& request) {
   const std::string path = storage::without_prefix(request.path);
   FirstLook look = look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
   if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
-    return open_subfiles(request, look);
-  if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, look);
+    return open_subfiles(request, std::move(look));
+  if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, std::move(look));
   if (formats::process_blob_file_count(look.header.header) > 0) return open_process_blobs(request, look);
   // Before the others of this communicator are through.
   OtherWriters others = join_writers(request.comm, path, look.is_local && request.writes());

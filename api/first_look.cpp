@@ -10,65 +10,68 @@
 namespace sluice::api {
 namespace {
 
-/// What the rank that read a file tells the others.
-struct Told {
-  std::string header_bytes;
+/// A file's header on its way from the rank that reads it to the others.
+struct Look {
+  std::string path;
+  formats::Detail detail = formats::Detail::all;
+  std::string header_bytes{};
   std::int64_t record_count = 0;
+  formats::DecodedHeader header{};
+
+  void read(std::int64_t chunk_bytes) {
+    const auto file = storage::PosixFileSystem().open(path, storage::OpenMode::read);
+    auto found = storage::read_header(*file, chunk_bytes, detail);
+    header_bytes.assign(reinterpret_cast<const char*>(found.bytes.data()), found.bytes.size());
+    record_count = found.decoded.header.record_count;
+    header = std::move(found.decoded);
+  }
+
+  /// Collective: what `teller` has read, on all ranks.
+  void share(const Communicator& comm, int teller) {
+    broadcast(comm, header_bytes, teller);
+    if (comm.size() > 1)
+      check_mpi(MPI_Bcast(&record_count, 1, MPI_INT64_T, teller, comm.get()),
+                "broadcast the number of records");
+    together(comm, [&] {
+      if (comm.rank() == teller) return;
+      const auto bytes = std::as_bytes(std::span(header_bytes));
+      // The size of the file is not known here; the teller has checked against it.
+      auto decoded = formats::decode_header(bytes, true, -1, path, detail);
+      if (!decoded) throw FormatError(NC_ENOTNC, path, bytes.size(), "the header ends here");
+      header = std::move(*decoded);
+      // That of a file that was being streamed follows from its size.
+      header.header.record_count = record_count;
+    });
+  }
 };
-
-/// Collective: the header that `teller` has read, on all ranks.
-void share_header(const Communicator& comm, const std::string& path, int teller, Told& told,
-                  formats::DecodedHeader& header) {
-  broadcast(comm, told.header_bytes, teller);
-  if (comm.size() > 1)
-    check_mpi(MPI_Bcast(&told.record_count, 1, MPI_INT64_T, teller, comm.get()),
-              "broadcast the number of records");
-  together(comm, [&] {
-    if (comm.rank() == teller) return;
-    const auto bytes = std::as_bytes(std::span(told.header_bytes));
-    // The size of the file is not known here; the teller has checked against it.
-    auto decoded = formats::decode_header(bytes, true, -1, path);
-    if (!decoded) throw FormatError(NC_ENOTNC, path, bytes.size(), "the header ends here");
-    header = std::move(*decoded);
-    // That of a file that was being streamed follows from its size.
-    header.header.record_count = told.record_count;
-  });
-}
-
-void read_header(const std::string& path, std::int64_t chunk_bytes, Told& told,
-                 formats::DecodedHeader& header) {
-  const auto file = storage::PosixFileSystem().open(path, storage::OpenMode::read);
-  auto read = storage::read_header(*file, chunk_bytes);
-  told.header_bytes.assign(reinterpret_cast<const char*>(read.bytes.data()), read.bytes.size());
-  told.record_count = read.decoded.header.record_count;
-  header = std::move(read.decoded);
-}
 
 }  // namespace
 
 FirstLook look_together(const Communicator& comm, const std::string& path, std::int64_t chunk_bytes) {
-  FirstLook look;
-  Told told;
-  look.is_local = flag_of_root(comm, [&] {
-    read_header(path, chunk_bytes, told, look.header);
+  Look look{.path = path};
+  const bool is_local = flag_of_root(comm, [&] {
+    look.read(chunk_bytes);
     return storage::is_on_local_file_system(path);
   });
-  share_header(comm, path, 0, told, look.header);
-  return look;
+  look.share(comm, 0);
+  return {std::move(look.header), is_local};
 }
 
 std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,
                                                 const std::vector<std::string>& paths,
-                                                std::int64_t chunk_bytes) {
+                                                std::int64_t chunk_bytes, formats::Detail detail) {
+  std::vector<Look> looks;
+  for (const auto& path : paths) looks.push_back({.path = path, .detail = detail});
   const auto ranks = static_cast<std::size_t>(comm.size());
-  std::vector<Told> told(paths.size());
-  std::vector<formats::DecodedHeader> headers(paths.size());
   together_telling(comm, [&] {
     for (auto i = static_cast<std::size_t>(comm.rank()); i < paths.size(); i += ranks)
-      read_header(paths[i], chunk_bytes, told[i], headers[i]);
+      looks[i].read(chunk_bytes);
   });
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    share_header(comm, paths[i], static_cast<int>(i % ranks), told[i], headers[i]);
+  std::vector<formats::DecodedHeader> headers;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    looks[i].share(comm, static_cast<int>(i % ranks));
+    headers.push_back(std::move(looks[i].header));
+  }
   return headers;
 }
 

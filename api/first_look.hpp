@@ -22,6 +22,7 @@ struct FirstLook {
 /// text of the rank that failed.
 [[nodiscard]] std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,
                                                               const std::vector<std::string>& paths,
-                                                              std::int64_t chunk_bytes);
+                                                              std::int64_t chunk_bytes,
+                                                              formats::Detail detail);
 
 }  // namespace sluice::api

@@ -1,5 +1,7 @@
 #include "hints.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 
@@ -14,6 +16,13 @@ std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// The number at the beginning of a hint's text; 0 where there is none.
+std::int64_t leading_number(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 }  // namespace
@@ -66,10 +75,7 @@ void check_io_driver(const Hints& hints) {
 std::int64_t byte_hint(const Hints& hints, const std::string& key) {
   const auto it = hints.find(key);
   if (it == hints.end()) return 0;
-  std::int64_t value = 0;
-  const auto& text = it->second;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value < 0 ? 0 : value;
+  return std::max<std::int64_t>(leading_number(it->second), 0);
 }
 
 formats::LayoutOptions layout_options_of(const Hints& hints) {
@@ -80,18 +86,29 @@ formats::LayoutOptions layout_options_of(const Hints& hints) {
   return options;
 }
 
+std::string in_place_swap_of(const Hints& hints) {
+  const auto hint = hints.find("nc_in_place_swap");
+  if (hint == hints.end()) return "auto";
+  std::string value = hint->second;
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+  return value == "enable" || value == "disable" ? value : "auto";
+}
+
 Hints hints_in_force(const Hints& asked, const Hints& below, const formats::LayoutOptions& layout) {
-  Hints all = {{"nc_header_read_chunk_size", "262144"},
-               {"nc_in_place_swap", "auto"},
-               {"nc_ibuf_size", "16777216"},
-               {"nc_num_subfiles", "0"}};
+  Hints all = {
+      {"nc_header_read_chunk_size", "262144"}, {"nc_ibuf_size", "16777216"}, {"nc_num_subfiles", "0"}};
   for (const auto& [key, value] : below) all.insert_or_assign(key, value);
   for (const auto& [key, value] : asked) all.insert_or_assign(key, value);
   // PnetCDF shows what is in force, not what was asked for.
+  all.insert_or_assign("nc_in_place_swap", in_place_swap_of(asked));
+  all.insert_or_assign("nc_ibuf_size", std::to_string(leading_number(all.at("nc_ibuf_size"))));
+  const auto chunk = leading_number(all.at("nc_header_read_chunk_size"));
+  all.insert_or_assign("nc_header_read_chunk_size", std::to_string(std::max<std::int64_t>(chunk, 0)));
   if (const auto subfiles = below.find("nc_num_subfiles"); subfiles != below.end()) {
     all.insert_or_assign("nc_num_subfiles", subfiles->second);
     all.insert_or_assign("pnetcdf_subfiling", "enable");
   } else {
+    all.insert_or_assign("nc_num_subfiles", "0");
     all.insert_or_assign("pnetcdf_subfiling", "disable");
   }
   // Those of burst buffering say what is done, not what was asked for.

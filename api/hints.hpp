@@ -31,6 +31,9 @@ void check_io_driver(const Hints& hints);
 /// nc_header_align_size, nc_var_align_size, nc_record_align_size.
 [[nodiscard]] formats::LayoutOptions layout_options_of(const Hints& hints);
 
+/// nc_in_place_swap as PnetCDF understands it: "enable", "disable", or else "auto".
+[[nodiscard]] std::string in_place_swap_of(const Hints& hints);
+
 /// What ncmpi_inq_file_info shows: the user's hints, those that are in force below the driver, and PnetCDF's
 /// with the values in force.
 [[nodiscard]] Hints hints_in_force(const Hints& asked, const Hints& below,

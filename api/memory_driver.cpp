@@ -36,7 +36,7 @@ MemoryReader::Sight sight_of(const MemoryDriver::Parts& parts) noexcept {
 
 }  // namespace
 
-MemoryDriver::MemoryDriver(Parts parts)
+MemoryDriver::MemoryDriver(Parts&& parts)
     : session_(parts.session),
       comm_(parts.comm),
       rule_(parts.rule),
@@ -52,10 +52,12 @@ MemoryDriver::MemoryDriver(Parts parts)
   counters_.open_wait_us = parts.open_wait_us;
 }
 
-void MemoryDriver::start_writing(const Parts& parts) {
+void MemoryDriver::start_writing(Parts& parts) {
   try {
-    writing_.emplace(Writing{agreement_of(parts),
-                             runtime::WriteLog(*session_, step_, session_->expected_size(rule_)),
+    runtime::SegmentSource* source = session_.get();
+    if (parts.disk) source = parts.disk.get();
+    writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk),
+                             runtime::WriteLog(*source, step_, session_->expected_size(rule_)),
                              matcher::LogPatternBuilder(parts.pattern.base_record)});
   } catch (...) {
     // The step is open at the matcher, and no destructor will give it back.
@@ -94,6 +96,7 @@ void MemoryDriver::expect_own_process() const {
 
 void MemoryDriver::write_header(const formats::Header& header, const formats::Layout& /*layout*/) {
   together(comm_, [&] {
+    if (writing_->disk) writing_->disk->write_header(header);
     if (!comm_.is_root()) return;
     formats::Header encoded = header;
     encoded.version = formats::Version::cdf5;
@@ -125,7 +128,8 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
   const formats::HyperslabView box{start, count, {}};
   writing_->log.append_fill(varid, sequence, box);
   const bool has_records = header.is_record_variable(varid);
-  writing_->pattern.add({varid, has_records, true, 0}, matcher::summarize(std::span(&box, 1), has_records));
+  writing_->pattern.add({varid, has_records, true, 0, header.variable(varid).dimids},
+                        matcher::summarize(std::span(&box, 1), has_records));
   writing_->log.commit();
   announce_puts();
 }
@@ -157,7 +161,8 @@ void MemoryDriver::append_requests(const formats::Header& header, const Access& 
       log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
     }
   }
-  writing_->pattern.add({access.varid, has_records, false, first_offset}, summary);
+  writing_->pattern.add(
+      {access.varid, has_records, false, first_offset, header.variable(access.varid).dimids}, summary);
 }
 
 int MemoryDriver::put_one(const formats::Header& header, const Access& access, std::uint64_t sequence) {
@@ -179,7 +184,14 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
     status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements, fill.data(),
                                   is_unsigned);
   }
-  append_requests(header, access, sequence, room.log_offset);
+  StepLog* const disk = writing_->disk.get();
+  const std::int64_t entry = disk != nullptr ? disk->commit(header, access, log.offset_in_segment(room)) : 0;
+  try {
+    append_requests(header, access, sequence, room.log_offset);
+  } catch (...) {
+    if (disk != nullptr) disk->withdraw(entry);
+    throw;
+  }
   log.commit();
   ++counters_.puts;
   counters_.put_bytes += bytes;
@@ -249,6 +261,7 @@ std::int64_t MemoryDriver::current_record_count(std::int64_t local) {
 void MemoryDriver::sync() {
   if (!writing_) return;
   expect_own_process();
+  if (writing_->disk) writing_->disk->sync();
   writing_->group->sync();
   if (publish_at_ == runtime::PublishAt::sync) publish_synced();
 }
@@ -286,6 +299,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
   is_open_ = false;
   writing_->log.commit();
   writing_->log.close();
+  if (writing_->disk) writing_->disk->close();
   session_->remember_size(rule_, writing_->log.size());
   const std::int64_t records = writing_->group->leave(record_count);
   session_->publish({step_, records, counters_, writing_->pattern.pattern(), writing_->log.ranges()});
@@ -311,6 +325,7 @@ void MemoryDriver::discard(bool is_new) {
   expect_own_process();
   is_open_ = false;
   writing_->group->leave(0);
+  if (writing_->disk) writing_->disk->remove();
   session_->discard({step_});
 }
 

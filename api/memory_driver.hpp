@@ -10,6 +10,7 @@
 #include "mpi_handles.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/write_log.hpp"
+#include "step_log.hpp"
 
 namespace sluice::api {
 
@@ -30,10 +31,11 @@ class MemoryDriver final : public Driver {
     runtime::StepPattern pattern;  ///< of a writer only its base_record
     std::vector<runtime::LogRange> ranges = {};
     runtime::PublishAt publish_at = runtime::PublishAt::close;
+    std::unique_ptr<StepLog> disk = {};  ///< of a writer whose data goes to a burst-buffer log
   };
   /// From here on the step is open: the destructor gives it back when close() or discard() has not. Throws
   /// when the control block cannot be mapped.
-  explicit MemoryDriver(Parts parts);
+  explicit MemoryDriver(Parts&& parts);
   ~MemoryDriver() override;
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
@@ -58,13 +60,14 @@ class MemoryDriver final : public Driver {
   /// What a step's writer has and a reader has not.
   struct Writing {
     std::unique_ptr<GroupAgreement> group;
+    std::unique_ptr<StepLog> disk;  ///< null: data is in memory
     runtime::WriteLog log;
     matcher::LogPatternBuilder pattern;
     matcher::BoxesSummaries summaries = {};  ///< of the accesses of one call
     std::int64_t known_records = 0;          ///< that were put, or agreed on
   };
 
-  void start_writing(const Parts& parts);
+  void start_writing(Parts& parts);
   void start_reading(const Parts& parts);
   void append_requests(const formats::Header& header, const Access& access, std::uint64_t sequence,
                        std::uint64_t first_offset);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "agreement.hpp"
+#include "burst_options.hpp"
 #include "coupled_group.hpp"
 #include "memory_driver.hpp"
 #include "open_driver.hpp"
@@ -35,6 +36,37 @@ void share_view(const Communicator& comm, runtime::Opened& answer) {
             "share the number of records");
 }
 
+/// Where the rule says so, a step's data goes to logs: what is needed for them.
+std::optional<BurstOptions> log_options(const OpenRequest& request,
+                                        const runtime::ClientEnvironment& environment,
+                                        const runtime::RuleMatch& match) {
+  if (match.rule.through != matcher::Through::burst_buffer) return std::nullopt;
+  auto hints = request.hints;
+  hints["nc_burst_buf"] = "enable";
+  if (!environment.log_directory.empty()) hints.emplace("nc_burst_buf_dirname", environment.log_directory);
+  BurstOptions options = burst_options(hints, absolute_path(request.path));
+  options.directory = absolute_path(options.directory);
+  return options;
+}
+
+/// The step is open for writing; it is given back where its log cannot be made.
+std::unique_ptr<StepLog> make_log(const std::optional<BurstOptions>& options, const OpenRequest& request,
+                                  const CoupledGroup& group, const formats::BurstLogStep& step) {
+  if (!options) return nullptr;
+  try {
+    return std::make_unique<StepLog>(*group.session, *options,
+                                     StepLog::Place{absolute_path(request.path), group.member.group,
+                                                    request.comm.rank(), request.comm.size(), step});
+  } catch (...) {
+    group.session->discard({static_cast<std::uint64_t>(step.step)});
+    throw;
+  }
+}
+
+formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin) noexcept {
+  return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin)};
+}
+
 }  // namespace
 
 OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
@@ -42,6 +74,7 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
   expect_writer(request.path, environment, match.rule, "create");
   expect_no_file(request, match.rule);
   const CoupledGroup group = make_coupled_group(request.comm, environment);
+  const auto options = log_options(request, environment, match);
   OpenedDriver opened;
   together(request.comm, [&] {
     runtime::Created created;
@@ -50,18 +83,21 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
       created = group.session->create(
           {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version), file});
     });
-    opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{group.session,
-                                                                       request.comm,
-                                                                       match.rule.rule,
-                                                                       created.step,
-                                                                       created.control,
-                                                                       true,
-                                                                       0,
-                                                                       wait_us,
-                                                                       {},
-                                                                       {},
-                                                                       created.publish_at});
+    MemoryDriver::Parts parts{group.session,
+                              request.comm,
+                              match.rule.rule,
+                              created.step,
+                              created.control,
+                              true,
+                              0,
+                              wait_us,
+                              {},
+                              {},
+                              created.publish_at};
+    parts.disk = make_log(options, request, group, log_step(created.step, created.step));
+    opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
   });
+  if (options) opened.hints = as_hints(*options);
   return opened;
 }
 
@@ -69,16 +105,23 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
                          const runtime::RuleMatch& match) {
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
   const CoupledGroup group = make_coupled_group(request.comm, environment);
+  const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
   OpenedDriver opened;
   runtime::Opened answer;
   together(request.comm, [&] {
     const std::uint64_t wait_us = microseconds_of([&] {
       answer = group.session->open({match.key, group.member}, request.writes());
     });
-    opened.driver = std::make_unique<MemoryDriver>(MemoryDriver::Parts{
-        group.session, request.comm, match.rule.rule, answer.step, answer.control, request.writes(),
-        answer.record_count, wait_us, answer.pattern, answer.ranges, answer.publish_at});
+    if (answer.step == 0) return;
+    MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
+                              answer.control, request.writes(), answer.record_count, wait_us,
+                              answer.pattern, answer.ranges,    answer.publish_at};
+    parts.disk = make_log(options, request, group, log_step(answer.step, answer.origin));
+    opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
   });
+  // Its memory has gone, and the file that was kept of it is as any other.
+  if (answer.step == 0)
+    return open_file({request.comm, answer.path, request.mode, request.info, request.hints});
   // The step may be one that these processes are writing.
   const bool may_grow = answer.publish_at != runtime::PublishAt::close || match.rule.writes;
   if (!request.writes() && may_grow) {

@@ -2,43 +2,37 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/read_lists.hpp"
 
 namespace sluice::api {
 
 namespace {
 
-/// The message for those accesses.
-template <class Accesses>
-runtime::Get get_message(std::uint64_t step, const Accesses& missing) {
-  runtime::Get message{step, {}};
-  message.accesses.reserve(missing.size());
-  for (const auto& entry : missing) {
-    const Access& access = *entry.access;
-    auto& slabs = message.accesses.emplace_back(runtime::ReadAccess{access.varid, {}}).slabs;
-    slabs.reserve(access.slabs.size());
-    for (const formats::HyperslabView& slab : access.slabs) {
-      slabs.push_back({{slab.start.begin(), slab.start.end()},
-                       {slab.count.begin(), slab.count.end()},
-                       {slab.stride.begin(), slab.stride.end()}});
-    }
-  }
-  return message;
-}
-
-/// The logs of a step, seen by a plan that was made for another one: its writers are elsewhere in the list.
-class MovedLogs final : public replay::LogReader {
+/// The plans of an answer, made when they are used first.
+class SharedPlans {
  public:
-  MovedLogs(replay::LogReader& logs, std::uint32_t shift) noexcept : logs_(logs), shift_(shift) {}
-  [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
-    return logs_.at(writer + shift_, log_offset);
+  explicit SharedPlans(std::span<const std::byte> encoded) {
+    for (std::size_t position = 0; position < encoded.size();)
+      decoded_.push_back(replay::decode_plan(encoded, position));
+    shared_.resize(decoded_.size());
+  }
+
+  [[nodiscard]] std::shared_ptr<const runtime::SharedPlan> at(std::size_t number, std::size_t element_bytes) {
+    if (number >= shared_.size()) throw Error(NC_EIO, "damaged answer: it uses a plan that it does not have");
+    auto& plan = shared_[number];
+    if (plan == nullptr) {
+      plan = std::make_shared<const runtime::SharedPlan>(std::move(decoded_[number]), element_bytes);
+    }
+    return plan;
   }
 
  private:
-  replay::LogReader& logs_;
-  std::uint32_t shift_;
+  std::vector<replay::Plan> decoded_;
+  std::vector<std::shared_ptr<const runtime::SharedPlan>> shared_;  ///< with the cache of plans
 };
 
 }  // namespace
@@ -102,44 +96,57 @@ runtime::Fingerprint MemoryReader::key_of(const formats::Header& header, const A
 bool MemoryReader::replay(const formats::Header& header, Access& access, const runtime::Fingerprint& key,
                           runtime::StepLogs::Reader& logs) const {
   const auto recorded = session_->plans().find(key);
-  if (recorded == nullptr || recorded->plan.elements != access.elements) return false;
-  const std::uint32_t shift = pattern_.first_writer - recorded->first_writer;
-  const auto is_there = [&](const runtime::RecordedPlan::Source& source) {
-    return logs.holds(source.writer + shift, source.first, source.end);
+  if (recorded == nullptr || recorded->shared->plan.elements != access.elements) return false;
+  const std::vector<replay::PlanSource> sources = sources_here(*recorded);
+  const auto is_there = [&](const replay::PlanSource& source) {
+    return logs.holds(source.writer, source.first, source.end);
   };
-  if (!std::ranges::all_of(recorded->sources, is_there)) return false;
-  prefault(header, access, *recorded, shift, logs);
-  if (shift == 0) {
-    access.status = run(header, access, recorded->plan, logs);
-  } else {
-    MovedLogs moved(logs, shift);
-    access.status = run(header, access, recorded->plan, moved);
-  }
+  if (!std::ranges::all_of(sources, is_there)) return false;
+  run(header, access, *recorded, logs);
   return true;
+}
+
+/// What a plan reads of the logs of this step.
+std::vector<replay::PlanSource> MemoryReader::sources_here(const runtime::RecordedPlan& recorded) const {
+  std::vector<replay::PlanSource> sources = recorded.shared->sources;
+  for (replay::PlanSource& source : sources) {
+    const auto moved = static_cast<std::uint64_t>(replay::shift_of(recorded.shifts, source.writer));
+    source.writer += pattern_.first_writer - recorded.first_writer;
+    source.first += moved;
+    source.end += moved;
+  }
+  return sources;
 }
 
 /// Takes the page faults of what is about to be read, where that is most of the sources.
 void MemoryReader::prefault(const formats::Header& header, const Access& access,
-                            const runtime::RecordedPlan& recorded, std::uint32_t shift,
-                            runtime::StepLogs::Reader& logs) {
+                            const runtime::RecordedPlan& recorded, runtime::StepLogs::Reader& logs) const {
   constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20;
   const auto wanted =
       static_cast<std::uint64_t>(access.elements) * formats::size_of(header.variable(access.varid).type);
-  if (wanted < least_bytes || wanted < recorded.source_bytes / 4) return;
-  for (const runtime::RecordedPlan::Source& source : recorded.sources)
-    logs.prefault(source.writer + shift, source.first, source.end);
+  if (wanted < least_bytes || wanted < recorded.shared->source_bytes / 4) return;
+  for (const replay::PlanSource& source : sources_here(recorded))
+    logs.prefault(source.writer, source.first, source.end);
 }
 
-/// In messages of a bounded size: a wait may have millions of hyperslabs.
+/// In messages of a bounded size, and with answers of a bounded size: a wait may have millions of hyperslabs.
+/// Those of accesses that share a list are sent once.
 void MemoryReader::match_all(const formats::Header& header, std::span<const Missing> missing) {
-  constexpr std::size_t most_slabs = std::size_t{1} << 18;
+  constexpr std::size_t most_slabs_sent = std::size_t{1} << 18;
+  constexpr std::size_t most_slabs = std::size_t{1} << 23;
   while (!missing.empty()) {
+    std::set<const formats::HyperslabView*> lists;
     std::size_t accesses = 0;
+    std::size_t slabs_sent = 0;
     std::size_t slabs = 0;
-    do {
-      slabs += missing[accesses].access->slabs.size();
+    while (accesses < missing.size()) {
+      const auto& list = missing[accesses].access->slabs;
+      if (lists.insert(list.data()).second) slabs_sent += list.size();
+      slabs += list.size();
+      const bool is_too_much = slabs_sent > most_slabs_sent || slabs > most_slabs;
+      if (accesses > 0 && is_too_much) break;
       ++accesses;
-    } while (accesses < missing.size() && slabs + missing[accesses].access->slabs.size() <= most_slabs);
+    }
     match(header, missing.first(accesses));
     missing = missing.subspan(accesses);
   }
@@ -147,38 +154,43 @@ void MemoryReader::match_all(const formats::Header& header, std::span<const Miss
 
 /// One message for all of them. Their plans are kept, unless they hold for this step only.
 void MemoryReader::match(const formats::Header& header, std::span<const Missing> missing) {
-  runtime::Get message = get_message(step_, missing);
-  message.is_by_writer = sight_ == Sight::own;
+  runtime::GetWriter message(step_);
+  for (const Missing& entry : missing) message.add(entry.access->varid, entry.access->slabs);
+  runtime::Get request = message.take();
+  request.is_by_writer = sight_ == Sight::own;
   const runtime::Plans answer =
-      sight_ == Sight::awaited ? session_->get_when_put(message) : session_->get(message);
+      sight_ == Sight::awaited ? session_->get_when_put(request) : session_->get(request);
   logs_->add(answer.ranges);
-  std::size_t position = 0;
-  for (const Missing& entry : missing) {
-    Access& access = *entry.access;
-    replay::Plan plan = replay::decode_plan(answer.plans, position);
+  if (answer.uses.size() != missing.size()) throw Error(NC_EIO, "damaged answer: not a plan for each access");
+  SharedPlans plans(answer.plans);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    Access& access = *missing[i].access;
+    const runtime::PlanUse& use = answer.uses[i];
+    const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
+    auto recorded = std::make_shared<const runtime::RecordedPlan>(
+        runtime::RecordedPlan{plans.at(use.plan, element_bytes), pattern_.first_writer, use.shifts});
+    const replay::Plan& plan = recorded->shared->plan;
     if (plan.elements != access.elements) {
       throw Error(NC_EIO, "damaged answer: a plan of " + std::to_string(plan.elements) +
                               " elements for a get of " + std::to_string(access.elements));
     }
-    const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
-    auto recorded =
-        std::make_shared<runtime::RecordedPlan>(std::move(plan), pattern_.first_writer, element_bytes);
     runtime::StepLogs::Reader logs(*logs_);
-    prefault(header, access, *recorded, 0, logs);
-    access.status = run(header, access, recorded->plan, logs);
-    if (entry.key.empty() || recorded->plan.depends_on_clock) continue;
-    session_->plans().add(entry.key, std::move(recorded));
+    run(header, access, *recorded, logs);
+    if (missing[i].key.empty() || plan.depends_on_clock) continue;
+    session_->plans().add(missing[i].key, std::move(recorded));
   }
-  if (position != answer.plans.size()) throw Error(NC_EIO, "damaged answer: bytes behind the plans");
 }
 
-int MemoryReader::run(const formats::Header& header, const Access& access, const replay::Plan& plan,
-                      replay::LogReader& logs) {
+/// Fills the buffer of the access and its status.
+void MemoryReader::run(const formats::Header& header, Access& access, const runtime::RecordedPlan& recorded,
+                       runtime::StepLogs::Reader& logs) const {
+  prefault(header, access, recorded, logs);
   std::array<std::byte, 8> fill{};
   header.fill_value(access.varid, fill.data());
   const formats::Type type = header.variable(access.varid).type;
   const replay::Conversion conversion{type, access.memory, byte_is_unsigned(header), fill.data()};
-  return replay::execute(plan, logs, conversion, access.buffer);
+  replay::MovedLogs moved(logs, pattern_.first_writer - recorded.first_writer, recorded.shifts);
+  access.status = replay::execute(recorded.shared->plan, moved, conversion, access.buffer);
 }
 
 }  // namespace sluice::api

@@ -51,13 +51,13 @@ class MemoryReader {
   [[nodiscard]] bool replay(const formats::Header& header, Access& access, const runtime::Fingerprint& key,
                             runtime::StepLogs::Reader& logs) const;
   [[nodiscard]] std::vector<Missing> replay_all(const formats::Header& header, std::span<Access> accesses);
-  static void prefault(const formats::Header& header, const Access& access,
-                       const runtime::RecordedPlan& recorded, std::uint32_t shift,
-                       runtime::StepLogs::Reader& logs);
+  [[nodiscard]] std::vector<replay::PlanSource> sources_here(const runtime::RecordedPlan& recorded) const;
+  void prefault(const formats::Header& header, const Access& access, const runtime::RecordedPlan& recorded,
+                runtime::StepLogs::Reader& logs) const;
   void match_all(const formats::Header& header, std::span<const Missing> missing);
   void match(const formats::Header& header, std::span<const Missing> missing);
-  [[nodiscard]] static int run(const formats::Header& header, const Access& access, const replay::Plan& plan,
-                               replay::LogReader& logs);
+  void run(const formats::Header& header, Access& access, const runtime::RecordedPlan& recorded,
+           runtime::StepLogs::Reader& logs) const;
 
   const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
   const std::uint64_t step_;

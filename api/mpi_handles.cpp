@@ -126,4 +126,11 @@ std::map<std::string, std::string> InfoHandle::entries() const {
   return result;
 }
 
+std::string processor_name() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name.data(), &length), "tell the name of the node");
+  return {name.data(), static_cast<std::size_t>(length)};
+}
+
 }  // namespace sluice::api

@@ -88,4 +88,7 @@ class InfoHandle {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
+/// MPI's name of this node. Throws MpiError.
+[[nodiscard]] std::string processor_name();
+
 }  // namespace sluice::api

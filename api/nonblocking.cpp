@@ -54,8 +54,9 @@ int stage(const Dataset& dataset, PreparedAccess& prepared, PendingRequest& requ
   return status;
 }
 
-bool is_staged(const AccessCall& call, const PreparedAccess& prepared, formats::Type external) noexcept {
-  if (call.verb == Verb::bput || prepared.scattered) return true;
+bool is_staged(const Dataset& dataset, const AccessCall& call, const PreparedAccess& prepared,
+               formats::Type external) noexcept {
+  if (call.verb == Verb::bput || prepared.scattered || dataset.copies_posted_puts) return true;
   const auto& access = prepared.access;
   if (access.memory != external) return true;
   return access.elements * static_cast<std::int64_t>(formats::size_of(external)) <= copied_at_once_bytes;
@@ -76,7 +77,8 @@ int keep_data(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared
     }
   }
   const auto external = dataset.header.variable(call.varid).type;
-  if (!is_scattered && is_staged(call, prepared, external)) status = stage(dataset, prepared, request);
+  if (!is_scattered && is_staged(dataset, call, prepared, external))
+    status = stage(dataset, prepared, request);
   return status;
 }
 
@@ -114,7 +116,7 @@ int post(Dataset& dataset, const AccessCall& call) {
   request.memory = access.memory;
   request.elements = access.elements;
   request.buffer = access.buffer;
-  request.slabs = dataset.requests.recent_slabs.list_of(access.slabs);
+  request.slabs = prepared.selection.keep(dataset.requests.recent_slabs);
   if (is_put(call.verb)) {
     request.record_end = prepared.record_end;
     return post_put(dataset, call, prepared, std::move(request));

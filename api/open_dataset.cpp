@@ -156,6 +156,7 @@ void Opening::agree_on_hints(MPI_Info info) {
   }
   for (const auto& [key, value] : dataset->asked_hints) dataset->info.set(key, value);
   dataset->layout_options = layout_options_of(dataset->asked_hints);
+  dataset->copies_posted_puts = in_place_swap_of(dataset->asked_hints) == "disable";
 }
 
 void Opening::take_id() {

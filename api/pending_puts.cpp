@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sluice/storage/element_codec.hpp"
-#include "sluice/storage/extents.hpp"
 
 namespace sluice::api {
 namespace {
@@ -52,17 +51,19 @@ template <class Visit>
 void PendingPuts::for_each_run(const formats::Header& header, const Access& access,
                                const Visit& visit) const {
   const bool has_records = header.is_record_variable(access.varid);
-  const formats::Layout layout;
-  const formats::PlainPlace place(elements_, layout, access.varid);
+  const formats::PlainPlace place = place_of(access.varid);
   std::vector<formats::FileRun> runs;
   std::int64_t element = 0;
   for (const auto& slab : access.slabs) {
     if (slab.elements() == 0) continue;
     const std::size_t skipped = has_records ? 1 : 0;
+    const formats::HyperslabView within{slab.start.subspan(skipped), slab.count.subspan(skipped),
+                                        slab.stride.empty() ? slab.stride : slab.stride.subspan(skipped)};
     runs.clear();
-    place.append({slab.start.subspan(skipped), slab.count.subspan(skipped),
-                  slab.stride.empty() ? slab.stride : slab.stride.subspan(skipped)},
-                 runs);
+    if (const auto run = place.single_run(within))
+      runs.push_back(*run);
+    else
+      place.append(within, runs);
     const std::int64_t records = has_records ? slab.count[0] : 1;
     for (std::int64_t i = 0; i < records; ++i) {
       const std::int64_t record = has_records ? slab.start[0] + i * slab.stride_of(0) : 0;
@@ -74,19 +75,84 @@ void PendingPuts::for_each_run(const formats::Header& header, const Access& acce
   }
 }
 
-void PendingPuts::add(const formats::Header& header, Access& access, std::int64_t call) {
-  ElementCodec codec(header, access);
+void PendingPuts::Call::add(Access& access) {
+  if (const Pattern* const pattern = pattern_of(access)) {
+    Part& part = puts_.parts_[{access.varid, pattern->record, number_}];
+    if (part.runs.empty()) return add_by_pattern(access, *pattern, part);
+  }
+  add_in_order(access);
+}
+
+const PendingPuts::Call::Pattern* PendingPuts::Call::pattern_of(const Access& access) {
+  constexpr std::size_t worthwhile_slabs = 16;
+  constexpr std::size_t most_patterns = 4;
+  if (access.slabs.size() < worthwhile_slabs) return nullptr;
+  const auto place = puts_.place_of(access.varid);
+  const bool has_records = header_.is_record_variable(access.varid);
+  for (const Pattern& pattern : patterns_) {
+    const bool is_same = pattern.slabs == access.slabs.data() && pattern.has_records == has_records &&
+                         pattern.place.is_shaped_as(place);
+    if (is_same) return &pattern;
+  }
+  auto made = make_pattern(access);
+  if (!made) return nullptr;
+  if (patterns_.size() == most_patterns) patterns_.pop_front();
+  return &patterns_.emplace_back(std::move(*made));
+}
+
+std::optional<PendingPuts::Call::Pattern> PendingPuts::Call::make_pattern(const Access& access) const {
+  Pattern pattern{access.slabs.data(),
+                  puts_.place_of(access.varid),
+                  header_.is_record_variable(access.varid),
+                  -1,
+                  {},
+                  {}};
+  bool is_in_one_record = true;
+  pattern.extents.reserve(access.slabs.size());
+  puts_.for_each_run(header_, access,
+                     [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
+                       const std::int64_t known = std::exchange(pattern.record, record);
+                       if (known >= 0 && known != record) is_in_one_record = false;
+                       pattern.extents.push_back({run.offset, run.length, element, 0, 1});
+                     });
+  if (!is_in_one_record || pattern.extents.empty()) return std::nullopt;
+  storage::sort_extents(pattern.extents);
+  // Of what is named twice all values are looked at, and the last one wins.
+  if (storage::has_overlaps(pattern.extents)) return std::nullopt;
+  Part part;
+  for (const Extent& extent : pattern.extents) append_run(part, {extent.offset_bytes, extent.elements});
+  pattern.runs = std::move(part.runs);
+  return pattern;
+}
+
+void PendingPuts::Call::add_by_pattern(Access& access, const Pattern& pattern, Part& part) {
+  ElementCodec codec(header_, access);
   const auto element_bytes = static_cast<std::size_t>(codec.element_bytes());
-  for_each_run(header, access,
-               [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
-                 Part& part = parts_[{access.varid, record, call}];
-                 const std::size_t had = part.bytes.size();
-                 const auto size = static_cast<std::size_t>(run.length) * element_bytes;
-                 part.bytes.resize(had + size);
-                 codec.encode(element, run.length, part.bytes.data() + had);
-                 append_run(part, run);
-                 bytes_ += static_cast<std::int64_t>(size + sizeof run);
-               });
+  std::int64_t elements = 0;
+  for (const auto& run : pattern.runs) elements += run.length;
+  part.runs = pattern.runs;
+  part.bytes.resize(static_cast<std::size_t>(elements) * element_bytes);
+  std::byte* to = part.bytes.data();
+  for (const Extent& extent : pattern.extents) {
+    codec.encode(extent.first_element, extent.elements, to);
+    to += static_cast<std::size_t>(extent.elements) * element_bytes;
+  }
+  puts_.bytes_ += static_cast<std::int64_t>(part.bytes.size() + part.runs.size() * sizeof part.runs.front());
+}
+
+void PendingPuts::Call::add_in_order(Access& access) {
+  ElementCodec codec(header_, access);
+  const auto element_bytes = static_cast<std::size_t>(codec.element_bytes());
+  puts_.for_each_run(header_, access,
+                     [&](std::int64_t record, const formats::ElementRun& run, std::int64_t element) {
+                       Part& part = puts_.parts_[{access.varid, record, number_}];
+                       const std::size_t had = part.bytes.size();
+                       const auto size = static_cast<std::size_t>(run.length) * element_bytes;
+                       part.bytes.resize(had + size);
+                       codec.encode(element, run.length, part.bytes.data() + had);
+                       append_run(part, run);
+                       puts_.bytes_ += static_cast<std::int64_t>(size + sizeof run);
+                     });
 }
 
 void PendingPuts::read(const formats::Header& header, Access& access, Rest rest, std::int64_t first_call) {

@@ -132,9 +132,9 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
     refresh_record_count(dataset);
   }
   auto& selection = prepared.selection;
-  if (const int status = selection.resolve(call, header, is_put(call.verb), dataset.start_rule);
-      status != NC_NOERR)
-    return status;
+  const int resolved =
+      selection.resolve(call, header, is_put(call.verb), dataset.start_rule, &dataset.requests.recent_slabs);
+  if (resolved != NC_NOERR) return resolved;
   if (const int status = check_record_offsets(dataset, call.varid, selection.record_end());
       status != NC_NOERR)
     return status;

@@ -72,7 +72,7 @@ void ProcessBlobDriver::fill(const formats::Header& header, const formats::Layou
         access.buffer = values.data();
         access.memory = variable.type;
         access.elements = box.elements();
-        pending_.add(header, access, call_);
+        PendingPuts::Call(pending_, header, call_).add(access);
       });
     }
   });
@@ -83,8 +83,8 @@ void ProcessBlobDriver::fill(const formats::Header& header, const formats::Layou
 void ProcessBlobDriver::put(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                             Mode mode) {
   if (!accesses.empty()) is_changed_ = true;
-  const auto call = mode == Mode::collective ? call_++ : call_;
-  for (Access& access : accesses) pending_.add(header, access, call);
+  PendingPuts::Call call(pending_, header, mode == Mode::collective ? call_++ : call_);
+  for (Access& access : accesses) call.add(access);
 }
 
 void ProcessBlobDriver::get(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,

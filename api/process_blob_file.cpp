@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <span>
+#include <thread>
 
 #include "agreement.hpp"
 #include "sluice/formats/cdf.hpp"
@@ -180,7 +181,7 @@ class CollectiveLock {
       // turns. The others wait a while for those that are about to give it back.
       if (comm.is_root()) lock_.lock();
       check_mpi(MPI_Barrier(comm.get()), "wait for the first process");
-      const bool is_here = comm.is_root() || lock_.try_lock_for(std::min(patience, most_patience));
+      const bool is_here = comm.is_root() || is_locked_within(std::min(patience, most_patience));
       int is_everywhere = is_here ? 1 : 0;
       check_mpi(MPI_Allreduce(MPI_IN_PLACE, &is_everywhere, 1, MPI_INT, MPI_MIN, comm.get()),
                 "agree on a lock");
@@ -191,7 +192,18 @@ class CollectiveLock {
 
  private:
   static constexpr std::chrono::milliseconds most_patience{1000};
-  std::unique_lock<std::timed_mutex> lock_;
+
+  /// Looks for it now and then: waiting with a limit is nothing that thread sanitizer could follow.
+  bool is_locked_within(std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!lock_.try_lock()) {
+      if (std::chrono::steady_clock::now() >= end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
+  std::unique_lock<std::mutex> lock_;
 };
 
 /// Collective over the processes of a file.

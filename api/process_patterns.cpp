@@ -109,6 +109,7 @@ class Decision {
     const int variables = header_.variable_count();
     blobs_.kept.assign(static_cast<std::size_t>(variables), Blobs::undecided);
     std::vector<PutPattern> patterns;
+    patterns.reserve(static_cast<std::size_t>(variables));
     for (int id = 0; id < variables; ++id) patterns.push_back(pattern_by_record(id));
     auto agreed = agree_on_patterns(comm_, patterns);
     const auto irregular = replace_irregular(patterns, agreed);

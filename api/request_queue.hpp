@@ -9,7 +9,7 @@
 
 #include "attached_buffer.hpp"
 #include "driver.hpp"
-#include "kept_slabs.hpp"
+#include "recent_slabs.hpp"
 #include "scattered_buffer.hpp"
 
 namespace sluice::api {
@@ -23,7 +23,7 @@ struct PendingRequest {
   std::int64_t elements = 0;
   std::int64_t record_end = 0;  ///< puts: the record after the last one touched; 0 for a fixed variable
   void* buffer = nullptr;       ///< a dense row: the user's, or `staging`
-  std::shared_ptr<const KeptSlabs> slabs;  ///< shared with other requests that name the same
+  std::shared_ptr<const formats::SlabList> slabs;  ///< shared with other requests that name the same
   std::unique_ptr<std::byte[]> staging;
   std::unique_ptr<ScatteredBuffer> scattered;  ///< gets: the user's memory when it is not a dense row
   bool is_long = false;                        ///< gets: see PreparedAccess

@@ -12,6 +12,9 @@ using formats::HyperslabView;
 
 namespace {
 
+/// Shorter lists are as quickly checked as found again.
+constexpr std::size_t least_known = 16;
+
 /// A user's array as a span. MPI_Offset and int64_t are the same 64-bit integer under two names here; the
 /// array was written by another translation unit.
 std::span<const std::int64_t> as_span(const MPI_Offset* numbers, std::size_t n) noexcept {
@@ -28,10 +31,10 @@ std::int64_t record_limit(const Header& header) noexcept {
 }  // namespace
 
 int Selection::resolve(const AccessCall& call, const Header& header, bool is_put,
-                       formats::StartRule start_rule) {
+                       formats::StartRule start_rule, const RecentSlabs* recent) {
   start_rule_ = start_rule;
   set_shape(header, call.varid, is_put);
-  const int status = call.shape == Shape::varn ? resolve_list(call) : resolve_single(call);
+  const int status = call.shape == Shape::varn ? resolve_list(call, recent) : resolve_single(call);
   if (status != NC_NOERR) return status;
   const bool overflows = is_put && header.version != formats::Version::cdf5 &&
                          record_end_ > std::numeric_limits<std::int32_t>::max();
@@ -73,7 +76,39 @@ int Selection::resolve_single(const AccessCall& call) {
   return add(single_);
 }
 
-int Selection::resolve_list(const AccessCall& call) {
+std::optional<ListBounds> Selection::bounds() const noexcept {
+  ListBounds bounds;
+  if (shape_.size() > bounds.shape.size()) return std::nullopt;
+  std::ranges::copy(shape_.view(), bounds.shape.begin());
+  bounds.dimensions = shape_.size();
+  bounds.is_record_variable = is_record_variable_;
+  bounds.is_strict = start_rule_ == formats::StartRule::strict;
+  return bounds;
+}
+
+/// Whether another request has named the same list, and it was checked against the same bounds.
+bool Selection::find_list(const AccessCall& call, const RecentSlabs& recent) {
+  const auto against = bounds();
+  if (!against) return false;
+  const CheckedList* const checked = recent.find(
+      {static_cast<std::size_t>(call.list_length), shape_.size(), call.starts, call.counts}, *against);
+  if (checked == nullptr) return false;
+  known_ = checked->list;
+  elements_ = checked->elements;
+  record_end_ = checked->record_end;
+  return true;
+}
+
+std::shared_ptr<const formats::SlabList> Selection::keep(RecentSlabs& recent) const {
+  if (known_) return known_;
+  auto list = recent.list_of(slabs());
+  const auto against = bounds();
+  const bool is_all = list_.size() == named_ && named_ >= least_known;
+  if (is_all && against) recent.remember({list, *against, elements_, record_end_});
+  return list;
+}
+
+int Selection::resolve_list(const AccessCall& call, const RecentSlabs* recent) {
   const auto dimensions = shape_.size();
   if (dimensions == 0) {
     // A scalar has one element: any other list is a mistake.
@@ -82,6 +117,8 @@ int Selection::resolve_list(const AccessCall& call) {
   }
   if (call.list_length != 0 && call.starts == nullptr) return NC_ENULLSTART;
   const auto n = static_cast<std::size_t>(std::max(call.list_length, 0));
+  if (n >= least_known && recent != nullptr && find_list(call, *recent)) return NC_NOERR;
+  named_ = n;
   ones_.assign(dimensions, 1);
   list_.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {

@@ -3,10 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "pnetcdf/entry.hpp"
+#include "recent_slabs.hpp"
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/hyperslab.hpp"
 
@@ -46,11 +49,15 @@ class Selection {
   Selection& operator=(const Selection&) = delete;
 
   /// Takes the call's arguments, checks them in PnetCDF's order, and returns NC_NOERR or the code. varid is
-  /// valid.
+  /// valid. Where the list of a varn is among `recent`, it is used as it is.
   [[nodiscard]] int resolve(const AccessCall& call, const formats::Header& header, bool is_put,
-                            formats::StartRule start_rule = formats::StartRule::relaxed);
+                            formats::StartRule start_rule = formats::StartRule::relaxed,
+                            const RecentSlabs* recent = nullptr);
+  /// The slabs as a list that stays, which `recent` has from then on.
+  [[nodiscard]] std::shared_ptr<const formats::SlabList> keep(RecentSlabs& recent) const;
 
   [[nodiscard]] std::span<const formats::HyperslabView> slabs() const noexcept {  // without the empty ones
+    if (known_) return known_->views();
     return list_.empty() ? std::span<const formats::HyperslabView>(&single_, single_count_) : list_;
   }
   [[nodiscard]] std::int64_t elements() const noexcept { return elements_; }
@@ -60,7 +67,9 @@ class Selection {
  private:
   void set_shape(const formats::Header& header, int varid, bool is_put);
   int resolve_single(const AccessCall& call);
-  int resolve_list(const AccessCall& call);
+  int resolve_list(const AccessCall& call, const RecentSlabs* recent);
+  [[nodiscard]] bool find_list(const AccessCall& call, const RecentSlabs& recent);
+  [[nodiscard]] std::optional<ListBounds> bounds() const noexcept;
   [[nodiscard]] int check(const formats::HyperslabView& slab) const noexcept;
   int add(const formats::HyperslabView& slab);
 
@@ -74,6 +83,8 @@ class Selection {
   formats::HyperslabView single_;
   std::size_t single_count_ = 0;
   std::vector<formats::HyperslabView> list_;
+  std::size_t named_ = 0;                           ///< how many boxes the user named
+  std::shared_ptr<const formats::SlabList> known_;  ///< shared with those who named it before
   std::int64_t elements_ = 0;
   std::int64_t record_end_ = 0;
 };

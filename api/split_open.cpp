@@ -35,18 +35,19 @@ void prepare_files(const Communicator& comm, const std::vector<std::string>& pat
   });
 }
 
-SplitFiles::Descriptions describe_files(const OpenRequest& request, const FirstLook& master,
-                                        const std::vector<std::string>& paths) {
+SplitFiles::Descriptions describe_files(const OpenRequest& request, formats::DecodedHeader master,
+                                        const std::vector<std::string>& paths, formats::Detail detail) {
   const std::vector<std::string> others(paths.begin() + 1, paths.end());
   const auto chunk_bytes = file_options(request.hints, true).header_chunk_bytes;
-  const auto headers = look_at_all(request.comm, others, chunk_bytes);
+  auto headers = look_at_all(request.comm, others, chunk_bytes, detail);
   SplitFiles::Descriptions files;
   together_telling(request.comm, [&] {
-    const auto describe = [&](const formats::DecodedHeader& decoded) {
-      files.push_back({decoded.header, formats::layout_of(decoded.header, decoded.size_bytes)});
+    const auto describe = [&](formats::DecodedHeader& decoded) {
+      const auto layout = formats::layout_of(decoded.header, decoded.size_bytes);
+      files.push_back({std::move(decoded.header), layout});
     };
-    describe(master.header);
-    for (const auto& header : headers) describe(header);
+    describe(master);
+    for (auto& header : headers) describe(header);
   });
   return files;
 }

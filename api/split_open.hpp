@@ -11,10 +11,12 @@ namespace sluice::api {
 /// Collective: makes way for all files; where existing ones are to be kept, NC_EEXIST when there is one.
 void prepare_files(const Communicator& comm, const std::vector<std::string>& paths, bool keeps_existing);
 
-/// Collective: the headers of all files, `paths` being those of the master and the others. Throws on all
-/// ranks, with a text that names the file.
-[[nodiscard]] SplitFiles::Descriptions describe_files(const OpenRequest& request, const FirstLook& master,
-                                                      const std::vector<std::string>& paths);
+/// Collective: the headers of all files, `paths` being those of the master and the others; of these in the
+/// detail that is asked for. Throws on all ranks, with a text that names the file.
+[[nodiscard]] SplitFiles::Descriptions describe_files(const OpenRequest& request,
+                                                      formats::DecodedHeader master,
+                                                      const std::vector<std::string>& paths,
+                                                      formats::Detail detail);
 
 /// The master's path and those of its blob files.
 [[nodiscard]] std::vector<std::string> blob_paths(const std::string& master, int files);

@@ -70,7 +70,7 @@ class SubfileDriver final : public Driver {
 
 /// As create_file and open_file. `master` is what the master's header says.
 [[nodiscard]] OpenedDriver create_subfiles(const OpenRequest& request);
-[[nodiscard]] OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master);
+[[nodiscard]] OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master);
 
 /// Removes the subfiles of a master, those that are there. Nothing for what is no master.
 void delete_subfiles(const std::string& master);

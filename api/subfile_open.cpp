@@ -71,7 +71,7 @@ OpenedDriver create_subfiles(const OpenRequest& request) {
   return opened_driver(request, std::move(files), is_local, std::move(facts), std::move(others));
 }
 
-OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) {
+OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master) {
   const std::string path = storage::without_prefix(request.path);
   const auto paths = paths_of(path, formats::subfile_count(master.header.header));
   SubfileDriver::Facts facts;
@@ -79,7 +79,7 @@ OpenedDriver open_subfiles(const OpenRequest& request, const FirstLook& master) 
   facts.files.is_shared = request.is_shared();
   formats::SubfiledHeader dataset;
   together_telling(request.comm, [&] { dataset = formats::read_master(master.header.header, path); });
-  facts.descriptions = describe_files(request, master, paths);
+  facts.descriptions = describe_files(request, std::move(master.header), paths, formats::Detail::structure);
   formats::Layout layout;
   together_telling(request.comm, [&] {
     for (std::size_t i = 1; i < paths.size(); ++i)

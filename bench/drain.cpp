@@ -34,8 +34,8 @@ void add_log(std::uint64_t process, std::int64_t rows, matcher::StepView& view, 
   const std::uint64_t id = 2 * process + 1;
   runtime::FileDescriptor table_file = runtime::create_segment(table_bytes);
   runtime::FileDescriptor data_file = runtime::create_segment(data_bytes);
-  const runtime::Mapping table(table_file, table_bytes, runtime::Mapping::Access::read_write);
-  const runtime::Mapping data(data_file, data_bytes, runtime::Mapping::Access::read_write);
+  const runtime::Mapping table(table_file, {table_bytes}, runtime::Mapping::Access::read_write);
+  const runtime::Mapping data(data_file, {data_bytes}, runtime::Mapping::Access::read_write);
   matcher::TableWriter writer(table.writable());
   matcher::TableEntry segment;
   segment.kind = matcher::EntryKind::segment;
@@ -60,8 +60,8 @@ void add_log(std::uint64_t process, std::int64_t rows, matcher::StepView& view, 
   log.tables = {{id, table_bytes}};
   log.data = {{id + 1, data_bytes}};
   view.logs.push_back(log);
-  task.segments.push_back({id, table_bytes, std::move(table_file)});
-  task.segments.push_back({id + 1, data_bytes, std::move(data_file)});
+  task.segments.push_back({id, {table_bytes}, std::move(table_file)});
+  task.segments.push_back({id + 1, {data_bytes}, std::move(data_file)});
 }
 
 runtime::DrainTask make_task(const std::string& path, std::int64_t rows) {

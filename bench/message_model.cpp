@@ -117,12 +117,10 @@ class Model {
     const std::int64_t moved = pattern_.moved_rows * (rows.end - rows.first) / 2;
     rows = {std::min(rows.first + moved, side_ - 1), std::min(rows.end + moved, side_)};
 
-    const std::vector<std::int64_t> shape{side_, side_}, start{rows.first, columns.first},
+    const std::vector<std::int64_t> start{rows.first, columns.first},
         count{rows.end - rows.first, columns.end - columns.first};
-    const matcher::Ownership ownership({matcher::PartitionKind::range, static_cast<std::uint32_t>(nodes_)}, 0,
-                                       shape);
     owned_.clear();
-    ownership.divide({start, count, {}}, owned_);
+    ownership_of_rows().divide({start, count, {}}, owned_);
     for (const matcher::OwnedPart& owned : owned_) {  // of one variable an owner has one part
       ++at(node).first;                               // asked for its part
       ++at(owned.owner).first;                        // its answer
@@ -144,11 +142,26 @@ class Model {
     }
   }
 
-  /// Each owner that is asked collects the requests of all matchers whose processes wrote.
+  /// Each owner that is asked collects the requests of all matchers whose processes wrote something of its
+  /// part.
   void count_collections() {
-    const std::int64_t owners = std::ranges::count(is_owner_, true);
-    for (std::int64_t node = 0; node < nodes_; ++node)
-      at(node).first += owners + (is_owner_[static_cast<std::size_t>(node)] ? nodes_ : 0);
+    const matcher::Ownership ownership = ownership_of_rows();
+    for (std::int64_t owner = 0; owner < nodes_; ++owner) {
+      const auto part = ownership.range_of(static_cast<std::uint32_t>(owner));
+      if (!part || !is_owner_[static_cast<std::size_t>(owner)]) continue;
+      const bool has_all = ownership.dimension() < 0;
+      const Range rows{part->first, has_all ? side_ : std::min(part->end, side_)};
+      const Range writers = parts_of(rows, side_, nodes_ * per_node_);
+      for (std::int64_t node = writers.first / per_node_; node <= (writers.end - 1) / per_node_; ++node) {
+        ++at(owner).first;  // asks
+        ++at(node).first;   // its answer
+      }
+    }
+  }
+
+  [[nodiscard]] matcher::Ownership ownership_of_rows() const {
+    const std::vector<std::int64_t> shape{side_, side_};
+    return {{matcher::PartitionKind::range, static_cast<std::uint32_t>(nodes_)}, 0, shape};
   }
 
   Sent& at(std::int64_t node) { return sent_[static_cast<std::size_t>(node)]; }

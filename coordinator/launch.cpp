@@ -108,6 +108,7 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
                   {"SLUICE_SOCKET", context.socket_path},
                   {"SLUICE_COMPONENT", component.name},
                   {"SLUICE_RULES", rules_for(workflow, component.name)}};
+  if (!workflow.spill_directory.empty()) own["SLUICE_LOGS"] = workflow.spill_directory.string();
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   if (plan.by_launcher) {
     // the ranks get them by `env`, so that nothing is preloaded into the launcher

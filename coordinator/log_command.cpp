@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <optional>
 
@@ -61,14 +62,22 @@ class VariableNames {
   std::optional<formats::Header> header_;
 };
 
-void print_header(const storage::BurstLogReader& log, bool is_file_readable) {
+const char* describe_data(const formats::BurstLogHeader& header) noexcept {
+  if (header.is_external) return "as in the file";
+  return header.step ? "of the file's types, in the program's byte order"
+                     : "as in the program, to be converted";
+}
+
+void print_header(const storage::BurstLogReader& log, bool is_file_readable, bool is_in_use) {
   const auto& header = log.header();
   std::cout << log.paths().metadata << "\n  netCDF file  " << header.path
             << (is_file_readable ? "" : "  (cannot be read)") << "\n  process      " << header.rank << " of "
-            << header.process_count << ", on " << header.processor << "\n  data         "
-            << (header.is_external ? "as in the file" : "as in the program, to be converted")
-            << "\n  entries      " << header.entry_count
-            << (log.is_in_use() ? "  (a running program writes this log)" : "") << "\n\n";
+            << header.process_count << ", on " << header.processor << '\n';
+  if (header.step)
+    std::cout << "  step         " << header.step->step << " of a workflow, which continues step "
+              << header.step->origin << '\n';
+  std::cout << "  data         " << describe_data(header) << "\n  entries      " << header.entry_count
+            << (is_in_use ? "  (a running program writes this log)" : "") << "\n\n";
 }
 
 void print_entry(const storage::BurstLogReader& log, const formats::BurstLogEntry& entry,
@@ -82,8 +91,9 @@ void print_entry(const storage::BurstLogReader& log, const formats::BurstLogEntr
 int print_log(const std::string& path) {
   storage::PosixFileSystem system;
   storage::BurstLogReader log(system, path);
-  const VariableNames names(system, log.header().path);
-  print_header(log, names.are_known());
+  // A workflow's file is made of the logs; its header is beside them.
+  const VariableNames names(system, log.header().step ? log.paths().header : log.header().path);
+  print_header(log, names.are_known(), storage::is_in_use(system, path));
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
   while (const auto entry = log.next()) {

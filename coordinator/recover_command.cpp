@@ -6,6 +6,7 @@
 #include <boost/program_options/variables_map.hpp>
 #include <iostream>
 #include <optional>
+#include <set>
 
 #include "commands.hpp"
 #include "exit_status.hpp"
@@ -79,12 +80,12 @@ void allow_many_open_files() {
 /// "2, 5, 7 and 90 others"
 std::string describe_missing_ranks(const storage::LogGroup& group) {
   constexpr int most = 10;
+  std::set<std::int64_t> ranks;
+  for (const storage::FoundLog& log : group.logs) ranks.insert(log.rank);
   std::string text;
   std::int64_t missing = 0;
-  std::size_t next = 0;
   for (std::int64_t rank = 0; rank < group.process_count; ++rank) {
-    while (next < group.ranks.size() && group.ranks[next] < rank) ++next;
-    if (next < group.ranks.size() && group.ranks[next] == rank) continue;
+    if (ranks.contains(rank)) continue;
     if (++missing <= most) text += (text.empty() ? "" : ", ") + std::to_string(rank);
   }
   if (missing > most) text += " and " + std::to_string(missing - most) + " others";
@@ -92,10 +93,11 @@ std::string describe_missing_ranks(const storage::LogGroup& group) {
 }
 
 /// The file that the logs are replayed into: in the output directory a copy, made now if it is not there.
-std::string target_of(storage::FileSystem& system, const CommandLine& line, const std::string& netcdf_path) {
+std::string target_of(storage::FileSystem& system, const CommandLine& line, const storage::LogGroup& group) {
+  const std::string& netcdf_path = group.netcdf_path;
   if (line.output_directory.empty()) return netcdf_path;
   const auto target = line.output_directory + "/" + storage::name_of(netcdf_path);
-  if (system.exists(target)) return target;
+  if (group.is_of_workflow() || system.exists(target)) return target;
   const auto header = storage::read_header(*system.open(netcdf_path, storage::OpenMode::read)).decoded.header;
   for (int i = 0; i < formats::subfile_count(header); ++i)
     storage::copy_file(system, formats::subfile_path(netcdf_path, i), formats::subfile_path(target, i));
@@ -104,11 +106,7 @@ std::string target_of(storage::FileSystem& system, const CommandLine& line, cons
 }
 
 void delete_logs(storage::FileSystem& system, const storage::LogGroup& group) {
-  for (const auto& metadata : group.metadata_paths) {
-    const auto paths = storage::burst_log_paths_of(metadata);
-    system.remove(paths.metadata);
-    system.remove(paths.data);
-  }
+  for (const storage::FoundLog& log : group.logs) storage::remove_log(system, log.metadata_path);
 }
 
 void print_result(const std::string& target, const storage::LogGroup& group,
@@ -116,10 +114,11 @@ void print_result(const std::string& target, const storage::LogGroup& group,
   const auto& replay = recovery.replay;
   std::cout << target << ": " << format_count(static_cast<std::uint64_t>(replay.puts), "put") << ", "
             << format_bytes(static_cast<std::uint64_t>(replay.data_bytes)) << ", from "
-            << format_count(group.metadata_paths.size(), "log");
+            << format_count(group.logs.size(), "log");
   if (replay.record_count > 0)
     std::cout << "; " << format_count(static_cast<std::uint64_t>(replay.record_count), "record");
-  std::cout << '\n';
+  if (group.is_of_workflow() && replay.puts == 0) std::cout << "; nothing had been put";
+  std::cout << (recovery.is_new_file ? "; a new file\n" : "\n");
   for (const auto& problem : recovery.problems)
     std::cout << "  " << problem.path << ": " << problem.what << '\n';
   if (replay.out_of_range > 0)
@@ -130,7 +129,7 @@ void print_result(const std::string& target, const storage::LogGroup& group,
 /// Whether everything that the logs hold is in the file.
 bool recover_group(storage::FileSystem& system, const CommandLine& line, const storage::LogGroup& group) {
   try {
-    const auto target = target_of(system, line, group.netcdf_path);
+    const auto target = target_of(system, line, group);
     const auto recovery = storage::recover_file(system, group, target);
     if (recovery.is_in_use) {
       std::cerr << "sluice recover: " << group.netcdf_path
@@ -141,6 +140,7 @@ bool recover_group(storage::FileSystem& system, const CommandLine& line, const s
     const auto missing = describe_missing_ranks(group);
     if (!missing.empty())
       std::cout << "  not here: logs of the processes " << missing << " of " << group.process_count
+                << (group.is_of_workflow() ? ": they put nothing, or their logs are on another node" : "")
                 << "; where nodes have directories of their own, recover on each\n";
     const bool is_complete = recovery.problems.empty();
     if (line.deletes && recovery.problems.empty())

@@ -411,6 +411,7 @@ void Run::matcher_lost(const std::string& reason) {
   if (stage_ == Stage::shutting_down && matchers_.is_job()) return await_launcher();
   if (stage_ == Stage::shutting_down || stage_ == Stage::finished) return;  // its exit is awaited
   log("sluice", "the line to the matcher is lost: " + reason);
+  if (stage_ == Stage::starting) start_failure_ = reason;
   if (!matcher_ || matcher_->end()) return;
   // what it did wrong cannot be undone; its end tells the components
   kill_matchers();
@@ -434,10 +435,13 @@ void Run::matcher_exited() {
                        (!matcher_->end()->failed() || is_launcher_overdue_);
   if (!orderly && outcome_.runtime_failure.empty() && outcome_.interrupted_by == 0) {
     outcome_.runtime_failure = "the matcher " + matcher_->end()->describe();
+    if (!start_failure_.empty()) outcome_.runtime_failure += ": " + start_failure_;
     log("sluice", outcome_.runtime_failure);
-    console_.error(outcome_.runtime_failure + (stage_ == Stage::draining
-                                                   ? "; what it had not written to files is lost"
-                                                   : "; components get I/O errors from coupled files"));
+    const auto* const consequence = stage_ == Stage::starting ? ""
+                                    : stage_ == Stage::draining
+                                        ? "; what it had not written to files is lost"
+                                        : "; components get I/O errors from coupled files";
+    console_.error(outcome_.runtime_failure + consequence);
   }
   if (stage_ != Stage::running) return finish();
   // those that use coupled files end by themselves; the others' work is in vain

@@ -101,6 +101,7 @@ class Run {
   Console console_;
   std::filesystem::path log_directory_;
   EventLog log_;
+  std::string start_failure_;  ///< what the matcher said of why it could not start
   RunDirectory directory_;
   Guardian guardian_;
   LaunchContext launch_context_;

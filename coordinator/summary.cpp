@@ -151,8 +151,12 @@ std::string summarize(const workflows::Workflow& workflow, const RunOutcome& out
     text += "\nmemory: at most " + format_bytes(outcome.report->bytes_staged_peak) + " staged of " +
             format_bytes(workflow.memory_bytes);
     if (outcome.report->bytes_spilled_ever > 0) {
-      text += "; " + format_bytes(outcome.report->bytes_spilled_ever) + " spilled to " +
-              workflow.spill_directory.string();
+      const bool has_logs = std::ranges::any_of(workflow.files, [](const workflows::FileRule& rule) {
+        return rule.through == workflows::Through::burst_buffer;
+      });
+      text += "; " + format_bytes(outcome.report->bytes_spilled_ever) +
+              (has_logs ? " in burst-buffer logs or spilled"
+                        : " spilled to " + workflow.spill_directory.string());
     }
     text += "\n";
     for (const std::string& failure : outcome.report->drain_failures) text += failure + "\n";

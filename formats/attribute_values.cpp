@@ -50,6 +50,21 @@ std::vector<std::int64_t> integers_of(const Attribute& attribute) {
   return {};
 }
 
+bool read_integers(const Attribute& attribute, std::span<std::int64_t> values) {
+  const bool is_integer = attribute.type == Type::int32 || attribute.type == Type::int64;
+  if (!is_integer || attribute.count != std::ssize(values)) return false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (attribute.type == Type::int32) {
+      std::int32_t value = 0;
+      std::memcpy(&value, attribute.values.data() + i * sizeof value, sizeof value);
+      values[i] = value;
+    } else {
+      std::memcpy(&values[i], attribute.values.data() + i * sizeof values[i], sizeof values[i]);
+    }
+  }
+  return true;
+}
+
 std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type, ByteOrder order) {
   auto bytes = type == Type::int32 ? narrowed<std::int32_t>(values) : narrowed<std::int64_t>(values);
   copy_ordered(bytes.data(), bytes.data(), size_of(type), static_cast<std::int64_t>(values.size()), order);

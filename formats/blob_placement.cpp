@@ -44,6 +44,18 @@ class BlobPlace final : public VariablePlace {
     }
   }
 
+  [[nodiscard]] std::optional<Displacement> displacement_from(const VariablePlace& other) const override {
+    const auto* blob = dynamic_cast<const BlobPlace*>(&other);
+    const bool is_same = blob != nullptr && blob->element_bytes() == element_bytes() &&
+                         blob->lookup_.has_entries_of(lookup_) && elements_.is_shaped_as(blob->elements_) &&
+                         blob->shape_.has_records == shape_.has_records;
+    if (!is_same) return std::nullopt;
+    Displacement result{blob->shape_.begins, {}, shape_.has_records ? shape_.record_size : 0};
+    for (std::size_t file = 0; file < shape_.begins.size(); ++file)
+      result.bytes.push_back(shape_.begins[file] - blob->shape_.begins[file]);
+    return result;
+  }
+
  private:
   [[nodiscard]] HyperslabView within_record(const HyperslabView& slab) const noexcept {
     if (!shape_.has_records) return slab;

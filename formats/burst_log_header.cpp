@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t fixed_bytes = 64;  // up to the first name
 constexpr std::size_t magic_bytes = 8;
 constexpr std::size_t longest_name = 1 << 16;
+constexpr std::string_view step_magic = "SluiceWF";
+constexpr std::size_t step_bytes = 24;  // with the magic
 
 std::size_t padded(std::size_t size, std::size_t unit) noexcept {
   return (size + unit - 1) / unit * unit;
@@ -60,6 +62,7 @@ class HeaderDecoder {
   void take_format();
   bool flag_at(std::size_t offset, const char* name) const;
   std::string name_at(std::size_t offset) const;
+  std::optional<BurstLogStep> step_at(std::size_t path_end) const;
   bool has_layout_of_pnetcdf(std::size_t processor_at) const;
   void take_places_of_pnetcdf(std::size_t names_end);
   void check_places(std::size_t names_end) const;
@@ -102,6 +105,20 @@ std::string HeaderDecoder::name_at(std::size_t offset) const {
   std::string name(reinterpret_cast<const char*>(text.data()), text.size());
   if (name.find('\0') != std::string::npos) fail(NC_EFILE, offset + 4, "a name with a zero byte in it");
   return name;
+}
+
+/// What Sluice writes behind the names, as its own layout has it.
+std::optional<BurstLogStep> HeaderDecoder::step_at(std::size_t path_end) const {
+  const auto processor_at = padded(path_end, 4);
+  const auto length = int32_at(processor_at);
+  if (length <= 0 || static_cast<std::size_t>(length) > longest_name) return std::nullopt;
+  const auto at = padded(processor_at + 4 + static_cast<std::size_t>(length), 8);
+  if (header_.entry_begin < static_cast<std::int64_t>(at + step_bytes) ||
+      header_.entry_begin > file_size_bytes_)
+    return std::nullopt;
+  if (std::memcmp(bytes(at, step_magic.size()).data(), step_magic.data(), step_magic.size()) != 0)
+    return std::nullopt;
+  return BurstLogStep{int64_at(at + 8), int64_at(at + 16)};
 }
 
 /// PnetCDF 1.12.3 ends names by a zero byte in place of padding them. `processor_at`: where it would have the
@@ -152,7 +169,8 @@ BurstLogHeader HeaderDecoder::decode() {
   header_.entry_begin = int64_at(56);
   header_.path = name_at(fixed_bytes);
   const auto path_end = fixed_bytes + 4 + header_.path.size();
-  const bool is_of_pnetcdf = has_layout_of_pnetcdf(path_end + 1);
+  header_.step = step_at(path_end);
+  const bool is_of_pnetcdf = !header_.step && has_layout_of_pnetcdf(path_end + 1);
   const auto processor_at = is_of_pnetcdf ? path_end + 1 : padded(path_end, 4);
   header_.processor = name_at(processor_at);
   const auto names_end = processor_at + 4 + header_.processor.size();
@@ -175,13 +193,20 @@ std::vector<std::byte> encode_burst_log_header(BurstLogHeader& header) {
   fields.put_int32(header.is_external ? 1 : 0);
   const auto names_bytes = 4 + padded(header.path.size(), 4) + 4 + padded(header.processor.size(), 4);
   // Aligned, so that the entries' numbers are.
-  header.entry_begin = static_cast<std::int64_t>(padded(fixed_bytes + names_bytes, 8));
+  const auto names_end = padded(fixed_bytes + names_bytes, 8);
+  header.entry_begin = static_cast<std::int64_t>(names_end + (header.step ? step_bytes : 0));
   for (const auto value :
        {header.process_count, header.rank, header.max_dimensions, header.entry_count, header.entry_begin})
     fields.put_int64(value);
   append_name(header.path, bytes);
   append_name(header.processor, bytes);
-  bytes.resize(static_cast<std::size_t>(header.entry_begin));
+  bytes.resize(names_end);
+  if (header.step) {
+    const auto step_name = std::as_bytes(std::span(step_magic));
+    bytes.insert(bytes.end(), step_name.begin(), step_name.end());
+    fields.put_int64(header.step->step);
+    fields.put_int64(header.step->origin);
+  }
   return bytes;
 }
 

@@ -23,7 +23,8 @@ class Decoder {
           ByteOrder order = ByteOrder::big)
       : in_(prefix, file_size_bytes, path, order), file_size_bytes_(file_size_bytes) {}
 
-  DecodedHeader decode_file() {
+  DecodedHeader decode_file(Detail detail) {
+    detail_ = detail;
     take_header();
     check_record_section();
     check_sizes();
@@ -97,15 +98,16 @@ class Decoder {
     return count;
   }
 
-  std::string take_name() {
+  std::string take_name() { return std::string(take_name_in_place()); }
+
+  std::string_view take_name_in_place() {
     const auto at = in_.offset();
     const auto length = take_count();
     if (length < 0 || length > static_cast<std::int64_t>(max_name_bytes)) {
       in_.fail_at(at, NC_EMAXNAME, "a name is longer than " + std::to_string(max_name_bytes) + " bytes");
     }
     const auto bytes = in_.take(cdf::padded(length));
-    return std::string(
-        name_in_file({reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length)}));
+    return name_in_file({reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length)});
   }
 
   Type take_type() {
@@ -135,27 +137,43 @@ class Decoder {
     }
   }
 
-  void take_attributes(Attributes& attributes) {
+  void take_attributes(Attributes& attributes, Detail detail = Detail::all) {
     const auto count = take_list_head(cdf::tag_attributes, NC_EMAXATTS, "attributes");
-    for (std::int64_t i = 0; i < count; ++i) attributes.append(take_attribute());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto encoded = take_attribute();
+      if (detail == Detail::all) attributes.append(decoded(encoded));
+    }
   }
 
-  Attribute take_attribute() {
-    Attribute attribute;
-    attribute.name = take_name();
+  /// An attribute as the header has it.
+  struct EncodedAttribute {
+    std::string_view name;
+    Type type = Type::nat;
+    std::int64_t count = 0;
+    std::span<const std::byte> values;
+  };
+
+  EncodedAttribute take_attribute() {
+    EncodedAttribute attribute;
+    attribute.name = take_name_in_place();
     attribute.type = take_type();
     const auto at = in_.offset();
     attribute.count = take_count();
     if (attribute.count < 0 || attribute.count > cdf::max_count) {
-      in_.fail_at(at, NC_ENOTNC,
-                  "attribute " + attribute.name + " has a negative or far too large number of values");
+      in_.fail_at(
+          at, NC_ENOTNC,
+          "attribute " + std::string(attribute.name) + " has a negative or far too large number of values");
     }
-    const auto element_bytes = size_of(attribute.type);
-    const auto bytes = attribute.count * static_cast<std::int64_t>(element_bytes);
-    // Before the memory is taken: the values are there.
-    const auto encoded = in_.take(cdf::padded(bytes));
-    attribute.values.resize(static_cast<std::size_t>(bytes));
-    copy_ordered(attribute.values.data(), encoded.data(), element_bytes, attribute.count, in_.order());
+    const auto bytes = attribute.count * static_cast<std::int64_t>(size_of(attribute.type));
+    attribute.values = in_.take(cdf::padded(bytes)).first(static_cast<std::size_t>(bytes));
+    return attribute;
+  }
+
+  [[nodiscard]] Attribute decoded(const EncodedAttribute& encoded) const {
+    Attribute attribute{std::string(encoded.name), encoded.type, encoded.count, {}};
+    attribute.values.resize(encoded.values.size());
+    copy_ordered(attribute.values.data(), encoded.values.data(), size_of(encoded.type), encoded.count,
+                 in_.order());
     return attribute;
   }
 
@@ -168,7 +186,7 @@ class Decoder {
     Variable variable;
     variable.name = take_name();
     take_dimension_ids(variable);
-    take_attributes(variable.attributes);
+    take_attributes(variable.attributes, detail_);
     variable.type = take_type();
     take_count();  // vsize says nothing that type and dimensions do not say, and writers are known to have it
                    // wrong
@@ -263,16 +281,18 @@ class Decoder {
 
   ByteCursor in_;
   std::int64_t file_size_bytes_;
+  Detail detail_ = Detail::all;
   Header header_;
 };
 
 }  // namespace
 
 std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix, bool is_whole_file,
-                                           std::int64_t file_size_bytes, std::string_view path) {
+                                           std::int64_t file_size_bytes, std::string_view path,
+                                           Detail detail) {
   const auto size_bytes = is_whole_file ? static_cast<std::int64_t>(prefix.size()) : file_size_bytes;
   try {
-    return Decoder(prefix, size_bytes, path).decode_file();
+    return Decoder(prefix, size_bytes, path).decode_file(detail);
   } catch (const EndOfPrefix&) {
     return std::nullopt;
   }

@@ -48,7 +48,8 @@ Header FileSpace::placed_header(const FileDescription& description, int file) co
   const auto& header = description.header;
   Header placed;
   placed.version = header.version;
-  for (const auto& dimension : header.dimensions()) placed.add_dimension(dimension);
+  for (const auto& dimension : header.dimensions())
+    placed.add_dimension({{}, dimension.length, dimension.is_record});
   for (int id = 0; id < header.variable_count(); ++id) {
     const auto& variable = header.variable(id);
     Variable copy;

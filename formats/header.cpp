@@ -1,27 +1,34 @@
 #include "sluice/formats/header.hpp"
 
 #include <cstring>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "sluice/formats/names.hpp"
 
 namespace sluice::formats {
+namespace {
+
+/// How to find the name of a dimension or variable, for an index of names.
+template <class T>
+auto names_of(const std::vector<T>& list) {
+  return [&list](int id) -> const std::string& { return list[static_cast<std::size_t>(id)].name; };
+}
+
+}  // namespace
 
 int Header::find_dimension(std::string_view name) const {
   std::string storage;
-  return dimension_names_.find(normalised_name(name, storage));
+  return dimension_names_.find(normalised_name(name, storage), names_of(dimensions_));
 }
 
 int Header::find_variable(std::string_view name) const {
   std::string storage;
-  return variable_names_.find(normalised_name(name, storage));
+  return variable_names_.find(normalised_name(name, storage), names_of(variables_));
 }
 
 int Header::add_dimension(Dimension dimension) {
   const int id = dimension_count();
-  dimension_names_.add(dimension.name, id);
+  dimension_names_.add(dimension.name, id, names_of(dimensions_));
   if (dimension.is_record) record_dimension_ = id;
   dimensions_.push_back(std::move(dimension));
   return id;
@@ -29,21 +36,19 @@ int Header::add_dimension(Dimension dimension) {
 
 int Header::add_variable(Variable variable) {
   const int id = variable_count();
-  variable_names_.add(variable.name, id);
+  variable_names_.add(variable.name, id, names_of(variables_));
   variables_.push_back(std::move(variable));
   return id;
 }
 
 void Header::rename_dimension(int id, std::string name) {
-  auto& dimension = dimensions_[static_cast<std::size_t>(id)];
-  dimension_names_.rename(dimension.name, name, id);
-  dimension.name = std::move(name);
+  dimension_names_.rename(name, id, names_of(dimensions_));
+  dimensions_[static_cast<std::size_t>(id)].name = std::move(name);
 }
 
 void Header::rename_variable(int id, std::string name) {
-  auto& renamed = variable(id);
-  variable_names_.rename(renamed.name, name, id);
-  renamed.name = std::move(name);
+  variable_names_.rename(name, id, names_of(variables_));
+  variable(id).name = std::move(name);
 }
 
 bool Header::is_record_variable(int id) const {

@@ -4,6 +4,14 @@
 
 namespace sluice::formats {
 
+std::int64_t Displacement::of(std::int64_t offset) const noexcept {
+  if (bytes.size() == 1) return bytes.front();
+  const std::int64_t within =
+      record_size > 0 ? begins.front() + (offset - begins.front()) % record_size : offset;
+  const auto behind = std::upper_bound(begins.begin(), begins.end(), within);
+  return bytes[static_cast<std::size_t>(behind - begins.begin()) - 1];
+}
+
 PlainPlace::PlainPlace(const Header& header, const Layout& layout, int varid)
     : VariablePlace(static_cast<std::int64_t>(size_of(header.variable(varid).type))),
       header_(header),
@@ -40,11 +48,10 @@ std::optional<FileRun> PlainPlace::single_run(const HyperslabView& slab) const {
   return FileRun{offset, length};
 }
 
-std::optional<std::int64_t> PlainPlace::distance_from(const VariablePlace& other) const {
+std::optional<Displacement> PlainPlace::displacement_from(const VariablePlace& other) const {
   const auto* plain = dynamic_cast<const PlainPlace*>(&other);
-  if (plain == nullptr || plain->element_bytes() != element_bytes() || plain->step_bytes_ != step_bytes_)
-    return std::nullopt;
-  return begin_ - plain->begin_;
+  if (plain == nullptr || !is_shaped_as(*plain)) return std::nullopt;
+  return Displacement{{plain->begin_}, {begin_ - plain->begin_}, 0};
 }
 
 void PlainPlace::append(const HyperslabView& slab, std::vector<FileRun>& runs) const {

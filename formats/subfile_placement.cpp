@@ -31,6 +31,24 @@ class DividedPlace final : public VariablePlace {
     return place_in(subfile).single_run(slab);
   }
 
+  [[nodiscard]] std::optional<Displacement> displacement_from(const VariablePlace& other) const override {
+    const auto* divided = dynamic_cast<const DividedPlace*>(&other);
+    const bool is_same = divided != nullptr && divided->division_.dimension == division_.dimension &&
+                         divided->division_.first == division_.first;
+    if (!is_same) return std::nullopt;
+    Displacement result;
+    result.record_size = placed_.front().is_record_variable(varid_) ? layout_.record_size : 0;
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+      const PlainPlace here(placed_[i], layout_, varid_);
+      const PlainPlace there(divided->placed_[i], layout_, divided->varid_);
+      const std::int64_t first = division_.first[i];
+      if (!here.is_shaped_as(there)) return std::nullopt;
+      result.begins.push_back(there.begin_of(dimension(), first));
+      result.bytes.push_back(here.begin_of(dimension(), first) - result.begins.back());
+    }
+    return result;
+  }
+
   void append(const HyperslabView& slab, std::vector<FileRun>& runs) const override {
     if (slab.elements() == 0) return;
     const auto pieces = pieces_of(slab);

@@ -4,8 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <set>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "attribute_values.hpp"
 #include "sluice/formats/error.hpp"
@@ -22,9 +21,26 @@ std::string prefixed(std::string_view name) {
   return std::string(prefix) + std::string(name);
 }
 
-std::string range_name(const std::string& dimension, int subfile) {
-  return prefixed("range(" + dimension + ").subfile." + std::to_string(subfile));
-}
+/// The names of the attributes that say a dimension's ranges, each made once: every divided variable has
+/// them.
+class RangeNames {
+ public:
+  explicit RangeNames(const Header& header)
+      : header_(header), names_(static_cast<std::size_t>(header.dimension_count())) {}
+
+  [[nodiscard]] const std::string& of(int dimid, int subfile) {
+    auto& names = names_[static_cast<std::size_t>(dimid)];
+    const auto i = static_cast<std::size_t>(subfile);
+    if (names.size() <= i) names.resize(i + 1);
+    if (names[i].empty())
+      names[i] = prefixed("range(" + header_.dimension(dimid).name + ").subfile." + std::to_string(subfile));
+    return names[i];
+  }
+
+ private:
+  const Header& header_;
+  std::vector<std::vector<std::string>> names_;
+};
 
 std::string subfile_dimension_name(const std::string& dimension, const std::string& variable) {
   return dimension + "." + variable;
@@ -46,16 +62,18 @@ std::size_t division_dimension(const Header& header, int varid) {
 /// Whether all names that the variable has in the files are possible.
 bool has_possible_names(const Header& header, int varid, int subfiles) {
   const auto& variable = header.variable(varid);
+  const auto around =
+      prefix.size() + std::string_view("range().subfile.").size() + std::to_string(subfiles).size();
   return std::all_of(variable.dimids.begin(), variable.dimids.end(), [&](int id) {
-    const auto& name = header.dimension(id).name;
-    return range_name(name, subfiles).size() <= max_name_bytes &&
-           subfile_dimension_name(name, variable.name).size() <= max_name_bytes;
+    const auto name = header.dimension(id).name.size();
+    return around + name <= max_name_bytes && name + 1 + variable.name.size() <= max_name_bytes;
   });
 }
 
 bool has_repeated_dimension(const Variable& variable) {
-  const std::set<int> ids(variable.dimids.begin(), variable.dimids.end());
-  return ids.size() < variable.dimids.size();
+  auto ids = variable.dimids;
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
 }
 
 /// The indexes of one dimension in a subfile, from the first to the last, as the range attributes say them.
@@ -67,23 +85,32 @@ std::array<std::int64_t, 2> range_of(const Header& header, int varid, const Divi
   return {0, dimension.is_record ? 0 : dimension.length - 1};
 }
 
-void append_ranges(Attributes& attributes, const Header& header, int varid, const Division& division,
-                   int subfile) {
+/// A divided variable, with how its ranges are called.
+struct DividedVariable {
+  const Header& header;
+  int varid;
+  const Division& division;
+  RangeNames& names;
+};
+
+void append_ranges(Attributes& attributes, const DividedVariable& variable, int subfile) {
+  const auto& [header, varid, division, names] = variable;
   const auto& dimids = header.variable(varid).dimids;
   for (std::size_t d = 0; d < dimids.size(); ++d) {
     const auto range = range_of(header, varid, division, d, subfile);
-    attributes.append(integer_attribute(range_name(header.dimension(dimids[d]).name, subfile), range));
+    attributes.append(integer_attribute(names.of(dimids[d], subfile), range));
   }
 }
 
-void append_division(Attributes& attributes, const Header& header, int varid, const Division& division) {
-  const auto& dimids = header.variable(varid).dimids;
+void append_division(Attributes& attributes, const DividedVariable& variable) {
+  const auto& dimids = variable.header.variable(variable.varid).dimids;
   const std::vector<std::int64_t> ids(dimids.begin(), dimids.end());
-  const auto subfiles = static_cast<int>(division.first.size()) - 1;
+  const auto subfiles = static_cast<int>(variable.division.first.size()) - 1;
+  attributes.reserve(attributes.size() + 3 + subfiles * static_cast<int>(dimids.size()));
   attributes.append(integer_attribute(prefixed("ndims_org"), static_cast<std::int64_t>(dimids.size())));
   attributes.append(integer_attribute(prefixed("dimids_org"), ids));
   attributes.append(integer_attribute(prefixed("num_subfiles"), subfiles));
-  for (int i = 0; i < subfiles; ++i) append_ranges(attributes, header, varid, division, i);
+  for (int i = 0; i < subfiles; ++i) append_ranges(attributes, variable, i);
 }
 
 void check_possible_names(const Header& header, int varid, int subfiles) {
@@ -125,7 +152,7 @@ std::optional<Division> Subfiling::divide(const Header& header, int varid) const
 }
 
 void Subfiling::add_variables(const Header& header) {
-  std::set<std::string> names;
+  std::unordered_set<std::string> names;
   const auto names_of = [&](int varid) {
     std::vector<std::string> result;
     const auto& variable = header.variable(varid);
@@ -158,6 +185,7 @@ Header master_header(const Header& header, const Subfiling& subfiling) {
   for (const auto& dimension : header.dimensions()) master.add_dimension(dimension);
   master.attributes = header.attributes;
   master.attributes.append(integer_attribute(prefixed("num_subfiles"), subfiling.subfiles()));
+  RangeNames names(header);
   for (int varid = 0; varid < header.variable_count(); ++varid) {
     Variable variable = header.variable(varid);
     const std::size_t d = division_dimension(header, varid);
@@ -168,7 +196,7 @@ Header master_header(const Header& header, const Subfiling& subfiling) {
     }
     if (division != nullptr) {
       check_possible_names(header, varid, subfiling.subfiles());
-      append_division(variable.attributes, header, varid, *division);
+      append_division(variable.attributes, {header, varid, *division, names});
       variable.dimids.clear();
     }
     variable.begin = 0;
@@ -182,6 +210,7 @@ Header subfile_header(const Header& header, const Subfiling& subfiling, int subf
   result.version = header.version;
   result.record_count = header.record_count;
   int record_dimension = -1;
+  RangeNames names(header);
   for (int varid = 0; varid < header.variable_count(); ++varid) {
     const Division* division = subfiling.division_of(varid);
     if (division == nullptr) continue;
@@ -203,7 +232,7 @@ Header subfile_header(const Header& header, const Subfiling& subfiling, int subf
       const auto range = range_of(header, varid, *division, d, subfile);
       variable.dimids.push_back(result.add_dimension({name, range[1] - range[0] + 1, false}));
     }
-    append_ranges(variable.attributes, header, varid, *division, subfile);
+    append_ranges(variable.attributes, {header, varid, *division, names}, subfile);
     variable.attributes.append(integer_attribute(prefixed("subfile_index"), subfile));
     result.add_variable(std::move(variable));
   }
@@ -221,21 +250,27 @@ int subfile_count(const Header& header) {
 
 namespace {
 
+/// The names of attributes that a divided variable has in a master, prefixed.
+struct DivisionNames {
+  explicit DivisionNames(const Header& master) : ranges(master) {}
+  std::string subfiles = prefixed("num_subfiles");
+  std::string dimids = prefixed("dimids_org");
+  std::string dimensions = prefixed("ndims_org");
+  std::string divided = prefixed("par_dim_index");
+  RangeNames ranges;
+};
+
 /// Reads the attributes of one variable of a master.
 class DivisionReader {
  public:
-  DivisionReader(const Header& master, int varid, const std::string& path)
-      : master_(master), variable_(master.variable(varid)), path_(path) {
-    for (const auto& attribute : variable_.attributes) {
-      if (attribute.name.starts_with(prefix)) attributes_.emplace(attribute.name, &attribute);
-    }
-  }
+  DivisionReader(const Header& master, int varid, const std::string& path, DivisionNames& names)
+      : master_(master), variable_(master.variable(varid)), path_(path), names_(names) {}
 
-  [[nodiscard]] bool is_divided() const { return attributes_.contains(prefixed("num_subfiles")); }
+  [[nodiscard]] bool is_divided() { return find(names_.subfiles) != nullptr; }
 
-  [[nodiscard]] std::vector<int> dimids() const {
-    const auto ids = values_of(prefixed("dimids_org"));
-    if (static_cast<std::int64_t>(ids.size()) != integer_of(prefixed("ndims_org")) || ids.empty())
+  [[nodiscard]] std::vector<int> dimids() {
+    const auto ids = integers_of(attribute(names_.dimids));
+    if (static_cast<std::int64_t>(ids.size()) != integer_of(names_.dimensions) || ids.empty())
       refuse("its dimids_org are not as many as ndims_org says");
     std::vector<int> result;
     for (const std::int64_t id : ids) {
@@ -247,21 +282,23 @@ class DivisionReader {
     return result;
   }
 
-  [[nodiscard]] Division division(const std::vector<int>& dimids, int subfiles) const {
+  [[nodiscard]] Division division(const std::vector<int>& dimids, int subfiles) {
     if (!variable_.dimids.empty()) refuse("it has dimensions of its own");
-    if (integer_of(prefixed("num_subfiles")) != subfiles) refuse("its num_subfiles is not the file's");
-    const std::int64_t index = integer_of(prefixed("par_dim_index"));
+    if (integer_of(names_.subfiles) != subfiles) refuse("its num_subfiles is not the file's");
+    const std::int64_t index = integer_of(names_.divided);
     if (index < 0 || index >= static_cast<std::int64_t>(dimids.size()))
       refuse("par_dim_index is not the index of a dimension");
-    const auto& dimension = master_.dimension(dimids[static_cast<std::size_t>(index)]);
+    const int dimid = dimids[static_cast<std::size_t>(index)];
+    const auto& dimension = master_.dimension(dimid);
     if (dimension.is_record) refuse("it is divided along its record dimension");
     Division division;
     division.dimension = static_cast<int>(index);
     for (int i = 0; i < subfiles; ++i) {
-      const auto range = values_of(range_name(dimension.name, i));
+      std::array<std::int64_t, 2> range{};
+      const bool is_range = read_integers(attribute(names_.ranges.of(dimid, i)), range);
       const std::int64_t begin = division.first.empty() ? 0 : division.first.back();
       if (division.first.empty()) division.first.push_back(0);
-      if (range.size() != 2 || range[0] != begin || range[1] < begin - 1 || range[1] >= dimension.length)
+      if (!is_range || range[0] != begin || range[1] < begin - 1 || range[1] >= dimension.length)
         refuse("the range of subfile " + std::to_string(i) + " does not follow the one before");
       division.first.push_back(range[1] + 1);
     }
@@ -270,15 +307,24 @@ class DivisionReader {
   }
 
  private:
-  [[nodiscard]] std::vector<std::int64_t> values_of(const std::string& name) const {
-    const auto found = attributes_.find(name);
-    if (found == attributes_.end()) refuse("it has no attribute " + name);
-    return integers_of(*found->second);
+  /// Null where there is none. They are asked for in about the order that they are in.
+  [[nodiscard]] const Attribute* find(const std::string& name) {
+    const int count = variable_.attributes.size();
+    for (int i = 0; i < count; ++i, ++next_) {
+      if (next_ >= count) next_ = 0;
+      if (variable_.attributes[next_].name == name) return &variable_.attributes[next_];
+    }
+    return nullptr;
   }
-  [[nodiscard]] std::int64_t integer_of(const std::string& name) const {
-    const auto values = values_of(name);
-    if (values.size() != 1) refuse(name + " is not one integer");
-    return values[0];
+  [[nodiscard]] const Attribute& attribute(const std::string& name) {
+    const Attribute* const found = find(name);
+    if (found == nullptr) refuse("it has no attribute " + name);
+    return *found;
+  }
+  [[nodiscard]] std::int64_t integer_of(const std::string& name) {
+    std::int64_t value = 0;
+    if (!read_integers(attribute(name), {&value, 1})) refuse(name + " is not one integer");
+    return value;
   }
   [[noreturn]] void refuse(const std::string& reason) const {
     throw FormatError(NC_ENOTNC, path_, 0,
@@ -288,7 +334,8 @@ class DivisionReader {
   const Header& master_;
   const Variable& variable_;
   const std::string& path_;
-  std::unordered_map<std::string, const Attribute*> attributes_;
+  DivisionNames& names_;
+  int next_ = 0;  ///< the attribute that is looked at next
 };
 
 bool is_ours(const Attribute& attribute) {
@@ -313,10 +360,17 @@ SubfiledHeader read_master(const Header& master, const std::string& path) {
   header.record_count = master.record_count;
   for (const auto& dimension : master.dimensions()) header.add_dimension(dimension);
   header.attributes = users_attributes(master.attributes);
+  DivisionNames names(master);
   for (int varid = 0; varid < master.variable_count(); ++varid) {
-    const DivisionReader reader(master, varid, path);
-    Variable variable = master.variable(varid);
-    variable.attributes = users_attributes(master.variable(varid).attributes);
+    DivisionReader reader(master, varid, path, names);
+    const Variable& stored = master.variable(varid);
+    Variable variable{.name = stored.name,
+                      .type = stored.type,
+                      .dimids = stored.dimids,
+                      .attributes = users_attributes(stored.attributes),
+                      .begin = stored.begin,
+                      .vsize = stored.vsize,
+                      .no_fill = stored.no_fill};
     std::optional<Division> division;
     if (reader.is_divided()) {
       variable.dimids = reader.dimids();

@@ -1,6 +1,7 @@
 #include "sluice/matcher/ownership.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace sluice::matcher {
 namespace {
@@ -52,6 +53,15 @@ std::uint32_t Ownership::part_of(std::int64_t index) const noexcept {
   const std::int64_t inside = std::clamp<std::int64_t>(index, 0, length_ - 1);
   // The greatest part that begins at or before the index.
   return static_cast<std::uint32_t>((static_cast<__int128>(inside) * parts_ + parts_ - 1) / length_);
+}
+
+std::optional<IndexRange> Ownership::range_of(std::uint32_t owner) const noexcept {
+  const std::uint32_t part = (owner + owners_ - first_owner_) % owners_;
+  if (part >= parts_) return std::nullopt;
+  if (dimension_ < 0) return IndexRange{0, 0};
+  // Indexes beyond belong to the last part.
+  const bool is_last = part + 1 == parts_;
+  return IndexRange{begin_of(part), is_last ? std::numeric_limits<std::int64_t>::max() : begin_of(part + 1)};
 }
 
 std::uint32_t Ownership::owner_of(std::span<const std::int64_t> index) const noexcept {

@@ -17,7 +17,7 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       processes_(options.components),
       consumed_bytes_(options.nodes) {
   for (std::uint32_t node = 0; node < options.nodes; ++node)
-    pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node));
+    pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node, options.warm));
   consumed_of_rule_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
 }
@@ -208,6 +208,7 @@ void Registry::review(Step& step) {
     consumed_.emplace(*step.consumed_place, &step);
     for (const auto& [node, bytes] : step.staged_bytes()) consumed_bytes_[node] += bytes;
     ++consumed_of_rule_[step.key.rule];
+    free_disk(step);
   } else if (!may_go) {
     keep(step);
   }
@@ -333,6 +334,7 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
   }
   found->second.is_recycled = false;
   found->second.drained_origin = 0;
+  found->second.kept_path.clear();
   drop_waiting_drains(key);
   supersede(found->second);
   if (is_being_drained(key)) {

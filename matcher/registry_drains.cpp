@@ -58,10 +58,15 @@ void Registry::drained(StepId id, const DrainOutcome& outcome) {
   dataset.drained_origin = is_known ? step.origin : 0;
   dataset.drained_logs = step.logs.size();
   dataset.drained_records = step.record_count;
+  const bool is_whole = rule_of(step.key).keep.variables.empty() && waiting_removals_.empty();
+  dataset.kept_path = outcome.status == NC_NOERR && is_whole ? step.path : std::string();
+  dataset.kept_version = step.version;
   if (outcome.status != NC_NOERR) {
     drain_failures_.push_back(quoted(step.key) + " is not on disk as it should be: " + outcome.text);
     answers_.event(drain_failures_.back());
+    keep_logs(step);
   } else {
+    if (!step.is_cut) let_logs_go(step);
     dataset.kept_bytes += outcome.bytes;
     if (step.is_cut) answers_.event("the file " + step.path + " has only what was published: " + step.reason);
   }

@@ -12,6 +12,7 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
   const Step& step = *writing_membership(caller, request.step).group->step;
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
+  if (!request.log.metadata_path.empty()) return grant_log(ticket, caller, request);
   const std::uint32_t node = caller.place.node;
   const std::uint64_t most = request.use == SegmentUse::data ? spare_bytes(node) : pool(node).limit_bytes();
   if (!spills() && request.bytes > most) {

@@ -169,6 +169,8 @@ void Registry::decide_open_read(Group& group) {
     give_step(group, *dataset.newest);
   } else if (!dataset.in_progress.empty()) {
     wait(group, Group::WaitsFor::publication);
+  } else if (dataset.is_recycled && !dataset.kept_path.empty()) {
+    give_file(group, dataset.kept_path, dataset.kept_version);
   } else if (dataset.is_recycled) {
     refuse(group, NC_ENOENT,
            quoted(group.key) +
@@ -195,14 +197,24 @@ void Registry::decide_inquire(Group& group) {
   if (step.header.empty()) {
     refuse(group, NC_EFILE, quoted(group.key) + " is in define mode: it has no header before ncmpi_enddef");
   } else {
-    describe(group, step);
+    describe(group, step.version);
   }
 }
 
-void Registry::describe(Group& group, const Step& step) {
+void Registry::describe(Group& group, std::uint8_t version) {
   group.outcome = Group::Outcome::described;
-  group.version = step.version;
+  group.version = version;
   waiting_groups_.remove(&group);
+}
+
+/// Its step has gone, and its file is there.
+void Registry::give_file(Group& group, const std::string& path, std::uint8_t version) {
+  if (group.purpose == GroupPurpose::inquire) return describe(group, version);
+  group.outcome = Group::Outcome::file;
+  group.path = path;
+  waiting_groups_.remove(&group);
+  answers_.event(group.component->name + " reads " + quoted(group.key) + " from the file " + path +
+                 ": all its readers had read it, and its memory was needed for newer data");
 }
 
 void Registry::wait(Group& group, Group::WaitsFor waits_for) {
@@ -222,7 +234,7 @@ void Registry::refuse(Group& group, int status, std::string text) {
 }
 
 void Registry::give_step(Group& group, Step& step) {
-  if (group.purpose == GroupPurpose::inquire) return describe(group, step);
+  if (group.purpose == GroupPurpose::inquire) return describe(group, step.version);
   group.outcome = Group::Outcome::step;
   group.step = &step;
   waiting_groups_.remove(&group);
@@ -280,8 +292,7 @@ void Registry::answer_members(Group& group) {
   std::vector<std::uint32_t> finished;
   const bool is_discarded = group.step != nullptr && (group.step->state == StepState::discarded ||
                                                       (group.step->is_cut && group.writes()));
-  const bool ends_with_answer =
-      group.outcome == Group::Outcome::refused || group.outcome == Group::Outcome::described;
+  const bool ends_with_answer = !group.is_waiting() && group.outcome != Group::Outcome::step;
   for (auto& [rank, member] : group.members) {
     if (member.is_finished) continue;
     if (ends_with_answer || (is_discarded && member.ticket)) finished.push_back(rank);
@@ -300,6 +311,8 @@ void Registry::answer_members(Group& group) {
 void Registry::answer(const Ticket& ticket, const Group& group) {
   if (group.outcome == Group::Outcome::refused) {
     answers_.refused(ticket, group.status, group.text);
+  } else if (group.outcome == Group::Outcome::file) {
+    answers_.opened_file(ticket, group.path);
   } else if (group.outcome == Group::Outcome::described) {
     answers_.described(ticket, group.version);
   } else if (group.purpose == GroupPurpose::create) {

@@ -28,8 +28,11 @@ void SegmentLease::release() noexcept {
   if (pool_ != nullptr) std::exchange(pool_, nullptr)->give_back(id_);
 }
 
-SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node)
-    : memory_(memory), limit_bytes_(limit_bytes), node_(node) {}
+SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node,
+                         const WarmShares& warm)
+    : memory_(memory), limit_bytes_(limit_bytes), node_(node), warm_left_(warm.matchers, warm.bytes) {
+  total_bytes_ = free_bytes_ = warm.matchers * warm.bytes;
+}
 
 SegmentPool::~SegmentPool() {
   while (!segments_.empty()) destroy(segments_.begin()->first);
@@ -61,7 +64,8 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
 
 std::optional<SegmentLease> SegmentPool::make(const Request& request) {
   const std::uint64_t bytes = size_class(request.bytes);
-  if (bytes > limit_bytes_ || total_bytes_ > limit_bytes_ - bytes) return std::nullopt;
+  const bool has_room = bytes <= limit_bytes_ && total_bytes_ <= limit_bytes_ - bytes;
+  if (!has_room && !has_warm(request.matcher, bytes)) return std::nullopt;
   return create(bytes, request.matcher);
 }
 
@@ -78,6 +82,8 @@ std::optional<SegmentLease> SegmentPool::squeeze(const Request& request) {
   const std::uint64_t generous = size_class(request.bytes);
   const bool has_room = generous <= limit_bytes_ && used_bytes() <= limit_bytes_ - generous;
   const std::uint64_t bytes = has_room ? generous : tight;
+  if (has_warm(request.matcher, bytes)) return create(bytes, request.matcher);
+  if (total_bytes_ > limit_bytes_ - bytes) drop_warm();
   while (total_bytes_ > limit_bytes_ - bytes) destroy(free_.rbegin()->second.front());
   return create(bytes, request.matcher);
 }
@@ -88,10 +94,20 @@ SegmentPool::Spilled SegmentPool::spill(const Request& request) {
   const std::uint64_t bytes = units * segment_unit_bytes;
   const SegmentId id = segment_id({node_, request.matcher}, next_number_++) | spilled_bit;
   const bool is_made = memory_.create_spilled(id, bytes);
+  return {note_on_disk(id, bytes, is_made), is_made};
+}
+
+SegmentLease SegmentPool::log(const Request& request, const LogPlace& place) {
+  const SegmentId id = segment_id({node_, request.matcher}, next_number_++) | spilled_bit;
+  memory_.create_logged(id, request.bytes, place);
+  return note_on_disk(id, request.bytes, true);
+}
+
+SegmentLease SegmentPool::note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made) {
   segments_[id] = {.bytes = bytes, .is_made = is_made, .mapped_by = {}};
   spilled_bytes_ += bytes;
   spilled_peak_bytes_ = std::max(spilled_peak_bytes_, spilled_bytes_);
-  return {SegmentLease{this, id, bytes}, is_made};
+  return {this, id, bytes};
 }
 
 void SegmentPool::note_mapped(SegmentId segment, ProcessId process) {
@@ -153,9 +169,24 @@ std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes, std::uint32
   const SegmentId id = segment_id({node_, matcher}, next_number_++);
   memory_.create(id, bytes);
   segments_[id].bytes = bytes;
-  total_bytes_ += bytes;
+  if (has_warm(matcher, bytes)) {
+    warm_left_[matcher] -= bytes;
+    free_bytes_ -= bytes;
+  } else {
+    total_bytes_ += bytes;
+  }
   note_use();
   return SegmentLease{this, id, bytes};
+}
+
+void SegmentPool::drop_warm() noexcept {
+  for (std::uint32_t matcher = 0; matcher < warm_left_.size(); ++matcher) {
+    if (warm_left_[matcher] == 0) continue;
+    memory_.drop_warm({node_, matcher});
+    total_bytes_ -= warm_left_[matcher];
+    free_bytes_ -= warm_left_[matcher];
+    warm_left_[matcher] = 0;
+  }
 }
 
 void SegmentPool::note_use() noexcept {

@@ -34,6 +34,7 @@ LogView WriteLog::view() const {
   view.ranges = ranges;
   view.published = published;
   view.is_cut = is_cut;
+  view.extent = pattern.extent;
   return view;
 }
 

@@ -18,10 +18,16 @@ void StepIndex::update(std::span<const LogView> logs, bool is_final, Reach reach
   try {
     for (std::size_t i = 0; i < logs.size(); ++i) {
       const auto writer = static_cast<std::uint32_t>(i);
-      const auto add = [&](const TableEntry& entry, std::span<const std::byte>) {
+      TableScan::Sinks sinks;
+      sinks.take = [&](const TableEntry& entry, std::span<const std::byte>) {
         variables_.add(writer, entry);
       };
-      scan_.read(writer, logs[i], add, reach);
+      if (is_final) {
+        sinks.take_list = [&](const TableEntry& entry, const std::shared_ptr<const ListedBoxes>& list) {
+          variables_.add(writer, entry, list);
+        };
+      }
+      scan_.read(writer, logs[i], sinks, reach);
     }
   } catch (const Error& error) {
     damage_ = error.what();

@@ -16,7 +16,22 @@ Fingerprint structure_of(const formats::Header& header) {
   return structure.value();
 }
 
-BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_records) noexcept {
+namespace {
+
+void widen(boost::container::small_vector<IndexRange, 4>& ranges, const formats::HyperslabView& box) {
+  const std::size_t dimensions = box.start.size();
+  if (ranges.size() != dimensions) ranges.resize(dimensions, {std::numeric_limits<std::int64_t>::max(), 0});
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    const std::int64_t start = box.start[d];
+    const std::int64_t end = box.stride.empty() ? start + box.count[d] : box.end_of(static_cast<int>(d));
+    ranges[d].first = std::min(ranges[d].first, start);
+    ranges[d].end = std::max(ranges[d].end, end);
+  }
+}
+
+}  // namespace
+
+BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_records) {
   BoxesSummary summary;
   const auto is_empty = [](const formats::HyperslabView& box) {
     return std::ranges::find(box.count, 0) != box.count.end();
@@ -29,7 +44,12 @@ BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_r
     }
   }
   FingerprintBuilder fingerprint;
-  for (const formats::HyperslabView& box : boxes) fingerprint.add(box, summary.lowest_record);
+  for (const formats::HyperslabView& box : boxes) {
+    fingerprint.add(box, summary.lowest_record);
+    if (is_empty(box)) continue;
+    summary.has_elements = true;
+    widen(summary.ranges, box);
+  }
   summary.boxes = fingerprint.value();
   return summary;
 }
@@ -46,7 +66,10 @@ const BoxesSummary& BoxesSummaries::of(std::span<const formats::HyperslabView> b
       .summary;
 }
 
-void LogPatternBuilder::add(const Request& request, const BoxesSummary& boxes) noexcept {
+void LogPatternBuilder::add(const Request& request, const BoxesSummary& boxes) {
+  if (boxes.has_elements) {
+    pattern_.extent.add(request.varid, request.dimids, {boxes.ranges.data(), boxes.ranges.size()});
+  }
   const std::int64_t base = request.has_records ? pattern_.base_record : 0;
   requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (request.has_records ? 1 : 0),
                 static_cast<std::int64_t>(request.log_offset));
@@ -57,7 +80,7 @@ void LogPatternBuilder::add(const Request& request, const BoxesSummary& boxes) n
   pattern_.reaches_below_base = pattern_.reaches_below_base || boxes.lowest_record < base;
 }
 
-LogPattern LogPatternBuilder::pattern() const noexcept {
+LogPattern LogPatternBuilder::pattern() const {
   LogPattern pattern = pattern_;
   pattern.requests = requests_.value();
   return pattern;

@@ -182,7 +182,9 @@ void MatcherRank::Server::send_error(Client& client, std::uint32_t tag, int stat
 
 void MatcherRank::Server::send_segment(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
   const bool is_new = client.known_segments.insert(segment).second;
-  const SegmentGrant grant{segment, store_.bytes(segment), is_new};
+  const SegmentExtent extent = store_.extent(segment);
+  const SegmentGrant grant{
+      segment, extent.bytes, is_new, extent.offset_bytes, extent.may_have_name, store_.is_warm(segment)};
   if (!is_new) return send(client, MessageType::segment, tag, encode(grant));
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
   RelayItem note;
@@ -224,10 +226,11 @@ void MatcherRank::Server::lend_to_neighbour(Client& client, matcher::SegmentId s
     waiting_neighbours_[segment].push_back(client.id);
     return;
   }
-  SegmentGrant grant{segment, 0, false};
-  if (!store_.contains(segment)) return send(client, MessageType::segment, 0, encode(grant));
-  grant.bytes = store_.bytes(segment);
-  grant.has_descriptor = true;
+  if (!store_.contains(segment))
+    return send(client, MessageType::segment, 0, encode(SegmentGrant{segment, 0, false}));
+  const SegmentExtent extent = store_.extent(segment);
+  const SegmentGrant grant{
+      segment, extent.bytes, true, extent.offset_bytes, extent.may_have_name, store_.is_warm(segment)};
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
   client.socket->send(MessageType::segment, 0, encode(grant), descriptors);
 }

@@ -24,12 +24,6 @@ std::string behind_links(const std::string& path) {
   return error ? path : target.string();
 }
 
-FileDescriptor duplicate(int descriptor) {
-  FileDescriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  if (!copy) throw IoError(NC_EIO, errno, "a segment", "duplicate the descriptor of");
-  return copy;
-}
-
 /// The beginning of a request table, as far as there are entries.
 std::vector<std::byte> in_use(std::span<const std::byte> table) {
   std::uint64_t bytes = 0;
@@ -55,7 +49,7 @@ void MatcherRank::Server::begin_drain(const RelayItem& item) {
       for (const matcher::LogSegment& segment : *of_log) {
         if (matcher::node_of(segment.segment) != node) continue;
         segments.push_back(segment.segment);
-        task.segments.push_back({segment.segment, segment.bytes, {}});
+        task.segments.push_back({segment.segment, {segment.bytes}, {}});
       }
     }
   }
@@ -68,7 +62,10 @@ void MatcherRank::Server::begin_drain(const RelayItem& item) {
 void MatcherRank::Server::start_drain(matcher::StepId step) {
   DrainTask& task = drains_.at(step);
   try {
-    for (OwnedSegment& segment : task.segments) segment.file = duplicate(store_.descriptor(segment.segment));
+    for (OwnedSegment& segment : task.segments) {
+      segment.file = store_.duplicate_of(segment.segment);
+      segment.extent = store_.extent(segment.segment);
+    }
   } catch (const Error& error) {
     if (task.order.parts == 1) drains_.erase(step);
     // Later: the registry may be in the middle of something.

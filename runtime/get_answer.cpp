@@ -1,9 +1,10 @@
 #include "get_answer.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <map>
 
-#include "sluice/formats/error.hpp"
-#include "sluice/matcher/box.hpp"
+#include "sluice/runtime/read_lists.hpp"
 
 namespace sluice::runtime {
 
@@ -11,29 +12,22 @@ void ToldRanges::tell_landed(const LogRange& landed, std::vector<LogRange>& news
   if (landed_.emplace(landed.writer, landed.log_offset).second) news.push_back(landed);
 }
 
-void ToldRanges::tell(const RangesOf& ranges_of, const replay::Plan& plan, std::size_t element_bytes,
-                      std::vector<LogRange>& news) {
-  const LogRange* current = nullptr;  // neighbouring copies mostly use the same range
-  for (const replay::Copy& copy : plan.copies) {
-    if (copy.is_fill) continue;
-    const auto [first, end] = replay::source_range(plan, copy, element_bytes);
-    if (current != nullptr && current->writer == copy.writer && first >= current->log_offset &&
-        end - current->log_offset <= current->length_bytes) {
-      continue;
-    }
-    const auto ranges = ranges_of(copy.writer);
+void ToldRanges::tell(const RangesOf& ranges_of, std::span<const replay::PlanSource> sources,
+                      std::span<const LogShift> shifts, std::vector<LogRange>& news) {
+  for (const replay::PlanSource& source : sources) {
+    const auto ranges = ranges_of(source.writer);
     if (ranges.empty()) continue;
-    auto& told = writers_[copy.writer].told_bytes;
+    const auto shift = static_cast<std::uint64_t>(replay::shift_of(shifts, source.writer));
+    const std::uint64_t first = source.first + shift;
+    const std::uint64_t end = source.end + shift;
+    auto& told = writers_[source.writer].told_bytes;
     told.resize(ranges.size());
-    auto range =
-        std::upper_bound(ranges.begin(), ranges.end(), first,
-                         [](std::uint64_t offset, const LogRange& r) { return offset < r.log_offset; });
+    auto range = std::ranges::upper_bound(ranges, first, {}, &LogRange::log_offset);
     if (range == ranges.begin()) continue;  // nowhere: the client finds that out and fails
     for (--range; range != ranges.end() && range->log_offset < end; ++range) {
       std::uint64_t& told_bytes = told[static_cast<std::size_t>(range - ranges.begin())];
       if (told_bytes != range->length_bytes) news.push_back(*range);
       told_bytes = range->length_bytes;
-      current = &*range;
     }
   }
 }
@@ -41,26 +35,55 @@ void ToldRanges::tell(const RangesOf& ranges_of, const replay::Plan& plan, std::
 int unwritten_variable(matcher::StepIndex& index, const Get& request) {
   const matcher::PieceSink ignore = [](const matcher::Piece&) {};
   for (const ReadAccess& access : request.accesses) {
-    matcher::WriteIndex& writes = index.writes(access.varid);
-    for (const ReadSlab& slab : access.slabs) {
-      if (!writes.match({slab.start, slab.count, slab.stride}, ignore).is_covered) return access.varid;
+    matcher::WriteIndex& writes = index.writes(access.varid).index;
+    for (const formats::HyperslabView& slab : slabs_of(list_of(request, access))) {
+      if (!writes.match(slab, ignore).is_covered) return access.varid;
     }
   }
   return -1;
 }
 
+namespace {
+
+/// Accesses whose plans are the same but for where each writer's data begins: the same list is read of
+/// variables that were written by the same requests.
+struct PlanKey {
+  const matcher::WriteIndex* index = nullptr;
+  std::uint32_t list = 0;
+  auto operator<=>(const PlanKey&) const = default;
+};
+
+struct MadePlan {
+  std::uint32_t number = 0;
+  std::vector<replay::PlanSource> sources;
+};
+
+MadePlan make_plan(matcher::WriteIndex& index, std::size_t element_bytes, const ReadList& list,
+                   std::vector<std::byte>& plans) {
+  replay::PlanBuilder builder(element_bytes);
+  builder.add(slabs_of(list), index);
+  const replay::Plan plan = builder.take();
+  replay::encode(plan, plans);
+  return {0, replay::sources_of(plan, element_bytes)};
+}
+
+}  // namespace
+
 Plans answer_get(matcher::StepIndex& index, const Get& request, ToldRanges& told) {
   Plans answer;
-  std::vector<formats::HyperslabView> reads;
+  std::map<PlanKey, MadePlan> made;
+  const auto ranges_of = [&](std::uint32_t writer) { return index.ranges(writer); };
   for (const ReadAccess& access : request.accesses) {
-    const std::size_t element_bytes = index.element_bytes(access.varid);
-    reads.clear();
-    for (const ReadSlab& slab : access.slabs) reads.push_back({slab.start, slab.count, slab.stride});
-    replay::PlanBuilder builder(element_bytes);
-    builder.add(reads, index.writes(access.varid));
-    const replay::Plan plan = builder.take();
-    told.tell([&](std::uint32_t writer) { return index.ranges(writer); }, plan, element_bytes, answer.ranges);
-    replay::encode(plan, answer.plans);
+    const matcher::VariableWrites writes = index.writes(access.varid);
+    const auto [place, is_new] = made.try_emplace({&writes.index, access.list});
+    MadePlan& plan = place->second;
+    if (is_new) {
+      plan =
+          make_plan(writes.index, index.element_bytes(access.varid), list_of(request, access), answer.plans);
+      plan.number = static_cast<std::uint32_t>(made.size() - 1);
+    }
+    told.tell(ranges_of, plan.sources, writes.shifts, answer.ranges);
+    answer.uses.push_back({plan.number, {writes.shifts.begin(), writes.shifts.end()}});
   }
   return answer;
 }

@@ -21,9 +21,10 @@ class ToldRanges {
   /// Where the data of a writer's log is, ascending; nothing where it is not known here.
   using RangesOf = std::function<std::span<const LogRange>(std::uint32_t writer)>;
 
-  /// Appends those ranges that the plan uses and that were not told.
-  void tell(const RangesOf& ranges_of, const replay::Plan& plan, std::size_t element_bytes,
-            std::vector<LogRange>& news);
+  /// Appends those ranges that a plan with these sources uses, its log offsets moved by `shifts`, and that
+  /// were not told.
+  void tell(const RangesOf& ranges_of, std::span<const replay::PlanSource> sources,
+            std::span<const LogShift> shifts, std::vector<LogRange>& news);
   /// Appends a range of what came from another node unless it was told. It stays as it is.
   void tell_landed(const LogRange& landed, std::vector<LogRange>& news);
 

@@ -37,6 +37,7 @@ std::vector<matcher::WriterRequests> HeldRequests::collect_new(const matcher::St
                                                                const Asker& asker, bool is_from_start) {
   matcher::TableScan& scan = growing_.try_emplace(asker, *memory_).first->second;
   if (is_from_start) scan.restart();
+  scan.expect_newer_memory(!view.is_final);
   std::vector<matcher::WriterRequests> found;
   for_each_log(view, [&](std::uint32_t writer, const matcher::LogView& log) {
     matcher::RequestList list;

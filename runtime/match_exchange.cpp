@@ -7,6 +7,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
+#include "sluice/runtime/read_lists.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
@@ -131,7 +132,7 @@ MatchExchange::StepPointer MatchExchange::step_of(const StepViewPointer& view) {
     return known;
   }
   const StepPointer old = std::exchange(known, std::make_shared<Step>(view, environment_));
-  const StepPointer made = known;
+  StepPointer made = known;
   if (old == nullptr) return made;
   if (!view->is_final) made->held = std::move(old->held);
   for (const matcher::Reach reach : {matcher::Reach::published, matcher::Reach::everything}) {
@@ -165,26 +166,31 @@ std::set<std::uint32_t> MatchExchange::holders_of(const matcher::StepView& view)
   return holders;
 }
 
+/// The matchers that may have requests for the part that this one owns.
+std::set<std::uint32_t> MatchExchange::holders_for_owner(const Step& step) const {
+  const matcher::OwnedExtent owned(step.header, step.partition, environment_.rank);
+  std::set<std::uint32_t> holders;
+  for (const matcher::LogView& log : step.view->logs) {
+    const auto holder = holder_of(log);
+    if (holder && owned.may_hold(log.extent)) holders.insert(environment_.rank_of(*holder));
+  }
+  return holders;
+}
+
 // The asker
 
 namespace {
 
-std::vector<formats::HyperslabView> reads_of(const ReadAccess& access) {
-  std::vector<formats::HyperslabView> reads;
-  reads.reserve(access.slabs.size());
-  for (const ReadSlab& slab : access.slabs) reads.push_back({slab.start, slab.count, slab.stride});
-  return reads;
-}
-
 /// Divides an access among its owners; returns the number of its elements. `lists`: by owner.
-std::int64_t divide(const matcher::StepPartition& partition, const ReadAccess& access,
+std::int64_t divide(const matcher::StepPartition& partition, int varid,
+                    std::span<const formats::HyperslabView> reads,
                     std::map<std::uint32_t, matcher::RequestList>& lists) {
   std::int64_t elements = 0;
   std::vector<matcher::OwnedPart> parts;
-  for (const formats::HyperslabView& read : reads_of(access)) {
+  for (const formats::HyperslabView& read : reads) {
     if (!matcher::is_sound(read)) throw Error(NC_EIO, "a read has numbers out of range");
     matcher::TableEntry entry;
-    entry.varid = access.varid;
+    entry.varid = varid;
     entry.log_offset = static_cast<std::uint64_t>(elements);
     entry.box = read;
     parts.clear();
@@ -226,7 +232,7 @@ void MatchExchange::ask_owners(const StepViewPointer& view, const Get& get, Matc
     const ReadAccess& access = get.accesses[i];
     std::map<std::uint32_t, matcher::RequestList> lists;
     replay::Plan& plan = asking->matched.plans.emplace_back();
-    plan.elements = divide(step.partition, access, lists);
+    plan.elements = divide(step.partition, access.varid, slabs_of(list_of(get, access)), lists);
     asking->matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));
     for (auto& [owner, list] : lists) {
       requests[owner].accesses.push_back({static_cast<std::uint32_t>(i), access.varid, list.take()});
@@ -299,7 +305,7 @@ void MatchExchange::finish_round(Step& step, matcher::Reach reach) {
     try {
       for (const ReadAccess& access : waiting.get.accesses) {
         if (outcome.is_failure()) break;
-        const auto reads = reads_of(access);
+        const auto reads = slabs_of(list_of(waiting.get, access));
         if (may_wait && matched.unwritten_variable < 0 && !growth.index->is_covered(access.varid, reads))
           matched.unwritten_variable = access.varid;
         matched.plans.push_back(growth.index->plan(access.varid, reads));
@@ -345,7 +351,7 @@ void MatchExchange::with_index(Step& step, std::function<void(Step&)> use) {
   step.waiting.push_back(std::move(use));
   if (step.index) return;  // being made
   step.index.emplace(step.header);
-  step.collection.missing = holders_of(*step.view);
+  step.collection.missing = holders_for_owner(step);
   if (step.collection.missing.empty()) return finish_index(step);
   for (const std::uint32_t holder : step.collection.missing) {
     send(holder, ExchangePacket::collect, Collect{step.view->step, 0, false, false, {}});

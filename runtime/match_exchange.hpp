@@ -77,6 +77,7 @@ class MatchExchange {
   void send(std::uint32_t to, ExchangePacket kind, const Message& message);
   [[nodiscard]] StepPointer step_of(const StepViewPointer& view);
   [[nodiscard]] std::set<std::uint32_t> holders_of(const matcher::StepView& view) const;
+  [[nodiscard]] std::set<std::uint32_t> holders_for_owner(const Step& step) const;
 
   // As asker.
   void ask_owners(const StepViewPointer& view, const Get& get, MatchReceiver receiver);

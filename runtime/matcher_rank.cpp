@@ -50,7 +50,7 @@ MatcherRank::Server::Server(MatcherRankOptions options)
                             return matcher_socket_path(first, nodes_.index_on_host(nodes_.rank_of(place)));
                           },
                           &store_}),
-      tree_(link_.get(), {[this](RelayItem item) { take_for_registry(item); },
+      tree_(link_.get(), {[this](const RelayItem& item) { take_for_registry(item); },
                           [this](RelayItem item) { take_from_registry(std::move(item)); },
                           [this](std::uint64_t round) { finish_round(round); }}) {
   if (link_) start_exchange();
@@ -178,10 +178,13 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
     return;
   }
   const std::string spill_directory = hello.spill_directory;
+  const auto matchers = static_cast<std::uint32_t>(nodes_.matchers_of(0).size());
+  const matcher::WarmShares warm = matcher::warm_shares(hello.prewarm_bytes, matchers);
   desk_.emplace(std::move(hello), RegistryDesk::Environment{
                                       &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },
                                       [this](const std::string& text) { event(text); }});
-  start_round(Round::start, spill_directory, [this, tag = message.tag] { tell_ready(tag); });
+  start_round(
+      Round::start, spill_directory, [this, tag = message.tag] { tell_ready(tag); }, warm.bytes);
 }
 
 void MatcherRank::Server::tell_ready(std::uint32_t tag) {
@@ -199,10 +202,11 @@ void MatcherRank::Server::take_for_registry(const RelayItem& item) {
 
 // Rounds
 
-void MatcherRank::Server::start_round(Round round, const std::string& text, std::function<void()> when_done) {
+void MatcherRank::Server::start_round(Round round, const std::string& text, std::function<void()> when_done,
+                                      std::uint64_t wanted_bytes) {
   const std::uint64_t number = tree_.next_round();
   rounds_[number] = std::move(when_done);
-  tree_.start_round(round, text);
+  tree_.start_round(round, text, wanted_bytes);
 }
 
 void MatcherRank::Server::finish_round(std::uint64_t round) {
@@ -212,6 +216,7 @@ void MatcherRank::Server::finish_round(std::uint64_t round) {
 
 void MatcherRank::Server::shut_down(std::function<void()> when_done) {
   if (std::exchange(is_shutting_down_, true)) return;
+  if (desk_) desk_->keep_unfinished_logs();
   start_round(Round::shut_down, {}, std::move(when_done));
 }
 

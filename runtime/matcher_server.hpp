@@ -81,7 +81,8 @@ class MatcherRank::Server final {
   void start_registry(const ReceivedMessage& message);
   void tell_ready(std::uint32_t tag);
   void take_for_registry(const RelayItem& item);
-  void start_round(Round round, const std::string& text, std::function<void()> when_done);
+  void start_round(Round round, const std::string& text, std::function<void()> when_done,
+                   std::uint64_t wanted_bytes = 0);
   void finish_round(std::uint64_t round);
   void shut_down(std::function<void()> when_done);
   void event(const std::string& text);
@@ -155,6 +156,8 @@ class MatcherRank::Server final {
   void make_or_clear(const RelayItem& item);
   void make_spilled(const RelayItem& item);
   void use_spill_directory(const std::string& directory);
+  void make_memory_ahead(std::uint64_t bytes);
+  void tell_of_warm_memory();
   void take_answer(RelayItem item);
   void deliver_answer(const RelayItem& item);
   void deliver_opened(Client& client, const RelayItem& item);

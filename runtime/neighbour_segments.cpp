@@ -58,7 +58,9 @@ void NeighbourSegments::on_answers(matcher::MatcherPlace neighbour) {
 void NeighbourSegments::take(const ReceivedMessage& message, FileDescriptor file) {
   if (message.type != MessageType::segment) throw Error(NC_EIO, "another matcher sent no segment");
   const auto grant = decode<SegmentGrant>(message.fields);
-  if (file) environment_.store->adopt(grant.segment, grant.bytes, std::move(file));
+  if (file)
+    environment_.store->adopt(grant.segment, {grant.bytes, grant.offset_bytes, grant.is_of_log},
+                              std::move(file), grant.is_warm);
   asked_.erase(grant.segment);
   settle(grant.segment);
 }

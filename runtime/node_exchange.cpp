@@ -193,6 +193,8 @@ void NodeExchange::start_next(Step& step) {
 }
 
 /// Gives the parts places, as far as there is room; asks for a segment and goes on when it has come.
+// `waiting` is a copy: what is asked for here may come at once, and the step forget the get.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void NodeExchange::place_parts(Step& step, WaitingPointer waiting, std::deque<Landing::PartId> parts) {
   std::uint64_t bytes = 0;
   for (const Landing::PartId id : parts) bytes += aligned(step.landing.find(id)->range.length_bytes);
@@ -399,6 +401,7 @@ std::size_t NodeExchange::Sending::produce(matcher::SegmentMemory& memory, std::
 NodeExchange::ScanPointer NodeExchange::scan_of(const matcher::StepView& view) {
   ScanPointer& scan = growing_[view.step];
   if (scan == nullptr) scan = std::make_shared<matcher::TableScan>(*environment_.memory);
+  scan->expect_newer_memory(!view.is_final);
   for (std::size_t i = 0; i < view.logs.size(); ++i) {
     if (holder_of(view.logs[i]) != environment_.place) continue;
     scan->read(

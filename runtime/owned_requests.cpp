@@ -35,7 +35,7 @@ std::vector<std::byte> OwnedRequests::plan_part(const matcher::StepPartition& pa
       if (part.owner != self) continue;
       builder.add(replay::PartOfRead{read.box, ownership.dimension(), part.first, part.count,
                                      static_cast<std::int64_t>(read.log_offset)},
-                  indexes_.writes(access.varid));
+                  indexes_.writes(access.varid).index);
     }
   }
   std::vector<std::byte> encoded;
@@ -44,7 +44,7 @@ std::vector<std::byte> OwnedRequests::plan_part(const matcher::StepPartition& pa
 }
 
 bool OwnedRequests::is_covered(int varid, std::span<const formats::HyperslabView> reads) {
-  matcher::WriteIndex& writes = indexes_.writes(varid);
+  matcher::WriteIndex& writes = indexes_.writes(varid).index;
   const matcher::PieceSink ignore = [](const matcher::Piece&) {};
   return std::ranges::all_of(
       reads, [&](const formats::HyperslabView& read) { return writes.match(read, ignore).is_covered; });
@@ -52,7 +52,7 @@ bool OwnedRequests::is_covered(int varid, std::span<const formats::HyperslabView
 
 replay::Plan OwnedRequests::plan(int varid, std::span<const formats::HyperslabView> reads) {
   replay::PlanBuilder builder(indexes_.element_bytes(varid));
-  builder.add(reads, indexes_.writes(varid));
+  builder.add(reads, indexes_.writes(varid).index);
   return builder.take();
 }
 

@@ -1,42 +1,19 @@
 #include "sluice/runtime/plan_cache.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice::runtime {
 
-RecordedPlan::RecordedPlan(replay::Plan made, std::uint32_t first_own_writer, std::size_t element_bytes)
-    : plan(std::move(made)), first_writer(first_own_writer) {
-  for (const replay::Copy& copy : plan.copies) {
-    if (copy.is_fill) continue;
-    const auto [first, end] = replay::source_range(plan, copy, element_bytes);
-    sources.push_back({copy.writer, first, end});
-  }
-  join_sources(0);
-  if (sources.size() > most_sources) join_sources(~std::uint64_t{0});
+SharedPlan::SharedPlan(replay::Plan made, std::size_t element_bytes)
+    : plan(std::move(made)), sources(replay::sources_of(plan, element_bytes)) {
+  if (sources.size() > most_sources) replay::join_sources(sources, ~std::uint64_t{0});
   sources.shrink_to_fit();
-  for (const Source& source : sources) source_bytes += source.end - source.first;
+  for (const replay::PlanSource& source : sources) source_bytes += source.end - source.first;
 }
 
-void RecordedPlan::join_sources(std::uint64_t largest_gap) {
-  std::ranges::sort(sources, {}, [](const Source& source) { return std::pair(source.writer, source.first); });
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < sources.size(); ++i) {
-    Source& before = sources[last];
-    const bool is_near = sources[i].writer == before.writer &&
-                         (sources[i].first <= before.end || sources[i].first - before.end <= largest_gap);
-    if (is_near) {
-      before.end = std::max(before.end, sources[i].end);
-    } else {
-      sources[++last] = sources[i];
-    }
-  }
-  if (!sources.empty()) sources.resize(last + 1);
-}
-
-std::size_t RecordedPlan::bytes() const noexcept {
+std::size_t SharedPlan::bytes() const noexcept {
   return sizeof *this + plan.copies.size() * sizeof(replay::Copy) +
-         plan.dimensions.size() * sizeof(replay::CopyDimension) + sources.size() * sizeof(Source);
+         plan.dimensions.size() * sizeof(replay::CopyDimension) + sources.size() * sizeof(replay::PlanSource);
 }
 
 std::shared_ptr<const RecordedPlan> PlanCache::find(const matcher::Fingerprint& key) {
@@ -49,15 +26,25 @@ std::shared_ptr<const RecordedPlan> PlanCache::find(const matcher::Fingerprint& 
 
 void PlanCache::add(const matcher::Fingerprint& key, std::shared_ptr<const RecordedPlan> plan) {
   const std::lock_guard lock(mutex_);
-  if (plan->bytes() > limit_bytes_ || by_key_.contains(key)) return;
+  const SharedPlan& shared = *plan->shared;
+  if (plan->bytes() + shared.bytes() > limit_bytes_ || by_key_.contains(key)) return;
   bytes_ += plan->bytes();
+  if (users_[&shared]++ == 0) bytes_ += shared.bytes();
   entries_.push_front({key, std::move(plan)});
   by_key_.emplace(key, entries_.begin());
-  while (bytes_ > limit_bytes_) {
-    bytes_ -= entries_.back().plan->bytes();
-    by_key_.erase(entries_.back().key);
-    entries_.pop_back();
+  while (bytes_ > limit_bytes_) drop_last();
+}
+
+void PlanCache::drop_last() {
+  const Entry& last = entries_.back();
+  const auto shared = users_.find(last.plan->shared.get());
+  bytes_ -= last.plan->bytes();
+  if (--shared->second == 0) {
+    bytes_ -= shared->first->bytes();
+    users_.erase(shared);
   }
+  by_key_.erase(last.key);
+  entries_.pop_back();
 }
 
 }  // namespace sluice::runtime

@@ -18,14 +18,15 @@ std::uint64_t now_ms() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
-matcher::RegistryOptions registry_options(CoordinatorHello hello, std::uint32_t nodes) {
+matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap& nodes) {
   return {std::move(hello.rules),
           std::move(hello.components),
           hello.memory_bytes,
           now_ms,
           hello.retain_bytes,
-          nodes,
-          std::move(hello.spill_directory)};
+          nodes.nodes(),
+          std::move(hello.spill_directory),
+          matcher::warm_shares(hello.prewarm_bytes, static_cast<std::uint32_t>(nodes.matchers_of(0).size()))};
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ matcher::RegistryOptions registry_options(CoordinatorHello hello, std::uint32_t 
 RegistryDesk::RegistryDesk(CoordinatorHello hello, Environment environment)
     : environment_(std::move(environment)),
       rules_(hello.rules),
-      registry_(registry_options(std::move(hello), environment_.nodes->nodes()), *this, *this) {}
+      registry_(registry_options(std::move(hello), *environment_.nodes), *this, *this) {}
 
 void RegistryDesk::component_exited(const ComponentExited& exit) {
   registry_.component_exited(exit.component, exit.reason);
@@ -149,7 +150,7 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
     case MessageType::need_segment: {
       const auto m = decode<NeedSegment>(item.fields);
       return serve([&] {
-        registry_.need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes});
+        registry_.need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes, m.log});
       });
     }
     case MessageType::header: {
@@ -342,9 +343,16 @@ void RegistryDesk::opened(const Ticket& ticket, const matcher::Step& step) {
   reply.record_count = step.records_for_readers();
   reply.pattern = step.pattern;
   reply.publish_at = step.publish_at;
+  reply.origin = step.origin;
   reply.path = step.path;
   if (!step.control.empty() && is_writer(ticket, step)) reply.control = step.control.id();
   answer(ticket, MessageType::opened, encode(reply), reply.control);
+}
+
+void RegistryDesk::opened_file(const Ticket& ticket, const std::string& path) {
+  Opened reply;
+  reply.path = path;
+  answer(ticket, MessageType::opened, encode(reply));
 }
 
 void RegistryDesk::described(const Ticket& ticket, std::uint8_t version) {
@@ -407,6 +415,21 @@ bool RegistryDesk::create_spilled(matcher::SegmentId segment, std::uint64_t byte
   return environment_.nodes->rank_of(matcher::owner_of(segment)) == 0;
 }
 
+void RegistryDesk::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
+                                 const matcher::LogPlace& place) {
+  RelayItem item =
+      item_to(environment_.nodes->rank_of(matcher::owner_of(segment)), RelayItemKind::log_segment);
+  item.number = segment;
+  item.bytes = bytes;
+  item.wanted_bytes = place.offset_bytes;
+  item.text = place.metadata_path;
+  environment_.send(std::move(item));
+}
+
+void RegistryDesk::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {
+  command(RelayItemKind::keep_log, segment, is_kept ? 1 : 0);
+}
+
 void RegistryDesk::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
   if (use != matcher::SegmentUse::data)
     command(RelayItemKind::clear_segment, segment, static_cast<std::uint64_t>(use));
@@ -420,6 +443,10 @@ void RegistryDesk::destroy(matcher::SegmentId segment) noexcept {
     item.number = segment;
     environment_.send(std::move(item));
   }
+}
+
+void RegistryDesk::drop_warm(matcher::MatcherPlace matcher) noexcept {
+  if (!is_ending_) environment_.send(item_to(environment_.nodes->rank_of(matcher), RelayItemKind::drop_warm));
 }
 
 std::span<const std::byte> RegistryDesk::contents(matcher::SegmentId segment) {

@@ -31,6 +31,8 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   /// Every process of the component has ended, and what they sent has been taken.
   void component_exited(const ComponentExited& exit);
   [[nodiscard]] StatusReport status() const;
+  /// Ahead of the end of the run.
+  void keep_unfinished_logs() { registry_.keep_unfinished_logs(); }
 
  private:
   /// Where a connection is: at which matcher, and its number there.
@@ -72,6 +74,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   // Of the registry.
   void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
   void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void opened_file(const matcher::Ticket& ticket, const std::string& path) override;
   void described(const matcher::Ticket& ticket, std::uint8_t version) override;
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
   void leased(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
@@ -86,6 +89,10 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   // Memory, which is that of the matchers.
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
   [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
+  void drop_warm(matcher::MatcherPlace matcher) noexcept override;
+  void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
+                     const matcher::LogPlace& place) override;
+  void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
   void destroy(matcher::SegmentId segment) noexcept override;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;

@@ -40,11 +40,16 @@ void MatcherRank::Server::carry_out(const RelayItem& item) {
   switch (item.kind) {
     case RelayItemKind::create_segment:
     case RelayItemKind::clear_segment:
+    case RelayItemKind::log_segment:
       return make_or_clear(item);
+    case RelayItemKind::keep_log:
+      return store_.keep_log(item.number, item.bytes != 0);
     case RelayItemKind::spill_segment:
       return make_spilled(item);
     case RelayItemKind::destroy_segment:
       return store_.destroy(item.number);
+    case RelayItemKind::drop_warm:
+      return store_.drop_warm();
     case RelayItemKind::mark_gone:
       return store_.mark_gone(item.number, static_cast<std::uint32_t>(item.bytes));
     case RelayItemKind::drain:
@@ -64,6 +69,8 @@ void MatcherRank::Server::make_or_clear(const RelayItem& item) {
   try {
     if (item.kind == RelayItemKind::create_segment) {
       store_.create(item.number, item.bytes);
+    } else if (item.kind == RelayItemKind::log_segment) {
+      store_.create_logged(item.number, item.bytes, {item.text, item.wanted_bytes});
     } else {
       store_.clear(item.number, static_cast<SegmentUse>(item.bytes));
     }
@@ -110,7 +117,8 @@ void MatcherRank::Server::deliver_answer(const RelayItem& item) {
         if (item.number != 0) introduce_segment(*client, item.number);
         break;
       case MessageType::opened:
-        return deliver_opened(*client, item);
+        if (decode<Opened>(item.fields).step != 0) return deliver_opened(*client, item);
+        break;
       case MessageType::error:
         forget_held_get(item.connection, item.tag);
         break;
@@ -228,15 +236,35 @@ void MatcherRank::Server::use_spill_directory(const std::string& directory) {
   }
 }
 
+/// Without it a run is slower at first, and as right.
+void MatcherRank::Server::make_memory_ahead(std::uint64_t bytes) {
+  try {
+    store_.prewarm(bytes);
+  } catch (const std::exception& error) {
+    event(std::string("memory is not made ahead: ") + error.what());
+  }
+}
+
+void MatcherRank::Server::tell_of_warm_memory() {
+  constexpr std::uint64_t kib = 1024;
+  const auto [made, used] = store_.warm_use();
+  if (made == 0) return;
+  event("matcher " + std::to_string(tree_.rank()) + " made " + std::to_string(made / kib) +
+        " KiB of memory ahead; " + std::to_string(used / kib) + " KiB were given out warm");
+}
+
 void MatcherRank::Server::do_round(const RelayItem& item) {
   switch (static_cast<Round>(item.bytes)) {
     case Round::start:
       use_spill_directory(item.text);
+      make_memory_ahead(item.wanted_bytes);
       if (link_) watch_listener();
       return;
     case Round::drain_component:
       return drain_component(item.text);
     case Round::shut_down: {
+      tell_of_warm_memory();
+      store_.remove_logs();
       RelayItem report;
       report.kind = RelayItemKind::counters;
       report.fields = encode(counters());

@@ -50,13 +50,18 @@ enum class RelayItemKind : std::uint8_t {
                        ///< drained; of one of several parts → drain_ready
   drain_part = 45,     ///< number: the step; fields: DrainTables of all nodes → drained
   drain_finish = 46,   ///< number: the step; bytes: whether all parts are written (1) → drained
+  drop_warm = 48,      ///< what is left of the memory that was made ahead goes back to the system
   spill_segment = 47,  ///< number: a segment to be made on disk; bytes → spill_made, unless at matcher 0
+  log_segment = 50,    ///< number: a segment that is a part of a log; bytes; wanted_bytes: its offset; text:
+                       ///< the metadata log
+  keep_log = 51,       ///< number: a segment of it; bytes: whether its names stay (1)
 };
 
 /// What all matchers do together: each does its part, and tells when all below it have done theirs, behind
 /// everything that came before.
 enum class Round : std::uint8_t {
-  start = 1,            ///< listens to clients; text: the directory for segments on disk, if any
+  start = 1,  ///< listens to clients; text: the directory for segments on disk, if any; wanted_bytes: how
+              ///< much memory each matcher makes ahead
   drain_component = 2,  ///< takes what the component's processes (text) have sent, and lets them go
   shut_down = 3,        ///< tells its counters, and ends when that is sent
 };

@@ -41,13 +41,14 @@ void RelayTree::send_down(RelayItem item) {
   append(next_hop(item.matcher), item.matcher, encode(item));
 }
 
-void RelayTree::start_round(Round round, const std::string& text) {
+void RelayTree::start_round(Round round, const std::string& text, std::uint64_t wanted_bytes) {
   RelayItem item;
   item.kind = RelayItemKind::round;
   item.matcher = all_matchers;
   item.number = next_round_++;
   item.bytes = static_cast<std::uint64_t>(round);
   item.text = text;
+  item.wanted_bytes = wanted_bytes;
   const auto encoded = encode(item);
   do_round(std::move(item), encoded);
 }

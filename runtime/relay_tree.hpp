@@ -36,7 +36,7 @@ class RelayTree {
   /// From the registry (at matcher 0) to `item.matcher`.
   void send_down(RelayItem item);
   /// At matcher 0: lets all do a round, which gets the number next_round().
-  void start_round(Round round, const std::string& text = {});
+  void start_round(Round round, const std::string& text = {}, std::uint64_t wanted_bytes = 0);
   [[nodiscard]] std::uint64_t next_round() const noexcept { return next_round_; }
   /// Whether this matcher, or one below it, has yet to do a round that was started.
   [[nodiscard]] bool has_open_rounds() const noexcept { return !rounds_.empty(); }

@@ -12,7 +12,7 @@ void fields(auto& a, Is<matcher::LogSegment> auto& m) {
   a(m.segment, m.bytes);
 }
 void fields(auto& a, Is<matcher::LogView> auto& m) {
-  a(m.tables, m.data, m.ranges, m.published, m.is_cut);
+  a(m.tables, m.data, m.ranges, m.published, m.is_cut, m.extent);
 }
 void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,

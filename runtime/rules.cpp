@@ -174,6 +174,7 @@ ClientEnvironment read_client_environment() {
   const WorldPlace place = world_place([](const char* name) { return std::getenv(name); });
   environment.socket_path = matcher_socket_path(environment.socket_path, matcher_index(place, shares));
   environment.component = variable("SLUICE_COMPONENT");
+  environment.log_directory = variable("SLUICE_LOGS");
   const std::string text = variable("SLUICE_RULES");
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -46,12 +46,14 @@ Status status_of(int error_number) noexcept {
 }
 
 /// Of a memory file the seals say so. A spill file has none; that it has no name and is this user's own means
-/// that only processes which were given its descriptor, or that run as this user, could truncate it.
-bool keeps_its_size(const FileDescriptor& file, const struct stat& facts) noexcept {
+/// that only processes which were given its descriptor, or that run as this user, could truncate it. A log
+/// has a name: everybody who may write to it is trusted not to cut it while it is in use.
+bool keeps_its_size(const FileDescriptor& file, const struct stat& facts, bool may_have_name) noexcept {
   const int seals = ::fcntl(file.number(), F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;
   const bool is_sealable = seals >= 0 && (seals & F_SEAL_SEAL) == 0;  // a memory file that nobody has sealed
-  return !is_sealable && S_ISREG(facts.st_mode) && facts.st_nlink == 0 && facts.st_uid == ::geteuid();
+  const bool is_nameless = facts.st_nlink == 0 || may_have_name;
+  return !is_sealable && S_ISREG(facts.st_mode) && is_nameless && facts.st_uid == ::geteuid();
 }
 
 }  // namespace
@@ -66,19 +68,29 @@ FileDescriptor create_segment(std::uint64_t bytes) {
   return file;
 }
 
-Mapping::Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access) : access_(access) {
+FileDescriptor duplicate(int descriptor) {
+  FileDescriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!copy) fail("duplicate the descriptor");
+  return copy;
+}
+
+Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access) : access_(access) {
   struct stat facts {};
   if (::fstat(file.number(), &facts) != 0) fail("inquire");
-  if (!keeps_its_size(file, facts)) {
+  if (!keeps_its_size(file, facts, extent.may_have_name)) {
     throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
   }
-  if (static_cast<std::uint64_t>(facts.st_size) < bytes) {
-    throw Error(NC_EIO, "a segment of " + std::to_string(facts.st_size) + " bytes was received as one of " +
-                            std::to_string(bytes));
+  const std::uint64_t bytes = extent.bytes;
+  const std::uint64_t offset = extent.offset_bytes;
+  const auto file_bytes = static_cast<std::uint64_t>(facts.st_size);
+  if (offset > file_bytes || bytes > file_bytes - offset || offset % page_bytes != 0) {
+    throw Error(NC_EIO, "a segment of " + std::to_string(file_bytes) + " bytes was received as one of " +
+                            std::to_string(bytes) + " at " + std::to_string(offset));
   }
   if (bytes == 0) return;
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
-  void* const address = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
+  void* const address =
+      ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), static_cast<off_t>(offset));
   if (address == MAP_FAILED) fail("map " + std::to_string(bytes) + " bytes");
   bytes_ = {static_cast<std::byte*>(address), static_cast<std::size_t>(bytes)};
   if (bytes >= huge_page_bytes) ::madvise(address, bytes, MADV_HUGEPAGE);

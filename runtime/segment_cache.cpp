@@ -21,7 +21,8 @@ void SegmentCache::add(const SegmentGrant& grant, FileDescriptor file) {
     }
     return;
   }
-  entries_.insert_or_assign(grant.segment, Entry{std::move(file), grant.bytes, nullptr});
+  entries_.insert_or_assign(
+      grant.segment, Entry{std::move(file), {grant.bytes, grant.offset_bytes, grant.is_of_log}, nullptr});
   arrived_.notify_all();
 }
 
@@ -40,7 +41,7 @@ SegmentCache::Entry& SegmentCache::wait_for(std::unique_lock<std::mutex>& lock, 
 
 void SegmentCache::map(Entry& entry, Mapping::Access access) {
   if (entry.mapping == nullptr) {
-    entry.mapping = std::make_shared<Mapping>(entry.file, entry.bytes, access);
+    entry.mapping = std::make_shared<Mapping>(entry.file, entry.extent, access);
   } else if (access == Mapping::Access::read_write) {
     entry.mapping->make_writable();
   }
@@ -58,7 +59,7 @@ SegmentCache::Writable SegmentCache::writable(std::uint64_t segment) {
   std::unique_lock lock(mutex_);
   Entry& entry = wait_for(lock, segment);
   map(entry, Mapping::Access::read_write);
-  return {entry.mapping, std::move(entry.file)};
+  return {entry.mapping, std::move(entry.file), entry.extent.offset_bytes};
 }
 
 }  // namespace sluice::runtime

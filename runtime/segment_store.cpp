@@ -18,17 +18,47 @@ static_assert(control_block_bytes(0) == matcher::control_common_bytes);
 
 void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
   last_made_ = segment;
+  if (const auto range = warm_ == nullptr ? std::nullopt : warm_->cut(bytes)) {
+    entries_.emplace(segment, Entry{duplicate(warm_->file().number()), range->extent, true, range->is_warm});
+    return;
+  }
   FileDescriptor file = create_segment(bytes);
-  entries_.emplace(segment, Entry{std::move(file), bytes});
+  entries_.emplace(segment, Entry{std::move(file), {bytes}});
+}
+
+void SegmentStore::prewarm(std::uint64_t bytes) {
+  if (bytes == 0 || warm_ != nullptr) return;
+  warm_ = std::make_unique<WarmMemory>(bytes);
+  warm_bytes_ = bytes;
+}
+
+void SegmentStore::drop_warm() noexcept {
+  if (warm_ != nullptr) warm_->drop();
+}
+
+SegmentStore::WarmUse SegmentStore::warm_use() const noexcept {
+  if (warm_ == nullptr) return {};
+  return {warm_bytes_, warm_->used_bytes()};
 }
 
 bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
-  entries_.emplace(segment, Entry{create_spill_file(spill_directory_, bytes), bytes});
+  entries_.emplace(segment, Entry{create_spill_file(spill_directory_, bytes), {bytes}});
   return true;
 }
 
-void SegmentStore::adopt(matcher::SegmentId segment, std::uint64_t bytes, FileDescriptor file) {
-  entries_.emplace(segment, Entry{std::move(file), bytes, false});
+void SegmentStore::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
+                                 const matcher::LogPlace& place) {
+  FileDescriptor file = logs_.add(segment, place.metadata_path);
+  entries_.emplace(segment, Entry{std::move(file), {bytes, place.offset_bytes, true}});
+}
+
+void SegmentStore::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {
+  logs_.keep(segment, is_kept);
+}
+
+void SegmentStore::adopt(matcher::SegmentId segment, const SegmentExtent& extent, FileDescriptor file,
+                         bool is_warm) {
+  entries_.emplace(segment, Entry{std::move(file), extent, false, is_warm});
 }
 
 void SegmentStore::note_failure(matcher::SegmentId segment) {
@@ -47,9 +77,13 @@ void SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   if (found == entries_.end()) return;
   // The pages, or the disk's blocks, go now, even if a process keeps its mapping for long: it hears of the
   // end with its next answer.
-  if (found->second.file && found->second.is_own)
-    ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                static_cast<off_t>(found->second.bytes));
+  if (found->second.extent.may_have_name) {
+    logs_.release(segment);
+  } else if (found->second.file && found->second.is_own) {
+    ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                static_cast<off_t>(found->second.extent.offset_bytes),
+                static_cast<off_t>(found->second.extent.bytes));
+  }
   entries_.erase(found);
   destroyed_.push_back(segment);
 }
@@ -84,8 +118,8 @@ int SegmentStore::descriptor(matcher::SegmentId segment) const {
   return entry.file.number();
 }
 
-std::uint64_t SegmentStore::bytes(matcher::SegmentId segment) const {
-  return at(segment).bytes;
+SegmentExtent SegmentStore::extent(matcher::SegmentId segment) const {
+  return at(segment).extent;
 }
 
 std::vector<matcher::SegmentId> SegmentStore::take_destroyed() noexcept {
@@ -106,7 +140,7 @@ std::span<std::byte> SegmentStore::writable(matcher::SegmentId segment) {
 std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
   auto& entry = const_cast<Entry&>(at(segment));
   if (entry.mapping.bytes().empty() && entry.file) {
-    entry.mapping = Mapping(entry.file, entry.bytes, Mapping::Access::read_write);
+    entry.mapping = Mapping(entry.file, entry.extent, Mapping::Access::read_write);
   }
   return entry.mapping.writable();
 }

@@ -1,13 +1,16 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "log_files.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
 #include "sluice/runtime/segment.hpp"
+#include "warm_memory.hpp"
 
 namespace sluice::runtime {
 
@@ -17,16 +20,35 @@ class SegmentStore final : public matcher::SegmentMemory {
  public:
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
   [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
+  void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
+                     const matcher::LogPlace& place) override;
+  void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
   void destroy(matcher::SegmentId segment) noexcept override;
+  void drop_warm() noexcept;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
+
+  /// The run ends well: what is in logs that are not kept has reached its files. Without this all logs keep
+  /// their names.
+  void remove_logs() noexcept { logs_.remove_all(); }
 
   /// Where segments on disk are made from now on.
   void set_spill_directory(const std::string& directory) { spill_directory_ = directory; }
 
+  /// Begins to make memory ahead, for the segments to come; 0: none. Throws as create_segment(), and
+  /// std::system_error when there is no thread to be had.
+  void prewarm(std::uint64_t bytes);
+  /// Made ahead, and given out when it was ready; 0 / 0: nothing is made ahead.
+  struct WarmUse {
+    std::uint64_t made_bytes = 0;
+    std::uint64_t used_bytes = 0;
+  };
+  [[nodiscard]] WarmUse warm_use() const noexcept;
+
   /// A segment of another matcher of this node.
-  void adopt(matcher::SegmentId segment, std::uint64_t bytes, FileDescriptor file);
+  void adopt(matcher::SegmentId segment, const SegmentExtent& extent, FileDescriptor file,
+             bool is_warm = false);
   /// The segment could not be made: its descriptor is refused with NC_ENO_SPACE, its contents are nothing.
   void note_failure(matcher::SegmentId segment);
   [[nodiscard]] bool contains(matcher::SegmentId segment) const { return entries_.contains(segment); }
@@ -43,7 +65,12 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// A segment's descriptor, to be sent to those who may map it. Throws Error(NC_EIO) when there is no such
   /// segment.
   [[nodiscard]] int descriptor(matcher::SegmentId segment) const;
-  [[nodiscard]] std::uint64_t bytes(matcher::SegmentId segment) const;
+  [[nodiscard]] FileDescriptor duplicate_of(matcher::SegmentId segment) const {
+    return duplicate(descriptor(segment));
+  }
+  [[nodiscard]] SegmentExtent extent(matcher::SegmentId segment) const;
+  /// Whether its pages were there before it was used first.
+  [[nodiscard]] bool is_warm(matcher::SegmentId segment) const { return at(segment).is_warm; }
 
   /// The contents, to be written; empty when there is no such segment.
   [[nodiscard]] std::span<std::byte> writable(matcher::SegmentId segment);
@@ -54,17 +81,21 @@ class SegmentStore final : public matcher::SegmentMemory {
  private:
   struct Entry {
     FileDescriptor file;
-    std::uint64_t bytes = 0;
+    SegmentExtent extent;
     bool is_own = true;
+    bool is_warm = false;
     Mapping mapping = {};
   };
   [[nodiscard]] const Entry& at(matcher::SegmentId segment) const;
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);
 
   std::unordered_map<matcher::SegmentId, Entry> entries_;
+  std::unique_ptr<WarmMemory> warm_;
+  std::uint64_t warm_bytes_ = 0;
   std::vector<matcher::SegmentId> destroyed_;
   matcher::SegmentId last_made_ = 0;
   std::string spill_directory_;
+  LogFiles logs_;
 };
 
 }  // namespace sluice::runtime

@@ -217,13 +217,15 @@ WritableSegment Session::need_segment(const NeedSegment& request) {
   auto answer = exchange(MessageType::need_segment, encode(request), MessageType::segment);
   const auto grant = decode<SegmentGrant>(answer.fields);
   store_segment(answer, grant);
-  auto [mapping, file] = segments_.writable(grant.segment);
+  auto [mapping, file, file_offset] = segments_.writable(grant.segment);
+  // Written as a file, it would keep other writers of that file waiting; and its pages are there.
+  if (grant.is_warm) file.reset();
   const auto memory = mapping->writable();
   if (memory.size() < request.bytes) {
     throw Error(NC_EIO, "the matcher gave " + std::to_string(memory.size()) + " bytes where " +
                             std::to_string(request.bytes) + " are needed");
   }
-  return {grant.segment, memory, std::move(mapping), std::move(file)};
+  return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
 }
 
 void Session::announce_put(const PutNotice& notice) {

@@ -122,6 +122,7 @@ void MatcherRank::Server::with_growing_ranges(const StepViewPointer& view, std::
     KnownStep* const known = known_steps_.find(view->step);
     if (known == nullptr) return then();
     if (known->scan == nullptr) known->scan = std::make_unique<matcher::TableScan>(store_);
+    known->scan->expect_newer_memory(!view->is_final);
     try {
       for (std::size_t i = 0; i < view->logs.size(); ++i) {
         const auto holder = holder_of(view->logs[i]);
@@ -157,8 +158,10 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
   try {
     ToldRanges& told = client->told[view.step];
     for (std::size_t i = 0; i < matched.plans.size(); ++i) {
-      told.tell(ranges_of, matched.plans[i], matched.element_bytes[i], answer.ranges);
-      replay::encode(matched.plans[i], answer.plans);
+      const replay::Plan& plan = matched.plans[i];
+      told.tell(ranges_of, replay::sources_of(plan, matched.element_bytes[i]), {}, answer.ranges);
+      replay::encode(plan, answer.plans);
+      answer.uses.push_back({static_cast<std::uint32_t>(i), {}});
     }
     if (view.is_final) {
       const bool was_ahead = known != nullptr && known->was_fetched_ahead;

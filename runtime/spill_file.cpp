@@ -12,7 +12,7 @@ namespace sluice::runtime {
 
 namespace {
 
-constexpr std::uint64_t probe_bytes = 64 * 1024;
+constexpr std::uint64_t probe_bytes = 64U << 10;
 
 [[noreturn]] void fail(int error_number, const std::string& directory, const std::string& action) {
   const bool is_full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;

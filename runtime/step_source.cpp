@@ -12,7 +12,7 @@ namespace sluice::runtime {
 MappedSegments::MappedSegments(const std::vector<OwnedSegment>& segments,
                                const std::vector<TableCopy>& tables) {
   for (const OwnedSegment& segment : segments)
-    mappings_.emplace(segment.segment, Mapping(segment.file, segment.bytes, Mapping::Access::read));
+    mappings_.emplace(segment.segment, Mapping(segment.file, segment.extent, Mapping::Access::read));
   for (const TableCopy& table : tables) copies_.emplace(table.segment, table.contents);
 }
 
@@ -104,8 +104,11 @@ bool StepSource::only_adds_records(std::size_t first_log, std::int64_t first_rec
 
 replay::Plan StepSource::plan_of(const Read& read) {
   replay::PlanBuilder builder(formats::size_of(read.header.variable(read.variable).type));
-  builder.add(formats::HyperslabView{read.start, read.count, {}}, index_.writes(read.source));
-  return builder.take();
+  const matcher::VariableWrites writes = index_.writes(read.source);
+  builder.add(formats::HyperslabView{read.start, read.count, {}}, writes.index);
+  replay::Plan plan = builder.take();
+  replay::move_logs(plan, writes.shifts);
+  return plan;
 }
 
 void StepSource::read(const Read& read, void* destination) {

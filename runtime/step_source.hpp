@@ -17,7 +17,7 @@ namespace sluice::runtime {
 /// A segment of a step's logs, to be mapped by who has the descriptor.
 struct OwnedSegment {
   matcher::SegmentId segment = 0;
-  std::uint64_t bytes = 0;
+  SegmentExtent extent;
   FileDescriptor file;
 };
 

@@ -36,8 +36,7 @@ class WatchedSocket {
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
 
   static constexpr std::size_t max_queued_messages = 16384;
-  static constexpr std::size_t max_queued_bytes =
-      64 * 1024 * 1024;  ///< of those, the large ones are in files
+  static constexpr std::size_t max_queued_bytes = 64U << 20;  ///< of those, the large ones are in files
 
  private:
   struct Queued {

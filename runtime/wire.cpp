@@ -102,16 +102,17 @@ void fields(auto& a, Is<Described> auto& m) {
   a(m.version);
 }
 void fields(auto& a, Is<LogPattern> auto& m) {
-  a(m.requests, m.base_record, m.records_end, m.reaches_below_base);
+  a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent);
 }
 void fields(auto& a, Is<Opened> auto& m) {
-  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.path);
+  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.origin,
+    m.path);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
-  a(m.step, m.use, m.bytes, m.wanted_bytes);
+  a(m.step, m.use, m.bytes, m.wanted_bytes, m.log.metadata_path, m.log.offset_bytes, m.log.is_kept);
 }
 void fields(auto& a, Is<SegmentGrant> auto& m) {
-  a(m.segment, m.bytes, m.has_descriptor);
+  a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.is_warm);
 }
 void fields(auto& a, Is<HeaderUpdate> auto& m) {
   a(m.step, m.header, m.structure);
@@ -134,17 +135,23 @@ void fields(auto& a, Is<Discard> auto& m) {
 void fields(auto& a, Is<CloseRead> auto& m) {
   a(m.step, m.counters);
 }
-void fields(auto& a, Is<ReadSlab> auto& m) {
-  a(m.start, m.count, m.stride);
+void fields(auto& a, Is<ReadList> auto& m) {
+  a(m.slabs, m.dimensions, m.has_strides, m.numbers);
 }
 void fields(auto& a, Is<ReadAccess> auto& m) {
-  a(m.varid, m.slabs);
+  a(m.varid, m.list);
 }
 void fields(auto& a, Is<Get> auto& m) {
-  a(m.step, m.accesses, m.is_by_writer);
+  a(m.step, m.lists, m.accesses, m.is_by_writer);
+}
+void fields(auto& a, Is<LogShift> auto& m) {
+  a(m.writer, m.bytes);
+}
+void fields(auto& a, Is<PlanUse> auto& m) {
+  a(m.plan, m.shifts);
 }
 void fields(auto& a, Is<Plans> auto& m) {
-  a(m.ranges, m.plans, m.record_count);
+  a(m.ranges, m.plans, m.record_count, m.uses);
 }
 void fields(auto& a, Is<Remove> auto& m) {
   a(m.key);
@@ -165,7 +172,7 @@ void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
 }
 void fields(auto& a, Is<CoordinatorHello> auto& m) {
-  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory);
+  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory, m.prewarm_bytes);
 }
 void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);

@@ -20,6 +20,12 @@ void fields(auto& a, Is<matcher::TablePosition> auto& m) {
 void fields(auto& a, Is<matcher::Fingerprint> auto& m) {
   a(m.low, m.high);
 }
+void fields(auto& a, Is<matcher::LogExtent::Dimension> auto& m) {
+  a(m.dimid, m.first, m.end);
+}
+void fields(auto& a, Is<matcher::LogExtent> auto& m) {
+  a(m.is_known, m.variables, m.dimensions);
+}
 void fields(auto& a, Is<matcher::StepPattern> auto& m) {
   a(m.whole, m.latest, m.base_record, m.first_writer);
 }

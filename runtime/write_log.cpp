@@ -74,6 +74,7 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   data_end_ = log_offset + length;
   data_mapping_ = std::move(segment.mapping);
   data_file_ = std::move(segment.file);
+  data_file_offset_ = segment.file_offset;
 }
 
 void WriteLog::close() noexcept {
@@ -89,9 +90,10 @@ bool WriteLog::store_large(const Room& room, const void* source, std::uint64_t b
     return false;
   }
   const auto* const data = static_cast<const std::byte*>(source);
+  const std::uint64_t place = data_file_offset_ + offset;
   for (std::uint64_t done = 0; done < bytes;) {
     const ssize_t written =
-        ::pwrite(data_file_.number(), data + done, bytes - done, static_cast<off_t>(offset + done));
+        ::pwrite(data_file_.number(), data + done, bytes - done, static_cast<off_t>(place + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;  // then as memory; a wrong address is the caller's in either case
     done += static_cast<std::uint64_t>(written);

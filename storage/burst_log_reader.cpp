@@ -13,6 +13,14 @@ constexpr std::size_t most_problems = 1000;
 
 using Kind = BurstLogProblem::Kind;
 
+bool is_in_use(FileSystem& files, const std::string& metadata_path) {
+  try {
+    return !files.open(metadata_path, OpenMode::update)->try_lock();
+  } catch (const IoError&) {
+    return !files.open(metadata_path, OpenMode::read)->try_lock();
+  }
+}
+
 BurstLogReader::BurstLogReader(FileSystem& files, const std::string& metadata_path)
     : paths_(burst_log_paths_of(metadata_path)), metadata_(files.open(metadata_path, OpenMode::read)) {
   metadata_bytes_ = metadata_->size_bytes();

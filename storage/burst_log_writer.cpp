@@ -1,10 +1,7 @@
 #include "sluice/storage/burst_log_writer.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
-#include <cstring>
 
 #include "log_file.hpp"
 
@@ -17,6 +14,7 @@ constexpr std::size_t longest_element = 8;
 
 constexpr std::string_view metadata_suffix = ".meta";
 constexpr std::string_view data_suffix = ".data";
+constexpr std::string_view header_suffix = ".header";
 
 [[noreturn]] void refuse_existing(const std::string& path, bool is_in_use) {
   const std::string advice =
@@ -33,51 +31,57 @@ BurstLogPaths burst_log_paths(const std::string& directory, const std::string& n
                               std::int64_t rank) {
   const auto base =
       directory + "/" + name_of(netcdf_path) + "_" + std::to_string(ncid) + "_" + std::to_string(rank);
-  return {base + std::string(metadata_suffix), base + std::string(data_suffix)};
+  return burst_log_paths_of(base + std::string(metadata_suffix));
 }
 
 BurstLogPaths burst_log_paths_of(const std::string& metadata_path) {
   if (!metadata_path.ends_with(metadata_suffix)) return {metadata_path, metadata_path};
   const auto base = metadata_path.substr(0, metadata_path.size() - metadata_suffix.size());
-  return {metadata_path, base + std::string(data_suffix)};
+  return {metadata_path, base + std::string(data_suffix), base + std::string(header_suffix)};
+}
+
+void remove_log(FileSystem& files, const std::string& metadata_path) {
+  // Metadata without data would be damage; data without metadata is nothing.
+  const auto paths = burst_log_paths_of(metadata_path);
+  for (const auto& path : {paths.metadata, paths.data, paths.header}) {
+    if (!path.empty() && files.exists(path)) files.remove(path);
+  }
 }
 
 BurstLogWriter::BurstLogWriter(FileSystem& files, BurstLogPaths paths, formats::BurstLogHeader header,
                                Existing existing)
-    : files_(files), paths_(std::move(paths)), header_(std::move(header)) {
-  header_.entry_count = 0;
+    : files_(files), paths_(std::move(paths)) {
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
-  const auto bytes = formats::encode_burst_log_header(header_);
-  committed_.metadata_end = header_.entry_begin;
-  create(existing);
-  try {
-    data_->write(0, std::as_bytes(std::span(formats::burst_log_magic)));
-    metadata_->write(0, bytes);
-  } catch (...) {
-    remove();
-    throw;
-  }
+  create(existing, std::move(header));
 }
 
 BurstLogWriter::~BurstLogWriter() = default;
 
-void BurstLogWriter::create(Existing existing) {
+void BurstLogWriter::create(Existing existing, formats::BurstLogHeader header) {
   if (files_.exists(paths_.metadata)) {
     const bool is_in_use = !files_.open(paths_.metadata, OpenMode::update)->try_lock();
     if (is_in_use || existing == Existing::refuse) refuse_existing(paths_.metadata, is_in_use);
   }
   const auto mode = existing == Existing::refuse ? OpenMode::create_new : OpenMode::create;
+  std::unique_ptr<LogFile> metadata;
   try {
-    metadata_ = std::make_unique<LogFile>(files_.open(paths_.metadata, mode));
-    if (!metadata_->try_lock()) refuse_existing(paths_.metadata, true);
+    metadata = std::make_unique<LogFile>(files_.open(paths_.metadata, mode));
+    if (!metadata->try_lock()) refuse_existing(paths_.metadata, true);
     // Data without metadata tells nothing: it may go.
     data_ = std::make_unique<LogFile>(files_.open(paths_.data, OpenMode::create));
   } catch (const IoError& error) {
-    if (metadata_ != nullptr) files_.remove(paths_.metadata);
+    if (metadata != nullptr) files_.remove(paths_.metadata);
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
     // PnetCDF's code.
     throw IoError(NC_EBAD_FILE, error.error_number(), directory_of(paths_.metadata),
                   "use the directory for burst-buffer logs (hint nc_burst_buf_dirname)");
+  }
+  try {
+    data_->write(0, std::as_bytes(std::span(formats::burst_log_magic)));
+    entries_ = std::make_unique<BurstLogEntries>(std::move(metadata), std::move(header));
+  } catch (...) {
+    remove();
+    throw;
   }
 }
 
@@ -97,76 +101,45 @@ void BurstLogWriter::write_data() {
 
 std::int64_t BurstLogWriter::finish(int varid, formats::Type type,
                                     std::span<const formats::HyperslabView> slabs) {
-  const std::int64_t position =
-      cleared_bytes_ + committed_.metadata_end + static_cast<std::int64_t>(entries_.size());
   const std::int64_t end = buffer_begin_ + static_cast<std::int64_t>(buffered_);
-  formats::encode_burst_log_entry({type, varid, slabs, put_begin_, end - put_begin_}, entries_);
+  const std::int64_t position = entries_->add({type, varid, slabs, put_begin_, end - put_begin_});
   put_begin_ = end;
-  ++finished_;
   return position;
 }
 
 void BurstLogWriter::commit() {
-  if (finished_ == 0) return;
+  if (!entries_->has_news()) return;
   try {
     write_data();
-    metadata_->write(committed_.metadata_end, entries_);
-    metadata_->write_number(formats::burst_entry_count_offset, committed_.entries + finished_);
+    entries_->commit();
   } catch (...) {
     roll_back();
     throw;
   }
-  committed_.entries += finished_;
-  committed_.metadata_end += static_cast<std::int64_t>(entries_.size());
-  committed_.data_end = put_begin_;
-  entries_.clear();
-  finished_ = 0;
+  data_end_ = put_begin_;
 }
 
 void BurstLogWriter::roll_back() noexcept {
-  entries_.clear();
-  finished_ = 0;
+  entries_->roll_back();
   buffered_ = 0;
-  buffer_begin_ = put_begin_ = committed_.data_end;
-}
-
-bool BurstLogWriter::withdraw(std::int64_t position) {
-  const std::int64_t offset = position - cleared_bytes_;
-  if (offset < header_.entry_begin) return false;
-  metadata_->write_number(offset + formats::burst_data_length_offset, 0);
-  return true;
+  buffer_begin_ = put_begin_ = data_end_;
 }
 
 void BurstLogWriter::clear() {
-  roll_back();
-  if (committed_.entries == 0) return;
-  metadata_->write_number(formats::burst_entry_count_offset, 0);
-  metadata_->cut(header_.entry_begin);
+  entries_->clear();
   // The data's pages are used again.
-  cleared_bytes_ += committed_.metadata_end - header_.entry_begin;
-  committed_ = {header_.entry_begin, formats::burst_data_begin, 0};
+  data_end_ = formats::burst_data_begin;
   roll_back();
-}
-
-void BurstLogWriter::describe(int cdf_version, std::int64_t max_dimensions) {
-  if (max_dimensions != header_.max_dimensions)
-    metadata_->write_number(formats::burst_max_dimensions_offset, max_dimensions);
-  header_.max_dimensions = max_dimensions;
-  const std::array<std::byte, 1> digit{static_cast<std::byte>('0' + cdf_version)};
-  if (cdf_version != header_.cdf_version) metadata_->write(formats::burst_cdf_version_offset, digit);
-  header_.cdf_version = cdf_version;
 }
 
 void BurstLogWriter::close() {
   roll_back();
-  data_->close(committed_.data_end);
-  metadata_->close(committed_.metadata_end);
+  data_->close(data_end_);
+  entries_->close();
 }
 
 void BurstLogWriter::remove() {
-  // Metadata without data would be damage; data without metadata is nothing.
-  files_.remove(paths_.metadata);
-  files_.remove(paths_.data);
+  remove_log(files_, paths_.metadata);
 }
 
 }  // namespace sluice::storage

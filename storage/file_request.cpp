@@ -109,12 +109,12 @@ bool FileRequest::append_by_pattern(const formats::VariablePlace& place) {
   const auto access = static_cast<std::int32_t>(access_);
   for (const Pattern& pattern : patterns_) {
     if (pattern.slabs != slabs) continue;
-    const auto distance = place.distance_from(*pattern.place);
-    if (!distance) continue;
+    const auto displacement = place.displacement_from(*pattern.place);
+    if (!displacement) continue;
     const std::size_t first = extents_.size();
     extents_.resize(first + pattern.extents.size());
     std::ranges::transform(pattern.extents, extents_.data() + first, [&](Extent extent) {
-      extent.offset_bytes += *distance;
+      extent.offset_bytes += displacement->of(extent.offset_bytes);
       extent.access = access;
       return extent;
     });

@@ -1,6 +1,22 @@
 #include "sluice/storage/file_system.hpp"
 
+#include <algorithm>
+
 namespace sluice::storage {
+
+std::int64_t File::copy(const File& from, const FileRange& range, std::int64_t offset_bytes) {
+  constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(piece_bytes, range.size())));
+  std::int64_t done = 0;
+  while (done < range.size()) {
+    const auto wanted = std::min(range.size() - done, piece_bytes);
+    const auto got = from.read(range.begin + done, std::span(piece).first(static_cast<std::size_t>(wanted)));
+    write(offset_bytes + done, std::span(piece).first(got));
+    done += static_cast<std::int64_t>(got);
+    if (static_cast<std::int64_t>(got) < wanted) break;
+  }
+  return done;
+}
 
 void read_exactly(const File& file, std::int64_t offset_bytes, std::span<std::byte> bytes) {
   const auto got = file.read(offset_bytes, bytes);

@@ -64,8 +64,8 @@ const sluice_hdf5_interface& hdf5_library() {
   return *loaded;
 }
 
-std::timed_mutex& hdf5_mutex() noexcept {
-  static std::timed_mutex mutex;
+std::mutex& hdf5_mutex() noexcept {
+  static std::mutex mutex;
   return mutex;
 }
 

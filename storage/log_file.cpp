@@ -55,6 +55,10 @@ void LogFile::cut(std::int64_t size_bytes) {
   written_bytes_ = std::min(written_bytes_, size_bytes);
 }
 
+void LogFile::sync() {
+  file_->sync();
+}
+
 void LogFile::close(std::int64_t size_bytes) {
   memory_ = file_->map(0);
   can_map_ = false;

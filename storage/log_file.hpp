@@ -23,6 +23,8 @@ class LogFile {
   /// Forgets what is behind `size_bytes`.
   void cut(std::int64_t size_bytes);
   [[nodiscard]] bool try_lock() { return file_->try_lock(); }
+  /// What was written is on storage.
+  void sync();
   /// Leaves a file of that size.
   void close(std::int64_t size_bytes);
 

@@ -107,6 +107,19 @@ class SpaceReader {
   SpaceReader(FileSystem& system, const SplitDataset& dataset)
       : system_(system), dataset_(dataset), files_(dataset.paths().size()) {}
 
+  /// Copies a range to a file that has zeros there, as read() would.
+  void copy(std::int64_t offset_bytes, std::int64_t length_bytes, File& to, std::int64_t to_offset_bytes) {
+    while (length_bytes > 0) {
+      const auto place = dataset_.space().locate(offset_bytes);
+      const auto part = std::min(length_bytes, place.length_bytes);
+      const FileRange range{place.offset_bytes, place.offset_bytes + part};
+      (void)to.copy(file(static_cast<std::size_t>(place.file)), range, to_offset_bytes);
+      length_bytes -= part;
+      offset_bytes += part;
+      to_offset_bytes += part;
+    }
+  }
+
   /// What lies beyond the end of a file is zeros: nobody has written it.
   void read(std::int64_t offset_bytes, std::span<std::byte> bytes) {
     while (!bytes.empty()) {
@@ -155,19 +168,36 @@ class ChunkReader {
         reader_(system, dataset),
         places_(static_cast<std::size_t>(dataset.header().variable_count())) {}
 
-  /// The bytes of the result from the chunk's begin to its end.
-  [[nodiscard]] std::span<const std::byte> fill(const Chunk& chunk) {
-    buffer_.assign(static_cast<std::size_t>(chunk.end - chunk.begin), std::byte{0});
+  /// Writes the chunk to the result, which has zeros there.
+  void transfer(const Chunk& chunk, File& result) {
     moves_.clear();
     for (const Segment& segment : chunk.segments)
       append_moves(segment, static_cast<std::size_t>(segment.offset_bytes - chunk.begin));
+    if (is_copied(chunk)) {
+      for (const Move& move : moves_)
+        reader_.copy(move.from, move.length, result, chunk.begin + static_cast<std::int64_t>(move.to));
+    } else {
+      result.write(chunk.begin, fill(chunk));
+    }
+  }
+
+ private:
+  /// Whether the system copies the chunk: where it is in few pieces that stay as they are.
+  [[nodiscard]] bool is_copied(const Chunk& chunk) const noexcept {
+    return dataset_.placement().byte_order() == formats::ByteOrder::big && !moves_.empty() &&
+           (chunk.end - chunk.begin) / std::ssize(moves_) >= options_.copied_bytes;
+  }
+
+  /// The bytes of the result from the chunk's begin to its end.
+  [[nodiscard]] std::span<const std::byte> fill(const Chunk& chunk) {
+    // What no move fills is padding between variables, or has no place.
+    buffer_.assign(static_cast<std::size_t>(chunk.end - chunk.begin), std::byte{0});
     std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) { return a.from < b.from; });
     for (std::size_t first = 0; first < moves_.size();) first = read_group(first);
     if (dataset_.placement().byte_order() != formats::ByteOrder::big) swap_elements(chunk);
     return buffer_;
   }
 
- private:
   void append_moves(const Segment& segment, std::size_t to) {
     const auto& header = dataset_.header();
     auto& place = places_[static_cast<std::size_t>(segment.varid)];
@@ -183,10 +213,22 @@ class ChunkReader {
                             runs_.clear();
                             place->append({start_, box.count, {}}, runs_);
                             for (const auto& run : runs_) {
-                              moves_.push_back({run.offset_bytes, run.length_bytes, to});
+                              append_move({run.offset_bytes, run.length_bytes, to});
                               to += static_cast<std::size_t>(run.length_bytes);
                             }
                           });
+  }
+
+  void append_move(const Move& move) {
+    if (!moves_.empty()) {
+      Move& last = moves_.back();
+      const auto length = static_cast<std::size_t>(last.length);
+      if (last.from + last.length == move.from && last.to + length == move.to) {
+        last.length += move.length;
+        return;
+      }
+    }
+    moves_.push_back(move);
   }
 
   void swap_elements(const Chunk& chunk) {
@@ -292,7 +334,8 @@ class Merge {
       for (;;) {
         const Chunk chunk = next();
         if (chunk.segments.empty()) break;
-        file->write(chunk.begin, reader.fill(chunk));
+        reader.transfer(chunk, *file);
+        file->begin_sync({chunk.begin, chunk.end});
         finished(chunk);
       }
       file->close();

@@ -42,9 +42,11 @@ class PosixFile final : public File {
   [[nodiscard]] std::int64_t size_bytes() const override;
   [[nodiscard]] std::size_t read(std::int64_t offset_bytes, std::span<std::byte> bytes) const override;
   void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) override;
+  std::int64_t copy(const File& from, const FileRange& range, std::int64_t offset_bytes) override;
   void resize(std::int64_t size_bytes) override;
   void reserve(std::int64_t size_bytes) override;
   [[nodiscard]] std::span<std::byte> map(std::int64_t size_bytes) override;
+  void begin_sync(const FileRange& range) override;
   void sync() override;
   [[nodiscard]] bool try_lock() override;
   void close() override;
@@ -94,6 +96,26 @@ void PosixFile::write(std::int64_t offset_bytes, std::span<const std::byte> byte
   }
 }
 
+std::int64_t PosixFile::copy(const File& from, const FileRange& range, std::int64_t offset_bytes) {
+  const auto* const other = dynamic_cast<const PosixFile*>(&from);
+  if (other == nullptr) return File::copy(from, range, offset_bytes);
+  off_t source = range.begin;
+  off_t target = offset_bytes;
+  while (source < range.end) {
+    const auto copied = restarting([&] {
+      return ::copy_file_range(other->descriptor_.number(), &source, descriptor_.number(), &target,
+                               static_cast<std::size_t>(range.end - source), 0);
+    });
+    if (copied == 0) break;
+    if (copied > 0) continue;
+    // Another file system, or one that cannot.
+    const bool can = errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP;
+    if (can) fail_to_write(errno, "copy to");
+    return source - range.begin + File::copy(from, {source, range.end}, target);
+  }
+  return source - range.begin;
+}
+
 void PosixFile::resize(std::int64_t size_bytes) {
   if (restarting([&] { return ::ftruncate(descriptor_.number(), size_bytes); }) != 0)
     fail_to_write(errno, "resize");
@@ -127,6 +149,11 @@ std::span<std::byte> PosixFile::map(std::int64_t size_bytes) {
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
   if (begin != MAP_FAILED) mapped_ = {static_cast<std::byte*>(begin), size};
   return mapped_;
+}
+
+void PosixFile::begin_sync(const FileRange& range) {
+  // sync() tells what goes wrong.
+  (void)::sync_file_range(descriptor_.number(), range.begin, range.size(), SYNC_FILE_RANGE_WRITE);
 }
 
 void PosixFile::sync() {
@@ -175,6 +202,12 @@ bool PosixFileSystem::exists(const std::string& path) {
   if (::stat(path.c_str(), &facts) == 0) return true;
   if (errno != ENOENT && errno != ENOTDIR) fail(errno, path, "look at");
   return false;
+}
+
+std::int64_t PosixFileSystem::modified_ns(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) fail(errno, path, "look at");
+  return static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
 }
 
 void PosixFileSystem::remove(const std::string& path) {

@@ -2,7 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
+
+#include "sluice/formats/cdf.hpp"
+#include "sluice/storage/header_file.hpp"
+#include "sluice/storage/step_file.hpp"
 
 namespace sluice::storage {
 namespace {
@@ -19,14 +26,22 @@ bool looks_like_a_log(FileSystem& system, const std::string& path) {
   return start == name.substr(0, start.size());
 }
 
-void add_log(FileSystem& system, const std::string& path, std::map<std::string, LogGroup>& groups) {
+/// What belongs together.
+struct GroupKey {
+  std::string netcdf_path;
+  std::int64_t origin = 0;
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+void add_log(FileSystem& system, const std::string& path, std::map<GroupKey, LogGroup>& groups) {
   const BurstLogReader log(system, path);
-  auto& group = groups[log.header().path];
-  group.netcdf_path = log.header().path;
-  group.process_count = std::max(group.process_count, log.header().process_count);
-  const auto place = std::ranges::upper_bound(group.ranks, log.header().rank);
-  group.metadata_paths.insert(group.metadata_paths.begin() + (place - group.ranks.begin()), path);
-  group.ranks.insert(place, log.header().rank);
+  const formats::BurstLogHeader& header = log.header();
+  const auto step = header.step.value_or(formats::BurstLogStep{});
+  auto& group = groups[{header.path, step.origin}];
+  group.netcdf_path = header.path;
+  group.origin = step.origin;
+  group.process_count = std::max(group.process_count, header.process_count);
+  group.logs.push_back({path, header.rank, step.step, header.entry_count});
 }
 
 void collect_problems(const BurstLogReader& log, std::vector<LogStatement>& problems) {
@@ -47,16 +62,121 @@ void add(const ReplayResult& part, ReplayResult& all) {
 }
 
 bool is_in_use(FileSystem& system, const LogGroup& group) {
-  return std::ranges::any_of(group.metadata_paths, [&](const std::string& path) {
-    return !system.open(path, OpenMode::read)->try_lock();
-  });
+  return std::ranges::any_of(group.logs,
+                             [&](const FoundLog& log) { return is_in_use(system, log.metadata_path); });
+}
+
+/// Those of one step: what processes of different steps have put has an order.
+void replay_step(FileSystem& system, std::span<const FoundLog> found, const std::string& path,
+                 const ReplayOptions& options, Recovery& recovery) {
+  for (std::size_t first = 0; first < found.size(); first += most_open_logs) {
+    const auto last = std::min(found.size(), first + most_open_logs);
+    std::vector<BurstLogReader> logs;
+    for (std::size_t i = first; i < last; ++i) logs.emplace_back(system, found[i].metadata_path);
+    add(replay_logs(system, logs, path, options), recovery.replay);
+    for (const auto& log : logs) collect_problems(log, recovery.problems);
+  }
+}
+
+void replay(FileSystem& system, const LogGroup& group, const std::string& path, const ReplayOptions& options,
+            Recovery& recovery) {
+  const std::span<const FoundLog> logs(group.logs);
+  for (std::size_t first = 0; first < logs.size();) {
+    const auto of_step = [&](const FoundLog& log) { return log.step == logs[first].step; };
+    const auto end = std::ranges::find_if_not(logs.subspan(first), of_step);
+    const auto count = static_cast<std::size_t>(end - logs.subspan(first).begin());
+    replay_step(system, logs.subspan(first, count), path, options, recovery);
+    first += count;
+  }
+}
+
+/// The header that the steps' processes have left, and when the last one did.
+struct LeftHeader {
+  formats::Header header;
+  std::int64_t modified_ns = 0;
+};
+
+/// The newest: of the last step, and of those that differ the one that knows most. Processes that were ended
+/// in the middle of a redefinition have the old one; they have put nothing that it does not know.
+LeftHeader left_header(FileSystem& system, const LogGroup& group) {
+  std::optional<LeftHeader> best;
+  std::int64_t best_step = 0;
+  for (const FoundLog& log : group.logs) {
+    const auto path = burst_log_paths_of(log.metadata_path).header;
+    if (path.empty() || !system.exists(path)) continue;
+    LeftHeader left{read_header(*system.open(path, OpenMode::read)).decoded.header, system.modified_ns(path)};
+    const auto variables = left.header.variable_count();
+    const bool is_better = !best || log.step > best_step || variables > best->header.variable_count() ||
+                           (variables == best->header.variable_count() &&
+                            formats::encoded_size(left.header) > formats::encoded_size(best->header));
+    const auto newest = std::max(left.modified_ns, best ? best->modified_ns : std::int64_t{0});
+    if (is_better) best = std::move(left);
+    best->modified_ns = newest;
+    best_step = std::max(best_step, log.step);
+  }
+  if (!best)
+    throw Error(NC_ENOTNC, "no header of " + group.netcdf_path +
+                               " is beside its logs: nothing had been defined when the run ended");
+  return std::move(*best);
+}
+
+/// The number of records that the logs know of.
+std::int64_t records_in(FileSystem& system, const LogGroup& group, const formats::Header& header) {
+  std::int64_t records = 0;
+  for (const FoundLog& found : group.logs) {
+    BurstLogReader log(system, found.metadata_path);
+    while (const auto entry = log.next()) {
+      const bool has_records = !entry->is_withdrawn() && entry->varid < header.variable_count() &&
+                               header.is_record_variable(entry->varid) && entry->dimensions > 0;
+      for (std::int64_t i = 0; has_records && i < entry->slab_count(); ++i) {
+        const auto slab = entry->slab(i);
+        std::int64_t last = 0;
+        const bool is_sound = slab.count[0] > 0 &&
+                              !__builtin_mul_overflow(slab.count[0] - 1, slab.stride_of(0), &last) &&
+                              !__builtin_add_overflow(last, slab.start[0], &last);
+        if (is_sound) records = std::max(records, last + 1);
+      }
+    }
+  }
+  return records;
+}
+
+/// Whether the file is what some of the steps' logs, or their drain, have made already.
+bool is_made_of_them(FileSystem& system, const std::string& path, const LeftHeader& left) {
+  if (!system.exists(path) || system.modified_ns(path) <= left.modified_ns) return false;
+  try {
+    formats::Header header = read_header(*system.open(path, OpenMode::read)).decoded.header;
+    header.record_count = left.header.record_count;
+    return formats::encode_header(header) == formats::encode_header(left.header);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void recover_steps(FileSystem& system, const LogGroup& group, const std::string& target,
+                   const ReplayOptions& options, Recovery& recovery) {
+  const auto is_empty = [](const FoundLog& log) { return log.entries == 0; };
+  if (std::ranges::all_of(group.logs, is_empty)) return;  // nothing that a file could be made of
+  const LeftHeader left = left_header(system, group);
+  const std::int64_t records = records_in(system, group, left.header);
+  if (is_made_of_them(system, target, left)) {
+    const auto known = read_header(*system.open(target, OpenMode::read)).decoded.header.record_count;
+    fill_records(system, target, left.header, known, records);
+    return replay(system, group, target, options, recovery);
+  }
+  const auto partial = target + ".partial";
+  create_filled_file(system, partial, left.header, records);
+  replay(system, group, partial, options, recovery);
+  system.rename(partial, target);
+  system.sync_directory(directory_of(target));
+  recovery.is_new_file = true;
 }
 
 }  // namespace
 
 FoundLogs find_logs(FileSystem& system, const std::string& directory) {
   FoundLogs found;
-  std::map<std::string, LogGroup> groups;
+  std::map<GroupKey, LogGroup> groups;
   for (const auto& name : system.list(directory)) {
     const auto path = directory + "/" + name;
     if (!name.ends_with(".meta")) continue;
@@ -66,7 +186,10 @@ FoundLogs find_logs(FileSystem& system, const std::string& directory) {
       found.unreadable.push_back({path, error.what()});
     }
   }
-  for (auto& [path, group] : groups) found.groups.push_back(std::move(group));
+  for (auto& [key, group] : groups) {
+    std::ranges::sort(group.logs, {}, [](const FoundLog& log) { return std::tie(log.step, log.rank); });
+    found.groups.push_back(std::move(group));
+  }
   return found;
 }
 
@@ -75,12 +198,10 @@ Recovery recover_file(FileSystem& system, const LogGroup& group, const std::stri
   Recovery recovery;
   recovery.is_in_use = is_in_use(system, group);
   if (recovery.is_in_use) return recovery;
-  for (std::size_t first = 0; first < group.metadata_paths.size(); first += most_open_logs) {
-    const auto last = std::min(group.metadata_paths.size(), first + most_open_logs);
-    std::vector<BurstLogReader> logs;
-    for (std::size_t i = first; i < last; ++i) logs.emplace_back(system, group.metadata_paths[i]);
-    add(replay_logs(system, logs, netcdf_path, options), recovery.replay);
-    for (const auto& log : logs) collect_problems(log, recovery.problems);
+  if (group.is_of_workflow()) {
+    recover_steps(system, group, netcdf_path, options, recovery);
+  } else {
+    replay(system, group, netcdf_path, options, recovery);
   }
   return recovery;
 }

@@ -53,6 +53,7 @@ class RuleReader {
     check_queue(*section);
     read_keep(*section, read.rule);
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
+    if (read.rule.through == Through::burst_buffer) check_rule_of_logs(*section, read.rule);
     return read;
   }
 
@@ -107,8 +108,17 @@ class RuleReader {
     const auto word = reader_.choice(*value, choices);
     if (!word) return;
     rule.through = static_cast<Through>(std::ranges::find(choices, *word) - choices.begin());
-    if (rule.through == Through::burst_buffer)
-      not_available_yet(reader_, *value, "memory, subfiles, blobs and file");
+  }
+
+  /// Logs are for whole files.
+  void check_rule_of_logs(const Section& section, FileRule& rule) {
+    if (rule.keep.variables.empty()) return;
+    const Value* keep = section.find("keep");
+    reader_.findings().mistake(keep->position,
+                               keep->what + " is " + describe_found(keep->node) +
+                                   ": with 'through: burst-buffer' the whole file is written; leave 'keep' "
+                                   "out, or take 'through: memory'");
+    rule.keep = {};
   }
 
   /// What makes sense only where the data is in memory.

@@ -12,7 +12,7 @@ namespace sluice::workflows {
 namespace {
 
 const std::vector<std::string> workflow_keys{"version", "name", "launcher", "staging", "components", "files"};
-const std::vector<std::string> staging_keys{"memory", "retain", "spill", "matchers"};
+const std::vector<std::string> staging_keys{"memory", "retain", "prewarm", "spill", "matchers"};
 const std::vector<std::string> launcher_keys{"command"};
 const std::vector<std::string> launchers{"mpirun", "srun", "none"};
 
@@ -92,6 +92,11 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   if (const Value* memory = section->find("memory"))
     workflow.memory_bytes = read_memory(reader, *memory, least_memory_bytes);
   if (const Value* retain = section->find("retain")) workflow.retain_bytes = read_memory(reader, *retain, 0);
+  if (const Value* prewarm = section->find("prewarm")) {
+    workflow.prewarm_bytes = read_memory(reader, *prewarm, 0);
+    if (workflow.prewarm_bytes > workflow.memory_bytes)
+      reader.findings().mistake(prewarm->position, "'prewarm' is more than 'memory': it is a part of it");
+  }
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
     const auto directory = reader.text(*spill, "a directory, or none");
     if (directory && *directory != "none") {

@@ -96,7 +96,7 @@ def plain_functions():
     for row in PLAIN.splitlines():
         name, *dummies = row.split()
         dummies = [d.split(":") for d in dummies]
-        body = f"    integer, external :: nfmpi_{name}\n    status = nfmpi_{name}({', '.join(n for n, _ in dummies)})\n"
+        body = f"    status = nfmpi_{name}({', '.join(n for n, _ in dummies)})\n"
         yield function(name, [(n, DUMMIES[kind]) for n, kind in dummies], body)
 
 
@@ -165,26 +165,29 @@ def access_functions(generics):
                            f"    status = access_list({number}, ncid, varid, {buffer}, &\n      {starts}{passed})\n")
 
 
-def untyped(name, before, buffer, after=""):
-    """The interface of a Fortran 77 function that takes values of any kind and rank."""
-    dummies = before + [buffer] + after.split()
-    kinds = {"name": DUMMIES["s"], "length": DUMMIES["I"], "bufcount": DUMMIES["I"]}
-    declared = "".join(f"      {kinds.get(d, 'integer')} :: {d}\n" for d in dummies if d != buffer)
-    return (f"    function nfmpi_{name}({', '.join(dummies)}) result(status)\n      import :: EightByteInt\n{declared}"
-            f"      !GCC$ ATTRIBUTES NO_ARG_CHECK :: {buffer}\n      type(*), dimension(*) :: {buffer}\n"
-            f"      integer :: status\n    end function nfmpi_{name}\n")
+ARRAYS = {"dimidsp", "ncids", "array_of_requests", "array_of_statuses", "reqs", "statuses"}
 
 
-def interfaces():
-    where = ["ncid", "varid"]
-    for suffix in KINDS:
-        external = [] if suffix == "text" else ["xtype"]
-        yield untyped(f"put_att_{suffix}", where + ["name", *external, "length"], "values")
-        yield untyped(f"get_att_{suffix}", where + ["name"], "values")
-    yield untyped("def_var_fill", where + ["no_fill"], "fill_value")
-    yield untyped("inq_var_fill", where + ["no_fill"], "fill_value")
-    for name in ("put_vard", "put_vard_all", "get_vard", "get_vard_all"):
-        yield untyped(name, where + ["filetype"], "buf", "bufcount buftype")
+def interface(name, c_parameters, names, buffer):
+    """The interface of a Fortran 77 function, from the parameters of the C function; the buffer may be of any kind and rank."""
+    dummies = [] if c_parameters == ["void"] else list(zip(c_parameters, names))
+    declared = "".join(declaration(p, n, p == buffer) for p, n in dummies)
+    arguments = ", &\n      ".join(n for _, n in dummies)
+    return (f"    function nfmpi_{name}({arguments}) result(status)\n"
+            f"      import :: EightByteInt\n{declared}      integer :: status\n    end function nfmpi_{name}\n")
+
+
+def declaration(c_parameter, name, is_buffer):
+    """What a Fortran 77 function takes for a parameter of the C function."""
+    ctype = c_parameter.removesuffix(name).strip()
+    intent = "in" if ctype.startswith("const") or "*" not in ctype or ctype.endswith("const*") else "inout"
+    if is_buffer or ctype.endswith("void*"):  # without a copy, and without the length of a text
+        return f"      !GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}\n      type(*), dimension(*), intent({intent}) :: {name}\n"
+    if "char*" in ctype:
+        return f"      character(len=*), intent({intent}) :: {name}\n"
+    kind = "integer(kind=EightByteInt)" if "MPI_Offset" in ctype else "integer"
+    is_array = ctype in ("const int*", "const MPI_Offset*", "MPI_Offset* const*") or name in ARRAYS
+    return f"      {kind}, intent({intent}){', dimension(*)' if is_array else ''} :: {name}\n"
 
 
 def datatype_functions():
@@ -196,7 +199,7 @@ def datatype_functions():
                f"    status = nfmpi_{name}(ncid, varid, filetype, buf, bufcount, buftype)\n  end function nf90mpi_{name}\n")
 
 
-def module(template, values):
+def module(template, values, interfaces):
     generics = {}
     procedures = [*plain_functions(), *attribute_functions(generics), *fill_functions(generics),
                   *access_functions(generics), *datatype_functions()]
@@ -206,8 +209,8 @@ def module(template, values):
     blocks = "".join(f"  interface nf90mpi_{name}\n" + "".join(f"    module procedure nf90mpi_{p}\n" for p in members)
                      + f"  end interface nf90mpi_{name}\n" for name, members in generics.items())
     hidden = "".join(f"  private :: nf90mpi_{p}\n" for members in generics.values() for p in members)
-    fixed = "".join(f"  {kind}, parameter :: nf90_{name} = {value}\n" for kind, name, value in values)
-    for key, text in {"CONSTANTS": fixed, "INTERFACES": "".join(interfaces()), "GENERICS": blocks + hidden,
+    fixed = "".join(f"  {kind}, parameter :: {name} = {value}\n" for kind, name, value in values)
+    for key, text in {"CONSTANTS": fixed, "INTERFACES": "".join(interfaces), "GENERICS": blocks + hidden,
                       "PROCEDURES": "\n".join(procedures)}.items():
         template = template.replace(f"@{key}@\n", text)
     return template

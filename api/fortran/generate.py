@@ -40,6 +40,8 @@ CONVERSIONS = {  # C parameter: (Fortran parameter, argument of the C function)
     r"(const void|void|int|nc_type|MPI_Offset|(?:const )?(?:char|signed char|short|int|float|double|long long))\* (\w+)":
         (r"\1* \2", r"\2")}
 BY_HAND = ["strerror", "strerrno", "inq_libvers"]
+VERSION = [("integer", "PNETCDF_VERSION_MAJOR", "1"), ("integer", "PNETCDF_VERSION_MINOR", "12"),
+           ("integer", "PNETCDF_VERSION_SUB", "3"), ("integer*8", "nfmpi_unlimited", "0")]
 
 
 def converted(parameter):
@@ -60,10 +62,11 @@ def wrapper(name, c_name, parameters, buffer=None):
             f"  return ncmpi_{c_name}({', '.join(a for _, a in pairs)});\n}}")
 
 
+# What makes functions gives rows: (name, name of the C function, its parameters, the one that is the buffer or None).
 def plain_functions():
     rows = re.findall(r"^(?!cdl_hdr_)(\w+)\((.*)\)", (HERE.parent / "pnetcdf" / "functions.def").read_text(), re.MULTILINE)
     for name, parameters in rows:
-        yield name, wrapper(name, name, parameters.split(", "))
+        yield name, name, parameters.split(", "), None
 
 
 def attribute_functions():
@@ -72,9 +75,8 @@ def attribute_functions():
         where = ["int ncid", "int varid", "const char* name"]
         xtype = [] if suffix == "text" else ["nc_type xtype"]
         put, get = f"const {ctype}* op", f"{ctype}* ip"
-        yield f"put_att_{suffix}", wrapper(f"put_att_{suffix}", f"put_att_{c_suffix}",
-                                           where + xtype + ["MPI_Offset len", put], put)
-        yield f"get_att_{suffix}", wrapper(f"get_att_{suffix}", f"get_att_{c_suffix}", where + [get], get)
+        yield f"put_att_{suffix}", f"put_att_{c_suffix}", where + xtype + ["MPI_Offset len", put], put
+        yield f"get_att_{suffix}", f"get_att_{c_suffix}", where + [get], get
 
 
 def access_functions():
@@ -89,7 +91,7 @@ def access_functions():
                     parameters = (["int ncid", "int varid"] + [kinds.get(s, f"const MPI_Offset* {s}") for s in selection]
                                   + [buffer] + ([] if suffix else C.FLEXIBLE) + ([] if is_blocking else ["int* req"]))
                     name = f"{verb}_{shape}"
-                    yield name + suffix + all_, wrapper(name + suffix + all_, name + c_suffix + all_, parameters, buffer)
+                    yield name + suffix + all_, name + c_suffix + all_, parameters, buffer
 
 
 def datatype_functions():
@@ -97,7 +99,7 @@ def datatype_functions():
         for all_ in ("", "_all"):
             buffer = "const void* ip" if verb == "put" else "void* ip"
             name = f"{verb}_vard{all_}"
-            yield name, wrapper(name, name, ["int ncid", "int varid", "MPI_Datatype filetype", buffer] + C.FLEXIBLE, buffer)
+            yield name, name, ["int ncid", "int varid", "MPI_Datatype filetype", buffer] + C.FLEXIBLE, buffer
 
 
 def accesses():
@@ -159,19 +161,24 @@ def parameters(rows):
 
 def main(status_def, directory):
     functions = [*plain_functions(), *attribute_functions(), *access_functions(), *datatype_functions()]
-    names = sorted([n for n, _ in functions] + BY_HAND + ["issyserr"])
+    names = sorted([n for n, *_ in functions] + BY_HAND + ["issyserr"])
     directory = pathlib.Path(directory)
     text = (HERE / "fortran77.cpp.in").read_text()
-    text = text.replace("@FUNCTIONS@", "\n".join(t for _, t in functions)).replace("@ACCESSES@", "\n".join(accesses()))
+    text = text.replace("@FUNCTIONS@", "\n".join(wrapper(*f) for f in functions)).replace("@ACCESSES@", "\n".join(accesses()))
     text = text.replace("@LISTS@", "\n".join(lists()))
     C.write(directory / "fortran77.cpp", text)
     C.write(directory / "nfmpi.symbols", "".join(f"nfmpi_{n}_\n" for n in names))
     rows = re.findall(r"^SLUICE_STATUS\(NC_(\w+), (-?\d+), ", pathlib.Path(status_def).read_text(), re.MULTILINE)
     constants = fortran90.constants() + [("integer", name, value) for name, value in rows]
-    fixed = parameters([(kind, "nf_" + name, value) for kind, name, value in constants] + [*old_names(constants), *switches()])
+    old = [*old_names(constants)]
+    fixed = [*VERSION, *((kind, "nf_" + name, value) for kind, name, value in constants), *old, *switches()]
     C.write(directory / "pnetcdf.inc", (HERE / "pnetcdf.inc.in").read_text()
-            .replace("@CONSTANTS@", fixed).replace("@FUNCTIONS@", declarations(names)))
-    C.write(directory / "pnetcdf.f90", fortran90.module((HERE / "pnetcdf.f90.in").read_text(), constants))
+            .replace("@CONSTANTS@", parameters(fixed)).replace("@FUNCTIONS@", declarations(names)))
+    in_module = [(kind, "nf90_" + name, value) for kind, name, value in constants] + fixed
+    in_module += [(kind, "nf90_" + name[3:], value) for kind, name, value in old if name.startswith("nf_")]
+    interfaces = [fortran90.interface(name, c_parameters, C.names(c_parameters), buffer)
+                  for name, _, c_parameters, buffer in functions]
+    C.write(directory / "pnetcdf.f90", fortran90.module((HERE / "pnetcdf.f90.in").read_text(), in_module, interfaces))
 
 
 if __name__ == "__main__":

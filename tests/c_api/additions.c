@@ -1,17 +1,7 @@
 /* What PnetCDF 1.13 to 1.15 added to 1.12.3: NC_COUNT_IGNORE, the header's size in define mode, statuses. */
-#include <pnetcdf.h>
-#include <stdio.h>
 #include <string.h>
 
-static int mistakes = 0;
-
-#define EXPECT(condition) expect(condition, #condition)
-static void expect(int holds, const char* condition) {
-  if (holds) return;
-  ++mistakes;
-  printf("not so: %s (%s)\n", condition, sluice_last_error());
-}
-#define MUST(call) EXPECT((call) == NC_NOERR)
+#include "checks.h"
 
 static void check_statuses(void) {
   EXPECT(NC_EFSTYPE == -241 && strcmp(ncmpi_strerrno(-241), "NC_EFSTYPE") == 0);

@@ -1,20 +1,8 @@
 /* Files whose data is in blobs: what is particular to them. That they answer as ordinary files do is for the
  * differential tests. Run with any number of ranks. */
-#include <pnetcdf.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-static int mistakes = 0;
-static int rank = 0, ranks = 1;
-
-#define EXPECT(condition) expect(condition, #condition)
-static void expect(int holds, const char* condition) {
-  if (holds) return;
-  ++mistakes;
-  printf("rank %d: not so: %s (%s)\n", rank, condition, sluice_last_error());
-}
-#define MUST(call) EXPECT((call) == NC_NOERR)
+#include "checks.h"
 
 enum { COLUMNS = 30 };
 
@@ -25,13 +13,6 @@ static MPI_Info blob_hints(const char* files, const char* buffer) {
   if (files != NULL) MPI_Info_set(info, "nc_num_subfiles", files);
   if (buffer != NULL) MPI_Info_set(info, "sluice_blob_buffer_size", buffer);
   return info;
-}
-
-static int file_exists(const char* path) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const int exists = access(path, F_OK) == 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-  return exists;
 }
 
 static int value_of(int variable, int record, int i) {
@@ -246,8 +227,7 @@ static void check_mistakes(void) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  start_ranks();
   check_writing("late.nc", NULL, NULL, 0);
   check_writing("between.nc", "2", NULL, 1);
   check_writing("early.nc", "99", "1", 0);
@@ -256,7 +236,5 @@ int main(int argc, char** argv) {
   check_append("early.nc");
   check_independent();
   check_mistakes();
-  MPI_Allreduce(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return mistakes != 0;
+  return end_ranks();
 }

@@ -3,22 +3,10 @@
  * ranks. process_blobs example FILE     writes the documented example (two ranks) process_blobs read FILE
  * reads all of a file; 1 and a text where that fails
  *   process_blobs threads          writes several files at once */
-#include <pnetcdf.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-static int mistakes = 0;
-static int rank = 0, ranks = 1;
-
-#define EXPECT(condition) expect(condition, #condition)
-static void expect(int holds, const char* condition) {
-  if (holds) return;
-  ++mistakes;
-  printf("rank %d: not so: %s (%s)\n", rank, condition, sluice_last_error());
-}
-#define MUST(call) EXPECT((call) == NC_NOERR)
+#include "checks.h"
 
 enum { ROWS = 3, COLUMNS = 30, RECORDS = 3, TYPES = 11, MOST = (RECORDS + 1) * ROWS * COLUMNS };
 enum {
@@ -44,13 +32,6 @@ static MPI_Info hints(const char* files) {
   MPI_Info_set(info, "sluice_layout", "blob-process");
   if (files != NULL) MPI_Info_set(info, "nc_num_subfiles", files);
   return info;
-}
-
-static int file_exists(const char* path) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const int exists = access(path, F_OK) == 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-  return exists;
 }
 
 static void define(int ncid) {
@@ -381,8 +362,7 @@ int main(int argc, char** argv) {
   const int has_threads = argc == 2 && strcmp(argv[1], "threads") == 0;
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  start_ranks();
   if (argc > 1) {
     if (has_threads && provided == MPI_THREAD_MULTIPLE) check_threads();
     const int result = has_threads ? mistakes != 0 : run_command(argc, argv);
@@ -403,7 +383,5 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   check_empty();
   check_mistakes();
-  MPI_Allreduce(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return mistakes != 0;
+  return end_ranks();
 }

@@ -1,20 +1,8 @@
 /* Files whose data is in subfiles: what is particular to them. That they answer as ordinary files do is for
  * the differential tests. Run with any number of ranks; the golden files are opened from GOLDEN_FOLDER. */
-#include <pnetcdf.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-static int mistakes = 0;
-static int rank = 0, ranks = 1;
-
-#define EXPECT(condition) expect(condition, #condition)
-static void expect(int holds, const char* condition) {
-  if (holds) return;
-  ++mistakes;
-  printf("rank %d: not so: %s (%s)\n", rank, condition, sluice_last_error());
-}
-#define MUST(call) EXPECT((call) == NC_NOERR)
+#include "checks.h"
 
 static MPI_Info with_hints(const char* subfiles, const char* subfiling) {
   MPI_Info info;
@@ -22,13 +10,6 @@ static MPI_Info with_hints(const char* subfiles, const char* subfiling) {
   if (subfiles != NULL) MPI_Info_set(info, "nc_num_subfiles", subfiles);
   if (subfiling != NULL) MPI_Info_set(info, "pnetcdf_subfiling", subfiling);
   return info;
-}
-
-static int file_exists(const char* path) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const int exists = access(path, F_OK) == 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-  return exists;
 }
 
 /* time(record), y, x; fixed field(y, x), series(time, y, x), small(two), times(time). */
@@ -241,8 +222,7 @@ static void check_golden(const char* path) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  start_ranks();
   check_append();
   check_redefinition();
   check_hints();
@@ -250,7 +230,5 @@ int main(int argc, char** argv) {
   check_damage();
   check_golden(GOLDEN_FOLDER "/ok_cdf1.nc");
   check_golden(GOLDEN_FOLDER "/ok_cdf5.nc");
-  MPI_Allreduce(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return mistakes != 0;
+  return end_ranks();
 }

@@ -8,6 +8,7 @@
 #include "node_exchange.hpp"
 #include "sluice/runtime/peer_link.hpp"
 #include "support/exchange_world.hpp"
+#include "support/get_request.hpp"
 
 namespace sluice::test {
 
@@ -60,11 +61,8 @@ class Ranks {
 
   /// Starts a get of one access; settle() brings the answer.
   void get(std::uint32_t rank, int varid, const std::vector<formats::Hyperslab>& reads, Answer& answer) {
-    runtime::Get request{1, {{varid, {}}}};
-    for (const formats::Hyperslab& read : reads)
-      request.accesses[0].slabs.push_back({read.start, read.count, read.stride});
     matchings_[rank]->match(
-        std::move(request), [this, rank, &answer](const Outcome& outcome, MatchedGet matched) {
+        get_request(1, varid, reads), [this, rank, &answer](const Outcome& outcome, MatchedGet matched) {
           if (outcome.is_failure() || !moves_data)
             return keep(answer, {true, rank, outcome, std::move(matched), {}});
           movings_[rank]->land(std::move(matched), [rank, &answer](const Outcome& landed, MatchedGet get,
@@ -236,6 +234,8 @@ inline void put_at_random(SpreadStep& step, HyperslabGenerator& random, std::int
     if (elements_of(shape) == 0) continue;
     if (random.chance(10)) {
       step.fill_box(writer, varid, random.hyperslab(shape));
+    } else if (!shape.empty() && random.chance(20)) {
+      step.put_list(writer, varid, {random.hyperslab(shape), random.hyperslab(shape)});
     } else {
       step.put(writer, varid, random.hyperslab(shape));
     }
@@ -252,7 +252,7 @@ inline void read_at_random(Ranks& ranks, SpreadStep& step, HyperslabGenerator& r
   for (Read& read : reads) {
     read.varid = static_cast<int>(random.between(0, step.header().variable_count() - 1));
     const auto shape = step.header().shape(read.varid);
-    for (std::int64_t i = random.between(1, 4); i > 0 && elements_of(shape) > 0; --i)
+    for (std::int64_t i = shape.empty() ? 1 : random.between(1, 4); i > 0 && elements_of(shape) > 0; --i)
       read.slabs.push_back(random.hyperslab(shape));
     ranks.get(static_cast<std::uint32_t>(random.between(0, ranks.size() - 1)), read.varid, read.slabs,
               read.answer);

@@ -11,8 +11,10 @@
 
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/slab_list.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/step_pattern.hpp"
 #include "sluice/matcher/step_view.hpp"
 #include "support/dense_reference.hpp"
 
@@ -65,24 +67,55 @@ class SpreadStep {
   void put(std::uint32_t writer, int varid, const formats::Hyperslab& box) {
     const std::int64_t elements = elements_of(box.count);
     const std::uint64_t offset = reserve(writer, static_cast<std::uint64_t>(elements) * element_bytes);
-    auto* const values = reinterpret_cast<std::int32_t*>(at(writer, offset).data());
-    const std::vector<std::int64_t> shape = header_.shape(varid);
-    for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
-      values[position] = next_value_;
-      dense_[static_cast<std::size_t>(varid)][position_of(shape, index)] = next_value_++;
-    });
+    store(writer, varid, offset, box);
+    note(writer, varid, {box});
     append(writer, entry_of(matcher::EntryKind::request, varid, offset, box));
+  }
+  /// A put of a list of boxes, which the writer's table has once however often it is put.
+  void put_list(std::uint32_t writer, int varid, const std::vector<formats::Hyperslab>& boxes) {
+    std::vector<formats::HyperslabView> views;
+    std::int64_t elements = 0;
+    for (const formats::Hyperslab& box : boxes) {
+      views.push_back(box.view());
+      elements += elements_of(box.count);
+    }
+    auto& lists = logs_[writer].lists;
+    const auto is_it = [&](const formats::SlabList& list) { return list.holds(views); };
+    const auto known = std::ranges::find_if(lists, is_it);
+    matcher::TableEntry entry;
+    entry.list = static_cast<std::uint64_t>(known - lists.begin());
+    if (known == lists.end()) {
+      lists.emplace_back(views);
+      entry.kind = matcher::EntryKind::list;
+      entry.boxes = views;
+      append(writer, entry);
+    }
+    entry.kind = matcher::EntryKind::list_request;
+    entry.varid = varid;
+    entry.sequence = ++sequence_;
+    entry.log_offset = reserve(writer, static_cast<std::uint64_t>(elements) * element_bytes);
+    entry.element_bytes = element_bytes;
+    entry.dimensions = boxes.front().start.size();
+    note(writer, varid, boxes);
+    std::uint64_t offset = entry.log_offset;
+    for (const formats::Hyperslab& box : boxes) {
+      store(writer, varid, offset, box);
+      offset += static_cast<std::uint64_t>(elements_of(box.count)) * element_bytes;
+    }
+    append(writer, entry);
   }
   void fill_box(std::uint32_t writer, int varid, const formats::Hyperslab& box) {
     const std::vector<std::int64_t> shape = header_.shape(varid);
     for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t) {
       dense_[static_cast<std::size_t>(varid)][position_of(shape, index)] = fill;
     });
+    note(writer, varid, {box});
     append(writer, entry_of(matcher::EntryKind::fill, varid, 0, box));
   }
   void publish() {
     view_.is_final = true;
     for (std::uint32_t writer = 0; writer < writers(); ++writer) {
+      view_.logs[writer].extent = logs_[writer].pattern.pattern().extent;
       for (const auto& [offset, segment] : logs_[writer].ranges) {
         const std::uint64_t bytes = memory_(places_[writer]).contents(segment).size();
         view_.logs[writer].ranges.push_back({writer, offset, bytes, segment, 0});
@@ -132,10 +165,28 @@ class SpreadStep {
 
   struct Log {
     matcher::TableWriter table;
+    std::vector<formats::SlabList> lists;
+    matcher::LogPatternBuilder pattern{0};
     std::uint64_t next_offset = 0;
     std::map<std::uint64_t, matcher::SegmentId> ranges;  ///< by log offset
     std::uint64_t end = 0;                               ///< of the last data segment
   };
+
+  void note(std::uint32_t writer, int varid, const std::vector<formats::Hyperslab>& boxes) {
+    std::vector<formats::HyperslabView> views;
+    for (const formats::Hyperslab& box : boxes) views.push_back(box.view());
+    logs_[writer].pattern.add({varid, false, false, 0, header_.variable(varid).dimids},
+                              matcher::summarize(views, false));
+  }
+
+  void store(std::uint32_t writer, int varid, std::uint64_t offset, const formats::Hyperslab& box) {
+    auto* const values = reinterpret_cast<std::int32_t*>(at(writer, offset).data());
+    const std::vector<std::int64_t> shape = header_.shape(varid);
+    for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
+      values[position] = next_value_;
+      dense_[static_cast<std::size_t>(varid)][position_of(shape, index)] = next_value_++;
+    });
+  }
 
   [[nodiscard]] matcher::TableEntry entry_of(matcher::EntryKind kind, int varid, std::uint64_t offset,
                                              const formats::Hyperslab& box) {

@@ -2,19 +2,20 @@
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <pnetcdf.h>
-#include <sys/resource.h>
 
 #include <array>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "support/file_size_limit.hpp"
 
 extern "C" const char* sluice_last_error(void);
 
@@ -410,14 +411,9 @@ TEST_CASE("where only one process cannot make its log, all get an error and no l
 TEST_CASE("a log that cannot grow is an error of the put; what was put before is flushed") {
   const LogDirectory logs;
   const auto hints = enabled();
-  std::signal(SIGXFSZ, SIG_IGN);
   const File file("no_room.nc", hints.get());
   file.put(0, 1);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  rlimit tight = before;
-  tight.rlim_cur = 40;
-  setrlimit(RLIMIT_FSIZE, &tight);
+  std::optional<sluice::test::FileSizeLimit> tight(40);
   const auto values = from(7);
   int status = NC_NOERR;
   int logged = 1;
@@ -429,7 +425,7 @@ TEST_CASE("a log that cannot grow is an error of the put; what was put before is
     if (own == NC_NOERR) ++logged;
   }
   const std::string text = sluice_last_error();
-  setrlimit(RLIMIT_FSIZE, &before);
+  tight.reset();
   CHECK(status == NC_EWRITE);
   CHECK(text.find(LogDirectory::path) != std::string::npos);
   CHECK(entries_of(file.name) == logged);
@@ -443,17 +439,12 @@ TEST_CASE("a log that cannot grow is an error of the put; what was put before is
 TEST_CASE("a flush that fails says so, and the next one does it") {
   const LogDirectory logs;
   const auto hints = enabled();
-  std::signal(SIGXFSZ, SIG_IGN);
   const File file("cannot_flush.nc", hints.get());
   file.put(0, 1);
   file.put(1, 2);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  rlimit tight = before;
-  tight.rlim_cur = 16;
-  setrlimit(RLIMIT_FSIZE, &tight);
+  std::optional<sluice::test::FileSizeLimit> tight(16);
   CHECK(ncmpi_flush(file.id) != NC_NOERR);
-  setrlimit(RLIMIT_FSIZE, &before);
+  tight.reset();
   CHECK(entries_of(file.name) == 2);
   CHECK(ncmpi_flush(file.id) == NC_NOERR);
   CHECK(entries_of(file.name) == 0);
@@ -466,17 +457,12 @@ TEST_CASE("a flush that fails says so, and the next one does it") {
 TEST_CASE("when the flush at close fails, the logs stay") {
   const LogDirectory logs;
   const auto hints = enabled();
-  std::signal(SIGXFSZ, SIG_IGN);
   const File file("cannot_close.nc", hints.get());
   file.put(0, 1);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  rlimit tight = before;
-  tight.rlim_cur = 16;
-  setrlimit(RLIMIT_FSIZE, &tight);
+  std::optional<sluice::test::FileSizeLimit> tight(16);
   CHECK(ncmpi_close(file.id) != NC_NOERR);
   const std::string text = sluice_last_error();
-  setrlimit(RLIMIT_FSIZE, &before);
+  tight.reset();
   CHECK(text.find("sluice recover") != std::string::npos);
   CHECK(entries_of(file.name) == 1);
 }

@@ -1,14 +1,13 @@
 // Failures of opening and creating, with the codes that Debian's libpnetcdf 1.12.3 gives.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 #include <functional>
 
 #include "open_driver.hpp"
+#include "support/file_size_limit.hpp"
 
 namespace sluice::api {
 namespace {
@@ -48,26 +47,6 @@ int create_status(const Communicator& comm, const std::string& path, int mode) {
 }
 
 constexpr int no_clobber = 4;
-
-/// Files of this process cannot grow beyond the limit: a full disk, for a test.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
 
 }  // namespace
 
@@ -131,7 +110,7 @@ TEST_CASE("a write that fails on one rank is an error on all that exchanged data
   std::vector<double> values(static_cast<std::size_t>(share), 1.0);
   Access access{0, {&view, 1}, values.data(), formats::Type::float64, share, 0};
   {
-    const FileSizeLimit limit(comm.is_root() ? 100000 : RLIM_INFINITY);
+    const test::FileSizeLimit limit(comm.is_root() ? 100000 : RLIM_INFINITY);
     CHECK(status_of([&] {
             opened.driver->put(header, layout, {&access, 1}, Mode::collective);
           }) == NC_EWRITE);

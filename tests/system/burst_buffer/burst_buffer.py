@@ -1,102 +1,47 @@
 """burst_buffer.py CASE SLUICE WRITER: programs with burst buffers that end too early, and what is done about it."""
+import functools
 import glob
-import hashlib
 import os
 import pathlib
 import random
-import shutil
 import signal
-import subprocess
 import sys
 import time
 
+sys.path.append(os.path.dirname(sys.path[0]))
+import burst_rows
+import harness
+from burst_rows import digest, told
+from harness import call, children, clear_directory, expect, finish, kill, wait_for
+
 CASE, SLUICE, WRITER = sys.argv[1:]
-HERE = pathlib.Path.cwd()
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+check_rows = functools.partial(burst_rows.check_rows, holes=(0, None))  # a hole of the file
 HINTS = "nc_burst_buf=enable;nc_burst_buf_dirname=logs"
 
 
-def expect(condition, message):
-    if not condition:
-        sys.exit("wrong: " + message)
-
-
 def clean():
-    for path in HERE.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    clear_directory()
     os.mkdir("logs")
 
 
 def start(ranks, puts, sleep_us=0, hints=HINTS):
-    environment = dict(os.environ, PNETCDF_HINTS=hints, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    return subprocess.Popen(MPIRUN + ["-n", str(ranks), WRITER, "wave.nc", str(puts), str(sleep_us)], env=environment,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-
-
-def told(ranks):
-    counts = []
-    for rank in range(ranks):
-        path = pathlib.Path(f"told.{rank}")
-        text = path.read_text().strip() if path.exists() else ""
-        counts.append(int(text) if text else 0)
-    return counts
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + 60
-    while not condition():
-        expect(time.monotonic() < deadline, f"no {what} after a minute")
-        time.sleep(0.005)
-
-
-def writers_of(launcher):
-    """The process ids of the ranks: children of our own mpirun."""
-    listing = subprocess.run(["ps", "-o", "pid=", "--ppid", str(launcher.pid)], stdout=subprocess.PIPE, text=True).stdout
-    return [int(pid) for pid in listing.split()]
+    return harness.start(*harness.MPIRUN, str(ranks), WRITER, "wave.nc", str(puts), str(sleep_us), environment={"PNETCDF_HINTS": hints}, start_new_session=True)
 
 
 def kill_ranks(launcher):
-    for pid in writers_of(launcher):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    launcher.wait(timeout=60)
+    kill(children(launcher.pid), signal.SIGKILL)
+    finish(launcher)
 
 
 def sluice(*arguments, status=0):
-    result = subprocess.run([SLUICE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
-    print("+ sluice", *arguments, "->", result.returncode, "\n" + result.stdout, flush=True)
-    expect(status is None or result.returncode == status, f"exit status {result.returncode}, not {status}")
-    return result.stdout
-
-
-def digest(path):
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
-
-
-def check_rows(path, counts):
-    """Each rank's rows: those it was told are complete are there, and of the rest all or nothing of a row."""
-    dump = subprocess.run(["ncdump", "-v", "rows", path], stdout=subprocess.PIPE, text=True, check=True).stdout
-    data = dump[dump.index("rows =", dump.index("data:")) + 6:dump.rindex(";")]
-    numbers = [None if word == "_" else int(word) for word in data.replace(",", " ").split()]
-    ranks = len(counts)
-    records = len(numbers) // (8 * ranks)
-    for rank, count in enumerate(counts):
-        expect(records >= count, f"{records} records, and rank {rank} had put {count}")
-        for i in range(records):
-            row = numbers[(i * ranks + rank) * 8:(i * ranks + rank + 1) * 8]
-            is_there = row == [1000 * i + rank] * 8
-            # What nobody has put: zeros of a hole.
-            is_hole = row in ([0] * 8, [None] * 8)
-            expect(is_there or (i >= count and is_hole), f"row {i} of rank {rank} is {row}, {count} were put")
+    return call(SLUICE, *arguments, status=status).all
 
 
 def killed():
     """All that was put before a SIGKILL is recovered; doing it again changes nothing; then the logs go."""
     clean()
     launcher = start(3, 200)
-    wait_until(lambda: told(3) == [200] * 3, "puts")
+    wait_for(lambda: told(3) == [200] * 3, "puts")
     sluice("log", "logs/wave.nc_0_1.meta")
     kill_ranks(launcher)
     text = sluice("log", "logs/wave.nc_0_1.meta")
@@ -113,7 +58,7 @@ def killed():
     expect("no burst-buffer logs" in sluice("recover", "logs"), "an empty directory")
     # A program that ends well writes the same file, and needs no recovery.
     os.rename("wave.nc", "recovered.nc")
-    expect(start(3, -200).wait(timeout=60) == 0, "the program fails")
+    finish(start(3, -200), 0)
     expect(digest("wave.nc") == before and os.listdir("logs") == [], "a normal end")
 
 
@@ -125,7 +70,7 @@ def random_kills():
     for _ in range(12):
         clean()
         launcher = start(2, 100000)
-        wait_until(lambda: min(told(2)) > 0, "puts")
+        wait_for(lambda: min(told(2)) > 0, "puts")
         time.sleep(random.uniform(0, 0.1))
         kill_ranks(launcher)
         counts = told(2)
@@ -139,7 +84,7 @@ def output_directory():
     """Copies are completed elsewhere; the file itself stays as the crash left it."""
     clean()
     launcher = start(2, 50)
-    wait_until(lambda: told(2) == [50] * 2, "puts")
+    wait_for(lambda: told(2) == [50] * 2, "puts")
     kill_ranks(launcher)
     before = digest("wave.nc")
     os.mkdir("out")
@@ -158,7 +103,7 @@ def subfiles():
     """The data goes to the subfiles where the dataset has some."""
     clean()
     launcher = start(2, 60, hints=HINTS + ";nc_num_subfiles=2")
-    wait_until(lambda: told(2) == [60] * 2, "puts")
+    wait_for(lambda: told(2) == [60] * 2, "puts")
     kill_ranks(launcher)
     expect(len(glob.glob("wave.nc.subfile_*")) == 2, "there are no subfiles")
     sluice("recover", "logs")
@@ -174,10 +119,10 @@ def in_use():
     """Logs of a running program are left alone, and it cannot be disturbed."""
     clean()
     launcher = start(2, -600, sleep_us=5000)
-    wait_until(lambda: min(told(2)) > 5, "puts")
+    wait_for(lambda: min(told(2)) > 5, "puts")
     text = sluice("recover", "--delete", "logs", status=1)
     expect("a running program writes its logs" in text, "in use")
-    expect(launcher.wait(timeout=60) == 0, "the program was disturbed")
+    finish(launcher, 0)
     check_rows("wave.nc", [600] * 2)
 
 
@@ -185,7 +130,7 @@ def damaged():
     """What is torn or damaged is named; the rest is recovered; those logs are not deleted."""
     clean()
     launcher = start(1, 40)
-    wait_until(lambda: told(1) == [40], "puts")
+    wait_for(lambda: told(1) == [40], "puts")
     kill_ranks(launcher)
     log = pathlib.Path("logs/wave.nc_0_0.meta")
     # Without the room that was taken ahead: 40 entries of 40 + 3 * 3 * 8 bytes.
@@ -215,5 +160,4 @@ def command_line():
     sluice("log", "--help")
 
 
-{"killed": killed, "random_kills": random_kills, "output_directory": output_directory, "subfiles": subfiles, "in_use": in_use,
- "damaged": damaged, "command_line": command_line}[CASE]()
+globals()[CASE]()

@@ -10,14 +10,11 @@ import subprocess
 import sys
 import time
 
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import LIMIT_S, clear_directory, expect, finish, is_alive, wait_for
+
 build, case = sys.argv[1:3]
 sluice = build + "/bin/sluice"
-LIMIT_S = 60  # far more than any case needs: a hang ends here
-
-
-def expect(condition, text):
-    if not condition:
-        sys.exit("FAILED: " + text)
 
 
 def write(path, text, mode=0o644):
@@ -41,42 +38,8 @@ def start(*arguments, **options):
     return subprocess.Popen([sluice, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
-class Result:
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
-
-
-def finish(process):
-    try:
-        out, err = process.communicate(timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        subprocess.run(["ps", "-ef", "--forest"])
-        process.kill()
-        sys.exit("HANG: the run did not end")
-    print(out, err, f"=> {process.returncode}", sep="\n")
-    return Result(process.returncode, out, err)
-
-
 def run(*arguments, **options):
     return finish(start("run", *arguments, "flow.yaml", **options))
-
-
-def wait_for(condition, what):
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.02)
-    sys.exit(f"HANG: waited for {what}")
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def pid_in(path):
@@ -431,8 +394,7 @@ def check():
     expect(result.status == 0 and "no mistakes found" in result.out, f"exit status {result.status}")
 
 
-for leftover in os.listdir("."):
-    shutil.rmtree(leftover) if os.path.isdir(leftover) else os.remove(leftover)
+clear_directory()
 directory = os.getcwd()
 globals()[case]()
 print("as expected")

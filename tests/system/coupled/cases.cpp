@@ -1,107 +1,17 @@
 // cases writer|reader CASE: an ordinary PnetCDF program that does what only a coupled run shows. The exit
 // status is 1 when anything is not as expected.
-#include <dlfcn.h>
-#include <mpi.h>
-#include <pnetcdf.h>
+#include "cases.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <string>
-#include <thread>
-#include <vector>
+
+using namespace cases;
 
 namespace {
-
-int rank = 0;
-int size = 1;
-int failures = 0;
-/// What is in files is not filled where nobody asked for it.
-const bool is_in_files = std::getenv("SLUICE_TEST_THROUGH") != nullptr;
-
-std::string last_error() {
-  using LastError = const char* (*)();
-  const auto function = reinterpret_cast<LastError>(dlsym(RTLD_DEFAULT, "sluice_last_error"));
-  return function != nullptr ? function() : "";
-}
-
-void expect(int status, int expected, const char* what, int line) {
-  if (status == expected) return;
-  std::fprintf(stderr, "rank %d, line %d: %s: %s, not %s (%s)\n", rank, line, what, ncmpi_strerrno(status),
-               ncmpi_strerrno(expected), last_error().c_str());
-  ++failures;
-}
-#define OK(call) expect((call), NC_NOERR, #call, __LINE__)
-#define FAILS(call, code) expect((call), (code), #call, __LINE__)
-#define THAT(condition)                                                               \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
-      std::fprintf(stderr, "rank %d, line %d: not %s\n", rank, __LINE__, #condition); \
-      ++failures;                                                                     \
-    }                                                                                 \
-  } while (false)
-
-constexpr MPI_Offset columns = 8;
-
-/// A file with a record variable "r" and a fixed variable "f", in data mode.
-int create(MPI_Comm comm, const char* path, int mode = NC_CLOBBER) {
-  int ncid = -1, dims[2] = {}, varid = -1;
-  OK(ncmpi_create(comm, path, mode, MPI_INFO_NULL, &ncid));
-  OK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dims[0]));
-  OK(ncmpi_def_dim(ncid, "x", columns, &dims[1]));
-  OK(ncmpi_def_var(ncid, "r", NC_INT, 2, dims, &varid));
-  OK(ncmpi_def_var(ncid, "f", NC_INT, 1, dims + 1, &varid));
-  OK(ncmpi_enddef(ncid));
-  return ncid;
-}
-
-int open(MPI_Comm comm, const char* path, int mode = NC_NOWRITE) {
-  int ncid = -1;
-  OK(ncmpi_open(comm, path, mode, MPI_INFO_NULL, &ncid));
-  return ncid;
-}
-
-MPI_Offset records(int ncid) {
-  MPI_Offset length = -1;
-  OK(ncmpi_inq_dimlen(ncid, 0, &length));
-  return length;
-}
-
-void put_record(int ncid, MPI_Offset record, int value, bool all) {
-  const MPI_Offset start[] = {record, 0}, count[] = {1, columns};
-  const std::vector<int> row(columns, value);
-  OK((all ? ncmpi_put_vara_int_all : ncmpi_put_vara_int)(ncid, 0, start, count, row.data()));
-}
-
-std::vector<int> get_record(int ncid, MPI_Offset record) {
-  const MPI_Offset start[] = {record, 0}, count[] = {1, columns};
-  std::vector<int> row(columns, -1);
-  OK(ncmpi_get_vara_int_all(ncid, 0, start, count, row.data()));
-  return row;
-}
-
-bool all_are(const std::vector<int>& row, int value) {
-  for (const int found : row) {
-    if (found != value) return false;
-  }
-  return true;
-}
-
-void put_fixed(int ncid, int value) {
-  const MPI_Offset start[] = {0}, count[] = {rank == 0 ? columns : 0};
-  const std::vector<int> row(columns, value);
-  OK(ncmpi_put_vara_int_all(ncid, 1, start, count, row.data()));
-}
-
-std::vector<int> get_fixed(int ncid) {
-  std::vector<int> row(columns, -1);
-  OK(ncmpi_get_var_int_all(ncid, 1, row.data()));
-  return row;
-}
 
 void publish(const char* path, int value) {
   const int ncid = create(MPI_COMM_WORLD, path);
@@ -359,40 +269,6 @@ void read_fork() {
   OK(ncmpi_close(ncid));
 }
 
-/// A thread that waits in an open does not hold up another: the file that it waits for depends on what the
-/// other writes.
-void write_threads() {
-  if (rank != 0) return;
-  std::thread waiting([] {
-    const int ncid = open(MPI_COMM_SELF, "back_a.nc");
-    THAT(all_are(get_fixed(ncid), 4));
-    OK(ncmpi_close(ncid));
-  });
-  ::usleep(200000);
-  for (int file = 0; file < 20; ++file) {
-    const int ncid = create(MPI_COMM_SELF, ("case_" + std::to_string(file) + ".nc").c_str());
-    put_record(ncid, file, file, true);
-    OK(ncmpi_close(ncid));
-  }
-  waiting.join();
-}
-void read_threads() {
-  if (rank != 0) return;
-  std::vector<std::thread> threads;
-  for (int file = 0; file < 20; ++file) {
-    threads.emplace_back([file] {
-      const int ncid = open(MPI_COMM_SELF, ("case_" + std::to_string(file) + ".nc").c_str());
-      for (int round = 0; round < 20; ++round) THAT(all_are(get_record(ncid, file), file));
-      OK(ncmpi_close(ncid));
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  const int ncid = create(MPI_COMM_SELF, "back_a.nc");
-  std::vector<int> row(columns, 4);
-  OK(ncmpi_put_var_int_all(ncid, 1, row.data()));
-  OK(ncmpi_close(ncid));
-}
-
 /// Several communicators at a time, freed while their files are open; one file open twice.
 void write_groups() {
   MPI_Comm half = MPI_COMM_NULL;
@@ -521,13 +397,19 @@ int main(int argc, char** argv) {
   struct Case {
     std::function<void()> write, read;
   };
-  const std::map<std::string, Case> cases{
-      {"records", {write_records, read_records}}, {"permissions", {write_permissions, read_permissions}},
-      {"formats", {write_formats, read_formats}}, {"existence", {write_existence, read_existence}},
-      {"fill", {write_fill, read_fill}},          {"itself", {write_itself, read_itself}},
-      {"abort", {write_abort, read_abort}},       {"fork", {write_fork, read_fork}},
-      {"threads", {write_threads, read_threads}}, {"groups", {write_groups, read_groups}},
-      {"no_room", {write_no_room, read_no_room}}, {"pressure", {write_pressure, read_pressure}}};
+  const std::map<std::string, Case> cases{{"records", {write_records, read_records}},
+                                          {"permissions", {write_permissions, read_permissions}},
+                                          {"formats", {write_formats, read_formats}},
+                                          {"existence", {write_existence, read_existence}},
+                                          {"fill", {write_fill, read_fill}},
+                                          {"itself", {write_itself, read_itself}},
+                                          {"abort", {write_abort, read_abort}},
+                                          {"fork", {write_fork, read_fork}},
+                                          {"threads", {write_threads, read_threads}},
+                                          {"groups", {write_groups, read_groups}},
+                                          {"many_threads", {write_many_threads, read_many_threads}},
+                                          {"no_room", {write_no_room, read_no_room}},
+                                          {"pressure", {write_pressure, read_pressure}}};
   const auto found = argc == 3 ? cases.find(argv[2]) : cases.end();
   if (found == cases.end()) {
     std::fprintf(stderr, "usage: cases writer|reader CASE\n");
@@ -535,7 +417,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   (std::string(argv[1]) == "writer" ? found->second.write : found->second.read)();
-  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  int all_failures = failures;
+  MPI_Allreduce(MPI_IN_PLACE, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
-  return failures == 0 ? 0 : 1;
+  return all_failures == 0 ? 0 : 1;
 }

@@ -3,58 +3,33 @@
 import glob
 import os
 import re
-import shutil
-import subprocess
 import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import call, clear_directory, expect, finish
 
 build, program, case = sys.argv[1:4]
 THROUGH = os.environ.get("SLUICE_TEST_THROUGH", "memory")
-LIMIT_S = 60  # far more than any case needs: a hang ends here
 
 
-def expect(condition, text):
-    if not condition:
-        sys.exit("FAILED: " + text)
-
-
-def write_flow(components, rules, more=""):
-    """Components as {name: (ranks, commands)}, rules as [(pattern, writer, readers)]."""
-    with open("flow.yaml", "w") as flow:
-        matchers = os.environ.get("SLUICE_TEST_MATCHERS")
-        if matchers:
-            more = more.replace("staging: {", f"staging: {{matchers: {matchers}, ") if more else f"staging: {{matchers: {matchers}}}\n"
-        flow.write("version: 1\nname: test\n" + more + "components:\n")
-        for name, (ranks, commands, *keys) in components.items():
-            flow.write(f"  {name}: {{command: {program} {commands}, ranks: {ranks}{''.join(', ' + key for key in keys)}}}\n")
-        flow.write("files:\n" + "".join(f"  - {{path: \"{pattern}\", writer: {writer}, readers: [{', '.join(readers)}], through: {THROUGH}}}\n" for pattern, writer, readers in rules))
-
-
-class Result:
-    def __init__(self, process):
-        try:
-            self.out, self.err = process.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired:
-            subprocess.run(["ps", "-ef", "--forest"])
-            process.kill()
-            sys.exit("HANG: the run did not end")
-        self.status = process.returncode
-        print(self.out, self.err, f"=> {self.status}", sep="\n")
+def write_flow(components, rules, *staging):
+    harness.write_flow(program, components, [(*rule, "through: " + THROUGH) for rule in rules], *staging)
 
 
 def start(*arguments):
-    return subprocess.Popen([build + "/bin/sluice", "run", *arguments, "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return harness.start(build + "/bin/sluice", "run", *arguments, "flow.yaml")
 
 
 def run(*arguments, status=0, on_disk=()):
-    result = Result(start(*arguments))
-    expect(result.status == status, f"exit status {result.status}, expected {status}")
+    result = finish(start(*arguments), status)
     files = sorted(glob.glob("**/*.nc", recursive=True))
     if THROUGH == "memory":
         expect(files == sorted(on_disk), f"files on the disk: {files}, expected: {on_disk}")
     else:
         expect(set(on_disk) <= set(files), f"files on the disk: {files}, expected {on_disk} and those of the rules")
         for file in files[:10]:
-            subprocess.run(["ncvalidator", "-q", file], check=True)
+            call("ncvalidator", "-q", file, status=0)
     return result
 
 
@@ -109,7 +84,7 @@ def own_file():
 def unnamed_file():
     write_flow({"model": (2, "write a.nc 1000 write ordinary.nc 100 read ordinary.nc 100"), "analysis": (1, "read a.nc 1000 write other.nc 10")}, [("a.nc", "model", ["analysis"])])
     run(on_disk=["ordinary.nc", "other.nc"])
-    subprocess.run(["ncdump", "-h", "ordinary.nc"], check=True)
+    call("ncdump", "-h", "ordinary.nc", status=0)
 
 
 def serial():
@@ -156,10 +131,21 @@ def reader_fails():
 
 
 def little_memory():
-    write_flow({"model": (2, "repeat 40 write a%d.nc 500000"), "analysis": (2, "repeat 40 read a%d.nc 500000")}, [("*.nc", "model", ["analysis"])], "staging: {memory: 16MiB}\n")
+    write_flow({"model": (2, "repeat 40 write a%d.nc 500000"), "analysis": (2, "repeat 40 read a%d.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 16MiB")
     result = run()
     peak = re.search(r"at most ([\d.]+) (\S+) staged of 16.0 MiB", result.out)
     expect(peak and (peak[2] == "KiB" or float(peak[1]) <= 16), f"the peak of memory: {peak and peak[0]}")
+
+
+def prewarmed():
+    for prewarm, made in [("16MiB", "16384"), ("0", None)]:
+        write_flow({"model": (2, "sleep 1500 write a.nc 500000"), "analysis": (2, "read a.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 64MiB", f"prewarm: {prewarm}")
+        clear = run("--log-dir", "log-" + prewarm)
+        expect(figures(clear, "a.nc")[0] == "1", "the figures")
+        with open(f"log-{prewarm}/events.log", encoding="utf-8") as events:
+            found = re.search(r"made (\d+) KiB of memory ahead; (\d+) KiB were given out warm", events.read())
+        expect((found and found[1]) == made, f"what was made ahead: {found and found[0]}")
+        expect(found is None or int(found[2]) >= 4000, f"what was used of it: {found and found[0]}")
 
 
 def many_files():
@@ -170,10 +156,9 @@ def many_files():
 def two_runs():
     write_flow({"model": (2, "repeat 10 write a%d.nc 1000"), "analysis": (2, "repeat 10 read a%d.nc 1000")}, [("*.nc", "model", ["analysis"])])
     for process in [start("--log-dir", f"log{i}") for i in range(2)]:
-        expect(Result(process).status == 0, "a run beside another")
+        finish(process, 0)
 
 
-for leftover in os.listdir("."):
-    shutil.rmtree(leftover) if os.path.isdir(leftover) else os.remove(leftover)
+clear_directory()
 globals()[case]()
 print("as expected")

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { columns = 37 };
+static int columns = 37; /* or COLUMNS of the environment */
 static int rank, ranks;
 
 static void check(int status, const char* call) {
@@ -236,6 +236,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (getenv("COLUMNS") != NULL) columns = atoi(getenv("COLUMNS"));
   if (argc < 4) return 2;
   const int files = getenv("FILES") && strstr(argv[2], "%d") ? atoi(getenv("FILES")) : 1;
   for (int i = 0; i < files; ++i) {

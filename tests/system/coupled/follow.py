@@ -1,36 +1,21 @@
 #!/usr/bin/python3
 """follow.py BUILD PROGRAM CASE: files of PROGRAM (follow.c) that are read while they are written, under `sluice run`."""
+import glob
 import os
-import subprocess
+import re
+import shutil
 import sys
 
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, expect, is_logged, launch, write_flow
+
 build, program, case = sys.argv[1:4]
-LIMIT_S = 100  # far more than any case needs: a hang ends here
-
-
-def expect(condition, text):
-    if not condition:
-        sys.exit("FAILED: " + text)
 
 
 def run(publish, components, rules=(("*.nc", "model", ["analysis"]),), memory="1GiB", status=0, **environment):
-    """Components as {name: (ranks, arguments)}, rules as [(pattern, writer, readers)]. Gives what was printed."""
-    with open("flow.yaml", "w") as flow:
-        flow.write(f"version: 1\nname: follow\nstaging: {{memory: {memory}, matchers: {os.environ.get('SLUICE_TEST_MATCHERS', 1)}}}\ncomponents:\n")
-        for name, (ranks, arguments) in components.items():
-            flow.write(f"  {name}: {{command: {program} {arguments}, ranks: {ranks}}}\n")
-        flow.write("files:\n" + "".join(f"  - {{path: \"{pattern}\", writer: {writer}, readers: [{', '.join(readers)}], publish: {publish}}}\n" for pattern, writer, readers in rules))
-    process = subprocess.Popen([build + "/bin/sluice", "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **environment))
-    try:
-        output, _ = process.communicate(timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        subprocess.run(["ps", "-ef", "--forest"])
-        process.kill()
-        sys.exit("HANG: the run did not end")
-    print(output, f"=> {process.returncode}", sep="\n")
-    expect(process.returncode == status, f"exit status {process.returncode}, expected {status}")
-    return output
+    """Components as {name: (ranks, arguments)}, rules as [(pattern, writer, readers, *keys)]. Gives what was printed."""
+    write_flow(program, components, [(*rule, "publish: " + publish) for rule in rules], "memory: " + memory)
+    return call(build + "/bin/sluice", "run", "flow.yaml", status=status, environment=environment).all
 
 
 two_readers = (("*.nc", "model", ["first", "second"]),)
@@ -52,33 +37,54 @@ def write_reopened():
 
 def sync_killed():
     output = run("sync", {"model": (2, "write a.nc 30 1 12"), "analysis": (2, "cut a.nc 30 12")}, status=137)
-    expect("ends with what was put before the last ncmpi_sync" in output or logged("ends with what was put before the last ncmpi_sync"), "the event")
+    expect("ends with what was put before the last ncmpi_sync" in output or is_logged("ends with what was put before the last ncmpi_sync"), "the event")
 
 
 def write_killed():
     run("write", {"model": (2, "write a.nc 30 0 12"), "analysis": (3, "rest a.nc 30 13")}, status=137)
-    expect(logged("ends with what was put so far"), "the event")
-
-
-def logged(words):
-    found = subprocess.run(["grep", "-rlF", words, "."], capture_output=True, text=True).stdout
-    return bool(found)
+    expect(is_logged("ends with what was put so far"), "the event")
 
 
 def knot():
     output = run("write", {"one": (1, "knot a.nc 3 b.nc"), "two": (1, "knot b.nc 3 a.nc")}, (("a.nc", "one", ["two"]), ("b.nc", "two", ["one"])))
     expect("the knot is cut" in output, "nobody was told of the cycle")
-    expect(logged("a cycle of waits: ") and logged("(variable rows)"), "the cycle is not named")
+    expect(is_logged("a cycle of waits: ") and is_logged("(variable rows)"), "the cycle is not named")
 
 
 def little_memory():
     output = run("sync", {"model": (1, "fill a.nc 100"), "analysis": (1, "peek a.nc 1")}, memory="8MiB")
-    expect(logged("raise staging.memory") or "raise staging.memory" in output, "no advice")
+    expect(is_logged("raise staging.memory") or "raise staging.memory" in output, "no advice")
 
 
 def many_files():
     for publish, reader in [("sync", "records"), ("write", "rows")]:
         run(publish, {"model": (1, "write a%d.nc 4 1"), "analysis": (2, reader + " a%d.nc 4")}, memory="4MiB, retain: 0", FILES="12")
+
+
+def spill():
+    """Several times the memory, all of which readers see while it is written."""
+    for publish, reader in [("sync", "records"), ("write", "rows")]:
+        shutil.rmtree("scratch", ignore_errors=True)
+        os.makedirs("scratch")
+        output = run(publish, {"model": (2, "write a.nc 30 1"), "first": (1, reader + " a.nc 30"), "second": (2, "reopen a.nc 30")}, two_readers,
+                     memory="4MiB, spill: scratch", COLUMNS="20000")
+        found = re.search(r"; ([\d.]+) MiB spilled to .*/scratch", output)
+        expect(found and float(found[1]) > 4, "hardly anything was spilled")
+        expect(os.listdir("scratch") == [], "something is left in the directory")
+
+
+def keep():
+    """The file on disk has what was visible of a step whose writer was killed."""
+    for publish, syncs, records in [("sync", 1, 12), ("write", 0, 13)]:
+        for leftover in glob.glob("a.nc*"):
+            os.remove(leftover)
+        reader = f"cut a.nc 30 {records}" if publish == "sync" else f"rest a.nc 30 {records}"
+        run(publish, {"model": (2, f"write a.nc 30 {syncs} 12"), "analysis": (2, reader)}, (("*.nc", "model", ["analysis"], "keep: true"),), status=137)
+        expect(is_logged(f"the file {os.getcwd()}/a.nc has only what was published"), "the event log does not say so")
+        expect(glob.glob("a.nc*") == ["a.nc"], f"files on the disk: {glob.glob('a.nc*')}")
+        call("ncvalidator", "-q", "a.nc", status=0)
+        expect(f"t = UNLIMITED ; // ({records} currently)" in call("ncdump", "-h", "a.nc", status=0).out, "the number of records")
+        launch(2, program, "rest", "a.nc", "30", str(records), status=0)
 
 
 globals()[case]()

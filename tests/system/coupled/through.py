@@ -5,37 +5,22 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, clear_directory, expect, write_flow
+
 build, program, case = sys.argv[1:4]
-LIMIT_S = 60  # far more than any case needs: a hang ends here
-MATCHERS = os.environ.get("SLUICE_TEST_MATCHERS", "1")
-
-
-def expect(condition, text):
-    if not condition:
-        sys.exit("FAILED: " + text)
 
 
 def run(through, components, rules, status=0):
     """Components as {name: (ranks, commands, directory)}, rules as [(pattern, writer, readers)]. Gives the output, and the event log."""
     shutil.rmtree("log", ignore_errors=True)
-    with open("flow.yaml", "w") as flow:
-        flow.write(f"version: 1\nname: test\nstaging: {{matchers: {MATCHERS}}}\ncomponents:\n")
-        for name, (ranks, commands, directory) in components.items():
-            flow.write(f"  {name}: {{command: {program} {commands}, ranks: {ranks}, directory: {directory}}}\n")
-        flow.write("files:\n")
-        for pattern, writer, readers in rules:
-            flow.write(f"  - {{path: \"{pattern}\", writer: {writer}, readers: [{', '.join(readers)}], through: {through}}}\n")
-    try:
-        result = subprocess.run([build + "/bin/sluice", "run", "--log-dir", "log", "flow.yaml"], capture_output=True, text=True, timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        sys.exit("HANG: the run did not end")
-    print(result.stdout, result.stderr, f"=> {result.returncode}", sep="\n")
-    expect(result.returncode == status, f"exit status {result.returncode}, expected {status}")
+    write_flow(program, {name: (ranks, commands, "directory: " + directory) for name, (ranks, commands, directory) in components.items()},
+               [(*rule, "through: " + through) for rule in rules])
+    result = call(build + "/bin/sluice", "run", "--log-dir", "log", "flow.yaml", status=status)
     with open("log/events.log") as events:
-        return result.stdout, events.read()
+        return result.out, events.read()
 
 
 def directories():
@@ -86,8 +71,9 @@ def subfiles():
         run("subfiles", {"model": (3, "write a.nc 1000", "."), "analysis": (2, "read a.nc 1000", ".")}, [("a.nc", "model", ["analysis"])])
         found = sorted(glob.glob("a.nc*"))
         expect(found == ["a.nc"] + [f"a.nc.subfile_{i}.nc" for i in range(expected)], f"files: {found}")
-        subprocess.run([build + "/bin/sluice", "merge", "--force", "a.nc", "whole.nc"], check=True)
-        subprocess.run("rm a.nc*", shell=True, check=True)
+        call(build + "/bin/sluice", "merge", "--force", "a.nc", "whole.nc", status=0)
+        for path in found:
+            os.remove(path)
 
 
 def blobs():
@@ -95,11 +81,10 @@ def blobs():
     run("blobs", {"model": (3, "write a.nc 1000", "."), "analysis": (2, "read a.nc 1000", ".")}, [("a.nc", "model", ["analysis"])])
     found = sorted(glob.glob("a.nc*"))
     expect(found == ["a.nc", "a.nc.0000"], f"files: {found}")
-    subprocess.run([build + "/bin/sluice", "merge", "a.nc", "whole.nc"], check=True)
-    subprocess.run(["ncvalidator", "-q", "whole.nc"], check=True)
+    call(build + "/bin/sluice", "merge", "a.nc", "whole.nc", status=0)
+    call("ncvalidator", "-q", "whole.nc", status=0)
 
 
-for leftover in os.listdir("."):
-    shutil.rmtree(leftover) if os.path.isdir(leftover) else os.remove(leftover)
+clear_directory()
 globals()[case]()
 print("as expected")

@@ -1,11 +1,13 @@
 """check_files.py CASE EVERY_KIND LIBRARY: ordinary files through our library (preloaded) against other people's tools."""
 import glob
 import os
-import subprocess
 import sys
 
 import netCDF4
 import numpy
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, clear_directory, expect, launch
 
 CASE, EVERY_KIND, LIBRARY = sys.argv[1:]
 FORMATS = {1: "NETCDF3_CLASSIC", 2: "NETCDF3_64BIT_OFFSET", 5: "NETCDF3_64BIT_DATA"}
@@ -15,22 +17,9 @@ REAL_DATA = sorted(glob.glob("/usr/share/ferret-vis/data/*.cdf")) + sorted(glob.
 
 def run(*command, ranks=0, ours=False):
     """The standard output; with ranks under mpirun, with our library preloaded or not."""
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    if ours and not ranks:
-        environment["LD_PRELOAD"] = LIBRARY
-    if ranks:
-        launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks)]
-        command = launcher + (["-x", "LD_PRELOAD=" + LIBRARY] if ours else []) + list(command)
-    print("+", *command, flush=True)
-    result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=120)
-    if result.returncode != 0:
-        sys.exit(f"failed with {result.returncode}: {' '.join(command)}\n{result.stdout}")
-    return result.stdout
-
-
-def expect(condition, message):
-    if not condition:
-        sys.exit("wrong: " + message)
+    if not ranks:
+        return call(*command, status=0, environment={"LD_PRELOAD": LIBRARY} if ours else {}).out
+    return launch(ranks, *(["-x", "LD_PRELOAD=" + LIBRARY] if ours else []), *command, status=0).out
 
 
 def same_content(one, other):
@@ -123,6 +112,5 @@ def real_data():
         os.remove(name)
 
 
-for left_over in glob.glob("*.nc"):
-    os.remove(left_over)
-{function.__name__: function for function in (written_by_us, written_by_python, written_by_tools, real_data)}[CASE]()
+clear_directory()
+globals()[CASE]()

@@ -5,7 +5,7 @@
      layout NAME             hints and gaps in the header, a variable that is added later
      append NAME RECORDS     a file that is reopened for each record
      empty NAME              nothing but attributes; and no record
-     large NAME MIB          one variable of MIB mebibytes
+     large NAME MIB          one variable of MIB mebibytes; check NAME MIB reads it
      noclobber NAME, delete NAME, read NAME, sleep MILLISECONDS, exit STATUS, kill SIGNAL (the last rank)
    `repeat COUNT` ahead of all: that often, with %d in names replaced by 0 … COUNT - 1. */
 #include <mpi.h>
@@ -215,6 +215,15 @@ static void empty(const char* name) {
   CHECK(ncmpi_close(ncid));
 }
 
+/* Leaves it open, without any data. */
+static void create(const char* name) {
+  int ncid, dimid, v;
+  CHECK(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid));
+  CHECK(ncmpi_def_dim(ncid, "x", 10, &dimid));
+  CHECK(ncmpi_def_var(ncid, "v", NC_INT, 1, &dimid, &v));
+  CHECK(ncmpi_enddef(ncid));
+}
+
 static void large(const char* name, int mib) {
   enum { columns = 1 << 18 };
   int ncid, dimids[2], v;
@@ -231,6 +240,25 @@ static void large(const char* name, int mib) {
   }
   free(row);
   CHECK(ncmpi_close(ncid));
+}
+
+static void check_large(const char* name, int mib) {
+  enum { columns = 1 << 18 };
+  int ncid, v, mistakes = 0;
+  CHECK(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid));
+  CHECK(ncmpi_inq_varid(ncid, "v", &v));
+  float* row = malloc(sizeof *row * columns);
+  for (MPI_Offset y = 0; y < mib; ++y) {
+    const MPI_Offset start[2] = {y, 0}, count[2] = {1, columns};
+    CHECK(ncmpi_get_vara_float_all(ncid, v, start, count, row));
+    for (int x = 0; x < columns; ++x) mistakes += row[x] != (float)(y * 1000 + x % 1000);
+  }
+  free(row);
+  CHECK(ncmpi_close(ncid));
+  if (mistakes > 0) {
+    printf("%s: %d values are wrong\n", name, mistakes);
+    MPI_Abort(MPI_COMM_WORLD, 4);
+  }
 }
 
 static void noclobber(const char* name) {
@@ -270,7 +298,9 @@ static char** run(char** words, int repetition) {
   if (!strcmp(command, "layout")) layout(name);
   if (!strcmp(command, "append")) append(name, atoi(*words++));
   if (!strcmp(command, "empty")) empty(name);
+  if (!strcmp(command, "create")) create(name);
   if (!strcmp(command, "large")) large(name, atoi(*words++));
+  if (!strcmp(command, "check")) check_large(name, atoi(*words++));
   if (!strcmp(command, "noclobber")) noclobber(name);
   if (!strcmp(command, "delete")) delete_file(name);
   if (!strcmp(command, "read")) read_file(name);

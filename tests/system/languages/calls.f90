@@ -77,6 +77,7 @@ program calls
 
   call nonblocking
   call datatypes
+  call fortran77
 
   call report('inquire', nf90mpi_inquire_variable(ncid, title, name, ndims=i, dimids=found))
   print *, trim(name), i, found(:i)
@@ -148,6 +149,43 @@ contains
     call MPI_Type_free(column, ignored)
     call MPI_Type_free(all, ignored)
   end subroutine datatypes
+
+  ! Through the module also the Fortran 77 interface, with its constants: scalars, arrays and texts as buffers, and kinds of the program's own names.
+  subroutine fortran77
+    integer, parameter :: EightByteInt = selected_int_kind(18)
+    integer(kind=EightByteInt) :: first(3), extent(3), length8
+    integer :: numbers(4, 3), number, format, requests(2), statuses(2), kind_of_fill
+    real(kind=8) :: fill
+    character(len=8) :: text
+    first = 1
+    extent = [4, 3, 1]
+    call report('flush', nfmpi_flush(ncid))
+    numbers = reshape([(100 + i, i=1, 12)], [4, 3])
+    number = 77
+    call report('put_vara', nfmpi_put_vara_int_all(ncid, field, first, extent, numbers))
+    call report('put_var1', nfmpi_begin_indep_data(ncid))
+    call report('put_var1', nfmpi_put_var1_int(ncid, field, [2_8, 3_8], number))
+    call report('put_var1', nfmpi_put_var1_int(ncid, field, [5_8, 3_8], number))
+    number = 0
+    call report('get_var1', nfmpi_get_var1_int(ncid, field, [2_8, 3_8], number))
+    call report('get_var1', nfmpi_end_indep_data(ncid))
+    numbers = 0
+    call report('get_vars', nfmpi_get_vars_int_all(ncid, field, first, [2_8, 2_8], [2_8, 2_8], numbers(2:3, 1:2)))
+    print *, number, numbers
+    call report('iput', nfmpi_iput_vara_int(ncid, field, first, [2_8, 1_8], numbers(2:3, 1), requests(1)))
+    call report('iget', nfmpi_iget_vara_text(ncid, title, first, [8_8, 1_8], text, requests(2)))
+    call report('wait', nfmpi_wait_all(ncid, 2, requests, statuses))
+    print *, statuses, text
+    call report('inq_format', nfmpi_inq_format(ncid, format))
+    call report('inq_dimlen', nfmpi_inq_dimlen(ncid, dims(1), length8))
+    call report('fill', nfmpi_inq_var_fill(ncid, series, kind_of_fill, fill))
+    call report('inq_atttype', nfmpi_inq_atttype(ncid, nf_global, 'count', number))
+    print *, format == nf_format_classic, length8, kind_of_fill, fill, number == nf_int
+    print *, nfmpi_issyserr(2), nfmpi_issyserr(nf_ebadid)
+    print *, nfmpi_unlimited, nf_fill_int, filbyte, ncglobal, nf90_edims_size_multidefine == nf_emultidefine_dim_size
+    print *, pnetcdf_erange_fill
+    print *, trim(nfmpi_strerror(nf_ebadid)), ' ', trim(nfmpi_strerrno(nf_ebadid))
+  end subroutine fortran77
 
   subroutine report(what, code)
     character(len=*), intent(in) :: what

@@ -1,5 +1,7 @@
-/* request PATH: puts more than 2^31 elements in one call, and gets them in one call. One buffer of 2.1 GiB
- * serves for both. */
+/* request PATH [derived]: puts more than 2^31 elements in one call, and gets them in one call. One buffer
+ * of 2.1 GiB serves for both. With "derived" the put is a list of two regions of a buffer that a datatype
+ * scatters, nonblocking, and the get has another such datatype; both with a count of datatypes, which
+ * describe more bytes than an int counts. */
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +31,59 @@ static void expect_values(const unsigned char* buffer, MPI_Offset step, const ch
   }
 }
 
+enum { block = 100, half = block / 2 };
+
+/* The bytes of a block with its halves exchanged. */
+static MPI_Datatype exchanged_halves(void) {
+  const int lengths[2] = {half, half}, places[2] = {half, 0};
+  MPI_Datatype halves, type;
+  MPI_Type_indexed(2, lengths, places, MPI_CHAR, &halves);
+  MPI_Type_create_resized(halves, 0, block, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&halves);
+  return type;
+}
+
+static void exchange_halves(unsigned char* buffer) {
+  unsigned char kept[half];
+  for (MPI_Offset i = 0; i + block <= elements; i += block) {
+    memcpy(kept, buffer + i, half);
+    memcpy(buffer + i, buffer + i + half, half);
+    memcpy(buffer + i + half, kept, half);
+  }
+}
+
+/* All elements but the last, as two regions in one request, from blocks whose halves are exchanged in memory.
+ */
+static void put_derived(int ncid, int varid, unsigned char* buffer) {
+  MPI_Offset first[1] = {0}, second[1] = {1100000000}, length[1] = {1100000000}, last[1] = {elements - 1};
+  MPI_Offset *starts[2] = {first, second}, *counts[2] = {length, length};
+  MPI_Datatype type = exchanged_halves();
+  int request, status = NC_NOERR;
+  exchange_halves(buffer);
+  MUST(ncmpi_iput_varn(ncid, varid, 2, starts, counts, buffer, (elements - 1) / block, type, &request));
+  MUST(ncmpi_wait_all(ncid, 1, &request, &status));
+  MUST(status);
+  MUST(ncmpi_put_var1_text_all(ncid, varid, last, (const char*)buffer + elements - 1));
+  exchange_halves(buffer);
+  MPI_Type_free(&type);
+}
+
+static void get_derived(int ncid, int varid, unsigned char* buffer) {
+  const MPI_Offset start[1] = {0}, count[1] = {elements - 1}, last[1] = {elements - 1};
+  MPI_Datatype type = exchanged_halves();
+  MUST(ncmpi_get_vara_all(ncid, varid, start, count, buffer, (elements - 1) / block, type));
+  MUST(ncmpi_get_var1_text_all(ncid, varid, last, (char*)buffer + elements - 1));
+  exchange_halves(buffer);
+  MPI_Type_free(&type);
+}
+
 int main(int argc, char** argv) {
   int ncid, dimid, varid;
   const MPI_Offset start[1] = {0}, count[1] = {elements};
   MPI_Init(&argc, &argv);
-  if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int is_derived = argc > 2 && strcmp(argv[2], "derived") == 0;
   unsigned char* buffer =
       mmap(NULL, (size_t)elements, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (buffer == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 3);
@@ -43,14 +93,20 @@ int main(int argc, char** argv) {
   MUST(ncmpi_def_dim(ncid, "x", elements, &dimid));
   MUST(ncmpi_def_var(ncid, "text", NC_CHAR, 1, &dimid, &varid));
   MUST(ncmpi_enddef(ncid));
-  MUST(ncmpi_put_vara_text_all(ncid, varid, start, count, (const char*)buffer));
+  if (is_derived)
+    put_derived(ncid, varid, buffer);
+  else
+    MUST(ncmpi_put_vara_text_all(ncid, varid, start, count, (const char*)buffer));
   expect_values(buffer, 10007, "the user's buffer after the put");
   MUST(ncmpi_close(ncid));
 
   madvise(buffer, (size_t)elements, MADV_DONTNEED); /* zeros from here on */
   MUST(ncmpi_open(MPI_COMM_WORLD, argv[1], NC_NOWRITE, MPI_INFO_NULL, &ncid));
   /* Amounts beyond int in the flexible form, too. */
-  MUST(ncmpi_get_vara_all(ncid, varid, start, count, buffer, elements, MPI_CHAR));
+  if (is_derived)
+    get_derived(ncid, varid, buffer);
+  else
+    MUST(ncmpi_get_vara_all(ncid, varid, start, count, buffer, elements, MPI_CHAR));
   expect_values(buffer, 1, "what was got");
   MUST(ncmpi_close(ncid));
   MPI_Finalize();

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# run.sh file|coupled SLUICE PROGRAM: the program in /dev/shm, or with its file coupled; exit status 77 where memory is short.
+# run.sh file|coupled SLUICE PROGRAM [derived]: the program in /dev/shm, or with its file coupled; exit status 77 where memory is short.
 set -euo pipefail
-kind=$1 sluice=$2 program=$3
+kind=$1 sluice=$2 program=$3 access=${4:-}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# The program's buffer and the file, or the segment, take 2.1 GiB each.
-needed_mib=6000
+# The program's buffer and the file, or the segment, take 2.1 GiB each; elements that a datatype scatters are gathered in another buffer.
+needed_mib=$([ "$access" = derived ] && echo 9000 || echo 6000)
 available_mib=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
 if [ "$available_mib" -lt "$needed_mib" ]; then
   echo "skipped: $needed_mib MiB of memory are needed, $available_mib are available"
@@ -16,7 +16,7 @@ version: 1
 name: large
 staging: {memory: 3GiB}
 components:
-  program: {command: $program large_request.nc, ranks: 1}
+  program: {command: $program large_request.nc $access, ranks: 1}
 files:
   - {path: large_request.nc, writer: program, readers: [program]}
 YAML
@@ -29,4 +29,4 @@ if [ "${shm_mib:-0}" -lt 3000 ]; then
 fi
 directory=$(mktemp -d /dev/shm/sluice-large.XXXXXX)
 trap 'rm -rf "$directory"' EXIT
-"$program" "$directory/large_request.nc"
+"$program" "$directory/large_request.nc" $access

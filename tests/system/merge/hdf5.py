@@ -6,28 +6,20 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
 
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, clear_directory, expect, launch
+
 program, sluice, build, case = sys.argv[1:5]
-environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
-def expect(condition, text):
-    if not condition:
-        sys.exit("FAILED: " + text)
-
-
-def call(*command, **more):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env={**environment, **more})
-
-
-def ranks(count, *arguments, **more):
-    return call("mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(count), program, *arguments, **more)
+def ranks(count, *arguments, status=None, **environment):
+    return launch(count, program, *arguments, status=status, environment=environment)
 
 
 def bytes_of(path, dataset):
-    subprocess.run(["h5dump", "-d", "/" + dataset, "-b", "NATIVE", "-o", "bytes", path], check=True, capture_output=True)
+    call("h5dump", "-d", "/" + dataset, "-b", "NATIVE", "-o", "bytes", path, status=0)
     return open("bytes", "rb").read()
 
 
@@ -76,9 +68,8 @@ class Header:
 
 def structure():
     """What docs/formats/blobs-hdf5.md says, byte for byte."""
-    done = ranks(2, "example", "example.nc")
-    expect(done.returncode == 0, done.stdout + done.stderr)
-    dump = subprocess.run(["h5dump", "-p", "-H", "example.nc.0000"], check=True, capture_output=True, text=True).stdout
+    ranks(2, "example", "example.nc", status=0)
+    dump = call("h5dump", "-p", "-H", "example.nc.0000", status=0).out
     for text in 'DATASET "data_blob"', 'DATASET "header_blob"', "H5T_STD_U8LE", "CONTIGUOUS":
         expect(text in dump, dump)
     expect(dump.count("DATASET ") == 2 and "ATTRIBUTE" not in dump and dump.count("GROUP") == 1, dump)
@@ -92,34 +83,32 @@ def structure():
     first = struct.pack("<iqq2i2i", 2, 0, 2, 0, 2, 1, 1) + struct.pack("<4f2h", 0, 2, 10, 12, 1, 2)
     second = struct.pack("<iqq2i2i", 2, 2, 2, 1, 3, 1, 1) + struct.pack("<4f", 1, 3, 11, 13)
     expect(bytes_of("example.nc.0000", "data_blob") == first + second, "data_blob has other bytes")
-    text = subprocess.run(["ncdump", "-h", "example.nc"], check=True, capture_output=True, text=True).stdout
+    text = call("ncdump", "-h", "example.nc", status=0).out
     expect('sluice_layout = "blob-process"' in text and "t:decomposition_ID = 1" in text, text)
-    expect(call(sluice, "merge", "example.nc", "merged.nc").returncode == 0, "merge")
-    text = subprocess.run(["ncdump", "merged.nc"], check=True, capture_output=True, text=True).stdout
+    call(sluice, "merge", "example.nc", "merged.nc", status=0)
+    text = call("ncdump", "merged.nc", status=0).out
     expect("0, 1, 2, 3,\n  10, 11, 12, 13 ;" in text and "day = 1, 2 ;" in text, text)
 
 
 def merge():
     """All kinds of variables: as written directly."""
-    done = ranks(3)
-    expect(done.returncode == 0, done.stdout + done.stderr)
+    ranks(3, status=0)
     done = call(sluice, "merge", "several.nc", "merged.nc")
-    expect(done.returncode == 0 and " merged " in done.stderr, f"status {done.returncode}: {done.stderr}")
-    done = call("ncmpidiff", "merged.nc", "plain.nc")
-    expect(done.returncode == 0, done.stdout + done.stderr)
+    expect(done.status == 0 and " merged " in done.err, f"status {done.status}: {done.err}")
+    call("ncmpidiff", "merged.nc", "plain.nc", status=0)
     done = call(sluice, "merge", "several.nc", "several.nc.0000", "--force")
-    expect(done.returncode == 2, f"status {done.returncode}: {done.stderr}")
+    expect(done.status == 2, f"status {done.status}: {done.err}")
 
 
 def refuse(what):
     """The file is refused, with its name, by `sluice merge` and by the library."""
     done = call(sluice, "merge", "--force", "x.nc", "out.nc")
-    expect(done.returncode == 3 and "x.nc" in done.stderr, f"{what}: status {done.returncode}: {done.stderr}")
+    expect(done.status == 3 and "x.nc" in done.err, f"{what}: status {done.status}: {done.err}")
     expect(not os.path.exists("out.nc") and not glob.glob("*.partial"), f"{what}: something is left")
 
 
 def damaged():
-    expect(ranks(2, "example", "good.nc").returncode == 0, "write")
+    ranks(2, "example", "good.nc", status=0)
     good, master = open("good.nc.0000", "rb").read(), open("good.nc", "rb").read()
 
     def damage(data, name="x.nc.0000"):
@@ -131,14 +120,14 @@ def damaged():
         damage(good[:size])
         refuse(f"cut to {size} bytes")
     done = ranks(2, "read", "x.nc")
-    expect(done.returncode == 1 and done.stdout.count("x.nc.0000") == 2, done.stdout + done.stderr)
+    expect(done.status == 1 and done.out.count("x.nc.0000") == 2, done.all)
     damage(master)
     refuse("no HDF5 file")
     os.remove("x.nc.0000")
     refuse("missing")
-    subprocess.run(["h5mkgrp", "x.nc.0000", "group"], check=True)
+    call("h5mkgrp", "x.nc.0000", "group", status=0)
     refuse("other HDF5")
-    subprocess.run(["h5repack", "-l", "CHUNK=16", "good.nc.0000", "chunked"], check=True)
+    call("h5repack", "-l", "CHUNK=16", "good.nc.0000", "chunked", status=0)
     damage(open("chunked", "rb").read())
     refuse("chunked")
     header, data = bytes_of("good.nc.0000", "header_blob"), bytes_of("good.nc.0000", "data_blob")
@@ -159,35 +148,33 @@ def damaged():
             changed[which + source.randrange(size)] = source.choice([0, 1, 0x7F, 0x80, 0xFF, source.randrange(256)])
         damage(bytes(changed))
         done = call(sluice, "merge", "--force", "--quiet", "x.nc", "out.nc")
-        expect(done.returncode in (0, 3), f"seed {seed}: status {done.returncode}: {done.stderr}")
+        expect(done.status in (0, 3), f"seed {seed}: status {done.status}: {done.err}")
 
 
 def absent():
     """Without libsluice_hdf5.so: an error that says what to install, and no file is touched."""
-    expect(ranks(2, "example", "example.nc").returncode == 0, "write")
+    ranks(2, "example", "example.nc", status=0)
     os.makedirs("alone/bin"), os.makedirs("alone/lib")
     shutil.copy(build + "/lib/libsluice_pnetcdf.so", "alone/lib")
     shutil.copy(sluice, "alone/bin/sluice")
     library = os.path.abspath("alone/lib/libsluice_pnetcdf.so")
     for arguments in ("example", "new.nc"), ("read", "example.nc"):
         done = ranks(2, *arguments, LD_PRELOAD=library)
-        expect(done.returncode == 1 and "NC_ENOTBUILT" in done.stdout and "libhdf5-openmpi-dev" in done.stdout, done.stdout + done.stderr)
+        expect(done.status == 1 and "NC_ENOTBUILT" in done.out and "libhdf5-openmpi-dev" in done.out, done.all)
     expect(not glob.glob("new.nc*"), "a file was made")
     done = call("alone/bin/sluice", "merge", "example.nc", "out.nc")
-    expect(done.returncode == 3 and "libhdf5-openmpi-dev" in done.stderr, f"status {done.returncode}: {done.stderr}")
+    expect(done.status == 3 and "libhdf5-openmpi-dev" in done.err, f"status {done.status}: {done.err}")
     open("alone/lib/libsluice_hdf5.so", "w").write("no library")
     done = call("alone/bin/sluice", "merge", "example.nc", "out.nc")
-    expect(done.returncode == 3 and "cannot be loaded" in done.stderr, f"status {done.returncode}: {done.stderr}")
+    expect(done.status == 3 and "cannot be loaded" in done.err, f"status {done.status}: {done.err}")
 
 
 def clash():
     """A program that has the serial HDF5, as Python's netCDF4 does."""
     serial = glob.glob("/usr/lib/*/libhdf5_serial.so.103")
     expect(serial, "there is no libhdf5_serial.so.103")
-    done = ranks(2, LD_PRELOAD=serial[0])
-    expect(done.returncode == 0, done.stdout + done.stderr)
+    ranks(2, LD_PRELOAD=serial[0], status=0)
 
 
-for path in glob.glob("*"):
-    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-{"structure": structure, "merge": merge, "damaged": damaged, "absent": absent, "clash": clash}[case]()
+clear_directory()
+globals()[case]()

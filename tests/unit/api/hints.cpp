@@ -45,4 +45,8 @@ TEST_CASE("the hints in force show the layout that is in force, and keep what no
   CHECK(shown.at("unknown") == "x");
   CHECK(shown.at("cb_nodes") == "1");
   CHECK(shown.at("nc_ibuf_size") == "16777216");
+  CHECK(sluice::api::hints_in_force({{"nc_in_place_swap", "Disable"}}, {}, {}).at("nc_in_place_swap") ==
+        "disable");
+  CHECK(sluice::api::hints_in_force({{"nc_in_place_swap", "maybe"}}, {}, {}).at("nc_in_place_swap") ==
+        "auto");
 }

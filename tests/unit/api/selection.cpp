@@ -176,3 +176,100 @@ TEST_CASE("lists of slabs are checked one after the other, and missing counts me
   call.list_length = 2;
   CHECK(status() == NC_EINVAL);
 }
+
+namespace {
+
+/// A long varn call on one of header_of()'s variables.
+struct LongList {
+  explicit LongList(int length) {
+    for (int i = 0; i < length; ++i) {
+      starts.push_back({i % 3, i % 2});
+      counts.push_back({1, 1 + i % 3});
+    }
+  }
+  int resolve(Selection& selection, int varid, const formats::Header& header, bool is_put,
+              formats::StartRule rule = formats::StartRule::relaxed) {
+    start_pointers.clear();
+    count_pointers.clear();
+    for (auto& start : starts) start_pointers.push_back(start.data());
+    for (auto& count : counts) count_pointers.push_back(count.data());
+    AccessCall call;
+    call.shape = Shape::varn;
+    call.varid = varid;
+    call.list_length = static_cast<int>(starts.size());
+    call.starts = start_pointers.data();
+    call.counts = count_pointers.data();
+    return selection.resolve(call, header, is_put, rule, &recent);
+  }
+  /// Whether the call names the list that `list` is.
+  bool names(const std::shared_ptr<const formats::SlabList>& list, int varid, const formats::Header& header) {
+    Selection selection;
+    REQUIRE(resolve(selection, varid, header, false) == NC_NOERR);
+    return selection.keep(recent) == list;
+  }
+  std::vector<Numbers> starts, counts;
+  std::vector<MPI_Offset*> start_pointers, count_pointers;
+  api::RecentSlabs recent;
+};
+
+}  // namespace
+
+TEST_CASE("a list that was named before is found again, and is what it was") {
+  LongList list(40);
+  const auto header = header_of();
+  Selection first;
+  REQUIRE(list.resolve(first, record, header, false) == NC_NOERR);
+  const auto kept = first.keep(list.recent);
+  Selection second;
+  REQUIRE(list.resolve(second, record, header, false) == NC_NOERR);
+  CHECK(second.slabs().data() == kept->views().data());
+  CHECK(second.elements() == first.elements());
+  CHECK(second.record_end() == 3);
+  CHECK(second.keep(list.recent) == kept);
+}
+
+TEST_CASE("a list of which anything differs is not one that was named before") {
+  LongList list(40);
+  const auto header = header_of();
+  Selection first;
+  REQUIRE(list.resolve(first, record, header, false) == NC_NOERR);
+  const auto kept = first.keep(list.recent);
+  CHECK(list.names(kept, record, header));
+  list.starts[39][1] = 0;
+  CHECK_FALSE(list.names(kept, record, header));
+  list.starts[39][1] = 1;
+  CHECK(list.names(kept, record, header));
+  list.counts[7][1] = 3;
+  CHECK_FALSE(list.names(kept, record, header));
+  list.counts[7][1] = 2;
+  std::swap(list.starts[0], list.starts[1]);
+  CHECK_FALSE(list.names(kept, record, header));
+  std::swap(list.starts[0], list.starts[1]);
+  list.starts.pop_back();
+  CHECK_FALSE(list.names(kept, record, header));
+}
+
+TEST_CASE("a list that was right for one shape is checked for another one") {
+  LongList list(40);
+  auto header = header_of();
+  Selection first;
+  REQUIRE(list.resolve(first, record, header, false) == NC_NOERR);
+  (void)first.keep(list.recent);
+  header.record_count = 2;
+  Selection fewer_records;
+  CHECK(list.resolve(fewer_records, record, header, false) == NC_EINVALCOORDS);
+  header.record_count = 3;
+  Selection of_fixed;
+  REQUIRE(list.resolve(of_fixed, fixed, header, false) == NC_NOERR);
+  CHECK(of_fixed.record_end() == 0);
+  Selection of_put;
+  REQUIRE(list.resolve(of_put, record, header, true) == NC_NOERR);
+  CHECK(of_put.record_end() == 3);
+  list.counts[5] = {0, 0};
+  list.starts[5] = {3, 0};
+  Selection with_empty;
+  REQUIRE(list.resolve(with_empty, record, header, false) == NC_NOERR);
+  (void)with_empty.keep(list.recent);
+  Selection strict;
+  CHECK(list.resolve(strict, record, header, false, formats::StartRule::strict) == NC_EINVALCOORDS);
+}

@@ -59,6 +59,8 @@ TEST_CASE("few files have a line each, in order") {
   auto spilling = flow();
   spilling.spill_directory = "/scratch";
   CHECK(contains(summarize(spilling, result), "staged of 1.00 GiB; 5.00 MiB spilled to /scratch\n"));
+  spilling.files[0].through = sluice::workflows::Through::burst_buffer;
+  CHECK(contains(summarize(spilling, result), "; 5.00 MiB in burst-buffer logs or spilled\n"));
 }
 
 TEST_CASE("many files of a rule are one line") {

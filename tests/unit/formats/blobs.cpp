@@ -11,11 +11,13 @@
 #include "sluice/formats/blob_placement.hpp"
 #include "sluice/formats/error.hpp"
 #include "support/dense_reference.hpp"
+#include "support/placements.hpp"
 
 namespace sluice::formats {
 namespace {
 
-/// time, y, x; map 1 over (y, x): series(time, y, x), field(y, x); map 2 over x: line(x); whole: times(time).
+/// time, y, x; map 1 over (y, x): series and again(time, y, x), field and once_more(y, x); map 2 over x:
+/// line(x); whole: times(time).
 struct Example {
   static constexpr std::int64_t rows = 5;
   static constexpr std::int64_t columns = 7;
@@ -33,10 +35,13 @@ struct Example {
     add("field", Type::int16, {1, 2}, 1);
     add("times", Type::float64, {0}, 0);
     add("line", Type::int64, {2}, 2);
+    add("again", Type::float32, {0, 1, 2}, 1);
+    add("once_more", Type::int16, {1, 2}, 1);
     blobs.processes = static_cast<int>(random.between(1, 6));
     blobs.files = static_cast<int>(random.between(1, blobs.processes));
-    blobs.maps = {map_over({1, 2}, rows * columns, random), map_over({2}, columns, random)};
-    blobs.order = {-1, 1, 0, -2, 2, 3};
+    blobs.maps = {test::random_map({1, 2}, rows * columns, blobs, 0, random),
+                  test::random_map({2}, columns, blobs, 0, random)};
+    blobs.order = {-1, 1, 0, -2, 2, 3, 4, 5};
     describe();
   }
 
@@ -61,22 +66,6 @@ struct Example {
     variable.dimids = std::move(dimids);
     header.add_variable(std::move(variable));
     blobs.kept.push_back(kept);
-  }
-
-  /// Each element to a process that is drawn.
-  DecompositionMap map_over(std::vector<int> dimids, std::int64_t elements,
-                            test::HyperslabGenerator& random) {
-    DecompositionMap map;
-    map.dimids = std::move(dimids);
-    map.runs.resize(static_cast<std::size_t>(blobs.processes));
-    for (std::int64_t element = 0; element < elements; ++element) {
-      auto& runs = map.runs[static_cast<std::size_t>(random.between(0, blobs.processes - 1))];
-      if (!runs.empty() && runs.back().offset + runs.back().length == element)
-        ++runs.back().length;
-      else
-        runs.push_back({element, 1});
-    }
-    return map;
   }
 };
 
@@ -106,7 +95,7 @@ TEST_CASE("what the files say is what was kept in them") {
     CHECK(read.blobs.kept == example.blobs.kept);
     CHECK(read.blobs.order == example.blobs.order);
     CHECK(read.header.attributes.size() == 0);
-    for (int id = 0; id < 4; ++id) {
+    for (int id = 0; id < example.header.variable_count(); ++id) {
       CHECK(read.header.variable(id).dimids == example.header.variable(id).dimids);
       CHECK(read.header.variable(id).attributes.size() == 0);
     }
@@ -133,15 +122,11 @@ TEST_CASE("elements are in their process's blob, in the order of its list") {
     if (has_records) shape.insert(shape.begin(), 4);
     const auto slab = random.hyperslab(shape);
     const auto place = placement.place_of(varid);
-    std::vector<FileRun> runs;
-    place->append(slab.view(), runs);
-    std::vector<std::int64_t> offsets;
-    for (const auto& run : runs)
-      for (std::int64_t at = 0; at < run.length_bytes; at += place->element_bytes())
-        offsets.push_back(run.offset_bytes + at);
-    REQUIRE(offsets.size() == static_cast<std::size_t>(slab.view().elements()));
-    if (const auto single = place->single_run(slab.view()); single && !offsets.empty())
-      CHECK(single->offset_bytes == offsets.front());
+    const auto offsets = test::offsets_of(*place, slab.view());
+    CHECK_FALSE(place->displacement_from(*placement.place_of(1 - varid)));
+    const auto alike = placement.place_of(varid + 4);
+    test::check_displacement(*place, *alike, slab.view());
+    test::check_displacement(*alike, *place, slab.view());
     test::for_each_element(slab.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
       const std::size_t first = has_records ? 1 : 0;
       const std::int64_t element = index[first] * Example::columns + index[first + 1];

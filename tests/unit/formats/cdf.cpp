@@ -62,6 +62,26 @@ TEST_CASE("what is encoded is decoded again") {
   }
 }
 
+TEST_CASE("without attributes of variables all the rest is the same") {
+  const auto seed = std::random_device{}();
+  MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 100; ++round) {
+    auto header = RandomHeader(random, versions[round % 3]).make();
+    compute_layout(header, {}, nullptr);
+    const auto bytes = encode_header(header);
+    const auto all = decode_header(bytes, true, -1, "x");
+    const auto structure = decode_header(bytes, true, -1, "x", Detail::structure);
+    REQUIRE(all);
+    REQUIRE(structure);
+    CHECK(structure->size_bytes == all->size_bytes);
+    CHECK(structure->header.attributes.size() == all->header.attributes.size());
+    Header bare = all->header;
+    for (int id = 0; id < bare.variable_count(); ++id) bare.variable(id).attributes = {};
+    CHECK(encode_header(structure->header) == encode_header(bare));
+  }
+}
+
 TEST_CASE("a prefix that ends inside the header asks for more, a file that ends there is damaged") {
   std::mt19937_64 random(7);
   auto header = RandomHeader(random, Version::cdf2).make();

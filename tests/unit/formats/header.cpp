@@ -57,6 +57,27 @@ TEST_CASE("a renamed dimension is found by its new name only") {
   CHECK(header.find_variable("sea_level") == 0);
 }
 
+TEST_CASE("very many names are found, whatever was renamed before") {
+  Header header;
+  constexpr int count = 3000;
+  for (int i = 0; i < count; ++i) header.add_dimension({"d" + std::to_string(i), i + 1, false});
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < count; i += 3)
+      header.rename_dimension(i, "r" + std::to_string(round) + "_" + std::to_string(i));
+  }
+  for (int i = 0; i < count; ++i) {
+    const std::string first = "d" + std::to_string(i);
+    CHECK(header.find_dimension(first) == (i % 3 == 0 ? -1 : i));
+    CHECK(header.find_dimension("r3_" + std::to_string(i)) == -1);
+    CHECK(header.find_dimension("r4_" + std::to_string(i)) == (i % 3 == 0 ? i : -1));
+  }
+  // A name that is free again is somebody else's.
+  header.rename_dimension(1, "d0");
+  CHECK(header.find_dimension("d0") == 1);
+  CHECK(header.add_dimension({"d0", 7, false}) == count);
+  CHECK(header.find_dimension("d0") == 1);
+}
+
 TEST_CASE("a shape starts with the number of records") {
   auto header = example();
   header.record_count = 7;

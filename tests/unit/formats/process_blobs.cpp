@@ -10,6 +10,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "support/dense_reference.hpp"
+#include "support/placements.hpp"
 
 namespace sluice::formats {
 namespace {
@@ -33,7 +34,8 @@ struct Example {
     blobs.are_of_processes = true;
     blobs.processes = static_cast<int>(random.between(1, 6));
     blobs.files = static_cast<int>(random.between(1, blobs.processes));
-    blobs.maps = {map_over({1, 2}, rows * columns, random), map_over({0, 2}, records * columns, random)};
+    blobs.maps = {test::random_map({1, 2}, rows * columns, blobs, -1, random),
+                  test::random_map({0, 2}, records * columns, blobs, -1, random)};
     add("field", Type::int16, {1, 2}, 1);
     add("whole", Type::float64, {0, 1}, Blobs::whole);
     add("apart", Type::int32, {0, 2}, 2);
@@ -86,23 +88,6 @@ struct Example {
     variable.dimids = std::move(dimids);
     header.add_variable(std::move(variable));
     blobs.kept.push_back(kept);
-  }
-
-  /// Each element to a process that is drawn, or to none.
-  DecompositionMap map_over(std::vector<int> dimids, std::int64_t elements, HyperslabGenerator& random) {
-    DecompositionMap map;
-    map.dimids = std::move(dimids);
-    map.runs.resize(static_cast<std::size_t>(blobs.processes));
-    for (std::int64_t element = 0; element < elements; ++element) {
-      const auto process = random.between(-1, blobs.processes - 1);
-      if (process < 0) continue;
-      auto& runs = map.runs[static_cast<std::size_t>(process)];
-      if (!runs.empty() && runs.back().offset + runs.back().length == element)
-        ++runs.back().length;
-      else
-        runs.push_back({element, 1});
-    }
-    return map;
   }
 
   void write() {
@@ -173,15 +158,7 @@ TEST_CASE("elements are where their process has them, others behind the end of t
     const auto shape = example.header.shape(varid);
     const auto slab = random.hyperslab(shape);
     const auto place = placement.place_of(varid);
-    std::vector<FileRun> runs;
-    place->append(slab.view(), runs);
-    std::vector<std::int64_t> offsets;
-    for (const auto& run : runs)
-      for (std::int64_t at = 0; at < run.length_bytes; at += place->element_bytes())
-        offsets.push_back(run.offset_bytes + at);
-    REQUIRE(offsets.size() == static_cast<std::size_t>(slab.view().elements()));
-    if (const auto single = place->single_run(slab.view()); single && !offsets.empty())
-      CHECK(single->offset_bytes == offsets.front());
+    const auto offsets = test::offsets_of(*place, slab.view());
     test::for_each_element(slab.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
       const bool has_records = example.header.is_record_variable(varid);
       std::int64_t element = 0;

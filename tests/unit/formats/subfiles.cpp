@@ -8,6 +8,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "support/dense_reference.hpp"
+#include "support/placements.hpp"
 
 namespace sluice::formats {
 namespace {
@@ -156,6 +157,8 @@ TEST_CASE("each element of a divided variable has one place, and hyperslabs find
       if (random.chance(40)) shape.front() = 0;
       shapes.push_back(shape);
     }
+    // Each shape twice.
+    for (int i = 0; i < 4; ++i) shapes.push_back(shapes[static_cast<std::size_t>(i)]);
     const auto header = header_with(shapes);
     const auto subfiling = divided(header, static_cast<int>(random.between(2, 5)));
     const auto files = files_of(header, subfiling);
@@ -167,14 +170,9 @@ TEST_CASE("each element of a divided variable has one place, and hyperslabs find
     if (shape.front() == 0) shape.front() = 5;  // records
     const auto slab = random.hyperslab(shape);
     const auto place = placement.place_of(varid);
-    std::vector<FileRun> runs;
-    place->append(slab.view(), runs);
-    std::vector<std::int64_t> offsets;
-    for (const auto& run : runs)
-      for (std::int64_t at = 0; at < run.length_bytes; at += 4) offsets.push_back(run.offset_bytes + at);
-    REQUIRE(offsets.size() == static_cast<std::size_t>(slab.view().elements()));
-    if (const auto single = place->single_run(slab.view()); single && !offsets.empty())
-      CHECK((single->offset_bytes == offsets.front() && single->length_bytes == 4 * slab.view().elements()));
+    const auto offsets = test::offsets_of(*place, slab.view());
+    test::check_displacement(*place, *placement.place_of(varid + 4), slab.view());
+    test::check_displacement(*placement.place_of(varid + 4), *place, slab.view());
     const auto* division = subfiling.division_of(varid);
     test::for_each_element(slab.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
       const auto found = space.locate(offsets[static_cast<std::size_t>(position)]);

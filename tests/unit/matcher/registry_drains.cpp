@@ -97,6 +97,55 @@ TEST_SUITE("registry: drains") {
     CHECK(world.is_granted(need));
   }
 
+  TEST_CASE("what all have read and whose memory has gone is read from its file") {
+    auto rules = kept();
+    DrainOutcome outcome = well;
+    bool is_served = true;
+    SUBCASE("that has all of it") {}
+    SUBCASE("which could not be written") {
+      outcome = {NC_ENO_SPACE, "the disk is full", 0};
+      is_served = false;
+    }
+    SUBCASE("not where only some variables are kept") {
+      rules[0].keep.variables = {"temperature"};
+      is_served = false;
+    }
+    World world(rules, 4 * mib, 0, {});
+    const auto model = world.process("model");
+    const auto analysis = world.process("analysis");
+    const StepId step = world.write(model, "a.nc", 3 * mib);
+    world.read(analysis, "a.nc");
+    world.registry.drained(step, outcome);
+    const StepId next = world.write(model, "b.nc", 3 * mib);
+    REQUIRE(world.answers.erased_steps.contains(step));
+    const auto again = world.open(analysis, "a.nc", world.alone());
+    CHECK(world.file(again) == (is_served ? "/files/a.nc" : ""));
+    CHECK(world.refusal(again) == (is_served ? 0 : NC_ENOENT));
+    CHECK(world.answers.events.back().find(is_served ? "reads 'a.nc' from the file /files/a.nc"
+                                                     : "raise staging.retain") != std::string::npos);
+    CHECK(world.described(world.inquire(analysis, "a.nc")) == (is_served ? 1 : 0));
+    CHECK(world.refusal(world.reopen(model, "a.nc", world.alone())) == NC_ENOENT);
+    // A new file of the name is waited for, and then read.
+    const auto created = world.create(model, "a.nc", world.alone());
+    const auto later = world.open(analysis, "a.nc", world.alone());
+    CHECK(world.is_waiting(later));
+    world.publish(model, world.answer(created).step);
+    CHECK(world.is_opened(later));
+    world.registry.drained(next, well);
+  }
+
+  TEST_CASE("a file that was deleted is not given to readers any more") {
+    World world(kept(), 4 * mib, 0, {});
+    const auto model = world.process("model");
+    const auto analysis = world.process("analysis");
+    const StepId step = world.write(model, "a.nc", 3 * mib);
+    world.read(analysis, "a.nc");
+    world.registry.drained(step, well);
+    world.write(model, "b.nc", 3 * mib);
+    world.remove(model, "a.nc");
+    CHECK(world.is_waiting(world.open(analysis, "a.nc", world.alone())));
+  }
+
   TEST_CASE("a put that waits for a drain does not fail when all readers have ended") {
     World world(kept(), 4 * mib, {{"model", 1}, {"analysis", 1}});
     const auto model = world.process("model");

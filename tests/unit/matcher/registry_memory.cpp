@@ -53,6 +53,40 @@ TEST_SUITE("segment pool") {
     CHECK(memory.cleared[0].use == SegmentUse::control);
   }
 
+  TEST_CASE("memory made ahead is taken first, and counts once") {
+    PlainMemory memory;
+    const auto warm = warm_shares(5 * mib, 2);  // for each of two matchers
+    CHECK(warm.bytes == 2 * mib + 512 * kib);
+    SegmentPool pool(memory, 8 * mib, 0, warm);
+    CHECK(pool.used_bytes() == 0);
+    CHECK(pool.free_bytes() == 5 * mib);
+    auto first = pool.make({2 * mib, SegmentUse::data, {}, 0});
+    CHECK(pool.used_bytes() == 2 * mib);
+    CHECK(pool.free_bytes() == 3 * mib);
+    auto other = pool.make({mib, SegmentUse::data, {}, 0});  // matcher 0 has half of that left
+    CHECK(pool.used_bytes() == 3 * mib);
+    CHECK(pool.free_bytes() == 3 * mib);
+    auto of_other_matcher = pool.make({2 * mib + 512 * kib, SegmentUse::data, {}, 1});
+    CHECK(pool.used_bytes() == 5 * mib + 512 * kib);
+    CHECK(pool.free_bytes() == 512 * kib);
+    CHECK(memory.dropped.empty());
+  }
+
+  TEST_CASE("at the limit what is left of the memory made ahead makes room, too") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 4 * mib, 0, warm_shares(2 * mib, 1));
+    auto small = pool.make({512 * kib, SegmentUse::data, {}});
+    CHECK_FALSE(pool.make({3 * mib, SegmentUse::data, {}}));
+    auto large = pool.squeeze({3 * mib, SegmentUse::data, {}});
+    REQUIRE(large);
+    CHECK(memory.dropped == std::vector<MatcherPlace>{{0, 0}});
+    CHECK(pool.used_bytes() == 3 * mib + 512 * kib);
+    CHECK(pool.free_bytes() == 0);
+    CHECK(pool.make({512 * kib, SegmentUse::data, {}}));
+    large.reset();
+    CHECK(pool.used_bytes() + pool.free_bytes() <= 4 * mib);
+  }
+
   TEST_CASE("at the limit free segments of another size make room, those in use never do") {
     PlainMemory memory;
     SegmentPool pool(memory, 4 * mib);

@@ -10,6 +10,22 @@ using namespace sluice::matcher::test;
 namespace {
 
 constexpr std::uint64_t no_retention = 0;
+
+/// Two processes of one group, each on a node of its own, that are writing a step.
+struct GroupOnTwoNodes {
+  World world{one_rule(), 5 * mib, no_retention, {}, 2};
+  ProcessId here = world.process("model", {0, 0});
+  ProcessId there = world.process("model", {1, 2});
+  StepId step = 0;
+
+  GroupOnTwoNodes() {
+    Member first = world.member(1, 0, 2);
+    Member second = world.member(1, 1, 2);
+    first.spans_nodes = second.spans_nodes = true;
+    step = world.answer(world.create(here, "a.nc", first)).step;
+    CHECK(world.answer(world.create(there, "a.nc", second)).step == step);
+  }
+};
 }  // namespace
 
 TEST_SUITE("registry: nodes") {
@@ -171,14 +187,8 @@ TEST_SUITE("registry: nodes") {
   }
 
   TEST_CASE("a group that spans nodes has no control block, one within a node has it there") {
-    World world(one_rule(), 5 * mib, no_retention, {}, 2);
-    const ProcessId here = world.process("model", {0, 0});
-    const ProcessId there = world.process("model", {1, 0});
-    Member first = world.member(1, 0, 2);
-    Member second = world.member(1, 1, 2);
-    first.spans_nodes = second.spans_nodes = true;
-    const StepId step = world.answer(world.create(here, "a.nc", first)).step;
-    CHECK(world.answer(world.create(there, "a.nc", second)).step == step);
+    GroupOnTwoNodes group;
+    auto& [world, here, there, step] = group;
     CHECK(world.registry.pool(0).used_bytes() + world.registry.pool(1).used_bytes() == 0);
     CHECK(node_of(world.answer(world.need(here, step, 100)).segment) == 0);
     CHECK(node_of(world.answer(world.need(there, step, 100)).segment) == 1);
@@ -198,14 +208,8 @@ TEST_SUITE("registry: nodes") {
 
   TEST_CASE(
       "a process that dies on a node taints memory of that node only, and its group's step is discarded") {
-    World world(one_rule(), 5 * mib, no_retention, {}, 2);
-    const ProcessId here = world.process("model", {0, 0});
-    const ProcessId there = world.process("model", {1, 0});
-    Member first = world.member(1, 0, 2);
-    Member second = world.member(1, 1, 2);
-    first.spans_nodes = second.spans_nodes = true;
-    const StepId step = world.answer(world.create(here, "a.nc", first)).step;
-    world.create(there, "a.nc", second);
+    GroupOnTwoNodes group;
+    auto& [world, here, there, step] = group;
     const SegmentId kept = world.answer(world.need(here, step, mib)).segment;
     const SegmentId lost = world.answer(world.need(there, step, mib)).segment;
     world.registry.pool(0).note_mapped(kept, here);
@@ -220,14 +224,8 @@ TEST_SUITE("registry: nodes") {
 
   TEST_CASE(
       "the view of a step tells where each log is, and changes with each grant, header and publication") {
-    World world(one_rule(), 5 * mib, no_retention, {}, 2);
-    const ProcessId here = world.process("model", {0, 0});
-    const ProcessId there = world.process("model", {1, 2});
-    Member first = world.member(1, 0, 2);
-    Member second = world.member(1, 1, 2);
-    first.spans_nodes = second.spans_nodes = true;
-    const StepId step = world.answer(world.create(here, "a.nc", first)).step;
-    world.create(there, "a.nc", second);
+    GroupOnTwoNodes group;
+    auto& [world, here, there, step] = group;
     const auto view = [&] { return world.registry.step_for_get(here, step).view(); };
     const std::uint64_t first_revision = view().revision;
     world.need(there, step, 100, SegmentUse::table);

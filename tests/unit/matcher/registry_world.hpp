@@ -31,12 +31,18 @@ class PlainMemory final : public SegmentMemory {
     if (is_disk_slow) being_made.push_back(segment);
     return !is_disk_slow;
   }
+  void create_logged(SegmentId segment, std::uint64_t bytes, const LogPlace& place) override {
+    sizes[segment] = bytes;
+    logged[segment] = place;
+  }
+  void keep_log(SegmentId segment, bool is_kept) noexcept override { kept_logs[segment] = is_kept; }
   void clear(SegmentId segment, SegmentUse use) override { cleared.push_back({segment, use}); }
   void destroy(SegmentId segment) noexcept override {
     sizes.erase(segment);
     words.erase(segment);
     destroyed.insert(segment);
   }
+  void drop_warm(MatcherPlace matcher) noexcept override { dropped.push_back(matcher); }
   std::span<const std::byte> contents(SegmentId segment) override { return words.at(segment); }
   void mark_gone(SegmentId control, std::uint32_t rank) noexcept override { gone.push_back({control, rank}); }
 
@@ -55,13 +61,16 @@ class PlainMemory final : public SegmentMemory {
   std::map<SegmentId, std::uint64_t> sizes;
   std::map<SegmentId, std::vector<std::byte>> words;
   std::set<SegmentId> destroyed;
+  std::map<SegmentId, LogPlace> logged;
+  std::map<SegmentId, bool> kept_logs;  ///< what was said last
   std::vector<Cleared> cleared;
+  std::vector<MatcherPlace> dropped;
   std::vector<Gone> gone;
 };
 
 /// What a request was answered with.
 struct Answer {
-  enum class Kind { none, created, opened, described, granted, done, refused } kind = Kind::none;
+  enum class Kind { none, created, opened, opened_file, described, granted, done, refused } kind = Kind::none;
   int status = 0;
   std::string text;
   StepId step = 0;
@@ -79,6 +88,9 @@ class KeptAnswers final : public RegistryAnswers {
     keep(ticket, Answer::Kind::created, &step);
   }
   void opened(const Ticket& ticket, const Step& step) override { keep(ticket, Answer::Kind::opened, &step); }
+  void opened_file(const Ticket& ticket, const std::string& path) override {
+    keep(ticket, Answer::Kind::opened_file, nullptr).text = path;
+  }
   void described(const Ticket& ticket, std::uint8_t version) override {
     keep(ticket, Answer::Kind::described, nullptr).version = version;
   }
@@ -166,7 +178,9 @@ struct World {
   }
   std::uint32_t create(ProcessId p, const std::string& name, Member member, bool no_clobber = false,
                        std::uint8_t version = 1) {
-    return ask([&](const Ticket& t) { registry.create(t, p, {{rule, name}, member, no_clobber, version}); });
+    return ask([&](const Ticket& t) {
+      registry.create(t, p, {{rule, name}, member, no_clobber, version, "/files/" + name});
+    });
   }
   std::uint32_t inquire(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) { registry.inquire(t, p, {{rule, name}, alone()}); });
@@ -180,6 +194,13 @@ struct World {
   std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data,
                      std::uint64_t wanted_bytes = 0) {
     return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes, wanted_bytes}); });
+  }
+  /// Room in the process's burst-buffer log.
+  std::uint32_t log(ProcessId p, StepId step, std::uint64_t bytes, const std::string& path,
+                    std::uint64_t offset = 4096) {
+    return ask([&](const Ticket& t) {
+      registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {path, offset}});
+    });
   }
   std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const LandingSize& size) {
     return ask([&](const Ticket& t) { registry.lease_landing(t, step, place, size, reader); });
@@ -210,6 +231,11 @@ struct World {
   bool is_opened(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::opened; }
   /// The version that an inquiry was answered with; 0: not answered, or refused.
   int described(std::uint32_t tag) { return answer(tag).version; }
+  /// The file that an open has been given; empty where it has not.
+  std::string file(std::uint32_t tag) {
+    const Answer found = answer(tag);
+    return found.kind == Answer::Kind::opened_file ? found.text : std::string();
+  }
   bool is_granted(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::granted; }
   int refusal(std::uint32_t tag) {
     return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0;

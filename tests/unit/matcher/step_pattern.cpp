@@ -25,7 +25,7 @@ LogPattern pattern_of(std::int64_t base_record, const std::vector<Put>& puts) {
   LogPatternBuilder builder(base_record);
   for (const Put& put : puts) {
     const formats::HyperslabView box = put.box.view();
-    builder.add({put.varid, put.has_records, put.is_fill, put.log_offset},
+    builder.add({put.varid, put.has_records, put.is_fill, put.log_offset, {}},
                 matcher::summarize(std::span(&box, 1), put.has_records));
   }
   return builder.pattern();

@@ -47,7 +47,7 @@ TEST_SUITE("readers of what is being written") {
     CHECK(opened.control == 0);
     step.put(1, 0, 1, 2, {3, 4});
     CHECK(get(*analysis, opened.step, 0, 0, 3, 2) == Values{1, 2, -7, -7, -7, -7});
-    const Plans own = model->get({step.step, {{0, {{{1, 0}, {1, 2}, {}}}}}, true});
+    const Plans own = model->get(sluice::test::get_request(step.step, 0, {{{1, 0}, {1, 2}, {}}}, true));
     std::size_t position = 0;
     CHECK_FALSE(replay::decode_plan(own.plans, position).needs_fill);
     CHECK(get(*analysis, opened.step, 0, 0, 3, 2) == Values{1, 2, -7, -7, -7, -7});

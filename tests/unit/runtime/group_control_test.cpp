@@ -17,7 +17,7 @@ namespace {
 
 std::shared_ptr<const Mapping> block(std::uint32_t size) {
   const std::uint64_t bytes = control_block_bytes(size);
-  return std::make_shared<Mapping>(create_segment(bytes), bytes, Mapping::Access::read_write);
+  return std::make_shared<Mapping>(create_segment(bytes), SegmentExtent{bytes}, Mapping::Access::read_write);
 }
 
 bool always() {

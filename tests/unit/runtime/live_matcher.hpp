@@ -24,6 +24,7 @@
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
 #include "sluice/runtime/write_log.hpp"
+#include "support/get_request.hpp"
 
 namespace sluice::runtime::test {
 
@@ -192,7 +193,7 @@ class Writer {
 
 inline std::vector<std::int32_t> get(Session& session, std::uint64_t step, std::int64_t row,
                                      std::int64_t column, std::int64_t rows, std::int64_t columns) {
-  const Plans plans = session.get({step, {{0, {{{row, column}, {rows, columns}, {}}}}}});
+  const Plans plans = session.get(sluice::test::get_request(step, 0, {{{row, column}, {rows, columns}, {}}}));
   const auto logs = session.step_logs(step);
   logs->add(plans.ranges);
   std::size_t position = 0;

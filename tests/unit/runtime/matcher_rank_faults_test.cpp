@@ -202,9 +202,10 @@ TEST_SUITE("matcher rank: damaged messages and tables") {
           return packet_of(MessageType::close_read, tag, encode(CloseRead{some(step), {}}));
         case 10: {
           const auto number = [&] { return static_cast<std::int64_t>(random()) >> some(33); };
-          Get get{some(step), {}};
+          Get get{some(step)};
+          get.lists.push_back({1 + some(30) / 29, 2, false, {number(), number(), number(), 2}});
           get.accesses.push_back(
-              {static_cast<std::int32_t>(some(2)), {{{number(), number()}, {number(), 2}, {}}}});
+              {static_cast<std::int32_t>(some(2)), static_cast<std::uint32_t>(some(30) / 29)});
           return packet_of(MessageType::get, tag, encode(get));
         }
         case 11:
@@ -295,11 +296,12 @@ TEST_SUITE("matcher rank: damaged messages and tables") {
     auto header = header_of({8, 8});
     Writer step(*session, "a.nc", alone());
     CHECK(status_of([&] { (void)get(*session, step.step, 0, 0, 8, 8); }) != NC_NOERR);  // none yet
+    const Get request = sluice::test::get_request(step.step, 0, {{{0, 0}, {8, 8}, {}}});
     for (std::size_t i = 0; i < header.size(); ++i) {
       auto damaged = header;
       damaged[i] ^= std::byte{0x81};
       session->update_header({step.step, damaged});
-      (void)status_of([&] { (void)session->get({step.step, {{0, {{{0, 0}, {8, 8}, {}}}}}}); });
+      (void)status_of([&] { (void)session->get(request); });
     }
     session->update_header({step.step, header});
     CHECK(get(*session, step.step, 0, 0, 8, 8) == std::vector<std::int32_t>(64, fill_value));

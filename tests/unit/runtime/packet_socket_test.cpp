@@ -53,7 +53,7 @@ TEST_CASE("messages of all sizes arrive whole and in order") {
 TEST_CASE("descriptors come with their message, close-on-exec, beside a large payload too") {
   const SocketPair pair = connected_pair();
   const FileDescriptor segment = create_segment(4096);
-  Mapping written(segment, 4096, Mapping::Access::read_write);
+  Mapping written(segment, {4096}, Mapping::Access::read_write);
   written.writable()[5] = std::byte{42};
   for (const std::size_t size : {std::size_t{10}, std::size_t{100000}}) {
     const std::array<int, 2> numbers{segment.number(), segment.number()};
@@ -63,7 +63,7 @@ TEST_CASE("descriptors come with their message, close-on-exec, beside a large pa
     REQUIRE(message->descriptors.size() == 2);
     CHECK((message->fields == pattern(size)));
     CHECK((::fcntl(message->descriptors[0].number(), F_GETFD) & FD_CLOEXEC) != 0);
-    const Mapping read(message->descriptors[1], 4096, Mapping::Access::read);
+    const Mapping read(message->descriptors[1], {4096}, Mapping::Access::read);
     CHECK(read.bytes()[5] == std::byte{42});
   }
 }

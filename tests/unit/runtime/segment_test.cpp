@@ -20,18 +20,30 @@ using namespace sluice::runtime;
 
 TEST_CASE("a new segment holds zeros, and what one mapping writes the others read") {
   const FileDescriptor file = create_segment(1U << 20);
-  const Mapping reader(file, 1U << 20, Mapping::Access::read);
+  const Mapping reader(file, {1U << 20}, Mapping::Access::read);
   CHECK(std::all_of(reader.bytes().begin(), reader.bytes().end(),
                     [](std::byte b) { return b == std::byte{}; }));
-  const Mapping writer(file, 1U << 20, Mapping::Access::read_write);
+  const Mapping writer(file, {1U << 20}, Mapping::Access::read_write);
   writer.writable()[12345] = std::byte{7};
   CHECK(reader.bytes()[12345] == std::byte{7});
   CHECK(reader.writable().empty());
 }
 
+TEST_CASE("a segment may be a range of a file, and nothing beyond the file") {
+  const FileDescriptor file = create_segment(1U << 20);
+  const Mapping whole(file, {1U << 20}, Mapping::Access::read_write);
+  const Mapping part(file, {65536, 131072}, Mapping::Access::read);
+  whole.writable()[131072 + 5] = std::byte{9};
+  REQUIRE(part.bytes().size() == 65536);
+  CHECK(part.bytes()[5] == std::byte{9});
+  CHECK_THROWS_AS(Mapping(file, {65536, (1U << 20) - 4096}, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(file, {1, std::uint64_t{1} << 63}, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(file, {4096, 100}, Mapping::Access::read), Error);
+}
+
 TEST_CASE("a mapping outlives its descriptor and can be moved and made writable") {
   FileDescriptor file = create_segment(65536);
-  Mapping first(file, 65536, Mapping::Access::read);
+  Mapping first(file, {65536}, Mapping::Access::read);
   file.reset();
   Mapping second(std::move(first));
   first = Mapping();
@@ -57,10 +69,10 @@ TEST_CASE("what is about to be read is prefaulted, and read without page faults"
     CHECK(wrong == 0);
     return faults() - before;
   };
-  const Mapping plain(file, bytes, Mapping::Access::read);
+  const Mapping plain(file, {bytes}, Mapping::Access::read);
   const auto expected = faults_of_reading(plain, 0, bytes);
   REQUIRE(expected > 20);
-  const Mapping prepared(file, bytes, Mapping::Access::read);
+  const Mapping prepared(file, {bytes}, Mapping::Access::read);
   prepared.prefault_reads(5 << 20, 3 << 20);
   prepared.prefault_reads(0, 8 << 20);
   prepared.prefault_reads(bytes - (1 << 20), 1 << 20);
@@ -79,12 +91,12 @@ TEST_CASE("the size of a segment cannot be changed") {
 
 TEST_CASE("what is not a sealed segment of that size is not mapped") {
   const FileDescriptor file = create_segment(65536);
-  CHECK_THROWS_AS(Mapping(file, 65537, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(file, {65537}, Mapping::Access::read), Error);
   FileDescriptor unsealed(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(::ftruncate(unsealed.number(), 65536) == 0);
-  CHECK_THROWS_AS(Mapping(unsealed, 65536, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(unsealed, {65536}, Mapping::Access::read), Error);
   const FileDescriptor ordinary(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  CHECK_THROWS_AS(Mapping(ordinary, 1, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(ordinary, {1}, Mapping::Access::read), Error);
 }
 
 TEST_CASE("a segment that the machine cannot hold in its address space is an error") {
@@ -99,19 +111,19 @@ TEST_CASE("a segment on disk has no name, has all its room, and is mapped as any
   CHECK(facts.st_nlink == 0);
   CHECK(facts.st_size == 1U << 20);
   CHECK(static_cast<std::uint64_t>(facts.st_blocks) * 512 >= 1U << 20);
-  const Mapping writer(file, 1U << 20, Mapping::Access::read_write);
+  const Mapping writer(file, {1U << 20}, Mapping::Access::read_write);
   writer.writable()[4711] = std::byte{7};
-  const Mapping reader(file, 1U << 20, Mapping::Access::read);
+  const Mapping reader(file, {1U << 20}, Mapping::Access::read);
   CHECK(reader.bytes()[4711] == std::byte{7});
   CHECK(reader.bytes()[4712] == std::byte{});
-  CHECK_THROWS_AS(Mapping(file, (1U << 20) + 1, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(file, {(1U << 20) + 1}, Mapping::Access::read), Error);
 }
 
 TEST_CASE("a file with a name is no segment: anybody could truncate it") {
   const std::string path = "named_file";
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(::ftruncate(file.number(), 65536) == 0);
-  CHECK_THROWS_AS(Mapping(file, 65536, Mapping::Access::read), Error);
+  CHECK_THROWS_AS(Mapping(file, {65536}, Mapping::Access::read), Error);
   ::unlink(path.c_str());
 }
 

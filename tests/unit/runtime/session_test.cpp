@@ -198,7 +198,7 @@ TEST_CASE("segments are mapped once, found again without a descriptor, and dropp
   first.memory[100] = std::byte{5};
   const auto second = session.need_segment({2, SegmentUse::data, 60000});
   CHECK(second.memory.data() == first.memory.data());
-  const Mapping check(file, 65536, Mapping::Access::read);
+  const Mapping check(file, {65536}, Mapping::Access::read);
   CHECK(check.bytes()[100] == std::byte{5});
   CHECK_THROWS_AS((void)session.need_segment({2, SegmentUse::data, 70000}), Error);
   session.remove({{0, "f"}});
@@ -209,14 +209,14 @@ TEST_CASE("segments are mapped once, found again without a descriptor, and dropp
 }
 
 TEST_CASE("log ranges are read over segments that came as notices, cut where a later range takes over") {
-  const FileDescriptor file = create_segment(65536);
+  const FileDescriptor file = create_segment(65536 + 4096);
   {
-    const Mapping mapping(file, 65536, Mapping::Access::read_write);
+    const Mapping mapping(file, {65536, 4096}, Mapping::Access::read_write);
     for (std::size_t i = 0; i < 65536; ++i) mapping.writable()[i] = static_cast<std::byte>(i / 256);
   }
   FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
     const std::vector<int> descriptors(1, file.number());
-    socket.send({MessageType::segment, 0, encode(SegmentGrant{9, 65536, true}), descriptors});
+    socket.send({MessageType::segment, 0, encode(SegmentGrant{9, 65536, true, 4096}), descriptors});
     const Plans plans{{{1, 0, 1000, 9, 0}, {1, 500, 300, 9, 2560}, {0, 64, 8, 9, 65528}}, {}};
     socket.send({MessageType::plans, message.tag, encode(plans)});
   });

@@ -58,8 +58,8 @@ class Log {
   explicit Log(std::uint64_t number)
       : number_(2 * number + 1),
         files_{create_segment(mib), create_segment(mib)},
-        table_(files_[0], mib, Mapping::Access::read_write),
-        data_(files_[1], mib, Mapping::Access::read_write),
+        table_(files_[0], {mib}, Mapping::Access::read_write),
+        data_(files_[1], {mib}, Mapping::Access::read_write),
         writer_(table_.writable()) {
     matcher::TableEntry entry;
     entry.kind = matcher::EntryKind::segment;
@@ -89,8 +89,8 @@ class Log {
     log.tables = {{number_, mib}};
     log.data = {{number_ + 1, mib}};
     view.logs.push_back(log);
-    segments.push_back({number_, mib, FileDescriptor(::fcntl(files_[0].number(), F_DUPFD_CLOEXEC, 0))});
-    segments.push_back({number_ + 1, mib, FileDescriptor(::fcntl(files_[1].number(), F_DUPFD_CLOEXEC, 0))});
+    segments.push_back({number_, {mib}, FileDescriptor(::fcntl(files_[0].number(), F_DUPFD_CLOEXEC, 0))});
+    segments.push_back({number_ + 1, {mib}, FileDescriptor(::fcntl(files_[1].number(), F_DUPFD_CLOEXEC, 0))});
   }
   [[nodiscard]] std::span<std::byte> table() { return table_.writable(); }
 

@@ -54,7 +54,7 @@ CoordinatorHello some_coordinator_hello() {
 }
 
 Get some_get() {
-  return {5, {{2, {{{0, 1}, {3, 4}, {}}, {{5, 6}, {7, 8}, {1, 2}}}}, {3, {{{}, {}, {}}}}, {4, {}}}};
+  return {5, {{1, 2, true, {5, 6, 7, 8, 1, 2}}, {1, 0, false, {}}}, {{2, 0}, {3, 1}, {4, 0}}};
 }
 
 /// Calls `use` with one example of every message.
@@ -75,18 +75,20 @@ void for_every_message(Use use) {
              {{1, 2}, {3, 4}, 5, 6},
              {{7, 8, 9, 10, 11}},
              PublishAt::sync,
+             8,
              "/data/a.nc"});
   use(Discard{9, true});
   use(Inquire{key, member});
   use(Described{5});
   use(NeedSegment{9, SegmentUse::table, 4096});
-  use(SegmentGrant{10, 8192, true});
+  use(NeedSegment{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
+  use(SegmentGrant{10, 8192, true, 4096, true});
   use(HeaderUpdate{9, bytes_of({0, 255}), {1, 2}});
-  use(Publish{9, 12, some_counters(), {{1, 2}, 3, 4, true}, {{0, 8, 16, 10, 64}}});
+  use(Publish{9, 12, some_counters(), {{1, 2}, 3, 4, true, {true, 5, {{1, 2, 3}}}}, {{0, 8, 16, 10, 64}}});
   use(Discard{9});
   use(CloseRead{9, some_counters()});
   use(some_get());
-  use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4})});
+  use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
   use(Remove{key});
   use(ErrorReply{-68, "what, where, what to do"});
   use(DropSegments{{1, 2, 3}});
@@ -106,8 +108,9 @@ TEST_CASE("every message survives encoding and decoding") {
   });
   const Get get = decode<Get>(encode(some_get()));
   REQUIRE(get.accesses.size() == 3);
-  CHECK(get.accesses[0].slabs[1].stride == std::vector<std::int64_t>{1, 2});
-  CHECK(get.accesses[0].slabs[0].stride.empty());
+  CHECK(get.accesses[1].list == 1);
+  REQUIRE(get.lists.size() == 2);
+  CHECK(get.lists[0].numbers == std::vector<std::int64_t>{5, 6, 7, 8, 1, 2});
   const auto opened = decode<Opened>(encode(Opened{9, 10, 2, -1, bytes_of({1, 2, 3})}));
   CHECK(opened.record_count == -1);
   CHECK(opened.header == bytes_of({1, 2, 3}));

@@ -206,20 +206,23 @@ TEST_CASE("a put that finds no memory fails with its status and leaves the log a
 
 namespace {
 
-/// Grants real segments: with the descriptor the first time, then the same one again without it.
+/// Grants real segments, a range of a file: with the descriptor the first time, then the same one again
+/// without it.
 class OneSegment final : public SegmentSource {
  public:
   explicit OneSegment(std::uint64_t bytes)
-      : file_(create_segment(bytes)),
-        mapping_(std::make_shared<Mapping>(file_, bytes, Mapping::Access::read_write)) {}
+      : file_(create_segment(bytes + offset)),
+        mapping_(
+            std::make_shared<Mapping>(file_, SegmentExtent{bytes, offset}, Mapping::Access::read_write)) {}
 
   WritableSegment need_segment(const NeedSegment& request) override {
     if (request.use == SegmentUse::table) return tables_.need_segment(request);
-    return {1, mapping_->writable(), mapping_, std::move(file_)};
+    return {1, mapping_->writable(), mapping_, std::move(file_), offset};
   }
   [[nodiscard]] const std::byte* memory() const { return mapping_->bytes().data(); }
 
  private:
+  static constexpr std::uint64_t offset = 12288;
   FileDescriptor file_;
   std::shared_ptr<const Mapping> mapping_;
   HeapSource tables_;

@@ -291,12 +291,12 @@ TEST_CASE("a log that is there is not overwritten unless that is asked for, and 
   };
   {
     BurstLogWriter writer(files, real, log_header(), Existing::refuse);
-    CHECK(BurstLogReader(files, real.metadata).is_in_use());
+    CHECK(is_in_use(files, real.metadata));
     CHECK(status(Existing::refuse) == NC_EEXIST);
     CHECK(status(Existing::overwrite) == NC_EEXIST);
     writer.close();
   }
-  CHECK_FALSE(BurstLogReader(files, real.metadata).is_in_use());
+  CHECK_FALSE(is_in_use(files, real.metadata));
   CHECK(status(Existing::refuse) == NC_EEXIST);
   CHECK(status(Existing::overwrite) == 0);
   std::filesystem::remove_all(directory);

@@ -44,6 +44,26 @@ struct Scratch {
   ~Scratch() { std::filesystem::remove_all(path); }
 };
 
+/// `from` has three bytes.
+void check_copy(FileSystem& files, const File& from, const std::string& directory) {
+  const auto path = directory + "/copy";
+  const auto to = files.open(path, OpenMode::create);
+  CHECK(to->copy(from, {0, 3}, 5) == 3);
+  CHECK(text_of(*to, 0, 10) == std::string("\0\0\0\0\0\0\0c", 8));
+  CHECK(to->copy(from, {2, 100}, 1) == 1);
+  CHECK(to->copy(from, {3, 100}, 1) == 0);
+  CHECK(to->copy(from, {2, 2}, 1) == 0);
+  CHECK(text_of(*to, 0, 10) == std::string("\0c\0\0\0\0\0c", 8));
+  // From another file system, in more than one piece.
+  MemoryFileSystem memory;
+  const auto large = memory.open("large", OpenMode::create);
+  large->write(0, bytes_of(std::string(3'000'000, 'x') + "y"));
+  CHECK(to->copy(*large, {1'000'000, 9'000'000}, 2) == 2'000'001);
+  CHECK(to->size_bytes() == 2'000'003);
+  CHECK(text_of(*to, 1'999'999, 10) == "xxxy");
+  files.remove(path);
+}
+
 void check_file(FileSystem& files, const std::string& directory) {
   const auto path = directory + "/a";
   CHECK(status_of([&] { (void)files.open(path, OpenMode::read); }) == NC_ENOENT);
@@ -64,9 +84,11 @@ void check_file(FileSystem& files, const std::string& directory) {
   CHECK(file->size_bytes() == 10);
   file->resize(3);
   CHECK(text_of(*file, 0, 10) == std::string("\0\0c", 3));
+  file->begin_sync({0, 3});
   file->sync();
   file->close();
   CHECK(text_of(*files.open(path, OpenMode::update), 2, 1) == "c");
+  check_copy(files, *files.open(path, OpenMode::read), directory);
 }
 
 void check_directory(FileSystem& files, const std::string& directory) {

@@ -47,13 +47,24 @@ Status status_of(const std::function<void()>& work) {
 }  // namespace
 
 TEST_CASE("the result has the user's header and every element, in chunks of any size") {
-  for (const std::int64_t chunk_bytes : {1, 7, 64, 1000, 1 << 20}) {
+  const std::int64_t never = 1 << 30;
+  for (const auto& [chunk_bytes, copied_bytes] : std::vector<std::array<std::int64_t, 2>>{{1, never},
+                                                                                          {7, never},
+                                                                                          {64, never},
+                                                                                          {1000, never},
+                                                                                          {1 << 20, never},
+                                                                                          {1, 1},
+                                                                                          {64, 1},
+                                                                                          {1000, 20},
+                                                                                          {1 << 20, 1}}) {
     CAPTURE(chunk_bytes);
+    CAPTURE(copied_bytes);
     MemoryFileSystem memory;
     load(memory);
     auto options = single_thread();
     options.chunk_bytes = chunk_bytes;
     options.gap_bytes = chunk_bytes / 2;
+    options.copied_bytes = copied_bytes;
     std::int64_t told = 0;
     options.progress = [&](std::int64_t done, std::int64_t all) {
       CHECK(done > told);
@@ -117,30 +128,34 @@ TEST_CASE("a subfile that is missing is named") {
 }
 
 TEST_CASE("whatever fails, nothing is left of the result, and what was there stays") {
-  int failures = 0;
-  for (int failing = 0;; ++failing) {
-    MemoryFileSystem memory;
-    load(memory);
-    memory.open("out.nc", OpenMode::create)->write(0, std::vector<std::byte>(3));
-    int operations = 0;
-    FaultyFileSystem faulty(memory, [&](const FileOperation& operation) {
-      // The clean-up itself may not fail, nor what comes after the renaming.
-      const bool counts = operation.kind != FileOperation::Kind::remove &&
-                          operation.kind != FileOperation::Kind::sync_directory;
-      return counts && operations++ == failing ? Fault{ENOSPC, 2} : Fault{};
-    });
-    auto options = single_thread();
-    options.replaces = true;
-    options.chunk_bytes = 100;
-    const auto status = status_of([&] { merge_files(faulty, master, "out.nc", options); });
-    CHECK_FALSE(memory.exists("out.nc.partial"));
-    if (operations <= failing) break;
-    CAPTURE(failing);
-    ++failures;
-    CHECK(status != NC_NOERR);
-    CHECK(memory.bytes("out.nc").size() == 3);
+  // Read and written, and copied.
+  for (const std::int64_t copied_bytes : {1000, 1}) {
+    CAPTURE(copied_bytes);
+    int failing = 0;
+    for (bool has_failed = true; has_failed; ++failing) {
+      CAPTURE(failing);
+      MemoryFileSystem memory;
+      load(memory);
+      memory.open("out.nc", OpenMode::create)->write(0, std::vector<std::byte>(3));
+      int operations = 0;
+      FaultyFileSystem faulty(memory, [&](const FileOperation& operation) {
+        // The clean-up itself may not fail, nor what comes after the renaming.
+        const bool counts = operation.kind != FileOperation::Kind::remove &&
+                            operation.kind != FileOperation::Kind::sync_directory;
+        return counts && operations++ == failing ? Fault{ENOSPC, 2} : Fault{};
+      });
+      auto options = single_thread();
+      options.replaces = true;
+      options.chunk_bytes = 100;
+      options.copied_bytes = copied_bytes;
+      const auto status = status_of([&] { merge_files(faulty, master, "out.nc", options); });
+      CHECK_FALSE(memory.exists("out.nc.partial"));
+      has_failed = operations > failing;
+      CHECK((status != NC_NOERR) == has_failed);
+      CHECK((memory.bytes("out.nc").size() == 3) == has_failed);
+    }
+    CHECK(failing > 15);
   }
-  CHECK(failures > 15);
 }
 
 TEST_CASE("progress can end it") {

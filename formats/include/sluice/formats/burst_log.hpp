@@ -28,6 +28,14 @@ inline constexpr std::int64_t burst_data_length_offset = 32;
 /// Bytes of an entry without its starts, counts and strides.
 inline constexpr std::int64_t burst_entry_fixed_bytes = 40;
 
+/// Of which step of a workflow a log is: Sluice's own, between the names and the first entry. What belongs
+/// together has the same origin: the step that created the dataset, for all that opened it for writing later.
+struct BurstLogStep {
+  std::int64_t step = 0;
+  std::int64_t origin = 0;
+  bool operator==(const BurstLogStep&) const = default;
+};
+
 /// The header of a metadata log.
 struct BurstLogHeader {
   int cdf_version = 0;  ///< the digit after "CDF" in the field `format`: 1, 2, 5; 0 in PnetCDF's own logs
@@ -40,6 +48,7 @@ struct BurstLogHeader {
   std::int64_t entry_begin = 0;     ///< where the first entry is, in bytes; set by encoding
   std::string path;                 ///< basename: the netCDF file, absolute
   std::string processor;            ///< proc_name: MPI's name of the node
+  std::optional<BurstLogStep> step = {};
 };
 
 /// Encodes a header in this machine's byte order and sets its entry_begin. Throws Error(NC_EBAD_FILE) for

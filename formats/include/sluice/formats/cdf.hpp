@@ -25,6 +25,9 @@ inline constexpr std::int64_t record_count_offset = 4;
 /// The bytes of the number of records: 4, or 8 in CDF-5.
 [[nodiscard]] std::vector<std::byte> encode_record_count(Version version, std::int64_t records);
 
+/// How much of a header is wanted: all of it, or no attributes of variables, of which there can be very many.
+enum class Detail : std::uint8_t { all, structure };
+
 /// A decoded header and the bytes it took.
 struct DecodedHeader {
   Header header;
@@ -41,7 +44,7 @@ struct DecodedHeader {
 /// is computed from the file's size.
 [[nodiscard]] std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix,
                                                          bool is_whole_file, std::int64_t file_size_bytes,
-                                                         std::string_view path);
+                                                         std::string_view path, Detail detail = Detail::all);
 
 /// Decodes a whole encoded header that no file holds (a message, a step in memory): its file offsets may be
 /// those of another version's file and are not checked. Throws FormatError as decode_header.

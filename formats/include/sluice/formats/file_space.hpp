@@ -24,8 +24,8 @@ class FileSpace {
   /// header can say; `paths` are for that message.
   FileSpace(std::span<const FileDescription> files, std::span<const std::string> paths);
 
-  /// The file's header with dimensions and variables only, their data where it is in the space. With
-  /// layout() it is what append_runs and PlainPlace take.
+  /// The file's variables, and the dimensions without their names, with their data where it is in the space.
+  /// With layout() it is what append_runs and PlainPlace take.
   [[nodiscard]] Header placed_header(const FileDescription& description, int file) const;
   /// Of placed headers.
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }

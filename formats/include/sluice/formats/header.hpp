@@ -42,6 +42,7 @@ class Attributes {
   /// normalised_name(). Returns its index.
   int put(Attribute attribute);
   /// Adds without looking for the name: for decoders.
+  void reserve(int attributes) { list_.reserve(static_cast<std::size_t>(attributes)); }
   void append(Attribute attribute) { list_.push_back(std::move(attribute)); }
   void remove(int i);
   void rename(int i, std::string name);

@@ -51,6 +51,10 @@ class EntryLookup {
   /// `entries` are shared with the cache that they are of, which may drop them meanwhile.
   explicit EntryLookup(std::shared_ptr<const MapEntries> entries) : entries_(std::move(entries)) {}
 
+  [[nodiscard]] bool has_entries_of(const EntryLookup& other) const noexcept {
+    return entries_ == other.entries_;
+  }
+
   [[nodiscard]] const MapEntries::Entry& operator()(std::int64_t offset) {
     const auto has = [&] { return entry_.offset <= offset && offset < entry_.end; };
     if (!has() && last_ + 1 < entries_->size()) entry_ = (*entries_)[++last_];

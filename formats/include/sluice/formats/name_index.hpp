@@ -1,35 +1,83 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace sluice::formats {
 
 /// Name → id for dimensions and variables: constant-time look-ups for headers of many thousand variables.
+/// The names themselves are the owner's: each function is told how to find them, as name_of(id). One piece
+/// of memory, whatever the number of names, so that copying a header is cheap.
 class NameIndex {
  public:
   /// The id, or -1.
-  [[nodiscard]] int find(std::string_view name) const noexcept {
-    const auto it = ids_.find(name);
-    return it == ids_.end() ? -1 : it->second;
+  template <class NameOf>
+  [[nodiscard]] int find(std::string_view name, const NameOf& name_of) const noexcept {
+    const Slot* const slot = find_slot(name, name_of);
+    return slot == nullptr ? -1 : slot->id;
   }
   /// Keeps the first id of a name that is added twice (damaged files may hold one).
-  void add(std::string_view name, int id) { ids_.emplace(std::string(name), id); }
-  void rename(std::string_view from, std::string_view to, int id) {
-    const auto it = ids_.find(from);
-    if (it != ids_.end()) ids_.erase(it);
-    add(to, id);
+  template <class NameOf>
+  void add(std::string_view name, int id, const NameOf& name_of) {
+    if (find_slot(name, name_of) != nullptr) return;
+    if (2 * (taken_ + 1) > slots_.size()) grow();
+    put({hash_of(name), id});
+  }
+  /// name_of(id) is still the old name.
+  template <class NameOf>
+  void rename(std::string_view to, int id, const NameOf& name_of) {
+    if (Slot* const slot = const_cast<Slot*>(find_slot(name_of(id), name_of)); slot != nullptr)
+      slot->id = removed;
+    add(to, id, name_of);
   }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const noexcept {
-      return std::hash<std::string_view>{}(name);
-    }
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::int32_t id = empty;
   };
-  std::unordered_map<std::string, int, Hash, std::equal_to<>> ids_;
+  static constexpr std::int32_t empty = -1;
+  static constexpr std::int32_t removed = -2;  ///< others may be behind it
+
+  static std::uint32_t hash_of(std::string_view name) noexcept {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+  }
+
+  template <class NameOf>
+  [[nodiscard]] const Slot* find_slot(std::string_view name, const NameOf& name_of) const noexcept {
+    if (slots_.empty()) return nullptr;
+    const std::uint32_t hash = hash_of(name);
+    for (std::size_t i = hash & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[i];
+      if (slot.id == empty) return nullptr;
+      if (slot.id >= 0 && slot.hash == hash && std::string_view(name_of(slot.id)) == name) return &slot;
+    }
+  }
+
+  void put(const Slot& added) {
+    std::size_t i = added.hash & (slots_.size() - 1);
+    while (slots_[i].id != empty) i = (i + 1) & (slots_.size() - 1);
+    slots_[i] = added;
+    ++taken_;
+  }
+
+  void grow() {
+    const std::vector<Slot> old = std::exchange(slots_, {});
+    std::size_t live = 0;
+    for (const Slot& slot : old) live += slot.id >= 0 ? 1 : 0;
+    std::size_t size = 8;
+    while (size < 4 * (live + 1)) size *= 2;
+    slots_.resize(size);
+    taken_ = 0;
+    for (const Slot& slot : old)
+      if (slot.id >= 0) put(slot);
+  }
+
+  std::vector<Slot> slots_;  ///< a power of two, at most half of them taken
+  std::size_t taken_ = 0;    ///< by ids and by what was removed
 };
 
 }  // namespace sluice::formats

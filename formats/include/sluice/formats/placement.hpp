@@ -11,6 +11,17 @@
 
 namespace sluice::formats {
 
+/// How many bytes each element of a variable is behind the element of the same indexes of another. The other
+/// variable is in parts, one behind the other, in each record; what is in one part is moved as one.
+struct Displacement {
+  std::vector<std::int64_t> begins;  ///< where the parts of the other variable begin (in the first record)
+  std::vector<std::int64_t> bytes;   ///< by part
+  std::int64_t record_size = 0;      ///< 0 where it has no records
+
+  /// Of the element that the other variable has at an offset.
+  [[nodiscard]] std::int64_t of(std::int64_t offset) const noexcept;
+};
+
 /// Where the elements of one variable are: offsets in bytes, in a file or in a file space (file_space.hpp).
 class VariablePlace {
  public:
@@ -23,9 +34,9 @@ class VariablePlace {
   /// Appends the runs of any hyperslab in the order of its elements. No run ends inside an element.
   virtual void append(const HyperslabView& slab, std::vector<FileRun>& runs) const = 0;
 
-  /// How many bytes each element is behind the element of the same indexes at another place; nothing where
-  /// that is not the same for all, or not known.
-  [[nodiscard]] virtual std::optional<std::int64_t> distance_from(const VariablePlace&) const {
+  /// How to get the offsets of this place from those of another, in the same order; nothing where the two are
+  /// divided in different ways, or where that is not known.
+  [[nodiscard]] virtual std::optional<Displacement> displacement_from(const VariablePlace&) const {
     return std::nullopt;
   }
 
@@ -52,7 +63,15 @@ class PlainPlace final : public VariablePlace {
 
   [[nodiscard]] std::optional<FileRun> single_run(const HyperslabView& slab) const override;
   void append(const HyperslabView& slab, std::vector<FileRun>& runs) const override;
-  [[nodiscard]] std::optional<std::int64_t> distance_from(const VariablePlace& other) const override;
+  [[nodiscard]] std::optional<Displacement> displacement_from(const VariablePlace& other) const override;
+  /// Whether each element is as many bytes behind the first as at another place.
+  [[nodiscard]] bool is_shaped_as(const PlainPlace& other) const {
+    return other.element_bytes() == element_bytes() && other.step_bytes_ == step_bytes_;
+  }
+  /// Where the first element of an index of one dimension is.
+  [[nodiscard]] std::int64_t begin_of(std::size_t dimension, std::int64_t index) const {
+    return begin_ + index * step_bytes_[dimension];
+  }
 
  private:
   const Header& header_;

@@ -31,7 +31,7 @@ enum class GroupPurpose : std::uint8_t {
 /// members arrive one by one, in any order; what they get is decided once, and the group lives until each of
 /// them has closed (or is gone), or has been told what it wanted to know.
 struct Group {
-  enum class Outcome : std::uint8_t { waiting, step, described, refused };
+  enum class Outcome : std::uint8_t { waiting, step, file, described, refused };
   /// What a group waits for before its outcome is known.
   enum class WaitsFor : std::uint8_t {
     publication,
@@ -54,7 +54,8 @@ struct Group {
   std::uint32_t size = 1;
   bool no_clobber = false;
   std::uint8_t version = 1;  ///< create: asked for; described: that of the dataset
-  std::string path;          ///< to be written: of the file that the dataset stands for, or is in
+  std::string path;          ///< to be written: of the file that the dataset stands for, or is in; or the
+                             ///< file that is the outcome
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< of the member that came first: its memory holds the control block
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -7,6 +8,13 @@
 #include "sluice/matcher/dataset_key.hpp"
 
 namespace sluice::matcher {
+
+/// Indexes [first, end) of a dimension.
+struct IndexRange {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  bool operator==(const IndexRange&) const = default;
+};
 
 /// What divides a step among matchers.
 struct Partition {
@@ -44,6 +52,9 @@ class Ownership {
     return (first_owner_ + part) % owners_;
   }
   [[nodiscard]] std::uint32_t part_of(std::int64_t index) const noexcept;
+  /// The indexes of the divided dimension that `owner` has a part of; any range where none is divided;
+  /// nothing for who owns nothing.
+  [[nodiscard]] std::optional<IndexRange> range_of(std::uint32_t owner) const noexcept;
   /// The owner of the element at `index` (one number per dimension).
   [[nodiscard]] std::uint32_t owner_of(std::span<const std::int64_t> index) const noexcept;
 

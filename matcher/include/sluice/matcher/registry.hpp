@@ -24,7 +24,8 @@ namespace sluice::matcher {
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
-/// registry_drains.cpp: steps that are written to files; registry_files.cpp: those that are in files;
+/// registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
+/// registry_files.cpp: those that are in files;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
 /// them, and when they are on disk; registry_waits.cpp: what is held back; registry_status.cpp: status;
 /// wait_analysis.hpp: what can never come.
@@ -90,10 +91,18 @@ class Registry {
   /// A segment on disk that was being made is there, or (`trouble`) could not be made.
   void spill_made(SegmentId segment, const std::string& trouble);
 
+  /// The run is about to end: logs of steps that have not reached their files keep their names.
+  void keep_unfinished_logs();
+
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
 
  private:
+  /// A log whose names stay: a segment of it, and of which step it is.
+  struct KeptLog {
+    StepId step = 0;
+    SegmentId segment = 0;
+  };
   /// What is known under one key.
   struct Dataset {
     Step* newest = nullptr;  ///< the newest published step
@@ -106,7 +115,10 @@ class Registry {
     StepId drained_origin = 0;     ///< Step::origin of what its file has; 0: none
     std::size_t drained_logs = 0;
     std::int64_t drained_records = 0;
+    std::string kept_path;  ///< the file that has all of the newest step, and more than its memory may last
+    std::uint8_t kept_version = 1;
     std::uint64_t bytes_spilled = 0;
+    std::vector<KeptLog> kept_logs;  ///< that wait for `sluice recover`
   };
   struct GroupId {
     const Component* component = nullptr;
@@ -179,6 +191,12 @@ class Registry {
   [[nodiscard]] bool is_being_drained(const DatasetKey& key) const;
   void report_drains(StatusReport& report) const;
 
+  // registry_logs.cpp
+  void grant_log(const Ticket& ticket, Process& process, const SegmentRequest& request);
+  void keep_logs(const Step& step);
+  void let_logs_go(const Step& drained);
+  void free_disk(const Step& step);
+
   // registry_opens.cpp
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
   [[nodiscard]] std::string join_mistake(const Process& process, GroupPurpose purpose,
@@ -191,7 +209,8 @@ class Registry {
   void wait(Group& group, Group::WaitsFor waits_for);
   void refuse(Group& group, int status, std::string text);
   void give_step(Group& group, Step& step);
-  void describe(Group& group, const Step& step);
+  void describe(Group& group, std::uint8_t version);
+  void give_file(Group& group, const std::string& path, std::uint8_t version);
   Step* make_step(Group& group, const Step* base);
   void answer_members(Group& group);
   void answer(const Ticket& ticket, const Group& group);

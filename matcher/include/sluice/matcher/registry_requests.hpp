@@ -23,6 +23,8 @@ class RegistryAnswers {
   /// `step` for reading: published. For writing: in progress, with the header and record count of the one
   /// that it continues.
   virtual void opened(const Ticket& ticket, const Step& step) = 0;
+  /// What is to be read is in a file only, and nobody keeps anything of it here.
+  virtual void opened_file(const Ticket& ticket, const std::string& path) = 0;
   /// The CDF version of the file that the dataset stands for.
   virtual void described(const Ticket& ticket, std::uint8_t version) = 0;
   virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
@@ -57,6 +59,7 @@ struct RegistryOptions {
       default_retain_bytes(memory_bytes);  ///< of each node: consumed steps that stay readable
   std::uint32_t nodes = 1;
   std::string spill_directory = {};  ///< for segments on disk; empty: there are none
+  WarmShares warm = {};              ///< of each node: what its matchers make ahead
 };
 
 /// A create call.
@@ -79,6 +82,7 @@ struct SegmentRequest {
   SegmentUse use = SegmentUse::data;
   std::uint64_t bytes = 0;
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
+  LogPlace log = {};               ///< a part of the process's log, of `bytes`, in place of memory
 };
 
 /// What is asked for to land in.

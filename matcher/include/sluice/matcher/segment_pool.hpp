@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sluice/matcher/log_range.hpp"
@@ -16,7 +17,14 @@ namespace sluice::matcher {
 enum class ProcessId : std::uint64_t {};
 
 /// Smallest segment; all sizes are multiples of it.
-inline constexpr std::uint64_t segment_unit_bytes = 64 * 1024;
+inline constexpr std::uint64_t segment_unit_bytes = 64U << 10;
+
+/// A range of a burst-buffer log's data file: where a process has reserved room for what it puts.
+struct LogPlace {
+  std::string metadata_path;  ///< of the log, absolute; empty: no log
+  std::uint64_t offset_bytes = 0;
+  bool is_kept = false;  ///< the log is to outlast its use
+};
 
 /// What is behind the segments: memfds and spill files in a matcher rank, messages to it where the registry
 /// is, plain memory in tests.
@@ -28,11 +36,18 @@ class SegmentMemory {
   /// Makes a zeroed segment of `bytes` on disk. False: whether that succeeds is told later, by
   /// Registry::spill_made(). Throws Error(NC_ENO_SPACE) when the disk is full.
   [[nodiscard]] virtual bool create_spilled(SegmentId segment, std::uint64_t bytes) = 0;
+  /// A segment of `bytes` that is a part of a log, which is there. The log's names go when the last of its
+  /// segments has been destroyed, unless it is kept.
+  virtual void create_logged(SegmentId /*segment*/, std::uint64_t /*bytes*/, const LogPlace& /*place*/) {}
+  /// The log that the segment is, or was, a part of keeps its names or does not.
+  virtual void keep_log(SegmentId /*segment*/, bool /*is_kept*/) noexcept {}
   /// Prepares recycled memory for its next use: word 0 of a table and the whole of a control block become 0,
   /// data is left alone.
   virtual void clear(SegmentId segment, SegmentUse use) = 0;
   /// Gives the memory, or the disk, back to the system, and lets the processes that have mapped it know.
   virtual void destroy(SegmentId segment) noexcept = 0;
+  /// Gives what is left of the memory that this matcher has made ahead back to the system.
+  virtual void drop_warm(MatcherPlace /*matcher*/) noexcept {}
   /// The contents, for reading request tables; valid until the segment is destroyed. Other processes may
   /// write to it at any time.
   [[nodiscard]] virtual std::span<const std::byte> contents(SegmentId segment) = 0;
@@ -41,6 +56,19 @@ class SegmentMemory {
 };
 
 class SegmentPool;
+
+/// Memory that each matcher of a node makes ahead when a run starts. SegmentMemory::create() takes a segment
+/// from it as long as it has so much left.
+struct WarmShares {
+  std::uint32_t matchers = 0;
+  std::uint64_t bytes = 0;  ///< of each; a multiple of segment_unit_bytes
+};
+
+/// The shares of so many matchers, within `bytes` together.
+[[nodiscard]] constexpr WarmShares warm_shares(std::uint64_t bytes, std::uint32_t matchers) noexcept {
+  const std::uint64_t units = matchers == 0 ? 0 : bytes / matchers / segment_unit_bytes;
+  return {units == 0 ? 0 : matchers, units * segment_unit_bytes};
+}
 
 /// A segment in use; goes back to its pool when it is destroyed. The pool outlives it.
 class SegmentLease {
@@ -66,11 +94,13 @@ class SegmentLease {
 
 /// All segments of a node. Freed segments are kept and given out again warm, by the matcher that owns them,
 /// first to a process that has them mapped: first-touch page faults cost several times the copy. Segments in
-/// use and free ones together stay within the limit, whichever matcher of the node owns them. Spilled ones
-/// are apart from all this: they count on their own, and are destroyed when they are given back.
+/// use, free ones and what was made ahead together stay within the limit, whichever matcher of the node owns
+/// them. Spilled ones are apart from all this: they count on their own, and are destroyed when they are given
+/// back.
 class SegmentPool {
  public:
-  SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node = 0);
+  SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node = 0,
+              const WarmShares& warm = {});
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
@@ -100,6 +130,8 @@ class SegmentPool {
   };
   /// A new segment on disk, no larger than needed. Throws what SegmentMemory::create_spilled throws.
   [[nodiscard]] Spilled spill(const Request& request);
+  /// A part of a log; counts as spilled, and is destroyed when it is given back.
+  [[nodiscard]] SegmentLease log(const Request& request, const LogPlace& place);
   void note_made(SegmentId segment) { segments_.at(segment).is_made = true; }
 
   /// Notes that the process has been given the segment.
@@ -137,9 +169,14 @@ class SegmentPool {
 
   void give_back(SegmentId id) noexcept;
   void destroy(SegmentId id) noexcept;
+  [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);
   [[nodiscard]] SegmentLease lend(FreeLists::iterator size, std::size_t position, SegmentUse use);
   [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes, std::uint32_t matcher);
   void note_use() noexcept;
+  [[nodiscard]] bool has_warm(std::uint32_t matcher, std::uint64_t bytes) const noexcept {
+    return matcher < warm_left_.size() && bytes <= warm_left_[matcher];
+  }
+  void drop_warm() noexcept;
 
   SegmentMemory& memory_;
   std::uint64_t limit_bytes_;
@@ -150,6 +187,7 @@ class SegmentPool {
   std::uint64_t spilled_peak_bytes_ = 0;
   std::uint64_t spills_given_back_ = 0;
   std::uint32_t node_;
+  std::vector<std::uint64_t> warm_left_;  ///< of each matcher; counts as free
   std::uint64_t next_number_ = 1;
   std::map<SegmentId, Segment> segments_;
   FreeLists free_;  ///< the last of a list was freed last

@@ -46,6 +46,7 @@ struct WriteLog {
   Fingerprint published_requests;
   std::optional<SyncPoint> synced;  ///< told, while others of the group have not
   bool is_cut = false;              ///< what is behind `published` is nobody's any more
+  std::string burst_log;            ///< the metadata log on disk that the data is in, if any
 
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;

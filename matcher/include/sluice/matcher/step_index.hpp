@@ -31,7 +31,7 @@ class StepIndex {
 
   /// The write requests of variable `varid`; holds until the next change of the header. Throws Error(NC_EIO)
   /// when the header has no such variable.
-  [[nodiscard]] WriteIndex& writes(int varid) { return variables_.writes(varid); }
+  [[nodiscard]] VariableWrites writes(int varid) { return variables_.writes(varid); }
 
   [[nodiscard]] std::size_t element_bytes(int varid) const { return variables_.element_bytes(varid); }
 

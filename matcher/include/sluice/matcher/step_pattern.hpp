@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/matcher/fingerprint.hpp"
+#include "sluice/matcher/log_extent.hpp"
 
 namespace sluice::matcher {
 
@@ -18,11 +20,13 @@ struct BoxesSummary {
   Fingerprint boxes;               ///< of record variables, first indexes count from lowest_record
   std::int64_t lowest_record = 0;  ///< 0 for fixed variables
   std::int64_t records_end = 0;    ///< 1 + the last record of boxes that have elements; 0: none
+  /// Of boxes that have elements, per dimension: where they are. Empty when there is none, or no dimension.
+  boost::container::small_vector<IndexRange, 4> ranges;
+  bool has_elements = false;
 };
 
 /// `has_records`: the first dimension is the record dimension.
-[[nodiscard]] BoxesSummary summarize(std::span<const formats::HyperslabView> boxes,
-                                     bool has_records) noexcept;
+[[nodiscard]] BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_records);
 
 /// Remembers summaries of lists that several accesses of one call share.
 class BoxesSummaries {
@@ -49,12 +53,16 @@ struct LogPattern {
   std::int64_t base_record = 0;
   std::int64_t records_end = 0;     ///< 1 + the last record written; 0: none
   bool reaches_below_base = false;  ///< a record below the base was written
+  LogExtent extent;
 };
 
 /// Gathers a LogPattern from the requests as they are made.
 class LogPatternBuilder {
  public:
-  explicit LogPatternBuilder(std::int64_t base_record) noexcept { pattern_.base_record = base_record; }
+  explicit LogPatternBuilder(std::int64_t base_record) noexcept {
+    pattern_.base_record = base_record;
+    pattern_.extent.is_known = true;
+  }
 
   /// The requests of one access or (`is_fill`) a fill.
   struct Request {
@@ -62,13 +70,17 @@ class LogPatternBuilder {
     bool has_records = false;  ///< the variable's first dimension is the record dimension
     bool is_fill = false;
     std::uint64_t log_offset = 0;  ///< of the first; the data of the others follows
+    std::span<const int> dimids;   ///< of the variable
   };
-  void add(const Request& request, const BoxesSummary& boxes) noexcept;
+  void add(const Request& request, const BoxesSummary& boxes);
   /// Makes the pattern one that no other log has, because requests may be missing in it. `unique`: a random
   /// number.
-  void spoil(std::uint64_t unique) noexcept { requests_.add(unique, ~unique); }
+  void spoil(std::uint64_t unique) noexcept {
+    requests_.add(unique, ~unique);
+    pattern_.extent.is_known = false;
+  }
 
-  [[nodiscard]] LogPattern pattern() const noexcept;
+  [[nodiscard]] LogPattern pattern() const;
 
  private:
   FingerprintBuilder requests_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/log_extent.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
 #include "sluice/matcher/request_table.hpp"
@@ -26,6 +27,7 @@ struct LogView {
   std::vector<LogRange> ranges;  ///< where the data is, when it is published
   TablePosition published;       ///< readers see the requests before it
   bool is_cut = false;           ///< and so does everybody else: its writer died
+  LogExtent extent;              ///< when it is published
 };
 
 /// What a matcher that answers gets needs to know of a step. The registry gives it out, anew when it has

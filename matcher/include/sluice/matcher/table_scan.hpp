@@ -3,15 +3,42 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "sluice/formats/slab_list.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/step_view.hpp"
 
 namespace sluice::matcher {
+
+/// Boxes that list requests of one writer name, as they were when they were read.
+struct ListedBoxes {
+  explicit ListedBoxes(std::span<const formats::HyperslabView> list);
+
+  formats::SlabList boxes;
+  std::uint64_t elements = 0;            ///< of all boxes; at most 2^59
+  std::int64_t first_dimension_end = 0;  ///< no box with elements reaches beyond
+};
+
+/// Calls `take` with a request for each box with elements of a list request.
+template <class Take>
+void for_each_box(const TableEntry& request, const ListedBoxes& list, Take&& take) {
+  TableEntry entry;
+  entry.varid = request.varid;
+  entry.sequence = request.sequence;
+  entry.log_offset = request.log_offset;
+  for (const formats::HyperslabView& box : list.boxes.views()) {
+    const auto elements = static_cast<std::uint64_t>(box.elements());
+    if (elements == 0) continue;
+    entry.box = box;
+    take(entry);
+    entry.log_offset += elements * request.element_bytes;
+  }
+}
 
 /// How much of a log whose step is being written is read: its own writers see everything.
 enum class Reach : std::uint8_t { published, everything };
@@ -23,14 +50,31 @@ class TableScan {
   /// An entry that is a request or a fill, also for each box of a list; `bytes`: as it is, or would be, in
   /// the table (to be checked again by who reads them: the writer may have changed them since).
   using Sink = std::function<void(const TableEntry& entry, std::span<const std::byte> bytes)>;
+  /// A list request, with its list (the same object for all requests of the table that name it, shared with
+  /// whoever keeps it).
+  using ListSink =
+      std::function<void(const TableEntry& entry, const std::shared_ptr<const ListedBoxes>& list)>;
+  /// Where the entries go. Without `take_list`, `take` is called for each box of a list request.
+  struct Sinks {
+    Sink take;
+    ListSink take_list;
+  };
 
   /// `memory` holds the tables; it outlives the scan.
   explicit TableScan(SegmentMemory& memory) noexcept : memory_(memory) {}
 
   /// Reads what is new in the tables of `log`, whose lists may have grown since the last call. `writer`: its
-  /// index within the step. Throws Error(NC_EIO) when a table is damaged, and what `sink` throws; then
+  /// index within the step. Throws Error(NC_EIO) when a table is damaged, and what a sink throws; then
   /// nothing else may be asked of it.
-  void read(std::uint32_t writer, const LogView& log, const Sink& sink, Reach reach = Reach::published);
+  void read(std::uint32_t writer, const LogView& log, const Sinks& sinks, Reach reach = Reach::published);
+  void read(std::uint32_t writer, const LogView& log, const Sink& sink, Reach reach = Reach::published) {
+    read(writer, log, Sinks{sink, {}}, reach);
+  }
+
+  /// Tables may name memory that was granted after the view was made: what they say from there on is read the
+  /// next time, with a newer view, and is no damage. It came after that view, and so after whoever asked for
+  /// it.
+  void expect_newer_memory(bool does) noexcept { expects_newer_memory_ = does; }
 
   /// All entries are new again.
   void restart() noexcept { cursors_.clear(); }
@@ -39,26 +83,22 @@ class TableScan {
   [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept;
 
  private:
-  /// Boxes that list requests name.
-  struct List {
-    std::vector<std::int64_t> numbers;
-    std::vector<formats::HyperslabView> boxes;
-  };
   struct Cursor {
-    std::vector<List> lists;
+    std::vector<std::shared_ptr<const ListedBoxes>> lists;
     std::size_t chunk = 0;
     std::size_t position = 0;
     std::vector<LogRange> ranges;
   };
 
-  void read_chunk(std::uint32_t writer, const LogView& log, std::uint64_t end, const Sink& sink);
+  /// False where it stops ahead of an entry.
+  bool read_chunk(std::uint32_t writer, const LogView& log, std::uint64_t end, const Sinks& sinks);
   void add_range(const LogView& log, const LogRange& range);
-  [[nodiscard]] static List copy_of(std::span<const formats::HyperslabView> boxes);
-  void expand(const Cursor& cursor, const TableEntry& request, const Sink& sink);
+  void take_list_request(const Cursor& cursor, const TableEntry& request, const Sinks& sinks);
 
   SegmentMemory& memory_;
   std::map<std::uint32_t, Cursor> cursors_;  ///< by writer
   std::vector<std::byte> scratch_;
+  bool expects_newer_memory_ = false;
 };
 
 }  // namespace sluice::matcher

@@ -6,6 +6,7 @@
 
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/types.hpp"
+#include "sluice/matcher/log_shift.hpp"
 #include "sluice/matcher/piece.hpp"
 #include "sluice/matcher/write_index.hpp"
 
@@ -53,6 +54,24 @@ struct SourceRange {
   std::uint64_t end = 0;
 };
 [[nodiscard]] SourceRange source_range(const Plan& plan, const Copy& copy, std::size_t element_bytes);
+
+/// Log offsets [first, end) of a writer.
+struct PlanSource {
+  std::uint32_t writer = 0;
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  bool operator==(const PlanSource&) const = default;
+};
+
+/// What a plan reads: ascending, apart from one another. Throws as source_range().
+[[nodiscard]] std::vector<PlanSource> sources_of(const Plan& plan, std::size_t element_bytes);
+/// Makes one of sources of a writer that are no further apart than `largest_gap`.
+void join_sources(std::vector<PlanSource>& sources, std::uint64_t largest_gap);
+
+/// The distance of a writer's log offsets; 0 for one that `shifts` (ascending writers) do not name.
+[[nodiscard]] std::int64_t shift_of(std::span<const matcher::LogShift> shifts, std::uint32_t writer) noexcept;
+/// Makes a plan of the same requests for another variable of it: writers' log offsets are moved.
+void move_logs(Plan& plan, std::span<const matcher::LogShift> shifts) noexcept;
 
 /// A part of one hyperslab of an access, which another matcher may know nothing of: the copies of its plan
 /// reach the destination of the whole access.
@@ -116,6 +135,23 @@ class LogReader {
   /// Contiguous bytes of writer's log from log_offset on, at least one, at most to the end of that segment;
   /// empty when there are none (then NC_EIO).
   [[nodiscard]] virtual std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) = 0;
+};
+
+/// Logs as a plan sees them that was made for other ones: writers are `writer_shift` further on in the list
+/// (modulo 2^32), and what was at a log offset is further on by `shifts`. Refers to its arguments.
+class MovedLogs final : public LogReader {
+ public:
+  MovedLogs(LogReader& logs, std::uint32_t writer_shift, std::span<const matcher::LogShift> shifts) noexcept
+      : logs_(logs), writer_shift_(writer_shift), shifts_(shifts) {}
+  [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
+    const std::int64_t shift = shift_of(shifts_, writer);
+    return logs_.at(writer + writer_shift_, log_offset + static_cast<std::uint64_t>(shift));
+  }
+
+ private:
+  LogReader& logs_;
+  std::uint32_t writer_shift_;
+  std::span<const matcher::LogShift> shifts_;
 };
 
 /// What a plan's execution converts between.

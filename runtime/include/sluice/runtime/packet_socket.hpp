@@ -29,7 +29,7 @@ class OutgoingMessage {
   OutgoingMessage(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
                   std::span<const int> descriptors = {});
 
-  static constexpr std::size_t inline_limit = 64 * 1024;
+  static constexpr std::size_t inline_limit = 64U << 10;
 
  private:
   friend class PacketSocket;

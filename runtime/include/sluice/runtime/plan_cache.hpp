@@ -7,32 +7,37 @@
 #include <vector>
 
 #include "sluice/matcher/fingerprint.hpp"
+#include "sluice/matcher/log_shift.hpp"
 #include "sluice/replay/plan.hpp"
 
 namespace sluice::runtime {
 
-/// A plan that was made for one step and holds for all steps of the same pattern.
-struct RecordedPlan {
-  /// What it reads of a log: offsets [first, end).
-  struct Source {
-    std::uint32_t writer = 0;
-    std::uint64_t first = 0;
-    std::uint64_t end = 0;
-  };
+using matcher::LogShift;
+
+/// A plan that was made for one step and holds for all steps of the same pattern; also for other variables
+/// that were written by the same requests, with other log offsets.
+struct SharedPlan {
   replay::Plan plan;
-  std::uint32_t first_writer = 0;  ///< of the logs that were the step's own; the writers move with it
-  /// Apart from one another, unless they are very many: then one for each writer. Ascending.
-  std::vector<Source> sources;
+  /// What it reads of the logs; where these are very many pieces, one for each writer.
+  std::vector<replay::PlanSource> sources;
   std::uint64_t source_bytes = 0;  ///< of all sources
 
   /// Throws what replay::source_range throws.
-  RecordedPlan(replay::Plan made, std::uint32_t first_own_writer, std::size_t element_bytes);
+  SharedPlan(replay::Plan made, std::size_t element_bytes);
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
   static constexpr std::size_t most_sources = 256;
-  /// Makes one of sources of a writer that are no further apart.
-  void join_sources(std::uint64_t largest_gap);
+};
+
+/// The plan of one request.
+struct RecordedPlan {
+  std::shared_ptr<const SharedPlan> shared;  ///< with other requests
+  std::uint32_t first_writer = 0;  ///< of the logs that were the step's own; the writers move with it
+  std::vector<LogShift> shifts;    ///< how far the log offsets are from those in `shared`
+
+  /// Without the shared part.
+  [[nodiscard]] std::size_t bytes() const noexcept { return sizeof *this + shifts.size() * sizeof(LogShift); }
 };
 
 /// The plans that this process has been given, by pattern and request (docs/architecture.md, "Replay"). Those
@@ -52,11 +57,14 @@ class PlanCache {
   };
   using Entries = std::list<Entry>;  ///< what was used last is in front
 
+  void drop_last();
+
   std::mutex mutex_;
   const std::size_t limit_bytes_;
   std::size_t bytes_ = 0;
   Entries entries_;
   std::unordered_map<matcher::Fingerprint, Entries::iterator, matcher::FingerprintHash> by_key_;
+  std::unordered_map<const SharedPlan*, std::size_t> users_;  ///< entries that share a plan
 };
 
 }  // namespace sluice::runtime

@@ -8,14 +8,16 @@
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/log_shift.hpp"
 #include "sluice/matcher/request_table.hpp"
+#include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 6;
+inline constexpr std::uint32_t protocol_version = 8;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -70,7 +72,9 @@ using matcher::DrainStatus;
 using matcher::FileRule;
 using matcher::Fingerprint;
 using matcher::LogPattern;
+using matcher::LogPlace;
 using matcher::LogRange;
+using matcher::LogShift;
 using matcher::MatcherStatus;
 using matcher::Member;
 using matcher::PublishAt;
@@ -132,7 +136,8 @@ struct Described {
 
 /// Answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and of
 /// `pattern` only base_record is there. For open_read, `ranges` locates log data that this process needed in
-/// the last step of the same pattern (segments as in Plans).
+/// the last step of the same pattern (segments as in Plans). Where `step` is 0 there is nothing but the file
+/// at `path`, which nobody here looks after.
 struct Opened {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
@@ -142,6 +147,7 @@ struct Opened {
   StepPattern pattern = {};
   std::vector<LogRange> ranges = {};
   PublishAt publish_at = PublishAt::close;
+  std::uint64_t origin = 0;  ///< of the steps that continue one another, the first
   std::string path =
       {};  ///< where the data is in files: the file, as its writer named it; there is no header
 };
@@ -154,14 +160,19 @@ struct NeedSegment {
   SegmentUse use = SegmentUse::data;
   std::uint64_t bytes = 0;         ///< without so many it cannot go on
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
+  /// A part of a burst-buffer log in place of memory: `bytes` of its data file, reserved by this process.
+  LogPlace log = {};
 };
 
-/// A segment (whole; offset 0). The descriptor is attached when this process has not had it before
-/// (`has_descriptor`).
+/// A segment: so many bytes of its file, from an offset on. The descriptor of that is attached when this
+/// process has not had it before (`has_descriptor`). `is_warm`: its pages were made ahead.
 struct SegmentGrant {
   std::uint64_t segment = 0;
   std::uint64_t bytes = 0;
   bool has_descriptor = false;
+  std::uint64_t offset_bytes = 0;
+  bool is_of_log = false;
+  bool is_warm = false;
 };
 
 /// From rank 0 at enddef and when metadata changed before publishing.
@@ -205,30 +216,45 @@ struct CloseRead {
   AccessCounters counters;
 };
 
-/// One read access: a list of hyperslabs of one variable with one dense destination.
-struct ReadSlab {
-  std::vector<std::int64_t> start, count, stride;  ///< stride empty: 1
+/// Hyperslabs of so many dimensions (of none: one at most): of each its starts, its counts and (if they have
+/// them) its strides.
+struct ReadList {
+  std::uint64_t slabs = 0;
+  std::uint32_t dimensions = 0;
+  bool has_strides = false;
+  std::vector<std::int64_t> numbers;
 };
+/// One read access: a list of hyperslabs of one variable with one dense destination.
 struct ReadAccess {
   std::int32_t varid = 0;
-  std::vector<ReadSlab> slabs;
+  std::uint32_t list = 0;  ///< of Get::lists; accesses may share one
 };
 /// Without accesses: for the number of records alone. `is_by_writer`: the own group is writing the step; it
 /// sees all that was put, and does not wait for more.
 struct Get {
   std::uint64_t step = 0;
-  std::vector<ReadAccess> accesses;
+  std::vector<ReadList> lists = {};
+  std::vector<ReadAccess> accesses = {};
   bool is_by_writer = false;
 };
 
-/// Answer to get: for each access an encoded replay::Plan; `ranges` locates all log data that the plans use
-/// and that this process has not been told of for this step. Segments whose descriptors the process lacks
-/// were sent before, as `segment` messages with tag 0. A process forgets the ranges of a step when it has
-/// closed it (publish, discard, close_read) as often as it has created or opened it; then they are told anew.
+/// An access's plan: number `plan` of those in the answer, with writers' log offsets moved (ascending
+/// writers).
+struct PlanUse {
+  std::uint32_t plan = 0;
+  std::vector<LogShift> shifts;
+};
+
+/// Answer to get: encoded plans (replay::Plan), and for each access which one is its own; `ranges` locates
+/// all log data that the plans use and that this process has not been told of for this step. Segments whose
+/// descriptors the process lacks were sent before, as `segment` messages with tag 0. A process forgets the
+/// ranges of a step when it has closed it (publish, discard, close_read) as often as it has created or opened
+/// it; then they are told anew.
 struct Plans {
   std::vector<LogRange> ranges;
   std::vector<std::byte> plans;
   std::int64_t record_count = 0;  ///< that readers see now
+  std::vector<PlanUse> uses = {};
 };
 
 struct Remove {
@@ -258,6 +284,7 @@ struct CoordinatorHello {
   std::uint64_t memory_bytes = 0;         ///< staging.memory
   std::uint64_t retain_bytes = 0;         ///< staging.retain
   std::string spill_directory = {};       ///< staging.spill, absolute; empty: none
+  std::uint64_t prewarm_bytes = 0;        ///< staging.prewarm
 };
 
 /// Every process of the component has been waited for.

@@ -25,11 +25,13 @@ struct ClientRule {
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component:
 ///   "INDEX<TAB>w|r|rw[d]<TAB>THROUGH<TAB>PATTERN"; d: drained
+///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
 struct ClientEnvironment {
   std::string socket_path;  ///< of this process's matcher
   std::string component;
   std::vector<ClientRule> rules;
+  std::string log_directory = {};  ///< of burst-buffer logs; empty: beside the netCDF file
   [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }
 };
 

@@ -14,6 +14,16 @@ namespace sluice::runtime {
 /// NC_ENFILE or NC_EIO.
 [[nodiscard]] FileDescriptor create_segment(std::uint64_t bytes);
 
+/// Another descriptor of the same file, close-on-exec. Throws IoError.
+[[nodiscard]] FileDescriptor duplicate(int descriptor);
+
+/// Which bytes of its file a segment is. The offset is a multiple of the page size.
+struct SegmentExtent {
+  std::uint64_t bytes = 0;
+  std::uint64_t offset_bytes = 0;
+  bool may_have_name = false;  ///< the file is a log, which others can find and could cut
+};
+
 /// The shared mapping of a segment, unmapped by the destructor. The descriptor is not needed any more once it
 /// exists.
 class Mapping {
@@ -21,10 +31,9 @@ class Mapping {
   enum class Access { read, read_write };
 
   Mapping() = default;
-  /// Maps the first `bytes` bytes. Throws Error(NC_EIO) when the file is neither sealed against shrinking nor
-  /// a nameless one of this user (spill_file.hpp), or is shorter; IoError(NC_ENOMEM) when the address space
-  /// is full.
-  Mapping(const FileDescriptor& file, std::uint64_t bytes, Access access);
+  /// Throws Error(NC_EIO) when the file is neither sealed against shrinking nor one of this user that has no
+  /// name (spill_file.hpp) or may have one, or is shorter; IoError(NC_ENOMEM) when the address space is full.
+  Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access);
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;

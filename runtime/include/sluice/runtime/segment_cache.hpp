@@ -30,13 +30,14 @@ class SegmentCache {
   struct Writable {
     std::shared_ptr<const Mapping> mapping;
     FileDescriptor file;
+    std::uint64_t file_offset = 0;  ///< of the segment in that file
   };
   [[nodiscard]] Writable writable(std::uint64_t segment);
 
  private:
   struct Entry {
     FileDescriptor file;  ///< until it is mapped
-    std::uint64_t bytes = 0;
+    SegmentExtent extent;
     std::shared_ptr<Mapping> mapping;
   };
   [[nodiscard]] Entry& wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t segment);

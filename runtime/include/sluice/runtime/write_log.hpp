@@ -23,6 +23,7 @@ struct WritableSegment {
   std::shared_ptr<const Mapping>
       mapping;          ///< what `memory` is in, shared with the cache of segments; null: memory that stays
   FileDescriptor file;  ///< of a segment that was not mapped before
+  std::uint64_t file_offset = 0;  ///< where the segment begins in that file
 };
 
 /// Who grants segments: the session, or a test.
@@ -74,6 +75,11 @@ class WriteLog {
     if (bytes >= prepared_bytes && data_mapping_) data_mapping_->prefault(offset_in_segment(room), bytes);
   }
 
+  /// Where the room that reserve() gave last is in the segment that was granted last.
+  [[nodiscard]] std::uint64_t offset_in_segment(const Room& room) const noexcept {
+    return room.log_offset - data_first_ + data_shift_;
+  }
+
   /// The clock for the entries of one put: CLOCK_MONOTONIC in ns, later than all before.
   [[nodiscard]] std::uint64_t next_sequence() noexcept;
   /// Later sequences will be beyond `sequence`.
@@ -116,14 +122,11 @@ class WriteLog {
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
   [[nodiscard]] bool store_large(const Room& room, const void* source, std::uint64_t bytes);
-  [[nodiscard]] std::uint64_t offset_in_segment(const Room& room) const noexcept {
-    return room.log_offset - data_first_ + data_shift_;
-  }
 
   static constexpr std::uint64_t small_alignment = 8;
   static constexpr std::uint64_t large_alignment = 64;
   static constexpr std::uint64_t large_bytes = 4096;
-  static constexpr std::uint64_t prepared_bytes = 16 * 1024;
+  static constexpr std::uint64_t prepared_bytes = 16U << 10;
 
   SegmentSource& source_;
   const std::uint64_t step_;
@@ -136,6 +139,7 @@ class WriteLog {
   std::uint64_t data_shift_ = 0;  ///< where in the segment data_first_ is
   std::shared_ptr<const Mapping> data_mapping_;
   FileDescriptor data_file_;
+  std::uint64_t data_file_offset_ = 0;  ///< of the segment in that file
   std::vector<LogRange> ranges_;
 
   matcher::TableWriter table_;

@@ -24,6 +24,10 @@ struct BurstLogProblem {
   std::string what;
 };
 
+/// Whether somebody needs the log: the process that writes it, or a run that brings it to its file. Of one
+/// that cannot be written to here, only the former is seen.
+[[nodiscard]] bool is_in_use(FileSystem& files, const std::string& metadata_path);
+
 /// Reads one process's log, entry by entry, in bounded memory. Damage is told by problems(), not thrown: what
 /// can be read is read.
 class BurstLogReader {
@@ -49,9 +53,6 @@ class BurstLogReader {
   [[nodiscard]] std::int64_t withdrawn_count() const noexcept { return withdrawn_; }
   /// Says of the entry that next() gave last, or of `entry` at `offset_bytes`, that it is damaged.
   void report_damage(std::int64_t entry, std::int64_t offset_bytes, const std::string& what);
-
-  /// Whether the process that writes the log is alive.
-  [[nodiscard]] bool is_in_use() const { return !metadata_->try_lock(); }
 
  private:
   void read_header();

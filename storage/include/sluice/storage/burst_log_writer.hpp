@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sluice/formats/burst_log.hpp"
+#include "sluice/storage/burst_log_entries.hpp"
 #include "sluice/storage/file_system.hpp"
 
 namespace sluice::storage {
@@ -17,6 +18,7 @@ class LogFile;
 struct BurstLogPaths {
   std::string metadata;
   std::string data;
+  std::string header = {};  ///< of a workflow's log: a netCDF file of which there is only the header
 };
 
 /// Where PnetCDF puts them: <directory>/<name of the netCDF file>_<ncid>_<rank>.meta and .data.
@@ -26,6 +28,9 @@ struct BurstLogPaths {
 /// The data log that belongs to a metadata log (.meta is .data); both are of the given name where it does not
 /// end in ".meta".
 [[nodiscard]] BurstLogPaths burst_log_paths_of(const std::string& metadata_path);
+
+/// Removes a log's files. Throws IoError where one of them cannot be removed that is there.
+void remove_log(FileSystem& files, const std::string& metadata_path);
 
 /// Writes one process's log (docs/formats/burst-buffer-log.md). Data first, then entries, then their number:
 /// whenever the process dies, the puts that were committed are complete, and the others are not counted. One
@@ -55,48 +60,36 @@ class BurstLogWriter {
   void roll_back() noexcept;
 
   /// Makes a committed put one of no data. False when the log has been emptied since: it is too late.
-  [[nodiscard]] bool withdraw(std::int64_t position);
+  [[nodiscard]] bool withdraw(std::int64_t position) { return entries_->withdraw(position); }
 
   /// All puts have reached their place: the log has no entries any more.
   void clear();
   /// What the header says of the netCDF file, when that is known.
-  void describe(int cdf_version, std::int64_t max_dimensions);
+  void describe(const formats::Header& dataset) { entries_->describe(dataset); }
 
   [[nodiscard]] const BurstLogPaths& paths() const noexcept { return paths_; }
-  [[nodiscard]] std::int64_t entry_count() const noexcept { return committed_.entries; }
+  [[nodiscard]] std::int64_t entry_count() const noexcept { return entries_->count(); }
   /// Of the committed puts.
-  [[nodiscard]] std::int64_t data_bytes() const noexcept {
-    return committed_.data_end - formats::burst_data_begin;
-  }
+  [[nodiscard]] std::int64_t data_bytes() const noexcept { return data_end_ - formats::burst_data_begin; }
 
   /// Cuts the files to what is in use and closes them; or removes them.
   void close();
   void remove();
 
  private:
-  struct Extent {
-    std::int64_t metadata_end = 0;
-    std::int64_t data_end = formats::burst_data_begin;
-    std::int64_t entries = 0;
-  };
-
-  void create(Existing existing);
+  void create(Existing existing, formats::BurstLogHeader header);
   void write_data();
 
   FileSystem& files_;
   BurstLogPaths paths_;
-  formats::BurstLogHeader header_;
-  std::unique_ptr<LogFile> metadata_;
+  std::unique_ptr<BurstLogEntries> entries_;
   std::unique_ptr<LogFile> data_;
-  Extent committed_;
-  std::int64_t cleared_bytes_ = 0;  ///< of entries before the log was emptied: positions go on
+  std::int64_t data_end_ = formats::burst_data_begin;  ///< of the committed puts
 
   std::unique_ptr<std::byte[]> buffer_;  ///< data that is not in the file yet
   std::size_t buffered_ = 0;
   std::int64_t buffer_begin_ = formats::burst_data_begin;  ///< where it goes
   std::int64_t put_begin_ = formats::burst_data_begin;     ///< where the current put's data begins
-  std::vector<std::byte> entries_;                         ///< of finished puts
-  std::int64_t finished_ = 0;                              ///< how many
 };
 
 }  // namespace sluice::storage

@@ -33,6 +33,7 @@ class FaultyFileSystem final : public FileSystem {
 
   [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
   [[nodiscard]] bool exists(const std::string& path) override { return base_.exists(path); }
+  [[nodiscard]] std::int64_t modified_ns(const std::string& path) override { return base_.modified_ns(path); }
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/extents.hpp"
 
 namespace sluice::storage {
 
@@ -28,6 +29,9 @@ class File {
   [[nodiscard]] virtual std::size_t read(std::int64_t offset_bytes, std::span<std::byte> bytes) const = 0;
   /// All of the bytes, or an error, after which some may have been written.
   virtual void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) = 0;
+  /// Copies a range of another file to an offset of this one, within the system where it can do that. Bytes
+  /// copied: fewer than asked for where the other file ends.
+  virtual std::int64_t copy(const File& from, const FileRange& range, std::int64_t offset_bytes);
   /// Cuts the file, or lengthens it by zeros.
   virtual void resize(std::int64_t size_bytes) = 0;
   /// Takes room for that many bytes from the start, so that writing them cannot fail for lack of it. The
@@ -37,6 +41,8 @@ class File {
   /// cannot fail for lack of room. The view is valid until the next call, of which one of 0 bytes ends it, or
   /// the end of the file. Empty where there is no room, or where the file system cannot promise that.
   [[nodiscard]] virtual std::span<std::byte> map(std::int64_t /*size_bytes*/) { return {}; }
+  /// A hint that no more is written to a range before sync(), so that the system may begin with it.
+  virtual void begin_sync(const FileRange& /*range*/) {}
   /// What was written is on storage.
   virtual void sync() = 0;
   /// Locks the file for as long as it is open here: against everybody where it is open for writing, against
@@ -54,6 +60,8 @@ class FileSystem {
   virtual ~FileSystem() = default;
   [[nodiscard]] virtual std::unique_ptr<File> open(const std::string& path, OpenMode mode) = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
+  /// When the file was written to last, in ns of the system's clock; 0 where nobody keeps that.
+  [[nodiscard]] virtual std::int64_t modified_ns(const std::string& path) = 0;
   virtual void remove(const std::string& path) = 0;
   /// In one step; what was at `to` is gone.
   virtual void rename(const std::string& from, const std::string& to) = 0;

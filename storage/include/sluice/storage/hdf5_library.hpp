@@ -12,6 +12,6 @@ namespace sluice::storage {
 
 /// To be held while one of its functions runs: there is one HDF5 in a process, and it is for one thread at a
 /// time.
-[[nodiscard]] std::timed_mutex& hdf5_mutex() noexcept;
+[[nodiscard]] std::mutex& hdf5_mutex() noexcept;
 
 }  // namespace sluice::storage

@@ -15,6 +15,7 @@ struct HeaderOfFile {
 };
 
 /// Reads the header in chunks until it is whole. Throws IoError; FormatError as decode_header.
-[[nodiscard]] HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes = std::int64_t{256} << 10);
+[[nodiscard]] HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes = std::int64_t{256} << 10,
+                                       formats::Detail detail = formats::Detail::all);
 
 }  // namespace sluice::storage

@@ -15,6 +15,7 @@ class MemoryFileSystem final : public FileSystem {
 
   [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
   [[nodiscard]] bool exists(const std::string& path) override { return files_.count(path) != 0; }
+  [[nodiscard]] std::int64_t modified_ns(const std::string&) override { return 0; }
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;

@@ -1,10 +1,10 @@
-#include "kept_slabs.hpp"
+#include "sluice/formats/slab_list.hpp"
 
 #include <algorithm>
 
-namespace sluice::api {
+namespace sluice::formats {
 
-KeptSlabs::KeptSlabs(std::span<const formats::HyperslabView> slabs) {
+SlabList::SlabList(std::span<const HyperslabView> slabs) {
   std::size_t total = 0;
   for (const auto& slab : slabs) total += slab.start.size() + slab.count.size() + slab.stride.size();
   numbers_ = std::make_unique_for_overwrite<std::int64_t[]>(total);
@@ -23,24 +23,11 @@ KeptSlabs::KeptSlabs(std::span<const formats::HyperslabView> slabs) {
   }
 }
 
-bool KeptSlabs::holds(std::span<const formats::HyperslabView> slabs) const noexcept {
+bool SlabList::holds(std::span<const HyperslabView> slabs) const noexcept {
   return std::ranges::equal(views_, slabs, [](const auto& kept, const auto& slab) {
     return std::ranges::equal(kept.start, slab.start) && std::ranges::equal(kept.count, slab.count) &&
            std::ranges::equal(kept.stride, slab.stride);
   });
 }
 
-std::shared_ptr<const KeptSlabs> RecentSlabs::list_of(std::span<const formats::HyperslabView> slabs) {
-  for (const auto& list : lists_) {
-    if (list && list->holds(slabs)) return list;
-  }
-  auto& place = lists_[oldest_++ % lists_.size()];
-  place = std::make_shared<const KeptSlabs>(slabs);
-  return place;
-}
-
-void RecentSlabs::clear() noexcept {
-  lists_.fill(nullptr);
-}
-
-}  // namespace sluice::api
+}  // namespace sluice::formats

@@ -1,0 +1,196 @@
+#include "step_log.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "mpi_handles.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/burst_log_reader.hpp"
+
+namespace sluice::api {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t room_unit_bytes = 64 * 1024;
+constexpr const char* metadata_suffix = ".meta";
+
+std::uint64_t whole(std::uint64_t bytes, std::uint64_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+std::string log_name(const StepLog::Place& place) {
+  std::array<char, 17> group{};
+  std::snprintf(group.data(), group.size(), "%016llx", static_cast<unsigned long long>(place.group));
+  return storage::name_of(place.netcdf_path) + "_" + group.data() + "_" + std::to_string(place.rank) +
+         metadata_suffix;
+}
+
+bool is_full(const Error& error) noexcept {
+  return error.status() == NC_ENO_SPACE || error.status() == NC_EQUOTA;
+}
+
+/// Of this netCDF file, with something in it, and nobody needs it.
+bool is_leftover(storage::FileSystem& files, const std::string& path, const std::string& netcdf_path) {
+  try {
+    const storage::BurstLogReader log(files, path);
+    if (log.header().path != netcdf_path || log.header().entry_count == 0) return false;
+    return !storage::is_in_use(files, path);
+  } catch (const Error&) {
+    return false;  // another program's, or gone since
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> leftover_logs(storage::FileSystem& files, const std::string& directory,
+                                       const std::string& netcdf_path, std::int64_t rank) {
+  const std::string begin = storage::name_of(netcdf_path) + "_";
+  const std::string end = (rank < 0 ? "" : "_" + std::to_string(rank)) + metadata_suffix;
+  std::vector<std::string> found;
+  for (const std::string& name : files.list(directory)) {
+    const auto path = directory + "/" + name;
+    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files, path, netcdf_path))
+      found.push_back(path);
+  }
+  return found;
+}
+
+StepLog::StepLog(runtime::SegmentSource& memory, const BurstOptions& options, const Place& place)
+    : memory_(memory), options_(options), data_end_(page_bytes), process_(::getpid()) {
+  try {
+    refuse_leftovers(place);
+    paths_ = storage::burst_log_paths_of(options_.directory + "/" + log_name(place));
+    create(place);
+  } catch (const IoError& error) {
+    if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
+    throw IoError(
+        NC_EBAD_FILE, error.error_number(), options_.directory,
+        "use the directory for burst-buffer logs (staging.spill, or the hint nc_burst_buf_dirname)");
+  }
+}
+
+/// What an earlier run could not bring to the file would be out of date as soon as this one has written it.
+void StepLog::refuse_leftovers(const Place& place) const {
+  // The first process sees all logs of its node, and the others' first those that are their own.
+  const auto found =
+      leftover_logs(files_, options_.directory, place.netcdf_path, place.rank == 0 ? -1 : place.rank);
+  if (found.empty()) return;
+  if (!options_.overwrites)
+    throw Error(NC_EEXIST,
+                "the burst-buffer log " + found.front() +
+                    " was left by a run that did not end well. Bring what it holds to its file by 'sluice "
+                    "recover --delete " +
+                    options_.directory + "', or give it up with the hint nc_burst_buf_overwrite=enable");
+  for (const std::string& path : found) storage::remove_log(files_, path);
+}
+
+void StepLog::create(const Place& place) {
+  auto metadata = files_.open(paths_.metadata, storage::OpenMode::create_new);
+  try {
+    lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
+    (void)lock_->try_lock();
+    data_ = files_.open(paths_.data, storage::OpenMode::create_new);
+    data_->write(0, std::as_bytes(std::span(formats::burst_log_magic)));
+    formats::BurstLogHeader header;
+    header.is_external = false;  // the variable's type, but in this machine's byte order: readers share it
+    header.process_count = place.processes;
+    header.rank = place.rank;
+    header.path = place.netcdf_path;
+    header.processor = processor_name();
+    header.step = place.step;
+    entries_ = std::make_unique<storage::BurstLogEntries>(std::move(metadata), std::move(header));
+  } catch (...) {
+    remove();
+    throw;
+  }
+}
+
+StepLog::~StepLog() {
+  if (!is_closed_ && process_ == ::getpid()) remove();
+}
+
+runtime::WritableSegment StepLog::need_segment(const runtime::NeedSegment& request) {
+  if (request.use != runtime::SegmentUse::data) return memory_.need_segment(request);
+  std::uint64_t bytes = whole(std::max(request.bytes, request.wanted_bytes), room_unit_bytes);
+  const auto reserve = [&] { data_->reserve(static_cast<std::int64_t>(data_end_ + bytes)); };
+  try {
+    try {
+      reserve();
+    } catch (const Error& error) {
+      if (!is_full(error) || request.wanted_bytes <= request.bytes) throw;
+      bytes = whole(request.bytes, page_bytes);
+      reserve();
+    }
+  } catch (const Error& error) {
+    if (!is_full(error)) throw;
+    throw Error(error.status(),
+                std::string(error.what()) +
+                    ". The burst buffer is full: give it a directory with more room (staging.spill, or the "
+                    "hint nc_burst_buf_dirname)");
+  }
+  auto segment = memory_.need_segment(
+      {request.step, request.use, bytes, bytes, {paths_.metadata, data_end_, !options_.deletes_on_close}});
+  segment_begin_ = data_end_;
+  data_end_ += bytes;
+  return segment;
+}
+
+void StepLog::write_header(const formats::Header& header) {
+  formats::Header empty = header;
+  empty.record_count = 0;
+  const auto partial = paths_.header + ".partial";
+  const auto file = files_.open(partial, storage::OpenMode::create);
+  file->write(0, formats::encode_header(empty));
+  file->close();
+  files_.rename(partial, paths_.header);
+  entries_->describe(header);
+}
+
+std::int64_t StepLog::commit(const formats::Header& header, const Access& access,
+                             std::uint64_t offset_bytes) {
+  const formats::Type type = header.variable(access.varid).type;
+  const std::int64_t position = entries_->add(
+      {type, access.varid, access.slabs, static_cast<std::int64_t>(segment_begin_ + offset_bytes),
+       access.elements * static_cast<std::int64_t>(formats::size_of(type))});
+  entries_->commit();
+  return position;
+}
+
+void StepLog::withdraw(std::int64_t position) noexcept {
+  try {
+    (void)entries_->withdraw(position);
+  } catch (const Error&) {
+    // Then it is complete in the log, and the program has heard that it is not: recovery knows more.
+  }
+}
+
+void StepLog::sync() {
+  data_->sync();
+  entries_->sync();
+}
+
+void StepLog::close() {
+  if (entries_->count() == 0) return remove();
+  is_closed_ = true;
+  data_->close();
+  entries_->close();
+  lock_.reset();
+}
+
+void StepLog::remove() noexcept {
+  is_closed_ = true;
+  try {
+    storage::remove_log(files_, paths_.metadata);
+  } catch (const Error&) {
+    // Somebody else has done so.
+  }
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,81 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "burst_options.hpp"
+#include "sluice/formats/burst_log.hpp"
+#include "sluice/formats/header.hpp"
+#include "sluice/runtime/write_log.hpp"
+#include "sluice/storage/access.hpp"
+#include "sluice/storage/burst_log_entries.hpp"
+#include "sluice/storage/burst_log_writer.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+namespace sluice::api {
+
+using storage::Access;
+
+/// This process's burst-buffer log of a step of the workflow (through: burst-buffer): the data segments of
+/// its write log are ranges of the data log, and each put has an entry in the metadata log, so that
+/// `sluice recover` finds it whatever dies. Beside them is the dataset's header, as a file of its own.
+class StepLog final : public runtime::SegmentSource {
+ public:
+  struct Place {
+    std::string netcdf_path;  ///< absolute
+    std::uint64_t group = 0;  ///< the number of the group that writes the step: no other log's name has it
+    std::int64_t rank = 0;
+    std::int64_t processes = 1;
+    formats::BurstLogStep step;
+  };
+
+  /// Creates the files. `memory`, which grants everything else, outlives this. Throws IoError: NC_EBAD_FILE
+  /// where there is no such directory, NC_EEXIST where logs of the same netCDF file were left behind by an
+  /// earlier run and are to be kept, ….
+  StepLog(runtime::SegmentSource& memory, const BurstOptions& options, const Place& place);
+  /// Removes them, unless close() has been called.
+  ~StepLog() override;
+
+  /// Data is given room in the data log. NC_ENO_SPACE where the disk is full.
+  [[nodiscard]] runtime::WritableSegment need_segment(const runtime::NeedSegment& request) override;
+
+  /// The dataset has this header from now on.
+  void write_header(const formats::Header& header);
+
+  /// Makes a put complete whose data is at `offset` of the segment that was granted last. Returns its
+  /// position.
+  std::int64_t commit(const formats::Header& header, const Access& access, std::uint64_t offset_bytes);
+  /// The put has not succeeded after all.
+  void withdraw(std::int64_t position) noexcept;
+
+  /// What was put is on storage.
+  void sync();
+  /// Nothing more will be put. A log without entries is removed.
+  void close();
+  void remove() noexcept;
+
+ private:
+  void create(const Place& place);
+  void refuse_leftovers(const Place& place) const;
+
+  runtime::SegmentSource& memory_;
+  const BurstOptions options_;
+  mutable storage::PosixFileSystem files_;
+  storage::BurstLogPaths paths_;
+  std::unique_ptr<storage::File> lock_;  ///< tells others that somebody writes the log
+  std::unique_ptr<storage::File> data_;
+  std::unique_ptr<storage::BurstLogEntries> entries_;
+  std::uint64_t segment_begin_ = 0;  ///< of the last segment, in the data log
+  std::uint64_t data_end_;
+  const pid_t process_;  ///< a forked child leaves the files alone
+  bool is_closed_ = false;
+};
+
+/// The logs of one netCDF file that an earlier run has left in a directory, by their metadata logs; `rank`:
+/// only those of one process, if not negative.
+[[nodiscard]] std::vector<std::string> leftover_logs(storage::FileSystem& files, const std::string& directory,
+                                                     const std::string& netcdf_path, std::int64_t rank);
+
+}  // namespace sluice::api

@@ -1,0 +1,70 @@
+#include "log_files.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/burst_log_writer.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+namespace sluice::runtime {
+
+FileDescriptor LogFiles::add(matcher::SegmentId segment, const std::string& metadata_path) {
+  const auto paths = storage::burst_log_paths_of(metadata_path);
+  FileDescriptor data(::open(paths.data.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!data) throw IoError(NC_EIO, errno, paths.data, "open the burst-buffer log");
+  Log& log = logs_[metadata_path];
+  if (log.lock == nullptr) {
+    // Its writer has such a lock, too: it keeps off those who want to have the log for themselves.
+    log.lock = storage::PosixFileSystem().open(metadata_path, storage::OpenMode::read);
+    (void)log.lock->try_lock();
+  }
+  ++log.segments;
+  log_of_.emplace(segment, metadata_path);
+  return data;
+}
+
+void LogFiles::release(matcher::SegmentId segment) noexcept {
+  const auto path = log_of_.find(segment);
+  if (path == log_of_.end()) return;
+  const auto log = logs_.find(path->second);
+  if (log == logs_.end() || log->second.segments == 0) return;
+  --log->second.segments;
+  settle(log);
+}
+
+void LogFiles::keep(matcher::SegmentId segment, bool is_kept) noexcept {
+  const auto path = log_of_.find(segment);
+  if (path == log_of_.end()) return;
+  const auto log = logs_.find(path->second);
+  if (log == logs_.end()) return;
+  log->second.is_kept = is_kept;
+  settle(log);
+}
+
+void LogFiles::settle(Logs::iterator log) noexcept {
+  if (log->second.segments > 0 || log->second.is_kept) return;
+  remove(log->first);
+  std::erase_if(log_of_, [&](const auto& entry) { return entry.second == log->first; });
+  logs_.erase(log);
+}
+
+void LogFiles::remove_all() noexcept {
+  for (const auto& [path, log] : logs_) {
+    if (!log.is_kept) remove(path);
+  }
+  std::erase_if(logs_, [](const auto& log) { return !log.second.is_kept; });
+}
+
+void LogFiles::remove(const std::string& metadata_path) noexcept {
+  try {
+    storage::PosixFileSystem system;
+    storage::remove_log(system, metadata_path);
+  } catch (...) {
+    // Somebody else has removed them, or the directory cannot be written any more: what is left is harmless.
+  }
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,105 @@
+#include "warm_memory.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+
+namespace sluice::runtime {
+namespace {
+
+/// So many bytes at a time: who needs what is being made right now waits no longer than for these.
+constexpr std::uint64_t step_bytes = std::uint64_t{64} << 10;
+
+/// Of the calling thread: signals go to others, and so does the processor whenever they want it.
+void become_humble() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  constexpr int lowest = 19;
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), lowest);
+}
+
+/// Takes the pages by writing: neither the address space's lock is needed, which the matcher takes to map
+/// segments, nor is each page cleared by a fault of its own.
+bool make_pages(const FileDescriptor& file, std::uint64_t first, std::uint64_t end) noexcept {
+  static constexpr std::array<std::byte, step_bytes> zeros{};
+  return ::pwrite(file.number(), zeros.data(), end - first, static_cast<off_t>(first)) ==
+         static_cast<ssize_t>(end - first);
+}
+
+}  // namespace
+
+WarmMemory::WarmMemory(std::uint64_t bytes) : file_(create_segment(bytes)), end_(bytes) {
+  thread_ = std::thread([this] { work(); });
+}
+
+WarmMemory::~WarmMemory() {
+  drop();
+  thread_.join();
+}
+
+void WarmMemory::work() {
+  become_humble();
+  std::unique_lock lock(mutex_);
+  while (warm_end_ < end_) {
+    busy_end_ = std::min(end_, warm_end_ + step_bytes);
+    const std::uint64_t first = warm_end_;
+    const std::uint64_t end = busy_end_;
+    lock.unlock();
+    const bool is_made = make_pages(file_, first, end);
+    lock.lock();
+    if (!is_made) {  // the system has no memory: what is left is cold
+      busy_end_ = first;
+      break;
+    }
+    warm_end_ = end;
+    has_moved_.notify_all();
+  }
+  is_done_ = true;
+  has_moved_.notify_all();
+}
+
+/// The thread goes no further than to `end_`, which was moved.
+void WarmMemory::settle(std::unique_lock<std::mutex>& lock) {
+  has_moved_.wait(lock, [&] { return busy_end_ <= std::max(end_, warm_end_); });
+  if (warm_end_ > end_) warm_end_ = busy_end_ = end_;
+}
+
+std::optional<WarmMemory::Range> WarmMemory::cut(std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  if (bytes > end_ - first_) return std::nullopt;
+  if (first_ + bytes <= warm_end_) {
+    Range range{{bytes, first_}, true};
+    first_ += bytes;
+    used_bytes_ += bytes;
+    return range;
+  }
+  end_ -= bytes;
+  settle(lock);
+  return Range{{bytes, end_}, false};
+}
+
+void WarmMemory::drop() noexcept {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t first = first_;
+  const std::uint64_t end = end_;
+  end_ = first_;
+  settle(lock);
+  if (end > first)
+    ::fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+                static_cast<off_t>(end - first));
+}
+
+void WarmMemory::wait() const {
+  std::unique_lock lock(mutex_);
+  has_moved_.wait(lock, [&] { return is_done_; });
+}
+
+}  // namespace sluice::runtime

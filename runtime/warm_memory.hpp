@@ -1,0 +1,57 @@
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/segment.hpp"
+
+namespace sluice::runtime {
+
+/// Memory that is made ahead: one memory file, whose pages a thread of low priority takes from the system one
+/// after the other, while components are being started. Segments are cut off its beginning, where it is warm;
+/// what is needed sooner than that is cut off its end, and is as cold as any other.
+class WarmMemory {
+ public:
+  /// Throws as create_segment().
+  explicit WarmMemory(std::uint64_t bytes);
+  /// Waits for the thread, which is at no more than a few pages.
+  ~WarmMemory();
+  WarmMemory(const WarmMemory&) = delete;
+  WarmMemory& operator=(const WarmMemory&) = delete;
+
+  /// A range of the file that is nobody else's.
+  struct Range {
+    SegmentExtent extent;
+    bool is_warm = false;
+  };
+  /// `bytes`: a multiple of the page size. Nothing when less is left.
+  [[nodiscard]] std::optional<Range> cut(std::uint64_t bytes);
+  /// Gives back to the system what is left.
+  void drop() noexcept;
+  /// Waits until no more is made: all that is left is warm, or the system had no memory.
+  void wait() const;
+
+  [[nodiscard]] const FileDescriptor& file() const noexcept { return file_; }
+  /// What was cut off while it was warm.
+  [[nodiscard]] std::uint64_t used_bytes() const noexcept { return used_bytes_; }
+
+ private:
+  void work();
+  void settle(std::unique_lock<std::mutex>& lock);
+
+  FileDescriptor file_;
+  mutable std::mutex mutex_;  ///< of what follows; never held for long
+  mutable std::condition_variable has_moved_;
+  std::uint64_t first_ = 0;     ///< what is before it was cut off
+  std::uint64_t end_ = 0;       ///< and what is behind it
+  std::uint64_t warm_end_ = 0;  ///< pages before it are there
+  std::uint64_t busy_end_ = 0;  ///< those between `warm_end_` and this are being made
+  bool is_done_ = false;        ///< the thread makes no more
+  std::uint64_t used_bytes_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace sluice::runtime

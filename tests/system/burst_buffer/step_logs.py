@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+"""step_logs.py CASE BUILD: workflows whose data goes to burst-buffer logs (through: burst-buffer), runs that are killed, and `sluice recover`."""
+import filecmp
+import glob
+import os
+import pathlib
+import random
+import signal
+import sys
+import time
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from burst_rows import check_rows, digest, told
+from harness import SmallDisk, call, clear_directory, descendants, descendants_named, expect, finish, is_logged, kill, launch, start, wait_for
+
+CASE, BUILD = sys.argv[1:]
+SLUICE, WRITER, KEEP = (f"{BUILD}/bin/{name}" for name in ("sluice", "burst_writer", "keep"))
+RULE = "through: burst-buffer"
+
+
+def clean(*directories):
+    clear_directory()
+    for directory in directories:
+        os.mkdir(directory)
+
+
+def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader="sleep 0"):
+    """Starts a run whose component `model` writes what nobody reads."""
+    harness.write_flow(program, {"model": (ranks, arguments, *keys)}, [("*.nc", "model", ["analysis"], RULE)], *staging)
+    text = pathlib.Path("flow.yaml").read_text()
+    pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {reader}}}\nfiles:"))
+    return start(SLUICE, "run", "flow.yaml", start_new_session=True)
+
+
+def sluice(*arguments, status=0):
+    return call(SLUICE, *arguments, status=status).all
+
+
+def end(run, victims):
+    """Kills these, and waits until nothing of the run is left."""
+    everything = descendants(run.pid)
+    kill(victims, signal.SIGKILL)
+    result = finish(run)
+    wait_for(lambda: not any(map(harness.is_alive, everything)), "the end of all processes")
+    return result
+
+
+def end_everything(run):
+    """Matchers first, lest they tidy up."""
+    end(run, [*descendants_named("sluice-matcher", run.pid), run.pid, *descendants(run.pid)])
+
+
+def killed():
+    """A writer is killed: what it had put is recovered, twice the same; a new run does not go over what is left; then it writes the same file."""
+    clean("logs")
+    run = run_flow(WRITER, "wave.nc 150 0", 3)
+    wait_for(lambda: told(3) == [150] * 3, "puts")
+    text = sluice("recover", "logs", status=1)
+    expect("a running program writes its logs" in text, "the logs of a run are touched")
+    kill(descendants_named("burst_writer", run.pid), signal.SIGKILL)
+    finish(run, 137)
+    expect(is_logged("are kept: 'sluice recover"), "the event log does not say that logs are left")
+    expect(not os.path.exists("wave.nc") and len(os.listdir("logs")) == 9, f"left: {os.listdir('.')} {os.listdir('logs')}")
+    text = sluice("log", *sorted(glob.glob("logs/*.meta"))[:1])
+    expect("of 3" in text and "150 complete puts" in text and "step" in text, "the log")
+    text = sluice("recover", "logs")
+    expect("wave.nc: 450 puts, 14.1 KiB, from 3 logs; 150 records; a new file" in text, "the summary")
+    check_rows("wave.nc", [150] * 3)
+    before = digest("wave.nc")
+    sluice("recover", "logs")
+    expect(digest("wave.nc") == before, "the second recovery changes the file")
+    result = finish(run_flow(WRITER, "wave.nc -150 0", 3))
+    expect(result.status != 0 and "NC_EEXIST" in result.all, "a new run goes over logs that are left")
+    expect(is_logged("sluice recover --delete") or "sluice recover --delete" in result.all or digest("wave.nc") == before, "no advice")
+    expect(digest("wave.nc") == before and len(os.listdir("logs")) == 9, "something was lost")
+    sluice("recover", "--delete", "logs")
+    expect(os.listdir("logs") == [], "the logs are not deleted")
+    finish(run_flow(WRITER, "wave.nc -150 0", 3), 0)
+    expect(digest("wave.nc") == before and os.listdir("logs") == [], "a good run writes another file, or leaves logs")
+
+
+def overwritten():
+    """The hint gives up what is left."""
+    clean("logs")
+    run = run_flow(WRITER, "wave.nc 20 0", 2)
+    wait_for(lambda: told(2) == [20] * 2, "puts")
+    end_everything(run)
+    expect(len(os.listdir("logs")) == 6, "there are no logs")
+    finish(run_flow(WRITER, "wave.nc -30 0", 1, "environment: {PNETCDF_HINTS: nc_burst_buf_overwrite=enable}"), 0)
+    check_rows("wave.nc", [30])
+    expect(os.listdir("logs") == [], f"left: {os.listdir('logs')}")
+
+
+def random_kills():
+    """Ranks, the matcher, the coordinator or everything are killed at any time: what the program was told is there."""
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    random.seed(seed)
+    for turn in range(8):
+        clean("logs")
+        run = run_flow(WRITER, "wave.nc 100000 0", 2)
+        wait_for(lambda: min(told(2)) > 0, "puts")
+        time.sleep(random.uniform(0, 0.1))
+        end(run, [descendants_named("burst_writer", run.pid), descendants_named("sluice-matcher", run.pid), [run.pid], [run.pid, *descendants(run.pid)]][turn % 4])
+        counts = told(2)
+        text = sluice("recover", "logs", status=None)
+        # A put that was being written may be torn: then the status is 1, and it is named.
+        expect("torn" in text or "damaged" not in text, "damage")
+        check_rows("wave.nc", counts)
+        before = digest("wave.nc")
+        sluice("recover", "logs", status=None)
+        expect(digest("wave.nc") == before, "the second recovery changes the file")
+
+
+def appended():
+    """Steps that continue one another are recovered together, as if they had been written directly."""
+    clean("logs", "direct")
+    run = run_flow(KEEP, "append a.nc 6 sleep 60000", 2)
+    # The last one's logs are complete when their writer has opened the next file.
+    wait_for(lambda: len(glob.glob("logs/*.meta")) == 12 and not any(map(is_open, glob.glob("logs/*.meta"))), "six steps")
+    end_everything(run)
+    # What was drained does not count.
+    for name in ("a.nc", "a.nc.partial"):
+        if os.path.exists(name):
+            os.remove(name)
+    sluice("recover", "logs")
+    launch(2, KEEP, "append", "a.nc", "6", cwd="direct", status=0)
+    expect(filecmp.cmp("a.nc", "direct/a.nc", shallow=False), "the recovered file is not the one that was written directly")
+
+
+def is_open(path):
+    """Whether a program under test has the file open (the matcher has, too)."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            is_writer = pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "keep"
+            if is_writer and any(os.readlink(f"/proc/{pid}/fd/{number}") == os.path.realpath(path) for number in os.listdir(f"/proc/{pid}/fd")):
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def kept():
+    """nc_burst_buf_del_on_close=disable: the logs outlast a good run, and hold the same file."""
+    clean("logs", "out")
+    finish(run_flow(KEEP, "layout a.nc types 2 b.nc", 2, "environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}"), 0)
+    expect(glob.glob("logs/a.nc*") and glob.glob("logs/b.nc*"), "the logs are gone")
+    sluice("recover", "-o", "out", "logs")
+    for name in ("a.nc", "b.nc"):
+        expect(filecmp.cmp(name, "out/" + name, shallow=False), f"the logs hold another {name}")
+
+
+def nothing_put():
+    """A writer that ends before it has put anything leaves nothing that is in the way, and the file as it was."""
+    clean("logs")
+    pathlib.Path("wave.nc").write_text("old")
+    result = finish(run_flow(KEEP, "create wave.nc kill 9", 2))
+    expect(result.status == 137 and len(glob.glob("logs/*.meta")) == 2, "no logs are left")
+    expect("nothing had been put" in sluice("recover", "logs") and pathlib.Path("wave.nc").read_text() == "old", "a file without data took the place of the old one")
+    finish(run_flow(WRITER, "wave.nc -3 0", 2), 0)
+    check_rows("wave.nc", [3] * 2)
+
+
+def directories():
+    """The hint comes before the workflow's directory; without either the logs are beside the file; one that is missing is an error of create."""
+    clean("logs", "mine", "data")
+    run = run_flow(WRITER, "data/wave.nc 5 0", 1, "environment: {PNETCDF_HINTS: nc_burst_buf_dirname=mine}")
+    wait_for(lambda: told(1) == [5], "puts")
+    expect(len(os.listdir("mine")) == 3 and os.listdir("logs") == [], "the hint is not followed")
+    end_everything(run)
+    os.remove("told.0")
+    run = run_flow(WRITER, "data/wave.nc 5 0", 1, staging=())
+    wait_for(lambda: told(1) == [5], "puts")
+    expect(len(glob.glob("data/wave.nc_*")) == 3, "the logs are not beside the file")
+    end_everything(run)
+    result = finish(run_flow(WRITER, "other.nc 5 0", 1, "environment: {PNETCDF_HINTS: nc_burst_buf_dirname=nowhere}"))
+    expect(result.status != 0 and "NC_EBAD_FILE" in result.all, "a missing directory")
+    sluice("recover", "mine")
+    check_rows("data/wave.nc", [5])
+
+
+def full_disk():
+    """A put that finds no room in the burst buffer fails, and nothing else."""
+    clean("logs")
+    with SmallDisk("logs", 6):
+        result = finish(run_flow(KEEP, "large a.nc 12", 1))
+        expect(result.status != 0 and "NC_ENO_SPACE" in result.all, "a full disk")
+        # What was put before is recovered, and makes room.
+        sluice("recover", "--delete", "logs")
+        call("ncvalidator", "-q", "a.nc", status=0)
+        expect(os.listdir("logs") == [], "the logs are not deleted")
+        finish(run_flow(KEEP, "large b.nc 3 types 1 c.nc", 1), 0)
+        call("ncvalidator", "-q", "b.nc", status=0)
+
+
+if CASE == "full_disk":
+    harness.in_own_namespace()
+globals()[CASE]()

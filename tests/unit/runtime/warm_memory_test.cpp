@@ -1,0 +1,73 @@
+#include "warm_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sluice/runtime/segment.hpp"
+
+using namespace sluice::runtime;
+
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+
+bool has_only(const Mapping& mapping, std::byte value) {
+  return std::ranges::all_of(mapping.bytes(), [&](std::byte byte) { return byte == value; });
+}
+
+}  // namespace
+
+TEST_CASE("what is ready is cut off the beginning, warm and zeroed, and no byte twice") {
+  WarmMemory memory(4 * mib);
+  memory.wait();
+  std::uint64_t next = 0;
+  for (const std::uint64_t bytes : {64 * kib, mib, 128 * kib, 2 * mib}) {
+    const auto range = memory.cut(bytes);
+    REQUIRE(range);
+    CHECK(range->is_warm);
+    CHECK(range->extent.bytes == bytes);
+    CHECK(range->extent.offset_bytes == next);
+    next += bytes;
+    const Mapping mapping(memory.file(), range->extent, Mapping::Access::read_write);
+    CHECK(has_only(mapping, std::byte{0}));
+  }
+  CHECK(memory.used_bytes() == next);
+  CHECK_FALSE(memory.cut(mib));
+  const auto last = memory.cut(4 * mib - next);
+  REQUIRE(last);
+  CHECK_FALSE(memory.cut(64 * kib));
+}
+
+TEST_CASE("what is cut off while memory is being made keeps what is written to it") {
+  for (int round = 0; round < 20; ++round) {
+    constexpr std::uint64_t bytes = 256 * kib;
+    WarmMemory memory(8 * mib);
+    std::vector<Mapping> mappings;
+    for (;;) {
+      const auto range = memory.cut(bytes);
+      if (!range) break;
+      Mapping& mapping = mappings.emplace_back(memory.file(), range->extent, Mapping::Access::read_write);
+      CHECK(has_only(mapping, std::byte{0}));
+      std::ranges::fill(mapping.writable(), static_cast<std::byte>(mappings.size()));
+    }
+    memory.wait();
+    CHECK(mappings.size() == 8 * mib / bytes);
+    for (std::size_t i = 0; i < mappings.size(); ++i)
+      CHECK(has_only(mappings[i], static_cast<std::byte>(i + 1)));
+  }
+}
+
+TEST_CASE("what is dropped is given to nobody, and what was cut off before stays as it is") {
+  WarmMemory memory(8 * mib);
+  const auto range = memory.cut(mib);
+  REQUIRE(range);
+  const Mapping mapping(memory.file(), range->extent, Mapping::Access::read_write);
+  std::ranges::fill(mapping.writable(), std::byte{7});
+  memory.drop();
+  CHECK_FALSE(memory.cut(64 * kib));
+  CHECK(has_only(mapping, std::byte{7}));
+  memory.drop();
+}
