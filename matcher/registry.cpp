@@ -320,31 +320,6 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
   advance();
 }
 
-void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key) {
-  const FileRule& rule = rule_of(key);
-  const std::string& name = processes_.at(process).component->name;
-  if (name != rule.writer &&
-      std::find(rule.readers.begin(), rule.readers.end(), name) == rule.readers.end()) {
-    throw Error(NC_EPERM, name + " neither writes nor reads " + quoted(key));
-  }
-  const auto found = datasets_.find(key);
-  if (found == datasets_.end() || (found->second.newest == nullptr && !found->second.is_recycled)) {
-    if (is_in_files(key)) return answers_.done(ticket);  // whether there is a file, the caller sees
-    throw Error(NC_ENOENT, quoted(key) + " was not published: there is nothing to delete");
-  }
-  found->second.is_recycled = false;
-  found->second.drained_origin = 0;
-  found->second.kept_path.clear();
-  drop_waiting_drains(key);
-  supersede(found->second);
-  if (is_being_drained(key)) {
-    waiting_removals_.push_back(ticket);  // who asked removes the file: it must not come behind that
-  } else {
-    answers_.done(ticket);
-  }
-  advance();
-}
-
 const Step& Registry::step(StepId id) const {
   const auto found = steps_.find(id);
   if (found == steps_.end()) throw Error(NC_EBADID, "there is no step " + std::to_string(id));

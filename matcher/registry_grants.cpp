@@ -14,8 +14,7 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
   if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
   if (!request.log.metadata_path.empty()) return grant_log(ticket, caller, request);
   const std::uint32_t node = caller.place.node;
-  const std::uint64_t most = request.use == SegmentUse::data ? spare_bytes(node) : pool(node).limit_bytes();
-  if (!spills() && request.bytes > most) {
+  if (!spills() && request.bytes > spare_bytes(node)) {
     throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
                                   " is more than there is at all: raise staging.memory");
   }
@@ -87,8 +86,8 @@ std::optional<SegmentLease> Registry::take(const MemoryWait& wait) {
 
 std::optional<SegmentLease> Registry::take_for_put(const MemoryWait& wait) {
   const SegmentRequest& request = wait.request;
-  // Where tables can go on disk, they leave to readers what is kept for these.
-  const bool is_spare = request.use == SegmentUse::data || (spills() && pools_.size() > 1);
+  // What is kept for readers of other nodes' data is not for tables either.
+  const bool is_spare = request.use == SegmentUse::data || pools_.size() > 1;
   const auto kind = is_spare ? MemoryKind::spare : MemoryKind::needed;
   const auto take_bytes = [&](std::uint64_t bytes) {
     return take(wait.place, {bytes, request.use, wait.processes.front(), wait.place.index}, kind);

@@ -13,6 +13,7 @@ constexpr std::uint32_t max_group_size = 1U << 20;
 
 const char* refused_call(GroupPurpose purpose) noexcept {
   if (purpose == GroupPurpose::create) return " cannot create ";
+  if (purpose == GroupPurpose::remove) return " cannot delete ";
   return purpose == GroupPurpose::inquire ? " cannot inquire about " : " cannot open ";
 }
 }  // namespace
@@ -40,7 +41,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
   const std::string& name = process.component->name;
   const bool is_writer = name == rule.writer;
   const bool is_reader = std::find(rule.readers.begin(), rule.readers.end(), name) != rule.readers.end();
-  const bool reads = purpose == GroupPurpose::open_read || purpose == GroupPurpose::inquire;
+  const bool reads = purpose != GroupPurpose::create && purpose != GroupPurpose::open_write;
   if (!is_writer && (!reads || !is_reader)) {
     throw Error(NC_EPERM, "the workflow does not have " + name + " among those who " +
                               (reads ? "read " : "write ") + quoted(request.key));
@@ -114,6 +115,9 @@ void Registry::decide(Group& group) {
         break;
       case GroupPurpose::inquire:
         decide_inquire(group);
+        break;
+      case GroupPurpose::remove:
+        decide_remove(group);
         break;
     }
   } catch (const Error& error) {  // the system has no memory
@@ -229,7 +233,7 @@ void Registry::refuse(Group& group, int status, std::string text) {
   group.status = status;
   group.text = std::move(text);
   waiting_groups_.remove(&group);
-  if (status == NC_EEXIST) return;
+  if (status == NC_EEXIST || (status == NC_ENOENT && group.purpose == GroupPurpose::remove)) return;
   answers_.event(group.component->name + refused_call(group.purpose) + quoted(group.key) + ": " + group.text);
 }
 
@@ -313,6 +317,8 @@ void Registry::answer(const Ticket& ticket, const Group& group) {
     answers_.refused(ticket, group.status, group.text);
   } else if (group.outcome == Group::Outcome::file) {
     answers_.opened_file(ticket, group.path);
+  } else if (group.outcome == Group::Outcome::removed) {
+    answer_removal(ticket, group.key);
   } else if (group.outcome == Group::Outcome::described) {
     answers_.described(ticket, group.version);
   } else if (group.purpose == GroupPurpose::create) {

@@ -16,12 +16,19 @@ void Registry::advance() {
   } while (fail_hopeless_waits());
 }
 
-void Registry::settle_waits() {
+void Registry::settle_groups(bool (*is_meant)(const Group&)) {
   for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
     Group& group = **next++;  // the group may leave the list
+    if (!is_meant(group)) continue;
     decide(group);
     if (!group.is_waiting()) answer_members(group);
   }
+}
+
+void Registry::settle_waits() {
+  // What is deleted may be what others need the memory of.
+  settle_groups([](const Group& group) { return group.purpose == GroupPurpose::remove; });
+  settle_groups([](const Group& group) { return group.purpose != GroupPurpose::remove; });
   for (auto wait = memory_waits_.begin(); wait != memory_waits_.end();) {
     bool is_over = true;
     try {
@@ -160,12 +167,16 @@ bool Registry::fail_cycle(const WaitAnalysis& analysis) {
 }
 
 /// Who reads what it is writing itself cannot wait for its own close. As with a file, it gets what it has
-/// put.
+/// put, and what is deleted is what was there before.
 bool Registry::give_own_step(const std::vector<StuckWait>& cycle) {
   for (const StuckWait& wait : cycle) {
-    if (wait.group == nullptr || wait.group->waits_for != Group::WaitsFor::own_step ||
-        wait.group->purpose != GroupPurpose::open_read)
-      continue;
+    if (wait.group == nullptr || wait.group->waits_for != Group::WaitsFor::own_step) continue;
+    if (wait.group->purpose == GroupPurpose::remove) {
+      take_away(*wait.group);
+      answer_members(*wait.group);
+      return true;
+    }
+    if (wait.group->purpose != GroupPurpose::open_read) continue;
     Step& step = *datasets_[wait.group->key].in_progress.back();
     if (step.publish_at != PublishAt::close || (step.header.empty() && !step.is_in_files)) continue;
     give_step(*wait.group, step);

@@ -295,4 +295,43 @@ TEST_SUITE("registry: the writer's own files") {
     const StepId newer = world.write(writer, "a.nc");
     CHECK(world.answer(next).step == newer);
   }
+
+  TEST_CASE("a deletion by who has closed the dataset comes behind the others' closes") {
+    World world(one_rule());
+    const auto p = world.processes("model", 2);
+    const StepId step = world.answer(world.create(p[0], "a.nc", {100, 0, 2})).step;
+    world.create(p[1], "a.nc", {100, 1, 2});
+    SUBCASE("who has it open deletes what was there before") {
+      CHECK(world.refusal(world.remove(p[0], "a.nc")) == NC_ENOENT);
+      CHECK(world.refusal(world.remove(p[1], "a.nc")) == NC_ENOENT);
+    }
+    world.publish(p[0], step);
+    const auto removal = world.remove(p[0], "a.nc");
+    CHECK(world.is_waiting(removal));
+    CHECK(world.registry.status().waits.size() == 1);
+    SUBCASE("the other closes it") {
+      world.publish(p[1], step);
+      CHECK(world.answer(removal).kind == Answer::Kind::done);
+      CHECK(world.answers.erased_steps.contains(step));
+    }
+    SUBCASE("the other ends") {
+      world.registry.disconnect(p[1]);
+      CHECK(world.refusal(removal) == NC_ENOENT);
+    }
+    CHECK(world.registry.status().waits.empty());
+    CHECK_FALSE(world.answers.has_answered_twice);
+  }
+
+  TEST_CASE("a deletion that would wait for ever deletes what was there before") {
+    World world(one_rule(), 64 * mib, {{"model", 2}, {"analysis", 1}});
+    const auto p = world.processes("model", 2);
+    const StepId earlier = world.write(p[0], "a.nc");
+    const StepId step = world.answer(world.create(p[0], "a.nc", {100, 0, 2})).step;
+    world.create(p[1], "a.nc", {100, 1, 2});
+    world.publish(p[0], step);
+    world.open(p[1], "a.nc", world.alone());  // its own, which it has not closed
+    const auto removal = world.remove(p[0], "a.nc");
+    CHECK(world.answer(removal).kind == Answer::Kind::done);
+    CHECK(world.answers.erased_steps.contains(earlier));
+  }
 }

@@ -83,6 +83,7 @@ TEST_SUITE("registry: nodes") {
     const ProcessId other = world.process("model", place);
     const StepId full = world.answer(world.create(other, "c.nc", world.alone())).step;
     CHECK(world.is_waiting(world.need(other, full, 512 * kib)));
+    CHECK(world.is_waiting(world.need(other, full, 64 * kib, SegmentUse::table)));
     CHECK(lease(step, {512 * kib, 512 * kib}) == 512 * kib);
     world.registry.discard(other, full);
     world.close(reader, step);

@@ -25,13 +25,14 @@ enum class GroupPurpose : std::uint8_t {
   open_write,
   open_read,
   inquire,  ///< about the dataset as a reader would find it; opens nothing
+  remove,
 };
 
-/// The processes of one communicator that make one create or open call, or the one process that inquires. Its
-/// members arrive one by one, in any order; what they get is decided once, and the group lives until each of
-/// them has closed (or is gone), or has been told what it wanted to know.
+/// The processes of one communicator that make one create or open call, or the one that inquires or deletes.
+/// Its members arrive one by one, in any order; what they get is decided once, and the group lives until each
+/// of them has closed (or is gone), or has been told what it wanted to know.
 struct Group {
-  enum class Outcome : std::uint8_t { waiting, step, file, described, refused };
+  enum class Outcome : std::uint8_t { waiting, step, file, described, removed, refused };
   /// What a group waits for before its outcome is known.
   enum class WaitsFor : std::uint8_t {
     publication,

@@ -25,7 +25,7 @@ namespace sluice::matcher {
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
 /// registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
-/// registry_files.cpp: those that are in files;
+/// registry_files.cpp: those that are in files; registry_removals.cpp: what is deleted;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
 /// them, and when they are on disk; registry_waits.cpp: what is held back; registry_status.cpp: status;
 /// wait_analysis.hpp: what can never come.
@@ -54,6 +54,7 @@ class Registry {
   void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
+  /// Waits for the others' closes of a step that this process has closed, and for a drain that has begun.
   void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
 
   /// Throws Error(NC_EINVAL) when the rule does not publish at ncmpi_sync. What was put before is visible
@@ -216,6 +217,11 @@ class Registry {
   void answer(const Ticket& ticket, const Group& group);
   [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
 
+  // registry_removals.cpp
+  void decide_remove(Group& group);
+  void take_away(Group& group);
+  void answer_removal(const Ticket& ticket, const DatasetKey& key);
+
   // registry_files.cpp
   [[nodiscard]] bool is_in_files(const DatasetKey& key) const;
   [[nodiscard]] std::vector<const Group*> readers_of_file(const DatasetKey& key) const;
@@ -247,6 +253,7 @@ class Registry {
 
   // registry_waits.cpp
   void advance();
+  void settle_groups(bool (*is_meant)(const Group&));
   void settle_waits();
   void drop_waits_of(const Process& process);
   void drop_memory_waits_on(const Step& step, const std::string& reason);
@@ -294,6 +301,7 @@ class Registry {
   std::vector<std::uint64_t> consumed_bytes_;  ///< by node
   std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;
+  std::uint64_t next_removal_ = 0;
 };
 
 }  // namespace sluice::matcher
