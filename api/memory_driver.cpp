@@ -298,7 +298,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
   expect_own_process();
   is_open_ = false;
   writing_->log.commit();
-  writing_->log.close();
+  writing_->log.finish();
   if (writing_->disk) writing_->disk->close();
   session_->remember_size(rule_, writing_->log.size());
   const std::int64_t records = writing_->group->leave(record_count);

@@ -286,6 +286,7 @@ void Registry::publish(ProcessId process, PublishRequest request) {
   }
   if (step.state == StepState::in_progress) {
     log.ranges = std::move(request.ranges);
+    log.trim();
     log.pattern = request.pattern;
     step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
   }

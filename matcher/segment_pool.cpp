@@ -12,7 +12,10 @@ constexpr std::size_t max_looked_at = 256;
 }  // namespace
 
 SegmentLease::SegmentLease(SegmentLease&& other) noexcept
-    : pool_(std::exchange(other.pool_, nullptr)), id_(other.id_), bytes_(other.bytes_) {}
+    : pool_(std::exchange(other.pool_, nullptr)),
+      id_(other.id_),
+      bytes_(other.bytes_),
+      charged_bytes_(other.charged_bytes_) {}
 
 SegmentLease& SegmentLease::operator=(SegmentLease&& other) noexcept {
   if (this != &other) {
@@ -20,8 +23,13 @@ SegmentLease& SegmentLease::operator=(SegmentLease&& other) noexcept {
     pool_ = std::exchange(other.pool_, nullptr);
     id_ = other.id_;
     bytes_ = other.bytes_;
+    charged_bytes_ = other.charged_bytes_;
   }
   return *this;
+}
+
+void SegmentLease::trim(std::uint64_t used_bytes) noexcept {
+  if (pool_ != nullptr) charged_bytes_ = pool_->trim(id_, used_bytes);
 }
 
 void SegmentLease::release() noexcept {
@@ -125,9 +133,27 @@ void SegmentPool::forget(ProcessId process, bool may_write) {
   for (const SegmentId id : tainted) destroy(id);
 }
 
-void SegmentPool::give_back(SegmentId id) noexcept {
-  if (is_spilled(id)) return destroy(id);
+/// What still counts of it.
+std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept {
   Segment& segment = segments_.at(id);
+  if (is_spilled(id)) return segment.bytes;
+  if (!segment.is_trimmed) {
+    const std::uint64_t units =
+        std::min(used_bytes, segment.bytes) / segment_unit_bytes + (used_bytes % segment_unit_bytes != 0);
+    segment.touched_bytes = std::clamp(units * segment_unit_bytes, segment.touched_bytes, segment.bytes);
+    segment.spared_bytes = segment.bytes - segment.touched_bytes;
+    segment.is_trimmed = true;
+    total_bytes_ -= segment.spared_bytes;
+  }
+  return segment.bytes - segment.spared_bytes;
+}
+
+void SegmentPool::give_back(SegmentId id) noexcept {
+  Segment& segment = segments_.at(id);
+  // For its next use the whole of it counts, and there may be no room for that.
+  if (is_spilled(id) || total_bytes_ > limit_bytes_ - segment.spared_bytes) return destroy(id);
+  total_bytes_ += std::exchange(segment.spared_bytes, 0);
+  if (!std::exchange(segment.is_trimmed, false)) segment.touched_bytes = segment.bytes;
   segment.is_free = true;
   free_bytes_ += segment.bytes;
   free_[{owner_of(id).index, segment.bytes}].push_back(id);
@@ -141,7 +167,7 @@ void SegmentPool::destroy(SegmentId id) noexcept {
     spilled_bytes_ -= segment.bytes;
     if (segment.is_made) ++spills_given_back_;
   } else {
-    total_bytes_ -= segment.bytes;
+    total_bytes_ -= segment.bytes - segment.spared_bytes;
   }
   if (segment.is_free) {
     free_bytes_ -= segment.bytes;
@@ -170,6 +196,7 @@ std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes, std::uint32
   memory_.create(id, bytes);
   segments_[id].bytes = bytes;
   if (has_warm(matcher, bytes)) {
+    segments_[id].touched_bytes = bytes;
     warm_left_[matcher] -= bytes;
     free_bytes_ -= bytes;
   } else {

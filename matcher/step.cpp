@@ -10,7 +10,7 @@ namespace {
 
 void add(const std::vector<SegmentLease>& segments, Medium medium, NodeBytes& bytes) {
   for (const SegmentLease& segment : segments) {
-    if (medium_of(segment.id()) == medium) bytes[node_of(segment.id())] += segment.bytes();
+    if (medium_of(segment.id()) == medium) bytes[node_of(segment.id())] += segment.charged_bytes();
   }
 }
 
@@ -20,6 +20,15 @@ bool WriteLog::holds(const LogRange& range) const noexcept {
   const auto owned = std::find_if(data.rbegin(), data.rend(),
                                   [&](const SegmentLease& segment) { return segment.id() == range.segment; });
   return owned != data.rend() && lies_within(range, owned->bytes());
+}
+
+void WriteLog::trim() noexcept {
+  for (SegmentLease& segment : data) {
+    std::uint64_t used = 0;
+    for (const LogRange& range : ranges)
+      if (range.segment == segment.id()) used = std::max(used, range.segment_offset + range.length_bytes);
+    if (used > 0) segment.trim(used);
+  }
 }
 
 void WriteLog::add_bytes(Medium medium, NodeBytes& bytes) const {

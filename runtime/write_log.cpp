@@ -20,11 +20,11 @@ constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
 constexpr std::uint64_t smallest_table_chunk = smallest_segment;
 constexpr std::uint64_t largest_table_chunk = 1ULL << 24;
 
-/// What to ask for next: what is still to come as far as is known, else as much again as there is already.
-std::uint64_t next_segment_bytes(std::uint64_t used, std::uint64_t expected, std::uint64_t smallest,
-                                 std::uint64_t largest) noexcept {
+/// What to ask for next: what is still to come as far as is known.
+std::uint64_t next_segment_bytes(std::uint64_t used, std::uint64_t expected,
+                                 std::uint64_t otherwise) noexcept {
   if (expected > used) return std::clamp(expected - used, smallest_segment, largest_expected_segment);
-  return std::clamp(used, smallest, largest);
+  return otherwise;
 }
 
 }  // namespace
@@ -49,8 +49,10 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   // Offsets keep their alignment in memory: the segment begins where its first log offset has the same
   // remainder.
   const std::uint64_t shift = log_offset % large_alignment;
+  // A quarter of what there is already: what remains empty of it is memory that others may wait for.
   const std::uint64_t wanted =
-      next_segment_bytes(next_offset_, expected_.data_bytes, smallest_data_segment, largest_data_segment);
+      next_segment_bytes(next_offset_, expected_.data_bytes,
+                         std::clamp(next_offset_ / 4, smallest_data_segment, largest_data_segment));
   WritableSegment segment = source_.need_segment({step_, SegmentUse::data, bytes + shift, wanted});
   const std::uint64_t length = segment.memory.size() - shift;
   if (segment.memory.size() < bytes + shift)
@@ -75,6 +77,11 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   data_mapping_ = std::move(segment.mapping);
   data_file_ = std::move(segment.file);
   data_file_offset_ = segment.file_offset;
+}
+
+void WriteLog::finish() noexcept {
+  if (!ranges_.empty()) ranges_.back().length_bytes = next_offset_ - ranges_.back().log_offset;
+  close();
 }
 
 void WriteLog::close() noexcept {
@@ -103,7 +110,8 @@ bool WriteLog::store_large(const Room& room, const void* source, std::uint64_t b
 
 void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   const std::uint64_t wanted =
-      next_segment_bytes(table_bytes_, expected_.table_bytes, smallest_table_chunk, largest_table_chunk);
+      next_segment_bytes(table_bytes_, expected_.table_bytes,
+                         std::clamp(table_bytes_, smallest_table_chunk, largest_table_chunk));
   WritableSegment segment =
       source_.need_segment({step_, SegmentUse::table, entry_bytes + sizeof(std::uint64_t), wanted});
   table_.commit();

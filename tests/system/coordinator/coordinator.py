@@ -114,7 +114,9 @@ def statuses():
 
 
 def first_failure():
-    write_flow({"late": shell("sleep 1; exit 4"), "early": shell("exit 5"), "good": shell("sleep 1.5; echo still here")})
+    # A process can be told of by `kill -0` until the coordinator has waited for it.
+    ended = "until [ -s early.pid ] && ! kill -0 $(cat early.pid) 2>/dev/null; do sleep 0.05; done; "
+    write_flow({"late": shell(ended + "exit 4"), "early": shell("echo $$ > early.pid; exit 5"), "good": shell(ended + "sleep 0.5; echo still here")})
     result = run()
     expect(result.status == 5, f"exit status {result.status}, expected 5")
     expect("[good] still here" in result.out, "the failure of one took down another")
@@ -338,6 +340,7 @@ def hangup():
     process.send_signal(signal.SIGHUP)
     expect(finish(process).status == 0, "nohup has no effect")
     os.remove("a.pid")
+    write_flow({"a": shell("echo $$ > a.pid; exec sleep 60")})
     process = start("run", "flow.yaml")
     pid_in("a.pid")
     process.send_signal(signal.SIGHUP)

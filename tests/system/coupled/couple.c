@@ -1,12 +1,17 @@
-/* couple COMMAND ARGUMENTS …: one side of a coupling, told what to do step by step:
-     write NAME LENGTH   creates a file whose one variable has LENGTH numbers that follow from its name, a
-   block of them from each rank read NAME LENGTH    opens it and checks all of them, in rows that go round the
-   ranks keep NAME           opens it, and keeps it open release NAME        reads the one number 0 of what is
-   kept open, which must be NAME's, and closes it half NAME           creates it, puts something, and goes on
-   without closing it refused NAME        creates it, which must give NC_EIO missing NAME        opens it,
-   which must give NC_ENOENT overflow NAME LENGTH: as write, but there is no room for it sleep MILLISECONDS,
-   say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank) A NAME that contains %d, and all that
-   follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`. */
+// couple COMMAND ARGUMENTS …: one side of a coupling, told what to do step by step:
+//   write NAME LENGTH     creates a file whose one variable has LENGTH numbers that follow from its name, a
+//                         block of them from each rank
+//   read NAME LENGTH      opens it and checks all of them, in rows that go round the ranks
+//   until NAME LENGTH     the same again and again, until it has so many; those before are checked, too
+//   keep NAME             opens it, and keeps it open
+//   release NAME          reads the one number 0 of what is kept open, which must be NAME's, and closes it
+//   half NAME             creates it, puts something, and goes on without closing it
+//   refused NAME          creates it, which must give NC_EIO
+//   missing NAME          opens it, which must give NC_ENOENT
+//   gone NAME             opens and reads it again and again, until that gives NC_ENOENT
+//   overflow NAME LENGTH  as write, but there is no room for it
+//   sleep MILLISECONDS, say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank)
+// A NAME that contains %d, and all that follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -50,10 +55,10 @@ static void write_file(const char* name, MPI_Offset length, int expected) {
   check(expected == NC_NOERR ? ncmpi_close(ncid) : ncmpi_abort(ncid), "close", name);
 }
 
-static void read_file(const char* name, MPI_Offset length) {
-  int ncid, dimension, variable;
+/* Checks all numbers of what is open, closes it, and gives their count. */
+static MPI_Offset check_file(int ncid, const char* name) {
+  int dimension, variable;
   MPI_Offset found;
-  check(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
   check(ncmpi_inq_dimid(ncid, "x", &dimension), "inq_dimid", name);
   check(ncmpi_inq_dimlen(ncid, dimension, &found), "inq_dimlen", name);
   check(ncmpi_inq_varid(ncid, "v", &variable), "inq_varid", name);
@@ -64,13 +69,31 @@ static void read_file(const char* name, MPI_Offset length) {
       ncmpi_get_vars_double_all(ncid, variable, count ? &start : (MPI_Offset[]){0}, &count, &stride, values),
       "get", name);
   for (MPI_Offset i = 0; i < count; ++i) {
-    if (found == length && values[i] == number(name, rank + i * ranks)) continue;
+    if (values[i] == number(name, rank + i * ranks)) continue;
     fprintf(stderr, "rank %d: %s: number %lld of %lld is %g\n", rank, name, (long long)(rank + i * ranks),
             (long long)found, values[i]);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   free(values);
   check(ncmpi_close(ncid), "close", name);
+  return found;
+}
+
+static int open_file(const char* name) {
+  int ncid;
+  check(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
+  return ncid;
+}
+
+static void read_file(const char* name, MPI_Offset length) {
+  const MPI_Offset found = check_file(open_file(name), name);
+  if (found == length) return;
+  fprintf(stderr, "rank %d: %s has %lld numbers\n", rank, name, (long long)found);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void read_until(const char* name, MPI_Offset length) {
+  while (check_file(open_file(name), name) != length) usleep(20000);
 }
 
 static int kept;
@@ -117,6 +140,15 @@ static void miss_file(const char* name) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static void read_until_gone(const char* name) {
+  int ncid, status;
+  while ((status = ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid)) == NC_NOERR) {
+    (void)check_file(ncid, name);
+    usleep(20000);
+  }
+  if (status != NC_ENOENT) check(status, "open", name);
+}
+
 /* Does the command at `words`; returns how many words it has. */
 static int act(char** words, int left, int round) {
   char name[1000] = "";
@@ -133,6 +165,8 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_NOERR), 3;
   if (strcmp(command, "overflow") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_ENO_SPACE), 3;
   if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "until") == 0 && left > 2) return read_until(name, atoll(words[2])), 3;
+  if (strcmp(command, "gone") == 0) return read_until_gone(name), 2;
   if (strcmp(command, "keep") == 0) return keep_file(name), 2;
   if (strcmp(command, "release") == 0) return release_file(name), 2;
   if (strcmp(command, "half") == 0) return half_write(name), 2;

@@ -38,7 +38,7 @@ def rewritten():
     """A writer does not touch a file that somebody reads, and readers do not see it before it is whole again."""
     for through in ["file", "subfiles", "blobs"] if "SLUICE_VIRTUAL_NODES" not in os.environ else ["file"]:
         run(through, {"model": (2, "write a.nc 1000 read left.nc 10 read right.nc 10 half b.nc write a.nc 2000 write c.nc 10", "."),
-                      "left": (2, "keep a.nc write left.nc 10 sleep 600 release a.nc read a.nc 2000", "."),
+                      "left": (2, "keep a.nc write left.nc 10 sleep 600 release a.nc until a.nc 2000", "."),
                       "right": (1, "keep a.nc write right.nc 10 sleep 300 release a.nc read c.nc 10 read a.nc 2000", ".")},
             [("[abc].nc", "model", ["left", "right"]), ("left.nc", "left", ["model"]), ("right.nc", "right", ["model"])])
 
@@ -55,8 +55,8 @@ def knot():
 def killed():
     """A writer that dies in mid-step: its file is not read, not even as what it was before; it stays on the disk."""
     for through in ["file", "subfiles", "blobs"]:
-        for before, after in [("", "")] * (through == "file") + [("write a.nc 1000 read seen.nc 10", "read a.nc 1000 write seen.nc 10 sleep 700")]:
-            out, events = run(through, {"model": (2, before + " half a.nc kill 9 sleep 100000", "."), "analysis": (2, after + " missing a.nc say survived", ".")},
+        for before, after in [("", "")] * (through == "file") + [("write a.nc 1000 read seen.nc 10", "read a.nc 1000 write seen.nc 10")]:
+            out, events = run(through, {"model": (2, before + " half a.nc kill 9 sleep 100000", "."), "analysis": (2, after + " gone a.nc say survived", ".")},
                               [("a.nc", "model", ["analysis"]), ("seen.nc", "analysis", ["model"])], status=137)
             expect("[analysis] survived" in out, "the reader did not go on")
             expect(re.search(r"the step of 'a.nc' was discarded: .*what it has written of " + re.escape(os.getcwd()) + r"/a.nc is still there", events),

@@ -204,12 +204,17 @@ def writer_dies():
 def matcher_killed():
     """In the middle of a drain: the file is not there, and no other is taken for it."""
     write_flow({"model": (1, "large a.nc 400"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 1GiB")
-    process = start()
-    is_there(process, "a.nc.partial")
-    kill(descendants_named("sluice-matcher", process.pid), signal.SIGKILL)
-    result = finish(process, 3)
-    expect("matcher was killed" in result.err, "the reason is not told")
-    expect(not os.path.exists("a.nc"), "half of the file is taken for the file")
+    for _ in range(10):
+        process = start()
+        is_there(process, "a.nc.partial", "a.nc")
+        kill(descendants_named("sluice-matcher", process.pid), signal.SIGKILL)
+        result = finish(process)
+        if not os.path.exists("a.nc"):
+            break
+        call("ncvalidator", "-q", "a.nc", status=0)  # it was complete before we came: that is right, but shows nothing
+        os.remove("a.nc")
+    expect(result.status == 3 and "matcher was killed" in result.err, "the reason is not told")
+    expect(os.path.exists("a.nc.partial"), "the drain was never met in its middle")
     os.remove("a.nc.partial")
 
 

@@ -119,6 +119,44 @@ TEST_SUITE("segment pool") {
     CHECK_FALSE(pool.squeeze({~std::uint64_t{0}, SegmentUse::data, {}}));
   }
 
+  TEST_CASE("the end of a segment that nobody has touched does not count once it is trimmed") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 4 * mib);
+    auto segment = pool.make({4 * mib, SegmentUse::data, {}});
+    REQUIRE(segment);
+    segment->trim(mib - 1);
+    segment->trim(4 * mib);  // what was said first holds
+    CHECK(segment->charged_bytes() == mib);
+    CHECK(segment->bytes() == 4 * mib);
+    CHECK(pool.used_bytes() == mib);
+    auto other = pool.make({2 * mib, SegmentUse::data, {}});
+    REQUIRE(other);
+    CHECK_FALSE(pool.make({2 * mib, SegmentUse::data, {}}));
+    const SegmentId first = segment->id();
+    segment->release();  // there is no room for the whole of it
+    CHECK(memory.destroyed.contains(first));
+    CHECK(pool.used_bytes() + pool.free_bytes() == 2 * mib);
+  }
+
+  TEST_CASE("a segment that was trimmed is given again, and what was touched by any of its uses counts") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 8 * mib);
+    auto segment = pool.make({4 * mib, SegmentUse::data, {}});
+    REQUIRE(segment);
+    const SegmentId first = segment->id();
+    segment->trim(mib);
+    for (const bool is_trimmed : {true, false, true}) {
+      segment->release();
+      CHECK(pool.free_bytes() == 4 * mib);
+      segment = pool.recycle({3 * mib, SegmentUse::data, {}});
+      REQUIRE(segment);
+      CHECK(segment->id() == first);
+      CHECK(pool.used_bytes() == 4 * mib);
+      if (is_trimmed) segment->trim(10);
+    }
+    CHECK(pool.used_bytes() == 4 * mib);  // one use was not trimmed, and may have touched all of it
+  }
+
   TEST_CASE("whatever is taken and given back, the sums stay right and the limit is kept") {
     const auto seed = std::random_device{}();
     INFO("seed " << seed);
@@ -127,6 +165,7 @@ TEST_SUITE("segment pool") {
     const std::uint64_t limit = 64 * mib;
     SegmentPool pool(memory, limit);
     std::vector<SegmentLease> leases;
+    std::map<SegmentId, std::uint64_t> touched;  // by all uses of a segment
     for (int i = 0; i < 5000; ++i) {
       const SegmentPool::Request request{1ULL << (random() % 25), SegmentUse::data, ProcessId{random() % 4}};
       if (random() % 3 != 0) {
@@ -136,18 +175,33 @@ TEST_SUITE("segment pool") {
         if (lease) {
           CHECK(lease->bytes() >= request.bytes);
           pool.note_mapped(lease->id(), request.process);
+          std::uint64_t& most = touched[lease->id()];
+          if (random() % 2 == 0) {
+            lease->trim(request.bytes);
+            most = std::max(most, request.bytes);
+            CHECK(lease->charged_bytes() >= most);
+          } else {
+            most = lease->bytes();
+          }
           leases.push_back(std::move(*lease));
         }
       } else if (!leases.empty()) {
         leases.erase(leases.begin() + static_cast<std::ptrdiff_t>(random() % leases.size()));
       }
       if (random() % 100 == 0) pool.forget(ProcessId{random() % 4}, random() % 2 == 0);
-      std::uint64_t used = 0, all = 0;
-      for (const auto& lease : leases) used += lease.bytes();
-      for (const auto& [id, bytes] : memory.sizes) all += bytes;
+      std::uint64_t used = 0, all = 0, spared = 0, resident = 0;
+      for (const auto& lease : leases) {
+        used += lease.charged_bytes();
+        spared += lease.bytes() - lease.charged_bytes();
+      }
+      for (const auto& [id, bytes] : memory.sizes) {
+        all += bytes;
+        resident += touched.at(id);
+      }
       REQUIRE(pool.used_bytes() == used);
-      REQUIRE(pool.used_bytes() + pool.free_bytes() == all);
-      REQUIRE(all <= limit);
+      REQUIRE(pool.used_bytes() + pool.free_bytes() == all - spared);
+      REQUIRE(pool.used_bytes() + pool.free_bytes() <= limit);
+      REQUIRE(resident <= limit);
     }
   }
 }
@@ -164,6 +218,21 @@ TEST_SUITE("registry: memory") {
     CHECK(world.registry.pool().used_bytes() == 2 * mib);
     world.close(reader, old);
     CHECK(world.registry.pool().used_bytes() == mib);
+  }
+
+  TEST_CASE("what a process has put counts from its publication on, not what it had asked for") {
+    World world(one_rule(), 4 * mib, 0, {});
+    const auto writer = world.process("model");
+    const auto other = world.process("model");
+    const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    const SegmentId segment = world.answer(world.need(writer, step, 3 * mib)).segment;
+    const StepId next = world.answer(world.create(other, "b.nc", world.alone())).step;
+    const auto need = world.need(other, next, 2 * mib);
+    CHECK(world.is_waiting(need));
+    world.registry.publish(writer, {step, 0, {}, {}, {{0, 0, mib, segment, 512 * kib}}});
+    CHECK(world.is_granted(need));
+    CHECK(world.registry.status().bytes_staged == world.registry.pool().used_bytes());
+    CHECK(world.registry.pool().used_bytes() < 4 * mib);
   }
 
   TEST_CASE("the same segments serve step after step") {

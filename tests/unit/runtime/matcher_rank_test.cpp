@@ -122,7 +122,7 @@ TEST_SUITE("matcher rank: put and get") {
       const std::array<std::int64_t, 2> count{1, columns};
       log.append_request(0, log.next_sequence(), room.log_offset, {start, count, {}});
       log.commit();
-      log.close();
+      log.finish();
       session->publish({opened.step, 0, {}});
       if (row % 50 != 0) continue;
       const auto all = read_file(*reader, "a.nc", {rows, columns});

@@ -81,22 +81,29 @@ class SegmentLease {
   [[nodiscard]] bool empty() const noexcept { return pool_ == nullptr; }
   [[nodiscard]] SegmentId id() const noexcept { return id_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  /// What counts against the limit: all of it until trim().
+  [[nodiscard]] std::uint64_t charged_bytes() const noexcept { return charged_bytes_; }
+  /// Nothing more will be written to it, and nothing is behind `used_bytes`: memory that nobody has touched
+  /// counts no longer.
+  void trim(std::uint64_t used_bytes) noexcept;
   void release() noexcept;
 
  private:
   friend class SegmentPool;
-  SegmentLease(SegmentPool* pool, SegmentId id, std::uint64_t bytes) : pool_(pool), id_(id), bytes_(bytes) {}
+  SegmentLease(SegmentPool* pool, SegmentId id, std::uint64_t bytes)
+      : pool_(pool), id_(id), bytes_(bytes), charged_bytes_(bytes) {}
 
   SegmentPool* pool_ = nullptr;
   SegmentId id_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t charged_bytes_ = 0;
 };
 
 /// All segments of a node. Freed segments are kept and given out again warm, by the matcher that owns them,
 /// first to a process that has them mapped: first-touch page faults cost several times the copy. Segments in
 /// use, free ones and what was made ahead together stay within the limit, whichever matcher of the node owns
-/// them. Spilled ones are apart from all this: they count on their own, and are destroyed when they are given
-/// back.
+/// them; of one that was trimmed, what has ever been touched counts. Spilled ones are apart from all this:
+/// they count on their own, and are destroyed when they are given back.
 class SegmentPool {
  public:
   SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node = 0,
@@ -154,6 +161,9 @@ class SegmentPool {
   friend class SegmentLease;
   struct Segment {
     std::uint64_t bytes = 0;
+    std::uint64_t touched_bytes = 0;  ///< by earlier uses, at most
+    std::uint64_t spared_bytes = 0;   ///< its end, which does not count
+    bool is_trimmed = false;
     bool is_free = false;
     bool is_tainted = false;
     bool is_made = true;
@@ -167,6 +177,7 @@ class SegmentPool {
   };
   using FreeLists = std::map<FreeKey, FreeList>;
 
+  [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
   void give_back(SegmentId id) noexcept;
   void destroy(SegmentId id) noexcept;
   [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);

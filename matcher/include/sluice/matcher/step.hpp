@@ -50,6 +50,8 @@ struct WriteLog {
 
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;
+  /// It is published: what its segments have behind their ranges counts no longer.
+  void trim() noexcept;
   void add_bytes(Medium medium, NodeBytes& bytes) const;
   [[nodiscard]] LogView view() const;
 };

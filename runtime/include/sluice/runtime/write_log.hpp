@@ -102,8 +102,8 @@ class WriteLog {
   /// The box reads as the variable's fill value.
   void append_fill(int varid, std::uint64_t sequence, const formats::HyperslabView& box);
   void commit() noexcept { table_.commit(); }
-  /// Nothing more will be put.
-  void close() noexcept;
+  /// Nothing more will be put: ranges() end with the data.
+  void finish() noexcept;
 
   /// The end of what was appended to the request table.
   [[nodiscard]] matcher::TablePosition position() const noexcept {
@@ -118,6 +118,7 @@ class WriteLog {
     const std::uint64_t alignment = bytes >= large_bytes ? large_alignment : small_alignment;
     return (next_offset_ + alignment - 1) & ~(alignment - 1);
   }
+  void close() noexcept;
   void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
