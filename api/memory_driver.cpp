@@ -57,7 +57,7 @@ void MemoryDriver::start_writing(Parts& parts) {
     runtime::SegmentSource* source = session_.get();
     if (parts.disk) source = parts.disk.get();
     writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk),
-                             runtime::WriteLog(*source, step_, session_->expected_size(rule_)),
+                             runtime::WriteLog(*source, step_, session_->expected_size({rule_, {}})),
                              matcher::LogPatternBuilder(parts.pattern.base_record)});
   } catch (...) {
     // The step is open at the matcher, and no destructor will give it back.
@@ -96,11 +96,13 @@ void MemoryDriver::expect_own_process() const {
 
 void MemoryDriver::write_header(const formats::Header& header, const formats::Layout& /*layout*/) {
   together(comm_, [&] {
+    writing_->structure = matcher::structure_of(header);
+    writing_->log.expect(session_->expected_size({rule_, writing_->structure}));
     if (writing_->disk) writing_->disk->write_header(header);
     if (!comm_.is_root()) return;
     formats::Header encoded = header;
     encoded.version = formats::Version::cdf5;
-    session_->update_header({step_, formats::encode_header(encoded), matcher::structure_of(header)});
+    session_->update_header({step_, formats::encode_header(encoded), writing_->structure});
   });
 }
 
@@ -300,7 +302,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
   writing_->log.commit();
   writing_->log.finish();
   if (writing_->disk) writing_->disk->close();
-  session_->remember_size(rule_, writing_->log.size());
+  session_->remember_size({rule_, writing_->structure}, writing_->log.size());
   const std::int64_t records = writing_->group->leave(record_count);
   session_->publish({step_, records, counters_, writing_->pattern.pattern(), writing_->log.ranges()});
 }

@@ -65,6 +65,7 @@ class MemoryDriver final : public Driver {
     matcher::LogPatternBuilder pattern;
     matcher::BoxesSummaries summaries = {};  ///< of the accesses of one call
     std::int64_t known_records = 0;          ///< that were put, or agreed on
+    matcher::Fingerprint structure = {};     ///< of the header, once it was written
   };
 
   void start_writing(Parts& parts);

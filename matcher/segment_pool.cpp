@@ -49,7 +49,7 @@ SegmentPool::~SegmentPool() {
 std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
   if (bytes <= segment_unit_bytes) return segment_unit_bytes;
   if (bytes > (std::uint64_t{1} << 62)) return ~std::uint64_t{0};  // beyond every limit
-  const std::uint64_t step = std::max(segment_unit_bytes, std::bit_ceil(bytes) / 8);
+  const std::uint64_t step = std::max(segment_unit_bytes, std::bit_ceil(bytes) / 16);
   return (bytes + step - 1) / step * step;
 }
 

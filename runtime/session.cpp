@@ -253,15 +253,17 @@ std::shared_ptr<StepLogs> Session::step_logs(std::uint64_t step) {
   return logs;
 }
 
-LogSize Session::expected_size(std::uint32_t rule) const {
+LogSize Session::expected_size(const StepKind& kind) const {
   const std::lock_guard lock(mutex_);
-  const auto known = expected_sizes_.find(rule);
+  const auto known = expected_sizes_.find(kind);
   return known == expected_sizes_.end() ? LogSize{} : known->second;
 }
 
-void Session::remember_size(std::uint32_t rule, LogSize size) {
+void Session::remember_size(const StepKind& kind, LogSize size) {
+  constexpr std::size_t most_kinds = 256;  // of a program that never repeats itself
   const std::lock_guard lock(mutex_);
-  expected_sizes_[rule] = size;
+  if (expected_sizes_.size() >= most_kinds) expected_sizes_.clear();
+  expected_sizes_[kind] = size;
 }
 
 bool Session::is_alive() {

@@ -137,6 +137,18 @@ def little_memory():
     expect(peak and (peak[2] == "KiB" or float(peak[1]) <= 16), f"the peak of memory: {peak and peak[0]}")
 
 
+def staged():
+    """No more memory is staged than a little above what was put, in steps that are the first of their kind as well."""
+    lengths = [1_200_000, 200_000, 1_500_000, 70_000]
+    write_flow({"model": (2, " ".join(f"write a{i}.nc {length}" for i, length in enumerate(lengths))),
+                "analysis": (2, f"read a{len(lengths) - 1}.nc {lengths[-1]} " + " ".join(f"read a{i}.nc {length}" for i, length in enumerate(lengths[:-1])))},
+               [("*.nc", "model", ["analysis"])])
+    result = run()
+    peak = re.search(r"at most ([\d.]+) MiB staged", result.out)
+    put_mib = 8 * sum(lengths) / 2**20
+    expect(peak and 0.9 * put_mib < float(peak[1]) < 1.1 * put_mib + 2, f"{put_mib:.1f} MiB were put, and {peak and peak[0]}")
+
+
 def prewarmed():
     for prewarm, made in [("16MiB", "16384"), ("0", None)]:
         for wait_ms in [1500, 6000, 24000]:  # the thread that makes it has the lowest priority: a busy machine keeps it waiting

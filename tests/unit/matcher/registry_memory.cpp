@@ -9,17 +9,17 @@ using namespace sluice::matcher;
 using namespace sluice::matcher::test;
 
 TEST_SUITE("segment pool") {
-  TEST_CASE("sizes are the next of four steps per power of two, and waste at most a quarter") {
+  TEST_CASE("sizes are the next of eight steps per power of two, and waste at most an eighth") {
     CHECK(SegmentPool::size_class(0) == 64 * kib);
     CHECK(SegmentPool::size_class(1) == 64 * kib);
     CHECK(SegmentPool::size_class(64 * kib + 1) == 128 * kib);
     CHECK(SegmentPool::size_class(mib) == mib);
-    CHECK(SegmentPool::size_class(mib + 1) == mib + mib / 4);
-    CHECK(SegmentPool::size_class(100 * mib) == 112 * mib);
+    CHECK(SegmentPool::size_class(mib + 1) == mib + mib / 8);
+    CHECK(SegmentPool::size_class(100 * mib) == 104 * mib);
     for (std::uint64_t bytes = mib; bytes < 1000 * mib; bytes = bytes * 13 / 12 + 7) {
       CAPTURE(bytes);
       CHECK(SegmentPool::size_class(bytes) >= bytes);
-      CHECK(SegmentPool::size_class(bytes) <= bytes + bytes / 4);
+      CHECK(SegmentPool::size_class(bytes) <= bytes + bytes / 8);
       CHECK(SegmentPool::size_class(bytes) % segment_unit_bytes == 0);
     }
   }

@@ -112,7 +112,7 @@ class SegmentPool {
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
 
-  /// What a request for `bytes` is served with: the next of four steps per power of two, at least one unit.
+  /// What a request for `bytes` is served with: the next of eight steps per power of two, at least one unit.
   [[nodiscard]] static std::uint64_t size_class(std::uint64_t bytes) noexcept;
 
   /// What is asked of the pool. `bytes` is not rounded.

@@ -60,9 +60,15 @@ class Session : public SegmentSource {
   /// this process).
   [[nodiscard]] std::shared_ptr<StepLogs> step_logs(std::uint64_t step);
 
-  /// What a process put in the last step of a rule: the next one of the same rule asks for as much at once.
-  [[nodiscard]] LogSize expected_size(std::uint32_t rule) const;
-  void remember_size(std::uint32_t rule, LogSize size);
+  /// Steps that are alike: of one rule, with the same variables (none: reopened, and not defined anew).
+  struct StepKind {
+    std::uint32_t rule = 0;
+    matcher::Fingerprint structure;  ///< matcher::structure_of the header
+    auto operator<=>(const StepKind&) const = default;
+  };
+  /// What this process put in the last step of that kind: the next one asks for as much at once.
+  [[nodiscard]] LogSize expected_size(const StepKind& kind) const;
+  void remember_size(const StepKind& kind, LogSize size);
 
   /// True in a forked child.
   [[nodiscard]] bool is_foreign() const noexcept { return fork_guard_.is_child(); }
@@ -105,7 +111,7 @@ class Session : public SegmentSource {
   int first_thread_ = 0;                           ///< that made a call which may wait
   bool is_used_by_several_threads_ = false;
   std::map<std::uint64_t, std::weak_ptr<StepLogs>> step_logs_;
-  std::map<std::uint32_t, LogSize> expected_sizes_;
+  std::map<StepKind, LogSize> expected_sizes_;
 };
 
 /// A number that nobody else draws: a process token, a group's id.

@@ -47,6 +47,7 @@ class WriteLog {
  public:
   /// `expected` sizes the first segments; zero when nothing is known. The source outlives the log.
   WriteLog(SegmentSource& source, std::uint64_t step, LogSize expected) noexcept;
+  void expect(LogSize size) noexcept { expected_ = size; }
 
   /// Room for the data of one put.
   struct Room {
@@ -131,7 +132,7 @@ class WriteLog {
 
   SegmentSource& source_;
   const std::uint64_t step_;
-  const LogSize expected_;
+  LogSize expected_;
   std::uint64_t next_offset_ = 0;
 
   std::byte* data_ = nullptr;     ///< memory of log offset data_first_
