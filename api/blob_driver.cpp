@@ -62,6 +62,7 @@ struct ByteAccesses {
 BlobDriver::BlobDriver(const Communicator& comm, FileSet files, const FileOptions& options, Facts facts)
     : files_(comm, std::move(files), options, facts.files),
       blobs_(std::move(facts.blobs)),
+      order_in_files_(blobs_.order),
       header_(std::move(facts.header)),
       is_laid_out_(!facts.descriptions.empty()),
       is_writable_(facts.files.is_writable),
@@ -89,16 +90,33 @@ std::vector<int> BlobDriver::undecided() const {
   return variables;
 }
 
-SplitFiles::Descriptions BlobDriver::lay_out() const {
+std::vector<std::vector<int>> BlobDriver::new_ids() const {
+  std::vector<std::vector<int>> ids(static_cast<std::size_t>(files_.size()));
+  if (!is_laid_out_) return ids;
+  for (int id = 0; id < files_.descriptions().front().header.variable_count(); ++id) ids[0].push_back(id);
+  for (int i = 1; i < files_.size(); ++i) {
+    // Maps are put in behind the maps, variables behind the others.
+    const auto before = formats::variables_of_file(blobs_, order_in_files_, i - 1);
+    const auto after = formats::variables_of_file(blobs_, blobs_.order, i - 1);
+    int id = 0;
+    for (const int variable : before) {
+      while (after[static_cast<std::size_t>(id)] != variable) ++id;
+      ids[static_cast<std::size_t>(i)].push_back(id++);
+    }
+  }
+  return ids;
+}
+
+SplitFiles::Descriptions BlobDriver::lay_out(const std::vector<std::vector<int>>& ids) const {
   SplitFiles::Descriptions files(static_cast<std::size_t>(files_.size()));
   for (int i = 0; i < files_.size(); ++i) {
     auto& file = files[static_cast<std::size_t>(i)];
     file.header = i == 0 ? formats::blob_master_header(header_, blobs_)
                          : formats::blob_file_header(header_, blobs_, i - 1);
-    // Variables are only ever added behind the others.
     const auto* const old = is_laid_out_ ? &files_.descriptions()[static_cast<std::size_t>(i)] : nullptr;
-    for (int id = 0; old != nullptr && id < old->header.variable_count(); ++id)
-      file.header.variable(id).begin = old->header.variable(id).begin;
+    const auto& known = ids[static_cast<std::size_t>(i)];
+    for (std::size_t id = 0; id < known.size(); ++id)
+      file.header.variable(known[id]).begin = old->header.variable(static_cast<int>(id)).begin;
     file.layout =
         formats::compute_layout(file.header, layout_options_, old != nullptr ? &old->layout : nullptr);
   }
@@ -108,12 +126,14 @@ SplitFiles::Descriptions BlobDriver::lay_out() const {
 void BlobDriver::lay_out_again() {
   header_.record_count = files_.record_count();
   SplitFiles::Descriptions next;
-  together_telling(comm(), [&] { next = lay_out(); });
+  const auto ids = new_ids();
+  together_telling(comm(), [&] { next = lay_out(ids); });
   if (is_laid_out_)
-    files_.move_to(std::move(next), files_.record_count());
+    files_.move_to(std::move(next), files_.record_count(), ids);
   else
     files_.adopt(std::move(next));
   is_laid_out_ = true;
+  order_in_files_ = blobs_.order;
   together_telling(comm(), [&] {
     files_.write_my_headers();
     place();
@@ -197,7 +217,9 @@ int BlobDriver::add_map(int varid, const std::vector<formats::ElementRun>& runs)
   if (!formats::is_complete(map, formats::elements_of_map(header_, map))) return Blobs::whole;
   blobs_.maps.push_back(std::move(map));
   const auto id = static_cast<int>(blobs_.maps.size());
-  blobs_.order.push_back(-id);
+  // All maps come before the variables, where E3SM's programs look for them.
+  const auto behind = std::find_if(blobs_.order.begin(), blobs_.order.end(), [](int it) { return it >= 0; });
+  blobs_.order.insert(behind, -id);
   return id;
 }
 

@@ -73,11 +73,14 @@ class BlobDriver final : public Driver {
   void write_new_maps(std::size_t known_maps);
   void write_pending();
   void place();
-  [[nodiscard]] SplitFiles::Descriptions lay_out() const;
+  /// By file and id of a variable as the files are: the id that it will have.
+  [[nodiscard]] std::vector<std::vector<int>> new_ids() const;
+  [[nodiscard]] SplitFiles::Descriptions lay_out(const std::vector<std::vector<int>>& ids) const;
 
   SplitFiles files_;
   formats::Blobs blobs_;
-  formats::Header header_;  ///< the user's, as it is in the files
+  std::vector<int> order_in_files_;  ///< Blobs::order as the files have it
+  formats::Header header_;           ///< the user's, as it is in the files
   bool is_laid_out_;
   bool is_writable_;
   formats::MapLoader load_;

@@ -76,6 +76,7 @@ OpenedDriver create_blobs(const OpenRequest& request) {
   BlobDriver::Facts facts;
   facts.blobs.processes = request.comm.size();
   facts.blobs.files = blob_files_asked(request);
+  facts.blobs.is_whole_everywhere = true;
   facts.files.is_writable = true;
   const auto paths = blob_paths(path, facts.blobs.files);
   prepare_files(request.comm, paths, request.keeps_existing());
@@ -87,7 +88,7 @@ OpenedDriver create_blobs(const OpenRequest& request) {
 
 OpenedDriver open_blobs(const OpenRequest& request, FirstLook master) {
   const std::string path = storage::without_prefix(request.path);
-  const auto paths = blob_paths(path, formats::blob_file_count(master.header.header));
+  const auto paths = blob_paths(path, formats::blob_file_count(master.header.header), !master.is_made_up);
   BlobDriver::Facts facts;
   facts.files.is_writable = request.writes();
   facts.descriptions = describe_files(request, std::move(master.header), paths, formats::Detail::all);

@@ -8,6 +8,7 @@
 #include "open_driver.hpp"
 #include "process_blob_driver.hpp"
 #include "sluice/formats/subfiles.hpp"
+#include "sluice/storage/blobs_without_master.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "subfile_driver.hpp"
 
@@ -19,6 +20,22 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
   FileHandle file;
   together(request.comm, [&] { file = FileHandle::open(request.comm, path, mode, request.info); });
   return file;
+}
+
+/// Collective: what is at the path; or the master that blob files of other programs would have.
+FirstLook look_at(const OpenRequest& request, const std::string& path) {
+  try {
+    return look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
+  } catch (const Error& error) {
+    if (error.status() != NC_ENOENT) throw;
+    storage::PosixFileSystem system;
+    if (!flag_of_root(request.comm, [&] { return storage::are_blobs_without_master(system, path); })) throw;
+  }
+  if (request.writes())
+    throw Error(NC_EPERM, path +
+                              ": these blobs have no master, so they are not this library's: they can be "
+                              "read, and merged by `sluice merge`, but not written");
+  return make_up_master_together(request.comm, path);
 }
 
 }  // namespace
@@ -50,7 +67,7 @@ OpenedDriver create_file(const OpenRequest& request) {
 
 OpenedDriver open_file(const OpenRequest& request) {
   const std::string path = storage::without_prefix(request.path);
-  FirstLook look = look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
+  FirstLook look = look_at(request, path);
   if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
     return open_subfiles(request, std::move(look));
   if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, std::move(look));

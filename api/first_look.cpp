@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "agreement.hpp"
+#include "sluice/storage/blobs_without_master.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
@@ -54,7 +55,29 @@ FirstLook look_together(const Communicator& comm, const std::string& path, std::
     return storage::is_on_local_file_system(path);
   });
   look.share(comm, 0);
-  return {std::move(look.header), is_local};
+  return {std::move(look.header), is_local, false};
+}
+
+FirstLook make_up_master_together(const Communicator& comm, const std::string& path) {
+  Look look{.path = path};
+  FirstLook result;
+  result.is_made_up = true;
+  bool is_local = false;
+  together_telling(comm, [&] {
+    if (!comm.is_root()) return;
+    storage::PosixFileSystem system;
+    auto& [header, size_bytes] = look.header;
+    header = storage::made_up_master(system, path);
+    const auto bytes = formats::encode_header(header);
+    look.header_bytes.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    look.record_count = header.record_count;
+    size_bytes = std::ssize(bytes);
+    is_local = storage::is_on_local_file_system(path);
+  });
+  look.share(comm, 0);
+  result.is_local = broadcast_flag(comm, is_local);
+  result.header = std::move(look.header);
+  return result;
 }
 
 std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,

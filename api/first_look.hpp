@@ -12,11 +12,15 @@ namespace sluice::api {
 struct FirstLook {
   formats::DecodedHeader header;
   bool is_local = false;
+  bool is_made_up = false;  ///< of blob files without a master: what it would say
 };
 
 /// Collective: rank 0 reads the header. Throws on all ranks: IoError, FormatError.
 [[nodiscard]] FirstLook look_together(const Communicator& comm, const std::string& path,
                                       std::int64_t chunk_bytes);
+
+/// Collective: the master of blob files that have none. Throws on all ranks.
+[[nodiscard]] FirstLook make_up_master_together(const Communicator& comm, const std::string& path);
 
 /// The header of each file, read by one rank each and given to all. Collective; throws on all ranks, with the
 /// text of the rank that failed.

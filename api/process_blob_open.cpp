@@ -43,7 +43,7 @@ OpenedDriver create_process_blobs(const OpenRequest& request) {
 OpenedDriver open_process_blobs(const OpenRequest& request, const FirstLook& master) {
   const std::string path = storage::without_prefix(request.path);
   ProcessBlobDriver::Facts facts;
-  facts.paths = blob_paths(path, formats::process_blob_file_count(master.header.header));
+  facts.paths = blob_paths(path, formats::process_blob_file_count(master.header.header), !master.is_made_up);
   facts.is_writable = request.writes();
   facts.options = file_options(request.hints, master.is_local);
   auto dataset = look_at_process_blobs(request.comm, master.header.header, facts.paths);

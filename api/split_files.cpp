@@ -9,6 +9,17 @@
 #include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
+namespace {
+
+/// The variables that had those ids before, in their order then.
+formats::Header in_old_order(const formats::Header& header, const std::vector<int>& ids) {
+  formats::Header result;
+  for (const auto& dimension : header.dimensions()) result.add_dimension(dimension);
+  for (const int id : ids) result.add_variable(header.variable(id));
+  return result;
+}
+
+}  // namespace
 
 void SplitFiles::adopt(Descriptions descriptions) {
   space_ = formats::FileSpace(descriptions, files_.paths());
@@ -16,13 +27,16 @@ void SplitFiles::adopt(Descriptions descriptions) {
   files_.use_space(space_);
 }
 
-void SplitFiles::move_to(Descriptions next, std::int64_t record_count) {
+void SplitFiles::move_to(Descriptions next, std::int64_t record_count,
+                         const std::vector<std::vector<int>>& ids) {
   for (int i = 0; i < files_.size(); ++i) {
-    auto& old = descriptions_[static_cast<std::size_t>(i)];
+    const auto file = static_cast<std::size_t>(i);
+    auto& old = descriptions_[file];
     old.header.record_count = record_count;
-    const auto& changed = next[static_cast<std::size_t>(i)];
+    const auto& changed = next[file];
+    const auto header = ids.empty() ? changed.header : in_old_order(changed.header, ids[file]);
     together(comm_, [&] { (void)files_.file(i); });
-    const DataMove move({old.header, old.layout}, {changed.header, changed.layout},
+    const DataMove move({old.header, old.layout}, {header, changed.layout},
                         size_on_root(comm_, [&] { return files_.file(i).size_bytes(); }));
     if (move.stream_bytes() == 0) continue;
     move.run(comm_, files_.file(i), transfer_.options().move_bytes, transfer_.options().gap_bytes);

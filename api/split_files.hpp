@@ -35,8 +35,9 @@ class SplitFiles {
 
   /// Not collective: the files are like this.
   void adopt(Descriptions descriptions);
-  /// Existing data goes to where the next descriptions have it, and adopts them.
-  void move_to(Descriptions next, std::int64_t record_count);
+  /// Existing data goes to where the next descriptions have it, and adopts them. `ids`: by file and id of a
+  /// variable, the id that it will have; without them it keeps its own.
+  void move_to(Descriptions next, std::int64_t record_count, const std::vector<std::vector<int>>& ids = {});
   /// Not collective: this rank's share of the headers.
   void write_my_headers() const;
   /// Not collective: this rank's share of the numbers of records, where they are others than before.

@@ -73,8 +73,8 @@ void remove_others(const std::vector<std::string>& paths) {
   }
 }
 
-std::vector<std::string> blob_paths(const std::string& master, int files) {
-  std::vector<std::string> paths{master};
+std::vector<std::string> blob_paths(const std::string& master, int files, bool has_master) {
+  std::vector<std::string> paths{has_master ? master : formats::blob_file_path(master, 0)};
   for (int i = 0; i < files; ++i) paths.push_back(formats::blob_file_path(master, i));
   return paths;
 }

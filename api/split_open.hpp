@@ -18,8 +18,10 @@ void prepare_files(const Communicator& comm, const std::vector<std::string>& pat
                                                       const std::vector<std::string>& paths,
                                                       formats::Detail detail);
 
-/// The master's path and those of its blob files.
-[[nodiscard]] std::vector<std::string> blob_paths(const std::string& master, int files);
+/// The master's path and those of its blob files. Where there is no master, the first file takes its place,
+/// from which nothing is read then.
+[[nodiscard]] std::vector<std::string> blob_paths(const std::string& master, int files,
+                                                  bool has_master = true);
 /// Collective: how many blob files are asked for: nc_num_subfiles, or one for each node; never more than
 /// processes.
 [[nodiscard]] int blob_files_asked(const OpenRequest& request);

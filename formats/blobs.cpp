@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "attribute_values.hpp"
+#include "map_variables.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/linear_range.hpp"
@@ -16,28 +17,6 @@ namespace {
 constexpr const char* layout_attribute = "sluice_layout";
 constexpr std::string_view layout_name = "blob";
 constexpr std::string_view process_layout_name = "blob-process";
-
-struct MapVariable {
-  const char* name;
-  const char* description;
-  bool is_list;  ///< one value for each request, not for each blob
-  bool is_wide;  ///< int64 always
-};
-
-constexpr std::array<MapVariable, map_variable_count> map_variables{{
-    {"nreqs", "Number of noncontiguous requests in individual blobs", false, false},
-    {"blob_start", "Starting array indices of individual blobs stored in a variable", false, true},
-    {"blob_count", "Number of contiguous array elements in individual blobs stored in a variable", false,
-     true},
-    {"offsets", "Starting indices of flattened canonical noncontiguous requests of individual blobs", true,
-     false},
-    {"lengths", "Number of elements of flattened canonical noncontiguous requests of individual blobs", true,
-     false},
-}};
-
-std::string map_name(int map, const char* name) {
-  return "D" + std::to_string(map) + "." + name;
-}
 
 Attribute text_attribute(std::string name, std::string_view text) {
   Attribute attribute{std::move(name), Type::text, static_cast<std::int64_t>(text.size()), {}};
@@ -66,24 +45,27 @@ void append_globals(Header& to, const Header& header, const Blobs& blobs) {
   to.attributes.put(integer_attribute("num_subfiles", blobs.files));
 }
 
-/// The variable's name, type and attributes, with those that say how it is kept.
-Variable described(const Header& header, const Blobs& blobs, int varid) {
+/// Says how a variable is kept. In blob files only what is decomposed says so: E3SM's programs tell the
+/// others by that.
+void append_kept(Attributes& attributes, int kept, const std::vector<int>& dimids) {
+  attributes.put(integer_attribute("decomposition_ID", std::max(kept, 0)));
+  if (!dimids.empty()) attributes.put(dimid_attribute(dimids));
+}
+
+/// The variable without dimensions.
+Variable scalar_of(const Variable& original) {
   Variable variable;
-  const auto& original = header.variable(varid);
   variable.name = original.name;
   variable.type = original.type;
   variable.attributes = original.attributes;
-  const int kept = blobs.kept[static_cast<std::size_t>(varid)];
-  variable.attributes.put(integer_attribute("decomposition_ID", std::max(kept, 0)));
-  if (!original.dimids.empty()) variable.attributes.put(dimid_attribute(original.dimids));
   return variable;
 }
 
-std::int64_t most_requests(const DecompositionMap& map, int first, int last) {
-  std::size_t most = 1;
+std::int64_t most_requests(const DecompositionMap& map, std::int64_t row, int first, int last) {
+  std::int64_t most = 1;
   for (int process = first; process < last; ++process)
-    most = std::max(most, map.runs[static_cast<std::size_t>(process)].size());
-  return static_cast<std::int64_t>(most);
+    most = std::max(most, count_requests(map.runs[static_cast<std::size_t>(process)], row));
+  return most;
 }
 
 /// Defines a map's dimensions and variables; returns the id of D<k>.nelems.
@@ -95,8 +77,8 @@ void define_map(Header& to, const Header& header, const Blobs& blobs, int map, i
   // A file whose processes have nothing has one element that means nothing: no dimension has length 0.
   const std::int64_t elements = std::max<std::int64_t>(1, blobs.elements(decomposition, first, last));
   to.add_dimension({map_name(map, "nelems"), elements, false});
-  const int list_dimension =
-      to.add_dimension({map_name(map, "max_nreqs"), most_requests(decomposition, first, last), false});
+  const auto requests = most_requests(decomposition, row_elements(header, decomposition), first, last);
+  const int list_dimension = to.add_dimension({map_name(map, "max_nreqs"), requests, false});
   const bool is_wide = elements_of_map(header, decomposition) > std::numeric_limits<std::int32_t>::max();
   for (const auto& [name, description, is_list, is_always_wide] : map_variables) {
     Variable variable;
@@ -110,17 +92,13 @@ void define_map(Header& to, const Header& header, const Blobs& blobs, int map, i
   }
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
-  throw FormatError(NC_ENOTNC, path, 0, "this is not laid out as blobs are: " + reason);
-}
-
 /// One integer in a range, of an attribute that has to be there.
 int integer_between(const Attributes& attributes, const std::string& name, std::int64_t least,
                     std::int64_t most, const std::string& path) {
   const int found = attributes.find(name);
   const auto values = found < 0 ? std::vector<std::int64_t>{} : integers_of(attributes[found]);
   if (values.size() != 1 || values[0] < least || values[0] > most)
-    refuse(path, "its attribute " + name + " is missing or makes no sense");
+    refuse_blobs(path, "its attribute " + name + " is missing or makes no sense");
   return static_cast<int>(values[0]);
 }
 
@@ -130,9 +108,9 @@ std::vector<int> dimids_of(const Attributes& attributes, const Header& header, c
   if (found < 0) return dimids;
   for (const std::int64_t id : integers_of(attributes[found])) {
     if (id < 0 || id >= header.dimension_count())
-      refuse(path, "global_dimids names a dimension that is not there");
+      refuse_blobs(path, "global_dimids names a dimension that is not there");
     if (!dimids.empty() && header.dimension(static_cast<int>(id)).is_record)
-      refuse(path, "a record dimension is not the first");
+      refuse_blobs(path, "a record dimension is not the first");
     dimids.push_back(static_cast<int>(id));
   }
   return dimids;
@@ -180,12 +158,12 @@ BlobHeader read_master_header(const Header& master, const std::string& path) {
       result.blobs.are_of_processes ? process_blob_file_count(master) : blob_file_count(master);
   result.blobs.processes =
       integer_between(master.attributes, "global_nprocs", result.blobs.files, most, path);
-  // Each map is some variable's.
-  result.blobs.maps.resize(static_cast<std::size_t>(
-      integer_between(master.attributes, "num_decompositions", 0, master.variable_count(), path)));
+  const std::int64_t most_maps = std::max(master.variable_count(), 1 << 10);
+  result.blobs.maps.resize(
+      static_cast<std::size_t>(integer_between(master.attributes, "num_decompositions", 0, most_maps, path)));
   for (int id = 0; id < master.variable_count(); ++id) {
     Variable variable = master.variable(id);
-    if (!variable.dimids.empty()) refuse(path, "the variable " + variable.name + " has dimensions");
+    if (!variable.dimids.empty()) refuse_blobs(path, "the variable " + variable.name + " has dimensions");
     variable.dimids = dimids_of(variable.attributes, header, path);
     result.blobs.kept.push_back(integer_between(variable.attributes, "decomposition_ID", 0,
                                                 static_cast<std::int64_t>(result.blobs.maps.size()), path));
@@ -202,24 +180,27 @@ void read_order(BlobHeader& dataset, const Header& first, const std::string& pat
   for (int id = 0; id < first.variable_count();) {
     if (first.variable(id).name == map_name(maps + 1, map_variables[0].name)) {
       ++maps;
-      if (maps > static_cast<int>(blobs.maps.size())) refuse(path, "it has more maps than the master says");
+      if (maps > static_cast<int>(blobs.maps.size()))
+        refuse_blobs(path, "it has more maps than the master says");
       auto& map = blobs.maps[static_cast<std::size_t>(maps) - 1];
       map.dimids = dimids_of(first.variable(id).attributes, header, path);
-      if (!blobs.are_of_processes && has_records(header, map)) refuse(path, "a map has the record dimension");
+      if (!blobs.are_of_processes && has_records(header, map))
+        refuse_blobs(path, "a map has the record dimension");
       blobs.order.push_back(-maps);
       id += map_variable_count;
       continue;
     }
     const int varid = header.find_variable(first.variable(id).name);
-    if (varid < 0) refuse(path, "it has a variable that the master has not");
+    if (varid < 0) refuse_blobs(path, "it has a variable that the master has not");
     blobs.order.push_back(varid);
     ++id;
   }
-  if (maps != static_cast<int>(blobs.maps.size())) refuse(path, "it has fewer maps than the master says");
+  if (maps != static_cast<int>(blobs.maps.size()))
+    refuse_blobs(path, "it has fewer maps than the master says");
   auto sorted = blobs.order;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    refuse(path, "it has a variable twice");
+    refuse_blobs(path, "it has a variable twice");
   // What nobody has put anything into is in no file yet.
   for (int id = 0; id < static_cast<int>(blobs.kept.size()); ++id) {
     if (!std::binary_search(sorted.begin(), sorted.end(), id))
@@ -227,15 +208,31 @@ void read_order(BlobHeader& dataset, const Header& first, const std::string& pat
   }
 }
 
-std::int64_t elements_beyond(const Header& header, const std::vector<int>& dimids, std::size_t first) {
-  std::int64_t elements = 1;
-  for (std::size_t d = first; d < dimids.size(); ++d) {
-    const auto& dimension = header.dimension(dimids[d]);
-    const std::int64_t length = dimension.is_record ? header.record_count : dimension.length;
-    if (__builtin_mul_overflow(elements, length, &elements))
-      throw Error(NC_EVARSIZE, "a variable has more than 2^63 - 1 elements");
+/// Which processes share a file: nblobs says how many.
+void read_processes(Blobs& blobs, std::span<const FileDescription> files, const std::string& path) {
+  std::vector<int> first{0};
+  for (const auto& file : files) {
+    const int dimension = file.header.find_dimension("nblobs");
+    const std::int64_t most = blobs.processes - first.back();
+    const std::int64_t count = dimension < 0 ? 0 : file.header.dimension(dimension).length;
+    if (count < 1 || count > most) refuse_blobs(path, "nblobs of its files makes no sense");
+    first.push_back(first.back() + static_cast<int>(count));
   }
-  return elements;
+  if (first.back() != blobs.processes) refuse_blobs(path, "nblobs is not the number of its files' processes");
+  bool is_even = true;
+  for (int file = 0; file <= blobs.files; ++file)
+    is_even = is_even && blobs.first_process(file) == first[static_cast<std::size_t>(file)];
+  if (!is_even) blobs.first_processes = std::move(first);
+}
+
+/// Whether files behind the first have whole variables, too; where there are none, whether they will.
+bool are_whole_everywhere(const BlobHeader& dataset, std::span<const FileDescription> files) {
+  const auto& [header, blobs] = dataset;
+  for (int id = 0; files.size() > 2 && id < header.variable_count(); ++id) {
+    if (blobs.kept[static_cast<std::size_t>(id)] == Blobs::whole)
+      return files[2].header.find_variable(header.variable(id).name) >= 0;
+  }
+  return !blobs.are_of_processes;
 }
 
 /// What the file has must be what blob_file_header gives it; the lengths of a map's dimensions are its own.
@@ -243,23 +240,24 @@ void check_blob_file(const BlobHeader& dataset, int file, const Header& found, c
   const auto& [header, blobs] = dataset;
   int id = 0;
   const auto require = [&](const std::string& name, Type type, const std::vector<std::int64_t>& shape) {
-    if (id >= found.variable_count() || found.variable(id).name != name) refuse(path, "it has no " + name);
-    if (type != Type::nat && found.variable(id).type != type) refuse(path, name + " is of another type");
+    if (id >= found.variable_count() || found.variable(id).name != name)
+      refuse_blobs(path, "it has no " + name);
+    if (type != Type::nat && found.variable(id).type != type)
+      refuse_blobs(path, name + " is of another type");
     std::vector<std::int64_t> lengths;
     for (const int dimension : found.variable(id).dimids)
       lengths.push_back(found.dimension(dimension).is_record ? 0 : found.dimension(dimension).length);
-    if (lengths != shape) refuse(path, name + " has another shape");
+    if (lengths != shape) refuse_blobs(path, name + " has another shape");
     ++id;
   };
   const auto length_of = [&](const std::string& name) {
     const int dimension = found.find_dimension(name);
-    if (dimension < 0) refuse(path, "it has no dimension " + name);
+    if (dimension < 0) refuse_blobs(path, "it has no dimension " + name);
     return found.dimension(dimension).length;
   };
   for (const int entry : blobs.order) {
     if (entry < 0) {
       const std::int64_t processes = blobs.first_process(file + 1) - blobs.first_process(file);
-      if (length_of("nblobs") != processes) refuse(path, "nblobs is not the number of its processes");
       const std::int64_t requests = length_of(map_name(-entry, "max_nreqs"));
       for (const auto& variable : map_variables) {
         const auto name = map_name(-entry, variable.name);
@@ -272,7 +270,7 @@ void check_blob_file(const BlobHeader& dataset, int file, const Header& found, c
     }
     const auto& variable = header.variable(entry);
     const int kept = blobs.kept[static_cast<std::size_t>(entry)];
-    if (kept == Blobs::whole && file > 0) continue;
+    if (!blobs.has(file, kept)) continue;
     std::vector<std::int64_t> shape;
     if (has_record_dimension(header, blobs, entry)) shape.push_back(0);
     if (kept == Blobs::whole) {
@@ -282,12 +280,12 @@ void check_blob_file(const BlobHeader& dataset, int file, const Header& found, c
       const std::vector<int> rest(variable.dimids.begin() + static_cast<std::ptrdiff_t>(shape.size()),
                                   variable.dimids.end());
       if (rest != blobs.maps[static_cast<std::size_t>(kept) - 1].dimids)
-        refuse(path, variable.name + " has other dimensions than its map");
+        refuse_blobs(path, variable.name + " has other dimensions than its map");
       shape.push_back(length_of(map_name(kept, "nelems")));
     }
     require(variable.name, variable.type, shape);
   }
-  if (id != found.variable_count()) refuse(path, "it has other variables, too");
+  if (id != found.variable_count()) refuse_blobs(path, "it has other variables, too");
 }
 
 }  // namespace
@@ -330,7 +328,11 @@ Header blob_master_header(const Header& header, const Blobs& blobs) {
   append_globals(master, header, blobs);
   master.attributes.put(
       text_attribute(layout_attribute, blobs.are_of_processes ? process_layout_name : layout_name));
-  for (int id = 0; id < header.variable_count(); ++id) master.add_variable(described(header, blobs, id));
+  for (int id = 0; id < header.variable_count(); ++id) {
+    Variable variable = scalar_of(header.variable(id));
+    append_kept(variable.attributes, blobs.kept[static_cast<std::size_t>(id)], header.variable(id).dimids);
+    master.add_variable(std::move(variable));
+  }
   return master;
 }
 
@@ -346,11 +348,12 @@ Header blob_file_header(const Header& header, const Blobs& blobs, int file) {
       continue;
     }
     const int kept = blobs.kept[static_cast<std::size_t>(entry)];
-    if (kept == Blobs::whole && file > 0) continue;
-    Variable variable = described(header, blobs, entry);
+    if (!blobs.has(file, kept)) continue;
+    Variable variable = scalar_of(header.variable(entry));
     if (kept == Blobs::whole) {
       variable.dimids = header.variable(entry).dimids;
     } else {
+      append_kept(variable.attributes, kept, header.variable(entry).dimids);
       if (has_record_dimension(header, blobs, entry)) variable.dimids.push_back(header.record_dimension());
       variable.dimids.push_back(result.find_dimension(map_name(kept, "nelems")));
     }
@@ -358,6 +361,44 @@ Header blob_file_header(const Header& header, const Blobs& blobs, int file) {
     result.add_variable(std::move(variable));
   }
   return result;
+}
+
+Header master_of_blob_file(const Header& first, bool are_of_processes, const std::string& path) {
+  const int users = first.find_dimension("nblobs");
+  if (first.version != Version::cdf5 || users < 0) refuse_blobs(path, "it has no dimension nblobs");
+  Header master;
+  master.version = Version::cdf5;
+  master.record_count = first.record_count;
+  // Dimensions are named by their ids: those of the maps have to be behind the others.
+  for (int id = 0; id < users; ++id) master.add_dimension(first.dimension(id));
+  master.attributes = first.attributes;
+  master.attributes.put(
+      text_attribute(layout_attribute, are_of_processes ? process_layout_name : layout_name));
+  int maps = 0;
+  for (int id = 0; id < first.variable_count(); ++id) {
+    const auto& original = first.variable(id);
+    if (original.name == map_name(maps + 1, map_variables[0].name)) {
+      ++maps;
+      id += map_variable_count - 1;
+      continue;
+    }
+    Variable variable = scalar_of(original);
+    if (original.attributes.find("decomposition_ID") < 0)
+      append_kept(variable.attributes, Blobs::whole, original.dimids);
+    master.add_variable(std::move(variable));
+  }
+  return master;
+}
+
+std::vector<int> variables_of_file(const Blobs& blobs, std::span<const int> order, int file) {
+  std::vector<int> variables;
+  for (const int entry : order) {
+    if (entry < 0)
+      variables.insert(variables.end(), map_variable_count, entry);
+    else if (blobs.has(file, blobs.kept[static_cast<std::size_t>(entry)]))
+      variables.push_back(entry);
+  }
+  return variables;
 }
 
 int blob_file_count(const Header& header) {
@@ -375,102 +416,11 @@ bool has_records(const Header& header, const DecompositionMap& map) {
 BlobHeader read_blob_headers(std::span<const FileDescription> files, std::span<const std::string> paths) {
   auto dataset = read_master_header(files.front().header, paths.front());
   read_order(dataset, files[1].header, paths[1]);
+  read_processes(dataset.blobs, files.subspan(1), paths.front());
+  dataset.blobs.is_whole_everywhere = are_whole_everywhere(dataset, files);
   for (std::size_t i = 1; i < files.size(); ++i)
     check_blob_file(dataset, static_cast<int>(i) - 1, files[i].header, paths[i]);
   return dataset;
-}
-
-int first_map_variable(const Header& file_header, int map) {
-  return file_header.find_variable(map_name(map, map_variables[0].name));
-}
-
-std::vector<std::vector<std::byte>> encode_map(const Blobs& blobs, int map, int file,
-                                               const Header& file_header) {
-  const auto& decomposition = blobs.maps[static_cast<std::size_t>(map) - 1];
-  const int first = blobs.first_process(file);
-  const auto processes = static_cast<std::size_t>(blobs.first_process(file + 1) - first);
-  const int requests = file_header.find_dimension(map_name(map, "max_nreqs"));
-  const auto width = static_cast<std::size_t>(file_header.dimension(requests).length);
-  std::array<std::vector<std::int64_t>, map_variable_count> values;
-  for (std::size_t v = 0; v < values.size(); ++v)
-    values[v].resize(map_variables[v].is_list ? processes * width : processes);
-  std::int64_t start = 0;
-  for (std::size_t i = 0; i < processes; ++i) {
-    const auto& runs = decomposition.runs[static_cast<std::size_t>(first) + i];
-    std::int64_t count = 0;
-    for (std::size_t r = 0; r < runs.size(); ++r) {
-      values[3][i * width + r] = runs[r].offset;
-      values[4][i * width + r] = runs[r].length;
-      count += runs[r].length;
-    }
-    values[0][i] = static_cast<std::int64_t>(runs.size());
-    values[1][i] = start;
-    values[2][i] = count;
-    start += count;
-  }
-  std::vector<std::vector<std::byte>> result;
-  const int id = first_map_variable(file_header, map);
-  for (std::size_t v = 0; v < values.size(); ++v)
-    result.push_back(encode_integers(values[v], file_header.variable(id + static_cast<int>(v)).type));
-  return result;
-}
-
-void decode_map(BlobHeader& dataset, int map, int file, const Header& file_header,
-                std::span<const std::vector<std::byte>> variables, const std::string& path) {
-  auto& [header, blobs] = dataset;
-  auto& decomposition = blobs.maps[static_cast<std::size_t>(map) - 1];
-  const int id = first_map_variable(file_header, map);
-  std::array<std::vector<std::int64_t>, map_variable_count> values;
-  for (std::size_t v = 0; v < values.size(); ++v)
-    values[v] = decode_integers(variables[v], file_header.variable(id + static_cast<int>(v)).type);
-  const std::size_t processes = values[0].size();
-  const std::size_t width = processes == 0 ? 0 : values[3].size() / processes;
-  const std::int64_t elements = elements_of_map(header, decomposition);
-  const int lengths = file_header.find_dimension(map_name(map, "nelems"));
-  // Not before the file has turned out to have as many numbers.
-  decomposition.runs.resize(static_cast<std::size_t>(blobs.processes));
-  std::int64_t start = 0;
-  for (std::size_t i = 0; i < processes; ++i) {
-    const auto requests = values[0][i];
-    if (requests < 0 || requests > static_cast<std::int64_t>(width)) refuse(path, "nreqs makes no sense");
-    auto& runs = decomposition.runs[static_cast<std::size_t>(blobs.first_process(file)) + i];
-    std::int64_t count = 0;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(requests); ++r) {
-      const ElementRun run{values[3][i * width + r], values[4][i * width + r]};
-      if (run.offset < 0 || run.length <= 0 || run.offset > elements - run.length)
-        refuse(path, "a request lies outside of its map");
-      runs.push_back(run);
-      count += run.length;
-    }
-    if (values[1][i] != start || values[2][i] != count) refuse(path, "blobs do not follow one another");
-    start += count;
-  }
-  if (std::max<std::int64_t>(1, start) != file_header.dimension(lengths).length)
-    refuse(path, "nelems is not the number of its elements");
-}
-
-void check_maps(const BlobHeader& dataset, const std::string& path) {
-  for (const auto& map : dataset.blobs.maps) {
-    if (!is_complete(map, elements_of_map(dataset.header, map)))
-      refuse(path, "a map does not have each element once");
-  }
-}
-
-bool is_complete(const DecompositionMap& map, std::int64_t elements) {
-  std::vector<ElementRun> all;
-  for (const auto& runs : map.runs) all.insert(all.end(), runs.begin(), runs.end());
-  std::sort(all.begin(), all.end(),
-            [](const ElementRun& a, const ElementRun& b) { return a.offset < b.offset; });
-  std::int64_t end = 0;
-  for (const auto& run : all) {
-    if (run.offset != end) return false;
-    end += run.length;
-  }
-  return end == elements;
-}
-
-std::int64_t elements_of_map(const Header& header, const DecompositionMap& map) {
-  return elements_beyond(header, map.dimids, 0);
 }
 
 Header element_header(const Header& header) {

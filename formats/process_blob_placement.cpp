@@ -134,8 +134,10 @@ struct ProcessBlobPlacement::Parts {
     }
     for (int process = 0; process < blobs.processes; ++process) {
       const auto& contents = dataset.contents[static_cast<std::size_t>(process)];
-      std::int64_t begin = file_begins[static_cast<std::size_t>(blobs.file_of(process))] +
-                           contents.data_begin + (process == 0 ? whole_before : 0);
+      const int file = blobs.file_of(process);
+      const bool has_whole = process == blobs.first_process(file) && blobs.has(file, Blobs::whole);
+      std::int64_t begin =
+          file_begins[static_cast<std::size_t>(file)] + contents.data_begin + (has_whole ? whole_before : 0);
       for (std::size_t map = 0; map < before.size(); ++map)
         begin += contents.maps[map].elements * before[map];
       result.begins.push_back(begin);

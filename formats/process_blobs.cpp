@@ -66,15 +66,17 @@ std::int64_t list_number_bytes(const Header& file_header, int map, const std::st
 std::vector<std::byte> encode_blob_maps(const Header& header, const Blobs& blobs, int process) {
   std::vector<std::byte> result;
   for (const auto& map : blobs.maps) {
-    const auto& runs = map.runs[static_cast<std::size_t>(process)];
     const int first = blobs.first_process(blobs.file_of(process));
+    const std::int64_t row = row_elements(header, map);
     std::vector<std::int64_t> offsets;
     std::vector<std::int64_t> lengths;
-    for (const auto& run : runs) {
-      offsets.push_back(run.offset);
-      lengths.push_back(run.length);
+    for (const auto& run : map.runs[static_cast<std::size_t>(process)]) {
+      for_each_request(run, row, [&](const ElementRun& request) {
+        offsets.push_back(request.offset);
+        lengths.push_back(request.length);
+      });
     }
-    const auto requests = static_cast<std::int64_t>(runs.size());
+    const std::int64_t requests = std::ssize(offsets);
     append(result, {&requests, 1}, Type::int32);
     const std::array<std::int64_t, 2> range{blobs.elements(map, first, process),
                                             blobs.elements(map, process, process + 1)};
@@ -90,7 +92,10 @@ BlobVariableBytes bytes_in_blob(const BlobHeader& dataset, int varid, int proces
                                 const BlobContents& contents) {
   const auto& [header, blobs] = dataset;
   const int kept = blobs.kept[static_cast<std::size_t>(varid)];
-  if (kept == Blobs::undecided || (kept == Blobs::whole && process > 0)) return {};
+  if (kept == Blobs::undecided) return {};
+  const int file = blobs.file_of(process);
+  const bool is_first = process == blobs.first_process(file);
+  if (kept == Blobs::whole && !(is_first && blobs.has(file, kept))) return {};
   const auto element_bytes = static_cast<std::int64_t>(size_of(header.variable(varid).type));
   const auto map = static_cast<std::size_t>(kept) - 1;
   const std::int64_t elements =
@@ -157,7 +162,7 @@ std::vector<ElementRun> ProcessBlobDataset::read_requests(int map, int process,
     const ElementRun run{numbers[request], numbers[requests + request]};
     if (run.offset < 0 || run.length <= 0 || run.offset > elements - run.length)
       refuse(path, "a request lies outside of its map");
-    runs.push_back(run);
+    append_joined(runs, run);
     sum += run.length;
   }
   if (sum != part.elements) refuse(path, "blob_count is not the sum of a process's requests");

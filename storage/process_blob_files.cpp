@@ -34,20 +34,6 @@ class BlobFiles {
   std::vector<std::unique_ptr<File>> files_;
 };
 
-formats::ProcessBlobFile described(const LocatedBlobs& located, const std::string& path) {
-  formats::ProcessBlobFile file;
-  const auto bytes = std::as_bytes(std::span(located.header_bytes));
-  const auto order = formats::byte_order_of(bytes);
-  if (!order) throw FormatError(NC_ENOTNC, path, 0, "its header_blob is no CDF-5 header");
-  file.order = *order;
-  file.header = formats::decode_metadata(bytes, path + " (header_blob)", *order);
-  if (file.header.version != formats::Version::cdf5)
-    throw FormatError(NC_ENOTNC, path, 0, "its header_blob is no CDF-5 header");
-  file.data_offset = located.data_offset;
-  file.data_bytes = located.data_bytes;
-  return file;
-}
-
 }  // namespace
 
 LocatedBlobs locate_blobs(FileSystem& system, const std::string& path) {
@@ -76,6 +62,20 @@ LocatedBlobs locate_blobs(FileSystem& system, const std::string& path) {
   return located;
 }
 
+formats::ProcessBlobFile described_blobs(const LocatedBlobs& located, const std::string& path) {
+  formats::ProcessBlobFile file;
+  const auto bytes = std::as_bytes(std::span(located.header_bytes));
+  const auto order = formats::byte_order_of(bytes);
+  if (!order) throw FormatError(NC_ENOTNC, path, 0, "its header_blob is no CDF-5 header");
+  file.order = *order;
+  file.header = formats::decode_metadata(bytes, path + " (header_blob)", *order);
+  if (file.header.version != formats::Version::cdf5)
+    throw FormatError(NC_ENOTNC, path, 0, "its header_blob is no CDF-5 header");
+  file.data_offset = located.data_offset;
+  file.data_bytes = located.data_bytes;
+  return file;
+}
+
 formats::ProcessBlobDataset describe_blobs(const formats::Header& master,
                                            const std::vector<LocatedBlobs>& located,
                                            const std::vector<std::string>& paths) {
@@ -83,7 +83,7 @@ formats::ProcessBlobDataset describe_blobs(const formats::Header& master,
   result.paths = paths;
   std::vector<formats::FileDescription> headers{{master, {}}};
   for (std::size_t i = 0; i < located.size(); ++i) {
-    result.files.push_back(described(located[i], paths[i + 1]));
+    result.files.push_back(described_blobs(located[i], paths[i + 1]));
     headers.push_back({result.files.back().header, {}});
     if (result.files.back().order != result.files.front().order)
       throw FormatError(NC_ENOTNC, paths[i + 1], 0, "it is of another byte order than the first file");

@@ -3,8 +3,10 @@
 #include <optional>
 
 #include "sluice/formats/blobs.hpp"
+#include "sluice/formats/cdf.hpp"
 #include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/blob_files.hpp"
+#include "sluice/storage/blobs_without_master.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/process_blob_files.hpp"
 
@@ -46,15 +48,21 @@ class Subfiles final : public SplitDataset {
   std::optional<formats::SubfilePlacement> placement_;
 };
 
+/// The master's path and those of its blob files. Where there is no master, the first file takes its place,
+/// from which nothing is read then.
+std::vector<std::string> blob_paths(const std::string& master, int count, bool has_master) {
+  std::vector<std::string> paths{has_master ? master : formats::blob_file_path(master, 0)};
+  for (int i = 0; i < count; ++i) paths.push_back(formats::blob_file_path(master, i));
+  return paths;
+}
+
 class BlobFiles final : public SplitDataset {
  public:
-  BlobFiles(FileSystem& system, const std::string& path, formats::FileDescription master) {
-    const int count = formats::blob_file_count(master.header);
+  BlobFiles(FileSystem& system, const std::string& path, formats::FileDescription master, bool has_master)
+      : paths_(blob_paths(path, formats::blob_file_count(master.header), has_master)) {
     std::vector<formats::FileDescription> files{std::move(master)};
-    paths_.push_back(path);
-    for (int i = 0; i < count; ++i) {
-      paths_.push_back(formats::blob_file_path(path, i));
-      files.push_back(describe(system, paths_.back()));
+    for (std::size_t i = 1; i < paths_.size(); ++i) {
+      files.push_back(describe(system, paths_[i]));
     }
     dataset_ = formats::read_blob_headers(files, paths_);
     space_ = formats::FileSpace(files, paths_);
@@ -76,14 +84,13 @@ class BlobFiles final : public SplitDataset {
 
 class ProcessBlobs final : public SplitDataset {
  public:
-  ProcessBlobs(FileSystem& system, const std::string& path, const formats::FileDescription& master) {
+  ProcessBlobs(FileSystem& system, const std::string& path, const formats::FileDescription& master,
+               bool has_master) {
     const int count = formats::process_blob_file_count(master.header);
-    std::vector<std::string> paths{path};
+    const auto paths = blob_paths(path, count, has_master);
     std::vector<LocatedBlobs> located;
-    for (int i = 0; i < count; ++i) {
-      paths.push_back(formats::blob_file_path(path, i));
-      located.push_back(locate_blobs(system, paths.back()));
-    }
+    for (int i = 1; i <= count; ++i)
+      located.push_back(locate_blobs(system, paths[static_cast<std::size_t>(i)]));
     auto dataset = describe_blobs(master.header, located, paths);
     const auto read = blob_reader(system, dataset);
     for (int i = 0; i < count; ++i) {
@@ -92,7 +99,8 @@ class ProcessBlobs final : public SplitDataset {
            formats::read_blob_contents(dataset.dataset, i, dataset.files[file], paths[file + 1], read))
         dataset.contents.push_back(std::move(contents));
     }
-    const auto space = formats::process_blob_space(dataset, system.open(path, OpenMode::read)->size_bytes());
+    const auto master_bytes = system.open(paths.front(), OpenMode::read)->size_bytes();
+    const auto space = formats::process_blob_space(dataset, master_bytes);
     space_ = formats::FileSpace(space, paths);
     placement_.emplace(std::move(dataset), read, most_map_bytes);
   }
@@ -112,13 +120,20 @@ class ProcessBlobs final : public SplitDataset {
 }  // namespace
 
 std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::string& master) {
-  auto description = describe(system, master);
+  const bool has_master = !are_blobs_without_master(system, master);
+  formats::FileDescription description;
+  if (has_master) {
+    description = describe(system, master);
+  } else {
+    description.header = made_up_master(system, master);
+    description.layout = formats::layout_of(description.header, formats::encoded_size(description.header));
+  }
   if (formats::subfile_count(description.header) > 0)
     return std::make_unique<Subfiles>(system, master, std::move(description));
   if (formats::blob_file_count(description.header) > 0)
-    return std::make_unique<BlobFiles>(system, master, std::move(description));
+    return std::make_unique<BlobFiles>(system, master, std::move(description), has_master);
   if (formats::process_blob_file_count(description.header) > 0)
-    return std::make_unique<ProcessBlobs>(system, master, description);
+    return std::make_unique<ProcessBlobs>(system, master, description, has_master);
   throw Error(NC_EINVAL, master + " is an ordinary file: it has all its data itself");
 }
 

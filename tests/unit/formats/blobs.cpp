@@ -106,6 +106,46 @@ TEST_CASE("what the files say is what was kept in them") {
   }
 }
 
+TEST_CASE("a request of a list ends where a row does, and the run that it is of is found again") {
+  test::HyperslabGenerator random(3);
+  Example example(random);
+  example.blobs.processes = example.blobs.files = 1;
+  example.blobs.maps[0].runs = {{{0, Example::rows * Example::columns}}};
+  example.blobs.maps[1].runs = {{{0, Example::columns}}};
+  example.describe();
+  const auto& header = example.files[1].header;
+  CHECK(header.dimension(header.find_dimension("D1.max_nreqs")).length == Example::rows);
+  CHECK(header.dimension(header.find_dimension("D2.max_nreqs")).length == 1);
+  CHECK(encode_map(example.blobs, 1, 0, header)[0].back() == std::byte{Example::rows});
+  CHECK(read_back(example).blobs.maps[0].runs == example.blobs.maps[0].runs);
+}
+
+TEST_CASE(
+    "files without a master say what it would: variables that are not decomposed have nothing of ours") {
+  test::HyperslabGenerator random(5);
+  Example example(random);
+  while (example.blobs.files < 3) example = Example(random);
+  example.blobs.is_whole_everywhere = true;
+  example.describe();
+  for (std::size_t file = 1; file < example.files.size(); ++file) {
+    const auto& header = example.files[file].header;
+    CHECK(header.variable(header.find_variable("times")).attributes.size() == 0);
+  }
+  auto files = example.files;
+  files.front().header = master_of_blob_file(files[1].header, false, "x");
+  const auto read = read_blob_headers(files, example.paths);
+  CHECK(read.blobs.is_whole_everywhere);
+  CHECK(read.blobs.processes == example.blobs.processes);
+  CHECK(read.header.variable_count() == example.header.variable_count());
+  for (const auto& variable : example.header.variables()) {
+    const int id = read.header.find_variable(variable.name);
+    CHECK(read.header.variable(id).dimids == variable.dimids);
+    CHECK(read.blobs.kept[static_cast<std::size_t>(id)] ==
+          example.blobs.kept[static_cast<std::size_t>(example.header.find_variable(variable.name))]);
+  }
+  CHECK_THROWS_AS(master_of_blob_file(example.header, false, "x"), FormatError);
+}
+
 TEST_CASE("elements are in their process's blob, in the order of its list") {
   const std::uint64_t seed = std::random_device{}();
   CAPTURE(seed);

@@ -117,8 +117,10 @@ Found count_to(const Example& example, int varid, std::int64_t record, std::int6
   for (int process = 0; process < blobs.processes; ++process) {
     const int file = blobs.file_of(process);
     auto& offset = at[static_cast<std::size_t>(file)];
-    for (const auto& map : blobs.maps)
-      offset += 20 + 8 * std::ssize(map.runs[static_cast<std::size_t>(process)]);
+    for (const auto& map : blobs.maps) {
+      const auto row = row_elements(example.header, map);
+      offset += 20 + 8 * count_requests(map.runs[static_cast<std::size_t>(process)], row);
+    }
     for (int id = 0; id < 4; ++id) {
       const auto size = static_cast<std::int64_t>(size_of(example.header.variable(id).type));
       const int kept = blobs.kept[static_cast<std::size_t>(id)];

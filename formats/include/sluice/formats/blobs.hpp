@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,13 +44,25 @@ struct Blobs {
   std::vector<DecompositionMap> maps;
   std::vector<int> kept;   ///< by variable
   std::vector<int> order;  ///< what the blob files define: variable ids, and -k for the variables of map k
+  /// Whether all files define the whole variables, of which the first has the data that is read.
+  bool is_whole_everywhere = false;
+  /// The first process of each file, and behind the last; empty where they are divided evenly.
+  std::vector<int> first_processes;
 
   [[nodiscard]] int file_of(int process) const noexcept {
-    return static_cast<int>(static_cast<std::int64_t>(process) * files / processes);
+    if (first_processes.empty())
+      return static_cast<int>(static_cast<std::int64_t>(process) * files / processes);
+    const auto behind = std::upper_bound(first_processes.begin(), first_processes.end(), process);
+    return static_cast<int>(behind - first_processes.begin()) - 1;
   }
   /// The first process of a file, or behind the last.
   [[nodiscard]] int first_process(int file) const noexcept {
+    if (!first_processes.empty()) return first_processes[static_cast<std::size_t>(file)];
     return static_cast<int>((static_cast<std::int64_t>(file) * processes + files - 1) / files);
+  }
+  /// Whether the file defines a variable that is kept so, or has a blob of it.
+  [[nodiscard]] bool has(int file, int how) const noexcept {
+    return file == 0 || how != whole || is_whole_everywhere;
   }
   /// Elements of a map's blobs of processes [first, last).
   [[nodiscard]] std::int64_t elements(const DecompositionMap& map, int first, int last) const;
@@ -63,6 +76,13 @@ void check_blob_names(const Header& header);
 [[nodiscard]] Header blob_master_header(const Header& header, const Blobs& blobs);
 [[nodiscard]] Header blob_file_header(const Header& header, const Blobs& blobs, int file);
 
+/// The master that blob files of E3SM's programs, which write none, would have, from the first file's header.
+/// Throws FormatError(NC_ENOTNC) where that is no header of a blob file.
+[[nodiscard]] Header master_of_blob_file(const Header& first, bool are_of_processes, const std::string& path);
+
+/// What each variable of a blob file is, in their order there: an entry of `order`, that of a map five times.
+[[nodiscard]] std::vector<int> variables_of_file(const Blobs& blobs, std::span<const int> order, int file);
+
 /// Whether this is the master of blobs of variables; and of how many files.
 [[nodiscard]] int blob_file_count(const Header& header);
 /// The same for blobs of processes.
@@ -74,7 +94,7 @@ struct BlobHeader {
   Blobs blobs;
 };
 /// Throws FormatError(NC_ENOTNC), naming the file: `paths` are the master's and those of the blob files. For
-/// blobs of variables and of processes.
+/// blobs of variables and of processes. How many blobs a file has is what it says itself.
 [[nodiscard]] BlobHeader read_blob_headers(std::span<const FileDescription> files,
                                            std::span<const std::string> paths);
 
@@ -97,6 +117,24 @@ void check_maps(const BlobHeader& dataset, const std::string& path);
 [[nodiscard]] bool has_records(const Header& header, const DecompositionMap& map);
 /// Elements of the map's dimensions.
 [[nodiscard]] std::int64_t elements_of_map(const Header& header, const DecompositionMap& map);
+
+/// Elements of the map's fastest dimension. No request of a list goes beyond the end of such a row, so that
+/// each is one start and count, which is what E3SM's programs take it for.
+[[nodiscard]] std::int64_t row_elements(const Header& header, const DecompositionMap& map);
+/// The requests of a list whose runs are cut where rows of so many elements end: how many they are; and one
+/// run's, in their order.
+[[nodiscard]] std::int64_t count_requests(const std::vector<ElementRun>& runs, std::int64_t row);
+template <class Visit>
+void for_each_request(const ElementRun& run, std::int64_t row, const Visit& visit) {
+  const std::int64_t end = run.offset + run.length;
+  for (std::int64_t offset = run.offset; offset < end;) {
+    const std::int64_t length = std::min(end - offset, row - offset % row);
+    visit(ElementRun{offset, length});
+    offset += length;
+  }
+}
+/// Back again: as a longer last run, where the request continues that.
+void append_joined(std::vector<ElementRun>& runs, const ElementRun& request);
 
 /// Variables as elements of one byte, without the record dimension and begins: a place in it is the number of
 /// an element in canonical order.

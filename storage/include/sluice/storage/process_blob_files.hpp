@@ -19,6 +19,9 @@ struct LocatedBlobs {
 /// FormatError(NC_ENOTNC) where the file has no such datasets, or is too short for them.
 [[nodiscard]] LocatedBlobs locate_blobs(FileSystem& system, const std::string& path);
 
+/// What a file's header_blob says. Throws FormatError(NC_ENOTNC).
+[[nodiscard]] formats::ProcessBlobFile described_blobs(const LocatedBlobs& located, const std::string& path);
+
 /// What the files' headers say, without the contents of the blobs. `paths` are the master's and the files'.
 /// Throws FormatError(NC_ENOTNC).
 [[nodiscard]] formats::ProcessBlobDataset describe_blobs(const formats::Header& master,
