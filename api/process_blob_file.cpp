@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -228,12 +229,14 @@ void write_file(const Communicator& group, const std::string& path, const Proces
   file.all_bytes = all;
   std::array<char, 512> what{};
   const CollectiveLock lock(group);
-  if (storage::hdf5_library().write(&file, what.data(), what.size()) == 0) return;
-  const bool is_full = storage::is_out_of_space(path, output.blob.size());
-  throw Error(is_full ? NC_ENO_SPACE : NC_EWRITE, path + ": " + what.data());
+  const int failure = storage::hdf5_library().write(&file, what.data(), what.size());
+  if (failure == 0) return;
+  const bool is_full = failure == ENOSPC || storage::is_out_of_space(path, output.blob.size());
+  throw Error(is_full ? NC_ENO_SPACE : failure == EDQUOT ? NC_EQUOTA : NC_EWRITE, path + ": " + what.data());
 }
 
-/// Before HDF5 writes: where that fails on some ranks, the others wait in it for ever. Throws NC_ENO_SPACE.
+/// Before anything is written: HDF5 takes room for its data before it writes that, too, but not everywhere
+/// can it. Throws NC_ENO_SPACE.
 void check_room(const std::string& path, std::uint64_t bytes) {
   constexpr std::uint64_t more = 1 << 16;  // of HDF5's own
   if (storage::is_out_of_space(storage::directory_of(path), bytes + more))
@@ -259,6 +262,12 @@ void take_name(const std::string& path, bool is_synced) {
 void remove_partial(const std::string& path) {
   storage::PosixFileSystem system;
   if (system.exists(partial_of(path))) system.remove(partial_of(path));
+}
+
+/// The master that ncmpi_create has made is empty until everything is written for the first time.
+void remove_empty(const std::string& path) {
+  storage::PosixFileSystem system;
+  if (system.open(path, storage::OpenMode::read)->size_bytes() == 0) system.remove(path);
 }
 
 }  // namespace
@@ -308,11 +317,11 @@ void write_process_blobs(const Communicator& comm, const ProcessBlobOutput& outp
   std::vector<std::byte> header;
   std::uint64_t all = output.blob.size();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_UINT64_T, MPI_SUM, group.get()), "add up sizes");
-  together_telling(comm, [&] {
-    header = header_of(output, file);
-    if (group.is_root()) check_room(path, all + header.size());
-  });
   try {
+    together_telling(comm, [&] {
+      header = header_of(output, file);
+      if (group.is_root()) check_room(path, all + header.size());
+    });
     together_telling(comm, [&] {
       write_file(group, partial_of(path), output, header);
       if (comm.is_root()) write_master(partial_of(output.paths.front()), output);
@@ -327,6 +336,9 @@ void write_process_blobs(const Communicator& comm, const ProcessBlobOutput& outp
   } catch (...) {
     if (group.is_root()) (void)outcome_of([&] { remove_partial(path); });
     if (comm.is_root()) (void)outcome_of([&] { remove_partial(output.paths.front()); });
+    if (comm.is_root()) (void)outcome_of([&] { remove_empty(output.paths.front()); });
+    // Whoever hears of it may end the whole program.
+    MPI_Barrier(comm.get());
     throw;
   }
 }

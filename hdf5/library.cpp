@@ -1,10 +1,16 @@
 // Files of process-centric blobs by the HDF5 library: docs/formats/blobs-hdf5.md. One file, because it is one
 // shared object, which exports one function.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <mpi.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -29,8 +35,19 @@ std::string last_message() {
   return text;
 }
 
+/// What went wrong, and the system's number for it, where it has one.
+struct Failure : std::runtime_error {
+  Failure(const std::string& what, int number) : std::runtime_error(what), error_number(number) {}
+  int error_number;
+};
+
 [[noreturn]] void fail(const std::string& action) {
-  throw std::runtime_error("HDF5 could not " + action + ": " + last_message());
+  const auto message = last_message();
+  // HDF5 has the number in its text only.
+  constexpr std::string_view before = "errno = ";
+  const auto at = message.find(before);
+  const int number = at == std::string::npos ? 0 : std::atoi(message.c_str() + at + before.size());
+  throw Failure("HDF5 could not " + action + ": " + message, number);
 }
 
 void check(herr_t result, const char* action) {
@@ -96,61 +113,132 @@ Handle bytes_space(hsize_t bytes) {
   return Handle(H5Screate_simple(1, &bytes, nullptr), H5Sclose, "describe a range of bytes");
 }
 
-/// Contiguous, and not filled: all of it is written.
-Handle create_dataset(hid_t file, const char* name, hid_t space) {
+/// Contiguous, and not filled: all of it is written. It has its place at once.
+Handle create_dataset(hid_t file, const char* name, hsize_t bytes) {
+  const Handle space = bytes_space(bytes);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make a property list");
   check(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), "choose the layout");
+  check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "choose when to allocate");
   check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "leave out the filling");
-  return Handle(H5Dcreate2(file, name, H5T_NATIVE_UCHAR, space, H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                H5Dclose, std::string("create ") + name);
+  return Handle(
+      H5Dcreate2(file, name, H5T_NATIVE_UCHAR, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+      H5Dclose, std::string("create ") + name);
 }
 
-/// The one collective write.
-void write_data(hid_t dataset, hid_t space, const sluice_hdf5_file& file) {
-  if (file.all_bytes == 0) return;  // HDF5 cannot write nothing to nothing
-  const hsize_t begin = file.data_begin;
-  const hsize_t bytes = file.data_bytes;
-  const Handle memory = bytes_space(bytes);
+/// This rank's part of data_blob, in the file and in memory.
+void select_part(hid_t space, hid_t memory, const sluice_hdf5_file& request) {
+  const hsize_t begin = request.data_begin;
+  const hsize_t bytes = request.data_bytes;
   if (bytes == 0) {
     check(H5Sselect_none(space), "select nothing");
-    check(H5Sselect_none(memory.get()), "select nothing");
+    check(H5Sselect_none(memory), "select nothing");
   } else {
     check(H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, nullptr, &bytes, nullptr), "select a range");
   }
-  const Handle transfer = transfer_mode(H5FD_MPIO_COLLECTIVE);
-  check(H5Dwrite(dataset, H5T_NATIVE_UCHAR, memory.get(), space, transfer.get(), file.data),
-        "write data_blob");
 }
 
-void write_header(hid_t dataset, const sluice_hdf5_file& file) {
-  int rank = 0;
-  MPI_Comm_rank(*static_cast<const MPI_Comm*>(file.comm), &rank);
-  if (rank != 0) return;
-  const Handle transfer = transfer_mode(H5FD_MPIO_INDEPENDENT);
-  check(H5Dwrite(dataset, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, transfer.get(), file.header),
-        "write header_blob");
+Handle plain_access() {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make a property list");
+  check(H5Pset_fapl_sec2(access.get()), "access files");
+  return access;
 }
 
-void write_file(const sluice_hdf5_file& request) {
-  // Closed in the end in any case: what one rank cannot write must not keep the others waiting in H5Fclose.
-  const Handle access = parallel_access(request);
+/// By one process, without MPI: the file with both datasets, of which the header has its bytes. Returns where
+/// data_blob begins.
+std::uint64_t create_file(const sluice_hdf5_file& request) {
+  const Handle access = plain_access();
   Handle file(H5Fcreate(request.path, H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose,
               std::string("create ") + request.path);
-  const Handle header_space = bytes_space(request.header_bytes);
-  const Handle data_space = bytes_space(request.all_bytes);
+  std::uint64_t begin = 0;
+  {
+    const Handle header = create_dataset(file.get(), header_name, request.header_bytes);
+    const Handle data = create_dataset(file.get(), data_name, request.all_bytes);
+    check(H5Dwrite(header.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, request.header),
+          "write header_blob");
+    if (request.all_bytes > 0) begin = H5Dget_offset(data.get());
+  }
+  file.close("close the file");
+  return begin;
+}
+
+/// Takes room for this process's part. Not where the file system cannot do that.
+void reserve(const sluice_hdf5_file& request, std::uint64_t data_offset) {
+  if (request.data_bytes == 0) return;
+  const int file = ::open(request.path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) throw Failure(std::string("cannot open ") + request.path, errno);
+  const auto begin = static_cast<off_t>(data_offset + request.data_begin);
+  int result = 0;
+  do {
+    result = ::fallocate(file, FALLOC_FL_KEEP_SIZE, begin, static_cast<off_t>(request.data_bytes));
+  } while (result != 0 && errno == EINTR);
+  const int number = result == 0 ? 0 : errno;
+  ::close(file);
+  const bool is_possible = number != EOPNOTSUPP && number != ENOSYS && number != ENODEV && number != EINVAL;
+  if (number != 0 && is_possible)
+    throw Failure(std::string("cannot take room for data_blob: ") + std::strerror(number), number);
+}
+
+/// Collective: runs work on all ranks; where it fails on any, throws on all.
+template <class Work>
+void together(MPI_Comm comm, const Work& work) {
+  constexpr int no_number = -1;
+  std::exception_ptr failure;
+  int number = 0;
+  try {
+    work();
+  } catch (const Failure& error) {
+    failure = std::current_exception();
+    number = error.error_number > 0 ? error.error_number : no_number;
+  } catch (...) {
+    failure = std::current_exception();
+    number = no_number;
+  }
+  // A number of the system counts more than none.
+  std::array<int, 2> worst{number != 0 ? 1 : 0, number};
+  MPI_Allreduce(MPI_IN_PLACE, worst.data(), 2, MPI_INT, MPI_MAX, comm);
+  if (failure) std::rethrow_exception(failure);
+  if (worst[0] != 0) throw Failure("another process could not write its part", worst[1]);
+}
+
+/// The one collective write.
+void write_data(const sluice_hdf5_file& request) {
+  if (request.all_bytes == 0) return;  // HDF5 cannot write nothing to nothing
+  const Handle access = parallel_access(request);
+  // Closed in the end in any case: what one rank cannot write must not keep the others waiting in H5Fclose.
+  Handle file(H5Fopen(request.path, H5F_ACC_RDWR, access.get()), H5Fclose,
+              std::string("open ") + request.path);
   std::exception_ptr failure;
   {
-    const Handle header = create_dataset(file.get(), header_name, header_space.get());
-    const Handle data = create_dataset(file.get(), data_name, data_space.get());
+    const Handle dataset(H5Dopen2(file.get(), data_name, H5P_DEFAULT), H5Dclose, "open data_blob");
+    const Handle space = bytes_space(request.all_bytes);
+    const Handle memory = bytes_space(request.data_bytes);
     try {
-      write_data(data.get(), data_space.get(), request);
-      write_header(header.get(), request);
+      select_part(space.get(), memory.get(), request);
+      const Handle transfer = transfer_mode(H5FD_MPIO_COLLECTIVE);
+      check(
+          H5Dwrite(dataset.get(), H5T_NATIVE_UCHAR, memory.get(), space.get(), transfer.get(), request.data),
+          "write data_blob");
     } catch (...) {
       failure = std::current_exception();
     }
   }
   file.close("close the file");
   if (failure) std::rethrow_exception(failure);
+}
+
+/// Nothing that may fail for lack of room is left to the collective part: where HDF5 cannot write something
+/// on one rank, others may wait in it for ever, and where MPI writes less than asked for, nobody is told.
+void write_file(const sluice_hdf5_file& request) {
+  const MPI_Comm comm = *static_cast<const MPI_Comm*>(request.comm);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::uint64_t data_offset = 0;
+  together(comm, [&] {
+    if (rank == 0) data_offset = create_file(request);
+  });
+  MPI_Bcast(&data_offset, 1, MPI_UINT64_T, 0, comm);
+  together(comm, [&] { reserve(request, data_offset); });
+  write_data(request);
 }
 
 /// Where the bytes of a dataset are, and how many.
@@ -174,8 +262,7 @@ void locate_dataset(hid_t file, const char* name, std::uint64_t& offset, std::ui
 }
 
 void locate_file(const char* path, sluice_hdf5_places& places) {
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make a property list");
-  check(H5Pset_fapl_sec2(access.get()), "access files");
+  const Handle access = plain_access();
   const Handle file(H5Fopen(path, H5F_ACC_RDONLY, access.get()), H5Fclose, "open this as an HDF5 file");
   locate_dataset(file.get(), header_name, places.header_offset, places.header_bytes);
   locate_dataset(file.get(), data_name, places.data_offset, places.data_bytes);
@@ -188,12 +275,15 @@ int told(char* what, size_t what_bytes, const Work& work) noexcept {
     const QuietErrors quiet;
     work();
     return 0;
+  } catch (const Failure& error) {
+    std::snprintf(what, what_bytes, "%s", error.what());
+    return error.error_number > 0 ? error.error_number : -1;
   } catch (const std::exception& error) {
     std::snprintf(what, what_bytes, "%s", error.what());
   } catch (...) {
     std::snprintf(what, what_bytes, "an error of no known kind");
   }
-  return 1;
+  return -1;
 }
 
 /// The library that a function is of.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""full_disk.py BUILD PROGRAM CASE: split files on a disk that is full at a moment drawn at random: an error that says so on all ranks, and what was there before
-stays. PROGRAM is tests/system/coupled/couple.c, with our library preloaded."""
+"""full_disk.py BUILD PROGRAM CASE [FAKE_ROOM]: split files on a disk that is full at a moment drawn at random: an error that says so on all ranks, and what was there before
+stays. PROGRAM is tests/system/coupled/couple.c, with our library preloaded. FAKE_ROOM is fake_room.c, with which nobody knows beforehand that the disk is full."""
 import os
 import random
 import sys
@@ -9,12 +9,12 @@ sys.path.append(os.path.dirname(sys.path[0]))
 import harness
 from harness import SmallDisk, call, clear_directory, expect, launch
 
-build, program, case = sys.argv[1:4]
+build, program, case, *others = sys.argv[1:]
 LENGTH = 300000  # numbers of 8 bytes
 
 
-def couple(hints, *commands, status=None):
-    return launch(3, "-x", f"LD_PRELOAD={build}/lib/libsluice_pnetcdf.so", program, *commands, status=status, environment={"PNETCDF_HINTS": hints})
+def couple(hints, *commands, status=None, before=""):
+    return launch(3, "-x", f"LD_PRELOAD={before}{build}/lib/libsluice_pnetcdf.so", program, *commands, status=status, environment={"PNETCDF_HINTS": hints})
 
 
 def moments(count, most_kib):
@@ -43,6 +43,21 @@ def subfiles():
 
 def blobs():
     split("sluice_layout=blob")
+
+
+def process_blobs():
+    """HDF5 itself finds the disk full: an error on all ranks, and neither a part of a file nor an empty one."""
+    hints, needed = "sluice_layout=blob-process", LENGTH * 8 // 1024
+    for before in "", others[0] + ":":
+        for kib in [4, 8] + moments(6, needed):
+            with SmallDisk("disk", kib / 1024, may_keep=True):
+                written = couple(hints, "write", "disk/a.nc", str(LENGTH), before=before)
+                is_enough = kib > needed
+                expect((written.status == 0) == is_enough, f"{kib} KiB: exit status {written.status}")
+                expect(is_enough or "NC_ENO_SPACE" in written.err, f"{kib} KiB: no word of the full disk")
+                expect(os.listdir("disk") == [] or is_enough, f"{kib} KiB: files on the disk: {os.listdir('disk')}")
+                if is_enough:
+                    couple("", "read", "disk/a.nc", str(LENGTH), status=0)
 
 
 def merge():

@@ -1,6 +1,6 @@
 /* What libsluice_hdf5.so offers to the rest of Sluice, which loads it when it is first needed: plain C, so
- * that neither side needs the other's C++ library. All functions return 0, or another number with a text of
- * what was wrong. One thread at a time (hdf5_mutex). */
+ * that neither side needs the other's C++ library. All functions return 0; or, with a text of what was wrong,
+ * the system's error number or -1. One thread at a time (hdf5_mutex). */
 #ifndef SLUICE_HDF5_INTERFACE_H
 #define SLUICE_HDF5_INTERFACE_H
 #include <stddef.h>
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* Both sides must have the same. */
-#define SLUICE_HDF5_INTERFACE_VERSION 1
+#define SLUICE_HDF5_INTERFACE_VERSION 2
 
 /* A file of two datasets of bytes, header_blob and data_blob. */
 struct sluice_hdf5_file {
