@@ -4,6 +4,7 @@
 #include "agreement.hpp"
 #include "hints.hpp"
 #include "sluice/storage/posix_file_system.hpp"
+#include "sluice/storage/split_dataset.hpp"
 #include "split_open.hpp"
 #include "subfile_driver.hpp"
 
@@ -11,10 +12,26 @@ namespace sluice::api {
 namespace {
 
 /// The master and its subfiles.
-std::vector<std::string> paths_of(const std::string& master, int subfiles) {
+std::vector<std::string> paths_of(const std::string& master, int subfiles,
+                                  formats::SubfileNames names = formats::SubfileNames::with_suffix) {
   std::vector<std::string> paths{master};
-  for (int i = 0; i < subfiles; ++i) paths.push_back(formats::subfile_path(master, i));
+  for (int i = 0; i < subfiles; ++i) paths.push_back(formats::subfile_path(master, i, names));
   return paths;
+}
+
+/// Collective: how the subfiles of an existing master are called.
+formats::SubfileNames names_of(const OpenRequest& request, const std::string& path) {
+  using enum formats::SubfileNames;
+  const bool have_suffix = flag_of_root(request.comm, [&] {
+    storage::PosixFileSystem system;
+    return storage::subfile_names(system, path) == with_suffix;
+  });
+  // What is written has names and attributes as PnetCDF 1.12 has them.
+  if (!have_suffix && request.writes())
+    throw Error(NC_EPERM, path +
+                              ": its subfiles have no suffix .nc, as those of old releases of PnetCDF: "
+                              "they can be read, and merged by `sluice merge`, but not written");
+  return have_suffix ? with_suffix : without_suffix;
 }
 
 /// The hints that are in force for the master, and those that tell of the subfiles.
@@ -73,7 +90,7 @@ OpenedDriver create_subfiles(const OpenRequest& request) {
 
 OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master) {
   const std::string path = storage::without_prefix(request.path);
-  const auto paths = paths_of(path, formats::subfile_count(master.header.header));
+  const auto paths = paths_of(path, formats::subfile_count(master.header.header), names_of(request, path));
   SubfileDriver::Facts facts;
   facts.files.is_writable = request.writes();
   facts.files.is_shared = request.is_shared();

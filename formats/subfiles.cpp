@@ -14,6 +14,7 @@ namespace sluice::formats {
 namespace {
 
 constexpr std::string_view prefix = "_PnetCDF_SubFiling.";
+constexpr std::string_view plain_count_name = "num_subfiles";
 /// A user's attribute: the id of the dimension along which a variable is to be divided.
 constexpr std::string_view wish_name = "_PnetCDF_SubFiling.par_dim_id";
 
@@ -121,8 +122,9 @@ void check_possible_names(const Header& header, int varid, int subfiles) {
 
 }  // namespace
 
-std::string subfile_path(std::string_view master, int subfile) {
-  return std::string(master) + ".subfile_" + std::to_string(subfile) + ".nc";
+std::string subfile_path(std::string_view master, int subfile, SubfileNames names) {
+  const auto path = std::string(master) + ".subfile_" + std::to_string(subfile);
+  return names == SubfileNames::with_suffix ? path + ".nc" : path;
 }
 
 const Division* Subfiling::division_of(int varid) const noexcept {
@@ -239,8 +241,24 @@ Header subfile_header(const Header& header, const Subfiling& subfiling, int subf
   return result;
 }
 
-int subfile_count(const Header& header) {
+namespace {
+
+/// The index of the global attribute that says how many subfiles there are, or -1. PnetCDF's page on
+/// subfiling has it without the prefix, which an ordinary file may have, too.
+int find_subfile_count(const Header& header) {
   const int found = header.attributes.find(prefixed("num_subfiles"));
+  const int plain = found < 0 ? header.attributes.find(plain_count_name) : -1;
+  if (plain < 0) return found;
+  const auto name = prefixed("num_subfiles");
+  const bool is_divided = std::any_of(header.variables().begin(), header.variables().end(),
+                                      [&](const Variable& it) { return it.attributes.find(name) >= 0; });
+  return is_divided ? plain : -1;
+}
+
+}  // namespace
+
+int subfile_count(const Header& header) {
+  const int found = find_subfile_count(header);
   if (found < 0) return 0;
   const auto values = integers_of(header.attributes[found]);
   const bool is_count =
@@ -269,7 +287,8 @@ class DivisionReader {
   [[nodiscard]] bool is_divided() { return find(names_.subfiles) != nullptr; }
 
   [[nodiscard]] std::vector<int> dimids() {
-    const auto ids = integers_of(attribute(names_.dimids));
+    const Attribute* const named = find(names_.dimids);
+    const auto ids = named != nullptr ? integers_of(*named) : dimids_of_ranges();
     if (static_cast<std::int64_t>(ids.size()) != integer_of(names_.dimensions) || ids.empty())
       refuse("its dimids_org are not as many as ndims_org says");
     std::vector<int> result;
@@ -326,6 +345,19 @@ class DivisionReader {
     if (!read_integers(attribute(name), {&value, 1})) refuse(name + " is not one integer");
     return value;
   }
+  /// Where dimids_org is missing, as on PnetCDF's page: the dimensions that the first subfile's ranges name.
+  [[nodiscard]] std::vector<std::int64_t> dimids_of_ranges() const {
+    const auto begin = prefixed("range(");
+    constexpr std::string_view end = ").subfile.0";
+    std::vector<std::int64_t> ids;
+    for (const auto& attribute : variable_.attributes) {
+      const std::string_view name = attribute.name;
+      if (!name.starts_with(begin) || !name.ends_with(end)) continue;
+      ids.push_back(
+          master_.find_dimension(name.substr(begin.size(), name.size() - begin.size() - end.size())));
+    }
+    return ids;
+  }
   [[noreturn]] void refuse(const std::string& reason) const {
     throw FormatError(NC_ENOTNC, path_, 0,
                       "the variable " + variable_.name + " is not divided as subfiles are: " + reason);
@@ -360,6 +392,8 @@ SubfiledHeader read_master(const Header& master, const std::string& path) {
   header.record_count = master.record_count;
   for (const auto& dimension : master.dimensions()) header.add_dimension(dimension);
   header.attributes = users_attributes(master.attributes);
+  if (const int count = find_subfile_count(master); master.attributes[count].name == plain_count_name)
+    header.attributes.remove(header.attributes.find(plain_count_name));
   DivisionNames names(master);
   for (int varid = 0; varid < master.variable_count(); ++varid) {
     DivisionReader reader(master, varid, path, names);

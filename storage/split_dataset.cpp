@@ -27,8 +27,9 @@ class Subfiles final : public SplitDataset {
       : dataset_(formats::read_master(master.header, path)) {
     std::vector<formats::FileDescription> files{std::move(master)};
     paths_.push_back(path);
+    const auto names = subfile_names(system, path);
     for (int i = 0; i < dataset_.subfiling.subfiles(); ++i) {
-      paths_.push_back(formats::subfile_path(path, i));
+      paths_.push_back(formats::subfile_path(path, i, names));
       files.push_back(describe(system, paths_.back()));
       formats::check_subfile(dataset_, i, files.back().header, paths_.back());
     }
@@ -118,6 +119,14 @@ class ProcessBlobs final : public SplitDataset {
 };
 
 }  // namespace
+
+formats::SubfileNames subfile_names(FileSystem& system, const std::string& master) {
+  using enum formats::SubfileNames;
+  const auto exists = [&](formats::SubfileNames names) {
+    return system.exists(formats::subfile_path(master, 0, names));
+  };
+  return !exists(with_suffix) && exists(without_suffix) ? without_suffix : with_suffix;
+}
 
 std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::string& master) {
   const bool has_master = !are_blobs_without_master(system, master);

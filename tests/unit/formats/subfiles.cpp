@@ -139,8 +139,14 @@ TEST_CASE("a master whose attributes do not fit together is refused") {
   refused("range(d0_0).subfile.0", {0});
   refused("range(d0_0).subfile.0", {0, -5});
   auto damaged = master;
-  damaged.variable(0).attributes.remove(damaged.variable(0).attributes.find("_PnetCDF_SubFiling.dimids_org"));
-  CHECK_THROWS_AS(read_master(damaged, "x.nc"), FormatError);
+  auto& attributes = damaged.variable(0).attributes;
+  attributes.remove(attributes.find("_PnetCDF_SubFiling.dimids_org"));
+  CHECK(read_master(damaged, "x.nc").header.variable(0).dimids == header.variable(0).dimids);
+  for (const auto* name : {"range(other).subfile.0", "ranges(d0_0).subfile.0"}) {
+    const int range = attributes.find("_PnetCDF_SubFiling.range(d0_0).subfile.0");
+    if (range >= 0) attributes.rename(range, prefix + std::string(name));
+    CHECK_THROWS_AS(read_master(damaged, "x.nc"), FormatError);
+  }
   damaged = master;
   damaged.variable(0).dimids = {1};
   CHECK_THROWS_AS(read_master(damaged, "x.nc"), FormatError);

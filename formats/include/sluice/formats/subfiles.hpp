@@ -13,8 +13,10 @@
 // Subfiles as PnetCDF 1.12.3 lays them out: docs/formats/subfiles.md.
 namespace sluice::formats {
 
-/// "NAME.subfile_2.nc"
-[[nodiscard]] std::string subfile_path(std::string_view master, int subfile);
+/// "NAME.subfile_2.nc", or, as PnetCDF's page on subfiling has it, "NAME.subfile_2".
+enum class SubfileNames : std::uint8_t { with_suffix, without_suffix };
+[[nodiscard]] std::string subfile_path(std::string_view master, int subfile,
+                                       SubfileNames names = SubfileNames::with_suffix);
 
 /// How a variable is divided: along one of its dimensions.
 struct Division {

@@ -6,6 +6,7 @@
 #include "sluice/formats/file_space.hpp"
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/placement.hpp"
+#include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/file_system.hpp"
 
 namespace sluice::storage {
@@ -23,6 +24,9 @@ class SplitDataset {
   /// Offsets in the space.
   [[nodiscard]] virtual const formats::Placement& placement() const = 0;
 };
+
+/// How the subfiles of a master are called: without a suffix where it is only these that are there.
+[[nodiscard]] formats::SubfileNames subfile_names(FileSystem& system, const std::string& master);
 
 /// Reads the headers of a master and of all files that it tells of. Throws IoError, FormatError, which name
 /// the file; Error(NC_EINVAL) for an ordinary file.
