@@ -190,12 +190,16 @@ class ChunkReader {
 
   /// The bytes of the result from the chunk's begin to its end.
   [[nodiscard]] std::span<const std::byte> fill(const Chunk& chunk) {
+    const auto size = static_cast<std::size_t>(chunk.end - chunk.begin);
+    std::int64_t filled = 0;
+    for (const Move& move : moves_) filled += move.length;
+    if (buffer_.size() < size) buffer_.resize(size);
     // What no move fills is padding between variables, or has no place.
-    buffer_.assign(static_cast<std::size_t>(chunk.end - chunk.begin), std::byte{0});
+    if (filled < chunk.end - chunk.begin) std::fill_n(buffer_.begin(), size, std::byte{0});
     std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) { return a.from < b.from; });
     for (std::size_t first = 0; first < moves_.size();) first = read_group(first);
     if (dataset_.placement().byte_order() != formats::ByteOrder::big) swap_elements(chunk);
-    return buffer_;
+    return std::span(buffer_).first(size);
   }
 
   void append_moves(const Segment& segment, std::size_t to) {
@@ -254,8 +258,9 @@ class ChunkReader {
                    std::span(buffer_).subspan(moves_[first].to, static_cast<std::size_t>(end - begin)));
       return last;
     }
-    group_.resize(static_cast<std::size_t>(end - begin));
-    reader_.read(begin, group_);
+    const auto size = static_cast<std::size_t>(end - begin);
+    if (group_.size() < size) group_.resize(size);
+    reader_.read(begin, std::span(group_).first(size));
     for (std::size_t i = first; i < last; ++i) {
       std::memcpy(buffer_.data() + moves_[i].to, group_.data() + (moves_[i].from - begin),
                   static_cast<std::size_t>(moves_[i].length));

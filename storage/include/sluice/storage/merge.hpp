@@ -14,7 +14,7 @@ struct MergeOptions {
   std::optional<formats::Version> version;  ///< of the result; the master's where it is not said
   bool replaces = false;                    ///< an existing file of that name
   int threads = 4;
-  std::int64_t chunk_bytes = std::int64_t{8} << 20;  ///< of the result, written at once by a thread
+  std::int64_t chunk_bytes = std::int64_t{1} << 20;  ///< of the result, written at once by a thread
   std::int64_t gap_bytes = std::int64_t{32} << 10;   ///< gaps up to this are read along
   /// Where the pieces of a chunk are at least as long as this on average, the system copies them.
   std::int64_t copied_bytes = std::int64_t{128} << 10;
