@@ -139,6 +139,8 @@ std::string describe_matcher(const runtime::MatcherStatus& matcher) {
             format_bytes(link.bytes_sent) + "), " + std::to_string(link.packets_received) + " received (" +
             format_bytes(link.bytes_received) + ")";
   }
+  if (matcher.landed_bytes > 0)
+    text += "; " + format_bytes(matcher.landed_bytes) + " of data fetched from other nodes";
   return text;
 }
 

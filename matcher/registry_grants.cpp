@@ -18,11 +18,11 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
     throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
                                   " is more than there is at all: raise staging.memory");
   }
-  serve({ticket, request, caller.place, {process}, now_ms_()});
+  serve({ticket, request, caller.place, {{process, 0}}, now_ms_()});
 }
 
 void Registry::lease_landing(const Ticket& ticket, StepId id, MatcherPlace place, const LandingSize& size,
-                             std::optional<ProcessId> reader) {
+                             std::optional<LandingReader> reader) {
   const Step& landed = step(id);
   if (landed.consumed_place) throw Error(NC_EBADID, "nobody has step " + std::to_string(id) + " open");
   MemoryWait wait{ticket, {id, SegmentUse::data, size.bytes, size.wanted_bytes}, place, {}, now_ms_(), true};
@@ -32,36 +32,50 @@ void Registry::lease_landing(const Ticket& ticket, StepId id, MatcherPlace place
     if (!segment) throw Error(NC_ENO_SPACE, "there is no memory for what nobody waits for yet");
     return hand_over(wait, std::move(*segment));
   }
-  if (!reader || processes_.find(*reader) == nullptr) throw Error(NC_EBADID, "its reader has ended");
-  wait.processes.push_back(*reader);
+  if (!reader || processes_.find(reader->process) == nullptr) throw Error(NC_EBADID, "its reader has ended");
+  wait.waiters.push_back(*reader);
   serve(std::move(wait));
 }
 
-void Registry::join_landing_wait(StepId id, MatcherPlace place, ProcessId reader) {
-  Process* const process = processes_.find(reader);
+void Registry::join_landing_wait(StepId id, MatcherPlace place, const LandingReader& reader) {
   const auto wait = std::ranges::find_if(memory_waits_, [&](const MemoryWait& candidate) {
     return candidate.is_landing && candidate.request.step == id && candidate.place == place;
   });
-  if (process == nullptr || wait == memory_waits_.end()) return;
-  wait->processes.push_back(reader);
-  ++process->waits;
+  if (processes_.find(reader.process) == nullptr || wait == memory_waits_.end()) return;
+  wait->waiters.push_back(reader);
+  begin_wait(*wait, reader);
   advance();
 }
 
 bool Registry::MemoryWait::concerns(ProcessId process) const noexcept {
-  return std::ranges::find(processes, process) != processes.end();
+  return std::ranges::find(waiters, process, &LandingReader::process) != waiters.end();
 }
 
 void Registry::serve(MemoryWait wait) {
   if (try_grant(wait)) return;
-  for (const ProcessId process : wait.processes) ++processes_.at(process).waits;
+  for (const LandingReader& waiter : wait.waiters) begin_wait(wait, waiter);
   memory_waits_.push_back(std::move(wait));
   advance();
 }
 
+void Registry::begin_wait(const MemoryWait& wait, const LandingReader& waiter) {
+  Process& process = processes_.at(waiter.process);
+  if (wait.is_landing) {
+    ++process.landing_waits[waiter.connection];
+  } else {
+    ++process.waits;
+  }
+}
+
 void Registry::end_wait(const MemoryWait& wait) {
-  for (const ProcessId id : wait.processes) {
-    if (Process* const process = processes_.find(id)) --process->waits;
+  for (const LandingReader& waiter : wait.waiters) {
+    Process* const process = processes_.find(waiter.process);
+    if (process == nullptr) continue;
+    if (!wait.is_landing) {
+      --process->waits;
+    } else if (--process->landing_waits.at(waiter.connection) == 0) {
+      process->landing_waits.erase(waiter.connection);
+    }
   }
 }
 
@@ -90,7 +104,7 @@ std::optional<SegmentLease> Registry::take_for_put(const MemoryWait& wait) {
   const bool is_spare = request.use == SegmentUse::data || pools_.size() > 1;
   const auto kind = is_spare ? MemoryKind::spare : MemoryKind::needed;
   const auto take_bytes = [&](std::uint64_t bytes) {
-    return take(wait.place, {bytes, request.use, wait.processes.front(), wait.place.index}, kind);
+    return take(wait.place, {bytes, request.use, wait.waiters.front().process, wait.place.index}, kind);
   };
   auto segment = take_bytes(std::max(request.bytes, request.wanted_bytes));
   if (!segment && request.wanted_bytes > request.bytes) segment = take_bytes(request.bytes);
@@ -120,7 +134,7 @@ std::optional<SegmentLease> Registry::spill(MemoryWait& wait) {
     std::uint64_t bytes = std::max(wait.request.bytes, wait.request.wanted_bytes);
     if (bytes >= attempt.refused_bytes) bytes = wait.request.bytes;
     if (bytes >= attempt.refused_bytes) return std::nullopt;
-    const ProcessId process = wait.processes.empty() ? ProcessId{} : wait.processes.front();
+    const ProcessId process = wait.waiters.empty() ? ProcessId{} : wait.waiters.front().process;
     try {
       auto [segment, is_made] = memory.spill({bytes, wait.request.use, process, wait.place.index});
       if (is_made) return std::move(segment);
@@ -179,7 +193,7 @@ void Registry::hand_over(MemoryWait& wait, SegmentLease segment) {
   if (wait.is_landing)
     return answers_.leased(wait.ticket,
                            steps_.at(wait.request.step)->landings.emplace_back(std::move(segment)));
-  const auto [group, rank] = membership(processes_.at(wait.processes.front()), wait.request.step, true);
+  const auto [group, rank] = membership(processes_.at(wait.waiters.front().process), wait.request.step, true);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
   segments.push_back(std::move(segment));

@@ -65,8 +65,8 @@ std::vector<WaitStatus> Registry::waits() const {
   for (const GetWait& wait : get_waits_)
     add(processes_.processes().at(wait.process).component->name, wait_text(wait), wait.since_ms);
   for (const MemoryWait& wait : memory_waits_) {
-    for (const ProcessId process : wait.processes)
-      add(processes_.processes().at(process).component->name, memory_wait_text(wait), wait.since_ms);
+    for (const LandingReader& waiter : wait.waiters)
+      add(processes_.processes().at(waiter.process).component->name, memory_wait_text(wait), wait.since_ms);
   }
   return waits;
 }

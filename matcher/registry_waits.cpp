@@ -44,10 +44,10 @@ void Registry::settle_waits() {
 void Registry::drop_waits_of(const Process& process) {
   memory_waits_.remove_if([&](MemoryWait& wait) {
     if (!wait.concerns(process.id)) return false;
-    std::erase(wait.processes, process.id);
+    std::erase_if(wait.waiters, [&](const LandingReader& waiter) { return waiter.process == process.id; });
     // What lands is for several; without any of them its matcher is told to give it up.
-    if (wait.is_landing && wait.processes.empty()) refuse(wait, NC_EIO, "its reader has ended");
-    return wait.processes.empty();
+    if (wait.is_landing && wait.waiters.empty()) refuse(wait, NC_EIO, "its reader has ended");
+    return wait.waiters.empty();
   });
   get_waits_.remove_if([&](const GetWait& wait) { return wait.process == process.id; });
 }
@@ -97,7 +97,7 @@ bool Registry::fail_landing_wait(const WaitAnalysis& analysis) {
 
 void Registry::fail(const MemoryWait& wait) {
   const std::string text = quoted(steps_.at(wait.request.step)->key) + ": " + hopeless_text(wait);
-  answers_.event(processes_.at(wait.processes.front()).name() +
+  answers_.event(processes_.at(wait.waiters.front().process).name() +
                  (wait.is_landing ? " cannot read " : " cannot write ") + text);
   refuse(wait, NC_ENO_SPACE, text);
   end_wait(wait);

@@ -104,8 +104,8 @@ bool Registry::WaitAnalysis::can_be_served(const MemoryWait& wait) const {
   if (wait.is_being_served()) return true;
   if (!wait.is_landing) return can_memory_come(wait.place.node);
   const auto is_held = [&](const Step& step) {
-    return std::ranges::any_of(wait.processes, [&](ProcessId process) {
-      return is_held_by(step, *registry_.processes_.processes().at(process).component);
+    return std::ranges::any_of(wait.waiters, [&](const LandingReader& waiter) {
+      return is_held_by(step, *registry_.processes_.processes().at(waiter.process).component);
     });
   };
   return std::ranges::any_of(registry_.steps_, [&](const auto& entry) {

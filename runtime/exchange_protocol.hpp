@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/request_list.hpp"
 #include "sluice/matcher/table_scan.hpp"
 
@@ -20,6 +21,8 @@ enum class ExchangePacket : std::uint8_t {
   fetch = 5,          ///< Fetch: matcher of the reader → matcher of the writer
   fetched = 6,        ///< u64 Fetch::id and the next packed bytes; a stream of these
   fetch_failed = 7,   ///< FetchFailed: the stream has no more
+  bring = 8,          ///< Bring: matcher of the reader → the matcher of its node that fetches this for all
+  brought = 9,        ///< Brought
 };
 
 /// Whom a packet is for: node_exchange.hpp, or match_exchange.hpp.
@@ -90,6 +93,29 @@ struct Fetch {
 struct FetchFailed {
   std::uint64_t id = 0;
   Outcome outcome;
+};
+
+/// A WantedPart.
+struct BringPart {
+  bool is_mirrored = false;
+  std::uint32_t element_bytes = 1;
+  std::vector<std::byte> copies;  ///< as in FetchPart, but writers are counted from the step's first own log
+};
+/// Asks a matcher of the same node to fetch parts of which it is the bringer, unless they are there.
+struct Bring {
+  std::uint64_t ticket = 0;  ///< given back
+  std::uint64_t step = 0;
+  std::uint64_t reader = 0;  ///< the connection, at the asker, whose get waits for them
+  bool is_ahead = false;     ///< nobody waits for them yet
+  std::vector<BringPart> parts;
+};
+struct BroughtPart {
+  std::vector<matcher::LogRange> places;  ///< of all of it, in ascending order
+};
+struct Brought {
+  std::uint64_t ticket = 0;
+  Outcome outcome;
+  std::vector<BroughtPart> parts;  ///< as many as were asked for, and in their order; none after a failure
 };
 
 }  // namespace sluice::runtime

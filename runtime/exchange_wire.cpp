@@ -1,5 +1,6 @@
 #include "exchange_protocol.hpp"
 #include "wire_codec.hpp"
+#include "wire_fields.hpp"
 
 namespace sluice::runtime {
 
@@ -37,11 +38,26 @@ void fields(auto& a, Is<FetchFailed> auto& m) {
   a(m.id, m.outcome);
 }
 
+void fields(auto& a, Is<BringPart> auto& m) {
+  a(m.is_mirrored, m.element_bytes, m.copies);
+}
+void fields(auto& a, Is<Bring> auto& m) {
+  a(m.ticket, m.step, m.reader, m.is_ahead, m.parts);
+}
+void fields(auto& a, Is<BroughtPart> auto& m) {
+  a(m.places);
+}
+void fields(auto& a, Is<Brought> auto& m) {
+  a(m.ticket, m.outcome, m.parts);
+}
+
 SLUICE_MESSAGE(Collect)
 SLUICE_MESSAGE(Collected)
 SLUICE_MESSAGE(MatchParts)
 SLUICE_MESSAGE(MatchedParts)
 SLUICE_MESSAGE(Fetch)
 SLUICE_MESSAGE(FetchFailed)
+SLUICE_MESSAGE(Bring)
+SLUICE_MESSAGE(Brought)
 
 }  // namespace sluice::runtime

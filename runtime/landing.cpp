@@ -1,7 +1,10 @@
 #include "landing.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "sluice/formats/error.hpp"
 
 namespace sluice::runtime {
 
@@ -53,7 +56,26 @@ WantedPartPointer wanted_range(std::uint32_t writer, const replay::SourceRange& 
   return wanted_part(std::move(copies), 1, true);
 }
 
+/// One copy of bytes that are side by side.
+bool is_range(const replay::Plan& copies, std::uint32_t element_bytes) {
+  if (copies.copies.size() != 1 || element_bytes != 1) return false;
+  const replay::Copy& copy = copies.copies.front();
+  const auto dimensions = copies.dimensions_of(copy);
+  return dimensions.size() == 1 && dimensions[0].source_step_bytes == 1 && dimensions[0].count > 0 &&
+         copy.log_offset <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
+                                static_cast<std::uint64_t>(dimensions[0].count);
+}
+
 }  // namespace
+
+WantedPartPointer checked_wanted_part(replay::Plan copies, std::uint32_t element_bytes, bool is_mirrored) {
+  const bool has_fill = std::ranges::any_of(copies.copies, &replay::Copy::is_fill);
+  if (copies.copies.empty() || element_bytes == 0 || has_fill ||
+      (is_mirrored && !is_range(copies, element_bytes))) {
+    throw Error(NC_EIO, "another matcher asks for what nobody reads");
+  }
+  return wanted_part(std::move(copies), element_bytes, is_mirrored);
+}
 
 LandingPart* Landing::find(PartId id) noexcept {
   const auto found = parts_.find(id);
@@ -61,14 +83,14 @@ LandingPart* Landing::find(PartId id) noexcept {
 }
 
 void Landing::add(replay::Plan& plan, std::size_t element_bytes, const SourceOf& source_of, PartIds& needed) {
-  std::map<std::uint32_t, std::vector<std::size_t>> small;  // by source
+  std::map<matcher::MatcherPlace, std::vector<std::size_t>> small;  // by source
   std::vector<std::size_t> own;
   bool is_changed = false;
   const std::size_t copies = plan.copies.size();
   for (std::size_t i = 0; i < copies; ++i) {
     const replay::Copy copy = plan.copies[i];
     if (copy.is_fill) continue;
-    const std::optional<std::uint32_t> source = source_of(copy.writer);
+    const std::optional<matcher::MatcherPlace> source = source_of(copy.writer);
     if (!source) continue;
     const replay::SourceRange dense = replay::dense_source(plan, copy, element_bytes);
     const std::uint64_t dense_bytes = dense.end - dense.first;
@@ -99,7 +121,7 @@ bool Landing::is_mirrored(std::uint32_t writer, const replay::SourceRange& range
 }
 
 /// What is not mirrored yet of a range becomes new parts.
-void Landing::mirror(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range,
+void Landing::mirror(std::uint32_t writer, matcher::MatcherPlace source, const replay::SourceRange& range,
                      PartIds& needed) {
   const auto& known = mirrored_[writer];
   std::vector<replay::SourceRange> gaps;
@@ -125,38 +147,51 @@ void Landing::mirror(std::uint32_t writer, std::uint32_t source, const replay::S
   }
 }
 
-Landing::PartId Landing::make(std::uint32_t source, WantedPartPointer wanted) {
+/// A source has one bringer on each node, so that matchers have few partners; what is large is divided.
+std::uint32_t Landing::bringer_of(matcher::MatcherPlace source, const WantedPart& wanted) const {
+  std::uint64_t which = std::uint64_t{source.node} + source.index;
+  if (wanted.is_mirrored) {
+    which += wanted.copies.copies.front().log_offset / most_part_bytes;  // parts are cut there
+  } else if (wanted.bytes >= least_spread_bytes) {
+    which += wanted.fingerprint.low % matchers_;
+  }
+  return static_cast<std::uint32_t>(which % matchers_);
+}
+
+Landing::PartId Landing::make(matcher::MatcherPlace source, WantedPartPointer wanted) {
   const PartId id = next_part_++;
   LandingPart& part = parts_[id];
   part.source = source;
-  part.range.length_bytes = wanted->bytes;
+  part.bringer = bringer_of(source, *wanted);
+  matcher::LogRange& range = part.ranges.emplace_back();
+  range.length_bytes = wanted->bytes;
   if (wanted->is_mirrored) {
-    part.range.writer = wanted->writer() + first_own_log_;
-    part.range.log_offset = wanted->copies.copies.front().log_offset;
+    range.writer = wanted->writer() + first_own_log_;
+    range.log_offset = wanted->copies.copies.front().log_offset;
   } else {
     // 30 and 55 bits of the fingerprint say which log and where in it: no two bundles meet there.
     constexpr std::uint64_t log_mask = first_landing_log - 1;
     constexpr std::uint64_t offset_mask = (std::uint64_t{1} << 61) - 64;
-    part.range.writer =
+    range.writer =
         first_landing_log + static_cast<std::uint32_t>(wanted->fingerprint.low & log_mask) + first_own_log_;
-    part.range.log_offset = wanted->fingerprint.high & offset_mask;
+    range.log_offset = wanted->fingerprint.high & offset_mask;
   }
   part.wanted = std::move(wanted);
   return id;
 }
 
-Landing::PartId Landing::bundle_of(std::uint32_t source, const WantedPartPointer& wanted) {
+Landing::PartId Landing::bundle_of(matcher::MatcherPlace source, const WantedPartPointer& wanted) {
   PartId& known = bundles_[wanted->fingerprint];
   if (known == 0) known = make(source, wanted);
   return known;
 }
 
-void Landing::bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_t source,
+void Landing::bundle(replay::Plan& plan, std::size_t element_bytes, matcher::MatcherPlace source,
                      const std::vector<std::size_t>& copies, PartIds& needed) {
   const WantedPartPointer wanted = wanted_part(copies_of(plan, copies, first_own_log_), element_bytes, false);
   const PartId id = bundle_of(source, wanted);
   needed.insert(id);
-  const matcher::LogRange& range = parts_.at(id).range;
+  const matcher::LogRange& range = parts_.at(id).ranges.front();
   std::uint64_t offset = range.log_offset;
   replay::Redirection redirection(element_bytes);
   for (const std::size_t i : copies) {
@@ -167,9 +202,9 @@ void Landing::bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_
 }
 
 void Landing::add(const WantedPartPointer& wanted, const SourceOf& source_of, PartIds& needed) {
-  std::optional<std::uint32_t> source;
+  std::optional<matcher::MatcherPlace> source;
   for (const replay::Copy& copy : wanted->copies.copies) {
-    const std::optional<std::uint32_t> found = source_of(copy.writer + first_own_log_);
+    const std::optional<matcher::MatcherPlace> found = source_of(copy.writer + first_own_log_);
     if (!found || (source && *source != *found)) return;
     source = found;
   }
@@ -200,10 +235,54 @@ void Landing::find_landed(const WantedPart& wanted, PartIds& found) const {
     add_landed(next->second.part);
 }
 
+std::vector<matcher::LogRange> Landing::places_of(const WantedPart& wanted) const {
+  PartIds found;
+  find_landed(wanted, found);
+  std::vector<matcher::LogRange> all;
+  for (const PartId id : found) {
+    const std::vector<matcher::LogRange>& ranges = parts_.at(id).ranges;
+    all.insert(all.end(), ranges.begin(), ranges.end());
+  }
+  if (!wanted.is_mirrored) return all;
+  std::ranges::sort(all, {}, &matcher::LogRange::log_offset);
+  std::vector<matcher::LogRange> places;
+  std::uint64_t position = wanted.copies.copies.front().log_offset;
+  const std::uint64_t end = position + wanted.bytes;
+  for (matcher::LogRange place : all) {  // what is around the range is left out
+    if (place.log_offset + place.length_bytes <= position || place.log_offset >= end) continue;
+    if (place.log_offset > position) return {};
+    const std::uint64_t skipped = position - place.log_offset;
+    place.log_offset = position;
+    place.segment_offset += skipped;
+    place.length_bytes = std::min(place.length_bytes - skipped, end - position);
+    position += place.length_bytes;
+    places.push_back(place);
+  }
+  if (position < end) return {};
+  return places;
+}
+
+bool Landing::note_places(PartId id, std::vector<matcher::LogRange> places) {
+  LandingPart& part = parts_.at(id);
+  matcher::LogRange rest = part.ranges.front();
+  rest.length_bytes = part.wanted->bytes;
+  for (const matcher::LogRange& place : places) {
+    if (place.writer != rest.writer || place.log_offset != rest.log_offset || place.length_bytes == 0 ||
+        place.length_bytes > rest.length_bytes) {
+      return false;
+    }
+    rest.log_offset += place.length_bytes;
+    rest.length_bytes -= place.length_bytes;
+  }
+  if (rest.length_bytes != 0) return false;
+  part.ranges = std::move(places);
+  return true;
+}
+
 void Landing::drop(PartId id) {
   const auto part = parts_.extract(id);
   if (part.empty()) return;
-  const matcher::LogRange& range = part.mapped().range;
+  const matcher::LogRange& range = part.mapped().ranges.front();
   if (const auto writer = mirrored_.find(range.writer); writer != mirrored_.end()) {
     writer->second.erase(range.log_offset);
   }

@@ -36,12 +36,20 @@ struct WantedPart {
 };
 using WantedPartPointer = std::shared_ptr<const WantedPart>;  ///< shared by the steps of a pattern
 
+/// The same from another matcher, as it came. Throws Error(NC_EIO) for copies that cannot be computed with,
+/// or are not those of a mirrored range where that is said.
+[[nodiscard]] WantedPartPointer checked_wanted_part(replay::Plan copies, std::uint32_t element_bytes,
+                                                    bool is_mirrored);
+
 /// Something that is fetched from the logs that one other matcher has.
 struct LandingPart {
-  std::uint32_t source = 0;  ///< rank of the matcher that has the logs
+  matcher::MatcherPlace source;  ///< the matcher that has the logs
+  std::uint32_t bringer = 0;     ///< which matcher of this node fetches it
   WantedPartPointer wanted;
-  matcher::LogRange range;  ///< what a process is told of it; the place is there once it is known
-  bool is_placed = false;
+  /// What a process is told of it; the places are there once they are known. There may be several once
+  /// another matcher of the node has brought it.
+  std::vector<matcher::LogRange> ranges;
+  bool is_placed = false;  ///< by this matcher
   bool has_landed = false;
 };
 
@@ -52,12 +60,15 @@ struct LandingPart {
 /// A bundle is told to processes as a range of a *landing log*, a writer that the step does not have. Which
 /// one, and at which offset, follows from a fingerprint of what is in it, writers counted from the step's
 /// first own log: so plans that read it hold for other steps of the same pattern.
+///
+/// Each part has one matcher of the node that fetches it for all, its *bringer*, which follows from where it
+/// comes from and what it is: so all matchers of the node name the same.
 class Landing {
  public:
   using PartId = std::uint64_t;
   using PartIds = std::set<PartId>;
-  /// The rank of the matcher that has a writer's log; none when its data is at hand.
-  using SourceOf = std::function<std::optional<std::uint32_t>(std::uint32_t writer)>;
+  /// The matcher that has a writer's log; none when its data is at hand.
+  using SourceOf = std::function<std::optional<matcher::MatcherPlace>(std::uint32_t writer)>;
 
   /// Landing logs have writer numbers from here on, the step's own logs less.
   static constexpr std::uint32_t first_landing_log = 1U << 30;
@@ -67,8 +78,12 @@ class Landing {
   static constexpr std::uint64_t least_own_bundle_bytes = 65536;
   /// Mirrored ranges are cut to parts of at most this.
   static constexpr std::uint64_t most_part_bytes = 16U << 20;
+  /// Bundles from this size on are divided among the matchers of a node each for itself.
+  static constexpr std::uint64_t least_spread_bytes = 1U << 20;
 
-  explicit Landing(std::uint32_t first_own_log) noexcept : first_own_log_(first_own_log) {}
+  /// `matchers`: of this node.
+  explicit Landing(std::uint32_t first_own_log, std::uint32_t matchers = 1) noexcept
+      : first_own_log_(first_own_log), matchers_(matchers) {}
 
   /// Makes the plan read what lands. Appends the parts that it needs: those that are not known yet are made,
   /// and have neither a place nor landed. Throws Error(NC_EIO) for a plan that cannot be computed with.
@@ -78,11 +93,15 @@ class Landing {
   void add(const WantedPartPointer& wanted, const SourceOf& source_of, PartIds& needed);
   /// The parts that hold what was wanted, as far as they have landed.
   void find_landed(const WantedPart& wanted, PartIds& found) const;
+  /// Where all of it is, in ascending order; nothing unless the whole has landed.
+  [[nodiscard]] std::vector<matcher::LogRange> places_of(const WantedPart& wanted) const;
 
   [[nodiscard]] LandingPart* find(PartId id) noexcept;
   [[nodiscard]] std::uint32_t first_own_log() const noexcept { return first_own_log_; }
   /// The part does not come: who needs it next makes it anew.
   void drop(PartId id);
+  /// Another matcher of the node has the part in these places. False when that is not the whole of it.
+  [[nodiscard]] bool note_places(PartId id, std::vector<matcher::LogRange> places);
   [[nodiscard]] std::vector<LandingPart> parts(const PartIds& needed) const;
 
  private:
@@ -92,13 +111,16 @@ class Landing {
   };
 
   [[nodiscard]] bool is_mirrored(std::uint32_t writer, const replay::SourceRange& range) const noexcept;
-  void mirror(std::uint32_t writer, std::uint32_t source, const replay::SourceRange& range, PartIds& needed);
-  PartId make(std::uint32_t source, WantedPartPointer wanted);
-  PartId bundle_of(std::uint32_t source, const WantedPartPointer& wanted);
-  void bundle(replay::Plan& plan, std::size_t element_bytes, std::uint32_t source,
+  void mirror(std::uint32_t writer, matcher::MatcherPlace source, const replay::SourceRange& range,
+              PartIds& needed);
+  PartId make(matcher::MatcherPlace source, WantedPartPointer wanted);
+  [[nodiscard]] std::uint32_t bringer_of(matcher::MatcherPlace source, const WantedPart& wanted) const;
+  PartId bundle_of(matcher::MatcherPlace source, const WantedPartPointer& wanted);
+  void bundle(replay::Plan& plan, std::size_t element_bytes, matcher::MatcherPlace source,
               const std::vector<std::size_t>& copies, PartIds& needed);
 
   std::uint32_t first_own_log_;
+  std::uint32_t matchers_;
   PartId next_part_ = 1;
   std::map<PartId, LandingPart> parts_;
   std::map<std::uint32_t, std::map<std::uint64_t, Mirrored>> mirrored_;  ///< by writer, then first log offset

@@ -234,6 +234,7 @@ MatcherStatus MatcherRank::Server::counters() const {
   status.node = nodes_.place_of(status.rank).node;
   status.requests = requests_;
   if (!link_) return status;
+  status.landed_bytes = moving_->landed_bytes();
   for (const PacketKind kind : {PacketKind::relay, PacketKind::exchange}) {
     const PeerCounters& counted = link_->counters(kind);
     status.links.push_back(

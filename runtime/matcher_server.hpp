@@ -58,6 +58,7 @@ class MatcherRank::Server final {
     std::unordered_set<matcher::SegmentId> known_segments;  ///< whose descriptors went over this connection
     std::vector<matcher::SegmentId> dropped_segments;  ///< of those, the ones it has not been told to drop
     std::unordered_map<matcher::StepId, ToldRanges> told;
+    bool is_known_to_registry = false;  ///< for sure: it has been answered by it
 
     [[nodiscard]] std::string name() const;
     [[nodiscard]] const std::string& trouble() const {
@@ -125,6 +126,7 @@ class MatcherRank::Server final {
   void take_exchange_packet(std::uint32_t from, std::span<const std::byte> packet);
   void begin_shared_get(WaitingGet waiting);
   void land_shared_get(ClientId id, std::uint32_t tag, MatchedGet matched);
+  void with_known_connection(ClientId id, matcher::StepId step, std::function<void()> then);
   void hold_shared_get(WaitingGet waiting, int varid);
   void with_growing_ranges(const StepViewPointer& view, std::function<void()> then);
   void answer_shared_get(ClientId id, std::uint32_t tag, const MatchedGet& matched,

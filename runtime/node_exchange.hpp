@@ -21,23 +21,34 @@ using LandReceiver =
     std::function<void(const Outcome& outcome, MatchedGet matched, const std::vector<LandingPart>& landed)>;
 
 /// Moves data between matchers that have no memory in common: docs/architecture.md, "Many matchers, many
-/// nodes". A matcher fetches what its processes' plans read from the matchers that have the logs, each byte
-/// once in a step, into segments of its own; who needs what is under way waits for it. One thread.
+/// nodes". A matcher fetches what plans read from the matchers that have the logs, each byte once in a step,
+/// into segments of its own; who needs what is under way waits for it. What several matchers of a node may
+/// need is fetched by one of them, which tells the others where it is. One thread.
+///
+/// node_exchange.cpp: what is fetched; node_neighbours.cpp: what matchers of the node ask of each other;
+/// fetched_data.cpp: what is sent to other nodes.
 class NodeExchange {
  public:
+  /// A connection whose get waits: of this matcher, or of another of its node.
+  struct Reader {
+    std::uint32_t matcher = 0;     ///< rank
+    std::uint64_t connection = 0;  ///< 0: nobody
+  };
+
   /// At least `bytes`, better so many as are wanted.
   struct LeaseRequest {
     std::uint64_t step = 0;
     std::uint64_t bytes = 0;
     std::uint64_t wanted_bytes = 0;
-    bool is_ahead = false;     ///< nobody waits for it yet
-    std::uint64_t reader = 0;  ///< the connection whose get waits for it
+    bool is_ahead = false;  ///< nobody waits for it yet
+    Reader reader;          ///< whose get waits for it
   };
 
   using LeaseReceiver = std::function<void(const Outcome& outcome, const matcher::LogSegment& segment)>;
 
   struct Environment {
     matcher::MatcherPlace place;
+    std::uint32_t matchers_of_node = 1;
     std::function<std::uint32_t(matcher::MatcherPlace place)> rank_of;
     matcher::SegmentMemory* memory = nullptr;  ///< of this matcher's segments
     /// Where a landing segment can be written to; empty when there is no such segment any more.
@@ -48,7 +59,7 @@ class NodeExchange {
     /// Gives a segment of this matcher that belongs to the step, at once or later.
     std::function<void(const LeaseRequest& request, LeaseReceiver receiver)> lease;
     /// A get of another connection on the step waits until that lease is there.
-    std::function<void(std::uint64_t step, std::uint64_t reader)> join_lease;
+    std::function<void(std::uint64_t step, const Reader& reader)> join_lease;
   };
 
   explicit NodeExchange(Environment environment);
@@ -74,13 +85,14 @@ class NodeExchange {
   /// The step is no more, and the segments that were leased for it belong to others from now on.
   void forget(std::uint64_t step);
 
-  /// Bytes that came from other matchers.
+  /// Bytes that came from other nodes.
   [[nodiscard]] std::uint64_t landed_bytes() const noexcept { return landed_bytes_; }
 
  private:
   struct Waiting;
   struct Step;
   struct Fetching;
+  struct Asking;
   struct Sending;
   using WaitingPointer = std::shared_ptr<Waiting>;  ///< shared by the parts that it waits for
 
@@ -90,20 +102,39 @@ class NodeExchange {
   [[nodiscard]] Step& step_of(const StepViewPointer& view);
   void enqueue(Step& step, WaitingPointer waiting);
   void start_next(Step& step);
+  [[nodiscard]] Landing::SourceOf source_of(const Waiting& waiting) const;
+  void find_parts(Step& step, Waiting& waiting);
   void place_parts(Step& step, WaitingPointer waiting, std::deque<Landing::PartId> parts);
-  void fetch_parts(Step& step, const WaitingPointer& waiting);
+  void lease_for(Step& step, const WaitingPointer& waiting, std::deque<Landing::PartId> parts);
+  void get_parts(Step& step, const WaitingPointer& waiting);
+  void fetch_parts(Step& step, matcher::MatcherPlace source, const std::vector<Landing::PartId>& parts);
   void finish(Step& step, Waiting& waiting);
+  void count_down(Step& step, Waiting& waiting);
   void take_data(std::uint64_t fetch, std::span<const std::byte> bytes);
   void land_part(std::uint64_t step, Landing::PartId part);
   void take_failure(const FetchFailed& failure);
+
+  [[nodiscard]] bool is_own(const LandingPart& part) const noexcept {
+    return part.bringer == environment_.place.index;
+  }
+  void ask_neighbour(Step& step, std::uint32_t neighbour, const WaitingPointer& waiting,
+                     const std::vector<Landing::PartId>& parts);
+  void answer_bring(std::uint32_t from, const Bring& request);
+  void bring(std::uint32_t from, const Bring& request, const StepViewPointer& view);
+  [[nodiscard]] Brought brought(std::uint64_t step, const std::vector<WantedPartPointer>& wanted) const;
+  void take_brought(Brought brought);
+  void give_up_asking(Step& step, Waiting& waiting, const std::vector<Landing::PartId>& parts);
+
   void answer_fetch(std::uint32_t to, const Fetch& request);
 
   Environment environment_;
   std::map<std::uint64_t, std::unique_ptr<Step>> steps_;
   std::map<std::uint64_t, Fetching> fetching_;
+  std::map<std::uint64_t, Asking> asking_;  ///< of other matchers of the node, by ticket
   std::map<std::uint64_t, ScanPointer>
       growing_;  ///< by step: where the data is of logs that are still written
   std::uint64_t next_fetch_ = 1;
+  std::uint64_t next_ticket_ = 1;
   std::uint64_t landed_bytes_ = 0;
 };
 

@@ -245,27 +245,30 @@ const matcher::Step& RegistryDesk::step_of_query(const RelayItem& item) {
   return registry_.step_for_get(found->second.process, item.number);
 }
 
-std::optional<matcher::ProcessId> RegistryDesk::process_of(const ConnectionId& id) const {
-  const auto found = connections_.find(id);
+/// None: it has ended.
+std::optional<matcher::LandingReader> RegistryDesk::reader_of(const RelayItem& item) const {
+  const auto reader = decode<LeaseReader>(item.fields);
+  const auto found = connections_.find({reader.matcher, reader.connection});
   if (found == connections_.end()) return std::nullopt;
-  return found->second.process;
+  return matcher::LandingReader{found->second.process, reader.connection};
 }
 
 void RegistryDesk::take_lease_query(const RelayItem& item) {
   const Ticket ticket{item.connection, item.tag, item.matcher};
   try {
-    fetched_by_[registry_.step(item.number).key.rule].insert(item.matcher);
-    registry_.lease_landing(ticket, item.number, environment_.nodes->place_of(item.matcher),
-                            {item.bytes, item.wanted_bytes, item.kind == RelayItemKind::lease_ahead_query},
-                            process_of({item.matcher, item.connection}));
+    const matcher::MatcherPlace place = environment_.nodes->place_of(item.matcher);
+    fetched_by_[registry_.step(item.number).key.rule].insert(place.node);
+    const bool is_ahead = item.kind == RelayItemKind::lease_ahead_query;
+    registry_.lease_landing(ticket, item.number, place, {item.bytes, item.wanted_bytes, is_ahead},
+                            is_ahead ? std::nullopt : reader_of(item));
   } catch (const Error& error) {
     lease_refused(ticket, error.status(), error.what());
   }
 }
 
 void RegistryDesk::take_lease_joined(const RelayItem& item) {
-  const auto process = process_of({item.matcher, item.connection});
-  if (process) registry_.join_landing_wait(item.number, environment_.nodes->place_of(item.matcher), *process);
+  const auto reader = reader_of(item);
+  if (reader) registry_.join_landing_wait(item.number, environment_.nodes->place_of(item.matcher), *reader);
 }
 
 /// What the registry said while it could not be called back.
@@ -274,13 +277,17 @@ void RegistryDesk::tell_news() {
   order_drains();
 }
 
-/// Matchers that fetched data of the last step of a rule are likely to want that of the next one; they come
-/// again only if they do.
+/// Nodes that fetched data of the last step of a rule are likely to want that of the next one; they come
+/// again only if they do. All matchers of such a node are told: one may fetch what processes of another read.
 void RegistryDesk::tell_published() {
   for (const matcher::StepId id : std::exchange(published_, {})) {
     try {
       const matcher::Step& step = registry_.step(id);
-      auto concerned = std::exchange(fetched_by_[step.key.rule], {});
+      std::set<std::uint32_t> concerned;
+      for (const std::uint32_t node : std::exchange(fetched_by_[step.key.rule], {})) {
+        const std::vector<std::uint32_t>& matchers = environment_.nodes->matchers_of(node);
+        concerned.insert(matchers.begin(), matchers.end());
+      }
       if (step.publish_at != matcher::PublishAt::close) {  // gets may wait for it
         for (const auto& [matcher, told] : told_[id]) concerned.insert(matcher);
       }

@@ -56,7 +56,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void answer_view_query(const RelayItem& item);
   void take_lease_query(const RelayItem& item);
   void take_lease_joined(const RelayItem& item);
-  [[nodiscard]] std::optional<matcher::ProcessId> process_of(const ConnectionId& id) const;
+  [[nodiscard]] std::optional<matcher::LandingReader> reader_of(const RelayItem& item) const;
   void tell_news();
   void tell_published();
   // desk_drains.cpp
@@ -120,7 +120,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
     std::map<std::uint32_t, matcher::DrainProgress> parts;  ///< by matcher
   };
   SharedDrain drain_;
-  /// By rule: the matchers that brought data of its last steps to their nodes.
+  /// By rule: the nodes to which data of its last steps was brought.
   std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
   std::map<ConnectionId, Connection> connections_;
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank

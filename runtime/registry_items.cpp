@@ -108,6 +108,7 @@ void MatcherRank::Server::take_answer(RelayItem item) {
 void MatcherRank::Server::deliver_answer(const RelayItem& item) {
   Client* const client = find(item.connection);
   if (client == nullptr) return;
+  client->is_known_to_registry = true;
   try {
     switch (item.type) {
       case MessageType::segment:

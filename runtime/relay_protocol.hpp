@@ -22,15 +22,15 @@ enum class RelayItemKind : std::uint8_t {
   notice = 5,        ///< text: a line for the event log
   counters = 6,      ///< fields: MatcherStatus
   round_done = 7,    ///< number: of the round; from a matcher and all below it
-  lease_query = 8,   ///< tag, given back; connection: whose get waits; number: a step; bytes; wanted_bytes
-                     ///< → lease, lease_refused
+  lease_query = 8,   ///< tag, given back; number: a step; bytes; wanted_bytes; fields: LeaseReader → lease,
+                     ///< lease_refused
   get_waits = 9,     ///< connection, tag: of a get; number: the step; text: what it waits for
   get_goes_on = 10,  ///< connection, tag: of a get that waits no longer
-  lease_ahead_query = 11,  ///< as lease_query, where nobody waits for it yet
+  lease_ahead_query = 11,  ///< as lease_query, where nobody waits for it yet; no fields
   drain_progress = 12,     ///< number: the step; bytes: done; wanted_bytes: of so many
   drained = 13,            ///< number: the step; fields: DrainReport
   drain_ready = 14,        ///< number: the step; fields: DrainTables of this node → drain_part
-  lease_joined = 15,       ///< connection: another that waits for a lease; number: the step
+  lease_joined = 15,       ///< fields: another LeaseReader that waits for a lease; number: the step
   spill_made = 16,         ///< number: a segment; text: why it could not be made, or empty
   start_trouble = 17,      ///< text: why this matcher cannot do its part
   // from the registry
@@ -94,6 +94,12 @@ struct DrainReport {
   std::int32_t status = 0;
   std::string text;
   std::uint64_t bytes = 0;  ///< written
+};
+
+/// The connection whose get waits for a lease: of the matcher that asks for it, or of another of its node.
+struct LeaseReader {
+  std::uint32_t matcher = 0;
+  std::uint64_t connection = 0;
 };
 
 inline constexpr std::uint32_t all_matchers = std::numeric_limits<std::uint32_t>::max();

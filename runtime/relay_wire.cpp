@@ -30,8 +30,12 @@ void fields(auto& a, Is<DrainTables> auto& m) {
 void fields(auto& a, Is<DrainReport> auto& m) {
   a(m.status, m.text, m.bytes);
 }
+void fields(auto& a, Is<LeaseReader> auto& m) {
+  a(m.matcher, m.connection);
+}
 
 SLUICE_MESSAGE(RelayItem)
+SLUICE_MESSAGE(LeaseReader)
 SLUICE_MESSAGE(DrainOrder)
 SLUICE_MESSAGE(DrainReport)
 SLUICE_MESSAGE(DrainTables)

@@ -29,6 +29,7 @@ void MatcherRank::Server::start_exchange() {
 
   NodeExchange::Environment moving;
   moving.place = place;
+  moving.matchers_of_node = static_cast<std::uint32_t>(nodes_.matchers_of(place.node).size());
   moving.rank_of = rank_of;
   moving.memory = &store_;
   moving.landing_memory = [this](matcher::SegmentId segment) { return store_.writable(segment); };
@@ -40,11 +41,11 @@ void MatcherRank::Server::start_exchange() {
   moving.lease = [this](const NodeExchange::LeaseRequest& request, NodeExchange::LeaseReceiver receiver) {
     lease_landing(request, std::move(receiver));
   };
-  moving.join_lease = [this](std::uint64_t step, ClientId reader) {
+  moving.join_lease = [this](std::uint64_t step, const NodeExchange::Reader& reader) {
     RelayItem note;
     note.kind = RelayItemKind::lease_joined;
     note.number = step;
-    note.connection = reader;
+    note.fields = encode(LeaseReader{reader.matcher, reader.connection});
     tree_.send_up(std::move(note));
   };
   moving_.emplace(std::move(moving));
@@ -106,7 +107,29 @@ void MatcherRank::Server::land_shared_get(ClientId id, std::uint32_t tag, Matche
       answer_shared_get(id, tag, matched, landed);
     });
   };
-  moving_->land(std::move(found), answer, id);
+  const matcher::StepId step = found.view->step;
+  with_known_connection(id, step, [this, id, answer, found = std::move(found)]() mutable {
+    moving_->land(std::move(found), answer, id);
+  });
+}
+
+/// A get of a connection of which the registry has not heard may only be served by this matcher: what another
+/// one of the node asks of the registry on its behalf could come there first. Such are those of new threads.
+void MatcherRank::Server::with_known_connection(ClientId id, matcher::StepId step,
+                                                std::function<void()> then) {
+  Client* const client = find(id);
+  const bool has_neighbours = nodes_.matchers_of(nodes_.place_of(tree_.rank()).node).size() > 1;
+  if (client == nullptr || client->is_known_to_registry || !has_neighbours) return then();
+  RelayItem query;
+  query.kind = RelayItemKind::view_query;
+  query.connection = id;
+  query.tag = new_query();
+  query.number = step;
+  waiting_views_.insert_or_assign(query.tag, [this, id, then = std::move(then)](const auto&, const auto&) {
+    if (Client* const known = find(id)) known->is_known_to_registry = true;
+    then();
+  });
+  tree_.send_up(std::move(query));
 }
 
 /// Reads the tables of this node's processes, for where their data is: of a published step the view tells.
@@ -168,7 +191,9 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
       used_logs_.note(client->process->id, view.rule, view.pattern, answer.ranges);
       landing_patterns_.note(client->process->id, view.rule, view.pattern, landed, was_ahead);
     }
-    for (const LandingPart& part : landed) told.tell_landed(part.range, answer.ranges);
+    for (const LandingPart& part : landed) {
+      for (const LogRange& range : part.ranges) told.tell_landed(range, answer.ranges);
+    }
     for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
     neighbours_.fetch(segments, [this, id, tag, segments, fields = encode(answer)] {
       Client* const receiver = find(id);
@@ -191,7 +216,8 @@ void MatcherRank::Server::lease_landing(const NodeExchange::LeaseRequest& reques
   query.number = request.step;
   query.bytes = request.bytes;
   query.wanted_bytes = request.wanted_bytes;
-  query.connection = request.reader;
+  if (!request.is_ahead)
+    query.fields = encode(LeaseReader{request.reader.matcher, request.reader.connection});
   waiting_leases_.insert_or_assign(query.tag, std::move(receiver));
   tree_.send_up(std::move(query));
 }

@@ -188,7 +188,7 @@ void fields(auto& a, Is<matcher::LinkCounters> auto& m) {
   a(m.packets_sent, m.bytes_sent, m.packets_received, m.bytes_received);
 }
 void fields(auto& a, Is<MatcherStatus> auto& m) {
-  a(m.rank, m.node, m.requests, m.links);
+  a(m.rank, m.node, m.requests, m.landed_bytes, m.links);
 }
 void fields(auto& a, Is<DrainStatus> auto& m) {
   a(m.rule, m.tail, m.is_active, m.done_bytes, m.total_bytes);

@@ -41,6 +41,7 @@ class Ranks {
       movings_.push_back(std::make_unique<NodeExchange>(move_environment(rank)));
       links_[rank]->on_packet(PacketKind::exchange, [this, rank](std::uint32_t from, auto bytes) {
         const auto kind = static_cast<ExchangePacket>(bytes.front());
+        ++packets_of_kind_[kind];
         if (runtime::moves_data(kind)) {
           movings_[rank]->take(from, kind, bytes.subspan(1));
         } else {
@@ -60,16 +61,19 @@ class Ranks {
   void tell(SpreadStep& step) { step_ = &step; }
 
   /// Starts a get of one access; settle() brings the answer.
-  void get(std::uint32_t rank, int varid, const std::vector<formats::Hyperslab>& reads, Answer& answer) {
-    matchings_[rank]->match(
-        get_request(1, varid, reads), [this, rank, &answer](const Outcome& outcome, MatchedGet matched) {
-          if (outcome.is_failure() || !moves_data)
-            return keep(answer, {true, rank, outcome, std::move(matched), {}});
-          movings_[rank]->land(std::move(matched), [rank, &answer](const Outcome& landed, MatchedGet get,
-                                                                   const std::vector<LandingPart>& parts) {
+  void get(std::uint32_t rank, int varid, const std::vector<formats::Hyperslab>& reads, Answer& answer,
+           std::uint64_t reader = 0) {
+    matchings_[rank]->match(get_request(1, varid, reads), [this, rank, reader, &answer](
+                                                              const Outcome& outcome, MatchedGet matched) {
+      if (outcome.is_failure() || !moves_data)
+        return keep(answer, {true, rank, outcome, std::move(matched), {}});
+      movings_[rank]->land(
+          std::move(matched),
+          [rank, &answer](const Outcome& landed, MatchedGet get, const std::vector<LandingPart>& parts) {
             keep(answer, {true, rank, landed, std::move(get), parts});
-          });
-        });
+          },
+          reader);
+    });
   }
   /// Lets packets arrive, and views and leases when nothing else happens.
   void settle() {
@@ -83,6 +87,11 @@ class Ranks {
       has_happened = true;
     }
   }
+  /// There is memory for the leases that wait.
+  void give_memory() {
+    has_memory = true;
+    for (auto waiting = std::exchange(waiting_leases_, {}); const auto& give : waiting) give();
+  }
   void forget(std::uint32_t rank) {
     matchings_[rank]->forget(1);
     movings_[rank]->forget(1);
@@ -95,6 +104,7 @@ class Ranks {
     for (const auto& link : links_) packets += link->counters(PacketKind::exchange).packets_sent;
     return packets;
   }
+  [[nodiscard]] std::uint64_t packets(ExchangePacket kind) { return packets_of_kind_[kind]; }
   [[nodiscard]] std::uint64_t landed_bytes() const {
     std::uint64_t bytes = 0;
     for (const auto& moving : movings_) bytes += moving->landed_bytes();
@@ -112,13 +122,15 @@ class Ranks {
         if (writer < step.writers() && step.place_of(writer).node == ranks_.place(answer_.rank).node)
           return ranks_.step_->at(writer, log_offset);
         for (const LandingPart& part : answer_.landed) {
-          const matcher::LogRange& range = part.range;
-          if (range.writer != writer || log_offset < range.log_offset) continue;
-          const std::uint64_t skipped = log_offset - range.log_offset;
-          if (skipped >= range.length_bytes) continue;
-          return ranks_.memories_[answer_.rank]
-              .contents(range.segment)
-              .subspan(range.segment_offset + skipped, range.length_bytes - skipped);
+          for (const matcher::LogRange& range : part.ranges) {
+            if (range.writer != writer || log_offset < range.log_offset) continue;
+            const std::uint64_t skipped = log_offset - range.log_offset;
+            if (skipped >= range.length_bytes) continue;
+            REQUIRE(matcher::node_of(range.segment) == ranks_.place(answer_.rank).node);
+            return ranks_.memories_[ranks_.rank_of(matcher::owner_of(range.segment))]
+                .contents(range.segment)
+                .subspan(range.segment_offset + skipped, range.length_bytes - skipped);
+          }
         }
         return {};
       }
@@ -137,9 +149,20 @@ class Ranks {
   }
 
   bool moves_data = true;
-  bool is_slow = false;   ///< views and leases come when nothing else happens
-  Outcome lease_outcome;  ///< of every lease
+  bool is_slow = false;    ///< views and leases come when nothing else happens
+  bool has_memory = true;  ///< false: leases that somebody waits for come with give_memory()
+  Outcome lease_outcome;   ///< of every lease
   std::uint64_t leased_bytes = 0;
+  struct Lease {
+    std::uint32_t rank = 0;
+    NodeExchange::LeaseRequest request;
+  };
+  std::vector<Lease> leases;  ///< all that were asked for
+  struct Joined {
+    std::uint32_t rank = 0;
+    NodeExchange::Reader reader;
+  };
+  std::vector<Joined> joined;
 
  private:
   static void keep(Answer& answer, Answer come) {
@@ -178,6 +201,7 @@ class Ranks {
     const MatchExchange::Environment common = match_environment(rank, {});
     NodeExchange::Environment environment;
     environment.place = common.place;
+    environment.matchers_of_node = per_node_;
     environment.rank_of = common.rank_of;
     environment.memory = common.memory;
     environment.landing_memory = [this, rank](matcher::SegmentId segment) {
@@ -189,12 +213,18 @@ class Ranks {
       links_[rank]->stream(to, PacketKind::exchange, std::move(producer));
     };
     environment.lease = [this, rank](const NodeExchange::LeaseRequest& request, auto receiver) {
-      now_or_later([this, rank, request, receiver] {
+      const auto give = [this, rank, request, receiver] {
         const matcher::SegmentId segment = matcher::segment_id(place(rank), next_segment_++);
         if (!lease_outcome.is_failure()) memories_[rank].create(segment, request.wanted_bytes);
-        leased_bytes += request.wanted_bytes;
+        if (!lease_outcome.is_failure()) leased_bytes += request.wanted_bytes;
         receiver(lease_outcome, matcher::LogSegment{segment, request.wanted_bytes});
-      });
+      };
+      leases.push_back({rank, request});
+      if (has_memory || request.is_ahead) return now_or_later(give);
+      waiting_leases_.push_back(give);
+    };
+    environment.join_lease = [this, rank](std::uint64_t, const NodeExchange::Reader& reader) {
+      joined.push_back({rank, reader});
     };
     return environment;
   }
@@ -204,7 +234,9 @@ class Ranks {
   std::deque<RankMemory> memories_;
   std::vector<std::unique_ptr<MatchExchange>> matchings_;
   std::vector<std::unique_ptr<NodeExchange>> movings_;
+  std::map<ExchangePacket, std::uint64_t> packets_of_kind_;
   std::deque<std::function<void()>> held_;
+  std::vector<std::function<void()>> waiting_leases_;
   SpreadStep* step_ = nullptr;
   std::uint64_t next_segment_ = 1U << 20;
 };

@@ -2,6 +2,8 @@
 //   write NAME LENGTH     creates a file whose one variable has LENGTH numbers that follow from its name, a
 //                         block of them from each rank
 //   read NAME LENGTH      opens it and checks all of them, in rows that go round the ranks
+//   whole NAME LENGTH     the same, but each rank checks all of them
+//   halve NAME LENGTH     the same, but each rank checks every second one
 //   until NAME LENGTH     the same again and again, until it has so many; those before are checked, too
 //   keep NAME             opens it, and keeps it open
 //   release NAME          reads the one number 0 of what is kept open, which must be NAME's, and closes it
@@ -55,22 +57,22 @@ static void write_file(const char* name, MPI_Offset length, int expected) {
   check(expected == NC_NOERR ? ncmpi_close(ncid) : ncmpi_abort(ncid), "close", name);
 }
 
-/* Checks all numbers of what is open, closes it, and gives their count. */
-static MPI_Offset check_file(int ncid, const char* name) {
+/* Checks every `step`th number of what is open from `first` on, closes it, and gives the count of all. */
+static MPI_Offset check_file(int ncid, const char* name, int first, int step) {
   int dimension, variable;
   MPI_Offset found;
   check(ncmpi_inq_dimid(ncid, "x", &dimension), "inq_dimid", name);
   check(ncmpi_inq_dimlen(ncid, dimension, &found), "inq_dimlen", name);
   check(ncmpi_inq_varid(ncid, "v", &variable), "inq_varid", name);
-  const MPI_Offset start = rank, stride = ranks,
-                   count = found > rank ? (found - rank + ranks - 1) / ranks : 0;
+  const MPI_Offset start = first, stride = step,
+                   count = found > first ? (found - first + step - 1) / step : 0;
   double* values = malloc(sizeof *values * (size_t)(count + 1));
   check(
       ncmpi_get_vars_double_all(ncid, variable, count ? &start : (MPI_Offset[]){0}, &count, &stride, values),
       "get", name);
   for (MPI_Offset i = 0; i < count; ++i) {
-    if (values[i] == number(name, rank + i * ranks)) continue;
-    fprintf(stderr, "rank %d: %s: number %lld of %lld is %g\n", rank, name, (long long)(rank + i * ranks),
+    if (values[i] == number(name, first + i * step)) continue;
+    fprintf(stderr, "rank %d: %s: number %lld of %lld is %g\n", rank, name, (long long)(first + i * step),
             (long long)found, values[i]);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
@@ -85,15 +87,15 @@ static int open_file(const char* name) {
   return ncid;
 }
 
-static void read_file(const char* name, MPI_Offset length) {
-  const MPI_Offset found = check_file(open_file(name), name);
+static void read_file(const char* name, MPI_Offset length, int first, int step) {
+  const MPI_Offset found = check_file(open_file(name), name, first, step);
   if (found == length) return;
   fprintf(stderr, "rank %d: %s has %lld numbers\n", rank, name, (long long)found);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static void read_until(const char* name, MPI_Offset length) {
-  while (check_file(open_file(name), name) != length) usleep(20000);
+  while (check_file(open_file(name), name, rank, ranks) != length) usleep(20000);
 }
 
 static int kept;
@@ -143,7 +145,7 @@ static void miss_file(const char* name) {
 static void read_until_gone(const char* name) {
   int ncid, status;
   while ((status = ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid)) == NC_NOERR) {
-    (void)check_file(ncid, name);
+    (void)check_file(ncid, name, rank, ranks);
     usleep(20000);
   }
   if (status != NC_ENOENT) check(status, "open", name);
@@ -164,7 +166,9 @@ static int act(char** words, int left, int round) {
   const char* command = words[0];
   if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_NOERR), 3;
   if (strcmp(command, "overflow") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_ENO_SPACE), 3;
-  if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2]), rank, ranks), 3;
+  if (strcmp(command, "whole") == 0 && left > 2) return read_file(name, atoll(words[2]), 0, 1), 3;
+  if (strcmp(command, "halve") == 0 && left > 2) return read_file(name, atoll(words[2]), 0, 2), 3;
   if (strcmp(command, "until") == 0 && left > 2) return read_until(name, atoll(words[2])), 3;
   if (strcmp(command, "gone") == 0) return read_until_gone(name), 2;
   if (strcmp(command, "keep") == 0) return keep_file(name), 2;

@@ -70,6 +70,21 @@ def fan_out():
     run()
 
 
+def shared_reads():
+    """What all processes of a node read comes to it once, however many matchers it has: half of the file is there already."""
+    steps, numbers = 6, 16384
+    write_flow({"model": (4, f"repeat {steps} write a%d.nc {numbers} write b%d.nc {2 * numbers} read done%d.nc 4"),
+                "left": (4, f"repeat {steps} whole a%d.nc {numbers} halve b%d.nc {2 * numbers}"),
+                "right": (4, f"repeat {steps} halve b%d.nc {2 * numbers} whole a%d.nc {numbers} write done%d.nc 4")},
+               [("[ab]*.nc", "model", ["left", "right"]), ("done*.nc", "right", ["model"])])
+    run("--log-dir", "log")
+    with open("log/events.log", encoding="utf-8") as events:
+        fetched = [int(kib) for kib in re.findall(r"matcher \d+ \(node.*; (\d+) KiB of data fetched from other nodes", events.read())]
+    nodes = int(os.environ.get("SLUICE_VIRTUAL_NODES", "1"))
+    needed = steps * nodes * 2 * numbers * 8 * (nodes - 1) // nodes
+    expect(sum(fetched) * 1024 == needed, f"fetched by each matcher: {fetched} KiB, needed: {needed // 1024} KiB")
+
+
 def ping_pong():
     write_flow({"one": (2, "repeat 20 write a%d.nc 100 read b%d.nc 100"), "two": (2, "repeat 20 read a%d.nc 100 write b%d.nc 100")},
                [("a*.nc", "one", ["two"]), ("b*.nc", "two", ["one"])])

@@ -137,7 +137,7 @@ TEST_SUITE("registry: nodes") {
       CHECK(world.is_granted(world.lease(other, again, place, {mib, mib})));
       const std::uint32_t first = world.lease(reader, wanted, place, {3 * mib, 3 * mib});
       CHECK(world.is_waiting(first));
-      world.registry.join_landing_wait(wanted, place, other);
+      world.registry.join_landing_wait(wanted, place, {other, 0});
       CHECK(world.refusal(first) == NC_ENO_SPACE);
       world.close(other, again);
     }
@@ -154,6 +154,51 @@ TEST_SUITE("registry: nodes") {
       CHECK(world.is_waiting(first));
       world.registry.disconnect(reader);
       CHECK(world.refusal(first) == NC_EIO);
+    }
+  }
+
+  TEST_CASE("a get that waits for memory of several matchers of its node is one thread that waits") {
+    // picture holds a.nc on the node, and waits for c.nc, which the other thread of analysis may still write.
+    World world(
+        {{"a.nc", "model", {"picture"}}, {"b.nc", "model", {"analysis"}}, {"c.nc", "analysis", {"picture"}}},
+        4 * mib, no_retention, {{"model", 1}, {"analysis", 1}, {"picture", 1}}, 2);
+    const ProcessId writer = world.process("model", {0, 0});
+    const ProcessId other = world.process("picture", {1, 0});
+    const ProcessId reader = world.registry.connect("analysis", 5, 50, {1, 1});
+    REQUIRE(world.registry.connect("analysis", 5, 50, {1, 1}) == reader);
+    world.write(writer, "a.nc", mib);
+    const StepId held = world.answer(world.open(other, "a.nc", world.alone())).step;
+    CHECK(world.is_granted(world.lease(other, held, {1, 0}, {3584 * kib, 3584 * kib})));
+    world.rule = 2;
+    const std::uint32_t opening = world.open(other, "c.nc", world.alone());
+    world.rule = 1;
+    world.write(writer, "b.nc", mib);
+    const StepId wanted = world.answer(world.open(reader, "b.nc", world.alone())).step;
+    const LandingSize size{640 * kib, 640 * kib};
+    const std::uint32_t first = world.lease(reader, wanted, {1, 0}, size, 7);
+    const std::uint32_t second = world.lease(reader, wanted, {1, 1}, size, 7);
+    CHECK(world.is_waiting(first));
+    CHECK(world.is_waiting(second));
+
+    SUBCASE("so another thread may still end the wait") {
+      world.rule = 2;
+      const StepId written = world.answer(world.create(reader, "c.nc", world.alone())).step;
+      world.publish(reader, written);
+      CHECK(world.answer(opening).step == written);
+      world.close(other, held);
+      CHECK(world.is_granted(first));
+      CHECK(world.is_granted(second));
+    }
+    SUBCASE("and when that waits, too, nobody can end both waits") {
+      world.registry.join_landing_wait(wanted, {1, 1}, {reader, 8});
+      CHECK(world.refusal(second) == NC_ENO_SPACE);
+      CHECK(world.is_waiting(first));  // the other thread has been told, and may go on
+    }
+    SUBCASE("and both end with its process") {
+      world.registry.disconnect(reader);
+      world.registry.disconnect(reader);
+      CHECK(world.refusal(first) == NC_EIO);
+      CHECK(world.refusal(second) == NC_EIO);
     }
   }
 

@@ -202,8 +202,11 @@ struct World {
       registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {path, offset}});
     });
   }
-  std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const LandingSize& size) {
-    return ask([&](const Ticket& t) { registry.lease_landing(t, step, place, size, reader); });
+  std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const LandingSize& size,
+                      std::uint64_t connection = 0) {
+    return ask([&](const Ticket& t) {
+      registry.lease_landing(t, step, place, size, LandingReader{reader, connection});
+    });
   }
   std::uint32_t remove(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });

@@ -214,10 +214,14 @@ TEST_SUITE("node exchange") {
                      {.writer = first + 2, .log_offset = 8, .destination = 1}};
       Landing::PartIds needed;
       landing.add(
-          plan, 4, [](std::uint32_t) { return std::optional<std::uint32_t>(7); }, needed);
+          plan, 4,
+          [](std::uint32_t) {
+            return std::optional(matcher::MatcherPlace{7, 0});
+          },
+          needed);
       CHECK(needed.size() == 1);
       std::vector<matcher::LogRange> ranges;
-      for (const auto& part : landing.parts(needed)) ranges.push_back(part.range);
+      for (const auto& part : landing.parts(needed)) ranges.push_back(part.ranges.at(0));
       CHECK(ranges.at(0).length_bytes == 8);
       CHECK(plan.copies.at(0).writer == ranges.at(0).writer);
       CHECK(plan.copies.at(0).log_offset == ranges.at(0).log_offset);

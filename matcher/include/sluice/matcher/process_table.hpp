@@ -31,11 +31,17 @@ struct Process {
   std::uint32_t connections = 0;
   std::vector<Group*> groups;  ///< of which it is an unfinished member
   std::uint32_t waits = 0;     ///< requests of it that are held back
+  /// Its connections whose gets wait for memory for what they read, and for how many segments: several
+  /// matchers of a node may bring what one get needs.
+  std::map<std::uint64_t, std::uint32_t> landing_waits;
 
   /// "model (process 4711)"
   [[nodiscard]] std::string name() const;
   /// Every thread of it that we know of waits.
-  [[nodiscard]] bool is_blocked() const noexcept { return waits > 0 && waits >= connections; }
+  [[nodiscard]] bool is_blocked() const noexcept {
+    const std::size_t waiting = waits + landing_waits.size();
+    return waiting > 0 && waiting >= connections;
+  }
 };
 
 /// The components and their processes.

@@ -86,9 +86,9 @@ class Registry {
   /// then on. Waits while there is none and somebody may free some, as need_segment() does. `reader`: whose
   /// get waits for it, if any. Throws Error: NC_EBADID or NC_EIO as step(), NC_ENO_SPACE.
   void lease_landing(const Ticket& ticket, StepId step, MatcherPlace place, const LandingSize& size,
-                     std::optional<ProcessId> reader);
-  /// Another process of that matcher has to wait until what waits for memory there has landed.
-  void join_landing_wait(StepId step, MatcherPlace place, ProcessId reader);
+                     std::optional<LandingReader> reader);
+  /// Another get has to wait until what waits for memory of that matcher has landed.
+  void join_landing_wait(StepId step, MatcherPlace place, const LandingReader& reader);
   /// A segment on disk that was being made is there, or (`trouble`) could not be made.
   void spill_made(SegmentId segment, const std::string& trouble);
 
@@ -137,8 +137,8 @@ class Registry {
   struct MemoryWait {
     Ticket ticket;
     SegmentRequest request;
-    MatcherPlace place;  ///< of the matcher that is to own the segment
-    std::vector<ProcessId> processes;
+    MatcherPlace place;                  ///< of the matcher that is to own the segment
+    std::vector<LandingReader> waiters;  ///< of what does not land: one process
     std::uint64_t since_ms = 0;
     bool is_landing = false;
     SpillAttempt spill = {};
@@ -248,6 +248,7 @@ class Registry {
   void hand_over(MemoryWait& wait, SegmentLease segment);
   void note_spilled(const Step& step, std::uint64_t bytes);
   void refuse(const MemoryWait& wait, int status, const std::string& text);
+  void begin_wait(const MemoryWait& wait, const LandingReader& waiter);
   void end_wait(const MemoryWait& wait);
   [[nodiscard]] bool spills() const noexcept { return !spill_directory_.empty(); }
 

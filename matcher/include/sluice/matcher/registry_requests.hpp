@@ -92,6 +92,12 @@ struct LandingSize {
   bool is_ahead = false;           ///< nobody waits for it yet: it is refused where others would wait
 };
 
+/// Whose get waits for what is to land.
+struct LandingReader {
+  ProcessId process{};
+  std::uint64_t connection = 0;  ///< which of the process's: it waits once, for however many segments
+};
+
 /// A process's report at its close.
 struct CloseRequest {
   StepId step = 0;

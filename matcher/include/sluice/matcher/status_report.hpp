@@ -58,6 +58,7 @@ struct MatcherStatus {
   std::uint32_t rank = 0;
   std::uint32_t node = 0;
   std::uint64_t requests = 0;       ///< messages of its processes
+  std::uint64_t landed_bytes = 0;   ///< of data that it has fetched from other nodes
   std::vector<LinkCounters> links;  ///< by kind: relay, exchange; none when it is alone
 };
 
