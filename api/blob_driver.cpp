@@ -57,6 +57,14 @@ struct ByteAccesses {
   }
 };
 
+/// The variables that had those ids before, in their order then.
+formats::Header in_old_order(const formats::Header& header, const std::vector<int>& ids) {
+  formats::Header result;
+  for (const auto& dimension : header.dimensions()) result.add_dimension(dimension);
+  for (const int id : ids) result.add_variable(header.variable(id));
+  return result;
+}
+
 }  // namespace
 
 BlobDriver::BlobDriver(const Communicator& comm, FileSet files, const FileOptions& options, Facts facts)
@@ -71,14 +79,15 @@ BlobDriver::BlobDriver(const Communicator& comm, FileSet files, const FileOption
   pending_.use_header(header_);
   if (!is_laid_out_) return;
   files_.set_record_count(header_.record_count);
-  files_.adopt(std::move(facts.descriptions));
+  descriptions_ = std::move(facts.descriptions);
+  files_.adopt(SplitFiles::contents_of(descriptions_));
   place();
 }
 
 void BlobDriver::place() {
   auto load = load_;
   if (!load) load = [this](int map) { return formats::entries_of_map(header_, blobs_, map); };
-  placement_.emplace(header_, blobs_, files_.descriptions(), files_.space(), std::move(load),
+  placement_.emplace(header_, blobs_, descriptions_, files_.space(), std::move(load),
                      storage::most_map_bytes);
 }
 
@@ -93,7 +102,7 @@ std::vector<int> BlobDriver::undecided() const {
 std::vector<std::vector<int>> BlobDriver::new_ids() const {
   std::vector<std::vector<int>> ids(static_cast<std::size_t>(files_.size()));
   if (!is_laid_out_) return ids;
-  for (int id = 0; id < files_.descriptions().front().header.variable_count(); ++id) ids[0].push_back(id);
+  for (int id = 0; id < descriptions_.front().header.variable_count(); ++id) ids[0].push_back(id);
   for (int i = 1; i < files_.size(); ++i) {
     // Maps are put in behind the maps, variables behind the others.
     const auto before = formats::variables_of_file(blobs_, order_in_files_, i - 1);
@@ -113,7 +122,7 @@ SplitFiles::Descriptions BlobDriver::lay_out(const std::vector<std::vector<int>>
     auto& file = files[static_cast<std::size_t>(i)];
     file.header = i == 0 ? formats::blob_master_header(header_, blobs_)
                          : formats::blob_file_header(header_, blobs_, i - 1);
-    const auto* const old = is_laid_out_ ? &files_.descriptions()[static_cast<std::size_t>(i)] : nullptr;
+    const auto* const old = is_laid_out_ ? &descriptions_[static_cast<std::size_t>(i)] : nullptr;
     const auto& known = ids[static_cast<std::size_t>(i)];
     for (std::size_t id = 0; id < known.size(); ++id)
       file.header.variable(known[id]).begin = old->header.variable(static_cast<int>(id)).begin;
@@ -128,14 +137,24 @@ void BlobDriver::lay_out_again() {
   SplitFiles::Descriptions next;
   const auto ids = new_ids();
   together_telling(comm(), [&] { next = lay_out(ids); });
+  auto contents = SplitFiles::contents_of(next);
   if (is_laid_out_)
-    files_.move_to(std::move(next), files_.record_count(), ids);
+    files_.move_to(std::move(contents), [&](int file, std::int64_t file_bytes) {
+      const auto i = static_cast<std::size_t>(file);
+      auto& before = descriptions_[i];
+      before.header.record_count = files_.record_count();
+      const auto after = in_old_order(next[i].header, ids[i]);
+      return DataMove({before.header, before.layout}, {after, next[i].layout}, file_bytes);
+    });
   else
-    files_.adopt(std::move(next));
+    files_.adopt(std::move(contents));
+  descriptions_ = std::move(next);
   is_laid_out_ = true;
   order_in_files_ = blobs_.order;
   together_telling(comm(), [&] {
-    files_.write_my_headers();
+    files_.write_my_headers([&](int file) {
+      return formats::encode_header(descriptions_[static_cast<std::size_t>(file)].header);
+    });
     place();
   });
   files_.metadata_written();
@@ -226,7 +245,7 @@ int BlobDriver::add_map(int varid, const std::vector<formats::ElementRun>& runs)
 void BlobDriver::write_new_maps(std::size_t known_maps) {
   files_.for_my_files([&](int file) {
     if (file == 0) return;
-    const auto& header = files_.descriptions()[static_cast<std::size_t>(file)].header;
+    const auto& header = descriptions_[static_cast<std::size_t>(file)].header;
     for (auto map = static_cast<int>(known_maps) + 1; map <= static_cast<int>(blobs_.maps.size()); ++map) {
       const auto variables = formats::encode_map(blobs_, map, file - 1, header);
       int id = formats::first_map_variable(header, map);
@@ -237,10 +256,9 @@ void BlobDriver::write_new_maps(std::size_t known_maps) {
 
 void BlobDriver::write_pending() {
   const int mine = blobs_.file_of(std::min(comm().rank(), blobs_.processes - 1));
-  const auto& descriptions = files_.descriptions();
   const auto blob_header =
-      files_.space().placed_header(descriptions[static_cast<std::size_t>(mine) + 1], mine + 1);
-  const auto whole_header = files_.space().placed_header(descriptions[1], 1);
+      files_.space().placed_header(descriptions_[static_cast<std::size_t>(mine) + 1], mine + 1);
+  const auto whole_header = files_.space().placed_header(descriptions_[1], 1);
   ByteAccesses bytes(header_.record_dimension() >= 0);
   std::map<int, int> byte_variables;
   for (const auto& [key, part] : pending_.parts(header_)) {

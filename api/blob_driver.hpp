@@ -78,6 +78,7 @@ class BlobDriver final : public Driver {
   [[nodiscard]] SplitFiles::Descriptions lay_out(const std::vector<std::vector<int>>& ids) const;
 
   SplitFiles files_;
+  SplitFiles::Descriptions descriptions_;  ///< of the files
   formats::Blobs blobs_;
   std::vector<int> order_in_files_;  ///< Blobs::order as the files have it
   formats::Header header_;           ///< the user's, as it is in the files

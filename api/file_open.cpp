@@ -7,7 +7,6 @@
 #include "first_look.hpp"
 #include "open_driver.hpp"
 #include "process_blob_driver.hpp"
-#include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/blobs_without_master.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "subfile_driver.hpp"
@@ -23,9 +22,12 @@ FileHandle open_together(const OpenRequest& request, const std::string& path, in
 }
 
 /// Collective: what is at the path; or the master that blob files of other programs would have.
-FirstLook look_at(const OpenRequest& request, const std::string& path) {
+/// `reader` is null where no master of subfiles is looked for.
+MasterLook look_at(const OpenRequest& request, const std::string& path, formats::MasterReader* reader) {
   try {
-    return look_together(request.comm, path, file_options(request.hints, true).header_chunk_bytes);
+    const auto chunk_bytes = file_options(request.hints, true).header_chunk_bytes;
+    if (reader != nullptr) return look_for_master(request.comm, path, chunk_bytes, *reader);
+    return {look_together(request.comm, path, chunk_bytes), false};
   } catch (const Error& error) {
     if (error.status() != NC_ENOENT) throw;
     storage::PosixFileSystem system;
@@ -35,7 +37,7 @@ FirstLook look_at(const OpenRequest& request, const std::string& path) {
     throw Error(NC_EPERM, path +
                               ": these blobs have no master, so they are not this library's: they can be "
                               "read, and merged by `sluice merge`, but not written");
-  return make_up_master_together(request.comm, path);
+  return {make_up_master_together(request.comm, path), false};
 }
 
 }  // namespace
@@ -67,9 +69,11 @@ OpenedDriver create_file(const OpenRequest& request) {
 
 OpenedDriver open_file(const OpenRequest& request) {
   const std::string path = storage::without_prefix(request.path);
-  FirstLook look = look_at(request, path);
-  if (formats::subfile_count(look.header.header) > 0 && are_subfiles_wanted(request.hints))
-    return open_subfiles(request, std::move(look));
+  formats::MasterReader reader(path);
+  auto [look, is_master] = look_at(request, path, are_subfiles_wanted(request.hints) ? &reader : nullptr);
+  const bool has_subfiles = is_master || formats::subfile_count(look.header.header) > 0;
+  if (has_subfiles && are_subfiles_wanted(request.hints))
+    return open_subfiles(request, std::move(look), is_master ? &reader : nullptr);
   if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, std::move(look));
   if (formats::process_blob_file_count(look.header.header) > 0) return open_process_blobs(request, look);
   // Before the others of this communicator are through.

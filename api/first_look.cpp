@@ -15,16 +15,25 @@ namespace {
 struct Look {
   std::string path;
   formats::Detail detail = formats::Detail::all;
+  formats::AttributeTaker* taker = nullptr;
   std::string header_bytes{};
   std::int64_t record_count = 0;
   formats::DecodedHeader header{};
 
   void read(std::int64_t chunk_bytes) {
     const auto file = storage::PosixFileSystem().open(path, storage::OpenMode::read);
-    auto found = storage::read_header(*file, chunk_bytes, detail);
+    auto found = storage::read_header(*file, chunk_bytes, detail, taker);
     header_bytes.assign(reinterpret_cast<const char*>(found.bytes.data()), found.bytes.size());
     record_count = found.decoded.header.record_count;
     header = std::move(found.decoded);
+  }
+
+  /// Collective: by rank 0. Returns whether the file is on a local file system.
+  [[nodiscard]] bool read_on_root(const Communicator& comm, std::int64_t chunk_bytes) {
+    return flag_of_root(comm, [&] {
+      read(chunk_bytes);
+      return storage::is_on_local_file_system(path);
+    });
   }
 
   /// Collective: what `teller` has read, on all ranks.
@@ -50,10 +59,7 @@ struct Look {
 
 FirstLook look_together(const Communicator& comm, const std::string& path, std::int64_t chunk_bytes) {
   Look look{.path = path};
-  const bool is_local = flag_of_root(comm, [&] {
-    look.read(chunk_bytes);
-    return storage::is_on_local_file_system(path);
-  });
+  const bool is_local = look.read_on_root(comm, chunk_bytes);
   look.share(comm, 0);
   return {std::move(look.header), is_local, false};
 }
@@ -78,6 +84,16 @@ FirstLook make_up_master_together(const Communicator& comm, const std::string& p
   result.is_local = broadcast_flag(comm, is_local);
   result.header = std::move(look.header);
   return result;
+}
+
+MasterLook look_for_master(const Communicator& comm, const std::string& path, std::int64_t chunk_bytes,
+                           formats::MasterReader& master) {
+  Look look{.path = path, .taker = &master};
+  const bool is_local = look.read_on_root(comm, chunk_bytes);
+  const bool is_master = broadcast_flag(comm, master.is_master());
+  look.taker = nullptr;
+  if (!is_master) look.share(comm, 0);
+  return {{std::move(look.header), is_local}, is_master};
 }
 
 std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,

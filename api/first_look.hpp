@@ -5,6 +5,7 @@
 
 #include "mpi_handles.hpp"
 #include "sluice/formats/cdf.hpp"
+#include "sluice/formats/subfile_master.hpp"
 
 namespace sluice::api {
 
@@ -21,6 +22,15 @@ struct FirstLook {
 
 /// Collective: the master of blob files that have none. Throws on all ranks.
 [[nodiscard]] FirstLook make_up_master_together(const Communicator& comm, const std::string& path);
+
+/// The same for what may be a master of subfiles; where it is one, rank 0 alone has the header, without what
+/// `master` has read on it.
+struct MasterLook {
+  FirstLook look;
+  bool is_master = false;
+};
+[[nodiscard]] MasterLook look_for_master(const Communicator& comm, const std::string& path,
+                                         std::int64_t chunk_bytes, formats::MasterReader& master);
 
 /// The header of each file, read by one rank each and given to all. Collective; throws on all ranks, with the
 /// text of the rank that failed.

@@ -1,7 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
+#include "data_move.hpp"
 #include "file_options.hpp"
 #include "file_set.hpp"
 #include "file_transfer.hpp"
@@ -30,16 +33,26 @@ class SplitFiles {
   [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return files_.paths(); }
   [[nodiscard]] const FileHandle& file(int i) const { return files_.file(i); }
   [[nodiscard]] FileTransfer& transfer() noexcept { return transfer_; }
-  [[nodiscard]] const Descriptions& descriptions() const noexcept { return descriptions_; }
   [[nodiscard]] const formats::FileSpace& space() const noexcept { return space_; }
 
+  /// What has to be known of all files, whoever writes them.
+  struct Contents {
+    formats::Version version = formats::Version::cdf1;
+    bool has_record_dimension = false;  ///< the master's header
+    std::vector<formats::Layout> layouts;
+  };
+  [[nodiscard]] static Contents contents_of(const Descriptions& files);
+
+  /// What has to move in a file of that many bytes.
+  using MoveOf = std::function<DataMove(int file, std::int64_t file_bytes)>;
+  using Encode = std::function<std::vector<std::byte>(int file)>;
+
   /// Not collective: the files are like this.
-  void adopt(Descriptions descriptions);
-  /// Existing data goes to where the next descriptions have it, and adopts them. `ids`: by file and id of a
-  /// variable, the id that it will have; without them it keeps its own.
-  void move_to(Descriptions next, std::int64_t record_count, const std::vector<std::vector<int>>& ids = {});
+  void adopt(Contents contents);
+  /// Existing data goes to where the next contents have it, and adopts them.
+  void move_to(Contents next, const MoveOf& move_of);
   /// Not collective: this rank's share of the headers.
-  void write_my_headers() const;
+  void write_my_headers(const Encode& encode) const;
   /// Not collective: this rank's share of the numbers of records, where they are others than before.
   void write_my_record_counts(std::int64_t records);
   [[nodiscard]] std::int64_t record_count() const noexcept { return record_count_; }
@@ -63,7 +76,7 @@ class SplitFiles {
   const Communicator& comm_;
   FileSet files_;
   Facts facts_;
-  Descriptions descriptions_;
+  Contents contents_;
   formats::FileSpace space_;
   std::int64_t record_count_ = 0;  ///< in the files' headers
   FileTransfer transfer_;

@@ -1,80 +1,83 @@
 #include "subfile_driver.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "agreement.hpp"
-#include "sluice/formats/cdf.hpp"
 
 namespace sluice::api {
+namespace {
+
+SplitFiles::Contents contents_of(formats::Version version, bool has_record_dimension,
+                                 std::span<const formats::FileSections> sections) {
+  SplitFiles::Contents contents{version, has_record_dimension, {}};
+  for (const auto& file : sections) contents.layouts.push_back(file.layout);
+  return contents;
+}
+
+}  // namespace
 
 SubfileDriver::SubfileDriver(const Communicator& comm, FileSet files, const FileOptions& options, Facts facts)
     : files_(comm, std::move(files), options, facts.files),
       subfiling_(std::move(facts.subfiling)),
-      is_laid_out_(!facts.descriptions.empty()) {
+      sections_(std::move(facts.sections)),
+      is_laid_out_(!sections_.empty()) {
   if (!is_laid_out_) return;
-  files_.set_record_count(facts.descriptions.front().header.record_count);
-  adopt(std::move(facts.descriptions));
+  files_.set_record_count(facts.record_count);
+  files_.adopt(contents_of(facts.version, facts.has_record_dimension, sections_));
 }
 
-formats::Header SubfileDriver::file_header(const formats::Header& header, int file) const {
-  return file == 0 ? formats::master_header(header, subfiling_)
-                   : formats::subfile_header(header, subfiling_, file - 1);
+SubfileDriver::NewHeaders::NewHeaders(const formats::Header& header, const formats::Subfiling& subfiling,
+                                      const SplitFiles& files)
+    : headers(header, subfiling), sizes(static_cast<std::size_t>(files.size())) {
+  files.for_my_files([&](int file) { sizes[static_cast<std::size_t>(file)] = headers.encoded_size(file); });
 }
 
-SplitFiles::Descriptions SubfileDriver::lay_out(const formats::Header& header) const {
-  SplitFiles::Descriptions files(static_cast<std::size_t>(files_.size()));
-  for (int i = 0; i < files_.size(); ++i) {
-    auto& file = files[static_cast<std::size_t>(i)];
-    file.header = file_header(header, i);
-    const auto* const old = is_laid_out_ ? &files_.descriptions()[static_cast<std::size_t>(i)] : nullptr;
-    for (int id = 0; old != nullptr && id < old->header.variable_count(); ++id)
-      file.header.variable(id).begin = old->header.variable(id).begin;
-    file.layout =
-        formats::compute_layout(file.header, layout_options_, old != nullptr ? &old->layout : nullptr);
+void SubfileDriver::NewHeaders::share_sizes(const Communicator& comm) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, MPI_SUM,
+                          comm.get()),
+            "exchange the sizes of headers");
+}
+
+SubfileDriver::Sections SubfileDriver::lay_out(const NewHeaders& next) const {
+  Sections sections;
+  for (int file = 0; file < files_.size(); ++file) {
+    const auto i = static_cast<std::size_t>(file);
+    sections.push_back(
+        next.headers.lay_out(file, next.sizes[i], layout_options_, is_laid_out_ ? &sections_[i] : nullptr));
   }
-  auto& master = files.front().header;
-  for (int id = 0; id < master.variable_count(); ++id) {
-    // PnetCDF does not pad the size that it says for the scalar of a divided variable.
-    if (subfiling_.division_of(id) != nullptr)
-      master.variable(id).vsize = static_cast<std::int64_t>(formats::size_of(master.variable(id).type));
-  }
-  return files;
+  return sections;
 }
 
-SplitFiles::Descriptions SubfileDriver::update(const formats::Header& header) const {
-  auto files = files_.descriptions();
-  for (int i = 0; i < files_.size(); ++i) {
-    auto& file = files[static_cast<std::size_t>(i)];
-    auto changed = file_header(header, i);
-    for (int id = 0; id < changed.variable_count(); ++id) {
-      changed.variable(id).begin = file.header.variable(id).begin;
-      changed.variable(id).vsize = file.header.variable(id).vsize;
-    }
-    file.layout.header_size = formats::encoded_size(changed);
-    if (changed.variable_count() > 0 && file.layout.header_size > file.layout.header_extent)
-      throw Error(NC_ENOTINDEFINE, "the header of " + files_.paths()[static_cast<std::size_t>(i)] +
-                                       " has no room for this: call ncmpi_redef before");
-    file.header = std::move(changed);
+void SubfileDriver::check_room(const NewHeaders& next) const {
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    const auto& [layout, begins] = sections_[i];
+    if (!begins.empty() && next.sizes[i] > layout.header_extent)
+      throw Error(NC_ENOTINDEFINE,
+                  "the header of " + files_.paths()[i] + " has no room for this: call ncmpi_redef before");
   }
-  return files;
-}
-
-void SubfileDriver::adopt(SplitFiles::Descriptions files) {
-  files_.adopt(std::move(files));
-  placement_.emplace(subfiling_, files_.descriptions(), files_.space());
-  is_laid_out_ = true;
 }
 
 void SubfileDriver::write_header(const formats::Header& header, const formats::Layout&) {
+  std::optional<NewHeaders> next;
   together_telling(files_.comm(), [&] {
-    if (!is_laid_out_) {
-      subfiling_.add_variables(header);
-      adopt(lay_out(header));
+    if (!is_laid_out_) subfiling_.add_variables(header);
+    next.emplace(header, subfiling_, files_);
+  });
+  next->share_sizes(files_.comm());
+  together_telling(files_.comm(), [&] {
+    if (is_laid_out_) {
+      check_room(*next);
     } else {
-      adopt(update(header));
+      sections_ = lay_out(*next);
+      files_.adopt(contents_of(header.version, header.record_dimension() >= 0, sections_));
+      is_laid_out_ = true;
     }
-    files_.write_my_headers();
+    files_.write_my_headers([&](int file) {
+      const auto i = static_cast<std::size_t>(file);
+      return next->headers.encode(file, next->sizes[i], sections_[i].begins);
+    });
   });
   files_.set_record_count(header.record_count);
   files_.metadata_written();
@@ -82,34 +85,43 @@ void SubfileDriver::write_header(const formats::Header& header, const formats::L
 
 void SubfileDriver::move_data(const formats::Header& old_header, const formats::Layout&,
                               const formats::Header& new_header, const formats::Layout&) {
-  SplitFiles::Descriptions changed;
   const formats::Subfiling before = subfiling_;
-  together_telling(files_.comm(), [&] {
-    subfiling_.add_variables(new_header);
-    try {
-      changed = lay_out(new_header);
-    } catch (...) {
-      subfiling_ = before;
-      throw;
-    }
+  Sections changed;
+  try {
+    std::optional<NewHeaders> next;
+    together_telling(files_.comm(), [&] {
+      subfiling_.add_variables(new_header);
+      next.emplace(new_header, subfiling_, files_);
+    });
+    next->share_sizes(files_.comm());
+    together_telling(files_.comm(), [&] { changed = lay_out(*next); });
+  } catch (...) {
+    subfiling_ = before;
+    throw;
+  }
+  auto contents = contents_of(new_header.version, new_header.record_dimension() >= 0, changed);
+  files_.move_to(std::move(contents), [&](int file, std::int64_t file_bytes) {
+    const auto i = static_cast<std::size_t>(file);
+    const auto from = formats::as_bytes(old_header, before, file, sections_[i]);
+    const auto to = formats::as_bytes(new_header, subfiling_, file, changed[i]);
+    return DataMove({from.header, from.layout}, {to.header, to.layout}, file_bytes);
   });
-  files_.move_to(std::move(changed), old_header.record_count);
-  placement_.emplace(subfiling_, files_.descriptions(), files_.space());
+  sections_ = std::move(changed);
 }
 
 void SubfileDriver::fill(const formats::Header& header, const formats::Layout&, int varid,
                          std::int64_t first_record, std::int64_t records) {
-  files_.transfer().fill(header, *placement_, varid, first_record, records);
+  files_.transfer().fill(header, placement(header), varid, first_record, records);
 }
 
 void SubfileDriver::put(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                         Mode mode) {
-  files_.transfer().put(header, *placement_, accesses, mode);
+  files_.transfer().put(header, placement(header), accesses, mode);
 }
 
 void SubfileDriver::get(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                         Mode mode) {
-  files_.transfer().get(header, *placement_, accesses, mode);
+  files_.transfer().get(header, placement(header), accesses, mode);
 }
 
 std::int64_t SubfileDriver::agree_record_count(std::int64_t local, Mode mode) {

@@ -1,13 +1,15 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "driver.hpp"
 #include "first_look.hpp"
 #include "open_driver.hpp"
+#include "sluice/formats/subfile_headers.hpp"
+#include "sluice/formats/subfile_master.hpp"
 #include "sluice/formats/subfiles.hpp"
 #include "split_files.hpp"
 
@@ -20,7 +22,10 @@ class SubfileDriver final : public Driver {
   /// What is known of the files when they have been opened; nothing of new ones.
   struct Facts {
     formats::Subfiling subfiling;
-    SplitFiles::Descriptions descriptions;
+    std::vector<formats::FileSections> sections;
+    formats::Version version = formats::Version::cdf1;
+    bool has_record_dimension = false;
+    std::int64_t record_count = 0;
     SplitFiles::Facts files;
   };
 
@@ -49,18 +54,32 @@ class SubfileDriver final : public Driver {
   void discard(bool is_new) override { files_.discard(is_new); }
 
  private:
-  [[nodiscard]] formats::Header file_header(const formats::Header& header, int file) const;
-  /// All files' headers, laid out; what is there already moves only where it has to.
-  [[nodiscard]] SplitFiles::Descriptions lay_out(const formats::Header& header) const;
-  /// The headers anew, where only metadata changed. Throws NC_ENOTINDEFINE where one has outgrown its room.
-  [[nodiscard]] SplitFiles::Descriptions update(const formats::Header& header) const;
-  void adopt(SplitFiles::Descriptions files);
+  using Sections = std::vector<formats::FileSections>;
+
+  /// Headers that are to be written, and the bytes of each.
+  struct NewHeaders {
+    /// Counts the bytes of this rank's share; refers to `header` and `subfiling`.
+    NewHeaders(const formats::Header& header, const formats::Subfiling& subfiling, const SplitFiles& files);
+    /// Collective: the others'.
+    void share_sizes(const Communicator& comm);
+
+    formats::SubfileHeaders headers;
+    std::vector<std::int64_t> sizes;
+  };
+
+  /// All files laid out; what is there already moves only where it has to.
+  [[nodiscard]] Sections lay_out(const NewHeaders& next) const;
+  /// Where only metadata changes: throws NC_ENOTINDEFINE where a header has outgrown its room.
+  void check_room(const NewHeaders& next) const;
+  [[nodiscard]] formats::SubfilePlacement placement(const formats::Header& header) const {
+    return {header, subfiling_, sections_, files_.space()};
+  }
 
   SplitFiles files_;
   formats::Subfiling subfiling_;
+  Sections sections_;  ///< of the files
   bool is_laid_out_;
   formats::LayoutOptions layout_options_;
-  std::optional<formats::SubfilePlacement> placement_;
 };
 
 /// nc_num_subfiles, unless pnetcdf_subfiling is "disable"; 0 where it is not asked for.
@@ -68,9 +87,11 @@ class SubfileDriver final : public Driver {
 /// Whether a master is to be opened with its subfiles: pnetcdf_subfiling is not "disable".
 [[nodiscard]] bool are_subfiles_wanted(const std::map<std::string, std::string>& hints);
 
-/// As create_file and open_file. `master` is what the master's header says.
+/// As create_file and open_file. On rank 0 `master` has the master's header, and `reader` what it says of the
+/// subfiles, or null where that is to be read from the header.
 [[nodiscard]] OpenedDriver create_subfiles(const OpenRequest& request);
-[[nodiscard]] OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master);
+[[nodiscard]] OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master,
+                                         formats::MasterReader* reader);
 
 /// Removes the subfiles of a master, those that are there. Nothing for what is no master.
 void delete_subfiles(const std::string& master);

@@ -1,8 +1,12 @@
 // Creating and opening files with subfiles.
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "agreement.hpp"
 #include "hints.hpp"
+#include "sluice/storage/header_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/split_dataset.hpp"
 #include "split_open.hpp"
@@ -40,6 +44,86 @@ Hints hints_of(const FileSet& files) {
   hints.insert_or_assign("pnetcdf_subfiling", "enable");
   hints.insert_or_assign("nc_num_subfiles", std::to_string(files.size() - 1));
   return hints;
+}
+
+/// Throws where the header's variables are not where they can be.
+formats::FileSections checked_sections(const formats::Header& header, std::int64_t header_bytes,
+                                       const std::string& path) {
+  auto sections = formats::sections_of(header, header_bytes);
+  formats::check_sections(header, sections.layout, path);
+  return sections;
+}
+
+/// Collective: gives all ranks what one has found out about a file.
+void share(const Communicator& comm, formats::FileSections& sections, int variables, int teller) {
+  auto& [layout, begins] = sections;
+  std::array<std::int64_t, 4> numbers{layout.header_size, layout.header_extent, layout.record_begin,
+                                      layout.record_size};
+  begins.resize(static_cast<std::size_t>(variables));
+  check_mpi(MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, teller, comm.get()),
+            "broadcast the layout of a subfile");
+  check_mpi(MPI_Bcast(begins.data(), variables, MPI_INT64_T, teller, comm.get()),
+            "broadcast the layout of a subfile");
+  layout = {numbers[0], numbers[1], numbers[2], numbers[3]};
+}
+
+/// Collective: gives all ranks what rank 0 has found in the master: much less than its header is.
+void share(const Communicator& comm, formats::SubfiledHeader& dataset, const std::string& path) {
+  if (comm.size() == 1) return;
+  std::string header;
+  std::string divisions;
+  together_telling(comm, [&] {
+    if (!comm.is_root()) return;
+    const auto bytes = formats::encode_header(dataset.header);
+    header.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    auto numbers = dataset.subfiling.numbers();
+    numbers.push_back(dataset.subfiling.subfiles());
+    divisions.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
+  });
+  broadcast(comm, header);
+  broadcast(comm, divisions);
+  together_telling(comm, [&] {
+    if (comm.is_root()) return;
+    dataset.header = formats::decode_metadata(std::as_bytes(std::span(header)), path);
+    std::vector<std::int64_t> numbers(divisions.size() / sizeof(std::int64_t));
+    std::memcpy(numbers.data(), divisions.data(), divisions.size());
+    const auto subfiles = static_cast<int>(numbers.back());
+    numbers.pop_back();
+    dataset.subfiling = formats::Subfiling::of_numbers(subfiles, numbers);
+  });
+}
+
+/// Collective: each subfile's header is read by one rank, which compares it with what the master says; the
+/// others are told where the data is.
+void look_at_subfiles(const OpenRequest& request, const formats::SubfiledHeader& dataset,
+                      const std::vector<std::string>& paths, std::vector<formats::FileSections>& sections) {
+  // A subfile has at most about half of what its master has to say.
+  const auto chunk_bytes =
+      std::max(file_options(request.hints, true).header_chunk_bytes, sections.front().layout.header_size / 2);
+  const auto& comm = request.comm;
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto for_mine = [&](const auto& work) {
+    for (auto i = static_cast<std::size_t>(comm.rank()) + 1; i < paths.size(); i += ranks) work(i);
+  };
+  std::vector<formats::DecodedHeader> found;
+  // A file that is missing is told of before one that does not fit.
+  together_telling(comm, [&] {
+    for_mine([&](std::size_t i) {
+      const auto file = storage::PosixFileSystem().open(paths[i], storage::OpenMode::read);
+      found.push_back(storage::read_header(*file, chunk_bytes, formats::Detail::structure).decoded);
+    });
+  });
+  together_telling(comm, [&] {
+    sections.resize(paths.size());
+    auto next = found.begin();
+    for_mine([&](std::size_t i) {
+      const auto& [header, size_bytes] = *next++;
+      formats::check_subfile(dataset, static_cast<int>(i) - 1, header, paths[i]);
+      sections[i] = checked_sections(header, size_bytes, paths[i]);
+    });
+  });
+  for (std::size_t i = 1; i < paths.size(); ++i)
+    share(comm, sections[i], dataset.subfiling.divided_variables(), static_cast<int>((i - 1) % ranks));
 }
 
 OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_local,
@@ -88,23 +172,29 @@ OpenedDriver create_subfiles(const OpenRequest& request) {
   return opened_driver(request, std::move(files), is_local, std::move(facts), std::move(others));
 }
 
-OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master) {
+OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master, formats::MasterReader* reader) {
   const std::string path = storage::without_prefix(request.path);
-  const auto paths = paths_of(path, formats::subfile_count(master.header.header), names_of(request, path));
+  const auto& comm = request.comm;
   SubfileDriver::Facts facts;
   facts.files.is_writable = request.writes();
   facts.files.is_shared = request.is_shared();
+  facts.sections.resize(1);
   formats::SubfiledHeader dataset;
-  together_telling(request.comm, [&] { dataset = formats::read_master(master.header.header, path); });
-  facts.descriptions = describe_files(request, std::move(master.header), paths, formats::Detail::structure);
-  formats::Layout layout;
-  together_telling(request.comm, [&] {
-    for (std::size_t i = 1; i < paths.size(); ++i)
-      formats::check_subfile(dataset, static_cast<int>(i) - 1, facts.descriptions[i].header, paths[i]);
-    // Throws where a header's variables are not where they can be.
-    (void)formats::FileSpace(facts.descriptions, paths);
-    layout = ordinary_layout(dataset.header);
+  together_telling(comm, [&] {
+    if (!comm.is_root()) return;
+    facts.sections[0] = checked_sections(master.header.header, master.header.size_bytes, path);
+    dataset = reader != nullptr ? reader->dataset(std::move(master.header.header))
+                                : formats::read_master(master.header.header, path);
   });
+  share(comm, dataset, path);
+  facts.version = dataset.header.version;
+  facts.has_record_dimension = dataset.header.record_dimension() >= 0;
+  facts.record_count = dataset.header.record_count;
+  share(comm, facts.sections[0], dataset.header.variable_count(), 0);
+  const auto paths = paths_of(path, dataset.subfiling.subfiles(), names_of(request, path));
+  look_at_subfiles(request, dataset, paths, facts.sections);
+  formats::Layout layout;
+  together_telling(request.comm, [&] { layout = ordinary_layout(dataset.header); });
   facts.subfiling = std::move(dataset.subfiling);
   const int mode = request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
   // Before the others of this communicator are through.

@@ -50,16 +50,22 @@ std::vector<std::int64_t> integers_of(const Attribute& attribute) {
   return {};
 }
 
-bool read_integers(const Attribute& attribute, std::span<std::int64_t> values) {
+bool read_integers(const AttributeView& attribute, std::span<std::int64_t> values) {
   const bool is_integer = attribute.type == Type::int32 || attribute.type == Type::int64;
   if (!is_integer || attribute.count != std::ssize(values)) return false;
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  const bool is_native = attribute.order == native_byte_order;
+  const auto* at = attribute.values.data();
+  for (auto& value : values) {
     if (attribute.type == Type::int32) {
-      std::int32_t value = 0;
-      std::memcpy(&value, attribute.values.data() + i * sizeof value, sizeof value);
-      values[i] = value;
+      std::uint32_t stored = 0;
+      std::memcpy(&stored, at, sizeof stored);
+      value = static_cast<std::int32_t>(is_native ? stored : __builtin_bswap32(stored));
+      at += sizeof stored;
     } else {
-      std::memcpy(&values[i], attribute.values.data() + i * sizeof values[i], sizeof values[i]);
+      std::uint64_t stored = 0;
+      std::memcpy(&stored, at, sizeof stored);
+      value = static_cast<std::int64_t>(is_native ? stored : __builtin_bswap64(stored));
+      at += sizeof stored;
     }
   }
   return true;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/formats/attribute_view.hpp"
 #include "sluice/formats/header.hpp"
 
 namespace sluice::formats {
@@ -17,7 +18,7 @@ namespace sluice::formats {
 /// The values of an attribute of type int or int64; nothing where it is of another type.
 [[nodiscard]] std::vector<std::int64_t> integers_of(const Attribute& attribute);
 /// The same without taking memory: whether there are just as many integers as there is room for.
-[[nodiscard]] bool read_integers(const Attribute& attribute, std::span<std::int64_t> values);
+[[nodiscard]] bool read_integers(const AttributeView& attribute, std::span<std::int64_t> values);
 
 /// Integers as a file has them (int32 or int64), and back.
 [[nodiscard]] std::vector<std::byte> encode_integers(std::span<const std::int64_t> values, Type type,

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,12 +45,14 @@ class ByteCursor {
   /// An unsigned integer of 4 or 8 bytes.
   std::uint64_t take_integer(int bytes) {
     const auto taken = take(bytes);
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      const auto byte = taken[order_ == ByteOrder::big ? i : taken.size() - 1 - i];
-      value = value << 8 | std::to_integer<std::uint64_t>(byte);
+    if (bytes == 4) {
+      std::uint32_t value = 0;
+      std::memcpy(&value, taken.data(), sizeof value);
+      return order_ == native_byte_order ? value : __builtin_bswap32(value);
     }
-    return value;
+    std::uint64_t value = 0;
+    std::memcpy(&value, taken.data(), sizeof value);
+    return order_ == native_byte_order ? value : __builtin_bswap64(value);
   }
 
   [[noreturn]] void fail(Status status, const std::string& what) const { fail_at(offset(), status, what); }

@@ -6,6 +6,7 @@
 
 #include "byte_cursor.hpp"
 #include "cdf_constants.hpp"
+#include "sluice/formats/attribute_view.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/layout.hpp"
@@ -23,8 +24,10 @@ class Decoder {
           ByteOrder order = ByteOrder::big)
       : in_(prefix, file_size_bytes, path, order), file_size_bytes_(file_size_bytes) {}
 
-  DecodedHeader decode_file(Detail detail) {
+  /// `taker` may be null.
+  DecodedHeader decode_file(Detail detail, AttributeTaker* taker) {
     detail_ = detail;
+    taker_ = taker;
     take_header();
     check_record_section();
     check_sizes();
@@ -47,6 +50,7 @@ class Decoder {
     take_record_count();
     take_dimensions();
     take_attributes(header_.attributes);
+    if (taker_ != nullptr && !taker_->begin_variables(header_)) taker_ = nullptr;
     take_variables();
     check_shapes();
   }
@@ -137,26 +141,27 @@ class Decoder {
     }
   }
 
-  void take_attributes(Attributes& attributes, Detail detail = Detail::all) {
+  void take_attributes(Attributes& attributes) {
     const auto count = take_list_head(cdf::tag_attributes, NC_EMAXATTS, "attributes");
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto encoded = take_attribute();
-      if (detail == Detail::all) attributes.append(decoded(encoded));
-    }
+    for (std::int64_t i = 0; i < count; ++i) attributes.append(decoded(take_attribute()));
   }
 
-  /// An attribute as the header has it.
-  struct EncodedAttribute {
-    std::string_view name;
-    Type type = Type::nat;
-    std::int64_t count = 0;
-    std::span<const std::byte> values;
-  };
+  void take_attributes_of(Variable& variable) {
+    const auto count = take_list_head(cdf::tag_attributes, NC_EMAXATTS, "attributes");
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto attribute = take_attribute();
+      const bool is_taken = taker_ != nullptr && taker_->take(attribute);
+      if (!is_taken && detail_ == Detail::all) variable.attributes.append(decoded(attribute));
+    }
+    if (taker_ != nullptr) taker_->end_variable(header_, variable);
+  }
 
-  EncodedAttribute take_attribute() {
-    EncodedAttribute attribute;
+  /// As the header has it.
+  AttributeView take_attribute() {
+    AttributeView attribute;
     attribute.name = take_name_in_place();
     attribute.type = take_type();
+    attribute.order = in_.order();
     const auto at = in_.offset();
     attribute.count = take_count();
     if (attribute.count < 0 || attribute.count > cdf::max_count) {
@@ -169,11 +174,11 @@ class Decoder {
     return attribute;
   }
 
-  [[nodiscard]] Attribute decoded(const EncodedAttribute& encoded) const {
+  [[nodiscard]] static Attribute decoded(const AttributeView& encoded) {
     Attribute attribute{std::string(encoded.name), encoded.type, encoded.count, {}};
     attribute.values.resize(encoded.values.size());
     copy_ordered(attribute.values.data(), encoded.values.data(), size_of(encoded.type), encoded.count,
-                 in_.order());
+                 encoded.order);
     return attribute;
   }
 
@@ -186,7 +191,7 @@ class Decoder {
     Variable variable;
     variable.name = take_name();
     take_dimension_ids(variable);
-    take_attributes(variable.attributes, detail_);
+    take_attributes_of(variable);
     variable.type = take_type();
     take_count();  // vsize says nothing that type and dimensions do not say, and writers are known to have it
                    // wrong
@@ -233,7 +238,7 @@ class Decoder {
   }
 
   void check_sizes() {
-    check([this] { check_variable_sizes(header_); });
+    check([this] { check_variable_sizes(header_.version, extents_of(header_)); });
   }
 
   /// Ids of the fixed-size variables, or of the record variables, in order.
@@ -282,17 +287,18 @@ class Decoder {
   ByteCursor in_;
   std::int64_t file_size_bytes_;
   Detail detail_ = Detail::all;
+  AttributeTaker* taker_ = nullptr;
   Header header_;
 };
 
 }  // namespace
 
 std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix, bool is_whole_file,
-                                           std::int64_t file_size_bytes, std::string_view path,
-                                           Detail detail) {
+                                           std::int64_t file_size_bytes, std::string_view path, Detail detail,
+                                           AttributeTaker* taker) {
   const auto size_bytes = is_whole_file ? static_cast<std::int64_t>(prefix.size()) : file_size_bytes;
   try {
-    return Decoder(prefix, size_bytes, path).decode_file(detail);
+    return Decoder(prefix, size_bytes, path).decode_file(detail, taker);
   } catch (const EndOfPrefix&) {
     return std::nullopt;
   }

@@ -1,7 +1,7 @@
+#include "file_runs.hpp"
+
 #include <algorithm>
 #include <array>
-
-#include "sluice/formats/layout.hpp"
 
 namespace sluice::formats {
 
@@ -68,24 +68,40 @@ class RunList {
 
 }  // namespace
 
-void append_runs(const Header& header, const Layout& layout, int varid, std::span<const std::int64_t> start,
+void append_runs(const ElementSteps& steps, std::span<const std::int64_t> start,
                  std::span<const std::int64_t> count, std::span<const std::int64_t> stride,
                  std::vector<FileRun>& runs) {
   if (std::any_of(count.begin(), count.end(), [](std::int64_t n) { return n <= 0; })) return;
-  const auto& variable = header.variable(varid);
-  const auto element_bytes = static_cast<std::int64_t>(size_of(variable.type));
-  Loops loops{.offset_bytes = variable.begin, .block_bytes = element_bytes, .levels = {}};
-  auto extent_bytes = element_bytes;  // between neighbours of dimension d
-  for (std::size_t d = variable.dimids.size(); d-- > 0;) {
-    const auto& dimension = header.dimension(variable.dimids[d]);
-    const auto step_bytes = dimension.is_record ? layout.record_size : extent_bytes;
+  Loops loops{.offset_bytes = steps.begin, .block_bytes = steps.element_bytes, .levels = {}};
+  for (std::size_t d = steps.step_bytes.size(); d-- > 0;) {
+    const auto step_bytes = steps.step_bytes[d];
     loops.offset_bytes += start[d] * step_bytes;
     // The stride of a single element means nothing, and may be anything.
     if (count[d] > 1)
       loops.wrap({.count = count[d], .step_bytes = step_bytes * (stride.empty() ? 1 : stride[d])});
-    extent_bytes *= dimension.length;
   }
   RunList(runs).append(loops);
+}
+
+void append_runs(const Header& header, const Layout& layout, int varid, std::span<const std::int64_t> start,
+                 std::span<const std::int64_t> count, std::span<const std::int64_t> stride,
+                 std::vector<FileRun>& runs) {
+  append_runs(steps_of(header, layout, varid), start, count, stride, runs);
+}
+
+ElementSteps steps_of(const Header& header, const Layout& layout, int varid) {
+  const auto& variable = header.variable(varid);
+  ElementSteps steps;
+  steps.begin = variable.begin;
+  steps.element_bytes = static_cast<std::int64_t>(size_of(variable.type));
+  steps.step_bytes.resize(variable.dimids.size());
+  auto step = steps.element_bytes;
+  for (std::size_t d = variable.dimids.size(); d-- > 0;) {
+    const auto& dimension = header.dimension(variable.dimids[d]);
+    steps.step_bytes[d] = dimension.is_record ? layout.record_size : step;
+    step *= dimension.length;
+  }
+  return steps;
 }
 
 }  // namespace sluice::formats

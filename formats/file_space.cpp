@@ -7,10 +7,22 @@
 #include "variable_sizes.hpp"
 
 namespace sluice::formats {
+
 namespace {
 
-void check_variables(const FileDescription& file, const std::string& path) {
-  const auto& [header, layout] = file;
+std::vector<Layout> checked_layouts(std::span<const FileDescription> files,
+                                    std::span<const std::string> paths) {
+  std::vector<Layout> layouts;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    check_sections(files[i].header, files[i].layout, paths[i]);
+    layouts.push_back(files[i].layout);
+  }
+  return layouts;
+}
+
+}  // namespace
+
+void check_sections(const Header& header, const Layout& layout, const std::string& path) {
   for (int id = 0; id < header.variable_count(); ++id) {
     const auto& variable = header.variable(id);
     const bool is_record = header.is_record_variable(id);
@@ -23,14 +35,10 @@ void check_variables(const FileDescription& file, const std::string& path) {
   }
 }
 
-}  // namespace
-
-FileSpace::FileSpace(std::span<const FileDescription> files, std::span<const std::string> paths) {
+FileSpace::FileSpace(std::span<const Layout> files) {
   std::int64_t fixed_end = 0;
   std::int64_t record_end = 0;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    check_variables(files[i], paths[i]);
-    const auto& layout = files[i].layout;
+  for (const auto& layout : files) {
     parts_.push_back({layout.header_extent, layout.record_begin, layout.record_size});
     fixed_begins_.push_back(fixed_end);
     record_begins_.push_back(record_end);
@@ -43,25 +51,25 @@ FileSpace::FileSpace(std::span<const FileDescription> files, std::span<const std
   layout_.record_size = record_end;
 }
 
+FileSpace::FileSpace(std::span<const FileDescription> files, std::span<const std::string> paths)
+    : FileSpace(checked_layouts(files, paths)) {}
+
 Header FileSpace::placed_header(const FileDescription& description, int file) const {
-  const auto i = static_cast<std::size_t>(file);
   const auto& header = description.header;
-  Header placed;
-  placed.version = header.version;
+  Header result;
+  result.version = header.version;
   for (const auto& dimension : header.dimensions())
-    placed.add_dimension({{}, dimension.length, dimension.is_record});
+    result.add_dimension({{}, dimension.length, dimension.is_record});
   for (int id = 0; id < header.variable_count(); ++id) {
     const auto& variable = header.variable(id);
     Variable copy;
     copy.name = variable.name;
     copy.type = variable.type;
     copy.dimids = variable.dimids;
-    copy.begin = header.is_record_variable(id)
-                     ? layout_.record_begin + record_begins_[i] + (variable.begin - parts_[i].record_begin)
-                     : fixed_begins_[i] + (variable.begin - parts_[i].data_begin);
-    placed.add_variable(std::move(copy));
+    copy.begin = placed(file, variable.begin, header.is_record_variable(id));
+    result.add_variable(std::move(copy));
   }
-  return placed;
+  return result;
 }
 
 FileSpace::Place FileSpace::locate(std::int64_t offset_bytes) const {

@@ -19,73 +19,51 @@ std::int64_t alignment(std::int64_t held, std::int64_t asked, std::int64_t other
   return rounded_up(chosen, 4);
 }
 
-/// Id of the first fixed-size variable, or -1.
-int first_fixed_variable(const Header& header) {
-  for (int id = 0; id < header.variable_count(); ++id) {
-    if (!header.is_record_variable(id)) return id;
-  }
-  return -1;
+/// The first fixed-size variable, or null.
+const VariableExtent* first_fixed(std::span<const VariableExtent> variables) {
+  const auto found = std::find_if(variables.begin(), variables.end(),
+                                  [](const auto& variable) { return !variable.is_record; });
+  return found == variables.end() ? nullptr : &*found;
 }
 
 bool has_fixed_variables(const Header& header) {
-  return first_fixed_variable(header) >= 0;
+  for (int id = 0; id < header.variable_count(); ++id) {
+    if (!header.is_record_variable(id)) return true;
+  }
+  return false;
 }
 
-/// Where new variables may go.
-struct Placement {
-  const Header& header;
-  std::int64_t variable_align;
-  bool keeps_places;  ///< a redefinition: what has a begin does not move down
-
-  [[nodiscard]] std::int64_t not_below_old(int id, std::int64_t offset) const {
-    return keeps_places ? std::max(offset, header.variable(id).begin) : offset;
-  }
+/// How variables are placed.
+struct Rules {
+  Version version = Version::cdf1;
+  std::int64_t variable_align = 0;
+  bool keeps_places = false;  ///< a redefinition: what has a begin does not move down
 };
 
 /// Gives offsets to the fixed-size variables (or to the record variables) from `offset` on; returns the end
 /// of the last one.
-std::int64_t place(const Placement& placement, bool records, std::int64_t offset,
-                   std::vector<std::int64_t>& begins) {
-  const auto& header = placement.header;
-  for (int id = 0; id < header.variable_count(); ++id) {
-    if (header.is_record_variable(id) != records) continue;
-    if (!records) offset = rounded_up(offset, placement.variable_align);
-    offset = placement.not_below_old(id, offset);
-    if (offset > max_begin(header.version)) {
+std::int64_t place(const Rules& rules, bool records, std::int64_t offset,
+                   std::span<VariableExtent> variables) {
+  for (auto& variable : variables) {
+    if (variable.is_record != records) continue;
+    if (!records) offset = rounded_up(offset, rules.variable_align);
+    if (rules.keeps_places) offset = std::max(offset, variable.begin);
+    if (offset > max_begin(rules.version)) {
       throw Error(
           NC_EVARSIZE,
-          "variable " + header.variable(id).name +
+          "variable " + std::string(variable.name) +
               " would start beyond 2^31 - 1 bytes, which format CDF-1 cannot say: use CDF-2 or CDF-5");
     }
-    begins[static_cast<std::size_t>(id)] = offset;
-    offset = checked_sum(offset, rounded_up(data_bytes(header, id), 4));
+    variable.begin = offset;
+    offset = checked_sum(offset, rounded_up(variable.data_bytes, 4));
   }
   return offset;
 }
 
-LayoutOptions with_defaults(const LayoutOptions& asked, const Header& header) {
-  auto options = options_in_force(asked, {}, header);
-  options.header_free_bytes = asked.header_free_bytes;
-  options.variable_free_bytes = asked.variable_free_bytes;
-  return options;
-}
-
-/// Where the first variable's data may start.
-std::int64_t first_data_offset(const Header& header, std::int64_t header_size, const LayoutOptions& options) {
-  if (header.variable_count() == 0) return header_size;
-  const auto room_end =
-      rounded_up(checked_sum(header_size, options.header_free_bytes), options.header_align_bytes);
-  return has_fixed_variables(header) ? rounded_up(room_end, options.variable_align_bytes) : room_end;
-}
-
-}  // namespace
-
-LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& arguments,
-                               const Header& header) {
+LayoutOptions in_force(const LayoutOptions& held, const LayoutOptions& arguments, bool has_fixed) {
   // Where only the record section's alignment is given as an argument, it is that of the first section too.
-  const auto first_section = arguments.header_align_bytes == 0 && has_fixed_variables(header)
-                                 ? arguments.record_align_bytes
-                                 : arguments.header_align_bytes;
+  const auto first_section = arguments.header_align_bytes == 0 && has_fixed ? arguments.record_align_bytes
+                                                                            : arguments.header_align_bytes;
   return {.header_align_bytes = alignment(held.header_align_bytes, first_section, default_header_align_bytes),
           .header_free_bytes = arguments.header_free_bytes,
           .variable_align_bytes = alignment(held.variable_align_bytes, 0, default_align_bytes),
@@ -94,38 +72,66 @@ LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& a
               alignment(held.record_align_bytes, arguments.record_align_bytes, default_align_bytes)};
 }
 
-Layout compute_layout(Header& header, const LayoutOptions& asked, const Layout* previous) {
-  check_variable_sizes(header);
-  const auto options = with_defaults(asked, header);
-  const Placement placement{
-      .header = header, .variable_align = options.variable_align_bytes, .keeps_places = previous != nullptr};
+LayoutOptions with_defaults(const LayoutOptions& asked, bool has_fixed) {
+  auto options = in_force(asked, {}, has_fixed);
+  options.header_free_bytes = asked.header_free_bytes;
+  options.variable_free_bytes = asked.variable_free_bytes;
+  return options;
+}
+
+/// Where the first variable's data may start.
+std::int64_t first_data_offset(std::span<const VariableExtent> variables, std::int64_t header_size,
+                               const LayoutOptions& options) {
+  if (variables.empty()) return header_size;
+  const auto room_end =
+      rounded_up(checked_sum(header_size, options.header_free_bytes), options.header_align_bytes);
+  return first_fixed(variables) != nullptr ? rounded_up(room_end, options.variable_align_bytes) : room_end;
+}
+
+}  // namespace
+
+LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& arguments,
+                               const Header& header) {
+  return in_force(held, arguments, has_fixed_variables(header));
+}
+
+Layout lay_out(Version version, std::int64_t header_size_bytes, std::span<VariableExtent> variables,
+               const LayoutOptions& asked, const Layout* previous) {
+  check_variable_sizes(version, variables);
+  const auto* const first = first_fixed(variables);
+  const auto options = with_defaults(asked, first != nullptr);
+  const Rules rules{version, options.variable_align_bytes, previous != nullptr};
   Layout layout;
-  layout.header_size = encoded_size(header);
-  layout.record_size = record_bytes(header);
-  layout.header_extent = first_data_offset(header, layout.header_size, options);
+  layout.header_size = header_size_bytes;
+  layout.record_size = record_bytes(variables);
+  layout.header_extent = first_data_offset(variables, layout.header_size, options);
   if (previous != nullptr) layout.header_extent = std::max(layout.header_extent, previous->header_extent);
 
-  std::vector<std::int64_t> begins(static_cast<std::size_t>(header.variable_count()));
-  const auto fixed_end = place(placement, false, layout.header_extent, begins);
+  const auto fixed_end = place(rules, false, layout.header_extent, variables);
   layout.record_begin =
       rounded_up(checked_sum(fixed_end, options.variable_free_bytes), options.variable_align_bytes);
   if (previous != nullptr) layout.record_begin = std::max(layout.record_begin, previous->record_begin);
   layout.record_begin = rounded_up(layout.record_begin, options.record_align_bytes);
-  place(placement, true, layout.record_begin, begins);
+  place(rules, true, layout.record_begin, variables);
+  layout.header_extent = first != nullptr ? first->begin : layout.record_begin;
+  return layout;
+}
 
+Layout compute_layout(Header& header, const LayoutOptions& asked, const Layout* previous) {
+  auto variables = extents_of(header);
+  const auto layout = lay_out(header.version, encoded_size(header), variables, asked, previous);
   for (int id = 0; id < header.variable_count(); ++id) {
-    header.variable(id).begin = begins[static_cast<std::size_t>(id)];
-    header.variable(id).vsize = rounded_up(data_bytes(header, id), 4);
+    const auto& placed = variables[static_cast<std::size_t>(id)];
+    header.variable(id).begin = placed.begin;
+    header.variable(id).vsize = rounded_up(placed.data_bytes, 4);
   }
-  const int first = first_fixed_variable(header);
-  layout.header_extent = first >= 0 ? header.variable(first).begin : layout.record_begin;
   return layout;
 }
 
 Layout layout_of(const Header& header, std::int64_t header_size_bytes) {
   Layout layout;
   layout.header_size = header_size_bytes;
-  layout.record_size = record_bytes(header);
+  layout.record_size = record_bytes(extents_of(header));
   if (header.variable_count() == 0) return layout;
   std::int64_t fixed_begin = -1;
   std::int64_t fixed_end = header_size_bytes;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "file_runs.hpp"
+
 namespace sluice::formats {
 
 std::int64_t Displacement::of(std::int64_t offset) const noexcept {
@@ -13,32 +15,19 @@ std::int64_t Displacement::of(std::int64_t offset) const noexcept {
 }
 
 PlainPlace::PlainPlace(const Header& header, const Layout& layout, int varid)
-    : VariablePlace(static_cast<std::int64_t>(size_of(header.variable(varid).type))),
-      header_(header),
-      layout_(layout),
-      varid_(varid),
-      begin_(header.variable(varid).begin) {
-  const auto& variable = header.variable(varid);
-  const std::size_t dimensions = variable.dimids.size();
-  step_bytes_.resize(dimensions);
-  std::int64_t step = element_bytes();
-  for (std::size_t d = dimensions; d-- > 0;) {
-    const auto& dimension = header.dimension(variable.dimids[d]);
-    step_bytes_[d] = dimension.is_record ? layout.record_size : step;
-    step *= dimension.length;
-  }
-}
+    : PlainPlace(steps_of(header, layout, varid)) {}
 
 std::optional<FileRun> PlainPlace::single_run(const HyperslabView& slab) const {
-  std::int64_t offset = begin_;
+  const auto& step_bytes = steps_.step_bytes;
+  std::int64_t offset = steps_.begin;
   std::int64_t length = element_bytes();
   // From the inside out: as long as what a dimension adds continues what is there, it is one run.
   for (std::size_t d = slab.count.size(); d-- > 0;) {
     const std::int64_t count = slab.count[d];
     if (count == 0) return FileRun{};
-    offset += slab.start[d] * step_bytes_[d];
+    offset += slab.start[d] * step_bytes[d];
     if (count == 1) continue;
-    if (step_bytes_[d] != length || slab.stride_of(static_cast<int>(d)) != 1) {
+    if (step_bytes[d] != length || slab.stride_of(static_cast<int>(d)) != 1) {
       const auto rest = slab.count.first(d);
       if (std::find(rest.begin(), rest.end(), 0) != rest.end()) return FileRun{};
       return std::nullopt;
@@ -51,11 +40,11 @@ std::optional<FileRun> PlainPlace::single_run(const HyperslabView& slab) const {
 std::optional<Displacement> PlainPlace::displacement_from(const VariablePlace& other) const {
   const auto* plain = dynamic_cast<const PlainPlace*>(&other);
   if (plain == nullptr || !is_shaped_as(*plain)) return std::nullopt;
-  return Displacement{{plain->begin_}, {begin_ - plain->begin_}, 0};
+  return Displacement{{plain->steps_.begin}, {steps_.begin - plain->steps_.begin}, 0};
 }
 
 void PlainPlace::append(const HyperslabView& slab, std::vector<FileRun>& runs) const {
-  append_runs(header_, layout_, varid_, slab.start, slab.count, slab.stride, runs);
+  append_runs(steps_, slab.start, slab.count, slab.stride, runs);
 }
 
 }  // namespace sluice::formats

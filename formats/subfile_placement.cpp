@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <utility>
 
+#include "file_runs.hpp"
 #include "sluice/formats/subfiles.hpp"
 
 namespace sluice::formats {
@@ -12,15 +14,21 @@ struct Piece {
   std::int64_t last = 0;
 };
 
-/// A variable in several subfiles. Its placed headers have been moved so that the indexes of the whole
-/// variable lead to the right places.
+/// A variable in several subfiles.
 class DividedPlace final : public VariablePlace {
  public:
-  DividedPlace(const Division& division, std::span<const Header> placed, const Layout& layout, int varid)
-      : VariablePlace(static_cast<std::int64_t>(size_of(placed.front().variable(varid).type))),
-        division_(division),
-        placed_(placed),
-        layout_(layout),
+  /// What describes the place, in the order of SubfilePlacement's arguments.
+  struct Source {
+    const Header& header;
+    const Subfiling& subfiling;
+    std::span<const FileSections> subfiles;
+    const FileSpace& space;
+  };
+
+  DividedPlace(const Source& source, int varid)
+      : VariablePlace(static_cast<std::int64_t>(size_of(source.header.variable(varid).type))),
+        source_(source),
+        division_(*source.subfiling.division_of(varid)),
         varid_(varid) {}
 
   [[nodiscard]] std::optional<FileRun> single_run(const HyperslabView& slab) const override {
@@ -37,11 +45,11 @@ class DividedPlace final : public VariablePlace {
                          divided->division_.first == division_.first;
     if (!is_same) return std::nullopt;
     Displacement result;
-    result.record_size = placed_.front().is_record_variable(varid_) ? layout_.record_size : 0;
-    for (std::size_t i = 0; i < placed_.size(); ++i) {
-      const PlainPlace here(placed_[i], layout_, varid_);
-      const PlainPlace there(divided->placed_[i], layout_, divided->varid_);
-      const std::int64_t first = division_.first[i];
+    result.record_size = source_.header.is_record_variable(varid_) ? source_.space.layout().record_size : 0;
+    for (int i = 0; i < source_.subfiling.subfiles(); ++i) {
+      const PlainPlace here = plain_place(i);
+      const PlainPlace there = divided->plain_place(i);
+      const std::int64_t first = division_.first[static_cast<std::size_t>(i)];
       if (!here.is_shaped_as(there)) return std::nullopt;
       result.begins.push_back(there.begin_of(dimension(), first));
       result.bytes.push_back(here.begin_of(dimension(), first) - result.begins.back());
@@ -65,10 +73,30 @@ class DividedPlace final : public VariablePlace {
     return static_cast<int>(std::upper_bound(first.begin(), first.end(), index) - first.begin()) - 1;
   }
 
+  /// In one subfile, moved so that the indexes of the whole variable lead to the right places.
+  [[nodiscard]] PlainPlace plain_place(int subfile) const {
+    const auto& dimids = source_.header.variable(varid_).dimids;
+    ElementSteps steps;
+    steps.element_bytes = element_bytes();
+    steps.step_bytes.resize(dimids.size());
+    std::int64_t step = element_bytes();
+    for (std::size_t d = dimids.size(); d-- > 0;) {
+      const auto& length = source_.header.dimension(dimids[d]);
+      steps.step_bytes[d] = length.is_record ? source_.space.layout().record_size : step;
+      step *= d == dimension() ? division_.length_in(subfile) : length.length;
+    }
+    const auto i = static_cast<std::size_t>(subfile);
+    const auto id = static_cast<std::size_t>(source_.subfiling.id_in_subfiles(varid_));
+    const bool is_record = source_.header.is_record_variable(varid_);
+    steps.begin = source_.space.placed(subfile + 1, source_.subfiles[i].begins[id], is_record) -
+                  division_.first[i] * steps.step_bytes[dimension()];
+    return PlainPlace(std::move(steps));
+  }
+
   /// Kept from one call to the next: neighbours are mostly in the same subfile.
   [[nodiscard]] const PlainPlace& place_in(int subfile) const {
     if (!place_ || subfile != place_subfile_) {
-      place_.emplace(placed_[static_cast<std::size_t>(subfile)], layout_, varid_);
+      place_.emplace(plain_place(subfile));
       place_subfile_ = subfile;
     }
     return *place_;
@@ -97,8 +125,7 @@ class DividedPlace final : public VariablePlace {
                    {slab.stride.begin(), slab.stride.end()}};
     std::vector<PlainPlace> places;
     places.reserve(pieces.size());
-    for (const Piece& piece : pieces)
-      places.emplace_back(placed_[static_cast<std::size_t>(piece.subfile)], layout_, varid_);
+    for (const Piece& piece : pieces) places.push_back(plain_place(piece.subfile));
     const std::size_t d = dimension();
     std::int64_t rows = 1;
     for (std::size_t outer = 0; outer < d; ++outer) rows *= slab.count[outer];
@@ -118,49 +145,23 @@ class DividedPlace final : public VariablePlace {
     }
   }
 
+  Source source_;
   const Division& division_;
-  std::span<const Header> placed_;  ///< of the subfiles
-  const Layout& layout_;
-  int varid_;  ///< in the subfiles
+  int varid_;
   mutable std::optional<PlainPlace> place_;
   mutable int place_subfile_ = -1;
 };
 
-/// Bytes between neighbours of dimension d of a fixed part of a variable.
-std::int64_t step_bytes(const Header& header, int varid, std::size_t d) {
-  const auto& variable = header.variable(varid);
-  auto step = static_cast<std::int64_t>(size_of(variable.type));
-  for (std::size_t inner = d + 1; inner < variable.dimids.size(); ++inner)
-    step *= header.dimension(variable.dimids[inner]).length;
-  return step;
-}
-
 }  // namespace
 
-SubfilePlacement::SubfilePlacement(const Subfiling& subfiling, std::span<const FileDescription> files,
-                                   const FileSpace& space)
-    : subfiling_(subfiling), layout_(space.layout()) {
-  for (std::size_t file = 0; file < files.size(); ++file)
-    placed_.push_back(space.placed_header(files[file], static_cast<int>(file)));
-  int id = 0;
-  for (int varid = 0; varid < files.front().header.variable_count(); ++varid) {
-    const Division* division = subfiling.division_of(varid);
-    subfile_varids_.push_back(division != nullptr ? id++ : -1);
-    if (division == nullptr) continue;
-    for (std::size_t i = 0; i + 1 < files.size(); ++i) {
-      auto& placed = placed_[i + 1];
-      const auto d = static_cast<std::size_t>(division->dimension);
-      placed.variable(subfile_varids_.back()).begin -=
-          division->first[i] * step_bytes(placed, subfile_varids_.back(), d);
-    }
-  }
-}
-
 std::unique_ptr<VariablePlace> SubfilePlacement::place_of(int varid) const {
-  const Division* division = subfiling_.division_of(varid);
-  if (division == nullptr) return std::make_unique<PlainPlace>(placed_.front(), layout_, varid);
-  return std::make_unique<DividedPlace>(*division, std::span(placed_).subspan(1), layout_,
-                                        subfile_varids_[static_cast<std::size_t>(varid)]);
+  if (subfiling_.division_of(varid) != nullptr)
+    return std::make_unique<DividedPlace>(
+        DividedPlace::Source{header_, subfiling_, files_.subspan(1), space_}, varid);
+  auto steps = steps_of(header_, space_.layout(), varid);
+  const std::int64_t begin = files_.front().begins[static_cast<std::size_t>(varid)];
+  steps.begin = space_.placed(0, begin, header_.is_record_variable(varid));
+  return std::make_unique<PlainPlace>(std::move(steps));
 }
 
 }  // namespace sluice::formats

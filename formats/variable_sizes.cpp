@@ -59,42 +59,51 @@ std::int64_t max_begin(Version version) noexcept {
   return version == Version::cdf1 ? 0x7fff'ffff : std::numeric_limits<std::int64_t>::max();
 }
 
-void check_variable_sizes(const Header& header) {
-  int last_large_fixed = -1;
-  int last_fixed = -1;
-  int last_large_record = -1;
-  int last_record = -1;
+std::vector<VariableExtent> extents_of(const Header& header) {
+  std::vector<VariableExtent> extents;
+  extents.reserve(header.variables().size());
+  for (int id = 0; id < header.variable_count(); ++id) {
+    const auto& variable = header.variable(id);
+    extents.push_back(
+        {variable.name, data_bytes(header, variable), variable.begin, header.is_record_variable(id)});
+  }
+  return extents;
+}
+
+void check_variable_sizes(Version version, std::span<const VariableExtent> variables) {
+  const VariableExtent* last_large_fixed = nullptr;
+  const VariableExtent* last_fixed = nullptr;
+  const VariableExtent* last_large_record = nullptr;
+  const VariableExtent* last_record = nullptr;
   int large_fixed = 0;
   int large_record = 0;
-  for (int id = 0; id < header.variable_count(); ++id) {
-    const bool is_large = data_bytes(header, id) > max_bytes(header.version);
-    const bool is_record = header.is_record_variable(id);
-    (is_record ? last_record : last_fixed) = id;
-    if (!is_large) continue;
-    (is_record ? last_large_record : last_large_fixed) = id;
-    ++(is_record ? large_record : large_fixed);
+  for (const auto& variable : variables) {
+    (variable.is_record ? last_record : last_fixed) = &variable;
+    if (variable.data_bytes <= max_bytes(version)) continue;
+    (variable.is_record ? last_large_record : last_large_fixed) = &variable;
+    ++(variable.is_record ? large_record : large_fixed);
   }
   const bool fixed_is_well =
-      large_fixed == 0 || (large_fixed == 1 && last_large_fixed == last_fixed && last_record < 0);
+      large_fixed == 0 || (large_fixed == 1 && last_large_fixed == last_fixed && last_record == nullptr);
   const bool record_is_well = large_record == 0 || (large_record == 1 && last_large_record == last_record);
   if (fixed_is_well && record_is_well) return;
-  const int culprit = fixed_is_well ? last_large_record : last_large_fixed;
-  throw Error(NC_EVARSIZE, "variable " + header.variable(culprit).name + " is too large for format CDF-" +
-                               std::to_string(static_cast<int>(header.version)) +
+  const auto* const culprit = fixed_is_well ? last_large_record : last_large_fixed;
+  throw Error(NC_EVARSIZE, "variable " + std::string(culprit->name) + " is too large for format CDF-" +
+                               std::to_string(static_cast<int>(version)) +
                                " unless it is the only such one and the last: define it last, or use CDF-5");
 }
 
-std::int64_t record_bytes(const Header& header) {
+std::int64_t record_bytes(std::span<const VariableExtent> variables) {
   std::int64_t sum = 0;
   std::int64_t unpadded = 0;
-  int variables = 0;
-  for (int id = 0; id < header.variable_count(); ++id) {
-    if (!header.is_record_variable(id)) continue;
-    ++variables;
-    unpadded = data_bytes(header, id);
+  int records = 0;
+  for (const auto& variable : variables) {
+    if (!variable.is_record) continue;
+    ++records;
+    unpadded = variable.data_bytes;
     sum = checked_sum(sum, rounded_up(unpadded, 4));
   }
-  return variables == 1 ? unpadded : sum;
+  return records == 1 ? unpadded : sum;
 }
 
 }  // namespace sluice::formats

@@ -21,7 +21,8 @@ void check_magic(std::span<const std::byte> start, const std::string& path) {
 
 }  // namespace
 
-HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes, formats::Detail detail) {
+HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes, formats::Detail detail,
+                         formats::AttributeTaker* taker) {
   const std::int64_t file_bytes = file.size_bytes();
   HeaderOfFile result;
   auto& prefix = result.bytes;
@@ -32,7 +33,7 @@ HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes, formats::De
     prefix.resize(had + got);
     if (had == 0) check_magic(prefix, file.path());
     const bool is_whole = static_cast<std::int64_t>(prefix.size()) == file_bytes || got == 0;
-    if (auto decoded = formats::decode_header(prefix, is_whole, file_bytes, file.path(), detail)) {
+    if (auto decoded = formats::decode_header(prefix, is_whole, file_bytes, file.path(), detail, taker)) {
       prefix.resize(static_cast<std::size_t>(decoded->size_bytes));
       result.decoded = std::move(*decoded);
       return result;

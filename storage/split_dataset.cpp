@@ -13,8 +13,9 @@
 namespace sluice::storage {
 namespace {
 
-formats::FileDescription describe(FileSystem& system, const std::string& path) {
-  auto decoded = read_header(*system.open(path, OpenMode::read)).decoded;
+formats::FileDescription describe(FileSystem& system, const std::string& path,
+                                  formats::Detail detail = formats::Detail::all) {
+  auto decoded = read_header(*system.open(path, OpenMode::read), default_header_chunk_bytes, detail).decoded;
   formats::FileDescription description;
   description.layout = formats::layout_of(decoded.header, decoded.size_bytes);
   description.header = std::move(decoded.header);
@@ -23,18 +24,20 @@ formats::FileDescription describe(FileSystem& system, const std::string& path) {
 
 class Subfiles final : public SplitDataset {
  public:
-  Subfiles(FileSystem& system, const std::string& path, formats::FileDescription master)
+  Subfiles(FileSystem& system, const std::string& path, const formats::FileDescription& master)
       : dataset_(formats::read_master(master.header, path)) {
-    std::vector<formats::FileDescription> files{std::move(master)};
-    paths_.push_back(path);
+    add_file(path, master.header, master.layout.header_size);
     const auto names = subfile_names(system, path);
     for (int i = 0; i < dataset_.subfiling.subfiles(); ++i) {
-      paths_.push_back(formats::subfile_path(path, i, names));
-      files.push_back(describe(system, paths_.back()));
-      formats::check_subfile(dataset_, i, files.back().header, paths_.back());
+      const auto subfile = formats::subfile_path(path, i, names);
+      const auto found = describe(system, subfile, formats::Detail::structure);
+      formats::check_subfile(dataset_, i, found.header, subfile);
+      add_file(subfile, found.header, found.layout.header_size);
     }
-    space_ = formats::FileSpace(files, paths_);
-    placement_.emplace(dataset_.subfiling, files, space_);
+    std::vector<formats::Layout> layouts;
+    for (const auto& file : sections_) layouts.push_back(file.layout);
+    space_ = formats::FileSpace(layouts);
+    placement_.emplace(dataset_.header, dataset_.subfiling, sections_, space_);
   }
 
   [[nodiscard]] const formats::Header& header() const override { return dataset_.header; }
@@ -43,8 +46,15 @@ class Subfiles final : public SplitDataset {
   [[nodiscard]] const formats::Placement& placement() const override { return *placement_; }
 
  private:
+  void add_file(const std::string& path, const formats::Header& header, std::int64_t header_bytes) {
+    paths_.push_back(path);
+    sections_.push_back(formats::sections_of(header, header_bytes));
+    formats::check_sections(header, sections_.back().layout, path);
+  }
+
   formats::SubfiledHeader dataset_;
   std::vector<std::string> paths_;
+  std::vector<formats::FileSections> sections_;
   formats::FileSpace space_;
   std::optional<formats::SubfilePlacement> placement_;
 };
@@ -138,7 +148,7 @@ std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::
     description.layout = formats::layout_of(description.header, formats::encoded_size(description.header));
   }
   if (formats::subfile_count(description.header) > 0)
-    return std::make_unique<Subfiles>(system, master, std::move(description));
+    return std::make_unique<Subfiles>(system, master, description);
   if (formats::blob_file_count(description.header) > 0)
     return std::make_unique<BlobFiles>(system, master, std::move(description), has_master);
   if (formats::process_blob_file_count(description.header) > 0)

@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstring>
 #include <random>
 
+#include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/subfile_headers.hpp"
+#include "sluice/formats/subfile_master.hpp"
 #include "support/dense_reference.hpp"
 #include "support/placements.hpp"
 
@@ -37,15 +41,28 @@ Subfiling divided(const Header& header, int subfiles) {
   return subfiling;
 }
 
-std::vector<FileDescription> files_of(const Header& header, const Subfiling& subfiling) {
-  std::vector<FileDescription> files;
-  for (int i = -1; i < subfiling.subfiles(); ++i) {
-    FileDescription file;
-    file.header = i < 0 ? master_header(header, subfiling) : subfile_header(header, subfiling, i);
-    file.layout = compute_layout(file.header, {}, nullptr);
-    files.push_back(std::move(file));
+/// All files, laid out, and their headers as they are read from them.
+struct Files {
+  std::vector<FileSections> sections;
+  std::vector<FileDescription> descriptions;
+};
+
+Files files_of(const Header& header, const Subfiling& subfiling) {
+  const SubfileHeaders headers(header, subfiling);
+  Files files;
+  for (int file = 0; file <= subfiling.subfiles(); ++file) {
+    files.sections.push_back(headers.lay_out(file, headers.encoded_size(file), {}, nullptr));
+    const auto bytes = headers.encode(file, headers.encoded_size(file), files.sections.back().begins);
+    auto decoded = decode_header(bytes, false, -1, "x.nc");
+    REQUIRE(decoded);
+    const auto layout = layout_of(decoded->header, decoded->size_bytes);
+    files.descriptions.push_back({std::move(decoded->header), layout});
   }
   return files;
+}
+
+Header master_header(const Header& header, const Subfiling& subfiling) {
+  return files_of(header, subfiling).descriptions.front().header;
 }
 
 Attribute ints(const std::string& name, const std::vector<std::int32_t>& values) {
@@ -110,8 +127,104 @@ TEST_CASE("a master says what its header was made of") {
     REQUIRE((read.subfiling.division_of(id) == nullptr) == (division == nullptr));
     if (division != nullptr) CHECK(read.subfiling.division_of(id)->first == division->first);
   }
-  for (int i = 0; i < 4; ++i) CHECK_NOTHROW(check_subfile(read, i, subfile_header(header, subfiling, i), ""));
-  CHECK_THROWS_AS(check_subfile(read, 1, subfile_header(header, subfiling, 0), ""), FormatError);
+  const auto files = files_of(header, subfiling).descriptions;
+  for (int i = 0; i < 4; ++i)
+    CHECK_NOTHROW(check_subfile(read, i, files[static_cast<std::size_t>(i) + 1].header, ""));
+  CHECK_THROWS_AS(check_subfile(read, 1, files[1].header, ""), FormatError);
+}
+
+TEST_CASE("what a master says can be read while its header is decoded") {
+  auto header = header_with({{10, 7}, {}, {0, 9}, {2}, {12}});
+  header.attributes.put(ints("kept", {1}));
+  header.variable(0).attributes.put(ints("own", {2}));
+  header.variable(0).attributes.put(ints("_PnetCDF_SubFiling.par_dim_id", {2}));
+  const auto subfiling = divided(header, 4);
+  const SubfileHeaders headers(header, subfiling);
+  const auto sections = headers.lay_out(0, headers.encoded_size(0), {}, nullptr);
+  const auto bytes = headers.encode(0, headers.encoded_size(0), sections.begins);
+  MasterReader reader("x.nc");
+  // A prefix first, as from a file that is read piece by piece.
+  CHECK_FALSE(
+      decode_header(std::span(bytes).first(bytes.size() - 8), false, -1, "x.nc", Detail::all, &reader));
+  auto decoded = decode_header(bytes, false, -1, "x.nc", Detail::all, &reader);
+  REQUIRE(decoded);
+  REQUIRE(reader.is_master());
+  const auto read = reader.dataset(std::move(decoded->header));
+  const auto expected = read_master(master_header(header, subfiling), "x.nc");
+  CHECK(read.subfiling.subfiles() == 4);
+  CHECK(read.header.attributes.size() == 1);
+  CHECK(read.header.variable(0).attributes.size() == 2);
+  for (int id = 0; id < header.variable_count(); ++id) {
+    CAPTURE(id);
+    CHECK(read.header.variable(id).dimids == header.variable(id).dimids);
+    CHECK(expected.header.variable(id).attributes.size() == header.variable(id).attributes.size());
+    const auto* division = subfiling.division_of(id);
+    REQUIRE((read.subfiling.division_of(id) == nullptr) == (division == nullptr));
+    if (division == nullptr) continue;
+    CHECK(read.subfiling.division_of(id)->first == division->first);
+    CHECK(read.subfiling.division_of(id)->dimension == division->dimension);
+    CHECK(read.subfiling.id_in_subfiles(id) == subfiling.id_in_subfiles(id));
+  }
+  // A subfile is no master: its attributes stay where they are.
+  MasterReader other("x.nc.subfile_0.nc");
+  CHECK_FALSE(other.begin_variables(files_of(header, subfiling).descriptions[1].header));
+}
+
+TEST_CASE("what a master says comes out of its numbers as it was") {
+  const auto header = header_with({{10, 7}, {}, {0, 9}, {2}, {12}});
+  const auto subfiling = divided(header, 4);
+  const auto numbers = subfiling.numbers();
+  const auto copy = Subfiling::of_numbers(4, numbers);
+  CHECK(copy.subfiles() == 4);
+  CHECK(copy.divided_variables() == subfiling.divided_variables());
+  for (int id = 0; id < header.variable_count(); ++id) {
+    CAPTURE(id);
+    REQUIRE((copy.division_of(id) == nullptr) == (subfiling.division_of(id) == nullptr));
+    if (copy.division_of(id) == nullptr) continue;
+    CHECK(copy.division_of(id)->first == subfiling.division_of(id)->first);
+    CHECK(copy.division_of(id)->dimension == subfiling.division_of(id)->dimension);
+    CHECK(copy.id_in_subfiles(id) == subfiling.id_in_subfiles(id));
+  }
+}
+
+TEST_CASE("files are laid out without their headers as compute_layout lays them out with them") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  test::HyperslabGenerator random(seed);
+  for (int repetition = 0; repetition < 100; ++repetition) {
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (int i = 0; i < 6; ++i) {
+      auto shape = random.shape(static_cast<std::size_t>(random.between(1, 3)), 200);
+      if (random.chance(40)) shape.front() = 0;
+      shapes.push_back(shape);
+    }
+    auto header = header_with(shapes);
+    const std::array versions{Version::cdf1, Version::cdf2, Version::cdf5};
+    header.version = versions[static_cast<std::size_t>(random.between(0, 2))];
+    for (int id = 0; id < header.variable_count(); ++id) {
+      if (random.chance(50)) header.variable(id).type = Type::int8;
+    }
+    const auto subfiling = divided(header, static_cast<int>(random.between(2, 12)));
+    const LayoutOptions options{.header_align_bytes = random.between(0, 1) * 1024,
+                                .header_free_bytes = random.between(0, 100),
+                                .variable_align_bytes = random.between(0, 1) * 64};
+    const SubfileHeaders headers(header, subfiling);
+    for (int file = 0; file <= subfiling.subfiles(); ++file) {
+      const auto sections = headers.lay_out(file, headers.encoded_size(file), options, nullptr);
+      const auto bytes = headers.encode(file, headers.encoded_size(file), sections.begins);
+      auto decoded = decode_header(bytes, false, -1, "x.nc");
+      REQUIRE(decoded);
+      CHECK(decoded->size_bytes == std::ssize(bytes));
+      for (int id = 0; id < decoded->header.variable_count(); ++id)
+        CHECK(decoded->header.variable(id).begin == sections.begins[static_cast<std::size_t>(id)]);
+      const auto layout = compute_layout(decoded->header, options, nullptr);
+      CHECK(layout.header_extent == sections.layout.header_extent);
+      CHECK(layout.record_begin == sections.layout.record_begin);
+      CHECK(layout.record_size == sections.layout.record_size);
+      for (int id = 0; id < decoded->header.variable_count(); ++id)
+        CHECK(decoded->header.variable(id).begin == sections.begins[static_cast<std::size_t>(id)]);
+    }
+  }
 }
 
 TEST_CASE("a master whose attributes do not fit together is refused") {
@@ -167,10 +280,10 @@ TEST_CASE("each element of a divided variable has one place, and hyperslabs find
     for (int i = 0; i < 4; ++i) shapes.push_back(shapes[static_cast<std::size_t>(i)]);
     const auto header = header_with(shapes);
     const auto subfiling = divided(header, static_cast<int>(random.between(2, 5)));
-    const auto files = files_of(header, subfiling);
+    const auto [sections, files] = files_of(header, subfiling);
     const std::vector<std::string> paths(files.size(), "x");
     const FileSpace space(files, paths);
-    const SubfilePlacement placement(subfiling, files, space);
+    const SubfilePlacement placement(header, subfiling, sections, space);
     const auto varid = static_cast<int>(random.between(0, 3));
     auto shape = shapes[static_cast<std::size_t>(varid)];
     if (shape.front() == 0) shape.front() = 5;  // records
@@ -209,7 +322,7 @@ TEST_CASE("a file whose variables lie outside of its sections is refused") {
   const std::vector<std::string> paths(3, "x");
   for (int id = 0; id < 2; ++id) {
     for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1} << 40, std::int64_t{INT64_MAX}}) {
-      auto files = files_of(header, subfiling);
+      auto files = files_of(header, subfiling).descriptions;
       files[1].header.variable(id).begin = begin;
       CHECK_THROWS_AS(FileSpace(files, paths), Error);
     }

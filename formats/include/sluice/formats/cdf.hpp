@@ -10,6 +10,8 @@
 
 namespace sluice::formats {
 
+class AttributeTaker;
+
 /// Encodes a header in its own version (header.version). Big-endian, padded with zero bytes;
 /// docs/formats/cdf.md. Throws Error(NC_EINVAL_CMODE or NC_ESTRICTCDF2 …) where the version cannot hold it
 /// (types, sizes or offsets). In another byte order it is no CDF file, but what process-centric blobs have:
@@ -41,10 +43,12 @@ struct DecodedHeader {
 /// short for any header), NC_ENOTBUILT (HDF5), NC_EBADDIM, NC_EBADTYPE, NC_EDIMSIZE,
 /// NC_EMAXATTS, NC_EMAXDIMS, NC_EMAXNAME, NC_EMAXVARS, NC_EUNLIMIT, NC_EUNLIMPOS, NC_EVARSIZE. Names come
 /// out as they are in the file (names.hpp: name_in_file). The record count of a file that was being streamed
-/// is computed from the file's size.
+/// is computed from the file's size. `taker` (attribute_view.hpp; may be null) can take attributes out of the
+/// header; what it throws comes through.
 [[nodiscard]] std::optional<DecodedHeader> decode_header(std::span<const std::byte> prefix,
                                                          bool is_whole_file, std::int64_t file_size_bytes,
-                                                         std::string_view path, Detail detail = Detail::all);
+                                                         std::string_view path, Detail detail = Detail::all,
+                                                         AttributeTaker* taker = nullptr);
 
 /// Decodes a whole encoded header that no file holds (a message, a step in memory): its file offsets may be
 /// those of another version's file and are not checked. Throws FormatError as decode_header.

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sluice/formats/header.hpp"
@@ -14,19 +15,30 @@ struct FileDescription {
   Layout layout;
 };
 
+/// Throws FormatError(NC_ENOTNC) where a file's variables lie outside of its sections, which a damaged header
+/// can say; `path` is for that message.
+void check_sections(const Header& header, const Layout& layout, const std::string& path);
+
 /// The data sections of several files as one range of offsets without gaps, so that one collective access
 /// serves all of them: the fixed-size sections of all files one behind the other, then the first record of
 /// all files, the second, … Headers are not part of it.
 class FileSpace {
  public:
   FileSpace() = default;
-  /// Throws FormatError(NC_ENOTNC) where a file's variables lie outside of its sections, which a damaged
-  /// header can say; `paths` are for that message.
+  /// Of files laid out like that. Throws Error(NC_EVARSIZE) where they are beyond 63 bits.
+  explicit FileSpace(std::span<const Layout> files);
+  /// The same, with check_sections of each.
   FileSpace(std::span<const FileDescription> files, std::span<const std::string> paths);
 
   /// The file's variables, and the dimensions without their names, with their data where it is in the space.
   /// With layout() it is what append_runs and PlainPlace take.
   [[nodiscard]] Header placed_header(const FileDescription& description, int file) const;
+  /// Where in the space an offset is that one of the files has in one of its sections.
+  [[nodiscard]] std::int64_t placed(int file, std::int64_t offset_bytes, bool is_record) const {
+    const auto i = static_cast<std::size_t>(file);
+    return is_record ? layout_.record_begin + record_begins_[i] + (offset_bytes - parts_[i].record_begin)
+                     : fixed_begins_[i] + (offset_bytes - parts_[i].data_begin);
+  }
   /// Of placed headers.
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 

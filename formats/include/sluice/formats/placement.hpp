@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sluice/formats/header.hpp"
@@ -56,9 +57,18 @@ class Placement {
   [[nodiscard]] virtual ByteOrder byte_order() const noexcept { return ByteOrder::big; }
 };
 
-/// A variable that is laid out as `header` and `layout` say; keeps references to both.
+/// How the elements of a variable follow one another, in bytes.
+struct ElementSteps {
+  std::int64_t begin = 0;  ///< of the first one
+  std::int64_t element_bytes = 0;
+  std::vector<std::int64_t> step_bytes;  ///< from one index of a dimension to the next
+};
+
+/// A variable whose indexes are each a fixed number of bytes apart, as in a file of its own.
 class PlainPlace final : public VariablePlace {
  public:
+  explicit PlainPlace(ElementSteps steps) : VariablePlace(steps.element_bytes), steps_(std::move(steps)) {}
+  /// As `header` and `layout` say.
   PlainPlace(const Header& header, const Layout& layout, int varid);
 
   [[nodiscard]] std::optional<FileRun> single_run(const HyperslabView& slab) const override;
@@ -66,19 +76,15 @@ class PlainPlace final : public VariablePlace {
   [[nodiscard]] std::optional<Displacement> displacement_from(const VariablePlace& other) const override;
   /// Whether each element is as many bytes behind the first as at another place.
   [[nodiscard]] bool is_shaped_as(const PlainPlace& other) const {
-    return other.element_bytes() == element_bytes() && other.step_bytes_ == step_bytes_;
+    return other.element_bytes() == element_bytes() && other.steps_.step_bytes == steps_.step_bytes;
   }
   /// Where the first element of an index of one dimension is.
   [[nodiscard]] std::int64_t begin_of(std::size_t dimension, std::int64_t index) const {
-    return begin_ + index * step_bytes_[dimension];
+    return steps_.begin + index * steps_.step_bytes[dimension];
   }
 
  private:
-  const Header& header_;
-  const Layout& layout_;
-  int varid_;
-  std::int64_t begin_;
-  std::vector<std::int64_t> step_bytes_;  ///< from one index of a dimension to the next
+  ElementSteps steps_;
 };
 
 /// All data in one canonical file; keeps references.

@@ -14,8 +14,12 @@ struct HeaderOfFile {
   std::vector<std::byte> bytes;
 };
 
+inline constexpr std::int64_t default_header_chunk_bytes = std::int64_t{256} << 10;
+
 /// Reads the header in chunks until it is whole. Throws IoError; FormatError as decode_header.
-[[nodiscard]] HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes = std::int64_t{256} << 10,
-                                       formats::Detail detail = formats::Detail::all);
+[[nodiscard]] HeaderOfFile read_header(const File& file,
+                                       std::int64_t chunk_bytes = default_header_chunk_bytes,
+                                       formats::Detail detail = formats::Detail::all,
+                                       formats::AttributeTaker* taker = nullptr);
 
 }  // namespace sluice::storage
