@@ -62,12 +62,17 @@ std::vector<std::string> leftover_logs(storage::FileSystem& files, const std::st
   return found;
 }
 
-StepLog::StepLog(runtime::SegmentSource& memory, const BurstOptions& options, const Place& place)
-    : memory_(memory), options_(options), data_end_(page_bytes), process_(::getpid()) {
+StepLog::StepLog(runtime::Session& session, const BurstOptions& options, const Place& place)
+    : session_(session),
+      options_(options),
+      data_end_(page_bytes),
+      used_end_(page_bytes),
+      step_(static_cast<std::uint64_t>(place.step.step)),
+      process_(::getpid()) {
   try {
     refuse_leftovers(place);
     paths_ = storage::burst_log_paths_of(options_.directory + "/" + log_name(place));
-    create(place);
+    with_room(room_unit_bytes, [&] { create(place); });
   } catch (const IoError& error) {
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
     throw IoError(
@@ -110,32 +115,60 @@ void StepLog::create(const Place& place) {
     remove();
     throw;
   }
+  is_closed_ = false;
 }
 
 StepLog::~StepLog() {
   if (!is_closed_ && process_ == ::getpid()) remove();
 }
 
-runtime::WritableSegment StepLog::need_segment(const runtime::NeedSegment& request) {
-  if (request.use != runtime::SegmentUse::data) return memory_.need_segment(request);
-  std::uint64_t bytes = whole(std::max(request.bytes, request.wanted_bytes), room_unit_bytes);
-  const auto reserve = [&] { data_->reserve(static_cast<std::int64_t>(data_end_ + bytes)); };
-  try {
+template <class Action>
+void StepLog::with_room(std::uint64_t bytes, const Action& action) {
+  for (std::uint64_t seen = 0;;) {
     try {
-      reserve();
+      return action();
     } catch (const Error& error) {
-      if (!is_full(error) || request.wanted_bytes <= request.bytes) throw;
-      bytes = whole(request.bytes, page_bytes);
-      reserve();
+      if (!is_full(error)) throw;
+      seen = await_room(bytes, seen, error);
     }
+  }
+}
+
+/// Returns what to say as `seen` the next time.
+std::uint64_t StepLog::await_room(std::uint64_t bytes, std::uint64_t seen, const Error& full) {
+  try {
+    return session_.await_room({step_, bytes, seen, full.what()}).given_back;
+  } catch (const Error& refusal) {
+    if (refusal.status() != NC_ENO_SPACE) throw;
+    throw Error(full.status(), refusal.what());
+  }
+}
+
+/// As much as is wanted, or what is needed. Returns how much it is.
+std::uint64_t StepLog::reserve(const runtime::NeedSegment& request) {
+  const auto take = [&](std::uint64_t bytes) {
+    try {
+      data_->reserve(static_cast<std::int64_t>(data_end_ + bytes));
+    } catch (const Error&) {
+      // Some file systems keep what they found until they had to give up: it is for others now.
+      data_->resize(static_cast<std::int64_t>(data_end_));
+      throw;
+    }
+    return bytes;
+  };
+  try {
+    return take(whole(std::max(request.bytes, request.wanted_bytes), room_unit_bytes));
   } catch (const Error& error) {
     if (!is_full(error)) throw;
-    throw Error(error.status(),
-                std::string(error.what()) +
-                    ". The burst buffer is full: give it a directory with more room (staging.spill, or the "
-                    "hint nc_burst_buf_dirname)");
+    return take(whole(request.bytes, page_bytes));
   }
-  auto segment = memory_.need_segment(
+}
+
+runtime::WritableSegment StepLog::need_segment(const runtime::NeedSegment& request) {
+  if (request.use != runtime::SegmentUse::data) return session_.need_segment(request);
+  std::uint64_t bytes = 0;
+  with_room(request.bytes, [&] { bytes = reserve(request); });
+  auto segment = session_.need_segment(
       {request.step, request.use, bytes, bytes, {paths_.metadata, data_end_, !options_.deletes_on_close}});
   segment_begin_ = data_end_;
   data_end_ += bytes;
@@ -143,6 +176,11 @@ runtime::WritableSegment StepLog::need_segment(const runtime::NeedSegment& reque
 }
 
 void StepLog::write_header(const formats::Header& header) {
+  with_room(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] { write_header_file(header); });
+  entries_->describe(header);
+}
+
+void StepLog::write_header_file(const formats::Header& header) {
   formats::Header empty = header;
   empty.record_count = 0;
   const auto partial = paths_.header + ".partial";
@@ -150,16 +188,20 @@ void StepLog::write_header(const formats::Header& header) {
   file->write(0, formats::encode_header(empty));
   file->close();
   files_.rename(partial, paths_.header);
-  entries_->describe(header);
 }
 
 std::int64_t StepLog::commit(const formats::Header& header, const Access& access,
                              std::uint64_t offset_bytes) {
   const formats::Type type = header.variable(access.varid).type;
-  const std::int64_t position = entries_->add(
-      {type, access.varid, access.slabs, static_cast<std::int64_t>(segment_begin_ + offset_bytes),
-       access.elements * static_cast<std::int64_t>(formats::size_of(type))});
-  entries_->commit();
+  const std::uint64_t data_begin = segment_begin_ + offset_bytes;
+  const std::int64_t data_bytes = access.elements * static_cast<std::int64_t>(formats::size_of(type));
+  std::int64_t position = 0;
+  with_room(page_bytes, [&] {
+    position =
+        entries_->add({type, access.varid, access.slabs, static_cast<std::int64_t>(data_begin), data_bytes});
+    entries_->commit();
+  });
+  used_end_ = std::max(used_end_, data_begin + static_cast<std::uint64_t>(data_bytes));
   return position;
 }
 
@@ -179,6 +221,8 @@ void StepLog::sync() {
 void StepLog::close() {
   if (entries_->count() == 0) return remove();
   is_closed_ = true;
+  data_->give_back(
+      {static_cast<std::int64_t>(whole(used_end_, page_bytes)), static_cast<std::int64_t>(data_end_)});
   data_->close();
   entries_->close();
   lock_.reset();

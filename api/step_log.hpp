@@ -8,6 +8,7 @@
 #include "burst_options.hpp"
 #include "sluice/formats/burst_log.hpp"
 #include "sluice/formats/header.hpp"
+#include "sluice/runtime/session.hpp"
 #include "sluice/runtime/write_log.hpp"
 #include "sluice/storage/access.hpp"
 #include "sluice/storage/burst_log_entries.hpp"
@@ -31,14 +32,15 @@ class StepLog final : public runtime::SegmentSource {
     formats::BurstLogStep step;
   };
 
-  /// Creates the files. `memory`, which grants everything else, outlives this. Throws IoError: NC_EBAD_FILE
+  /// Creates the files. `session`, which grants everything else, outlives this. Throws IoError: NC_EBAD_FILE
   /// where there is no such directory, NC_EEXIST where logs of the same netCDF file were left behind by an
-  /// earlier run and are to be kept, ….
-  StepLog(runtime::SegmentSource& memory, const BurstOptions& options, const Place& place);
+  /// earlier run and are to be kept, …. What finds the disk full, here and below, waits until others have
+  /// given room back, and is NC_ENO_SPACE or NC_EQUOTA only when nobody can.
+  StepLog(runtime::Session& session, const BurstOptions& options, const Place& place);
   /// Removes them, unless close() has been called.
   ~StepLog() override;
 
-  /// Data is given room in the data log. NC_ENO_SPACE where the disk is full.
+  /// Data is given room in the data log.
   [[nodiscard]] runtime::WritableSegment need_segment(const runtime::NeedSegment& request) override;
 
   /// The dataset has this header from now on.
@@ -59,8 +61,15 @@ class StepLog final : public runtime::SegmentSource {
  private:
   void create(const Place& place);
   void refuse_leftovers(const Place& place) const;
+  [[nodiscard]] std::uint64_t reserve(const runtime::NeedSegment& request);
+  void write_header_file(const formats::Header& header);
+  /// Does what takes so much room on the disk; where there is none, again whenever others have given some
+  /// back.
+  template <class Action>
+  void with_room(std::uint64_t bytes, const Action& action);
+  [[nodiscard]] std::uint64_t await_room(std::uint64_t bytes, std::uint64_t seen, const Error& full);
 
-  runtime::SegmentSource& memory_;
+  runtime::Session& session_;
   const BurstOptions options_;
   mutable storage::PosixFileSystem files_;
   storage::BurstLogPaths paths_;
@@ -68,7 +77,9 @@ class StepLog final : public runtime::SegmentSource {
   std::unique_ptr<storage::File> data_;
   std::unique_ptr<storage::BurstLogEntries> entries_;
   std::uint64_t segment_begin_ = 0;  ///< of the last segment, in the data log
-  std::uint64_t data_end_;
+  std::uint64_t data_end_;           ///< of the room that was taken
+  std::uint64_t used_end_;           ///< of what was put
+  const std::uint64_t step_;
   const pid_t process_;  ///< a forked child leaves the files alone
   bool is_closed_ = false;
 };

@@ -291,6 +291,7 @@ void Registry::publish(ProcessId process, PublishRequest request) {
     step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
   }
   datasets_[step.key].counters += request.counters;
+  if (!log.burst_log.empty()) ++logs_ended_;
   finish_member(*group, rank);
   advance();
 }

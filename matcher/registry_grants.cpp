@@ -86,6 +86,7 @@ void Registry::refuse(const MemoryWait& wait, int status, const std::string& tex
 
 /// True: it was answered.
 bool Registry::try_grant(MemoryWait& wait) {
+  if (wait.is_for_disk()) return offer_room(wait);
   if (wait.is_being_served()) return false;
   auto segment = take(wait);
   if (!segment) segment = spill(wait);
@@ -172,6 +173,11 @@ void Registry::spill_made(SegmentId segment, const std::string& trouble) {
     made.release();
     note_spill_refused(*wait, wait->spill.asked_bytes, trouble);
   }
+  advance();
+}
+
+void Registry::spill_gone(SegmentId segment) {
+  pool(node_of(segment)).note_gone(segment);
   advance();
 }
 

@@ -7,7 +7,7 @@
 
 namespace sluice::matcher {
 
-/// The process has reserved the room itself: there is nothing to wait for.
+/// The process has reserved the room itself: there is nothing more to wait for.
 void Registry::grant_log(const Ticket& ticket, Process& process, const SegmentRequest& request) {
   const auto [group, rank] = writing_membership(process, request.step);
   Step& step = *group->step;
@@ -22,6 +22,46 @@ void Registry::grant_log(const Ticket& ticket, Process& process, const SegmentRe
   ++step.revision;
   datasets_[step.key].bytes_spilled += request.bytes;
   answers_.granted(ticket, log.data.back());
+}
+
+void Registry::await_room(const Ticket& ticket, ProcessId process, RoomRequest request) {
+  Process& caller = processes_.at(process);
+  const Step& step = *writing_membership(caller, request.step).group->step;
+  if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
+  if (rule_of(step.key).through != Through::burst_buffer)
+    throw Error(NC_EINVAL, caller.name() + " waits for room in a log, and has none");
+  MemoryWait wait{ticket,       {step.id, SegmentUse::data, request.bytes},
+                  caller.place, {{process, 0}},
+                  now_ms_(),    false,
+                  {},           request.seen};
+  wait.spill.trouble = std::move(request.trouble);
+  serve(std::move(wait));
+}
+
+/// How often some of it has been given back, by any node: logs may be on a file system that several see.
+/// Never 0.
+std::uint64_t Registry::disk_given_back() const {
+  std::uint64_t times = 1 + logs_ended_;
+  for (const auto& memory : pools_) times += memory->spills_given_back();
+  return times;
+}
+
+bool Registry::is_giving_disk_back() const {
+  return std::ranges::any_of(pools_, [](const auto& memory) { return memory->is_giving_disk_back(); });
+}
+
+/// The process tries again where it may find more than the last time. If not, one of the steps goes that
+/// nobody needs: more may not have to.
+bool Registry::offer_room(const MemoryWait& wait) {
+  const auto erase_one = [&](bool even_last) {
+    for (std::uint32_t node = 0; node < pools_.size(); ++node)
+      if (erase_spilled(node, even_last)) return true;
+    return false;
+  };
+  if (disk_given_back() == wait.seen && !is_giving_disk_back()) (void)(erase_one(false) || erase_one(true));
+  if (disk_given_back() == wait.seen) return false;
+  answers_.room(wait.ticket, disk_given_back());
+  return true;
 }
 
 /// What is in the step's logs has not reached its file, and will not: `sluice recover` needs them, and those

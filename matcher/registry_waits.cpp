@@ -80,6 +80,7 @@ bool Registry::fail_hopeless_waits() {
   for (const std::uint32_t node : nodes_waited_for()) {
     if (!analysis.can_memory_come(node) && fail_memory_waits(node)) return true;
   }
+  if (!analysis.can_disk_come() && fail_youngest(&MemoryWait::is_for_disk)) return true;
   return fail_cycle(analysis);
 }
 
@@ -107,7 +108,7 @@ void Registry::fail(const MemoryWait& wait) {
 std::set<std::uint32_t> Registry::nodes_waited_for() const {
   std::set<std::uint32_t> nodes;
   for (const MemoryWait& wait : memory_waits_) {
-    if (!wait.is_being_served() && !wait.is_landing) nodes.insert(wait.place.node);
+    if (!wait.is_being_served() && wait.is_for_memory()) nodes.insert(wait.place.node);
   }
   for (const Group* group : waiting_groups_) {
     if (group->waits_for == Group::WaitsFor::memory) nodes.insert(group->node);
@@ -118,18 +119,22 @@ std::set<std::uint32_t> Registry::nodes_waited_for() const {
 /// Those of one step only, the youngest: it may be given up, and make room for the others.
 bool Registry::fail_memory_waits(std::uint32_t node) {
   const auto is_here = [&](const MemoryWait& wait) {
-    return wait.place.node == node && !wait.is_being_served() && !wait.is_landing;
+    return wait.place.node == node && !wait.is_being_served() && wait.is_for_memory();
   };
-  if (std::ranges::none_of(memory_waits_, is_here)) return fail_creates_without_memory(node);
+  return fail_youngest(is_here) || fail_creates_without_memory(node);
+}
+
+/// Of the waits that it concerns, those of the youngest step. False when there is none.
+bool Registry::fail_youngest(const std::function<bool(const MemoryWait&)>& concerns) {
   StepId youngest = 0;
   for (const MemoryWait& wait : memory_waits_)
-    if (is_here(wait)) youngest = std::max(youngest, wait.request.step);
-  memory_waits_.remove_if([&](const MemoryWait& wait) {
-    if (wait.request.step != youngest || !is_here(wait)) return false;
+    if (concerns(wait)) youngest = std::max(youngest, wait.request.step);
+  const auto failed = memory_waits_.remove_if([&](const MemoryWait& wait) {
+    if (wait.request.step != youngest || !concerns(wait)) return false;
     fail(wait);
     return true;
   });
-  return true;
+  return failed > 0;
 }
 
 bool Registry::fail_creates_without_memory(std::uint32_t node) {
@@ -206,31 +211,38 @@ std::string Registry::wait_text(const Group& group) const {
 }
 
 std::string Registry::memory_wait_text(const DatasetKey& key) const {
-  return "memory to write " + quoted(key) + blockers_text();
+  return "memory to write " + quoted(key) + blockers_text(Medium::memory);
 }
 
 std::string Registry::memory_wait_text(const MemoryWait& wait) const {
   const DatasetKey& key = steps_.at(wait.request.step)->key;
   if (wait.is_being_served()) return "room on disk for " + quoted(key);
+  if (wait.is_for_disk())
+    return "room in the burst buffer to write " + quoted(key) + blockers_text(Medium::disk);
   if (!wait.is_landing) return memory_wait_text(key);
-  return "memory for what it reads of " + quoted(key) + " from other nodes" + blockers_text();
+  return "memory for what it reads of " + quoted(key) + " from other nodes" + blockers_text(Medium::memory);
 }
 
-/// Names the oldest file that keeps memory, and for whom.
-std::string Registry::blockers_text() const {
+/// Names the oldest file that keeps memory, or disk, and for whom.
+std::string Registry::blockers_text(Medium medium) const {
   for (const auto& [id, step] : steps_) {
-    if (step->state != StepState::published || step->consumed_place || step->staged_bytes().empty()) continue;
+    if (step->state != StepState::published || step->consumed_place || step->bytes_in(medium).empty())
+      continue;
     if (!step->readers.empty())
       return " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
     const auto& readers = rule_of(step->key).readers;
     for (std::size_t i = 0; i < readers.size(); ++i) {
       if (!step->read_by[i].has_closed) return " (" + readers[i] + " has not read " + quoted(step->key) + ")";
     }
+    if (step->is_draining()) return " (" + quoted(step->key) + " is being brought to its file)";
   }
   return {};
 }
 
 std::string Registry::hopeless_text(const MemoryWait& wait) const {
+  if (wait.is_for_disk())
+    return "the burst buffer is full, and nobody can give any of it back: " + wait.spill.trouble +
+           ". Give it a directory with more room (staging.spill, or the hint nc_burst_buf_dirname)";
   const std::string text = hopeless_memory_text(wait.place.node, wait.request.bytes);
   return wait.spill.trouble.empty() ? text : text + " or make room in staging.spill: " + wait.spill.trouble;
 }

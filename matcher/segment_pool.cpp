@@ -163,9 +163,9 @@ void SegmentPool::give_back(SegmentId id) noexcept {
 void SegmentPool::destroy(SegmentId id) noexcept {
   const auto found = segments_.find(id);
   const Segment& segment = found->second;
+  const bool gives_disk_back = is_spilled(id) && segment.is_made;
   if (is_spilled(id)) {
     spilled_bytes_ -= segment.bytes;
-    if (segment.is_made) ++spills_given_back_;
   } else {
     total_bytes_ -= segment.bytes - segment.spared_bytes;
   }
@@ -176,7 +176,13 @@ void SegmentPool::destroy(SegmentId id) noexcept {
     if (size->second.empty()) free_.erase(size);
   }
   segments_.erase(found);
-  memory_.destroy(id);
+  const bool is_gone = memory_.destroy(id);
+  if (!gives_disk_back) return;
+  if (is_gone) {
+    ++spills_given_back_;
+  } else {
+    going_.insert(id);
+  }
 }
 
 SegmentLease SegmentPool::lend(FreeLists::iterator size, std::size_t position, SegmentUse use) {

@@ -10,20 +10,31 @@ Registry::WaitAnalysis::WaitAnalysis(const Registry& registry) : registry_(regis
     stuck_.insert(id);
     ++stuck_in_component_[process.component->name];
   }
+  for (const MemoryWait& wait : registry.memory_waits_)
+    if (!wait.is_being_served()) held_up_.insert(wait.request.step);
   // Least fixed point: whoever can go on may let others go on.
-  for (bool has_changed = true; has_changed;) {
-    has_changed = false;
-    for (auto entry = stuck_.begin(); entry != stuck_.end();) {
-      const Process& process = registry.processes_.processes().at(*entry);
-      if (!can_go_on(process)) {
-        ++entry;
-        continue;
-      }
-      --stuck_in_component_[process.component->name];
-      entry = stuck_.erase(entry);
-      has_changed = true;
-    }
+  while (let_processes_go_on() || let_steps_go_on()) {
   }
+}
+
+bool Registry::WaitAnalysis::let_processes_go_on() {
+  const auto freed = std::erase_if(stuck_, [&](ProcessId id) {
+    const Process& process = registry_.processes_.processes().at(id);
+    if (!can_go_on(process)) return false;
+    --stuck_in_component_[process.component->name];
+    return true;
+  });
+  return freed > 0;
+}
+
+/// Those all of whose waits for memory and disk may be served.
+bool Registry::WaitAnalysis::let_steps_go_on() {
+  const auto freed = std::erase_if(held_up_, [&](StepId step) {
+    return std::ranges::all_of(registry_.memory_waits_, [&](const MemoryWait& wait) {
+      return wait.request.step != step || can_be_served(wait);
+    });
+  });
+  return freed > 0;
 }
 
 bool Registry::WaitAnalysis::is_stuck(const Group& group) const {
@@ -54,10 +65,7 @@ bool Registry::WaitAnalysis::can_finish(const Group& group) const {
 bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   if (step.writers != nullptr && !can_finish(*step.writers)) return false;
   // Whoever waits for memory for it cannot close it before, whatever its other threads do.
-  const auto is_for_it = [&](const MemoryWait& wait) {
-    return wait.request.step == step.id && !wait.is_being_served();
-  };
-  if (std::ranges::any_of(registry_.memory_waits_, is_for_it)) return false;
+  if (is_held_up(step)) return false;
   if (!std::all_of(step.readers.begin(), step.readers.end(),
                    [&](const Group* group) { return can_finish(*group); })) {
     return false;
@@ -74,8 +82,17 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
 
 /// What is consumed was had already, or is too little.
 bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
-  return std::any_of(registry_.steps_.begin(), registry_.steps_.end(),
+  return registry_.pools_.at(node)->is_giving_disk_back() ||
+         std::any_of(registry_.steps_.begin(), registry_.steps_.end(),
                      [&](const auto& entry) { return may_give_memory(*entry.second, node); });
+}
+
+bool Registry::WaitAnalysis::can_disk_come() const {
+  const auto may_give = [&](const auto& entry) {
+    const Step& step = *entry.second;
+    return !step.consumed_place && !step.bytes_in(Medium::disk).empty() && can_be_released(step);
+  };
+  return registry_.is_giving_disk_back() || std::ranges::any_of(registry_.steps_, may_give);
 }
 
 bool Registry::WaitAnalysis::may_give_memory(const Step& step, std::uint32_t node) const {
@@ -102,6 +119,7 @@ bool Registry::WaitAnalysis::is_held_by(const Step& step, const Component& compo
 /// inside MPI that nobody sees: others must free what it needs.
 bool Registry::WaitAnalysis::can_be_served(const MemoryWait& wait) const {
   if (wait.is_being_served()) return true;
+  if (wait.is_for_disk()) return can_disk_come();
   if (!wait.is_landing) return can_memory_come(wait.place.node);
   const auto is_held = [&](const Step& step) {
     return std::ranges::any_of(wait.waiters, [&](const LandingReader& waiter) {

@@ -26,7 +26,9 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool is_stuck(const Group& group) const;
   /// Whether anybody may still do something that frees memory of the node.
   [[nodiscard]] bool can_memory_come(std::uint32_t node) const;
-  /// Whether what waits for memory may get some.
+  /// Whether anybody may still do something that gives disk back, of any node.
+  [[nodiscard]] bool can_disk_come() const;
+  /// Whether what waits for memory, or disk, may get some.
   [[nodiscard]] bool can_be_served(const MemoryWait& wait) const;
 
   /// The opens and gets of a cycle, each waiting for the component of the next and the last one for the
@@ -38,6 +40,9 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
   [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
+  [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
+  bool let_processes_go_on();
+  bool let_steps_go_on();
   [[nodiscard]] bool is_held_by(const Step& step, const Component& component) const;
   [[nodiscard]] bool can_end(const Group& waiting) const;
   [[nodiscard]] bool can_end(const GetWait& waiting) const;
@@ -47,6 +52,7 @@ class Registry::WaitAnalysis {
 
   const Registry& registry_;
   std::set<ProcessId> stuck_;
+  std::set<StepId> held_up_;  ///< somebody who writes or reads it waits for memory or disk in vain
   std::map<std::string, std::uint32_t> stuck_in_component_;
 };
 

@@ -65,6 +65,7 @@ void MatcherRank::Server::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::open_read:
     case MessageType::inquire:
     case MessageType::need_segment:
+    case MessageType::await_room:
     case MessageType::header:
     case MessageType::sync:
     case MessageType::remove:

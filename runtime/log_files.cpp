@@ -1,11 +1,13 @@
 #include "log_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/segment.hpp"
 #include "sluice/storage/burst_log_writer.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
@@ -20,6 +22,7 @@ FileDescriptor LogFiles::add(matcher::SegmentId segment, const std::string& meta
     // Its writer has such a lock, too: it keeps off those who want to have the log for themselves.
     log.lock = storage::PosixFileSystem().open(metadata_path, storage::OpenMode::read);
     (void)log.lock->try_lock();
+    log.data = duplicate(data.number());
   }
   ++log.segments;
   log_of_.emplace(segment, metadata_path);
@@ -46,25 +49,31 @@ void LogFiles::keep(matcher::SegmentId segment, bool is_kept) noexcept {
 
 void LogFiles::settle(Logs::iterator log) noexcept {
   if (log->second.segments > 0 || log->second.is_kept) return;
-  remove(log->first);
+  remove(log->first, log->second);
   std::erase_if(log_of_, [&](const auto& entry) { return entry.second == log->first; });
   logs_.erase(log);
 }
 
 void LogFiles::remove_all() noexcept {
   for (const auto& [path, log] : logs_) {
-    if (!log.is_kept) remove(path);
+    if (!log.is_kept) remove(path, log);
   }
   std::erase_if(logs_, [](const auto& log) { return !log.second.is_kept; });
 }
 
-void LogFiles::remove(const std::string& metadata_path) noexcept {
+/// The names first: metadata whose data is gone would be damage. The disk's blocks go now, too, even if a
+/// process keeps its mapping for long; it hears of the end with its next answer.
+void LogFiles::remove(const std::string& metadata_path, const Log& log) noexcept {
   try {
     storage::PosixFileSystem system;
     storage::remove_log(system, metadata_path);
   } catch (...) {
-    // Somebody else has removed them, or the directory cannot be written any more: what is left is harmless.
+    // The directory cannot be written any more, say: what is left is harmless, as long as it is whole.
+    return;
   }
+  struct stat facts {};
+  if (::fstat(log.data.number(), &facts) == 0 && facts.st_size > 0)
+    ::fallocate(log.data.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, facts.st_size);
 }
 
 }  // namespace sluice::runtime

@@ -28,12 +28,13 @@ class LogFiles {
  private:
   struct Log {
     std::unique_ptr<storage::File> lock;  ///< the metadata log
-    std::size_t segments = 0;             ///< that are in use
+    FileDescriptor data;
+    std::size_t segments = 0;  ///< that are in use
     bool is_kept = false;
   };
   using Logs = std::map<std::string, Log>;  // by the path of the metadata log
 
-  static void remove(const std::string& metadata_path) noexcept;
+  static void remove(const std::string& metadata_path, const Log& log) noexcept;
   void settle(Logs::iterator log) noexcept;
 
   Logs logs_;

@@ -157,6 +157,7 @@ class MatcherRank::Server final {
   void carry_out(const RelayItem& item);
   void make_or_clear(const RelayItem& item);
   void make_spilled(const RelayItem& item);
+  void destroy(matcher::SegmentId segment);
   void use_spill_directory(const std::string& directory);
   void make_memory_ahead(std::uint64_t bytes);
   void tell_of_warm_memory();

@@ -75,6 +75,8 @@ void RegistryDesk::take_item(const RelayItem& item) {
       return take_lease_joined(item);
     case RelayItemKind::spill_made:
       return registry_.spill_made(item.number, item.text);
+    case RelayItemKind::spill_gone:
+      return registry_.spill_gone(item.number);
     case RelayItemKind::get_waits:
     case RelayItemKind::get_goes_on:
       return take_get_wait(item);
@@ -151,6 +153,12 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
       const auto m = decode<NeedSegment>(item.fields);
       return serve([&] {
         registry_.need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes, m.log});
+      });
+    }
+    case MessageType::await_room: {
+      auto m = decode<AwaitRoom>(item.fields);
+      return serve([&] {
+        registry_.await_room(ticket, process, {m.step, m.bytes, m.seen, std::move(m.trouble)});
       });
     }
     case MessageType::header: {
@@ -370,6 +378,10 @@ void RegistryDesk::granted(const Ticket& ticket, const matcher::SegmentLease& se
   answer(ticket, MessageType::segment, {}, segment.id());
 }
 
+void RegistryDesk::room(const Ticket& ticket, std::uint64_t given_back) {
+  answer(ticket, MessageType::room, encode(Room{given_back}));
+}
+
 void RegistryDesk::leased(const Ticket& ticket, const matcher::SegmentLease& segment) {
   RelayItem reply = item_to(ticket.matcher, RelayItemKind::lease);
   reply.tag = ticket.tag;
@@ -442,14 +454,15 @@ void RegistryDesk::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
     command(RelayItemKind::clear_segment, segment, static_cast<std::uint64_t>(use));
 }
 
-/// All matchers of the node: processes of each may have it mapped.
-void RegistryDesk::destroy(matcher::SegmentId segment) noexcept {
-  if (is_ending_) return;
+/// All matchers of the node: processes of each may have it mapped. Only matcher 0 does it at once.
+bool RegistryDesk::destroy(matcher::SegmentId segment) noexcept {
+  if (is_ending_) return true;
   for (const std::uint32_t matcher : environment_.nodes->matchers_of(matcher::node_of(segment))) {
     RelayItem item = item_to(matcher, RelayItemKind::destroy_segment);
     item.number = segment;
     environment_.send(std::move(item));
   }
+  return environment_.nodes->rank_of(matcher::owner_of(segment)) == 0;
 }
 
 void RegistryDesk::drop_warm(matcher::MatcherPlace matcher) noexcept {

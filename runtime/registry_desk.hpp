@@ -77,6 +77,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void opened_file(const matcher::Ticket& ticket, const std::string& path) override;
   void described(const matcher::Ticket& ticket, std::uint8_t version) override;
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
+  void room(const matcher::Ticket& ticket, std::uint64_t given_back) override;
   void leased(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
   void lease_refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void done(const matcher::Ticket& ticket) override;
@@ -94,7 +95,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
                      const matcher::LogPlace& place) override;
   void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
-  void destroy(matcher::SegmentId segment) noexcept override;
+  bool destroy(matcher::SegmentId segment) noexcept override;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
   void command(RelayItemKind kind, matcher::SegmentId segment, std::uint64_t bytes);

@@ -47,7 +47,7 @@ void MatcherRank::Server::carry_out(const RelayItem& item) {
     case RelayItemKind::spill_segment:
       return make_spilled(item);
     case RelayItemKind::destroy_segment:
-      return store_.destroy(item.number);
+      return destroy(item.number);
     case RelayItemKind::drop_warm:
       return store_.drop_warm();
     case RelayItemKind::mark_gone:
@@ -93,6 +93,17 @@ void MatcherRank::Server::make_spilled(const RelayItem& item) {
   } catch (const Error& error) {
     reply.text = error.what();
   }
+  tree_.send_up(std::move(reply));
+}
+
+/// Who waits for room on the disk may try again when it has really been given back.
+void MatcherRank::Server::destroy(matcher::SegmentId segment) {
+  (void)store_.destroy(segment);
+  const bool is_own = nodes_.rank_of(matcher::owner_of(segment)) == tree_.rank();
+  if (!matcher::is_spilled(segment) || !is_own || tree_.rank() == 0) return;
+  RelayItem reply;
+  reply.kind = RelayItemKind::spill_gone;
+  reply.number = segment;
   tree_.send_up(std::move(reply));
 }
 

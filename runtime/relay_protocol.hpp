@@ -33,12 +33,13 @@ enum class RelayItemKind : std::uint8_t {
   lease_joined = 15,       ///< fields: another LeaseReader that waits for a lease; number: the step
   spill_made = 16,         ///< number: a segment; text: why it could not be made, or empty
   start_trouble = 17,      ///< text: why this matcher cannot do its part
+  spill_gone = 18,         ///< number: a segment on disk that has been destroyed here
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
   hang_up = 33,          ///< connection; text: why
   create_segment = 34,   ///< number: the segment; bytes
   clear_segment = 35,    ///< number: the segment; bytes: its SegmentUse
-  destroy_segment = 36,  ///< number: the segment
+  destroy_segment = 36,  ///< number: the segment → spill_gone, if it is on disk, unless at matcher 0
   mark_gone = 37,        ///< number: the control block; bytes: the rank
   view = 38,           ///< tag as in the query (0: none); number: the step; fields: StepView, none: unchanged
   view_refused = 39,   ///< tag as in the query; fields: ErrorReply

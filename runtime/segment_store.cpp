@@ -72,9 +72,9 @@ void SegmentStore::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
   std::memset(memory.data(), 0, use == matcher::SegmentUse::table ? sizeof(std::uint64_t) : memory.size());
 }
 
-void SegmentStore::destroy(matcher::SegmentId segment) noexcept {
+bool SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   const auto found = entries_.find(segment);
-  if (found == entries_.end()) return;
+  if (found == entries_.end()) return true;
   // The pages, or the disk's blocks, go now, even if a process keeps its mapping for long: it hears of the
   // end with its next answer.
   if (found->second.extent.may_have_name) {
@@ -86,6 +86,7 @@ void SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   }
   entries_.erase(found);
   destroyed_.push_back(segment);
+  return true;
 }
 
 std::span<const std::byte> SegmentStore::contents(matcher::SegmentId segment) {

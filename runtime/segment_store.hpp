@@ -24,7 +24,7 @@ class SegmentStore final : public matcher::SegmentMemory {
                      const matcher::LogPlace& place) override;
   void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
-  void destroy(matcher::SegmentId segment) noexcept override;
+  bool destroy(matcher::SegmentId segment) noexcept override;
   void drop_warm() noexcept;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;

@@ -228,6 +228,11 @@ WritableSegment Session::need_segment(const NeedSegment& request) {
   return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
 }
 
+Room Session::await_room(const AwaitRoom& request) {
+  keep_another_connection();
+  return decode<Room>(exchange(MessageType::await_room, encode(request), MessageType::room).fields);
+}
+
 void Session::announce_put(const PutNotice& notice) {
   post(MessageType::put_notice, encode(notice));
 }

@@ -37,7 +37,7 @@ class MappedSegments final : public matcher::SegmentMemory {
   void create(matcher::SegmentId, std::uint64_t) override {}
   bool create_spilled(matcher::SegmentId, std::uint64_t) override { return false; }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
-  void destroy(matcher::SegmentId) noexcept override {}
+  bool destroy(matcher::SegmentId) noexcept override { return true; }
   void mark_gone(matcher::SegmentId, std::uint32_t) noexcept override {}
 
   std::map<matcher::SegmentId, Mapping> mappings_;

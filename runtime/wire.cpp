@@ -37,6 +37,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "put_notice";
     case MessageType::inquire:
       return "inquire";
+    case MessageType::await_room:
+      return "await_room";
     case MessageType::welcome:
       return "welcome";
     case MessageType::created:
@@ -45,6 +47,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "opened";
     case MessageType::described:
       return "described";
+    case MessageType::room:
+      return "room";
     case MessageType::segment:
       return "segment";
     case MessageType::plans:
@@ -110,6 +114,12 @@ void fields(auto& a, Is<Opened> auto& m) {
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
   a(m.step, m.use, m.bytes, m.wanted_bytes, m.log.metadata_path, m.log.offset_bytes, m.log.is_kept);
+}
+void fields(auto& a, Is<AwaitRoom> auto& m) {
+  a(m.step, m.bytes, m.seen, m.trouble);
+}
+void fields(auto& a, Is<Room> auto& m) {
+  a(m.given_back);
 }
 void fields(auto& a, Is<SegmentGrant> auto& m) {
   a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.is_warm);
@@ -210,6 +220,8 @@ SLUICE_MESSAGE(Opened)
 SLUICE_MESSAGE(Inquire)
 SLUICE_MESSAGE(Described)
 SLUICE_MESSAGE(NeedSegment)
+SLUICE_MESSAGE(AwaitRoom)
+SLUICE_MESSAGE(Room)
 SLUICE_MESSAGE(SegmentGrant)
 SLUICE_MESSAGE(HeaderUpdate)
 SLUICE_MESSAGE(Publish)

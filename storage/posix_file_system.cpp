@@ -45,6 +45,7 @@ class PosixFile final : public File {
   std::int64_t copy(const File& from, const FileRange& range, std::int64_t offset_bytes) override;
   void resize(std::int64_t size_bytes) override;
   void reserve(std::int64_t size_bytes) override;
+  void give_back(const FileRange& range) noexcept override;
   [[nodiscard]] std::span<std::byte> map(std::int64_t size_bytes) override;
   void begin_sync(const FileRange& range) override;
   void sync() override;
@@ -125,6 +126,12 @@ void PosixFile::reserve(std::int64_t size_bytes) {
   int code = EINTR;
   while (code == EINTR) code = ::posix_fallocate(descriptor_.number(), 0, size_bytes);
   if (code != 0) fail_to_write(code, "take room for");
+}
+
+void PosixFile::give_back(const FileRange& range) noexcept {
+  if (range.size() <= 0) return;
+  (void)::fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, range.begin,
+                    range.size());
 }
 
 void PosixFile::unmap() noexcept {

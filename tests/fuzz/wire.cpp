@@ -29,6 +29,8 @@ constexpr Check checks[] = {
     check<runtime::Open>,
     check<runtime::Opened>,
     check<runtime::NeedSegment>,
+    check<runtime::AwaitRoom>,
+    check<runtime::Room>,
     check<runtime::SegmentGrant>,
     check<runtime::HeaderUpdate>,
     check<runtime::Publish>,

@@ -29,7 +29,10 @@ class RankMemory final : public matcher::SegmentMemory {
     return true;
   }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
-  void destroy(matcher::SegmentId segment) noexcept override { segments_.erase(segment); }
+  bool destroy(matcher::SegmentId segment) noexcept override {
+    segments_.erase(segment);
+    return true;
+  }
   std::span<const std::byte> contents(matcher::SegmentId segment) override { return writable(segment); }
   void mark_gone(matcher::SegmentId, std::uint32_t) noexcept override {}
 

@@ -136,6 +136,18 @@ def users_of(directory):
     return found
 
 
+def others_in(directory):
+    """Other processes whose working directory it is: {pid}."""
+    found, path = set(), os.path.realpath(directory)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if int(pid) != os.getpid() and os.readlink(f"/proc/{pid}/cwd") == path and is_alive(int(pid)):
+                found.add(int(pid))
+        except OSError:
+            pass
+    return found
+
+
 def is_logged(words):
     """Whether an event log below the working directory has the words."""
     return subprocess.run(["grep", "-rqF", "--include=events.log", words, "."]).returncode == 0

@@ -25,12 +25,12 @@ def clean(*directories):
         os.mkdir(directory)
 
 
-def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader="sleep 0"):
+def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader="sleep 0", environment=None):
     """Starts a run whose component `model` writes what nobody reads."""
     harness.write_flow(program, {"model": (ranks, arguments, *keys)}, [("*.nc", "model", ["analysis"], RULE)], *staging)
     text = pathlib.Path("flow.yaml").read_text()
     pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {reader}}}\nfiles:"))
-    return start(SLUICE, "run", "flow.yaml", start_new_session=True)
+    return start(SLUICE, "run", "flow.yaml", start_new_session=True, environment=environment)
 
 
 def sluice(*arguments, status=0):
@@ -42,7 +42,8 @@ def end(run, victims):
     everything = descendants(run.pid)
     kill(victims, signal.SIGKILL)
     result = finish(run)
-    wait_for(lambda: not any(map(harness.is_alive, everything)), "the end of all processes")
+    # What was being started meanwhile has this directory, too.
+    wait_for(lambda: not any(map(harness.is_alive, everything)) and not harness.others_in("."), "the end of all processes")
     return result
 
 
@@ -93,24 +94,53 @@ def overwritten():
 
 
 def random_kills():
-    """Ranks, the matcher, the coordinator or everything are killed at any time: what the program was told is there."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    random.seed(seed)
-    for turn in range(8):
-        clean("logs")
-        run = run_flow(WRITER, "wave.nc 100000 0", 2)
-        wait_for(lambda: min(told(2)) > 0, "puts")
-        time.sleep(random.uniform(0, 0.1))
-        end(run, [descendants_named("burst_writer", run.pid), descendants_named("sluice-matcher", run.pid), [run.pid], [run.pid, *descendants(run.pid)]][turn % 4])
-        counts = told(2)
-        text = sluice("recover", "logs", status=None)
-        # A put that was being written may be torn: then the status is 1, and it is named.
-        expect("torn" in text or "damaged" not in text, "damage")
-        check_rows("wave.nc", counts)
-        before = digest("wave.nc")
-        sluice("recover", "logs", status=None)
-        expect(digest("wave.nc") == before, "the second recovery changes the file")
+    """Any part of a run is killed at any time: what the program was told is there. SLUICE_TEST_KILLS says how often (8)."""
+    seed = int(os.environ.get("SLUICE_TEST_SEED", random.randrange(1 << 30)))
+    kills = int(os.environ.get("SLUICE_TEST_KILLS", 8))
+    killed_before = [0, 0]
+    for turn in range(kills):
+        print(f"kill {turn} of {kills}: SLUICE_TEST_SEED={seed + turn} SLUICE_TEST_KILLS=1", flush=True)
+        killed_before[kill_once(random.Random(seed + turn))] += 1
+    print(f"{kills} kills: {killed_before[False]} left logs, {killed_before[True]} found nothing put yet, or everything in its file")
+
+
+def victims_of(run, dice):
+    """Some of the run's processes: one rank, all of the writer, a matcher, the coordinator, some of everything, everything."""
+    writers, matchers = descendants_named("burst_writer", run.pid), descendants_named("sluice-matcher", run.pid)
+    everything = [run.pid, *descendants(run.pid)]
+    some = dice.sample(everything, dice.randint(1, len(everything)))
+    return dice.choice([writers[:1], writers[-1:], writers, matchers[:1], matchers, [run.pid], some, [*matchers, *everything]]) or [run.pid]
+
+
+def kill_once(dice):
+    """Returns whether there was nothing to recover."""
+    clean("logs")
+    ranks, puts = dice.randint(1, 3), dice.choice([20000, -dice.randint(1, 4000)])
+    run = run_flow(WRITER, f"wave.nc {puts} 0", ranks, environment={"SLUICE_VIRTUAL_NODES": dice.choice("12")})
+    # Most while they put or close; some before that.
+    if dice.random() < 0.85:
+        wait_for(lambda: min(told(ranks)) > 0 or run.poll() is not None, "puts")
+        time.sleep(dice.choice([0, dice.uniform(0, 0.1), dice.uniform(0, 0.5)]))
+    else:
+        time.sleep(dice.uniform(0, 1))
+    end(run, victims_of(run, dice))
+    counts = told(ranks)
+    has_logs = any(path.endswith(".meta") for path in os.listdir("logs"))
+    check_recovery(ranks, counts)
+    return not has_logs
+
+
+def check_recovery(ranks, counts):
+    text = sluice("recover", "logs", status=None)
+    expect("running program" not in text, "logs are in use, and nobody is there")
+    # A put that was being written may be torn: then the status is 1, and it is named.
+    expect("torn" in text or "damaged" not in text, "damage")
+    if not os.path.exists("wave.nc"):
+        return expect(max(counts) == 0, f"there is no file, and {counts} were put")
+    check_rows("wave.nc", counts)
+    before = digest("wave.nc")
+    sluice("recover", "logs", status=None)
+    expect(digest("wave.nc") == before, "the second recovery changes the file")
 
 
 def appended():
@@ -192,8 +222,27 @@ def full_disk():
         expect(os.listdir("logs") == [], "the logs are not deleted")
         finish(run_flow(KEEP, "large b.nc 3 types 1 c.nc", 1), 0)
         call("ncvalidator", "-q", "b.nc", status=0)
+    # Logs that the user wants to keep give nothing back when their steps go.
+    with SmallDisk("logs", 5, may_keep=True):
+        keys = ("environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}",)
+        result = finish(run_flow(KEEP, "repeat 4 large d%d.nc 2", 1, *keys))
+        expect(result.status != 0 and "NC_ENO_SPACE" in result.all, "a disk full of logs that are kept")
+        expect(is_logged("nobody can give any of it back"), "the reason is not told")
 
 
-if CASE == "full_disk":
+def waits_for_room():
+    """Ten files through a disk with room for three: the writer waits until some have been read and are in their files, and all are as they should be."""
+    clean("logs")
+    with SmallDisk("logs", 7.5):
+        # Nobody reads before the writer is at the fourth file, for which there is no room.
+        reader = f"[sh, -c, 'until test -e go; do sleep 0.05; done; exec {KEEP} repeat 10 check a%d.nc 2']"
+        run = run_flow(KEEP, "repeat 10 large a%d.nc 2", 2, reader=reader)
+        wait_for(lambda: len(glob.glob("logs/a3.nc_*.meta")) == 2, "the fourth file")
+        pathlib.Path("go").touch()
+        finish(run, 0)
+        launch(1, KEEP, "repeat", "10", "check", "a%d.nc", "2", status=0)
+
+
+if CASE in ("full_disk", "waits_for_room"):
     harness.in_own_namespace()
 globals()[CASE]()

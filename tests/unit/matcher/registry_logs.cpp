@@ -37,6 +37,16 @@ struct LogWorld : World {
     publish(writer, written.step);
     return written;
   }
+  std::string waits_for() {
+    const auto waits = registry.status().waits;
+    return waits.size() == 1 ? waits[0].waits_for : std::to_string(waits.size()) + " waits";
+  }
+  /// What a process does that finds the disk full: it asks, tries once more, and asks again.
+  std::uint32_t await_room_in_vain(ProcessId process, StepId step) {
+    const std::uint32_t first = await_room(process, step);
+    CHECK(has_room(first));
+    return await_room(process, step, answer(first).given_back);
+  }
   bool is_kept(SegmentId log) { return memory.kept_logs.contains(log) && memory.kept_logs.at(log); }
 
   ProcessId writer{};
@@ -130,5 +140,150 @@ TEST_SUITE("registry: burst-buffer logs") {
     CHECK_FALSE(world.is_kept(a.log));
     CHECK(world.is_kept(b.log));
     CHECK(world.is_kept(log));
+  }
+}
+
+TEST_SUITE("registry: room for burst-buffer logs") {
+  TEST_CASE("a put that finds the disk full waits until a log has been read and drained") {
+    LogWorld world;
+    const auto a = world.write_log("a.nc");
+    const auto b = world.begin("b.nc");
+    const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
+    CHECK(world.is_waiting(waiting));
+    CHECK(world.waits_for() == "room in the burst buffer to write 'b.nc' (analysis has not read 'a.nc')");
+    world.read(world.reader, "a.nc");
+    CHECK(world.is_waiting(waiting));
+    CHECK(world.waits_for() ==
+          "room in the burst buffer to write 'b.nc' ('a.nc' is being brought to its file)");
+    world.registry.drained(a.step, well);
+    CHECK(world.has_room(waiting));  // it was the last of its rule
+    CHECK(world.memory.destroyed.contains(a.log));
+    CHECK(world.registry.status().waits.empty());
+  }
+
+  TEST_CASE("it fails when only its own step has data on the disk") {
+    LogWorld world;
+    const auto a = world.begin("a.nc");
+    const std::uint32_t refused = world.await_room_in_vain(world.writer, a.step);
+    CHECK(world.refusal(refused) == NC_ENO_SPACE);
+    CHECK(world.answer(refused).text ==
+          "'a.nc': the burst buffer is full, and nobody can give any of it back: No space left on device. "
+          "Give it a directory with more room (staging.spill, or the hint nc_burst_buf_dirname)");
+    world.publish(world.writer, a.step);
+    CHECK(world.read(world.reader, "a.nc") == a.step);
+  }
+
+  TEST_CASE("what was given back between its try and its question is not missed") {
+    LogWorld world;
+    const auto a = world.write_log("a.nc");
+    const auto b = world.begin("b.nc");
+    const std::uint32_t first = world.await_room(world.writer, b.step);
+    world.registry.drained(a.step, well);
+    world.write_log("c.nc");
+    world.read(world.reader, "c.nc");
+    world.read(world.reader, "a.nc");
+    CHECK(world.has_room(world.await_room(world.writer, b.step, world.answer(first).given_back)));
+  }
+
+  TEST_CASE("steps that nobody needs go one at a time") {
+    LogWorld world;
+    const auto a = world.write_log("a.nc");
+    world.read(world.reader, "a.nc");
+    world.registry.drained(a.step, well);
+    const auto b = world.begin("b.nc");
+    const std::uint32_t first = world.await_room_in_vain(world.writer, b.step);
+    CHECK(world.has_room(first));
+    CHECK(world.memory.destroyed.contains(a.log));
+    CHECK(world.refusal(world.await_room(world.writer, b.step, world.answer(first).given_back)) ==
+          NC_ENO_SPACE);
+  }
+
+  TEST_CASE("the disk of another matcher counts when it has gone, and its wait is not hopeless before") {
+    LogWorld world;
+    const auto a = world.write_log("a.nc");
+    world.read(world.reader, "a.nc");
+    world.registry.drained(a.step, well);
+    const auto b = world.begin("b.nc");
+    world.memory.is_disk_slow = true;
+    const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
+    CHECK(world.memory.destroyed.contains(a.log));
+    CHECK(world.is_waiting(waiting));
+    world.registry.spill_gone(a.log);
+    CHECK(world.has_room(waiting));
+    world.registry.spill_gone(a.log);  // that was known
+    CHECK(world.refusal(world.await_room(world.writer, b.step, world.answer(waiting).given_back)) ==
+          NC_ENO_SPACE);
+  }
+
+  TEST_CASE("of two that fill the disk the younger fails, and the older goes on when that has ended") {
+    LogWorld world;
+    const ProcessId other = world.process("model");
+    const auto a = world.begin("a.nc");
+    const StepId b = world.answer(world.create(other, "b.nc", world.alone())).step;
+    world.log(other, b, mib, "/logs/b.meta");
+    const std::uint32_t older = world.await_room_in_vain(world.writer, a.step);
+    CHECK(world.is_waiting(older));
+    const std::uint32_t younger = world.await_room_in_vain(other, b);
+    CHECK(world.refusal(younger) == NC_ENO_SPACE);
+    CHECK(world.is_waiting(older));
+    SUBCASE("discarded") {
+      world.registry.discard(other, b);
+    }
+    SUBCASE("closed, which gives back what it had taken ahead") {
+      world.publish(other, b);
+    }
+    SUBCASE("dead") {
+      world.registry.disconnect(other);
+    }
+    CHECK(world.has_room(older));
+  }
+
+  TEST_CASE("who ends while it waits is forgotten") {
+    LogWorld world;
+    world.write_log("a.nc");
+    const auto b = world.begin("b.nc");
+    const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
+    world.registry.disconnect(world.writer);
+    CHECK(world.is_waiting(waiting));
+    CHECK(world.registry.status().waits.empty());
+  }
+
+  TEST_CASE("who waits for memory does not fail because its holder waits for disk that somebody can free") {
+    auto rules = burst_rule();
+    rules.push_back(one_rule()[0]);
+    World world(rules, 4 * mib, {{"model", 2}, {"analysis", 1}});
+    const ProcessId first = world.process("model");
+    const ProcessId second = world.process("model");
+    const ProcessId reader = world.process("analysis");
+    const StepId read = world.answer(world.create(first, "a.nc", world.alone())).step;
+    world.log(first, read, mib, "/logs/a.meta");
+    world.publish(first, read);
+    const StepId held = world.answer(world.create(first, "b.nc", world.alone())).step;
+    CHECK(world.is_granted(world.need(first, held, 3 * mib, SegmentUse::table)));
+    const std::uint64_t seen = world.answer(world.await_room(first, held)).given_back;
+    const std::uint32_t disk = world.await_room(first, held, seen);
+    CHECK(world.is_waiting(disk));
+    world.rule = 1;
+    const StepId small = world.answer(world.create(second, "c.nc", world.alone())).step;
+    const std::uint32_t memory = world.need(second, small, 2 * mib);
+    CHECK(world.is_waiting(memory));
+    world.rule = 0;
+    world.registry.drained(read, well);
+    CHECK(world.read(reader, "a.nc") == read);
+    CHECK(world.has_room(disk));
+    CHECK(world.is_waiting(memory));
+    world.publish(first, held);
+    CHECK(world.is_waiting(memory));
+    world.registry.drained(held, well);
+    CHECK(world.read(reader, "b.nc") == held);
+    CHECK(world.is_granted(memory));
+  }
+
+  TEST_CASE("only who writes to a log waits for room in one") {
+    World world(one_rule());
+    const ProcessId writer = world.process("model");
+    const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    CHECK(world.refusal(world.await_room(writer, step)) == NC_EINVAL);
+    CHECK(world.refusal(world.await_room(writer, step + 1)) == NC_EINVAL);
   }
 }

@@ -177,6 +177,8 @@ TEST_SUITE("registry: spilled segments") {
     world.publish(third, world.answer(world.create(third, "e.nc", world.alone())).step);
     CHECK(asked.size() == 3);
     world.registry.disconnect(third);  // its d.nc is discarded
+    CHECK(asked.size() == 3);
+    world.registry.spill_gone(world.answer(small).segment);
     CHECK(asked.size() == 5);
   }
 }

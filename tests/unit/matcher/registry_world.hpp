@@ -37,10 +37,11 @@ class PlainMemory final : public SegmentMemory {
   }
   void keep_log(SegmentId segment, bool is_kept) noexcept override { kept_logs[segment] = is_kept; }
   void clear(SegmentId segment, SegmentUse use) override { cleared.push_back({segment, use}); }
-  void destroy(SegmentId segment) noexcept override {
+  bool destroy(SegmentId segment) noexcept override {
     sizes.erase(segment);
     words.erase(segment);
     destroyed.insert(segment);
+    return !is_disk_slow;
   }
   void drop_warm(MatcherPlace matcher) noexcept override { dropped.push_back(matcher); }
   std::span<const std::byte> contents(SegmentId segment) override { return words.at(segment); }
@@ -56,7 +57,7 @@ class PlainMemory final : public SegmentMemory {
   };
   bool is_exhausted = false;
   std::uint64_t disk_bytes = 0;
-  bool is_disk_slow = false;          ///< it is told later whether there was room
+  bool is_disk_slow = false;          ///< it is told later whether there was room, and what has gone
   std::vector<SegmentId> being_made;  ///< since then
   std::map<SegmentId, std::uint64_t> sizes;
   std::map<SegmentId, std::vector<std::byte>> words;
@@ -70,7 +71,17 @@ class PlainMemory final : public SegmentMemory {
 
 /// What a request was answered with.
 struct Answer {
-  enum class Kind { none, created, opened, opened_file, described, granted, done, refused } kind = Kind::none;
+  enum class Kind {
+    none,
+    created,
+    opened,
+    opened_file,
+    described,
+    granted,
+    room,
+    done,
+    refused
+  } kind = Kind::none;
   int status = 0;
   std::string text;
   StepId step = 0;
@@ -80,6 +91,7 @@ struct Answer {
   std::size_t header_bytes = 0;
   SegmentId segment = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t given_back = 0;
 };
 
 class KeptAnswers final : public RegistryAnswers {
@@ -98,6 +110,9 @@ class KeptAnswers final : public RegistryAnswers {
     Answer& answer = keep(ticket, Answer::Kind::granted, nullptr);
     answer.segment = segment.id();
     answer.bytes = segment.bytes();
+  }
+  void room(const Ticket& ticket, std::uint64_t given_back) override {
+    keep(ticket, Answer::Kind::room, nullptr).given_back = given_back;
   }
   void leased(const Ticket& ticket, const SegmentLease& segment) override { granted(ticket, segment); }
   void lease_refused(const Ticket& ticket, int status, const std::string& text) override {
@@ -202,6 +217,12 @@ struct World {
       registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {path, offset}});
     });
   }
+  /// No room in it. `seen`: what the answer to the last such question said.
+  std::uint32_t await_room(ProcessId p, StepId step, std::uint64_t seen = 0) {
+    return ask([&](const Ticket& t) {
+      registry.await_room(t, p, {step, mib, seen, "No space left on device"});
+    });
+  }
   std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const LandingSize& size,
                       std::uint64_t connection = 0) {
     return ask([&](const Ticket& t) {
@@ -240,6 +261,7 @@ struct World {
     return found.kind == Answer::Kind::opened_file ? found.text : std::string();
   }
   bool is_granted(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::granted; }
+  bool has_room(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::room; }
   int refusal(std::uint32_t tag) {
     return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0;
   }

@@ -80,6 +80,8 @@ void for_every_message(Use use) {
   use(Discard{9, true});
   use(Inquire{key, member});
   use(Described{5});
+  use(AwaitRoom{9, 4096, 3, "no space left"});
+  use(Room{4});
   use(NeedSegment{9, SegmentUse::table, 4096});
   use(NeedSegment{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
   use(SegmentGrant{10, 8192, true, 4096, true});

@@ -53,6 +53,9 @@ class Registry {
   /// does, but the writer component is told of the step that it is writing (NC_EFILE: without a header yet).
   void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
+  /// Answered when some of the disk has been given back that the process has not tried yet; refused with
+  /// NC_ENO_SPACE when nobody can give any.
+  void await_room(const Ticket& ticket, ProcessId process, RoomRequest request);
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
   /// Waits for the others' closes of a step that this process has closed, and for a drain that has begun.
   void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
@@ -91,6 +94,8 @@ class Registry {
   void join_landing_wait(StepId step, MatcherPlace place, const LandingReader& reader);
   /// A segment on disk that was being made is there, or (`trouble`) could not be made.
   void spill_made(SegmentId segment, const std::string& trouble);
+  /// A segment on disk has been destroyed, by another matcher than this one's.
+  void spill_gone(SegmentId segment);
 
   /// The run is about to end: logs of steps that have not reached their files keep their names.
   void keep_unfinished_logs();
@@ -142,8 +147,11 @@ class Registry {
     std::uint64_t since_ms = 0;
     bool is_landing = false;
     SpillAttempt spill = {};
+    std::optional<std::uint64_t> seen = {};  ///< of the disk of a burst-buffer log: RoomRequest::seen
 
     [[nodiscard]] bool is_being_served() const noexcept { return !spill.segment.empty(); }
+    [[nodiscard]] bool is_for_disk() const noexcept { return seen.has_value(); }
+    [[nodiscard]] bool is_for_memory() const noexcept { return !is_for_disk() && !is_landing; }
     [[nodiscard]] bool concerns(ProcessId process) const noexcept;
   };
   /// A step that is being drained.
@@ -197,6 +205,9 @@ class Registry {
   void keep_logs(const Step& step);
   void let_logs_go(const Step& drained);
   void free_disk(const Step& step);
+  [[nodiscard]] bool offer_room(const MemoryWait& wait);
+  [[nodiscard]] std::uint64_t disk_given_back() const;
+  [[nodiscard]] bool is_giving_disk_back() const;
 
   // registry_opens.cpp
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
@@ -266,6 +277,7 @@ class Registry {
   bool fail_landing_wait(const WaitAnalysis& analysis);
   void fail(const MemoryWait& wait);
   bool fail_memory_waits(std::uint32_t node);
+  bool fail_youngest(const std::function<bool(const MemoryWait&)>& concerns);
   bool fail_creates_without_memory(std::uint32_t node);
   bool fail_cycle(const WaitAnalysis& analysis);
   bool give_own_step(const std::vector<StuckWait>& cycle);
@@ -274,7 +286,7 @@ class Registry {
   [[nodiscard]] std::string wait_text(const GetWait& wait) const;
   [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
   [[nodiscard]] std::string memory_wait_text(const MemoryWait& wait) const;
-  [[nodiscard]] std::string blockers_text() const;
+  [[nodiscard]] std::string blockers_text(Medium medium) const;
   [[nodiscard]] std::string hopeless_text(const MemoryWait& wait) const;
   [[nodiscard]] std::string memory_text(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] std::string hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const;
@@ -300,6 +312,7 @@ class Registry {
   std::map<ConsumedPlace, Step*> consumed_;
   std::vector<std::size_t> consumed_of_rule_;
   std::vector<std::uint64_t> consumed_bytes_;  ///< by node
+  std::uint64_t logs_ended_ = 0;  ///< burst-buffer logs that were closed: they end where their data does
   std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;
   std::uint64_t next_removal_ = 0;

@@ -28,6 +28,8 @@ class RegistryAnswers {
   /// The CDF version of the file that the dataset stands for.
   virtual void described(const Ticket& ticket, std::uint8_t version) = 0;
   virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
+  /// To await_room(): how often some of the disk has been given back.
+  virtual void room(const Ticket& ticket, std::uint64_t given_back) = 0;
   /// To lease_landing().
   virtual void leased(const Ticket& ticket, const SegmentLease& segment) = 0;
   virtual void lease_refused(const Ticket& ticket, int status, const std::string& text) = 0;
@@ -83,6 +85,14 @@ struct SegmentRequest {
   std::uint64_t bytes = 0;
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
   LogPlace log = {};               ///< a part of the process's log, of `bytes`, in place of memory
+};
+
+/// A process finds no room on the disk for what goes to its burst-buffer log.
+struct RoomRequest {
+  StepId step = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t seen = 0;    ///< RegistryAnswers::room of the last answer before it tried; 0: there was none
+  std::string trouble = {};  ///< what the system says
 };
 
 /// What is asked for to land in.

@@ -45,7 +45,8 @@ class SegmentMemory {
   /// data is left alone.
   virtual void clear(SegmentId segment, SegmentUse use) = 0;
   /// Gives the memory, or the disk, back to the system, and lets the processes that have mapped it know.
-  virtual void destroy(SegmentId segment) noexcept = 0;
+  /// False: of a segment on disk it is told later, by Registry::spill_gone().
+  virtual bool destroy(SegmentId segment) noexcept = 0;
   /// Gives what is left of the memory that this matcher has made ahead back to the system.
   virtual void drop_warm(MatcherPlace /*matcher*/) noexcept {}
   /// The contents, for reading request tables; valid until the segment is destroyed. Other processes may
@@ -140,6 +141,10 @@ class SegmentPool {
   /// A part of a log; counts as spilled, and is destroyed when it is given back.
   [[nodiscard]] SegmentLease log(const Request& request, const LogPlace& place);
   void note_made(SegmentId segment) { segments_.at(segment).is_made = true; }
+  /// The disk has been given back of which destroy() said that it would be told later.
+  void note_gone(SegmentId segment) noexcept {
+    if (going_.erase(segment) != 0) ++spills_given_back_;
+  }
 
   /// Notes that the process has been given the segment.
   void note_mapped(SegmentId segment, ProcessId process);
@@ -155,6 +160,8 @@ class SegmentPool {
   [[nodiscard]] std::uint64_t spilled_peak_bytes() const noexcept { return spilled_peak_bytes_; }
   /// How often a spilled segment has been given back: whether the disk may have room again.
   [[nodiscard]] std::uint64_t spills_given_back() const noexcept { return spills_given_back_; }
+  /// Whether some of the disk is being given back now.
+  [[nodiscard]] bool is_giving_disk_back() const noexcept { return !going_.empty(); }
   [[nodiscard]] SegmentMemory& memory() noexcept { return memory_; }
 
  private:
@@ -201,7 +208,8 @@ class SegmentPool {
   std::vector<std::uint64_t> warm_left_;  ///< of each matcher; counts as free
   std::uint64_t next_number_ = 1;
   std::map<SegmentId, Segment> segments_;
-  FreeLists free_;  ///< the last of a list was freed last
+  boost::container::flat_set<SegmentId> going_;  ///< on disk, destroyed, and may still take room
+  FreeLists free_;                               ///< the last of a list was freed last
 };
 
 }  // namespace sluice::matcher

@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 8;
+inline constexpr std::uint32_t protocol_version = 9;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -39,6 +39,7 @@ enum class MessageType : std::uint16_t {
   sync = 13,         // → done
   put_notice = 14,   // no answer
   inquire = 15,      // → described
+  await_room = 16,   // → room: it may be held back
   // matcher → another matcher of its node
   fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
@@ -50,6 +51,7 @@ enum class MessageType : std::uint16_t {
   done = 37,
   error = 38,
   described = 40,
+  room = 41,
   drop_segments = 39,  // notice: may come before any answer; the client unmaps them
   // coordinator → matcher
   coordinator_hello = 64,  // → ready
@@ -162,6 +164,19 @@ struct NeedSegment {
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
   /// A part of a burst-buffer log in place of memory: `bytes` of its data file, reserved by this process.
   LogPlace log = {};
+};
+
+/// The disk has no room for `bytes` more in this process's burst-buffer log.
+struct AwaitRoom {
+  std::uint64_t step = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t seen = 0;  ///< Room::given_back as it was told before the last try; 0: it was not
+  std::string trouble;     ///< what the system says
+};
+
+/// Some of the disk may have been given back: how often by now.
+struct Room {
+  std::uint64_t given_back = 0;
 };
 
 /// A segment: so many bytes of its file, from an offset on. The descriptor of that is attached when this

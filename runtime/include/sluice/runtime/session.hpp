@@ -48,6 +48,10 @@ class Session : public SegmentSource {
   void remove(const Remove& request);
   [[nodiscard]] WritableSegment need_segment(const NeedSegment& request) override;
 
+  /// Returns when some of the disk has been given back since, or may have been. Throws Error(NC_ENO_SPACE)
+  /// when nobody can give any.
+  [[nodiscard]] Room await_room(const AwaitRoom& request);
+
   /// Without an answer.
   void announce_put(const PutNotice& notice);
   void publish(const Publish& request);

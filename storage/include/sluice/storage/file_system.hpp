@@ -37,6 +37,8 @@ class File {
   /// Takes room for that many bytes from the start, so that writing them cannot fail for lack of it. The
   /// file's size becomes at least that. NC_ENO_SPACE where there is no room.
   virtual void reserve(std::int64_t size_bytes) = 0;
+  /// Gives the room of a range back where the file system can do that; it reads as zeros. The size stays.
+  virtual void give_back(const FileRange& /*range*/) noexcept {}
   /// Takes room for that many bytes and shows them in memory: what is written there is in the file, and
   /// cannot fail for lack of room. The view is valid until the next call, of which one of 0 bytes ends it, or
   /// the end of the file. Empty where there is no room, or where the file system cannot promise that.
