@@ -307,7 +307,8 @@ void Run::begin_shutdown() {
         "process " + std::to_string(process) + " of a component that has ended is still there: it is killed");
     ::kill(process, SIGKILL);
   }
-  if (line_->is_lost()) return matcher_exited();
+  // Its launcher may have ended, and the line to it not: then nobody is there any more who would tell.
+  if (line_->is_lost() || has_matcher_exited_) return matcher_exited();
   line_->shut_down();
   deadline_.expires_after(time_to_shut_down);
   deadline_.async_wait([this](const boost::system::error_code& error) {
@@ -430,6 +431,7 @@ void Run::await_launcher() {
 }
 
 void Run::matcher_exited() {
+  has_matcher_exited_ = true;
   deadline_.cancel();
   const bool orderly = stage_ == Stage::shutting_down && outcome_.report &&
                        (!matcher_->end()->failed() || is_launcher_overdue_);

@@ -122,6 +122,7 @@ class Run {
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;
   int interruptions_ = 0;
+  bool has_matcher_exited_ = false;
   bool is_launcher_overdue_ = false;
   std::set<std::string> events_shown_;
 

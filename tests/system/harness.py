@@ -107,6 +107,10 @@ def descendants_named(name, pid):
     return list(filter(is_named, descendants(pid)))
 
 
+def parents(pids):
+    return {int(subprocess.run(["ps", "-o", "ppid=", "-p", str(pid)], capture_output=True, text=True).stdout) for pid in pids}
+
+
 def is_alive(pid):
     try:
         with open(f"/proc/{pid}/stat") as stat:
@@ -136,13 +140,14 @@ def users_of(directory):
     return found
 
 
-def others_in(directory):
-    """Other processes whose working directory it is: {pid}."""
-    found, path = set(), os.path.realpath(directory)
+def have_in_environment(name, value):
+    """Processes that were started with this variable: {pid}."""
+    found, wanted = set(), f"{name}={value}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if int(pid) != os.getpid() and os.readlink(f"/proc/{pid}/cwd") == path and is_alive(int(pid)):
-                found.add(int(pid))
+            with open(f"/proc/{pid}/environ", "rb") as environment:
+                if wanted in environment.read().split(b"\0") and is_alive(int(pid)):
+                    found.add(int(pid))
         except OSError:
             pass
     return found

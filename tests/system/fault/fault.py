@@ -56,6 +56,20 @@ def matcher_killed():
     expect("matcher" in finish(run, 3).all, "the output does not name the matcher")
 
 
+def launcher_killed():
+    """The matchers' mpirun is killed, and one of them stands still, so that the line to it is not closed when everything else has ended."""
+    write_flow("sleep", "none ANY")
+    run = start()
+    matchers = wait_for(lambda: descendants_named("sluice-matcher", run.pid), "the matchers")
+    ranks = components(run)
+    harness.kill(matchers, signal.SIGSTOP)
+    harness.kill(harness.parents(matchers), signal.SIGKILL)
+    wait_for(lambda: harness.is_logged("the matcher was killed"), "the end of the launcher")
+    harness.kill(ranks, signal.SIGKILL)
+    expect("matcher" in finish(run, 3).all, "the output does not name the matcher")
+    wait_for(lambda: not any(map(is_alive, matchers)), "the end of the matchers")
+
+
 def coordinator_killed():
     write_flow("sleep", "none ANY")
     run = start()
@@ -79,7 +93,7 @@ def interrupted():
 
 before = set(os.listdir("/dev/shm"))
 kind, _, stage = case.partition(".")
-{"writer": lambda: writer_killed(stage), "reader": lambda: reader_killed(stage), "matcher": matcher_killed, "coordinator": coordinator_killed,
+{"writer": lambda: writer_killed(stage), "reader": lambda: reader_killed(stage), "matcher": matcher_killed, "launcher": launcher_killed, "coordinator": coordinator_killed,
  "interrupt": interrupted}[kind]()
 left = [name for name in set(os.listdir("/dev/shm")) - before if "sluice" in name]
 expect(not left, f"left in /dev/shm: {left}")
