@@ -18,7 +18,6 @@ void Registry::grant_log(const Ticket& ticket, Process& process, const SegmentRe
   log.burst_log = request.log.metadata_path;
   log.data.push_back(pool(process.place.node)
                          .log({request.bytes, request.use, process.id, process.place.index}, request.log));
-  if (request.log.is_kept) pool(process.place.node).memory().keep_log(log.data.back().id(), true);
   ++step.revision;
   datasets_[step.key].bytes_spilled += request.bytes;
   answers_.granted(ticket, log.data.back());

@@ -13,7 +13,8 @@
 
 namespace sluice::runtime {
 
-FileDescriptor LogFiles::add(matcher::SegmentId segment, const std::string& metadata_path) {
+FileDescriptor LogFiles::add(matcher::SegmentId segment, const matcher::LogPlace& place) {
+  const std::string& metadata_path = place.metadata_path;
   const auto paths = storage::burst_log_paths_of(metadata_path);
   FileDescriptor data(::open(paths.data.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!data) throw IoError(NC_EIO, errno, paths.data, "open the burst-buffer log");
@@ -25,6 +26,7 @@ FileDescriptor LogFiles::add(matcher::SegmentId segment, const std::string& meta
     log.data = duplicate(data.number());
   }
   ++log.segments;
+  log.is_wanted = log.is_wanted || place.is_kept;
   log_of_.emplace(segment, metadata_path);
   return data;
 }
@@ -48,7 +50,7 @@ void LogFiles::keep(matcher::SegmentId segment, bool is_kept) noexcept {
 }
 
 void LogFiles::settle(Logs::iterator log) noexcept {
-  if (log->second.segments > 0 || log->second.is_kept) return;
+  if (log->second.segments > 0 || !log->second.may_go()) return;
   remove(log->first, log->second);
   std::erase_if(log_of_, [&](const auto& entry) { return entry.second == log->first; });
   logs_.erase(log);
@@ -56,9 +58,9 @@ void LogFiles::settle(Logs::iterator log) noexcept {
 
 void LogFiles::remove_all() noexcept {
   for (const auto& [path, log] : logs_) {
-    if (!log.is_kept) remove(path, log);
+    if (log.may_go()) remove(path, log);
   }
-  std::erase_if(logs_, [](const auto& log) { return !log.second.is_kept; });
+  std::erase_if(logs_, [](const auto& log) { return log.second.may_go(); });
 }
 
 /// The names first: metadata whose data is gone would be damage. The disk's blocks go now, too, even if a

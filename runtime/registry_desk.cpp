@@ -442,6 +442,7 @@ void RegistryDesk::create_logged(matcher::SegmentId segment, std::uint64_t bytes
   item.bytes = bytes;
   item.wanted_bytes = place.offset_bytes;
   item.text = place.metadata_path;
+  item.tag = place.is_kept ? 1 : 0;
   environment_.send(std::move(item));
 }
 

@@ -70,7 +70,7 @@ void MatcherRank::Server::make_or_clear(const RelayItem& item) {
     if (item.kind == RelayItemKind::create_segment) {
       store_.create(item.number, item.bytes);
     } else if (item.kind == RelayItemKind::log_segment) {
-      store_.create_logged(item.number, item.bytes, {item.text, item.wanted_bytes});
+      store_.create_logged(item.number, item.bytes, {item.text, item.wanted_bytes, item.tag != 0});
     } else {
       store_.clear(item.number, static_cast<SegmentUse>(item.bytes));
     }

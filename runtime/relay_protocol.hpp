@@ -54,7 +54,7 @@ enum class RelayItemKind : std::uint8_t {
   drop_warm = 48,      ///< what is left of the memory that was made ahead goes back to the system
   spill_segment = 47,  ///< number: a segment to be made on disk; bytes → spill_made, unless at matcher 0
   log_segment = 50,    ///< number: a segment that is a part of a log; bytes; wanted_bytes: its offset; text:
-                       ///< the metadata log
+                       ///< the metadata log; tag: whether its user wants it to outlast the run (1)
   keep_log = 51,       ///< number: a segment of it; bytes: whether its names stay (1)
 };
 

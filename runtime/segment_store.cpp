@@ -48,7 +48,7 @@ bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t byte
 
 void SegmentStore::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
                                  const matcher::LogPlace& place) {
-  FileDescriptor file = logs_.add(segment, place.metadata_path);
+  FileDescriptor file = logs_.add(segment, place);
   entries_.emplace(segment, Entry{std::move(file), {bytes, place.offset_bytes, true}});
 }
 

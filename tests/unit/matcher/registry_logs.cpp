@@ -63,6 +63,8 @@ TEST_SUITE("registry: burst-buffer logs") {
     CHECK(is_spilled(log));
     CHECK(world.memory.logged.at(log).metadata_path == "/logs/a.nc.meta");
     CHECK(world.memory.logged.at(log).offset_bytes == 4096);
+    CHECK_FALSE(world.memory.logged.at(log).is_kept);
+    CHECK(world.memory.kept_logs.empty());
     CHECK(world.registry.status().bytes_staged < mib);
     world.publish(world.writer, step);
     CHECK(world.read(world.reader, "a.nc") == step);

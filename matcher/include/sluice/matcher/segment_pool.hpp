@@ -23,7 +23,7 @@ inline constexpr std::uint64_t segment_unit_bytes = 64U << 10;
 struct LogPlace {
   std::string metadata_path;  ///< of the log, absolute; empty: no log
   std::uint64_t offset_bytes = 0;
-  bool is_kept = false;  ///< the log is to outlast its use
+  bool is_kept = false;  ///< the user wants the log to outlast the run
 };
 
 /// What is behind the segments: memfds and spill files in a matcher rank, messages to it where the registry
@@ -37,9 +37,10 @@ class SegmentMemory {
   /// Registry::spill_made(). Throws Error(NC_ENO_SPACE) when the disk is full.
   [[nodiscard]] virtual bool create_spilled(SegmentId segment, std::uint64_t bytes) = 0;
   /// A segment of `bytes` that is a part of a log, which is there. The log's names go when the last of its
-  /// segments has been destroyed, unless it is kept.
+  /// segments has been destroyed, unless it is kept: because its user wants that, or until keep_log() says
+  /// that it need not be any more.
   virtual void create_logged(SegmentId /*segment*/, std::uint64_t /*bytes*/, const LogPlace& /*place*/) {}
-  /// The log that the segment is, or was, a part of keeps its names or does not.
+  /// The log that the segment is, or was, a part of is needed beyond its segments, or is not any more.
   virtual void keep_log(SegmentId /*segment*/, bool /*is_kept*/) noexcept {}
   /// Prepares recycled memory for its next use: word 0 of a table and the whole of a control block become 0,
   /// data is left alone.

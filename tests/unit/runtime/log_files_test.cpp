@@ -1,0 +1,88 @@
+// The files of burst-buffer logs, as the matcher keeps them.
+#include "log_files.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sluice/storage/posix_file_system.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+/// A directory with one log.
+struct LogDirectory {
+  LogDirectory() {
+    std::filesystem::create_directory(path);
+    storage::PosixFileSystem system;
+    for (const std::string& file : {metadata(), data()})
+      system.open(file, storage::OpenMode::create)->write(0, std::vector<std::byte>(1 << 20, std::byte{1}));
+  }
+  ~LogDirectory() { std::filesystem::remove_all(path); }
+  [[nodiscard]] std::string metadata() const { return path + "/a_1_0.meta"; }
+  [[nodiscard]] std::string data() const { return path + "/a_1_0.data"; }
+  [[nodiscard]] bool is_there() const {
+    return std::filesystem::exists(metadata()) && std::filesystem::exists(data());
+  }
+  [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(path); }
+
+  std::string path = std::filesystem::absolute("log_files." + std::to_string(::getpid())).string();
+};
+
+}  // namespace
+
+TEST_CASE("a log goes with its last segment, and its room at once, whoever has it open") {
+  const LogDirectory directory;
+  const FileDescriptor reader(::open(directory.data().c_str(), O_RDONLY | O_CLOEXEC));
+  LogFiles logs;
+  (void)logs.add(1, {directory.metadata(), 0});
+  (void)logs.add(2, {directory.metadata(), 4096});
+  logs.release(1);
+  CHECK(directory.is_there());
+  struct stat facts {};
+  REQUIRE(::fstat(reader.number(), &facts) == 0);
+  REQUIRE(facts.st_blocks > 0);
+  logs.release(2);
+  CHECK(directory.is_empty());
+  REQUIRE(::fstat(reader.number(), &facts) == 0);
+  CHECK(facts.st_blocks == 0);
+  CHECK(facts.st_size == 1 << 20);  // a mapping of it stays what it was
+}
+
+TEST_CASE("a log that may have to be recovered stays until it is said that it need not be") {
+  const LogDirectory directory;
+  LogFiles logs;
+  (void)logs.add(1, {directory.metadata(), 0});
+  logs.keep(1, true);
+  logs.release(1);
+  CHECK(directory.is_there());
+  logs.keep(1, false);
+  CHECK(directory.is_empty());
+}
+
+TEST_CASE("a log that its user wants stays, although it need not be recovered any more") {
+  const LogDirectory directory;
+  LogFiles logs;
+  (void)logs.add(1, {directory.metadata(), 0, true});
+  logs.keep(1, true);
+  logs.release(1);
+  logs.keep(1, false);
+  CHECK(directory.is_there());
+  logs.remove_all();
+  CHECK(directory.is_there());
+}
+
+TEST_CASE("at the end of a run all logs go that are not kept") {
+  const LogDirectory directory;
+  LogFiles logs;
+  (void)logs.add(1, {directory.metadata(), 0});
+  logs.remove_all();
+  CHECK(directory.is_empty());
+}
