@@ -187,7 +187,8 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
                                   is_unsigned);
   }
   StepLog* const disk = writing_->disk.get();
-  const std::int64_t entry = disk != nullptr ? disk->commit(header, access, log.offset_in_segment(room)) : 0;
+  const std::int64_t entry =
+      disk != nullptr ? disk->commit(header, access, {sequence, log.offset_in_segment(room)}) : 0;
   try {
     append_requests(header, access, sequence, room.log_offset);
   } catch (...) {

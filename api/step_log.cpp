@@ -190,15 +190,14 @@ void StepLog::write_header_file(const formats::Header& header) {
   files_.rename(partial, paths_.header);
 }
 
-std::int64_t StepLog::commit(const formats::Header& header, const Access& access,
-                             std::uint64_t offset_bytes) {
+std::int64_t StepLog::commit(const formats::Header& header, const Access& access, const Put& put) {
   const formats::Type type = header.variable(access.varid).type;
-  const std::uint64_t data_begin = segment_begin_ + offset_bytes;
+  const std::uint64_t data_begin = segment_begin_ + put.offset_bytes;
   const std::int64_t data_bytes = access.elements * static_cast<std::int64_t>(formats::size_of(type));
   std::int64_t position = 0;
   with_room(page_bytes, [&] {
-    position =
-        entries_->add({type, access.varid, access.slabs, static_cast<std::int64_t>(data_begin), data_bytes});
+    position = entries_->add({type, access.varid, access.slabs, static_cast<std::int64_t>(data_begin),
+                              data_bytes, static_cast<std::int64_t>(put.sequence)});
     entries_->commit();
   });
   used_end_ = std::max(used_end_, data_begin + static_cast<std::uint64_t>(data_bytes));

@@ -46,9 +46,13 @@ class StepLog final : public runtime::SegmentSource {
   /// The dataset has this header from now on.
   void write_header(const formats::Header& header);
 
-  /// Makes a put complete whose data is at `offset` of the segment that was granted last. Returns its
-  /// position.
-  std::int64_t commit(const formats::Header& header, const Access& access, std::uint64_t offset_bytes);
+  /// When a put was, and where its data is in the segment that was granted last.
+  struct Put {
+    std::uint64_t sequence = 0;
+    std::uint64_t offset_bytes = 0;
+  };
+  /// Makes a put complete. Returns its position.
+  std::int64_t commit(const formats::Header& header, const Access& access, const Put& put);
   /// The put has not succeeded after all.
   void withdraw(std::int64_t position) noexcept;
 

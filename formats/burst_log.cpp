@@ -18,11 +18,16 @@ constexpr int long_code = 13;  // PnetCDF's, undocumented
   throw FormatError(NC_EFILE, std::string(path), static_cast<std::uint64_t>(offset), what);
 }
 
+/// How many numbers the arrays have together.
+std::int64_t number_count(const BurstLogEntry& entry) noexcept {
+  return (entry.size_bytes - burst_entry_fixed_bytes - (entry.clock ? burst_entry_clock_bytes : 0)) / 8;
+}
+
 /// How many arrays of ndims numbers follow the fixed part: per hyperslab one or two, and for a single one
 /// three.
 std::int64_t array_count(const BurstLogEntry& entry) noexcept {
   if (entry.dimensions == 0) return 0;
-  return (entry.size_bytes - burst_entry_fixed_bytes) / 8 / entry.dimensions;
+  return number_count(entry) / entry.dimensions;
 }
 
 /// Empty where the entry's size fits its kind, else what is wrong.
@@ -30,7 +35,7 @@ std::string size_mistake(const BurstLogEntry& entry) {
   if (entry.api_kind == 0 || entry.api_kind < burst_vars)
     return "an entry of the unknown kind " + std::to_string(entry.api_kind);
   if (entry.dimensions < 0) return "an entry of " + std::to_string(entry.dimensions) + " dimensions";
-  const std::int64_t numbers = (entry.size_bytes - burst_entry_fixed_bytes) / 8;
+  const std::int64_t numbers = number_count(entry);
   const bool is_whole = entry.dimensions == 0 || numbers % entry.dimensions == 0;
   const std::int64_t arrays = array_count(entry);
   const std::int64_t slabs = entry.slab_count();
@@ -99,15 +104,16 @@ HyperslabView BurstLogEntry::slab(std::int64_t i) const noexcept {
   return {std::span(starts).subspan(first, n), std::span(counts).subspan(first, n), strides};
 }
 
-std::int64_t burst_log_entry_size(std::span<const HyperslabView> slabs) noexcept {
-  const std::int64_t arrays = slabs.size() == 1 ? 3 : 2 * static_cast<std::int64_t>(slabs.size());
-  return burst_entry_fixed_bytes + 8 * arrays * slabs.front().dimensions();
+std::int64_t burst_log_entry_size(const BurstLogPut& put) noexcept {
+  const std::int64_t arrays = put.slabs.size() == 1 ? 3 : 2 * static_cast<std::int64_t>(put.slabs.size());
+  return burst_entry_fixed_bytes + 8 * arrays * put.slabs.front().dimensions() +
+         (put.clock ? burst_entry_clock_bytes : 0);
 }
 
 void encode_burst_log_entry(const BurstLogPut& put, std::vector<std::byte>& bytes) {
   const bool is_list = put.slabs.size() > 1;
   const auto& first = put.slabs.front();
-  const auto size = static_cast<std::size_t>(burst_log_entry_size(put.slabs));
+  const auto size = static_cast<std::size_t>(burst_log_entry_size(put));
   if (bytes.capacity() - bytes.size() < size) bytes.reserve(2 * bytes.size() + size);
   BurstFieldWriter fields(bytes);
   fields.put_int64(static_cast<std::int64_t>(size));
@@ -120,10 +126,10 @@ void encode_burst_log_entry(const BurstLogPut& put, std::vector<std::byte>& byte
   fields.put_int64(put.data_bytes);
   for (const auto& slab : put.slabs) fields.put_all(slab.start);
   for (const auto& slab : put.slabs) fields.put_all(slab.count);
-  if (is_list) return;
   // As PnetCDF: entries of single hyperslabs have room for strides, zeros where there are none.
-  for (int d = 0; d < first.dimensions(); ++d)
+  for (int d = 0; !is_list && d < first.dimensions(); ++d)
     fields.put_int64(first.stride.empty() ? 0 : first.stride_of(d));
+  if (put.clock) fields.put_int64(*put.clock);
 }
 
 std::int64_t decode_burst_log_entry_size(std::span<const std::byte, 8> bytes, bool is_big_endian) noexcept {
@@ -147,6 +153,7 @@ BurstLogEntry decode_burst_log_entry(std::span<const std::byte> bytes, const Bur
   entry.dimensions = fields.take_int32();
   entry.data_offset = fields.take_int64();
   entry.data_bytes = fields.take_int64();
+  if (header.step) entry.clock = BurstFields(bytes.last(8), header.is_big_endian).take_int64();
   if (const auto mistake = size_mistake(entry); !mistake.empty()) fail(path, offset_bytes, mistake);
   take_arrays(fields, entry);
   if (entry.is_withdrawn()) return entry;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <vector>
 
 #include "replay_files.hpp"
@@ -56,6 +57,31 @@ class ReplayTarget {
   std::unique_ptr<std::byte[]> window_;
 };
 
+/// A round of all logs at once: processes that wrote interleaved parts make contiguous ones. Where the logs
+/// have clocks, in the order of time: nothing is later than what another log has left for the next round.
+std::vector<Access> next_round(std::deque<LogRounds>& rounds) {
+  auto horizon = std::numeric_limits<std::int64_t>::max();
+  for (LogRounds& round : rounds) {
+    round.take();
+    if (round.has_more()) horizon = std::min(horizon, round.last_clock());
+  }
+  struct TimedAccess {
+    std::int64_t clock;
+    Access access;
+  };
+  std::vector<TimedAccess> timed;
+  for (LogRounds& round : rounds) {
+    if (!round.read(horizon)) continue;
+    for (std::size_t i = 0; i < round.accesses().size(); ++i)
+      timed.push_back({round.clock_of(i), round.accesses()[i]});
+  }
+  std::ranges::stable_sort(timed, {}, &TimedAccess::clock);  // of the same time the higher rank wins
+  std::vector<Access> accesses;
+  accesses.reserve(timed.size());
+  for (const TimedAccess& each : timed) accesses.push_back(each.access);
+  return accesses;
+}
+
 }  // namespace
 
 ReplayResult replay_logs(FileSystem& system, std::span<BurstLogReader> logs, const std::string& netcdf_path,
@@ -69,21 +95,16 @@ ReplayResult replay_logs(FileSystem& system, std::span<BurstLogReader> logs, con
   for (auto& log : logs) rounds.emplace_back(log, header, files.layout(), budget);
 
   ReplayTarget target(files, options.window_bytes);
-  // A round of all logs at once: processes that wrote interleaved parts make contiguous ones.
-  std::vector<Access> accesses;
-  do {
-    accesses.clear();
-    for (auto& round : rounds) {
-      if (!round.next()) continue;
-      accesses.insert(accesses.end(), round.accesses().begin(), round.accesses().end());
-      result.data_bytes += round.data_bytes();
-    }
+  for (;;) {
+    std::vector<Access> accesses = next_round(rounds);
+    if (accesses.empty()) break;
+    for (const auto& round : rounds) result.data_bytes += round.data_bytes();
     FileRequest request(header, files.placement(), accesses, FileRequest::Kind::put);
     result.record_count = std::max(result.record_count, request.record_end());
     target.write(request);
     result.puts += std::ssize(accesses);
     result.out_of_range += std::ranges::count(accesses, static_cast<int>(NC_ERANGE), &Access::status);
-  } while (!accesses.empty());
+  }
 
   // The records are counted when they are on storage, not before.
   files.sync();

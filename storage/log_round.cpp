@@ -61,39 +61,60 @@ std::string entry_mistake(const formats::Header& header, const formats::Layout& 
 }
 
 bool LogRounds::next() {
+  take();
+  return read(std::numeric_limits<std::int64_t>::max());
+}
+
+/// The next entry that fits the dataset.
+std::optional<formats::BurstLogEntry> LogRounds::next_entry() {
+  if (!kept_.empty()) {
+    std::optional<formats::BurstLogEntry> entry(std::move(kept_.front()));
+    kept_.pop_front();
+    return entry;
+  }
+  while (auto entry = reader_.next()) {
+    const auto mistake = entry_mistake(header_, layout_, *entry, reader_.header().is_external);
+    if (mistake.empty()) {
+      // Of one process the later put wins, whatever its clock says.
+      if (entry->clock) entry->clock = clock_ = std::max(clock_, *entry->clock);
+      return entry;
+    }
+    reader_.report_damage(reader_.entry_index(), reader_.entry_offset(),
+                          "an entry that does not fit the file: " + mistake);
+  }
+  is_at_end_ = true;
+  return std::nullopt;
+}
+
+void LogRounds::take() {
   entries_.clear();
   accesses_.clear();
   slabs_.clear();
   data_bytes_ = 0;
-  take_entries();
+  std::int64_t entry_bytes = 0;
+  while (auto entry = next_entry()) {
+    const bool is_full = entry->data_bytes > budget_bytes_ - data_bytes_ || entries_.size() >= most_entries ||
+                         entry_bytes >= most_entry_bytes;
+    if (is_full && !entries_.empty()) {
+      kept_.push_front(std::move(*entry));
+      return;
+    }
+    data_bytes_ += entry->data_bytes;
+    entry_bytes += entry->size_bytes;
+    entries_.push_back(std::move(*entry));
+  }
+}
+
+bool LogRounds::read(std::int64_t horizon) {
+  while (!entries_.empty() && last_clock() > horizon) {
+    data_bytes_ -= entries_.back().data_bytes;
+    kept_.push_front(std::move(entries_.back()));
+    entries_.pop_back();
+  }
   if (entries_.empty()) return false;
   read_data();
   make_accesses();
   return true;
-}
-
-void LogRounds::take_entries() {
-  std::int64_t entry_bytes = 0;
-  for (;;) {
-    if (!kept_) {
-      kept_ = reader_.next();
-      if (!kept_) return;
-      const auto mistake = entry_mistake(header_, layout_, *kept_, reader_.header().is_external);
-      if (!mistake.empty()) {
-        reader_.report_damage(reader_.entry_index(), reader_.entry_offset(),
-                              "an entry that does not fit the file: " + mistake);
-        kept_.reset();
-        continue;
-      }
-    }
-    const bool is_full = kept_->data_bytes > budget_bytes_ - data_bytes_ || entries_.size() >= most_entries ||
-                         entry_bytes >= most_entry_bytes;
-    if (is_full && !entries_.empty()) return;
-    data_bytes_ += kept_->data_bytes;
-    entry_bytes += kept_->size_bytes;
-    entries_.push_back(std::move(*kept_));
-    kept_.reset();
-  }
 }
 
 void LogRounds::read_data() {

@@ -17,6 +17,7 @@ from harness import SmallDisk, call, clear_directory, descendants, descendants_n
 CASE, BUILD = sys.argv[1:]
 SLUICE, WRITER, KEEP = (f"{BUILD}/bin/{name}" for name in ("sluice", "burst_writer", "keep"))
 RULE = "through: burst-buffer"
+MARK = "SLUICE_TEST_MARK"  # in the environment of all processes of a run
 
 
 def clean(*directories):
@@ -30,7 +31,10 @@ def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader=
     harness.write_flow(program, {"model": (ranks, arguments, *keys)}, [("*.nc", "model", ["analysis"], RULE)], *staging)
     text = pathlib.Path("flow.yaml").read_text()
     pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {reader}}}\nfiles:"))
-    return start(SLUICE, "run", "flow.yaml", start_new_session=True, environment=environment)
+    mark = str(random.getrandbits(64))
+    run = start(SLUICE, "run", "flow.yaml", start_new_session=True, environment={MARK: mark, **(environment or {})})
+    run.mark = mark
+    return run
 
 
 def sluice(*arguments, status=0):
@@ -42,8 +46,8 @@ def end(run, victims):
     everything = descendants(run.pid)
     kill(victims, signal.SIGKILL)
     result = finish(run)
-    # What was being started meanwhile has this directory, too.
-    wait_for(lambda: not any(map(harness.is_alive, everything)) and not harness.others_in("."), "the end of all processes")
+    # Some may have been started meanwhile.
+    wait_for(lambda: not any(map(harness.is_alive, everything)) and not harness.have_in_environment(MARK, run.mark), "the end of all processes")
     return result
 
 
@@ -174,10 +178,10 @@ def is_open(path):
 def kept():
     """nc_burst_buf_del_on_close=disable: the logs outlast a good run, and hold the same file."""
     clean("logs", "out")
-    finish(run_flow(KEEP, "layout a.nc types 2 b.nc", 2, "environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}"), 0)
-    expect(glob.glob("logs/a.nc*") and glob.glob("logs/b.nc*"), "the logs are gone")
+    finish(run_flow(KEEP, "layout a.nc types 2 b.nc overwrite 2 c.nc", 2, "environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}"), 0)
+    expect(glob.glob("logs/a.nc*") and glob.glob("logs/b.nc*") and glob.glob("logs/c.nc*"), "the logs are gone")
     sluice("recover", "-o", "out", "logs")
-    for name in ("a.nc", "b.nc"):
+    for name in ("a.nc", "b.nc", "c.nc"):  # in the last one time decides whose puts are there
         expect(filecmp.cmp(name, "out/" + name, shallow=False), f"the logs hold another {name}")
 
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -59,13 +60,15 @@ class Log {
     entries_ = std::make_unique<BurstLogEntries>(files.open(base + ".meta", OpenMode::create), header);
     files.open(base + ".header", OpenMode::create)->write(0, formats::encode_header(dataset_header()));
   }
-  void put_row(std::int64_t record, std::int16_t value) {
+  void put_row(std::int64_t record, std::int16_t value) { put_row_at(clock_ + 1, record, value); }
+  void put_row_at(std::int64_t clock, std::int64_t record, std::int16_t value) {
+    clock_ = clock;
     const std::vector<std::int16_t> row(columns, value);
     data_->write(end_, std::as_bytes(std::span(row)));
     const std::array<std::int64_t, 2> start{record, 0};
     const std::array<std::int64_t, 2> count{1, columns};
     const formats::HyperslabView slab{start, count, {}};
-    entries_->add({formats::Type::int16, 0, std::span(&slab, 1), end_, 2 * columns});
+    entries_->add({formats::Type::int16, 0, std::span(&slab, 1), end_, 2 * columns, clock});
     entries_->commit();
     end_ += 64;  // with a gap, as log offsets have
   }
@@ -80,6 +83,7 @@ class Log {
   std::unique_ptr<File> data_;
   std::unique_ptr<BurstLogEntries> entries_;
   std::int64_t end_ = 4096;
+  std::int64_t clock_ = 0;
 };
 
 /// The first value of each record, -1 for the fill value of shorts.
@@ -152,6 +156,48 @@ TEST_CASE("of a dataset that was created again, the later one is what remains") 
   const auto found = find_logs(files, "d");
   REQUIRE(found.groups.size() == 2);
   for (const auto& group : found.groups) (void)recover_file(files, group, group.netcdf_path);
+  CHECK(rows_of(files) == std::vector<int>{2});
+}
+
+TEST_CASE(
+    "of what several processes put into the same elements the later put wins, however little memory there "
+    "is") {
+  const unsigned seed = std::random_device()();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (const std::int64_t memory_bytes : {1, 100, 1 << 20}) {
+    CAPTURE(memory_bytes);
+    MemoryFileSystem files;
+    std::vector<std::unique_ptr<Log>> logs;
+    for (const std::int64_t rank : {0, 1})
+      logs.push_back(std::make_unique<Log>(files, "d/a.nc_1_" + std::to_string(rank), rank,
+                                           formats::BurstLogStep{5, 5}));
+    std::vector<int> expected(8, -1);
+    for (int time = 1; time <= 300; ++time) {
+      // Long runs of one process, and turns of all.
+      const auto rank = time % 100 < 50 ? random() % 2 : static_cast<unsigned>(time / 100) % 2;
+      const auto record = time == 1 ? expected.size() - 1 : random() % expected.size();
+      logs[rank]->put_row_at(10 * time, static_cast<std::int64_t>(record), static_cast<std::int16_t>(time));
+      expected[record] = time;
+    }
+    for (const auto& log : logs) log->close();
+    const auto found = find_logs(files, "d");
+    REQUIRE(found.unreadable.empty());
+    REQUIRE(found.groups.size() == 1);
+    ReplayOptions options;
+    options.memory_bytes = memory_bytes;
+    CHECK(recover_file(files, found.groups.front(), "d/a.nc", options).replay.puts == 300);
+    CHECK(rows_of(files) == expected);
+  }
+}
+
+TEST_CASE("what one process has put later wins, whatever its clock says") {
+  MemoryFileSystem files;
+  Log log(files, "d/a.nc_1_0", 0, {5, 5});
+  log.put_row_at(7, 0, 1);
+  log.put_row_at(5, 0, 2);
+  log.close();
+  (void)recover_all(files);
   CHECK(rows_of(files) == std::vector<int>{2});
 }
 

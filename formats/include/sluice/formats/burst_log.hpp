@@ -25,8 +25,9 @@ inline constexpr std::int64_t burst_max_dimensions_offset = 40;
 inline constexpr std::int64_t burst_entry_count_offset = 48;
 /// The place of data_len in an entry.
 inline constexpr std::int64_t burst_data_length_offset = 32;
-/// Bytes of an entry without its starts, counts and strides.
+/// Bytes of an entry without its starts, counts and strides, and of the clock at its end.
 inline constexpr std::int64_t burst_entry_fixed_bytes = 40;
+inline constexpr std::int64_t burst_entry_clock_bytes = 8;
 
 /// Of which step of a workflow a log is: Sluice's own, between the names and the first entry. What belongs
 /// together has the same origin: the step that created the dataset, for all that opened it for writing later.
@@ -75,6 +76,7 @@ struct BurstLogEntry {
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> counts;   ///< as many as starts
   std::vector<std::int64_t> strides;  ///< empty: 1 everywhere
+  std::optional<std::int64_t> clock;  ///< of a workflow's logs: when it was put
 
   [[nodiscard]] bool is_withdrawn() const noexcept { return data_bytes == 0; }
   [[nodiscard]] std::int64_t slab_count() const noexcept { return api_kind > 0 ? api_kind : 1; }
@@ -95,10 +97,11 @@ struct BurstLogPut {
   std::span<const HyperslabView> slabs;  ///< at least one, all with the same number of dimensions
   std::int64_t data_offset = 0;
   std::int64_t data_bytes = 0;
+  std::optional<std::int64_t> clock = {};  ///< where the log is a workflow's, and only there
 };
 
 /// Bytes that encode_burst_log_entry appends; hyperslabs of lists with strides cannot be one entry.
-[[nodiscard]] std::int64_t burst_log_entry_size(std::span<const HyperslabView> slabs) noexcept;
+[[nodiscard]] std::int64_t burst_log_entry_size(const BurstLogPut& put) noexcept;
 
 /// Appends an entry in this machine's byte order: VARA or VARS for one hyperslab, varn (without strides) for
 /// several.

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,12 +27,27 @@ class LogRounds {
   /// Reads the next round; false when nothing is left. What was read before is gone. Throws IoError.
   bool next();
 
+  /// The same in two parts, where rounds of several logs are to be brought into the order of time: the
+  /// entries first. What is later than `horizon` waits for the next round; then the data of the others.
+  void take();
+  bool read(std::int64_t horizon);
+  /// Whether there are entries behind those that were taken.
+  [[nodiscard]] bool has_more() const noexcept { return !kept_.empty() || !is_at_end_; }
+  /// Of the last entry taken, if there is any; 0 where the log has no clocks.
+  [[nodiscard]] std::int64_t last_clock() const noexcept {
+    return entries_.empty() ? 0 : entries_.back().clock.value_or(0);
+  }
+
   /// Of this round, in the order in which they were put.
   [[nodiscard]] std::span<Access> accesses() noexcept { return accesses_; }
+  /// When the access of that number was put; ascending, and 0 where the log has no clocks.
+  [[nodiscard]] std::int64_t clock_of(std::size_t access) const noexcept {
+    return entries_[access].clock.value_or(0);
+  }
   [[nodiscard]] std::int64_t data_bytes() const noexcept { return data_bytes_; }
 
  private:
-  void take_entries();
+  [[nodiscard]] std::optional<formats::BurstLogEntry> next_entry();
   void read_data();
   void make_accesses();
 
@@ -40,7 +56,9 @@ class LogRounds {
   const formats::Layout& layout_;
   std::int64_t budget_bytes_;
 
-  std::optional<formats::BurstLogEntry> kept_;  ///< did not fit into the last round
+  std::deque<formats::BurstLogEntry> kept_;  ///< did not fit into the last round, or were too late for it
+  std::int64_t clock_ = 0;                   ///< the latest so far
+  bool is_at_end_ = false;
   std::vector<formats::BurstLogEntry> entries_;
   std::vector<formats::HyperslabView> slabs_;
   std::vector<Access> accesses_;
