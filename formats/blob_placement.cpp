@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+
+#include "sluice/formats/error.hpp"
 
 namespace sluice::formats {
 namespace {
@@ -66,9 +69,14 @@ class BlobPlace final : public VariablePlace {
   [[nodiscard]] FileRun place(const MapEntries::Entry& entry, std::int64_t offset, std::int64_t length,
                               std::int64_t record) const {
     const std::int64_t element = entry.position + (offset - entry.offset);
-    return {shape_.begins[static_cast<std::size_t>(entry.holder)] + record * shape_.record_size +
-                element * element_bytes(),
-            length * element_bytes()};
+    const std::int64_t begin = shape_.begins[static_cast<std::size_t>(entry.holder)];
+    // A damaged header can claim 2^60 records, which the layout as one file may have room for.
+    std::int64_t place = 0;
+    if (__builtin_mul_overflow(record, shape_.record_size, &place) ||
+        __builtin_add_overflow(place, begin + element * element_bytes(), &place)) {
+      throw Error(NC_EINTOVERFLOW, "record " + std::to_string(record) + " of blobs is beyond 2^63 - 1 bytes");
+    }
+    return {place, length * element_bytes()};
   }
 
   void append_elements(const FileRun& elements, std::int64_t record, std::vector<FileRun>& runs) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "sluice/formats/blob_placement.hpp"
@@ -192,6 +193,22 @@ TEST_CASE("elements are in their process's blob, in the order of its list") {
       CHECK(found.file == file + 1);
       CHECK(found.offset_bytes == expected);
     });
+  }
+}
+
+TEST_CASE("a record whose blobs would be beyond 63 bits has no place") {
+  test::HyperslabGenerator random(1);
+  const Example example(random);
+  const FileSpace space(example.files, example.paths);
+  const auto load = [&](int map) { return entries_of_map(example.header, example.blobs, map); };
+  const BlobPlacement placement(example.header, example.blobs, example.files, space, load, 0);
+  const auto place = placement.place_of(0);
+  const std::vector<std::int64_t> count{1, 1, 1};
+  std::vector<FileRun> runs;
+  for (const std::int64_t far : {std::numeric_limits<std::int64_t>::max(),
+                                 std::numeric_limits<std::int64_t>::max() / space.layout().record_size}) {
+    const std::vector<std::int64_t> start{far, 0, 0};
+    CHECK_THROWS_AS(place->append({start, count, {}}, runs), Error);
   }
 }
 
