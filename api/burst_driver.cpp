@@ -28,8 +28,7 @@ std::string absolute_path(const std::string& path) {
 
 /// Throws the error of a log that could not be written, with what to do about it.
 [[noreturn]] void fail_to_log(const Error& error) {
-  const bool is_full = error.status() == NC_ENO_SPACE || error.status() == NC_EQUOTA;
-  if (!is_full) throw Error(error.status(), error.what());
+  if (!is_log_disk_full(error)) throw Error(error.status(), error.what());
   throw Error(error.status(),
               std::string(error.what()) +
                   ". The burst buffer is full: call ncmpi_flush before putting more, or give the "

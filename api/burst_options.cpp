@@ -48,4 +48,8 @@ Hints as_hints(const BurstOptions& options) {
           {"nc_burst_buf_flush_buffer_size", std::to_string(options.flush_buffer_bytes)}};
 }
 
+bool is_log_disk_full(const Error& error) noexcept {
+  return error.status() == NC_ENO_SPACE || error.status() == NC_EQUOTA;
+}
+
 }  // namespace sluice::api

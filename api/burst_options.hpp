@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "sluice/formats/error.hpp"
+
 namespace sluice::api {
 
 /// PnetCDF's hints for burst buffering, as they are in force for a file.
@@ -17,6 +19,9 @@ struct BurstOptions {
 /// `netcdf_path` without MPI-IO's prefix. Values that make no sense are the defaults.
 [[nodiscard]] BurstOptions burst_options(const std::map<std::string, std::string>& hints,
                                          const std::string& netcdf_path);
+
+/// Whether a log could not be written because there is no room for it.
+[[nodiscard]] bool is_log_disk_full(const Error& error) noexcept;
 
 /// The same as hints, for ncmpi_inq_file_info.
 [[nodiscard]] std::map<std::string, std::string> as_hints(const BurstOptions& options);

@@ -32,10 +32,6 @@ std::string log_name(const StepLog::Place& place) {
          metadata_suffix;
 }
 
-bool is_full(const Error& error) noexcept {
-  return error.status() == NC_ENO_SPACE || error.status() == NC_EQUOTA;
-}
-
 /// Of this netCDF file, with something in it, and nobody needs it.
 bool is_leftover(storage::FileSystem& files, const std::string& path, const std::string& netcdf_path) {
   try {
@@ -128,7 +124,7 @@ void StepLog::with_room(std::uint64_t bytes, const Action& action) {
     try {
       return action();
     } catch (const Error& error) {
-      if (!is_full(error)) throw;
+      if (!is_log_disk_full(error)) throw;
       seen = await_room(bytes, seen, error);
     }
   }
@@ -159,7 +155,7 @@ std::uint64_t StepLog::reserve(const runtime::NeedSegment& request) {
   try {
     return take(whole(std::max(request.bytes, request.wanted_bytes), room_unit_bytes));
   } catch (const Error& error) {
-    if (!is_full(error)) throw;
+    if (!is_log_disk_full(error)) throw;
     return take(whole(request.bytes, page_bytes));
   }
 }

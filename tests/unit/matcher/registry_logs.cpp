@@ -37,6 +37,13 @@ struct LogWorld : World {
     publish(writer, written.step);
     return written;
   }
+  /// Written, read, and in its file: nobody needs the log.
+  Written finish(const std::string& name) {
+    const Written written = write_log(name);
+    read(reader, name);
+    registry.drained(written.step, well);
+    return written;
+  }
   std::string waits_for() {
     const auto waits = registry.status().waits;
     return waits.size() == 1 ? waits[0].waits_for : std::to_string(waits.size()) + " waits";
@@ -189,9 +196,7 @@ TEST_SUITE("registry: room for burst-buffer logs") {
 
   TEST_CASE("steps that nobody needs go one at a time") {
     LogWorld world;
-    const auto a = world.write_log("a.nc");
-    world.read(world.reader, "a.nc");
-    world.registry.drained(a.step, well);
+    const auto a = world.finish("a.nc");
     const auto b = world.begin("b.nc");
     const std::uint32_t first = world.await_room_in_vain(world.writer, b.step);
     CHECK(world.has_room(first));
@@ -202,9 +207,7 @@ TEST_SUITE("registry: room for burst-buffer logs") {
 
   TEST_CASE("the disk of another matcher counts when it has gone, and its wait is not hopeless before") {
     LogWorld world;
-    const auto a = world.write_log("a.nc");
-    world.read(world.reader, "a.nc");
-    world.registry.drained(a.step, well);
+    const auto a = world.finish("a.nc");
     const auto b = world.begin("b.nc");
     world.memory.is_disk_slow = true;
     const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
