@@ -1,6 +1,8 @@
 // The life of an open dataset: its modes, and its end. How it begins is in open_dataset.cpp.
 #include "dataset.hpp"
 
+#include <vector>
+
 #include "agreement.hpp"
 #include "checks.hpp"
 #include "collective_checks.hpp"
@@ -33,13 +35,34 @@ bool is_to_be_filled(const Dataset& dataset, int varid) {
          !dataset.header.variable(varid).no_fill;
 }
 
+/// The variables that rank 0 fills, on all ranks: where fill modes differ between ranks, its own are those of
+/// the file. Collective. Only such as every rank has.
+std::vector<int> variables_to_fill(const Dataset& dataset) {
+  if (dataset.driver->reads_unwritten_as_fill()) return {};
+  int common = dataset.header.variable_count();
+  const bool is_alone = dataset.comm.size() == 1;
+  if (!is_alone)
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_INT, MPI_MIN, dataset.comm.get()),
+              "agree on the number of variables");
+  std::vector<int> varids;
+  for (int id = 0; id < common; ++id) {
+    const bool has_elements = !dataset.header.is_record_variable(id) || dataset.header.record_count > 0;
+    if (has_elements && is_to_be_filled(dataset, id)) varids.push_back(id);
+  }
+  if (is_alone) return varids;
+  int n = static_cast<int>(varids.size());
+  check_mpi(MPI_Bcast(&n, 1, MPI_INT, 0, dataset.comm.get()), "broadcast");
+  varids.resize(static_cast<std::size_t>(n));
+  if (n > 0) check_mpi(MPI_Bcast(varids.data(), n, MPI_INT, 0, dataset.comm.get()), "broadcast");
+  return varids;
+}
+
 /// New variables in fill mode get their fill value, in the records that there are.
 void fill_new_variables(Dataset& dataset) {
   const auto& header = dataset.header;
-  for (int id = 0; id < header.variable_count(); ++id) {
-    if (!is_to_be_filled(dataset, id)) continue;
+  for (const int id : variables_to_fill(dataset)) {
     const std::int64_t records = header.is_record_variable(id) ? header.record_count : 1;
-    if (records > 0) dataset.driver->fill(header, dataset.layout, id, 0, records);
+    dataset.driver->fill(header, dataset.layout, id, 0, records);
   }
 }
 

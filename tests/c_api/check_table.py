@@ -3,12 +3,14 @@
 
 Each exported function is in exactly one row: by its name, or else by the longest pattern (`inq_*`, `put_var…`). The numbers are right, the
 tests that a row names are there, and a function that a row names is called in one of their sources.
+The table of deviations, too: each row is shown by a case of deviations.txt or a test, and each case is in one row.
 """
 import pathlib
 import re
 import sys
 
 document, symbols, differential = map(pathlib.Path, sys.argv[1:])
+tests_folder = differential.parent
 CALLS_ALL = "calls.h"  # whoever includes it calls all data functions of one variable
 
 
@@ -35,9 +37,29 @@ def owner(function, table):
     return best[1]
 
 
+def is_test(name):
+    """Whether a name like differential.modes or system.coupled.follow is that of a test: the last part is a word of the folder's CMakeLists.txt."""
+    *folders, last = name.split(".")
+    lists = tests_folder.joinpath(*folders, "CMakeLists.txt")
+    return lists.exists() and re.search(rf"\b{last}\b", lists.read_text()) is not None
+
+
+def problems_of_deviations():
+    cases = re.findall(r"(?m)^(\w+) \|", (differential / "deviations.txt").read_text())
+    shown = []
+    for line in re.findall(r"(?m)^\| (.*) \|$", document.read_text().split("## Deviations")[1])[1:]:
+        names = re.findall(r"`([\w.]+)`", line.split("|")[-1])
+        if not names:
+            yield f"no test shows the deviation: {line}"
+        yield from (f"{name}, which is to show a deviation, is no test" for name in names if "." in name and not is_test(name))
+        shown += [name for name in names if "." not in name]
+    yield from (f"{name} is no case of deviations.txt" for name in set(shown) - set(cases))
+    yield from (f"the case {name} is in no row of the deviations" for name in set(cases) - set(shown))
+
+
 table = list(rows())
 names = [s.removeprefix("ncmpi_") for s in symbols.read_text().split() if s != "sluice_last_error"]
-problems, counts = [], [0] * len(table)
+problems, counts = list(problems_of_deviations()), [0] * len(table)
 for name in names:
     i = owner(name, table)
     if i is None:
