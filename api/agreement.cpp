@@ -19,8 +19,11 @@ int worst_status(const Communicator& comm, int status) {
 }
 
 void agree(const Communicator& comm, int status, const std::string& what) {
-  const int worst = worst_status(comm, status);
-  if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
+  throw_where_failed({status, what}, worst_status(comm, status));
+}
+
+void throw_where_failed(const Outcome& mine, int worst) {
+  if (mine.status != NC_NOERR) throw Error(static_cast<Status>(mine.status), mine.what);
   if (worst != NC_NOERR) throw Error(static_cast<Status>(worst), failed_elsewhere);
 }
 

@@ -22,6 +22,9 @@ struct Outcome {
   std::string what;
 };
 
+/// Throws where this rank failed, and where any has: `worst` is the worst status of all ranks.
+void throw_where_failed(const Outcome& mine, int worst);
+
 template <class Work>
 [[nodiscard]] Outcome outcome_of(const Work& work) {
   try {

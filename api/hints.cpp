@@ -1,11 +1,11 @@
 #include "hints.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
 
-#include "agreement.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
 
@@ -49,21 +49,26 @@ Hints collect_hints(MPI_Info user) {
   return hints;
 }
 
-Hints hints_of_root(const Communicator& comm, const Hints& mine) {
+ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints& mine) {
+  if (comm.size() == 1) return mine;
   // Keys and values are C strings: each ends with a zero byte.
   std::string text;
   if (comm.is_root()) {
-    for (const auto& [key, value] : mine) text.append(key).append(1, '\0').append(value).append(1, '\0');
+    for (const auto& [key, value] : mine.hints)
+      text.append(key).append(1, '\0').append(value).append(1, '\0');
   }
-  broadcast(comm, text);
-  Hints hints;
+  std::array<int, 2> told{mine.mode, static_cast<int>(text.size())};
+  check_mpi(MPI_Bcast(told.data(), told.size(), MPI_INT, 0, comm.get()), "broadcast");
+  text.resize(static_cast<std::size_t>(told[1]));
+  if (!text.empty()) check_mpi(MPI_Bcast(text.data(), told[1], MPI_CHAR, 0, comm.get()), "broadcast");
+  ModeAndHints of_root{told[0], {}};
   for (std::size_t at = 0; at < text.size();) {
     const std::string key(text.c_str() + at);
     const std::string value(text.c_str() + at + key.size() + 1);
     at += key.size() + value.size() + 2;
-    hints.emplace(key, value);
+    of_root.hints.emplace(key, value);
   }
-  return hints;
+  return of_root;
 }
 
 void check_io_driver(const Hints& hints) {

@@ -17,9 +17,14 @@ using Hints = std::map<std::string, std::string>;
 /// nobody knows are carried through.
 [[nodiscard]] Hints collect_hints(MPI_Info user);
 
-/// Collective: rank 0's hints, which are in force on all ranks: they decide where data lies in the file, and
-/// who exchanges it with whom.
-[[nodiscard]] Hints hints_of_root(const Communicator& comm, const Hints& mine);
+/// The mode and the hints of create or open.
+struct ModeAndHints {
+  int mode = 0;
+  Hints hints;
+};
+/// Collective: rank 0's, which are in force on all ranks: hints decide where data lies in the file, and who
+/// exchanges it with whom.
+[[nodiscard]] ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints& mine);
 
 /// Throws Error(NC_EDRIVER) where the hint nc_driver names none of PnetCDF's I/O drivers (of version 1.15),
 /// which our own file access stands in for.

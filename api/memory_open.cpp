@@ -108,6 +108,17 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
   OpenedDriver opened;
   runtime::Opened answer;
+  const auto take_header = [&] {
+    opened.header = formats::decode_metadata(answer.header, request.path);
+    opened.header.version = static_cast<formats::Version>(answer.version);
+    opened.header.record_count = answer.record_count;
+    // Sizes and offsets are those of the file that this stands for.
+    opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
+  };
+  // The step may be one that these processes are writing.
+  const auto may_grow = [&] {
+    return !request.writes() && (answer.publish_at != runtime::PublishAt::close || match.rule.writes);
+  };
   together(request.comm, [&] {
     const std::uint64_t wait_us = microseconds_of([&] {
       answer = group.session->open({match.key, group.member}, request.writes());
@@ -118,24 +129,17 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
                               answer.pattern, answer.ranges,    answer.publish_at};
     parts.disk = make_log(options, request, group, log_step(answer.step, answer.origin));
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
+    if (!may_grow()) take_header();
   });
   // Its memory has gone, and the file that was kept of it is as any other.
   if (answer.step == 0)
     return open_file({request.comm, answer.path, request.mode, request.info, request.hints});
-  // The step may be one that these processes are writing.
-  const bool may_grow = answer.publish_at != runtime::PublishAt::close || match.rule.writes;
-  if (!request.writes() && may_grow) {
+  if (may_grow()) {
     answer.record_count =
         std::max(answer.record_count, group.session->step_logs(answer.step)->record_count());
     share_view(request.comm, answer);
+    together(request.comm, take_header);
   }
-  together(request.comm, [&] {
-    opened.header = formats::decode_metadata(answer.header, request.path);
-    opened.header.version = static_cast<formats::Version>(answer.version);
-    opened.header.record_count = answer.record_count;
-    // Sizes and offsets are those of the file that this stands for.
-    opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
-  });
   return opened;
 }
 

@@ -1,6 +1,8 @@
 #include "mpi_handles.hpp"
 
 #include <array>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace sluice::api {
@@ -55,36 +57,83 @@ bool is_mpi_active() noexcept {
   return initialized != 0 && finalized == 0;
 }
 
-Communicator Communicator::duplicate_of(MPI_Comm user) {
+namespace {
+
+/// Whether several threads may be within MPI at the same time.
+bool is_mpi_for_threads() {
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "tell the level of thread support");
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+MPI_Comm duplicate(MPI_Comm user) {
   MPI_Comm comm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(user, &comm), "duplicate the communicator");
-  return adopt(comm);
+  return comm;
+}
+
+}  // namespace
+
+Communicator Communicator::duplicate_of(MPI_Comm user) {
+  if (is_mpi_for_threads()) return Communicator(adopt(duplicate(user)));
+  SharedHandle handle = kept_with(user);
+  if (handle == nullptr) {
+    handle = adopt(duplicate(user));
+    keep_with(user, handle);
+  }
+  return Communicator(std::move(handle));
 }
 
 Communicator Communicator::part_of(const Communicator& whole, int color) {
   MPI_Comm comm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(whole.get(), color, whole.rank(), &comm), "divide the communicator");
-  return adopt(comm);
+  return Communicator(adopt(comm));
 }
 
-Communicator Communicator::adopt(MPI_Comm comm) {
-  Communicator result;
-  result.comm_ = comm;
-  check_mpi(MPI_Comm_set_errhandler(result.comm_, MPI_ERRORS_RETURN),
-            "set the error handler of a communicator");
-  check_mpi(MPI_Comm_rank(result.comm_, &result.rank_), "tell the rank");
-  check_mpi(MPI_Comm_size(result.comm_, &result.size_), "tell the size of the communicator");
-  return result;
+Communicator::Communicator(SharedHandle handle) : handle_(std::move(handle)) {
+  check_mpi(MPI_Comm_rank(get(), &rank_), "tell the rank");
+  check_mpi(MPI_Comm_size(get(), &size_), "tell the size of the communicator");
 }
 
-Communicator::~Communicator() {
-  if (comm_ != MPI_COMM_NULL && is_mpi_active()) MPI_Comm_free(&comm_);
+Communicator::SharedHandle Communicator::adopt(MPI_Comm comm) {
+  auto handle = std::make_shared<const Handle>(comm);
+  check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "set the error handler of a communicator");
+  return handle;
 }
 
-void Communicator::swap(Communicator& other) noexcept {
-  std::swap(comm_, other.comm_);
-  std::swap(rank_, other.rank_);
-  std::swap(size_, other.size_);
+Communicator::Handle::~Handle() {
+  MPI_Comm freed = comm;
+  if (freed != MPI_COMM_NULL && is_mpi_active()) MPI_Comm_free(&freed);
+}
+
+Communicator::SharedHandle Communicator::kept_with(MPI_Comm user) {
+  void* kept = nullptr;
+  int is_there = 0;
+  check_mpi(MPI_Comm_get_attr(user, attribute_key(), &kept, &is_there),
+            "look for a communicator's attribute");
+  return is_there != 0 ? *static_cast<SharedHandle*>(kept) : nullptr;
+}
+
+void Communicator::keep_with(MPI_Comm user, const SharedHandle& handle) {
+  auto kept = std::make_unique<SharedHandle>(handle);
+  check_mpi(MPI_Comm_set_attr(user, attribute_key(), kept.get()), "set a communicator's attribute");
+  (void)kept.release();  // forget() has it
+}
+
+/// MPI calls it when the user's communicator is freed. A duplicate that the user makes has no such attribute.
+int Communicator::forget(MPI_Comm, int, void* kept, void*) noexcept {
+  const std::unique_ptr<SharedHandle> owner(static_cast<SharedHandle*>(kept));
+  return MPI_SUCCESS;
+}
+
+int Communicator::attribute_key() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicator::forget, &made, nullptr),
+              "make a key for attributes");
+    return made;
+  }();
+  return key;
 }
 
 InfoHandle InfoHandle::duplicate_of(MPI_Info user) {

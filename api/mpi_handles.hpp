@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -28,33 +29,50 @@ void check_mpi(int code, const std::string& action, Status otherwise = NC_EMPI);
 /// Whether MPI can be called: initialized and not finalized.
 [[nodiscard]] bool is_mpi_active() noexcept;
 
-/// A communicator that this object owns. Errors on it return.
+/// A communicator that this object owns, or shares with others of its kind. Errors on it return.
 class Communicator {
  public:
   Communicator() = default;
-  /// Duplicates the user's communicator. Collective. Throws MpiError.
+  /// A duplicate of the user's communicator. Collective. The first one is kept with the user's communicator
+  /// (as an attribute) and is what later calls give, because duplicating takes several messages between all
+  /// ranks; it lasts until the user's communicator and all objects that have it are gone. Where threads may
+  /// use MPI at the same time each call makes one of its own: collective calls on two datasets would meet in
+  /// it otherwise. Throws MpiError.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm user);
   /// Those of `whole` that give the same color, in the same order. Collective. Throws MpiError.
   [[nodiscard]] static Communicator part_of(const Communicator& whole, int color);
 
-  Communicator(Communicator&& other) noexcept { swap(other); }
-  Communicator& operator=(Communicator&& other) noexcept {
-    swap(other);
-    return *this;
-  }
+  Communicator(Communicator&&) noexcept = default;
+  Communicator& operator=(Communicator&&) noexcept = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  ~Communicator();
+  ~Communicator() = default;
 
-  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+  [[nodiscard]] MPI_Comm get() const noexcept { return handle_ ? handle_->comm : MPI_COMM_NULL; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
 
  private:
-  [[nodiscard]] static Communicator adopt(MPI_Comm comm);
-  void swap(Communicator& other) noexcept;
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  /// Frees the communicator at its end.
+  struct Handle {
+    explicit Handle(MPI_Comm owned) noexcept : comm(owned) {}
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+    ~Handle();
+    const MPI_Comm comm;
+  };
+  /// Shared by the datasets that were opened by one communicator of the user's, and that communicator.
+  using SharedHandle = std::shared_ptr<const Handle>;
+
+  explicit Communicator(SharedHandle handle);
+  [[nodiscard]] static SharedHandle adopt(MPI_Comm comm);
+  [[nodiscard]] static SharedHandle kept_with(MPI_Comm user);
+  static void keep_with(MPI_Comm user, const SharedHandle& handle);
+  static int forget(MPI_Comm user, int key, void* kept, void* unused) noexcept;
+  [[nodiscard]] static int attribute_key();
+
+  SharedHandle handle_;
   int rank_ = 0;
   int size_ = 1;
 };

@@ -114,59 +114,48 @@ struct Opening {
   }
 
  private:
-  void agree_on_mode(int mine, Status other_mode);
-  void agree_on_hints(MPI_Info info);
-  void take_id();
+  explicit Opening(MPI_Comm user);
+  void agree_on_arguments(const OpeningCall& call, Status other_mode);
 };
 
-Opening::Opening(const OpeningCall& call, Status other_mode) {
-  if (call.comm == MPI_COMM_NULL) throw Error(NC_EINVAL, "the communicator is MPI_COMM_NULL");
+Opening::Opening(MPI_Comm user) {
+  if (user == MPI_COMM_NULL) throw Error(NC_EINVAL, "the communicator is MPI_COMM_NULL");
   if (!is_mpi_active()) throw Error(NC_EMPI, "MPI is not initialized, or finalized already");
-  dataset->comm = Communicator::duplicate_of(call.comm);
+  dataset->comm = Communicator::duplicate_of(user);
   dataset->rank = dataset->comm.rank();
   dataset->size = dataset->comm.size();
-  // Whoever has no path, or no place for the id, must not leave the others waiting.
+}
+
+Opening::Opening(const OpeningCall& call, Status other_mode) : Opening(call.comm) {
+  // Whoever has no path, or no place for the id, or too many datasets open, must not leave the others
+  // waiting.
   together(dataset->comm, [&] {
     check_path(call.path);
     if (call.ncidp == nullptr)
       throw Error(NC_EINVAL, "the place for the id of the dataset is a null pointer");
+    dataset->ncid = add_dataset(dataset);
   });
   dataset->path = call.path;
   dataset->is_safe_mode = is_switched("PNETCDF_SAFE_MODE", false);
   if (!is_switched("PNETCDF_RELAX_COORD_BOUND", true)) dataset->start_rule = formats::StartRule::strict;
-  agree_on_mode(call.mode, other_mode);
-  agree_on_hints(call.info);
-  take_id();
+  agree_on_arguments(call, other_mode);
 }
 
-void Opening::agree_on_mode(int mine, Status other_mode) {
-  mode = mine;
-  check_mpi(MPI_Bcast(&mode, 1, MPI_INT, 0, dataset->comm.get()), "broadcast");
-  if (mode != mine) disagreement = other_mode;
-  if (dataset->is_safe_mode) disagreement = worst_status(dataset->comm, disagreement);
-}
-
-void Opening::agree_on_hints(MPI_Info info) {
-  const auto mine = collect_hints(info);
-  dataset->asked_hints = hints_of_root(dataset->comm, mine);
+void Opening::agree_on_arguments(const OpeningCall& call, Status other_mode) {
+  const ModeAndHints mine{call.mode, collect_hints(call.info)};
+  ModeAndHints of_root = mode_and_hints_of_root(dataset->comm, mine);
+  mode = of_root.mode;
+  dataset->asked_hints = std::move(of_root.hints);
+  if (mode != mine.mode) disagreement = other_mode;
   if (dataset->is_safe_mode) {
-    const int other_hints =
-        worst_status(dataset->comm, mine == dataset->asked_hints ? NC_NOERR : NC_EMULTIDEFINE_HINTS);
+    disagreement = worst_status(dataset->comm, disagreement);
+    const bool has_other_hints = mine.hints != dataset->asked_hints;
+    const int other_hints = worst_status(dataset->comm, has_other_hints ? NC_EMULTIDEFINE_HINTS : NC_NOERR);
     if (disagreement == NC_NOERR) disagreement = other_hints;
   }
   for (const auto& [key, value] : dataset->asked_hints) dataset->info.set(key, value);
   dataset->layout_options = layout_options_of(dataset->asked_hints);
   dataset->copies_posted_puts = in_place_swap_of(dataset->asked_hints) == "disable";
-}
-
-void Opening::take_id() {
-  try {
-    // Where one process has too many open, the others do not wait for it.
-    together(dataset->comm, [&] { dataset->ncid = add_dataset(dataset); });
-  } catch (...) {
-    remove_dataset(dataset->ncid);
-    throw;
-  }
 }
 
 int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
