@@ -10,7 +10,7 @@ namespace sluice::coordinator {
 class LineSplitter {
  public:
   using Sink = std::function<void(std::string_view line)>;
-  static constexpr std::size_t longest_line_bytes = 64 * 1024;
+  static constexpr std::size_t longest_line_bytes = 1 << 16;
 
   explicit LineSplitter(Sink sink) : sink_(std::move(sink)) {}
 

@@ -47,7 +47,7 @@ std::string describe_progress(std::chrono::milliseconds since_start, const runti
 }
 
 std::string describe_draining(const runtime::StatusReport& report) {
-  constexpr std::uint64_t mib = 1024 * 1024;
+  constexpr std::uint64_t mib = 1 << 20;
   const runtime::DrainStatus& first = report.drains.front();
   std::string text = "draining " + first.tail;
   if (first.total_bytes > 0)

@@ -96,7 +96,7 @@ std::string describe_missing_ranks(const storage::LogGroup& group) {
 std::string target_of(storage::FileSystem& system, const CommandLine& line, const storage::LogGroup& group) {
   const std::string& netcdf_path = group.netcdf_path;
   if (line.output_directory.empty()) return netcdf_path;
-  const auto target = line.output_directory + "/" + storage::name_of(netcdf_path);
+  auto target = line.output_directory + "/" + storage::name_of(netcdf_path);
   if (group.is_of_workflow() || system.exists(target)) return target;
   const auto header = storage::read_header(*system.open(netcdf_path, storage::OpenMode::read)).decoded.header;
   for (int i = 0; i < formats::subfile_count(header); ++i)

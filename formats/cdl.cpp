@@ -240,6 +240,7 @@ class Parser {
   CdlNumber number_of(const CdlToken& token) {
     if (token.kind == Kind::character) {
       CdlNumber number;
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): bytes from 128 are negative numbers
       const int value = static_cast<signed char>(token.text[0]);
       number.type = Type::int8;
       number.is_negative = value < 0;

@@ -29,6 +29,7 @@ std::string lower(std::string_view text) {
 std::uint64_t largest(Type type, bool is_negative) noexcept {
   if (is_unsigned(type) && is_negative) return 0;
   const auto bits = 8 * size_of(type) - (is_unsigned(type) ? 0 : 1);
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): integer types have a size
   const auto limit = bits == 64 ? std::numeric_limits<std::uint64_t>::max() : (std::uint64_t{1} << bits) - 1;
   return is_negative ? limit + 1 : limit;
 }

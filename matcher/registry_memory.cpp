@@ -73,7 +73,8 @@ std::string Registry::memory_text(std::uint32_t node, std::uint64_t bytes) const
   const SegmentPool& memory = *pools_.at(node);
   const std::string where = pools_.size() > 1 ? " of node " + std::to_string(node) : "";
   const auto in_units = [](std::uint64_t value) {
-    if (value >= 10 * 1024 * 1024) return std::to_string(value / (1024 * 1024)) + " MiB";
+    constexpr std::uint64_t mib = 1 << 20;
+    if (value >= 10 * mib) return std::to_string(value / mib) + " MiB";
     return std::to_string((value + 1023) / 1024) + " KiB";
   };
   return in_units(bytes) + " of staging memory" + where + " (" + in_units(memory.used_bytes()) + " of " +

@@ -167,12 +167,11 @@ void Registry::decide_open_read(Group& group) {
     give_step(group, *growing);
   } else if (is_writer && !dataset.in_progress.empty()) {
     wait(group, Group::WaitsFor::own_step);
-  } else if (is_in_files(group.key) && !dataset.in_progress.empty()) {
-    wait(group, Group::WaitsFor::publication);  // the earlier step was the same file
+    // In files, the earlier step was the same file. NOLINTNEXTLINE(bugprone-branch-clone): the order matters
+  } else if (!dataset.in_progress.empty() && (dataset.newest == nullptr || is_in_files(group.key))) {
+    wait(group, Group::WaitsFor::publication);
   } else if (dataset.newest != nullptr) {
     give_step(group, *dataset.newest);
-  } else if (!dataset.in_progress.empty()) {
-    wait(group, Group::WaitsFor::publication);
   } else if (dataset.is_recycled && !dataset.kept_path.empty()) {
     give_file(group, dataset.kept_path, dataset.kept_version);
   } else if (dataset.is_recycled) {

@@ -22,7 +22,9 @@ struct ElementBytes {
 template <class RowFunction>
 void for_each_row(std::span<const CopyDimension> dimensions, const ElementBytes& bytes,
                   const std::byte* source, std::byte* destination, RowFunction& row_function) {
-  Row row{.source = source, .destination = destination};
+  Row row;
+  row.source = source;
+  row.destination = destination;
   if (dimensions.empty()) {
     row.source_step = bytes.source;
     row.destination_step = bytes.destination;

@@ -64,7 +64,7 @@ std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) 
 /// The positions that a component's glob may have reached, closed over stars that match nothing.
 using Positions = std::set<std::size_t>;
 
-Positions closure(const ComponentGlob& glob, Positions positions) {
+Positions closure(const ComponentGlob& glob, const Positions& positions) {
   Positions closed = positions;
   for (std::size_t position : positions) {
     while (position < glob.size() && glob[position].star) closed.insert(++position);
@@ -81,7 +81,7 @@ Positions advance(const ComponentGlob& glob, const Positions& positions, unsigne
     else if (glob[position].characters.test(c))
       next.insert(position + 1);
   }
-  return closure(glob, std::move(next));
+  return closure(glob, next);
 }
 
 /// One character of each class that the two globs tell apart.
@@ -96,6 +96,7 @@ std::vector<unsigned char> representatives(const ComponentGlob& a, const Compone
     classes.emplace(std::move(signature), static_cast<unsigned char>(c));
   }
   std::vector<unsigned char> characters;
+  characters.reserve(classes.size());
   for (const auto& [signature, c] : classes) characters.push_back(c);
   return characters;
 }

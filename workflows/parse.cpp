@@ -37,7 +37,7 @@ void check_version(ValueReader& reader, const Section& section) {
 }
 
 std::string read_name(ValueReader& reader, const Section& section, const std::filesystem::path& file) {
-  const std::string stem = is_name(file.stem().string()) ? file.stem().string() : "workflow";
+  std::string stem = is_name(file.stem().string()) ? file.stem().string() : "workflow";
   const Value* value = section.find("name");
   if (value == nullptr) return stem;
   const auto name = reader.text(*value);

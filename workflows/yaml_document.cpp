@@ -74,10 +74,10 @@ std::string explain(const YAML::Exception& exception, std::string_view text) {
 class DocumentStart : public YAML::EventHandler {
  public:
   Position position() const {
-    return m_mark.is_null() ? Position{} : Position{m_mark.line + 1, m_mark.column + 1};
+    return mark_.is_null() ? Position{} : Position{mark_.line + 1, mark_.column + 1};
   }
 
-  void OnDocumentStart(const YAML::Mark& mark) override { m_mark = mark; }
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
@@ -90,7 +90,7 @@ class DocumentStart : public YAML::EventHandler {
   void OnMapEnd() override {}
 
  private:
-  YAML::Mark m_mark = YAML::Mark::null_mark();
+  YAML::Mark mark_ = YAML::Mark::null_mark();
 };
 
 /// Where text stands behind the first document of `text`; nothing when it is the only one.

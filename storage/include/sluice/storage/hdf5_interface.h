@@ -13,6 +13,7 @@ extern "C" {
 /* Both sides must have the same. */
 #define SLUICE_HDF5_INTERFACE_VERSION 2
 
+/* NOLINTBEGIN(readability-identifier-naming): names of C */
 /* A file of two datasets of bytes, header_blob and data_blob. */
 struct sluice_hdf5_file {
   const char* path;
@@ -40,6 +41,8 @@ struct sluice_hdf5_interface {
   /* Of one process, without MPI. */
   int (*locate)(const char* path, struct sluice_hdf5_places* places, char* what, size_t what_bytes);
 };
+
+/* NOLINTEND(readability-identifier-naming) */
 
 /* The symbol that is looked up. Null where the version is another. */
 typedef const struct sluice_hdf5_interface* (*sluice_hdf5_function)(int version);
