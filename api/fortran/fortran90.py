@@ -157,10 +157,10 @@ def access_functions(generics):
             name = f"{verb}_varn_{rank}d_{suffix}{all_}"
             generics.setdefault(f"{verb}_varn{all_}", []).append(name)
             buffer = "values" if is_array else "value"
-            blocks = ([("num", DUMMIES["i"]), ("start", "integer(kind=EightByteInt), intent(in), dimension(:, :)"),
-                       ("count", f"{offsets}, dimension(:, :)")] if is_array else
-                      [("start", "integer(kind=EightByteInt), intent(in), dimension(:)")])
-            starts = "num, start, count" if is_array else "1, reshape(start, [size(start), 1])"
+            # A scalar goes to the first place, whatever others there are: as in PnetCDF.
+            start = [("start", "integer(kind=EightByteInt), intent(in), dimension(:, :)")]
+            blocks = [("num", DUMMIES["i"]), *start, ("count", f"{offsets}, dimension(:, :)")] if is_array else start
+            starts = "num, start, count" if is_array else "1, start"
             yield function(name, where + [(buffer, f"{KINDS[suffix][0]}{shape}, intent({intent})")] + request + blocks,
                            f"    status = access_list({number}, ncid, varid, {buffer}, &\n      {starts}{passed})\n")
 

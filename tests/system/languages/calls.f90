@@ -67,6 +67,14 @@ program calls
   list = 0
   call report('varn', nf90mpi_get_varn_all(ncid, series, list, 2, starts))
   print *, list
+  call report('varn', nf90mpi_put_varn_all(ncid, series, three, starts))
+  one = 0
+  call report('varn', nf90mpi_get_varn_all(ncid, series, one, starts))
+  print *, one
+  call report('iput_varn', nf90mpi_iput_varn(ncid, series, three, req(1), starts(:, 2:2)))
+  call report('iget_varn', nf90mpi_iget_varn(ncid, title, word, req(2), reshape([1_8, 2_8], [2, 1])))
+  call report('wait_all', nf90mpi_wait_all(ncid, 2, req, st))
+  print *, st, word
   call report('inquire', nf90mpi_inquire_dimension(ncid, dims(3), name, length))
   print *, trim(name), length
   call report('fill_var_rec', nf90mpi_fill_var_rec(ncid, series, 2_8))
