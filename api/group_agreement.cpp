@@ -17,10 +17,11 @@ std::uint64_t AgreementInMemory::enter_put(std::uint64_t now) {
   return time;
 }
 
-void AgreementInMemory::enter_get() {
+std::uint64_t AgreementInMemory::enter_get(std::uint64_t now) {
   control_.enter_collective_call();
   control_.wait_for_others();
   is_being_read_ = true;
+  return now;  // one clock
 }
 
 std::int64_t AgreementInMemory::agree_record_count(std::int64_t local) {
@@ -36,10 +37,11 @@ std::int64_t AgreementInMemory::record_count(std::int64_t local) {
   return std::max(local, control_.record_count());
 }
 
-void AgreementInMemory::sync() {
+std::uint64_t AgreementInMemory::sync(std::uint64_t now) {
   control_.enter_collective_call();
   is_count_agreed_ = false;
   control_.wait_for_others();
+  return now;
 }
 
 std::int64_t AgreementInMemory::leave(std::int64_t local) noexcept {
@@ -62,8 +64,10 @@ std::int64_t AgreementByMpi::agree_record_count(std::int64_t local) {
   return local;
 }
 
-void AgreementByMpi::sync() {
-  check_mpi(MPI_Barrier(comm_.get()), "wait for the other writers");
+std::uint64_t AgreementByMpi::sync(std::uint64_t now) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &now, 1, MPI_UINT64_T, MPI_MAX, comm_.get()),
+            "wait for the other writers");
+  return now;
 }
 
 }  // namespace sluice::api

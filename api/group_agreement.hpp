@@ -17,8 +17,8 @@ class GroupAgreement {
   /// `now`: this process's clock, beyond all times that it has used.
   [[nodiscard]] virtual std::uint64_t enter_put(std::uint64_t now) = 0;
   /// Collective, around a collective get: what all have put before is there, and is not changed by the
-  /// collective put behind.
-  virtual void enter_get() = 0;
+  /// collective put behind. Gives what sync() gives.
+  [[nodiscard]] virtual std::uint64_t enter_get(std::uint64_t now) = 0;
   virtual void leave_get() noexcept = 0;
   /// Collective: gives what is known of the number of records without a wait, at least `local`.
   [[nodiscard]] virtual std::int64_t agree_record_count(std::int64_t local) = 0;
@@ -28,8 +28,9 @@ class GroupAgreement {
   [[nodiscard]] virtual std::int64_t record_count(std::int64_t local) = 0;
   /// Whether the matcher wants to hear of what was put (GroupControl::take_awaited()).
   [[nodiscard]] virtual bool take_awaited() noexcept { return false; }
-  /// Collective: all have come so far.
-  virtual void sync() = 0;
+  /// Collective: all have come so far. Gives a time that is not before that of any put so far, beyond which
+  /// later ones have to be: the clocks of several nodes have nothing to do with one another.
+  [[nodiscard]] virtual std::uint64_t sync(std::uint64_t now) = 0;
   /// This process takes part no more. Gives the number of records that it knows of.
   virtual std::int64_t leave(std::int64_t local) noexcept = 0;
 };
@@ -39,13 +40,13 @@ class AgreementInMemory final : public GroupAgreement {
  public:
   explicit AgreementInMemory(runtime::GroupControl control) : control_(std::move(control)) {}
   [[nodiscard]] std::uint64_t enter_put(std::uint64_t now) override;
-  void enter_get() override;
+  [[nodiscard]] std::uint64_t enter_get(std::uint64_t now) override;
   void leave_get() noexcept override { control_.enter_collective_call(); }
   [[nodiscard]] std::int64_t agree_record_count(std::int64_t local) override;
   [[nodiscard]] bool waits_for_record_count() const noexcept override { return !is_count_agreed_; }
   [[nodiscard]] std::int64_t record_count(std::int64_t local) override;
   [[nodiscard]] bool take_awaited() noexcept override { return control_.take_awaited(); }
-  void sync() override;
+  [[nodiscard]] std::uint64_t sync(std::uint64_t now) override;
   std::int64_t leave(std::int64_t local) noexcept override;
 
  private:
@@ -60,11 +61,11 @@ class AgreementByMpi final : public GroupAgreement {
  public:
   explicit AgreementByMpi(const Communicator& comm) : comm_(comm) {}
   [[nodiscard]] std::uint64_t enter_put(std::uint64_t now) override;
-  void enter_get() override { sync(); }
+  [[nodiscard]] std::uint64_t enter_get(std::uint64_t now) override { return sync(now); }
   void leave_get() noexcept override {}  // the next collective put waits for all
   [[nodiscard]] std::int64_t agree_record_count(std::int64_t local) override;
   [[nodiscard]] std::int64_t record_count(std::int64_t local) override { return local; }
-  void sync() override;
+  [[nodiscard]] std::uint64_t sync(std::uint64_t now) override;
   std::int64_t leave(std::int64_t local) noexcept override { return local; }
 
  private:

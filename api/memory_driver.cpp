@@ -59,6 +59,7 @@ void MemoryDriver::start_writing(Parts& parts) {
     writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk),
                              runtime::WriteLog(*source, step_, session_->expected_size({rule_, {}})),
                              matcher::LogPatternBuilder(parts.pattern.base_record)});
+    writing_->log.raise_sequence(parts.pattern.last_put);
   } catch (...) {
     // The step is open at the matcher, and no destructor will give it back.
     session_->discard({step_});
@@ -231,7 +232,10 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
   expect_own_process();
   const bool is_of_group = writing_ && mode == Mode::collective;
   // What the others put before this call is to be seen, as it would be in a file.
-  if (is_of_group) writing_->group->enter_get();
+  if (is_of_group) {
+    runtime::WriteLog& log = writing_->log;
+    log.raise_sequence(writing_->group->enter_get(log.next_sequence()));
+  }
   std::exception_ptr failure;
   try {
     reader_.get(header, accesses, counters_);
@@ -265,8 +269,19 @@ void MemoryDriver::sync() {
   if (!writing_) return;
   expect_own_process();
   if (writing_->disk) writing_->disk->sync();
-  writing_->group->sync();
+  sync_group();
   if (publish_at_ == runtime::PublishAt::sync) publish_synced();
+}
+
+/// What any of the group puts from now on is later than what has been put.
+void MemoryDriver::sync_group() {
+  runtime::WriteLog& log = writing_->log;
+  log.raise_sequence(writing_->group->sync(log.next_sequence()));
+}
+
+void MemoryDriver::end_independent() {
+  expect_own_process();
+  sync_group();
 }
 
 /// When this returns, all of the group have told the matcher, and readers see what was put before.
@@ -278,7 +293,7 @@ void MemoryDriver::publish_synced() {
   } catch (...) {
     failure = std::current_exception();
   }
-  writing_->group->sync();  // the others count on this process, whatever has happened here
+  sync_group();  // the others count on this process, whatever has happened here
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -305,7 +320,9 @@ void MemoryDriver::publish(std::int64_t record_count) {
   if (writing_->disk) writing_->disk->close();
   session_->remember_size({rule_, writing_->structure}, writing_->log.size());
   const std::int64_t records = writing_->group->leave(record_count);
-  session_->publish({step_, records, counters_, writing_->pattern.pattern(), writing_->log.ranges()});
+  matcher::LogPattern pattern = writing_->pattern.pattern();
+  pattern.last_put = writing_->log.last_sequence();
+  session_->publish({step_, records, counters_, std::move(pattern), writing_->log.ranges()});
 }
 
 void MemoryDriver::close_read() {

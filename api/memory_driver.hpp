@@ -28,7 +28,7 @@ class MemoryDriver final : public Driver {
     bool is_writer = false;
     std::int64_t record_count = 0;
     std::uint64_t open_wait_us = 0;
-    runtime::StepPattern pattern;  ///< of a writer only its base_record
+    runtime::StepPattern pattern;  ///< of a writer only base_record and last_put
     std::vector<runtime::LogRange> ranges = {};
     runtime::PublishAt publish_at = runtime::PublishAt::close;
     std::unique_ptr<StepLog> disk = {};  ///< of a writer whose data goes to a burst-buffer log
@@ -52,6 +52,7 @@ class MemoryDriver final : public Driver {
   [[nodiscard]] std::int64_t current_record_count(std::int64_t local) override;
   [[nodiscard]] std::optional<std::int64_t> published_record_count() override;
   void sync() override;
+  void end_independent() override;
   void flush(Mode mode) override;
   void close(const formats::Header& header) override;
   void discard(bool is_new) override;
@@ -74,6 +75,7 @@ class MemoryDriver final : public Driver {
                        std::uint64_t first_offset);
   int put_one(const formats::Header& header, const Access& access, std::uint64_t sequence);
   void announce_puts();
+  void sync_group();
   void publish_synced();
   void publish(std::int64_t record_count);
   void close_read();

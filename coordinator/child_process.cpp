@@ -7,10 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "sluice/formats/error.hpp"
@@ -86,13 +83,6 @@ void default_signals() {
   ::_exit(127);
 }
 
-bool has_variable(const std::filesystem::path& process, const std::string& assignment) {
-  std::ifstream stream(process / "environ", std::ios::binary);
-  const std::string variables{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  const std::string whole = '\0' + variables;
-  return whole.find('\0' + assignment + '\0') != std::string::npos;
-}
-
 }  // namespace
 
 Pipe make_pipe() {
@@ -142,20 +132,6 @@ std::string output_of(ChildOptions options) {
     text.clear();
   }
   return text;
-}
-
-std::vector<pid_t> processes_with_environment(const std::string& assignment) {
-  std::vector<pid_t> found;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    pid_t process = 0;
-    const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (problem != std::errc() || rest != name.data() + name.size() || process == ::getpid()) continue;
-    if (has_variable(entry->path(), assignment)) found.push_back(process);
-  }
-  return found;
 }
 
 }  // namespace sluice::coordinator

@@ -39,8 +39,4 @@ struct Pipe {
 /// Both ends close-on-exec. Throws IoError.
 [[nodiscard]] Pipe make_pipe();
 
-/// Processes (not zombies) whose environment has the variable `assignment` ("NAME=VALUE"), other than this
-/// one: those of a run, whoever their parents are now.
-[[nodiscard]] std::vector<pid_t> processes_with_environment(const std::string& assignment);
-
 }  // namespace sluice::coordinator

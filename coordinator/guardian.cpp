@@ -6,36 +6,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "child_process.hpp"
-#include "matcher_launch.hpp"
+#include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
 namespace {
 
 constexpr char dismissal = 'q';
-constexpr std::chrono::seconds time_to_stop{5};
-constexpr std::chrono::milliseconds poll_interval{50};
-
-void stop_run(const std::string& mark) {
-  const auto deadline = std::chrono::steady_clock::now() + time_to_stop;
-  std::vector<pid_t> processes = processes_with_environment(mark);
-  for (const pid_t process : processes) ::kill(process, SIGTERM);
-  while (!processes.empty() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(poll_interval);
-    processes = processes_with_environment(mark);
-  }
-  for (const pid_t process : processes) ::kill(process, SIGKILL);
-}
 
 }  // namespace
-
-std::string run_mark(const std::filesystem::path& socket) {
-  return "SLUICE_SOCKET=" + socket.string();
-}
 
 Guardian::Guardian(const Installation& installation, const RunDirectory& directory) {
   Pipe pipe = make_pipe();
@@ -65,8 +46,8 @@ int guard(const std::filesystem::path& run_directory, const std::filesystem::pat
     got = ::read(first_inherited, &word, 1);
   } while (got < 0 && errno == EINTR);
   if (got == 1 && word == dismissal) return 0;
-  stop_run(run_mark(socket));
-  stop_run(matcher_mark(socket));
+  runtime::stop_processes(runtime::run_mark(socket));
+  runtime::stop_processes(runtime::matcher_mark(socket));
   std::error_code ignored;
   std::filesystem::remove_all(run_directory, ignored);
   return 0;

@@ -27,9 +27,6 @@ class Guardian {
   pid_t process_ = 0;
 };
 
-/// The variable by which processes of a run are known.
-[[nodiscard]] std::string run_mark(const std::filesystem::path& socket);
-
 /// The guardian's main function: waits on descriptor `first_inherited` until the coordinator dismisses it or
 /// dies. Returns the exit status.
 [[nodiscard]] int guard(const std::filesystem::path& run_directory, const std::filesystem::path& socket);

@@ -41,16 +41,25 @@ std::string preload_list(const std::filesystem::path& library, const Environment
   return library.string() + (is_set ? ':' + existing->second : "");
 }
 
-std::vector<std::string> launcher_arguments(const Component& component, const Environment& environment) {
+/// Whether the options have a list of nodes of their own, from which mpirun chooses.
+bool lists_hosts(const Component& component) {
+  return any_contains(component.launcher_options, "hostfile") ||
+         any_contains(component.launcher_options, "machinefile");
+}
+
+}  // namespace
+
+std::vector<std::string> launcher_arguments(const Workflow& workflow, const Component& component,
+                                            const Environment& environment) {
   std::vector<std::string> arguments{"mpirun"};
   if (!any_contains(component.launcher_options, "oversubscribe")) arguments.emplace_back("--oversubscribe");
   if (!user_places_ranks(component, environment)) arguments.insert(arguments.end(), {"--bind-to", "none"});
+  if (!workflow.hostfile.empty() && !lists_hosts(component))
+    arguments.insert(arguments.end(), {"--hostfile", workflow.hostfile.string()});
   arguments.insert(arguments.end(), {"-n", std::to_string(component.ranks)});
   arguments.insert(arguments.end(), component.launcher_options.begin(), component.launcher_options.end());
   return arguments;
 }
-
-}  // namespace
 
 int count_processes(const Workflow& workflow) {
   int processes = 0;
@@ -85,7 +94,10 @@ bool is_launched(const Workflow& workflow, const Component& component) {
 }
 
 bool names_hosts(const Component& component) {
-  return any_contains(component.launcher_options, "host") || any_contains(component.launcher_options, "-H");
+  constexpr std::array<std::string_view, 6> options{"host", "-H", "machinefile", "rankfile", "-rf", "seq"};
+  return std::any_of(options.begin(), options.end(), [&](std::string_view option) {
+    return any_contains(component.launcher_options, option);
+  });
 }
 
 void allow_root(Environment& environment, const LaunchContext& context) {
@@ -94,15 +106,20 @@ void allow_root(Environment& environment, const LaunchContext& context) {
   environment.emplace("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 }
 
+Environment launch_environment(const Component& component, const LaunchContext& context) {
+  Environment environment = context.environment;
+  for (const auto& [name, value] : component.environment) environment[name] = value;
+  allow_root(environment, context);
+  return environment;
+}
+
 LaunchPlan plan_launch(const Workflow& workflow, const Component& component, const LaunchContext& context,
                        const std::filesystem::path& terminals) {
   LaunchPlan plan;
   plan.directory = component.directory;
   plan.by_launcher = is_launched(workflow, component);
-  plan.environment = context.environment;
-  for (const auto& [name, value] : component.environment) plan.environment[name] = value;
-  allow_root(plan.environment, context);
-  if (count_processes(workflow) > context.cores)
+  plan.environment = launch_environment(component, context);
+  if (count_processes(workflow) > context.cores * context.nodes)
     plan.environment.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
   Environment own{{"LD_PRELOAD", preload_list(context.client_library, plan.environment)},
                   {"SLUICE_SOCKET", context.socket_path},
@@ -112,7 +129,7 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   if (plan.by_launcher) {
     // the ranks get them by `env`, so that nothing is preloaded into the launcher
-    plan.arguments = launcher_arguments(component, plan.environment);
+    plan.arguments = launcher_arguments(workflow, component, plan.environment);
     std::vector<std::string> rank_command{"env"};
     for (std::string& variable : as_strings(own)) rank_command.push_back(std::move(variable));
     if (!terminals.empty()) rank_command = redirected_to_terminal(terminals, std::move(rank_command));

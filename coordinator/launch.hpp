@@ -21,7 +21,8 @@ struct LaunchContext {
   Environment environment;  ///< of sluice, without a surrounding job
   std::string socket_path;
   std::filesystem::path client_library;
-  int cores = 1;
+  int cores = 1;  ///< of a node
+  int nodes = 1;
   bool is_root = false;
   Environment matcher_variables;  ///< by which processes find their matcher, beside the socket
 };
@@ -38,8 +39,17 @@ void allow_root(Environment& environment, const LaunchContext& context);
 /// Whether the component is started by the launcher.
 [[nodiscard]] bool is_launched(const workflows::Workflow& workflow, const workflows::Component& component);
 
-/// Whether ranks may run on other nodes, by what the user tells the launcher.
+/// Whether ranks may run on other nodes, by what the component's options tell the launcher.
 [[nodiscard]] bool names_hosts(const workflows::Component& component);
+
+/// mpirun with its options, up to the program.
+[[nodiscard]] std::vector<std::string> launcher_arguments(const workflows::Workflow& workflow,
+                                                          const workflows::Component& component,
+                                                          const Environment& environment);
+
+/// What a component's launcher is started with, before Sluice adds its own.
+[[nodiscard]] Environment launch_environment(const workflows::Component& component,
+                                             const LaunchContext& context);
 
 /// SLUICE_RULES for `component`: the rules that name it.
 [[nodiscard]] std::string rules_for(const workflows::Workflow& workflow, const std::string& component);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -22,11 +23,32 @@ std::optional<int> positive_number(const Environment& environment, const std::st
   return is_number ? value : 0;
 }
 
+/// The first matchers are on this machine, in whatever order mpirun has the nodes.
+void add_contexts_of_nodes(std::vector<std::string>& arguments, const MatcherJobSize& size,
+                           const std::vector<std::string>& rank_command) {
+  const auto add = [&](const std::string& hosts, int nodes) {
+    arguments.insert(arguments.end(), {"--host", hosts, "-n", std::to_string(nodes * size.per_node)});
+    arguments.insert(arguments.end(), rank_command.begin(), rank_command.end());
+  };
+  const std::string slots = ':' + std::to_string(size.per_node);
+  add(size.node_names.front() + slots, 1);
+  std::string others;
+  for (std::size_t i = 1; i < size.node_names.size(); ++i)
+    others += (others.empty() ? "" : ",") + size.node_names[i] + slots;
+  arguments.emplace_back(":");
+  add(others, size.nodes - 1);
+}
+
 }  // namespace
 
-MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Environment& environment) {
+MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Environment& environment,
+                                const JobNodes& job_nodes) {
   MatcherJobSize size;
   size.per_node = workflow.matchers;
+  if (job_nodes.are_several()) {
+    size.node_names = job_nodes.names;
+    size.nodes = static_cast<int>(size.node_names.size());
+  }
   if (const auto nodes = positive_number(environment, virtual_nodes_variable)) {
     if (*nodes == 0 || *nodes > most_virtual_nodes) {
       throw Error(NC_EINVAL, std::string(virtual_nodes_variable) + " is \"" +
@@ -34,10 +56,12 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
                                  std::to_string(most_virtual_nodes) +
                                  "; unset it to use the machine as it is");
     }
-    size.nodes = *nodes;
+    if (*nodes > 1 && !size.node_names.empty()) {
+      throw Error(NC_EINVAL, std::string(virtual_nodes_variable) + " is set, but the run is on " +
+                                 std::to_string(size.nodes) + " machines: unset it");
+    }
+    if (size.node_names.empty()) size.nodes = *nodes;
     size.is_virtual = *nodes > 1;
-  } else if (workflow.launcher.kind == workflows::Launcher::Kind::mpirun) {
-    size.nodes = std::max(positive_number(environment, "SLURM_JOB_NUM_NODES").value_or(1), 1);
   }
   return size;
 }
@@ -55,21 +79,28 @@ LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& contex
   plan.environment = context.environment;
   allow_root(plan.environment, context);
   plan.environment.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
-  plan.arguments = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(size.total())};
-  if (size.nodes > 1 && !size.is_virtual)
+  // The ranks get it by `env`, so that the launcher itself is not taken for one of them.
+  std::vector<std::string> rank_command{"env",
+                                        runtime::matcher_mark(directory.socket()),
+                                        program.string(),
+                                        "--socket",
+                                        directory.socket().string(),
+                                        "--coordinator",
+                                        directory.coordinator_socket().string()};
+  plan.arguments = {"mpirun", "--oversubscribe", "--bind-to", "none"};
+  if (!size.node_names.empty()) {
+    plan.environment.erase("OMPI_MCA_orte_default_hostfile");  // this machine need not be in it
+    rank_command.insert(rank_command.end(), {"--machines", "several"});
     plan.arguments.insert(plan.arguments.end(),
                           {"--map-by", "ppr:" + std::to_string(size.per_node) + ":node"});
-  // The ranks get it by `env`, so that the launcher itself is not taken for one of them.
-  plan.arguments.insert(plan.arguments.end(), {"env", matcher_mark(directory.socket()), program.string(),
-                                               "--socket", directory.socket().string(), "--coordinator",
-                                               directory.coordinator_socket().string()});
+    add_contexts_of_nodes(plan.arguments, size, rank_command);
+    return plan;
+  }
   if (size.is_virtual)
-    plan.arguments.insert(plan.arguments.end(), {"--virtual-nodes", std::to_string(size.nodes)});
+    rank_command.insert(rank_command.end(), {"--virtual-nodes", std::to_string(size.nodes)});
+  plan.arguments.insert(plan.arguments.end(), {"-n", std::to_string(size.total())});
+  plan.arguments.insert(plan.arguments.end(), rank_command.begin(), rank_command.end());
   return plan;
-}
-
-std::string matcher_mark(const std::filesystem::path& socket) {
-  return "SLUICE_MATCHER_OF=" + socket.string();
 }
 
 }  // namespace sluice::coordinator

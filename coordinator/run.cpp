@@ -9,6 +9,7 @@
 #include "format.hpp"
 #include "readiness.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/run_processes.hpp"
 #include "workflow_messages.hpp"
 
 namespace sluice::coordinator {
@@ -26,13 +27,20 @@ constexpr seconds time_to_shut_down{20};
 constexpr const char* log_file = "events.log";
 constexpr const char* summary_file = "summary.txt";
 
-LaunchContext launch_context(const Installation& installation, const RunDirectory& directory) {
+LaunchContext launch_context(const Installation& installation, const RunDirectory& directory,
+                             const JobNodes& nodes) {
   LaunchContext context;
   context.environment = current_environment();
   remove_surrounding_job(context.environment);
   context.socket_path = directory.socket().string();
   context.client_library = installation.client_library;
+  context.nodes = static_cast<int>(std::max<std::size_t>(nodes.names.size(), 1));
   if (context.client_library.string().find_first_of(" :") != std::string::npos) {
+    if (nodes.are_several()) {
+      throw Error(NC_EINVAL, "the path of " + context.client_library.string() +
+                                 " has a blank or a colon, which LD_PRELOAD cannot name on other machines: "
+                                 "install Sluice elsewhere");
+    }
     // LD_PRELOAD has no way to quote
     context.client_library = directory.library_link();
     std::filesystem::create_symlink(installation.client_library, context.client_library);
@@ -78,17 +86,19 @@ void write_private_file(const std::filesystem::path& path, std::string_view text
 
 }  // namespace
 
-Run::Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options)
+Run::Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options,
+         const JobNodes& nodes)
     : workflow_(workflow),
       installation_(installation),
       options_(options),
       console_(options.console),
       log_directory_(create_log_directory(options.log_directory, workflow.file, workflow.name)),
       log_(log_directory_ / log_file),
-      directory_(base_for_run_directories()),
+      directory_(base_for_run_directories(nodes.are_several())),
       guardian_(installation, directory_),
-      launch_context_(launch_context(installation, directory_)),
-      matchers_(matcher_job_size(workflow, launch_context_.environment)),
+      launch_context_(launch_context(installation, directory_, nodes)),
+      nodes_(nodes),
+      matchers_(matcher_job_size(workflow, launch_context_.environment, nodes)),
       signals_(context_, SIGINT, SIGTERM, SIGCHLD),
       tick_timer_(context_),
       drain_timer_(context_),
@@ -203,7 +213,7 @@ void Run::take_matcher_line(runtime::PacketSocket socket) {
 void Run::kill_matchers() {
   if (!matcher_ || matcher_->end()) return;
   if (!matchers_.is_job()) return matcher_->signal_group(SIGKILL);
-  for (const pid_t process : processes_with_environment(matcher_mark(directory_.socket())))
+  for (const pid_t process : runtime::processes_with_environment(runtime::matcher_mark(directory_.socket())))
     ::kill(process, SIGKILL);
   matcher_->signal_group(SIGTERM);
 }
@@ -213,10 +223,12 @@ void Run::start_components() {
   deadline_.cancel();
   stage_ = Stage::running;
   const int processes = count_processes(workflow_);
+  const std::string where = nodes_.are_several()
+                                ? format_count(nodes_.names.size(), "node")
+                                : format_count(static_cast<std::uint64_t>(launch_context_.cores), "core");
   console_.notice(workflow_.name + ": " + format_count(workflow_.components.size(), "component") + ", " +
-                  (processes == 1 ? "1 process" : std::to_string(processes) + " processes") + " on " +
-                  format_count(static_cast<std::uint64_t>(launch_context_.cores), "core") + "; log in " +
-                  log_directory_.string());
+                  (processes == 1 ? "1 process" : std::to_string(processes) + " processes") + " on " + where +
+                  "; log in " + log_directory_.string());
   members_.resize(workflow_.components.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].component = &workflow_.components[i];
@@ -229,7 +241,7 @@ void Run::start_components() {
 void Run::start_component(Member& member) {
   const std::string& name = member.component->name;
   std::optional<RankTerminals> terminals;
-  if (is_launched(workflow_, *member.component) && !names_hosts(*member.component)) {
+  if (is_launched(workflow_, *member.component) && !nodes_.components_elsewhere.contains(name)) {
     terminals = open_rank_terminals(directory_.path(), name, member.component->ranks);
   }
   LaunchPlan plan =
@@ -302,7 +314,7 @@ void Run::begin_shutdown() {
   tick_timer_.cancel();
   drain_timer_.cancel();
   // processes that a component left in the background
-  for (const pid_t process : processes_with_environment(run_mark(directory_.socket()))) {
+  for (const pid_t process : runtime::processes_with_environment(runtime::run_mark(directory_.socket()))) {
     log("sluice",
         "process " + std::to_string(process) + " of a component that has ended is still there: it is killed");
     ::kill(process, SIGKILL);
@@ -381,7 +393,7 @@ void Run::kill_everything() {
     member.process->signal_group(is_launcher ? SIGTERM : SIGKILL);
     if (is_launcher) launchers.insert(member.process->id());
   }
-  for (const pid_t process : processes_with_environment(run_mark(directory_.socket()))) {
+  for (const pid_t process : runtime::processes_with_environment(runtime::run_mark(directory_.socket()))) {
     if (!launchers.contains(process)) ::kill(process, SIGKILL);
   }
   if (stage_ != Stage::running) kill_matchers();

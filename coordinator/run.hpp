@@ -38,7 +38,8 @@ struct RunOptions {
 class Run {
  public:
   /// Creates the directories and the log. Throws IoError.
-  Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options);
+  Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options,
+      const JobNodes& nodes);
 
   /// Runs it all; returns the exit status of `sluice run`.
   [[nodiscard]] int execute();
@@ -105,6 +106,7 @@ class Run {
   RunDirectory directory_;
   Guardian guardian_;
   LaunchContext launch_context_;
+  JobNodes nodes_;
   MatcherJobSize matchers_;
 
   boost::asio::io_context context_;

@@ -34,7 +34,9 @@ int run_command(const Arguments& arguments) {
   if (!workflow) return status_mistake;
   Environment environment = current_environment();
   remove_surrounding_job(environment);
-  const auto obstacles = find_obstacles(*workflow, environment);
+  auto obstacles = find_obstacles(*workflow, environment);
+  JobNodes nodes;
+  if (obstacles.empty()) nodes = find_job_nodes(*workflow, environment, obstacles);
   if (!obstacles.empty()) {
     print_findings(*workflow, obstacles, "");
     return status_mistake;
@@ -49,7 +51,7 @@ int run_command(const Arguments& arguments) {
   run_options.log_directory = log_directory;
   run_options.console = {line->options.count("quiet") != 0, line->options.count("verbose") != 0};
   run_options.notice_after = std::chrono::seconds(notice_after);
-  return Run(*workflow, installation, run_options).execute();
+  return Run(*workflow, installation, run_options, nodes).execute();
 }
 
 }  // namespace sluice::coordinator

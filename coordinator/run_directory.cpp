@@ -65,11 +65,11 @@ bool is_stale(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::filesystem::path base_for_run_directories() {
+std::filesystem::path base_for_run_directories(bool are_several_machines) {
   constexpr std::size_t longest = 60;  // a socket's path has 107 bytes
   const char* const runtime_directory = std::getenv("XDG_RUNTIME_DIR");
   struct stat facts {};
-  if (runtime_directory != nullptr && runtime_directory[0] == '/' &&
+  if (!are_several_machines && runtime_directory != nullptr && runtime_directory[0] == '/' &&
       std::string_view(runtime_directory).size() <= longest && is_own_directory(runtime_directory, facts) &&
       ::access(runtime_directory, W_OK | X_OK) == 0) {
     return runtime_directory;

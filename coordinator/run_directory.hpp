@@ -31,8 +31,9 @@ class RunDirectory {
   runtime::FileDescriptor lock_;
 };
 
-/// $XDG_RUNTIME_DIR if it can be used and is short enough for a socket's path, else /tmp.
-[[nodiscard]] std::filesystem::path base_for_run_directories();
+/// $XDG_RUNTIME_DIR if it can be used and is short enough for a socket's path, else /tmp. For several
+/// machines /tmp, because the other need not be there where nobody has logged in.
+[[nodiscard]] std::filesystem::path base_for_run_directories(bool are_several_machines = false);
 
 /// Removes the directories under `base` that dead runs of this user left.
 void remove_stale_run_directories(const std::filesystem::path& base);

@@ -262,6 +262,8 @@ Step* Registry::make_step(Group& group, const Step* base) {
     step->header_revision = ++step->revision;
     step->structure = base->structure;
     step->logs = base->logs;
+    for (const auto& log : base->logs)
+      step->pattern.last_put = std::max(step->pattern.last_put, log->pattern.last_put);
   }
   if (!group.spans_nodes && !step->is_in_files) {
     const Process& first = processes_.at(group.members.begin()->second.process);

@@ -1,11 +1,7 @@
 #include "matcher_job.hpp"
 
 #include <mpi.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
 #include <vector>
 
 #include "mpi_transport.hpp"
@@ -48,7 +44,6 @@ MatcherJob::MatcherJob(std::string first_socket, std::uint32_t virtual_nodes)
   rank_ = static_cast<std::uint32_t>(rank);
   const std::vector<std::uint32_t> hosts = hosts_of_ranks();
   nodes_ = NodeMap(hosts, virtual_nodes);
-  if (hosts[rank_] != hosts[0]) make_directory();
   std::vector<std::string> paths(hosts.size());
   for (std::uint32_t other = 0; other < nodes_.size(); ++other) {
     if (hosts[other] == hosts[rank_]) {
@@ -60,21 +55,7 @@ MatcherJob::MatcherJob(std::string first_socket, std::uint32_t virtual_nodes)
   bell_ = std::make_shared<Doorbell>(paths[rank_], paths);
 }
 
-MatcherJob::~MatcherJob() {
-  bell_.reset();
-  if (!own_directory_.empty()) ::rmdir(own_directory_.c_str());  // the last of the machine's matchers can
-}
-
-/// Only this user may enter it, whoever made it.
-void MatcherJob::make_directory() {
-  own_directory_ = std::filesystem::path(first_socket_).parent_path().string();
-  struct stat facts {};
-  const bool is_made = ::mkdir(own_directory_.c_str(), 0700) == 0 || errno == EEXIST;
-  if (!is_made || ::lstat(own_directory_.c_str(), &facts) != 0)
-    throw IoError(NC_EACCESS, errno, own_directory_, "cannot create the run's private directory");
-  if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & 07777) != 0700)
-    throw Error(NC_EPERM, own_directory_ + " is not a private directory of this user");
-}
+MatcherJob::~MatcherJob() = default;
 
 std::unique_ptr<PeerLink> MatcherJob::link() {
   auto transport =

@@ -9,13 +9,13 @@
 
 namespace sluice::runtime {
 
-/// The matchers as an MPI job: MPI, who is where, the link, and this machine's directory for the sockets.
-/// There is one in a process, around everything that uses it.
+/// The matchers as an MPI job: MPI, who is where, and the link. There is one in a process, around everything
+/// that uses it.
 class MatcherJob {
  public:
   /// Initializes MPI; collective over the job. `first_socket`: of each machine's first matcher. Throws Error.
   MatcherJob(std::string first_socket, std::uint32_t virtual_nodes);
-  /// Removes what it made; MPI ends with finish().
+  /// MPI ends with finish().
   ~MatcherJob();
   MatcherJob(const MatcherJob&) = delete;
   MatcherJob& operator=(const MatcherJob&) = delete;
@@ -32,13 +32,10 @@ class MatcherJob {
   void finish();
 
  private:
-  void make_directory();
-
   std::string first_socket_;
   std::uint32_t rank_ = 0;
   NodeMap nodes_;
   bool is_on_one_machine_ = true;
-  std::string own_directory_;       ///< made here, because the coordinator is on another machine
   std::shared_ptr<Doorbell> bell_;  ///< shared with the event loop that watches it
 };
 

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -27,6 +28,21 @@ void throw_if_error(const ReceivedMessage& answer) {
   const auto error = decode<ErrorReply>(answer.fields);
   const bool is_known = error.status < 0 && status_name(error.status) != nullptr;
   throw Error(is_known ? static_cast<Status>(error.status) : NC_EIO, error.text);
+}
+
+/// A process that finds nothing there at all is on a machine that the run does not know of.
+PacketSocket connect_to_matcher(const std::string& path) {
+  try {
+    return connect_to(path);
+  } catch (const IoError& error) {
+    if (error.error_number() != ENOENT) throw;
+    std::array<char, 256> host{};
+    (void)::gethostname(host.data(), host.size() - 1);
+    throw Error(NC_EIO,
+                "there is no matcher of this run on " + std::string(host.data()) + " (no " + path +
+                    "): the run has ended, or it was not told that this machine takes part; name it in "
+                    "`hostfile` or `launcher-options` of the workflow");
+  }
 }
 
 }  // namespace
@@ -57,7 +73,7 @@ void Session::lose(const std::string& reason) {
 }
 
 std::unique_ptr<Session::Connection> Session::make_connection() {
-  auto connection = std::make_unique<Connection>(Connection{connect_to(socket_path_)});
+  auto connection = std::make_unique<Connection>(Connection{connect_to_matcher(socket_path_)});
   const Hello hello{protocol_version, std::string(library_version), process_token_,
                     static_cast<std::uint32_t>(::getpid()), component_};
   const auto reply = exchange_on(*connection, MessageType::hello, encode(hello), MessageType::welcome);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "matcher_job.hpp"
+#include "node_directory.hpp"
 #include "sluice/runtime/matcher_rank.hpp"
 
 namespace {
@@ -27,6 +28,7 @@ struct Arguments {
   int coordinator_descriptor = -1;  ///< of the only matcher
   std::string coordinator_path;     ///< of an MPI job: matcher 0 connects there
   int virtual_nodes = 1;
+  bool is_on_several_machines = false;
 };
 
 std::optional<int> number(std::string_view text) {
@@ -46,6 +48,8 @@ std::optional<Arguments> parse(int count, char** words) {
       arguments.socket_path = value;
     } else if (name == "--coordinator") {
       arguments.coordinator_path = value;
+    } else if (name == "--machines" && value == "several") {
+      arguments.is_on_several_machines = true;
     } else if (const auto n = number(value); n && name == "--coordinator-fd") {
       arguments.coordinator_descriptor = *n;
     } else if (n && *n > 0 && name == "--virtual-nodes") {
@@ -76,6 +80,8 @@ void run_alone(const Arguments& arguments) {
 
 void run_in_job(const Arguments& arguments) {
   using namespace sluice::runtime;
+  std::optional<NodeDirectory> directory;
+  if (arguments.is_on_several_machines) directory.emplace(arguments.socket_path);
   MatcherJob job(arguments.socket_path, static_cast<std::uint32_t>(arguments.virtual_nodes));
   {
     MatcherRankOptions options;
@@ -97,7 +103,8 @@ int main(int count, char** words) {
   const auto arguments = parse(count, words);
   if (!arguments) {
     std::fputs(
-        "usage: sluice-matcher --socket PATH (--coordinator-fd N | --coordinator PATH [--virtual-nodes K])\n"
+        "usage: sluice-matcher --socket PATH (--coordinator-fd N | --coordinator PATH [--virtual-nodes K | "
+        "--machines several])\n"
         "It is started by `sluice run`.\n",
         stderr);
     return exit_usage;

@@ -106,7 +106,7 @@ void fields(auto& a, Is<Described> auto& m) {
   a(m.version);
 }
 void fields(auto& a, Is<LogPattern> auto& m) {
-  a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent);
+  a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent, m.last_put);
 }
 void fields(auto& a, Is<Opened> auto& m) {
   a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.origin,

@@ -27,7 +27,7 @@ void fields(auto& a, Is<matcher::LogExtent> auto& m) {
   a(m.is_known, m.variables, m.dimensions);
 }
 void fields(auto& a, Is<matcher::StepPattern> auto& m) {
-  a(m.whole, m.latest, m.base_record, m.first_writer);
+  a(m.whole, m.latest, m.base_record, m.first_writer, m.last_put);
 }
 
 }  // namespace sluice::runtime

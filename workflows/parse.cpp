@@ -11,7 +11,8 @@
 namespace sluice::workflows {
 namespace {
 
-const std::vector<std::string> workflow_keys{"version", "name", "launcher", "staging", "components", "files"};
+const std::vector<std::string> workflow_keys{"version", "name",       "launcher", "hostfile",
+                                             "staging", "components", "files"};
 const std::vector<std::string> staging_keys{"memory", "retain", "prewarm", "spill", "matchers"};
 const std::vector<std::string> launcher_keys{"command"};
 const std::vector<std::string> launchers{"mpirun", "srun", "none"};
@@ -68,6 +69,18 @@ Launcher read_launcher(ValueReader& reader, const Section& section) {
   const auto word = reader.choice(*value, launchers);
   if (word == "srun") not_available_yet(reader, *value, "mpirun and none");
   return {word == "none" ? Launcher::Kind::none : Launcher::Kind::mpirun};
+}
+
+void read_hostfile(ValueReader& reader, const Section& section, Workflow& workflow) {
+  const Value* value = section.find("hostfile");
+  if (value == nullptr) return;
+  const auto text = reader.text(*value, "a file with the names of nodes");
+  if (!text) return;
+  if (text->empty()) return reader.findings().mistake(value->position, "'hostfile' is empty: name a file");
+  workflow.hostfile = (std::filesystem::absolute(workflow.file).parent_path() / *text).lexically_normal();
+  workflow.hostfile_position = value->position;
+  if (workflow.launcher.kind != Launcher::Kind::mpirun)
+    reader.findings().mistake(value->position, "'hostfile' has no effect: it is for launcher: mpirun");
 }
 
 std::uint64_t read_memory(ValueReader& reader, const Value& value, std::uint64_t least_bytes) {
@@ -132,6 +145,7 @@ void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& wo
   check_version(reader, *section);
   workflow.name = read_name(reader, *section, workflow.file);
   workflow.launcher = read_launcher(reader, *section);
+  read_hostfile(reader, *section, workflow);
   read_staging(reader, *section, workflow);
   const std::filesystem::path base = std::filesystem::absolute(workflow.file).parent_path();
   ComponentNames names;

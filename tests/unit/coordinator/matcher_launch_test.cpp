@@ -30,18 +30,22 @@ TEST_SUITE("matcher launch") {
     CHECK(matcher_variables(size).empty());
   }
 
-  TEST_CASE("matchers of a node, virtual nodes and nodes of an allocation multiply") {
+  TEST_CASE("matchers of a node, virtual nodes and machines multiply") {
     CHECK(matcher_job_size(workflow_with(3), {}).total() == 3);
     const MatcherJobSize virtually =
-        matcher_job_size(workflow_with(2), {{"SLUICE_VIRTUAL_NODES", "2"}, {"SLURM_JOB_NUM_NODES", "5"}});
+        matcher_job_size(workflow_with(2), {{"SLUICE_VIRTUAL_NODES", "2"}}, {{"here"}, {}});
     CHECK(virtually.total() == 4);
     CHECK(virtually.is_virtual);
     CHECK(matcher_variables(virtually) ==
           Environment{{"SLUICE_MATCHERS", "2"}, {"SLUICE_VIRTUAL_NODES", "2"}});
-    const MatcherJobSize allocated = matcher_job_size(workflow_with(2), {{"SLURM_JOB_NUM_NODES", "5"}});
-    CHECK(allocated.total() == 10);
-    CHECK_FALSE(allocated.is_virtual);
-    CHECK(matcher_variables(allocated).at("SLUICE_VIRTUAL_NODES") == "1");
+    const JobNodes machines{{"here", "b", "c"}, {"model"}};
+    const MatcherJobSize real = matcher_job_size(workflow_with(2), {}, machines);
+    CHECK(real.total() == 6);
+    CHECK_FALSE(real.is_virtual);
+    CHECK(matcher_variables(real).at("SLUICE_VIRTUAL_NODES") == "1");
+    CHECK(matcher_job_size(workflow_with(2), {{"SLUICE_VIRTUAL_NODES", "1"}}, machines).total() == 6);
+    CHECK_THROWS_AS((void)matcher_job_size(workflow_with(2), {{"SLUICE_VIRTUAL_NODES", "2"}}, machines),
+                    Error);
   }
 
   TEST_CASE("a number of virtual nodes that is none is a mistake") {
@@ -49,7 +53,8 @@ TEST_SUITE("matcher launch") {
       CHECK_THROWS_AS((void)matcher_job_size(workflow_with(1), {{"SLUICE_VIRTUAL_NODES", text}}), Error);
   }
 
-  TEST_CASE("mpirun places the matchers of an allocation on its nodes, and those of virtual nodes here") {
+  TEST_CASE(
+      "mpirun places matchers on each machine, the first ones on this, and those of virtual nodes here") {
     const RunDirectory directory("/tmp");
     LaunchContext context;
     context.is_root = true;
@@ -60,8 +65,14 @@ TEST_SUITE("matcher launch") {
     CHECK_FALSE(has(here.arguments, {"--map-by"}));
     CHECK(here.environment.contains("OMPI_ALLOW_RUN_AS_ROOT"));
     CHECK_FALSE(here.environment.contains("SLUICE_SOCKET"));  // that is what components have
-    const LaunchPlan there = plan_matchers({2, 3, false}, context, "/bin/sluice-matcher", directory);
-    CHECK(has(there.arguments, {"-n", "6"}));
+    CHECK_FALSE(has(here.arguments, {"--machines"}));
+    context.environment = {{"OMPI_MCA_orte_default_hostfile", "without-this-machine"}};
+    const LaunchPlan there =
+        plan_matchers({2, 3, false, {"here", "b", "c"}}, context, "/bin/sluice-matcher", directory);
+    CHECK(has(there.arguments, {"--host", "here:2", "-n", "2"}));
+    CHECK(has(there.arguments, {"--host", "b:2,c:2", "-n", "4"}));
+    CHECK(has(there.arguments, {"--machines", "several"}));
+    CHECK_FALSE(there.environment.contains("OMPI_MCA_orte_default_hostfile"));
     CHECK(has(there.arguments, {"--map-by", "ppr:2:node"}));
     CHECK_FALSE(has(there.arguments, {"--virtual-nodes"}));
   }

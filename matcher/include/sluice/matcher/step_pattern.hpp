@@ -54,6 +54,7 @@ struct LogPattern {
   std::int64_t records_end = 0;     ///< 1 + the last record written; 0: none
   bool reaches_below_base = false;  ///< a record below the base was written
   LogExtent extent;
+  std::uint64_t last_put = 0;  ///< the time of the last request: no part of what is compared
 };
 
 /// Gathers a LogPattern from the requests as they are made.
@@ -94,6 +95,9 @@ struct StepPattern {
   Fingerprint latest;  ///< for reads of records from the base on; empty when these are not apart
   std::int64_t base_record = 0;
   std::uint32_t first_writer = 0;  ///< of the logs that this step added
+  /// When the step began: no put of the logs before was later, by whatever node's clock. What this step adds
+  /// has to be.
+  std::uint64_t last_put = 0;
 };
 
 }  // namespace sluice::matcher

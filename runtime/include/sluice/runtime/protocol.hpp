@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 9;
+inline constexpr std::uint32_t protocol_version = 10;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -137,9 +137,9 @@ struct Described {
 };
 
 /// Answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and of
-/// `pattern` only base_record is there. For open_read, `ranges` locates log data that this process needed in
-/// the last step of the same pattern (segments as in Plans). Where `step` is 0 there is nothing but the file
-/// at `path`, which nobody here looks after.
+/// `pattern` only base_record and last_put are there. For open_read, `ranges` locates log data that this
+/// process needed in the last step of the same pattern (segments as in Plans). Where `step` is 0 there is
+/// nothing but the file at `path`, which nobody here looks after.
 struct Opened {
   std::uint64_t step = 0;
   std::uint64_t control = 0;

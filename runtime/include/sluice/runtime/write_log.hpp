@@ -83,6 +83,7 @@ class WriteLog {
 
   /// The clock for the entries of one put: CLOCK_MONOTONIC in ns, later than all before.
   [[nodiscard]] std::uint64_t next_sequence() noexcept;
+  [[nodiscard]] std::uint64_t last_sequence() const noexcept { return last_sequence_; }
   /// Later sequences will be beyond `sequence`.
   void raise_sequence(std::uint64_t sequence) noexcept;
 

@@ -95,6 +95,8 @@ struct Workflow {
   std::filesystem::path file;  ///< as the user named it
   std::string name;
   Launcher launcher;
+  std::filesystem::path hostfile;  ///< absolute: mpirun's list of nodes for all components; empty: none
+  Position hostfile_position;
   std::uint64_t memory_bytes = 0;  ///< staging.memory per node; default: a quarter of physical memory
   std::optional<std::uint64_t> retain_bytes;  ///< staging.retain: consumed data that stays readable
   std::uint64_t prewarm_bytes = 0;            ///< staging.prewarm: memory per node that is made ahead

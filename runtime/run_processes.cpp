@@ -1,0 +1,61 @@
+#include "sluice/runtime/run_processes.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace sluice::runtime {
+namespace {
+
+constexpr std::chrono::seconds time_to_stop{5};
+constexpr std::chrono::milliseconds poll_interval{50};
+
+bool has_variable(const std::filesystem::path& process, const std::string& assignment) {
+  std::ifstream stream(process / "environ", std::ios::binary);
+  const std::string variables{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::string whole = '\0' + variables;
+  return whole.find('\0' + assignment + '\0') != std::string::npos;
+}
+
+}  // namespace
+
+std::string run_mark(const std::string& socket) {
+  return "SLUICE_SOCKET=" + socket;
+}
+
+std::string matcher_mark(const std::string& socket) {
+  return "SLUICE_MATCHER_OF=" + socket;
+}
+
+std::vector<pid_t> processes_with_environment(const std::string& assignment) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    pid_t process = 0;
+    const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (problem != std::errc() || rest != name.data() + name.size() || process == ::getpid()) continue;
+    if (has_variable(entry->path(), assignment)) found.push_back(process);
+  }
+  return found;
+}
+
+void stop_processes(const std::string& mark) {
+  const auto deadline = std::chrono::steady_clock::now() + time_to_stop;
+  std::vector<pid_t> processes = processes_with_environment(mark);
+  for (const pid_t process : processes) ::kill(process, SIGTERM);
+  while (!processes.empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(poll_interval);
+    processes = processes_with_environment(mark);
+  }
+  for (const pid_t process : processes) ::kill(process, SIGKILL);
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,376 @@
+#!/usr/bin/python3
+"""nodes.py BUILD SOURCE CASE: `sluice run` on several machines, those of hosts.py, with ranks, matchers and files where a user of mpirun would put them. What has to be there is compared to the last byte
+by the programs that read."""
+import glob
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+
+import hosts
+
+sys.path += [os.path.dirname(sys.path[0]), os.path.join(os.path.dirname(sys.path[0]), "burst_buffer")]
+import harness
+from burst_rows import check_rows, digest, told
+from harness import clear_directory, expect, finish, is_logged, kill, wait_for
+
+BUILD, SOURCE, CASE = sys.argv[1:4]
+hosts.in_own_machine()
+clear_directory()
+alpha, beta, gamma = everywhere = hosts.Hosts(["alpha", "beta", "gamma"], [SOURCE, BUILD])
+SLUICE, COUPLE, FAULT, REPLAY, PATTERNS, ORDER, WRITER, APPEND, FOLLOW = (f"{BUILD}/bin/{name}" for name in ("sluice", "couple", "fault", "replay_steps", "patterns", "order", "burst_writer", "append_records", "follow"))
+
+
+def on(*places):
+    """The keys of a component whose ranks are to be there: ("alpha:2", "beta:1")."""
+    return "launcher-options: [--host, '" + ",".join(places) + "']"
+
+
+def write_flow(program, components, rules, *staging, top=()):
+    """harness.write_flow, with more keys at the top."""
+    harness.write_flow(program, components, rules, *staging)
+    text = pathlib.Path("flow.yaml").read_text()
+    pathlib.Path("flow.yaml").write_text("".join(key + "\n" for key in top) + text)
+
+
+def start(*arguments, host=alpha, flow="flow.yaml", environment=None, **options):
+    return harness.start(*host.command(SLUICE, "run", *arguments, flow), environment={**everywhere.environment(), **(environment or {})}, **options)
+
+
+def run(*arguments, status=0, **options):
+    result = finish(start(*arguments, **options), status)
+    expect_nothing_left()
+    return result
+
+
+def expect_nothing_left():
+    """No process and no file of a run is left on any machine, at the latest when those who take care of that are done. An mpirun that had to be killed leaves its session's files."""
+    for host in everywhere:
+        wait_for(lambda: not host.processes() and not files_of_runs(host), Description(host))
+
+
+def files_of_runs(host):
+    return [path for path in host.files() if not path.startswith("/tmp/ompi.")]
+
+
+class Description:
+    """What a machine has, at the moment when that is asked for."""
+
+    def __init__(self, host):
+        self.host = host
+
+    def __str__(self):
+        processes = ",".join(map(str, self.host.processes()))
+        shown = subprocess.run(["ps", "-o", "pid,ppid,args", "-p", processes or "0"], capture_output=True, text=True).stdout
+        return f"{self.host.name} to be as before: files {files_of_runs(self.host)}, processes\n{shown}"
+
+
+def matchers(*places):
+    """The matchers' processes, when there is just as many on each machine: {host: count}."""
+    return {host.name: len(host.named("sluice-matcher")) for host in places}
+
+
+def wait_for_processes(name, host, count):
+    return wait_for(lambda: found if len(found := host.named(name)) == count else None, f"{count} {name} on {host.name}")
+
+
+def replayed(result, name):
+    """How many gets of the files of a line of the summary were replayed."""
+    line = next(line for line in result.out.splitlines() if line.startswith(name + " "))
+    return int(re.split(r"  +", line[len(name):].strip())[5])
+
+
+def apart():
+    """The writer is on one machine, the reader on another; the data goes once over the network between them, and nothing else connects them."""
+    numbers, steps = 200000, 6
+    write_flow(COUPLE, {"model": (2, f"repeat {steps} write a%d.nc {numbers} read done%d.nc 2", on("alpha:2")), "analysis": (3, f"repeat {steps} read a%d.nc {numbers} write done%d.nc 2", on("beta:3"))},
+               [("a*.nc", "model", ["analysis"]), ("done*.nc", "analysis", ["model"])])
+    before = alpha.bytes_sent()
+    result = run("--verbose")
+    sent = alpha.bytes_sent() - before
+    data = steps * numbers * 8
+    expect(data < sent < 2 * data, f"{sent} bytes over the network for {data} of data")
+    expect("on 2 nodes" in result.all, "the number of nodes")
+    expect(replayed(result, "a1.nc") == 3, "the second step is not replayed")
+    expect(is_logged("matcher 1 (node 1)") and not is_logged("matcher 2"), "there are others than two matchers")
+    expect(glob.glob("*.nc") == [], "files on the disk")
+
+
+def spread():
+    """Writers and readers are on all machines, in another order each, with one and two matchers on each machine; each step repeats the first or changes something."""
+    for count, seed in (1, random.getrandbits(30)), (2, 672863831):
+        print(f"seed {seed}, {count} matchers on each machine")
+        write_flow(REPLAY, {"writer": (4, f"writer {seed} 40 4 3", on("alpha:1", "beta:2", "gamma:1")), "reader": (3, f"reader {seed} 40 4 3", on("gamma:1", "beta:1", "alpha:1"))},
+                   [("step_*.nc", "writer", ["reader"]), ("done_*.nc", "writer", ["reader"])], f"matchers: {count}")
+        result = run()
+        expect(replayed(result, "step_*.nc") > 0, "nothing was replayed")
+        expect(is_logged(f"matcher {3 * count - 1} (node 2)"), "the matchers of the third machine")
+
+
+def patterns():
+    """Random puts and gets."""
+    for writers, readers in (3, 2), (2, 4):
+        seed = random.randrange(1 << 30)
+        print(f"seed {seed}")
+        write_flow(PATTERNS, {"writer": (writers, f"writer coupled {seed} {writers}", on("beta:2", "alpha:2")), "reader": (readers, f"reader coupled {seed} {writers}", on("alpha:2", "gamma:2"))},
+                   [("pattern*.nc", "writer", ["reader"])])
+        run()
+
+
+def serial():
+    """A serial program is where `sluice` is, and exchanges files with ranks on other machines."""
+    write_flow(COUPLE, {"model": (2, "repeat 3 write a%d.nc 50000 read c%d.nc 100", on("beta:1", "gamma:1")), "picture": (0, "repeat 3 read a%d.nc 50000 write b%d.nc 1000"),
+                        "last": (1, "repeat 3 read b%d.nc 1000 write c%d.nc 100", on("gamma"))},
+               [("a*.nc", "model", ["picture"]), ("b*.nc", "picture", ["last"]), ("c*.nc", "last", ["model"])])
+    run()
+    expect(is_logged("matcher 2 (node 2)"), "the matchers of three machines")
+
+
+def hostfile():
+    """A list of nodes for all, in another order than theirs; some of them for one component; the machine of `sluice` is not in it."""
+    pathlib.Path("lists").mkdir()
+    pathlib.Path("lists/nodes.txt").write_text("gamma slots=2\nbeta slots=2\n")
+    components = {"model": (3, "repeat 4 write a%d.nc 30000"), "analysis": (2, "repeat 4 read a%d.nc 30000", on("beta"))}
+    write_flow(COUPLE, components, [("a*.nc", "model", ["analysis"])], top=["hostfile: lists/nodes.txt"])
+    result = run("--verbose")
+    expect("on 3 nodes" in result.all and is_logged(" --host alpha:1 ") and is_logged(" --host gamma:1,beta:1 "), "the matchers' machines")
+    # The same as mpirun's own variable.
+    write_flow(COUPLE, components, [("a*.nc", "model", ["analysis"])])
+    result = run(environment={"OMPI_MCA_orte_default_hostfile": os.path.abspath("lists/nodes.txt")})
+    expect("on 3 nodes" in result.all, "the matchers' machines")
+    # The machine of `sluice` by its address, and by an alias; then it is alone.
+    for name in alpha.address, "localhost":
+        pathlib.Path("lists/nodes.txt").write_text(f"{name} slots=4\n")
+        write_flow(COUPLE, {"model": (2, "write a.nc 1000"), "analysis": (2, "read a.nc 1000")}, [("a*.nc", "model", ["analysis"])], top=["hostfile: lists/nodes.txt"])
+        expect("on 3 nodes" not in (text := run().all) and "core" in text, f"{name} is another machine")
+
+
+def order():
+    """The later of two puts wins although its machine's clock is far behind."""
+    waiting = f"[sh, -c, 'until [ -e written ]; do sleep 0.05; done; exec {ORDER} reader a.nc']"
+    for places in ("alpha", "beta"), ("beta", "alpha"):
+        write_flow(ORDER, {"model": (2, "writer a.nc", on(*places))}, [("a.nc", "model", ["analysis"])])
+        text = pathlib.Path("flow.yaml").read_text()
+        pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {waiting}, ranks: 3, {on('gamma', 'beta', 'alpha')}}}\nfiles:"))
+        run()
+        os.remove("written")
+
+
+def append():
+    """A file that is opened again for each record, by writers on both machines."""
+    seed = random.getrandbits(30)
+    print(f"seed {seed}")
+    write_flow(APPEND, {"writer": (2, f"writer {seed} 30", on("beta", "alpha")), "reader": (3, f"reader {seed} 30", on("alpha", "beta", "gamma"))},
+               [("history.nc", "writer", ["reader"]), ("done*.nc", "writer", ["reader"]), ("seen*.nc", "reader", ["writer"])])
+    run()
+
+
+def follow():
+    """Files that are read while they are written."""
+    for publish, reader in ("sync", "records"), ("write", "rows"):
+        write_flow(FOLLOW, {"model": (2, "write a.nc 30" + (" 1" if publish == "sync" else ""), on("alpha", "beta")), "first": (2, f"{reader} a.nc 30", on("gamma", "beta")), "second": (1, "reopen a.nc 30", on("beta"))},
+                   [("*.nc", "model", ["first", "second"], "publish: " + publish)])
+        run()
+
+
+def little_memory():
+    """Writers wait for readers on another machine, and with a directory for what has no room, on each machine, nobody does."""
+    for spill in [], ["spill: /tmp/scratch"]:
+        for host in everywhere:
+            os.makedirs(host.path("/tmp/scratch"), exist_ok=True)
+            host.first_files.add("/tmp/scratch")
+        write_flow(COUPLE, {"model": (2, "repeat 20 write a%d.nc 200000", on("alpha", "beta")), "analysis": (2, "repeat 20 whole a%d.nc 200000", on("beta", "gamma"))}, [("a*.nc", "model", ["analysis"])],
+                   "memory: 8MiB", *spill)
+        run()
+
+
+def files():
+    """Data in files: one subfile for each machine."""
+    for through, count in ("file", 0), ("subfiles", 3), ("blobs", 0):
+        write_flow(COUPLE, {"model": (3, "write a.nc 3000", on("gamma", "beta", "alpha")), "analysis": (2, "read a.nc 3000", on("beta", "alpha"))}, [("a.nc", "model", ["analysis"], "through: " + through)])
+        run()
+        expect(len(glob.glob("a.nc.subfile_*")) == count, f"files: {glob.glob('a.nc*')}")
+        for path in glob.glob("a.nc*"):
+            os.remove(path)
+
+
+def keep():
+    """Each machine writes its part of the file."""
+    write_flow(COUPLE, {"model": (4, "repeat 3 write a%d.nc 100000", on("alpha:2", "beta:2")), "analysis": (1, "repeat 3 read a%d.nc 100000", on("gamma"))}, [("a*.nc", "model", ["analysis"], "keep: true")])
+    run()
+    kept = {path: digest(path) for path in glob.glob("a*.nc")}
+    expect(len(kept) == 3, f"kept: {kept}")
+    finish(harness.start(*alpha.command("mpirun", "--oversubscribe", "-n", "4", COUPLE, "repeat", "3", "write", "a%d.nc", "100000"), environment=everywhere.environment()), 0)
+    expect(kept == {path: digest(path) for path in kept}, "other files than without Sluice")
+
+
+def make_log_directories():
+    for host in everywhere:
+        os.makedirs(host.path("/tmp/logs"), exist_ok=True)
+        host.first_files.add("/tmp/logs")
+
+
+def logs(host):
+    return sorted(os.listdir(host.path("/tmp/logs")))
+
+
+def start_with_logs(puts):
+    """A run whose writer has logs on a disk of each of two machines."""
+    make_log_directories()
+    write_flow(WRITER, {"model": (4, f"wave.nc {puts} 0", on("alpha:2", "beta:2"))}, [("*.nc", "model", ["analysis"], "through: burst-buffer")], "spill: /tmp/logs")
+    text = pathlib.Path("flow.yaml").read_text()
+    pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", "\n  analysis: {command: sleep 0}\nfiles:"))
+    return start()
+
+
+def burst_buffer():
+    """Logs on both machines become the file that is written without Sluice, and go."""
+    finish(start_with_logs(-150), 0)
+    expect_nothing_left()
+    before = digest("wave.nc")
+    check_rows("wave.nc", [150] * 4)
+    os.remove("wave.nc")
+    finish(harness.start(*alpha.command("mpirun", "--oversubscribe", "-n", "4", WRITER, "wave.nc", "-150", "0"), environment=everywhere.environment()), 0)
+    expect(digest("wave.nc") == before, "another file than without Sluice")
+
+
+def recover():
+    """Both machines lose all their processes. What was put is recovered from the logs of one, and then of the other."""
+    process = start_with_logs(150)
+    wait_for(lambda: told(4) == [150] * 4, "puts")
+    while any(host.processes() for host in everywhere):
+        for host in everywhere:
+            kill(host.processes(), signal.SIGKILL)
+    finish(process)
+    for host in alpha, beta:
+        expect(len(logs(host)) == 6, f"{host.name} has {logs(host)}")
+    for host in beta, alpha, beta:
+        finish(harness.start(*host.command(SLUICE, "recover", "/tmp/logs")), 0)
+    check_rows("wave.nc", [150] * 4)
+    # What such an end leaves of the run's own goes when the next run comes to that machine.
+    for host in alpha, beta:
+        os.utime(directory := glob.glob(host.path("/tmp/sluice-*"))[0], (0, 0))
+        harness.write_flow("true", {"model": (0, "")}, [])
+        finish(start(host=host), 0)
+        expect(not os.path.exists(directory), f"{directory} is still there")
+
+
+def write_fault_flow(writer, reader, expected="ANY"):
+    """Each with a rank on both machines; the last one, which a stage kills, is on the other."""
+    write_flow(FAULT, {"writer": (2, f"writer {writer}", on("alpha", "beta")), "reader": (2, f"reader {reader} {expected}", on("alpha", "beta"))}, [("case.*.nc", "writer", ["reader"])])
+
+
+def writer_killed():
+    for stage, second in ("put", "NC_ENOENT"), ("close", "NC_NOERR"):
+        write_fault_flow(stage, "none", second)
+        output = run(status=128 + signal.SIGKILL).all
+        expect(re.search(r"writer.*(SIGKILL|signal 9)", output), "the output does not say that the writer was killed")
+        expect(f"[reader] second open: {second}" in output, f"the reader's second open was not {second}")
+
+
+def reader_killed():
+    write_fault_flow("none", "get")
+    output = run(status=128 + signal.SIGKILL).all
+    expect(re.search(r"reader.*(SIGKILL|signal 9)", output), "the output does not say that the reader was killed")
+    expect(not re.search(r"\[writer\] .*expected NC_NOERR", output), "the writer got an error")
+
+
+def start_sleeping():
+    """A run in which the reader waits for what the writer will not write."""
+    write_fault_flow("sleep", "none")
+    process = start()
+    for host in alpha, beta:
+        wait_for_processes("fault", host, 2)
+        wait_for_processes("sluice-matcher", host, 1)
+    return process
+
+
+def matcher_killed():
+    """Here or on the other machine."""
+    for host in alpha, beta:
+        process = start_sleeping()
+        kill(host.named("sluice-matcher"), signal.SIGKILL)
+        expect("matcher" in finish(process, 3).all, "the output does not name the matcher")
+        expect_nothing_left()
+
+
+def coordinator_killed():
+    process = start_sleeping()
+    kill(alpha.named("sluice"), signal.SIGKILL)
+    finish(process)
+    expect_nothing_left()
+
+
+def everything_killed_here():
+    """All processes of the machine of `sluice` but its guardian, as when a batch system ends a job there."""
+    process = start_sleeping()
+    kill(alpha.processes() - set(alpha.named("sluice-guardian")), signal.SIGKILL)
+    finish(process)
+    expect_nothing_left()
+
+
+def interrupted():
+    process = start_sleeping()
+    kill(alpha.named("sluice"), signal.SIGINT)
+    finish(process, 128 + signal.SIGINT)
+    expect_nothing_left()
+
+
+def background():
+    """What a component leaves behind on another machine ends with the run."""
+    write_flow("sh", {"model": (2, "-c 'setsid sleep 1000 >/dev/null 2>&1 & exit 0'", on("alpha", "beta"))}, [])
+    run()
+
+
+def two_runs():
+    """A run that starts on a machine where another run's ranks are leaves that run alone, however long it has been there."""
+    write_flow(COUPLE, {"model": (1, "write a.nc 1000 read go.nc 10 write b.nc 1000", on("alpha")), "analysis": (1, "read a.nc 1000 write there.nc 10 read b.nc 1000", on("beta")),
+                        "gate": (0, "until there.nc 10 write go.nc 10")},
+               [("[ab].nc", "model", ["analysis"]), ("go.nc", "gate", ["model"]), ("there.nc", "analysis", ["gate"])])
+    # The gate reads an ordinary file that this test makes.
+    text = pathlib.Path("flow.yaml").read_text()
+    waiting = f"[sh, -c, 'until [ -e gate ]; do sleep 0.05; done; exec {COUPLE} read there.nc 10 write go.nc 10']"
+    pathlib.Path("flow.yaml").write_text(re.sub(r"gate: \{command: [^,]*,", f"gate: {{command: {waiting},", text))
+    first = start()
+    wait_for_processes("couple", beta, 1)
+    directory = next(path for path in glob.glob(beta.path("/tmp/sluice-*")))
+    os.utime(directory, (0, 0))
+    pathlib.Path("other").mkdir()
+    write_flow_of_two = "version: 1\ncomponents: {one: {command: " + COUPLE + " write x.nc 10}, two: {command: " + COUPLE + " read x.nc 10}}\nfiles: [{path: x.nc, writer: one, readers: [two]}]\n"
+    pathlib.Path("other/flow.yaml").write_text(write_flow_of_two)
+    finish(start(host=beta, flow="other/flow.yaml"), 0)
+    expect(os.path.exists(directory), "the other run's directory has gone")
+    pathlib.Path("gate").touch()
+    finish(first, 0)
+    expect_nothing_left()
+
+
+def no_matcher():
+    """A process on a machine that the run does not know of gets an error that says what to do, and nobody hangs."""
+    pathlib.Path("elsewhere.sh").write_text(f'exec mpirun -n 1 --host gamma -x LD_PRELOAD -x SLUICE_SOCKET -x SLUICE_COMPONENT -x SLUICE_RULES -x SLUICE_MATCHERS -x SLUICE_VIRTUAL_NODES {COUPLE} "$@"\n')
+    write_flow(COUPLE, {"model": (2, "write a.nc 1000", on("alpha", "beta"))}, [("a.nc", "model", ["analysis"])])
+    text = pathlib.Path("flow.yaml").read_text()
+    pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", "\n  analysis: {command: [sh, elsewhere.sh, read, a.nc, '1000']}\nfiles:"))
+    output = run(status=1).all
+    expect("NC_EIO" in output, "no error")
+
+
+def refused():
+    """What mpirun cannot place is a mistake of the workflow, told before anything starts, in mpirun's words."""
+    write_flow(COUPLE, {"model": (5, "write a.nc 1000", "launcher-options: [--nooversubscribe, --host, 'alpha:1,beta:1']")}, [])
+    result = run(status=2)
+    expect("flow.yaml:" in result.err and "cannot place the ranks of component 'model'" in result.err and "slots" in result.err, "the reason")
+    write_flow(COUPLE, {"model": (2, "write a.nc 1000")}, [], top=["hostfile: nowhere.txt"])
+    expect("nowhere.txt" in run(status=2).err, "the missing hostfile is not named")
+    write_flow(COUPLE, {"model": (2, "write a.nc 1000", on("alpha", "nowhere"))}, [])
+    expect("nowhere" in run(status=3).all, "the machine that is not there is not named")
+    write_flow(COUPLE, {"model": (2, "write a.nc 1000", on("alpha", "beta"))}, [])
+    expect("unset" in run(status=3, environment={"SLUICE_VIRTUAL_NODES": "2"}).err, "virtual nodes of several machines")
+
+
+cases = {name: value for name, value in globals().items() if callable(value) and getattr(value, "__module__", "") == __name__}
+cases[CASE]()
+print("as expected")
