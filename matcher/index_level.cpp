@@ -53,6 +53,36 @@ IndexLevel::IndexLevel(const BoxList& boxes) : linearisation_(extents_of(boxes))
   }
   runs_ = RunTree(std::move(runs));
   boxes_ = BoxTree(others);
+  order_runs();
+}
+
+/// Levels are made of requests that were added one after the other.
+void IndexLevel::order_runs() {
+  if (runs_.size() == 0 || boxes_.boxes().size() > 0 || !runs_.is_disjoint()) return;
+  first_order_ = runs_.id(0).order;
+  std::uint32_t last = first_order_;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    first_order_ = std::min(first_order_, runs_.id(i).order);
+    last = std::max(last, runs_.id(i).order);
+  }
+  if (last - first_order_ != runs_.size() - 1) return;
+  by_order_.resize(runs_.size());
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    by_order_[runs_.id(i).order - first_order_] = static_cast<std::uint32_t>(i);
+}
+
+bool IndexLevel::collect_next(const formats::HyperslabView& read, std::uint16_t number, Hits& hits) {
+  const std::uint64_t place = next_order_ - first_order_;  // beyond all where it is below the first
+  if (place >= by_order_.size() || !linearisation_.contains(read)) return false;
+  const auto interval = linearisation_.interval_of(read);
+  const std::uint32_t i = by_order_[place];
+  const Interval run = runs_.interval(i);
+  if (!interval || interval->begin != run.begin || interval->end != run.end) return false;
+  const RequestId& id = runs_.id(i);
+  hits.list.push_back({id.sequence, id.order, i, number, true, true, true});
+  hits.elements += hits.read_elements;
+  note_hit(hits.list.back());
+  return true;
 }
 
 void IndexLevel::collect(const formats::HyperslabView& read, std::uint16_t number, Hits& hits) {
@@ -82,7 +112,7 @@ void IndexLevel::collect_runs(const formats::HyperslabView& read, std::uint16_t 
     if (in_read >= cursor.hull().end) return;
     if (in_read < run.end) {
       const RequestId& id = runs_.id(i);
-      add_hit(hits, {id.sequence, id.order, static_cast<std::uint32_t>(i), number, true},
+      add_hit(hits, {id.sequence, id.order, static_cast<std::uint32_t>(i), number, true, false, false},
               common_elements(read, cursor, run));
       // Disjoint runs behind this one begin where it ends.
       if (runs_.is_disjoint() && run.end >= cursor.hull().end) return;
@@ -108,7 +138,8 @@ void IndexLevel::collect_boxes(const formats::HyperslabView& read, std::uint16_t
     const std::int64_t elements = count_common(read, boxes_.boxes().box(i));
     if (elements == 0) return;
     const RequestId& id = boxes_.boxes().id(i);
-    add_hit(hits, {id.sequence, id.order, static_cast<std::uint32_t>(i), number, false}, elements);
+    add_hit(hits, {id.sequence, id.order, static_cast<std::uint32_t>(i), number, false, false, false},
+            elements);
   });
 }
 
@@ -125,6 +156,12 @@ void IndexLevel::describe(const Hit& hit, const formats::HyperslabView& read, Pi
   piece.sequence = id.sequence;
   piece.log_offset = id.log_offset & ~RequestId::fill_bit;
 
+  if (hit.is_same_box) {
+    piece.write_count.assign(read.count.begin(), read.count.end());
+    piece.ranges.resize(read.start.size());
+    for (std::size_t d = 0; d < read.start.size(); ++d) piece.ranges[d] = {read.count[d], 0, 1, 0, 1};
+    return;
+  }
   Indexes start;
   Indexes count;
   const formats::HyperslabView box = this->box(hit, start, count);

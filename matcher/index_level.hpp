@@ -22,6 +22,7 @@ struct Hit {
   std::uint16_t level = 0;
   bool is_run = false;
   bool covers_read = false;  ///< alone
+  bool is_same_box = false;  ///< has the elements of the read and no others, in their order
 };
 
 /// What a read met.
@@ -41,6 +42,11 @@ class IndexLevel {
   [[nodiscard]] std::size_t size() const noexcept { return runs_.size() + boxes_.boxes().size(); }
   /// Appends the hits of a read that has elements; `number` is what they shall say as their level.
   void collect(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
+  /// Appends the hit of a read that has the elements of the request that was added after that of the last
+  /// call, or of the last hit that note_hit() was told of, and is met by no other one: reads often come in
+  /// the order of what was written. False when it is not so.
+  [[nodiscard]] bool collect_next(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
+  void note_hit(const Hit& hit) noexcept { next_order_ = hit.order + std::uint64_t{1}; }
   [[nodiscard]] const RequestId& id(const Hit& hit) const noexcept {
     return hit.is_run ? runs_.id(hit.index) : boxes_.boxes().id(hit.index);
   }
@@ -52,6 +58,7 @@ class IndexLevel {
   void append_to(BoxList& list) const;
 
  private:
+  void order_runs();
   void collect_runs(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
   void collect_boxes(const formats::HyperslabView& read, std::uint16_t number, Hits& hits) const;
   [[nodiscard]] std::int64_t common_elements(const formats::HyperslabView& read, PositionCursor& cursor,
@@ -60,7 +67,11 @@ class IndexLevel {
   Linearisation linearisation_;
   RunTree runs_;
   BoxTree boxes_;
-  Indexes start_, count_;  ///< scratch
+  std::uint32_t first_order_ = 0;        ///< of all requests
+  std::vector<std::uint32_t> by_order_;  ///< where the runs are, in the order in which they were added; empty
+                                         ///< when there are boxes, or runs overlap
+  std::uint64_t next_order_ = 0;  ///< that collect_next() looks at
+  Indexes start_, count_;         ///< scratch
 };
 
 }  // namespace sluice::matcher

@@ -34,6 +34,14 @@ class Linearisation {
   /// False when positions do not fit into 62 bits: then nothing else may be asked.
   [[nodiscard]] bool is_usable() const noexcept { return is_usable_; }
 
+  /// Whether a box that has elements lies within the extents.
+  [[nodiscard]] bool contains(const formats::HyperslabView& box) const noexcept {
+    for (std::size_t d = 0; d < extents_.size(); ++d) {
+      const std::int64_t step = box.stride.empty() ? 1 : box.stride[d];
+      if (box.start[d] + (box.count[d] - 1) * step >= extents_[d]) return false;
+    }
+    return true;
+  }
   /// Where the box is when its elements follow each other without a gap. The box has elements and lies within
   /// the extents.
   [[nodiscard]] std::optional<Interval> interval_of(const formats::HyperslabView& box) const noexcept;

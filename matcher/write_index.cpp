@@ -72,9 +72,11 @@ Match WriteIndex::Impl::collect(const formats::HyperslabView& read) {
   hits.read_elements = read.elements();
   hits.elements = 0;
   hits.may_overlap = false;
+  if (levels.size() == 1 && levels.front().collect_next(read, 0, hits)) return {true, false};
   for (std::size_t i = 0; i < levels.size(); ++i)
     levels[i].collect(read, static_cast<std::uint16_t>(i), hits);
   if (hits.list.empty()) return {};
+  if (levels.size() == 1) levels.front().note_hit(hits.list.front());
   if (!std::ranges::is_sorted(hits.list, is_before)) std::ranges::sort(hits.list, is_before);
   const auto last_whole =
       std::find_if(hits.list.rbegin(), hits.list.rend(), [](const Hit& hit) { return hit.covers_read; });

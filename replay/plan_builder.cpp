@@ -50,7 +50,15 @@ void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::P
   append(copy, piece_dimensions_);
 }
 
+/// Reads in the order of what was written need no other: then their copies merge.
 void PlanBuilder::add(std::span<const formats::HyperslabView> reads, matcher::WriteIndex& index) {
+  constexpr std::size_t reads_at_once = 1024;
+  while (reads.size() > reads_at_once) {
+    const std::size_t before = plan_.copies.size();
+    for (const formats::HyperslabView& read : reads.first(reads_at_once)) add(read, index);
+    reads = reads.subspan(reads_at_once);
+    if (plan_.copies.size() - before > reads_at_once / 4) break;
+  }
   const std::vector<std::uint32_t> order = matcher::ascending_order(reads);
   if (!order.empty()) {
     add_in_order(reads, order, index);

@@ -169,6 +169,42 @@ TEST_CASE("single elements in any order are found and cover what they cover") {
   }
 }
 
+TEST_CASE("reads in the order of the writes, and ever so little out of it, agree with a dense array") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  HyperslabGenerator random(seed);
+  std::mt19937_64 engine(seed);
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const std::vector<std::int64_t> shape{random.between(1, 3), random.between(1, 6), random.between(1, 12)};
+    std::vector<formats::Hyperslab> runs;  // of rows, cut anywhere
+    for (std::int64_t i = 0; i < shape[0]; ++i) {
+      for (std::int64_t j = 0; j < shape[1]; ++j) {
+        for (std::int64_t k = 0; k < shape[2];) {
+          const std::int64_t count = std::min(random.between(1, 3), shape[2] - k);
+          runs.push_back({{i, j, k}, {1, 1, count}, {}});
+          k += count;
+        }
+      }
+    }
+    if (random.chance(70)) std::ranges::shuffle(runs, engine);
+    Fixture fixture(shape);
+    std::uint64_t sequence = 1;
+    for (const formats::Hyperslab& run : runs) fixture.write(run, sequence++, random.chance(5));
+    if (random.chance(20)) fixture.write(random.hyperslab(shape), sequence++);
+    for (int pass = 0; pass < 2; ++pass) {
+      for (formats::Hyperslab read : runs) {
+        if (random.chance(5)) continue;
+        if (random.chance(5)) fixture.check_read(random.hyperslab(shape));
+        if (random.chance(5)) read.count[2] = std::max<std::int64_t>(read.count[2] - 1, 1);
+        if (random.chance(5)) read.count[1] = std::min<std::int64_t>(2, shape[1] - read.start[1]);
+        fixture.check_read(read);
+      }
+      fixture.write(random.hyperslab(shape), sequence++);  // then the index has levels
+    }
+  }
+}
+
 TEST_CASE("a block decomposition covers any read, without and with halos") {
   for (const std::int64_t halo : {0, 1}) {
     Fixture fixture({4, 30, 30});

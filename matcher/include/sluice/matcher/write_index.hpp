@@ -35,7 +35,7 @@ using PieceSink = std::function<void(const Piece&)>;
 /// Finds the write requests of one variable that overlap a read request. Built by appending; indexes what is
 /// new in bulk at the next match, so that a published step is loaded once and a growing one costs O(log)
 /// levels (logarithmic method). Costs: O(w log w) to load, O(log w + pieces) per read for few large boxes and
-/// for very many tiny runs; less for reads in ascending order. A request of one element takes 40 bytes,
+/// for very many tiny runs; less for reads in ascending order. A request of one element takes 44 bytes,
 /// others at most 24 and 24 per dimension.
 class WriteIndex {
  public:
