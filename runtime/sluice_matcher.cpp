@@ -14,6 +14,7 @@
 #include "matcher_job.hpp"
 #include "node_directory.hpp"
 #include "sluice/runtime/matcher_rank.hpp"
+#include "warm_heap.hpp"
 
 namespace {
 
@@ -22,6 +23,9 @@ constexpr int exit_failed = 3;
 
 /// Where all that others send rings the bell, a matcher need not look for it.
 constexpr std::chrono::milliseconds longest_sleep_with_bell{100};
+
+/// What the match of some hundred thousand pieces takes.
+constexpr std::size_t heap_bytes = std::size_t{64} << 20;
 
 struct Arguments {
   std::string socket_path;
@@ -114,6 +118,7 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write, or of making a segment on disk
   raise_descriptor_limit();
+  sluice::runtime::prepare_heap(heap_bytes);
   try {
     if (arguments->coordinator_path.empty()) {
       run_alone(*arguments);
