@@ -35,53 +35,57 @@ bool has_elements(const formats::HyperslabView& slab) noexcept {
 Ownership::Ownership(const Partition& partition, int varid, std::span<const std::int64_t> shape)
     : owners_(std::max<std::uint32_t>(partition.owners, 1)),
       first_owner_(static_cast<std::uint32_t>(std::max(varid, 0)) % owners_) {
+  division_.dimensions = static_cast<int>(shape.size());
   if (partition.kind == PartitionKind::variable) return;
   const std::uint32_t wanted = useful_parts(partition, shape);
   if (wanted < 2) return;
-  dimension_ = divided_dimension(shape, wanted);
-  if (dimension_ < 0) return;
-  length_ = shape[static_cast<std::size_t>(dimension_)];
-  parts_ = static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, length_));
+  division_.dimension = divided_dimension(shape, wanted);
+  if (division_.dimension < 0) return;
+  division_.length = shape[static_cast<std::size_t>(division_.dimension)];
+  division_.parts = static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, division_.length));
+  if (division_.parts == owners_) first_owner_ = 0;
 }
 
 std::int64_t Ownership::begin_of(std::uint32_t part) const noexcept {
-  return static_cast<std::int64_t>(static_cast<__int128>(length_) * part / parts_);
+  return static_cast<std::int64_t>(static_cast<__int128>(division_.length) * part / division_.parts);
 }
 
 std::uint32_t Ownership::part_of(std::int64_t index) const noexcept {
-  if (dimension_ < 0) return 0;
-  const std::int64_t inside = std::clamp<std::int64_t>(index, 0, length_ - 1);
+  if (division_.dimension < 0) return 0;
+  const std::int64_t inside = std::clamp<std::int64_t>(index, 0, division_.length - 1);
   // The greatest part that begins at or before the index.
-  return static_cast<std::uint32_t>((static_cast<__int128>(inside) * parts_ + parts_ - 1) / length_);
+  return static_cast<std::uint32_t>((static_cast<__int128>(inside) * division_.parts + division_.parts - 1) /
+                                    division_.length);
 }
 
 std::optional<IndexRange> Ownership::range_of(std::uint32_t owner) const noexcept {
-  const std::uint32_t part = (owner + owners_ - first_owner_) % owners_;
-  if (part >= parts_) return std::nullopt;
-  if (dimension_ < 0) return IndexRange{0, 0};
+  const std::uint32_t part = part_of_owner(owner);
+  if (part >= division_.parts) return std::nullopt;
+  if (division_.dimension < 0) return IndexRange{0, 0};
   // Indexes beyond belong to the last part.
-  const bool is_last = part + 1 == parts_;
+  const bool is_last = part + 1 == division_.parts;
   return IndexRange{begin_of(part), is_last ? std::numeric_limits<std::int64_t>::max() : begin_of(part + 1)};
 }
 
 std::uint32_t Ownership::owner_of(std::span<const std::int64_t> index) const noexcept {
-  return owner_of_part(dimension_ < 0 ? 0 : part_of(index[static_cast<std::size_t>(dimension_)]));
+  return owner_of_part(
+      division_.dimension < 0 ? 0 : part_of(index[static_cast<std::size_t>(division_.dimension)]));
 }
 
 void Ownership::divide(const formats::HyperslabView& slab, std::vector<OwnedPart>& parts) const {
   if (!has_elements(slab)) return;
-  if (dimension_ < 0) {
+  if (division_.dimension < 0) {
     parts.push_back({owner_of_part(0), 0, slab.elements()});
     return;
   }
-  const auto d = static_cast<std::size_t>(dimension_);
+  const auto d = static_cast<std::size_t>(division_.dimension);
   const std::int64_t start = slab.start[d];
   const std::int64_t count = slab.count[d];
-  const std::int64_t stride = slab.stride_of(dimension_);
+  const std::int64_t stride = slab.stride_of(division_.dimension);
   for (std::int64_t first = 0; first < count;) {
     const std::uint32_t part = part_of(start + first * stride);
     std::int64_t end = count;
-    if (part + 1 < parts_) {
+    if (part + 1 < division_.parts) {
       const std::int64_t distance = begin_of(part + 1) - start;  // of the next part, which is beyond `first`
       end = std::min(count, distance / stride + (distance % stride != 0 ? 1 : 0));
     }

@@ -32,6 +32,32 @@ ListedBoxes::ListedBoxes(std::span<const formats::HyperslabView> list) : boxes(l
   }
 }
 
+ListedBoxes::ListedBoxes(std::span<const formats::HyperslabView> some, std::vector<std::uint64_t> firsts)
+    : ListedBoxes(some) {
+  first_elements = std::move(firsts);
+  const auto views = boxes.views();
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const auto limit = static_cast<std::uint64_t>(max_elements);
+    const auto of_box = static_cast<std::uint64_t>(views[i].elements());
+    if (first_elements[i] > limit || of_box > limit - first_elements[i])
+      throw Error(NC_EIO, "a part of a list has too many elements");
+    elements = std::max(elements, first_elements[i] + of_box);
+  }
+}
+
+const std::shared_ptr<const ListedBoxes>& list_of(const TableEntry& request,
+                                                  std::span<const std::shared_ptr<const ListedBoxes>> lists) {
+  if (request.list >= lists.size() ||
+      lists[request.list]->boxes.views()[0].start.size() != request.dimensions) {
+    throw Error(NC_EIO, "a request table names list " + std::to_string(request.list) + " of " +
+                            std::to_string(lists.size()) + ", or one of other dimensions");
+  }
+  // Below 2^63: all three are bounded.
+  if (request.log_offset + lists[request.list]->elements * request.element_bytes > max_log_offset)
+    throw Error(NC_EIO, "a list's data reaches beyond any log");
+  return lists[request.list];
+}
+
 void TableScan::read(std::uint32_t writer, const LogView& log, const Sinks& sinks, Reach reach) {
   const TablePosition end = reach == Reach::published || log.is_cut ? log.published : TablePosition{};
   const std::size_t chunks = std::min<std::uint64_t>(log.tables.size(), end.chunks);
@@ -74,15 +100,7 @@ bool TableScan::read_chunk(std::uint32_t writer, const LogView& log, std::uint64
 }
 
 void TableScan::take_list_request(const Cursor& cursor, const TableEntry& request, const Sinks& sinks) {
-  if (request.list >= cursor.lists.size() ||
-      cursor.lists[request.list]->boxes.views()[0].start.size() != request.dimensions) {
-    throw Error(NC_EIO, "a request table names list " + std::to_string(request.list) + " of " +
-                            std::to_string(cursor.lists.size()) + ", or one of other dimensions");
-  }
-  const std::shared_ptr<const ListedBoxes>& list = cursor.lists[request.list];
-  // Below 2^63: all three are bounded.
-  if (request.log_offset + list->elements * request.element_bytes > max_log_offset)
-    throw Error(NC_EIO, "a list's data reaches beyond any log");
+  const std::shared_ptr<const ListedBoxes>& list = list_of(request, cursor.lists);
   if (sinks.take_list) return sinks.take_list(request, list);
   for_each_box(request, *list,
                [&](const TableEntry& entry) { sinks.take(entry, encoded_entry(entry, scratch_)); });

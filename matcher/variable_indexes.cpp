@@ -59,9 +59,18 @@ void VariableIndexes::index_lists(Variable& variable) {
 
 VariableWrites VariableIndexes::writes(int varid) {
   Variable& variable = at(varid);
+  if (variable.lists.empty() && variable.writes.size() == 0) return {nothing_for(variable), {}};
   if (variable.lists.empty()) return {variable.writes, {}};
   if (variable.indexed_by < 0) settle(varid, variable);
   return {at(variable.indexed_by).writes, variable.shifts};
+}
+
+/// One index without requests for all variables that it fits.
+WriteIndex& VariableIndexes::nothing_for(const Variable& variable) {
+  const auto known = nothing_.find(shape_of(variable));
+  if (known != nothing_.end()) return known->second;
+  return nothing_.emplace(shape_of(variable), WriteIndex(variable.dimensions, variable.element_bytes))
+      .first->second;
 }
 
 /// Finds a variable whose index serves this one, too, or makes one.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/log_shift.hpp"
 #include "sluice/matcher/request_list.hpp"
 #include "sluice/matcher/table_scan.hpp"
 
@@ -60,23 +61,27 @@ struct Collected {
 struct PartAccess {
   std::uint32_t access = 0;  ///< given back
   std::int32_t varid = 0;
-  /// The hyperslabs that have elements of the part, whole: a matcher::RequestList, in which log_offset is
-  /// where the hyperslab begins in the destination of the access.
-  std::vector<std::byte> reads;
+  std::uint32_t list = 0;  ///< MatchParts::lists; accesses that read the same share one
 };
 struct MatchParts {
   std::uint64_t ticket = 0;  ///< given back
   std::uint64_t step = 0;
+  /// The hyperslabs that have elements of the receiver's part, whole (matcher::DividedList::Part): log_offset
+  /// is where the hyperslab begins in the destination of the access.
+  std::vector<std::vector<std::byte>> lists;
   std::vector<PartAccess> accesses;
 };
-struct PartPlan {
+/// The part of an access: a plan, with writers' log offsets moved (ascending writers).
+struct PartUse {
   std::uint32_t access = 0;
-  std::vector<std::byte> plan;  ///< an encoded replay::Plan; its elements are those of the part
+  std::uint32_t plan = 0;
+  std::vector<matcher::LogShift> shifts;
 };
 struct MatchedParts {
   std::uint64_t ticket = 0;
   Outcome outcome;
-  std::vector<PartPlan> plans;
+  std::vector<std::vector<std::byte>> plans;  ///< encoded replay::Plans, whose elements are those of the part
+  std::vector<PartUse> uses;
 };
 
 /// Copies whose data is wanted; of an encoded replay::Plan only the copies count.

@@ -8,7 +8,7 @@ void fields(auto& a, Is<Outcome> auto& m) {
   a(m.status, m.text);
 }
 void fields(auto& a, Is<WriterRequests> auto& m) {
-  a(m.writer, m.requests);
+  a(m.writer, m.requests, m.lists);
 }
 void fields(auto& a, Is<Collect> auto& m) {
   a(m.step, m.round, m.is_growing, m.is_from_start, m.reach);
@@ -17,16 +17,16 @@ void fields(auto& a, Is<Collected> auto& m) {
   a(m.step, m.round, m.reach, m.outcome, m.writers);
 }
 void fields(auto& a, Is<PartAccess> auto& m) {
-  a(m.access, m.varid, m.reads);
+  a(m.access, m.varid, m.list);
 }
 void fields(auto& a, Is<MatchParts> auto& m) {
-  a(m.ticket, m.step, m.accesses);
+  a(m.ticket, m.step, m.lists, m.accesses);
 }
-void fields(auto& a, Is<PartPlan> auto& m) {
-  a(m.access, m.plan);
+void fields(auto& a, Is<PartUse> auto& m) {
+  a(m.access, m.plan, m.shifts);
 }
 void fields(auto& a, Is<MatchedParts> auto& m) {
-  a(m.ticket, m.outcome, m.plans);
+  a(m.ticket, m.outcome, m.plans, m.uses);
 }
 void fields(auto& a, Is<FetchPart> auto& m) {
   a(m.element_bytes, m.copies);

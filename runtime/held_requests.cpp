@@ -25,9 +25,14 @@ std::vector<matcher::WriterRequests> HeldRequests::collect(const matcher::StepVi
     division_.emplace(partition);
     matcher::TableScan scan(*memory_);
     for_each_log(view, [&](std::uint32_t writer, const matcher::LogView& log) {
-      scan.read(writer, log, [&](const matcher::TableEntry& entry, std::span<const std::byte> bytes) {
+      matcher::TableScan::Sinks sinks;
+      sinks.take = [&](const matcher::TableEntry& entry, std::span<const std::byte> bytes) {
         division_->add(partition, writer, entry, bytes);
-      });
+      };
+      sinks.take_list = [&](const matcher::TableEntry& request, const auto& list) {
+        division_->add(partition, writer, request, list);
+      };
+      scan.read(writer, log, sinks);
     });
   }
   return division_->take(owner);

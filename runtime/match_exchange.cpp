@@ -4,9 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "divided_get.hpp"
+#include "joined_plans.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
-#include "sluice/matcher/box.hpp"
 #include "sluice/runtime/read_lists.hpp"
 #include "sluice/runtime/wire.hpp"
 
@@ -92,6 +93,7 @@ struct MatchExchange::Step {
 /// A get whose owners have been asked.
 struct MatchExchange::Asking {
   MatchedGet matched;
+  JoinedPlans plans;
   MatchReceiver receiver;
   std::size_t missing = 0;
   Outcome outcome;
@@ -120,6 +122,32 @@ void MatchExchange::take(std::uint32_t from, ExchangePacket kind, std::span<cons
       return take_answer(decode<MatchedParts>(fields));
     default:
       throw Error(NC_EIO, "a packet of kind " + std::to_string(static_cast<int>(kind)));
+  }
+}
+
+void give_own_plans(MatchedGet& matched, const std::function<bool(std::uint32_t writer)>& is_elsewhere) {
+  std::vector<bool> is_moved;  // of each plan: some of its data is elsewhere
+  for (const replay::Plan& plan : matched.plans) {
+    is_moved.push_back(std::ranges::any_of(
+        plan.copies, [&](const replay::Copy& copy) { return !copy.is_fill && is_elsewhere(copy.writer); }));
+  }
+  // The first access of each plan takes it as it is, when all others have made their own of it.
+  std::vector<PlanUse*> first_uses(matched.plans.size(), nullptr);
+  for (PlanUse& use : matched.uses) {
+    if (!is_moved[use.plan]) continue;
+    if (first_uses[use.plan] == nullptr) {
+      first_uses[use.plan] = &use;
+      continue;
+    }
+    matched.plans.push_back(matched.plans[use.plan]);
+    matched.element_bytes.push_back(matched.element_bytes[use.plan]);
+    replay::move_logs(matched.plans.back(), use.shifts);
+    use = {static_cast<std::uint32_t>(matched.plans.size() - 1), {}};
+    is_moved.push_back(false);
+    first_uses.push_back(nullptr);
+  }
+  for (PlanUse* const use : first_uses) {
+    if (use != nullptr) replay::move_logs(matched.plans[use->plan], std::exchange(use->shifts, {}));
   }
 }
 
@@ -179,31 +207,6 @@ std::set<std::uint32_t> MatchExchange::holders_for_owner(const Step& step) const
 
 // The asker
 
-namespace {
-
-/// Divides an access among its owners; returns the number of its elements. `lists`: by owner.
-std::int64_t divide(const matcher::StepPartition& partition, int varid,
-                    std::span<const formats::HyperslabView> reads,
-                    std::map<std::uint32_t, matcher::RequestList>& lists) {
-  std::int64_t elements = 0;
-  std::vector<matcher::OwnedPart> parts;
-  for (const formats::HyperslabView& read : reads) {
-    if (!matcher::is_sound(read)) throw Error(NC_EIO, "a read has numbers out of range");
-    matcher::TableEntry entry;
-    entry.varid = varid;
-    entry.log_offset = static_cast<std::uint64_t>(elements);
-    entry.box = read;
-    parts.clear();
-    partition.divide(entry, parts);
-    for (const matcher::OwnedPart& part : parts) lists[part.owner].add(entry);
-    if (!parts.empty()) elements += read.elements();
-    if (elements > matcher::max_elements) throw Error(NC_EIO, "a read has too many elements");
-  }
-  return elements;
-}
-
-}  // namespace
-
 void MatchExchange::match(Get get, MatchReceiver receiver) {
   const std::uint64_t step = get.step;
   auto with_view = [this, get = std::move(get), receiver = std::move(receiver)](const Outcome& outcome,
@@ -225,24 +228,19 @@ void MatchExchange::match(Get get, MatchReceiver receiver) {
 void MatchExchange::ask_owners(const StepViewPointer& view, const Get& get, MatchReceiver receiver) {
   const StepPointer kept = step_of(view);
   const Step& step = *kept;
-  std::map<std::uint32_t, MatchParts> requests;
   auto asking = std::make_unique<Asking>();
   asking->matched.view = view;
-  for (std::size_t i = 0; i < get.accesses.size(); ++i) {
-    const ReadAccess& access = get.accesses[i];
-    std::map<std::uint32_t, matcher::RequestList> lists;
-    replay::Plan& plan = asking->matched.plans.emplace_back();
-    plan.elements = divide(step.partition, access.varid, slabs_of(list_of(get, access)), lists);
-    asking->matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));
-    for (auto& [owner, list] : lists) {
-      requests[owner].accesses.push_back({static_cast<std::uint32_t>(i), access.varid, list.take()});
-    }
+  DividedGet divided(step.partition, get);
+  for (const ReadAccess& access : get.accesses) {
+    const std::int64_t elements = divided.add(access);
+    asking->plans.add_access(elements, formats::size_of(step.header.variable(access.varid).type));
   }
-  if (requests.empty()) return receiver({}, std::move(asking->matched));
   asking->receiver = std::move(receiver);
+  std::map<std::uint32_t, MatchParts> requests = divided.take();
   asking->missing = requests.size();
   const std::uint64_t ticket = next_ticket_++;
-  asking_.emplace(ticket, std::move(asking));
+  Asking& asked = *asking_.emplace(ticket, std::move(asking)).first->second;
+  if (asked.missing == 0) return finish(ticket);
   for (auto& [owner, request] : requests) {
     request.ticket = ticket;
     request.step = get.step;
@@ -255,14 +253,22 @@ void MatchExchange::take_answer(const MatchedParts& answer) {
   if (found == asking_.end()) throw Error(NC_EIO, "an answer to a match that was not asked for");
   Asking& asking = *found->second;
   if (answer.outcome.is_failure()) asking.outcome = answer.outcome;
-  for (const PartPlan& part : answer.plans) {
-    if (part.access >= asking.matched.plans.size()) throw Error(NC_EIO, "a plan for no access");
-    std::size_t position = 0;
-    replay::join(asking.matched.plans[part.access], replay::decode_plan(part.plan, position));
+  asking.plans.add_parts(answer);
+  if (--asking.missing == 0) finish(answer.ticket);
+}
+
+void MatchExchange::finish(std::uint64_t ticket) {
+  const auto done = asking_.extract(ticket);
+  Asking& asking = *done.mapped();
+  try {
+    JoinedPlans::Result joined = asking.plans.take();
+    asking.matched.plans = std::move(joined.plans);
+    asking.matched.element_bytes = std::move(joined.element_bytes);
+    asking.matched.uses = std::move(joined.uses);
+  } catch (const Error& error) {
+    asking.outcome = {error.status(), error.what()};
   }
-  if (--asking.missing > 0) return;
-  const auto done = asking_.extract(found);
-  done.mapped()->receiver(done.mapped()->outcome, std::move(done.mapped()->matched));
+  asking.receiver(asking.outcome, std::move(asking.matched));
 }
 
 // The asker, on a step that grows (or whose writer died: only the tables know where its data is): rounds,
@@ -310,6 +316,7 @@ void MatchExchange::finish_round(Step& step, matcher::Reach reach) {
           matched.unwritten_variable = access.varid;
         matched.plans.push_back(growth.index->plan(access.varid, reads));
         matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));
+        matched.uses.push_back({static_cast<std::uint32_t>(matched.uses.size()), {}});
       }
     } catch (const Error& error) {
       outcome = {error.status(), error.what()};
@@ -324,21 +331,18 @@ void MatchExchange::finish_round(Step& step, matcher::Reach reach) {
 void MatchExchange::answer_parts(std::uint32_t to, const MatchParts& request) {
   environment_.view(request.step, [this, to, request](const Outcome& known, const StepViewPointer& view) {
     const auto refuse = [&](const Outcome& outcome) {
-      send(to, ExchangePacket::matched_parts, MatchedParts{request.ticket, outcome, {}});
+      send(to, ExchangePacket::matched_parts, MatchedParts{request.ticket, outcome, {}, {}});
     };
     if (known.is_failure()) return refuse(known);
     if (!view->is_told_whole())
       return refuse({NC_EIO, "parts are asked for of a step that is not published"});
     with_index(*step_of(view), [this, to, request](Step& step) {
-      MatchedParts answer{request.ticket, step.collection.outcome, {}};
+      MatchedParts answer{request.ticket, step.collection.outcome, {}, {}};
       try {
-        for (const PartAccess& access : request.accesses) {
-          if (answer.outcome.is_failure()) break;
-          answer.plans.push_back(
-              {access.access, step.index->plan_part(step.partition, environment_.rank, access)});
-        }
+        if (!answer.outcome.is_failure())
+          answer = step.index->plan_parts(step.partition, environment_.rank, request);
       } catch (const Error& error) {
-        answer = {request.ticket, {error.status(), error.what()}, {}};
+        answer = {request.ticket, {error.status(), error.what()}, {}, {}};
       }
       send(to, ExchangePacket::matched_parts, answer);
     });

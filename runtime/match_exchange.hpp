@@ -20,16 +20,21 @@ namespace sluice::runtime {
 /// Receives a view, or why there is none.
 using ViewReceiver = std::function<void(const Outcome& outcome, const StepViewPointer& view)>;
 
-/// A get that was matched: one plan per access, writers as in the step.
+/// A get that was matched: for each access which of the plans is its own, writers as in the step.
 struct MatchedGet {
   StepViewPointer view;
   std::vector<replay::Plan> plans;
-  std::vector<std::size_t> element_bytes;  ///< per access: of the external type
+  std::vector<std::size_t> element_bytes;  ///< per plan: of the external type
+  std::vector<PlanUse> uses;
   // Of a step that grows:
   std::int64_t records_end = 0;  ///< of the records that were written
   /// publish: write: the first that a reader reads where nobody has written yet; -1: it need not wait
   int unwritten_variable = -1;
 };
+/// Gives accesses whose plans read logs of these writers plans of their own, with log offsets that are not
+/// moved.
+void give_own_plans(MatchedGet& matched, const std::function<bool(std::uint32_t writer)>& is_elsewhere);
+
 using MatchReceiver = std::function<void(const Outcome& outcome, MatchedGet matched)>;
 
 /// Matching that is divided among the matchers of a run: docs/architecture.md, "Many matchers, many nodes".
@@ -82,6 +87,7 @@ class MatchExchange {
   // As asker.
   void ask_owners(const StepViewPointer& view, const Get& get, MatchReceiver receiver);
   void take_answer(const MatchedParts& answer);
+  void finish(std::uint64_t ticket);
   void join_round(const StepViewPointer& view, WaitingGet waiting);
   void start_round(Step& step, matcher::Reach reach);
   void finish_round(Step& step, matcher::Reach reach);

@@ -106,6 +106,7 @@ Landing::SourceOf NodeExchange::source_of(const Waiting& waiting) const {
 void NodeExchange::find_parts(Step& step, Waiting& waiting) {
   MatchedGet& matched = waiting.matched;
   const Landing::SourceOf source = source_of(waiting);
+  give_own_plans(matched, [&](std::uint32_t writer) { return source(writer).has_value(); });
   for (std::size_t i = 0; i < matched.plans.size(); ++i)
     step.landing.add(matched.plans[i], matched.element_bytes[i], source, waiting.needed);
   for (const WantedPartPointer& wanted : waiting.wanted) step.landing.add(wanted, source, waiting.needed);

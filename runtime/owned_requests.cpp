@@ -1,8 +1,12 @@
 #include "owned_requests.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <map>
+#include <memory>
 
-#include "sluice/matcher/request_table.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/divided_list.hpp"
 
 namespace sluice::runtime {
 
@@ -12,35 +16,66 @@ using matcher::TableReader;
 void OwnedRequests::add(std::span<const WriterRequests> writers) {
   TableEntry entry;
   for (const WriterRequests& from : writers) {
+    std::vector<std::shared_ptr<const matcher::ListedBoxes>> lists;  // shared by the requests that name them
+    for (const std::vector<std::byte>& boxes : from.lists) lists.push_back(matcher::part_of_list(boxes));
     TableReader reader(from.requests, 0);
     while (reader.next(entry)) {
-      if (has_box(entry.kind)) indexes_.add(from.writer, entry);
+      if (has_box(entry.kind)) {
+        indexes_.add(from.writer, entry);
+      } else if (entry.kind == matcher::EntryKind::list_request) {
+        indexes_.add(from.writer, entry, matcher::list_of(entry, lists));
+      }
     }
   }
 }
 
-std::vector<std::byte> OwnedRequests::plan_part(const matcher::StepPartition& partition, std::uint32_t self,
-                                                const PartAccess& access) {
-  const matcher::Ownership& ownership = partition.of(access.varid);
-  replay::PlanBuilder builder(indexes_.element_bytes(access.varid));
+MatchedParts OwnedRequests::plan_parts(const matcher::StepPartition& partition, std::uint32_t self,
+                                       const MatchParts& request) {
+  struct PlanKey {
+    const matcher::WriteIndex* index = nullptr;
+    std::uint32_t list = 0;
+    matcher::Division division;
+    auto operator<=>(const PlanKey&) const = default;
+  };
+  std::map<PlanKey, std::uint32_t> numbers;
+  MatchedParts answer;
+  answer.ticket = request.ticket;
+  for (const PartAccess& access : request.accesses) {
+    if (access.list >= request.lists.size()) throw Error(NC_EIO, "a part of an access names no list");
+    const matcher::Ownership& ownership = partition.of(access.varid);
+    const matcher::VariableWrites writes = indexes_.writes(access.varid);
+    const auto [plan, is_new] = numbers.try_emplace({&writes.index, access.list, ownership.division()},
+                                                    static_cast<std::uint32_t>(numbers.size()));
+    if (is_new) {
+      replay::encode(plan_part(ownership, self, access.varid, request.lists[access.list]),
+                     answer.plans.emplace_back());
+    }
+    answer.uses.push_back({access.access, plan->second, {writes.shifts.begin(), writes.shifts.end()}});
+  }
+  return answer;
+}
+
+replay::Plan OwnedRequests::plan_part(const matcher::Ownership& ownership, std::uint32_t self, int varid,
+                                      std::span<const std::byte> reads) {
+  replay::PlanBuilder builder(indexes_.element_bytes(varid));
+  matcher::WriteIndex& index = indexes_.writes(varid).index;
   std::vector<matcher::OwnedPart> parts;
-  TableReader reader(access.reads, 0);
+  TableReader reader(reads, 0);
   TableEntry read;
   while (reader.next(read)) {
     if (!has_box(read.kind)) continue;
-    read.varid = access.varid;
+    if (read.box.dimensions() != ownership.division().dimensions)
+      throw Error(NC_EIO, "a read has another number of dimensions than its variable");
     parts.clear();
-    partition.divide(read, parts);
+    ownership.divide(read.box, parts);
     for (const matcher::OwnedPart& part : parts) {
       if (part.owner != self) continue;
       builder.add(replay::PartOfRead{read.box, ownership.dimension(), part.first, part.count,
                                      static_cast<std::int64_t>(read.log_offset)},
-                  indexes_.writes(access.varid).index);
+                  index);
     }
   }
-  std::vector<std::byte> encoded;
-  replay::encode(builder.take(), encoded);
-  return encoded;
+  return builder.take();
 }
 
 bool OwnedRequests::is_covered(int varid, std::span<const formats::HyperslabView> reads) {

@@ -19,9 +19,10 @@ class OwnedRequests {
   /// are damaged or do not fit the header.
   void add(std::span<const WriterRequests> writers);
 
-  /// The encoded plan of the part that `self` owns of an access. Throws Error(NC_EIO).
-  [[nodiscard]] std::vector<std::byte> plan_part(const matcher::StepPartition& partition, std::uint32_t self,
-                                                 const PartAccess& access);
+  /// The plans of the parts that `self` owns of accesses: accesses that read the same list of variables with
+  /// the same index share one. Throws Error(NC_EIO).
+  [[nodiscard]] MatchedParts plan_parts(const matcher::StepPartition& partition, std::uint32_t self,
+                                        const MatchParts& request);
   /// The plan of a whole access, of which every part is here. Throws Error(NC_EIO).
   [[nodiscard]] replay::Plan plan(int varid, std::span<const formats::HyperslabView> reads);
   /// Whether everything that these read was written. Throws Error(NC_EIO).
@@ -30,6 +31,9 @@ class OwnedRequests {
   [[nodiscard]] std::int64_t records_end() const noexcept { return indexes_.records_end(); }
 
  private:
+  [[nodiscard]] replay::Plan plan_part(const matcher::Ownership& ownership, std::uint32_t self, int varid,
+                                       std::span<const std::byte> reads);
+
   matcher::VariableIndexes indexes_;
 };
 

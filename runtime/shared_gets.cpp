@@ -180,12 +180,14 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
   std::vector<matcher::SegmentId> segments;
   try {
     ToldRanges& told = client->told[view.step];
+    std::vector<std::vector<replay::PlanSource>> sources;  // of each plan
     for (std::size_t i = 0; i < matched.plans.size(); ++i) {
-      const replay::Plan& plan = matched.plans[i];
-      told.tell(ranges_of, replay::sources_of(plan, matched.element_bytes[i]), {}, answer.ranges);
-      replay::encode(plan, answer.plans);
-      answer.uses.push_back({static_cast<std::uint32_t>(i), {}});
+      sources.push_back(replay::sources_of(matched.plans[i], matched.element_bytes[i]));
+      replay::encode(matched.plans[i], answer.plans);
     }
+    for (const PlanUse& use : matched.uses)
+      told.tell(ranges_of, sources.at(use.plan), use.shifts, answer.ranges);
+    answer.uses = matched.uses;
     if (view.is_final) {
       const bool was_ahead = known != nullptr && known->was_fetched_ahead;
       used_logs_.note(client->process->id, view.rule, view.pattern, answer.ranges);

@@ -154,9 +154,6 @@ void fields(auto& a, Is<ReadAccess> auto& m) {
 void fields(auto& a, Is<Get> auto& m) {
   a(m.step, m.lists, m.accesses, m.is_by_writer);
 }
-void fields(auto& a, Is<LogShift> auto& m) {
-  a(m.writer, m.bytes);
-}
 void fields(auto& a, Is<PlanUse> auto& m) {
   a(m.plan, m.shifts);
 }

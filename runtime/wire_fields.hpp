@@ -2,6 +2,7 @@
 // The fields of structs that are parts of messages between processes and matchers, and between matchers.
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/log_shift.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 #include "wire_codec.hpp"
@@ -10,6 +11,9 @@ namespace sluice::runtime {
 
 void fields(auto& a, Is<matcher::LogRange> auto& m) {
   a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
+}
+void fields(auto& a, Is<matcher::LogShift> auto& m) {
+  a(m.writer, m.bytes);
 }
 void fields(auto& a, Is<matcher::Keep> auto& m) {
   a(m.keeps, m.variables);

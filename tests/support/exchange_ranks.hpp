@@ -6,6 +6,7 @@
 
 #include "match_exchange.hpp"
 #include "node_exchange.hpp"
+#include "owned_requests.hpp"
 #include "sluice/runtime/peer_link.hpp"
 #include "support/exchange_world.hpp"
 #include "support/get_request.hpp"
@@ -42,6 +43,7 @@ class Ranks {
       links_[rank]->on_packet(PacketKind::exchange, [this, rank](std::uint32_t from, auto bytes) {
         const auto kind = static_cast<ExchangePacket>(bytes.front());
         ++packets_of_kind_[kind];
+        bytes_of_kind_[kind] += bytes.size();
         if (runtime::moves_data(kind)) {
           movings_[rank]->take(from, kind, bytes.subspan(1));
         } else {
@@ -63,17 +65,20 @@ class Ranks {
   /// Starts a get of one access; settle() brings the answer.
   void get(std::uint32_t rank, int varid, const std::vector<formats::Hyperslab>& reads, Answer& answer,
            std::uint64_t reader = 0) {
-    matchings_[rank]->match(get_request(1, varid, reads), [this, rank, reader, &answer](
-                                                              const Outcome& outcome, MatchedGet matched) {
-      if (outcome.is_failure() || !moves_data)
-        return keep(answer, {true, rank, outcome, std::move(matched), {}});
-      movings_[rank]->land(
-          std::move(matched),
-          [rank, &answer](const Outcome& landed, MatchedGet get, const std::vector<LandingPart>& parts) {
-            keep(answer, {true, rank, landed, std::move(get), parts});
-          },
-          reader);
-    });
+    get(rank, get_request(1, varid, reads), answer, reader);
+  }
+  void get(std::uint32_t rank, runtime::Get request, Answer& answer, std::uint64_t reader = 0) {
+    matchings_[rank]->match(
+        std::move(request), [this, rank, reader, &answer](const Outcome& outcome, MatchedGet matched) {
+          if (outcome.is_failure() || !moves_data)
+            return keep(answer, {true, rank, outcome, std::move(matched), {}});
+          movings_[rank]->land(
+              std::move(matched),
+              [rank, &answer](const Outcome& landed, MatchedGet get, const std::vector<LandingPart>& parts) {
+                keep(answer, {true, rank, landed, std::move(get), parts});
+              },
+              reader);
+        });
   }
   /// Lets packets arrive, and views and leases when nothing else happens.
   void settle() {
@@ -105,6 +110,7 @@ class Ranks {
     return packets;
   }
   [[nodiscard]] std::uint64_t packets(ExchangePacket kind) { return packets_of_kind_[kind]; }
+  [[nodiscard]] std::uint64_t bytes(ExchangePacket kind) { return bytes_of_kind_[kind]; }
   [[nodiscard]] std::uint64_t landed_bytes() const {
     std::uint64_t bytes = 0;
     for (const auto& moving : movings_) bytes += moving->landed_bytes();
@@ -113,7 +119,7 @@ class Ranks {
 
   /// What a process of that rank gets by its plan: from logs of its own node's matcher, and from what has
   /// landed.
-  [[nodiscard]] std::vector<std::int32_t> run(const Answer& answer) {
+  [[nodiscard]] std::vector<std::int32_t> run(const Answer& answer, std::size_t access = 0) {
     class Reader final : public replay::LogReader {
      public:
       Reader(Ranks& ranks, const Answer& answer) : ranks_(ranks), answer_(answer) {}
@@ -139,11 +145,13 @@ class Ranks {
       Ranks& ranks_;
       const Answer& answer_;
     };
-    const replay::Plan& plan = answer.matched.plans.at(0);
+    const runtime::PlanUse& use = answer.matched.uses.at(access);
+    const replay::Plan& plan = answer.matched.plans.at(use.plan);
     std::vector<std::int32_t> values(static_cast<std::size_t>(plan.elements), 99);
     Reader reader(*this, answer);
+    replay::MovedLogs moved(reader, 0, use.shifts);
     const std::int32_t fill = SpreadStep::fill;
-    CHECK(replay::execute(plan, reader, {formats::Type::int32, formats::Type::int32, false, &fill},
+    CHECK(replay::execute(plan, moved, {formats::Type::int32, formats::Type::int32, false, &fill},
                           values.data()) == NC_NOERR);
     return values;
   }
@@ -234,7 +242,7 @@ class Ranks {
   std::deque<RankMemory> memories_;
   std::vector<std::unique_ptr<MatchExchange>> matchings_;
   std::vector<std::unique_ptr<NodeExchange>> movings_;
-  std::map<ExchangePacket, std::uint64_t> packets_of_kind_;
+  std::map<ExchangePacket, std::uint64_t> packets_of_kind_, bytes_of_kind_;
   std::deque<std::function<void()>> held_;
   std::vector<std::function<void()>> waiting_leases_;
   SpreadStep* step_ = nullptr;

@@ -205,8 +205,10 @@ class SpreadStep {
   void append(std::uint32_t writer, const matcher::TableEntry& entry) {
     Log& log = logs_[writer];
     if (view_.logs[writer].tables.empty() || !log.table.append(entry)) {
-      const matcher::SegmentId segment = make(writer, table_chunk_bytes);
-      view_.logs[writer].tables.push_back({segment, table_chunk_bytes});
+      const std::uint64_t bytes =
+          std::max<std::uint64_t>(table_chunk_bytes, 8 + matcher::TableWriter::entry_bytes(entry));
+      const matcher::SegmentId segment = make(writer, bytes);
+      view_.logs[writer].tables.push_back({segment, bytes});
       log.table = matcher::TableWriter(memory_(places_[writer]).writable(segment));
       if (!log.table.append(entry)) throw Error(NC_EIO, "too large for this test");
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,10 +32,21 @@ struct OwnedPart {
   std::int64_t count = 0;  ///< and how many it has; all of a read that has no divided dimension
 };
 
+/// Into which parts a variable is divided, whoever owns them: variables with equal divisions have the same
+/// parts.
+struct Division {
+  int dimensions = 0;       ///< of the variable
+  int dimension = -1;       ///< that is divided; -1: none
+  std::int64_t length = 1;  ///< of that dimension
+  std::uint32_t parts = 1;
+  auto operator<=>(const Division&) const = default;
+};
+
 /// Which matcher answers for which part of one variable: ranges of the slowest dimension that is as long as
 /// there are parts, or else of the longest one. So of a record variable in a step of one record the next
-/// dimension is divided. Parts differ in length by one at most. What is not divided has one owner; which
-/// matcher has the first part depends on the variable, so that small variables are spread.
+/// dimension is divided. Parts differ in length by one at most. Where each matcher has a part, the first one
+/// has the first part: so variables that are written alike have the same owners. Of those with fewer parts,
+/// which matcher has the first depends on the variable, so that small variables are spread.
 ///
 /// A value: the same arguments give the same division in every matcher. Record variables are divided by the
 /// number of records that the step has; indexes beyond belong to the last part.
@@ -44,12 +56,17 @@ class Ownership {
   Ownership(const Partition& partition, int varid, std::span<const std::int64_t> shape);
 
   /// The dimension that is divided; -1: none.
-  [[nodiscard]] int dimension() const noexcept { return dimension_; }
+  [[nodiscard]] int dimension() const noexcept { return division_.dimension; }
   /// Of how many matchers each has a part.
-  [[nodiscard]] std::uint32_t parts() const noexcept { return parts_; }
+  [[nodiscard]] std::uint32_t parts() const noexcept { return division_.parts; }
+  [[nodiscard]] const Division& division() const noexcept { return division_; }
   /// The owner of part `part`, and the part that contains `index` of the divided dimension.
   [[nodiscard]] std::uint32_t owner_of_part(std::uint32_t part) const noexcept {
     return (first_owner_ + part) % owners_;
+  }
+  /// The part that this owner has; not less than parts() for who owns nothing.
+  [[nodiscard]] std::uint32_t part_of_owner(std::uint32_t owner) const noexcept {
+    return (owner + owners_ - first_owner_) % owners_;
   }
   [[nodiscard]] std::uint32_t part_of(std::int64_t index) const noexcept;
   /// The indexes of the divided dimension that `owner` has a part of; any range where none is divided;
@@ -67,9 +84,7 @@ class Ownership {
 
   std::uint32_t owners_ = 1;
   std::uint32_t first_owner_ = 0;
-  std::uint32_t parts_ = 1;
-  int dimension_ = -1;
-  std::int64_t length_ = 1;  ///< of that dimension
+  Division division_;
 };
 
 /// The hyperslab of one owner's part: `slab` with another first element and count in dimension `dimension`

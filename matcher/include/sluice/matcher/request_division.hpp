@@ -1,7 +1,11 @@
 #pragma once
+#include <compare>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
+#include "sluice/matcher/divided_list.hpp"
 #include "sluice/matcher/request_list.hpp"
 #include "sluice/matcher/step_partition.hpp"
 #include "sluice/matcher/table_scan.hpp"
@@ -9,7 +13,8 @@
 namespace sluice::matcher {
 
 /// The requests in the tables of one matcher, divided among the owners of what they write: one pass over the
-/// tables serves all owners. A request that overlaps several parts goes to each of their owners, whole.
+/// tables serves all owners. A request that overlaps several parts goes to each of their owners, whole. A
+/// list is divided once for all variables that have the same parts, and goes to an owner once.
 class RequestDivision {
  public:
   explicit RequestDivision(const StepPartition& partition) : by_owner_(partition.owners()) {}
@@ -18,15 +23,39 @@ class RequestDivision {
   /// Error(NC_EIO) for one that does not fit the step's variables.
   void add(const StepPartition& partition, std::uint32_t writer, const TableEntry& entry,
            std::span<const std::byte> bytes);
+  /// The same for a list request.
+  void add(const StepPartition& partition, std::uint32_t writer, const TableEntry& request,
+           const std::shared_ptr<const ListedBoxes>& list);
   /// What that owner has to know, for the first time it asks; nothing later on.
   [[nodiscard]] std::vector<WriterRequests> take(std::uint32_t owner);
 
  private:
+  /// A list, as it is divided for some variables.
+  struct ListKey {
+    std::shared_ptr<const ListedBoxes>
+        list;  ///< shared with the scan: kept, so that no other takes its place
+    Division division;
+    auto operator<=>(const ListKey&) const = default;
+  };
+  struct PartKey {
+    const DividedList* list = nullptr;
+    std::uint32_t part = 0;
+    auto operator<=>(const PartKey&) const = default;
+  };
   struct Writer {
     std::uint32_t writer = 0;
-    RequestList list;
+    RequestList requests;
+    std::vector<std::vector<std::byte>> lists;
+    std::map<PartKey, std::uint64_t> numbers;  ///< of those in `lists`
   };
+
+  [[nodiscard]] Writer& of(std::uint32_t owner, std::uint32_t writer);
+  [[nodiscard]] const DividedList& divided(const StepPartition& partition, int varid,
+                                           const std::shared_ptr<const ListedBoxes>& list);
+
   std::vector<std::vector<Writer>> by_owner_;
+  std::map<ListKey, DividedList> divided_;  ///< of the writer at hand
+  std::uint32_t writer_ = 0;
   std::vector<OwnedPart> parts_;  ///< scratch
 };
 

@@ -31,6 +31,8 @@ class RequestList {
 struct WriterRequests {
   std::uint32_t writer = 0;
   std::vector<std::byte> requests;  ///< a RequestList's chunk, in the order of the writer's table
+  /// What its list requests name: of each list the boxes that concern the receiver (DividedList::Part).
+  std::vector<std::vector<std::byte>> lists = {};
 };
 
 }  // namespace sluice::matcher

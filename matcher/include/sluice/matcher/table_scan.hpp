@@ -15,13 +15,17 @@
 
 namespace sluice::matcher {
 
-/// Boxes that list requests of one writer name, as they were when they were read.
+/// Boxes that list requests of one writer name, as they were when they were read; or some of them.
 struct ListedBoxes {
+  /// Throws Error(NC_EIO) for too many elements.
   explicit ListedBoxes(std::span<const formats::HyperslabView> list);
+  /// Some boxes of a list; `first_elements`: how many elements of it come before each. Throws as above.
+  ListedBoxes(std::span<const formats::HyperslabView> some, std::vector<std::uint64_t> first_elements);
 
   formats::SlabList boxes;
-  std::uint64_t elements = 0;            ///< of all boxes; at most 2^59
-  std::int64_t first_dimension_end = 0;  ///< no box with elements reaches beyond
+  std::vector<std::uint64_t> first_elements;  ///< none: the boxes are one behind the other
+  std::uint64_t elements = 0;                 ///< of all boxes; of some: to the end of the last; at most 2^59
+  std::int64_t first_dimension_end = 0;       ///< no box with elements reaches beyond
 };
 
 /// Calls `take` with a request for each box with elements of a list request.
@@ -31,14 +35,22 @@ void for_each_box(const TableEntry& request, const ListedBoxes& list, Take&& tak
   entry.varid = request.varid;
   entry.sequence = request.sequence;
   entry.log_offset = request.log_offset;
-  for (const formats::HyperslabView& box : list.boxes.views()) {
-    const auto elements = static_cast<std::uint64_t>(box.elements());
+  const auto boxes = list.boxes.views();
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const auto elements = static_cast<std::uint64_t>(boxes[i].elements());
     if (elements == 0) continue;
-    entry.box = box;
+    if (!list.first_elements.empty())
+      entry.log_offset = request.log_offset + list.first_elements[i] * request.element_bytes;
+    entry.box = boxes[i];
     take(entry);
     entry.log_offset += elements * request.element_bytes;
   }
 }
+
+/// The list that a list request names, of those that came before it. Throws Error(NC_EIO) when there is none,
+/// or it does not fit the request.
+[[nodiscard]] const std::shared_ptr<const ListedBoxes>& list_of(
+    const TableEntry& request, std::span<const std::shared_ptr<const ListedBoxes>> lists);
 
 /// How much of a log whose step is being written is read: its own writers see everything.
 enum class Reach : std::uint8_t { published, everything };

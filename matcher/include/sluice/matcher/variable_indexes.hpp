@@ -22,8 +22,8 @@ struct VariableWrites {
 };
 
 /// The write requests of a step (or of a part of it), in one index per variable. Variables that the same
-/// processes wrote by the same lists of boxes, in the same order, share one: climate models write hundreds of
-/// variables by two or three lists of very many boxes.
+/// processes wrote by the same lists of boxes, in the same order, share one, and so do those that nobody
+/// wrote: climate models write hundreds of variables by two or three lists of very many boxes.
 class VariableIndexes {
  public:
   VariableIndexes() = default;
@@ -69,12 +69,14 @@ class VariableIndexes {
   [[nodiscard]] Variable& at(int varid);
   void expect_dimensions(const Variable& written, int varid, std::size_t dimensions) const;
   void index_lists(Variable& variable);
+  [[nodiscard]] WriteIndex& nothing_for(const Variable& variable);
   void settle(int varid, Variable& variable);
   [[nodiscard]] static Shape shape_of(const Variable& variable);
   [[nodiscard]] static std::vector<LogShift> shifts_between(const Variable& indexed, const Variable& other);
 
   std::vector<Variable> variables_;
   std::map<Shape, int> indexed_shapes_;  ///< of variables with lists: which one has the index
+  std::map<Shape, WriteIndex> nothing_;  ///< for variables that nobody has put
   std::int64_t records_end_ = 0;
 };
 
