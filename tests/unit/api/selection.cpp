@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "sluice/formats/status.hpp"
@@ -235,6 +236,17 @@ TEST_CASE("a list of which anything differs is not one that was named before") {
   REQUIRE(list.resolve(first, record, header, false) == NC_NOERR);
   const auto kept = first.keep(list.recent);
   CHECK(list.names(kept, record, header));
+  const api::RecentSlabs before = list.recent;  // which keeps few lists
+  for (std::size_t i = 0; i < 40; ++i) {
+    for (auto* const numbers : {&list.starts[i], &list.counts[i]}) {
+      for (MPI_Offset& number : *numbers) {
+        const MPI_Offset old = std::exchange(number, 0);
+        CHECK(list.names(kept, record, header) == (old == 0));
+        number = old;
+        list.recent = before;
+      }
+    }
+  }
   list.starts[39][1] = 0;
   CHECK_FALSE(list.names(kept, record, header));
   list.starts[39][1] = 1;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <utility>
 #include <vector>
 
 using namespace sluice;
@@ -114,4 +115,40 @@ TEST_CASE("lists that differ in any number, in order or length, have different s
   CHECK(records.records_end == 8);
   CHECK(records.boxes == summary_of({{{14, 1}, {1, 2}, {}}, {{16, 1}, {2, 2}, {}}}, true).boxes);
   CHECK(records.boxes != summary_of({{{14, 1}, {1, 2}, {}}, {{17, 1}, {2, 2}, {}}}, true).boxes);
+}
+
+TEST_CASE("long lists that differ in any number, in the order of any two boxes or in length, differ, too") {
+  const auto fingerprint_of = [](const std::vector<Hyperslab>& boxes) {
+    std::vector<formats::HyperslabView> views;
+    for (const Hyperslab& box : boxes) views.push_back(box.view());
+    return matcher::summarize(views, true).boxes;
+  };
+  std::vector<Hyperslab> boxes;
+  for (std::int64_t i = 0; i < 23; ++i) boxes.push_back({{i % 3, 100 + i}, {1, 1 + i}, {}});
+  std::set<Fingerprint> seen{fingerprint_of(boxes)};
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    std::vector<Hyperslab> changed = boxes;
+    changed[i].start[1] = 99;
+    CHECK(seen.insert(fingerprint_of(changed)).second);
+    changed = boxes;
+    changed[i].count[0] = 2;
+    CHECK(seen.insert(fingerprint_of(changed)).second);
+    changed = boxes;
+    changed[i].stride = {1, 2};
+    CHECK(seen.insert(fingerprint_of(changed)).second);
+    changed = boxes;
+    changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(i));
+    CHECK(seen.insert(fingerprint_of(changed)).second);
+    changed = boxes;
+    changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(i), boxes[i]);
+    CHECK(seen.insert(fingerprint_of(changed)).second);
+    for (std::size_t k = 0; k < i; ++k) {
+      changed = boxes;
+      std::swap(changed[i], changed[k]);
+      CHECK(seen.insert(fingerprint_of(changed)).second);
+    }
+  }
+  std::vector<Hyperslab> later = boxes;
+  for (Hyperslab& box : later) box.start[0] += 5;
+  CHECK(seen.contains(fingerprint_of(later)));  // records count from the first
 }
