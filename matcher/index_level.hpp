@@ -70,8 +70,8 @@ class IndexLevel {
   std::uint32_t first_order_ = 0;        ///< of all requests
   std::vector<std::uint32_t> by_order_;  ///< where the runs are, in the order in which they were added; empty
                                          ///< when there are boxes, or runs overlap
-  std::uint64_t next_order_ = 0;  ///< that collect_next() looks at
-  Indexes start_, count_;         ///< scratch
+  std::uint64_t next_order_ = 0;         ///< that collect_next() looks at
+  Indexes start_, count_;                ///< scratch
 };
 
 }  // namespace sluice::matcher
