@@ -13,6 +13,7 @@ namespace sluice::coordinator {
 namespace {
 
 using workflows::Component;
+using workflows::Launcher;
 using workflows::Mistake;
 using workflows::Workflow;
 
@@ -56,7 +57,7 @@ std::string reason_in(const std::string& output) {
 std::string ask_for_map(const Workflow& workflow, const Component& component,
                         const Environment& environment) {
   ChildOptions child;
-  child.arguments = launcher_arguments(workflow, component, environment);
+  child.arguments = mpirun_arguments(workflow, component, environment);
   child.arguments.insert(child.arguments.end(), {"--do-not-launch", "--display-map", "true"});
   child.program = child.arguments.front();
   child.environment = environment;
@@ -64,10 +65,45 @@ std::string ask_for_map(const Workflow& workflow, const Component& component,
   return output_of(std::move(child));
 }
 
+/// Steps of srun may be anywhere in the allocation. Matcher 0 is the first task, on its first node.
+JobNodes nodes_of_allocation(const Workflow& workflow, const Environment& environment,
+                             std::vector<Mistake>& mistakes) {
+  const auto first =
+      std::find_if(workflow.components.begin(), workflow.components.end(),
+                   [&](const Component& component) { return is_launched(workflow, component); });
+  if (first == workflow.components.end()) return {};
+  const auto list = environment.find("SLURM_JOB_NODELIST");
+  if (!environment.contains("SLURM_JOB_ID") || list == environment.end()) {
+    mistakes.push_back(
+        {first->position, "component '" + first->name +
+                              "' has ranks, and 'launcher' is srun, which needs an allocation: "
+                              "start `sluice run` in a job, by sbatch or salloc"});
+    return {};
+  }
+  ChildOptions child;
+  child.program = "scontrol";
+  child.arguments = {"scontrol", "show", "hostnames", list->second};
+  child.environment = environment;
+  std::istringstream lines(output_of(std::move(child)));
+  JobNodes nodes;
+  for (std::string name; lines >> name;) nodes.names.push_back(name);
+  if (nodes.names.empty() || without_domain(nodes.names.front()) != without_domain(own_name())) {
+    mistakes.push_back({first->position, "`sluice run` is on " + own_name() +
+                                             ", which is not the first node of the allocation " +
+                                             list->second +
+                                             ", where 'launcher: srun' needs it: start it by sbatch"});
+  }
+  for (const Component& component : workflow.components) {
+    if (nodes.are_several() && is_launched(workflow, component))
+      nodes.components_elsewhere.insert(component.name);
+  }
+  return nodes;
+}
+
 }  // namespace
 
 bool may_be_elsewhere(const Workflow& workflow, const Component& component, const Environment& environment) {
-  if (!is_launched(workflow, component)) return false;
+  if (!is_launched(workflow, component) || workflow.launcher.kind != Launcher::Kind::mpirun) return false;
   if (!workflow.hostfile.empty() || names_hosts(component)) return true;
   return std::any_of(variables_of_nodes.begin(), variables_of_nodes.end(),
                      [&](const char* name) { return environment.contains(name); });
@@ -88,6 +124,8 @@ std::vector<std::string> nodes_in_map(std::string_view text) {
 
 JobNodes find_job_nodes(const Workflow& workflow, const Environment& environment,
                         std::vector<Mistake>& mistakes) {
+  if (workflow.launcher.kind == Launcher::Kind::srun)
+    return nodes_of_allocation(workflow, environment, mistakes);
   const std::string here = without_domain(own_name());
   JobNodes nodes;
   nodes.names.push_back(here);

@@ -26,8 +26,9 @@ struct JobNodes {
 /// The nodes in what `mpirun --display-map` prints, in its order; none when there is no map.
 [[nodiscard]] std::vector<std::string> nodes_in_map(std::string_view text);
 
-/// Asks mpirun where it would place the ranks of each component that may be elsewhere, without starting any.
-/// What it refuses goes to `mistakes`. `environment`: that of `sluice`, without a surrounding job.
+/// Asks mpirun where it would place the ranks of each component that may be elsewhere, without starting any;
+/// with srun, it is all nodes of the allocation. What is refused goes to `mistakes`. `environment`: that of
+/// `sluice`, without a surrounding job.
 [[nodiscard]] JobNodes find_job_nodes(const workflows::Workflow& workflow, const Environment& environment,
                                       std::vector<workflows::Mistake>& mistakes);
 

@@ -49,8 +49,44 @@ bool lists_hosts(const Component& component) {
 
 }  // namespace
 
-std::vector<std::string> launcher_arguments(const Workflow& workflow, const Component& component,
-                                            const Environment& environment) {
+std::vector<std::string> srun_words(const std::vector<std::string>& options) {
+  std::vector<std::string> words{"srun", "--overlap", "--kill-on-bad-exit=1"};
+  if (!any_contains(options, "--mpi")) words.emplace_back("--mpi=pmix");
+  if (!any_contains(options, "cpu-bind")) words.emplace_back("--cpu-bind=none");
+  return words;
+}
+
+namespace {
+
+std::vector<std::string> srun_arguments(const Component& component) {
+  std::vector<std::string> arguments = srun_words(component.launcher_options);
+  arguments.insert(arguments.end(), {"-n", std::to_string(component.ranks)});
+  arguments.insert(arguments.end(), component.launcher_options.begin(), component.launcher_options.end());
+  return arguments;
+}
+
+/// Up to {program}, which is the last word of nearly all launchers; what comes behind it goes to `behind`.
+std::vector<std::string> custom_arguments(const std::vector<std::string>& command, const Component& component,
+                                          std::vector<std::string>& behind) {
+  const auto program = std::find(command.begin(), command.end(), workflows::program_placeholder);
+  std::vector<std::string> arguments;
+  const auto with_ranks = [&](std::string word) {
+    for (std::size_t at = word.find(workflows::ranks_placeholder); at != std::string::npos;
+         at = word.find(workflows::ranks_placeholder, at))
+      word.replace(at, workflows::ranks_placeholder.size(), std::to_string(component.ranks));
+    return word;
+  };
+  std::transform(command.begin(), program, std::back_inserter(arguments), with_ranks);
+  arguments.insert(arguments.end(), component.launcher_options.begin(), component.launcher_options.end());
+  if (program != command.end())
+    std::transform(program + 1, command.end(), std::back_inserter(behind), with_ranks);
+  return arguments;
+}
+
+}  // namespace
+
+std::vector<std::string> mpirun_arguments(const Workflow& workflow, const Component& component,
+                                          const Environment& environment) {
   std::vector<std::string> arguments{"mpirun"};
   if (!any_contains(component.launcher_options, "oversubscribe")) arguments.emplace_back("--oversubscribe");
   if (!user_places_ranks(component, environment)) arguments.insert(arguments.end(), {"--bind-to", "none"});
@@ -60,6 +96,23 @@ std::vector<std::string> launcher_arguments(const Workflow& workflow, const Comp
   arguments.insert(arguments.end(), component.launcher_options.begin(), component.launcher_options.end());
   return arguments;
 }
+
+namespace {
+
+std::vector<std::string> launcher_arguments(const Workflow& workflow, const Component& component,
+                                            const Environment& environment,
+                                            std::vector<std::string>& behind) {
+  switch (workflow.launcher.kind) {
+    case Launcher::Kind::srun:
+      return srun_arguments(component);
+    case Launcher::Kind::custom:
+      return custom_arguments(workflow.launcher.command, component, behind);
+    default:
+      return mpirun_arguments(workflow, component, environment);
+  }
+}
+
+}  // namespace
 
 int count_processes(const Workflow& workflow) {
   int processes = 0;
@@ -90,7 +143,7 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
 }
 
 bool is_launched(const Workflow& workflow, const Component& component) {
-  return component.ranks > 0 && workflow.launcher.kind == Launcher::Kind::mpirun;
+  return component.ranks > 0 && workflow.launcher.kind != Launcher::Kind::none;
 }
 
 bool names_hosts(const Component& component) {
@@ -106,10 +159,15 @@ void allow_root(Environment& environment, const LaunchContext& context) {
   environment.emplace("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 }
 
+void share_allocation(Environment& environment) {
+  if (environment.contains("SLURM_JOB_ID")) environment.emplace("SLURM_OVERLAP", "1");
+}
+
 Environment launch_environment(const Component& component, const LaunchContext& context) {
   Environment environment = context.environment;
   for (const auto& [name, value] : component.environment) environment[name] = value;
   allow_root(environment, context);
+  share_allocation(environment);
   return environment;
 }
 
@@ -127,9 +185,10 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
                   {"SLUICE_RULES", rules_for(workflow, component.name)}};
   if (!workflow.spill_directory.empty()) own["SLUICE_LOGS"] = workflow.spill_directory.string();
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
+  std::vector<std::string> behind;
   if (plan.by_launcher) {
     // the ranks get them by `env`, so that nothing is preloaded into the launcher
-    plan.arguments = launcher_arguments(workflow, component, plan.environment);
+    plan.arguments = launcher_arguments(workflow, component, plan.environment, behind);
     std::vector<std::string> rank_command{"env"};
     for (std::string& variable : as_strings(own)) rank_command.push_back(std::move(variable));
     if (!terminals.empty()) rank_command = redirected_to_terminal(terminals, std::move(rank_command));
@@ -138,6 +197,7 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   }
   for (const auto& [name, value] : own) plan.environment[name] = value;
   plan.arguments.insert(plan.arguments.end(), component.command.begin(), component.command.end());
+  plan.arguments.insert(plan.arguments.end(), behind.begin(), behind.end());
   return plan;
 }
 

@@ -30,6 +30,10 @@ struct LaunchContext {
 /// Lets mpirun run as root, where that is what we are.
 void allow_root(Environment& environment, const LaunchContext& context);
 
+/// In a job of Slurm, mpirun starts its daemons by srun, each time as a step; without this, a step has its
+/// processors for itself, and the next one waits until the first has ended.
+void share_allocation(Environment& environment);
+
 /// Processes that the workflow's components have together.
 [[nodiscard]] int count_processes(const workflows::Workflow& workflow);
 
@@ -43,9 +47,12 @@ void allow_root(Environment& environment, const LaunchContext& context);
 [[nodiscard]] bool names_hosts(const workflows::Component& component);
 
 /// mpirun with its options, up to the program.
-[[nodiscard]] std::vector<std::string> launcher_arguments(const workflows::Workflow& workflow,
-                                                          const workflows::Component& component,
-                                                          const Environment& environment);
+[[nodiscard]] std::vector<std::string> mpirun_arguments(const workflows::Workflow& workflow,
+                                                        const workflows::Component& component,
+                                                        const Environment& environment);
+
+/// srun with what Sluice adds: steps share the allocation. `options`: the user's, which have precedence.
+[[nodiscard]] std::vector<std::string> srun_words(const std::vector<std::string>& options = {});
 
 /// What a component's launcher is started with, before Sluice adds its own.
 [[nodiscard]] Environment launch_environment(const workflows::Component& component,

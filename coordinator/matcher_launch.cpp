@@ -45,6 +45,7 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
                                 const JobNodes& job_nodes) {
   MatcherJobSize size;
   size.per_node = workflow.matchers;
+  size.by_srun = workflow.launcher.kind == workflows::Launcher::Kind::srun;
   if (job_nodes.are_several()) {
     size.node_names = job_nodes.names;
     size.nodes = static_cast<int>(size.node_names.size());
@@ -78,6 +79,7 @@ LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& contex
   plan.by_launcher = true;
   plan.environment = context.environment;
   allow_root(plan.environment, context);
+  share_allocation(plan.environment);
   plan.environment.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
   // The ranks get it by `env`, so that the launcher itself is not taken for one of them.
   std::vector<std::string> rank_command{"env",
@@ -87,6 +89,15 @@ LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& contex
                                         directory.socket().string(),
                                         "--coordinator",
                                         directory.coordinator_socket().string()};
+  if (size.by_srun && !size.is_virtual) {
+    if (!size.node_names.empty()) rank_command.insert(rank_command.end(), {"--machines", "several"});
+    plan.arguments = srun_words();
+    plan.arguments.insert(plan.arguments.end(),
+                          {"-N", std::to_string(size.nodes), "-n", std::to_string(size.total()),
+                           "--ntasks-per-node=" + std::to_string(size.per_node), "--distribution=block"});
+    plan.arguments.insert(plan.arguments.end(), rank_command.begin(), rank_command.end());
+    return plan;
+  }
   plan.arguments = {"mpirun", "--oversubscribe", "--bind-to", "none"};
   if (!size.node_names.empty()) {
     plan.environment.erase("OMPI_MCA_orte_default_hostfile");  // this machine need not be in it

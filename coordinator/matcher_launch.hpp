@@ -13,6 +13,7 @@ struct MatcherJobSize {
   int nodes = 1;
   bool is_virtual = false;                ///< the nodes are parts of this machine
   std::vector<std::string> node_names{};  ///< of several machines, this one first
+  bool by_srun = false;
 
   /// More than one matcher: they are an MPI job.
   [[nodiscard]] bool is_job() const noexcept { return total() > 1; }

@@ -12,6 +12,7 @@ namespace sluice::coordinator {
 namespace {
 
 using workflows::Component;
+using workflows::Launcher;
 using workflows::Mistake;
 using workflows::Workflow;
 
@@ -34,11 +35,29 @@ std::string directory_problem(const Component& component) {
   return "";
 }
 
+/// Why that launcher cannot be started; empty when it can.
+std::string missing_launcher(const std::string& name, const Environment& environment) {
+  const auto path = environment.find("PATH");
+  const std::string searched = path == environment.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second;
+  const FoundProgram found = find_program(name, std::filesystem::current_path(), searched);
+  return found.problem.empty() ? "" : "its launcher cannot be started: " + found.problem;
+}
+
 /// Why the components that have ranks cannot be launched; empty when they can, or there are none.
 std::string launcher_problem(const Workflow& workflow, const Environment& environment) {
   const bool is_needed = std::any_of(workflow.components.begin(), workflow.components.end(),
                                      [](const Component& component) { return component.ranks > 0; });
-  if (!is_needed || workflow.launcher.kind == workflows::Launcher::Kind::none) return "";
+  if (!is_needed) return "";
+  switch (workflow.launcher.kind) {
+    case Launcher::Kind::none:
+      return "";
+    case Launcher::Kind::srun:
+      return missing_launcher("srun", environment);
+    case Launcher::Kind::custom:
+      return missing_launcher(workflow.launcher.command.front(), environment);
+    case Launcher::Kind::mpirun:
+      break;
+  }
   const std::string version = launcher_version(environment);
   if (version.empty())
     return "mpirun was not found in PATH: install it (Debian: openmpi-bin), or add it to PATH";

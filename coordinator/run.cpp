@@ -50,6 +50,11 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
   return context;
 }
 
+/// mpirun's ranks find theirs by a variable of Open MPI.
+bool has_rank_terminals(const workflows::Workflow& workflow, const workflows::Component& component) {
+  return is_launched(workflow, component) && workflow.launcher.kind == workflows::Launcher::Kind::mpirun;
+}
+
 bool leaves_files(const workflows::Workflow& workflow) {
   const auto rules = hello_for(workflow).rules;
   return std::ranges::any_of(rules, [](const matcher::FileRule& rule) { return rule.is_drained(); });
@@ -241,7 +246,7 @@ void Run::start_components() {
 void Run::start_component(Member& member) {
   const std::string& name = member.component->name;
   std::optional<RankTerminals> terminals;
-  if (is_launched(workflow_, *member.component) && !nodes_.components_elsewhere.contains(name)) {
+  if (has_rank_terminals(workflow_, *member.component) && !nodes_.components_elsewhere.contains(name)) {
     terminals = open_rank_terminals(directory_.path(), name, member.component->ranks);
   }
   LaunchPlan plan =
@@ -437,7 +442,7 @@ void Run::await_launcher() {
   deadline_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     is_launcher_overdue_ = true;
-    log("sluice", "the matchers' mpirun does not end: it is killed");
+    log("sluice", "the matchers' launcher does not end: it is killed");
     matcher_->signal_group(SIGKILL);
   });
 }

@@ -14,8 +14,6 @@ namespace {
 const std::vector<std::string> workflow_keys{"version", "name",       "launcher", "hostfile",
                                              "staging", "components", "files"};
 const std::vector<std::string> staging_keys{"memory", "retain", "prewarm", "spill", "matchers"};
-const std::vector<std::string> launcher_keys{"command"};
-const std::vector<std::string> launchers{"mpirun", "srun", "none"};
 
 constexpr std::int64_t schema_version = 1;
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{1} << 20;
@@ -45,30 +43,6 @@ std::string read_name(ValueReader& reader, const Section& section, const std::fi
   if (!name) return stem;
   if (!is_name(*name)) reader.expected(*value, "made of " + std::string(name_form));
   return *name;
-}
-
-Launcher read_launcher(ValueReader& reader, const Section& section) {
-  const Value* value = section.find("launcher");
-  if (value == nullptr) return {};
-  if (value->is_mapping()) {
-    const auto custom = reader.section(*value, launcher_keys, "in 'launcher'");
-    const Value* command = custom->find("command");
-    if (command == nullptr) {
-      reader.findings().mistake(
-          value->position,
-          "there is no 'command' in 'launcher': it is a command line with {ranks} and {program}");
-    } else if (const auto text = reader.text(*command, "a command line with {ranks} and {program}")) {
-      for (const char* placeholder : {"{ranks}", "{program}"}) {
-        if (text->find(placeholder) == std::string::npos)
-          reader.findings().mistake(command->position, command->what + " does not contain " + placeholder);
-      }
-    }
-    not_available_yet(reader, *value, "mpirun and none");
-    return {};
-  }
-  const auto word = reader.choice(*value, launchers);
-  if (word == "srun") not_available_yet(reader, *value, "mpirun and none");
-  return {word == "none" ? Launcher::Kind::none : Launcher::Kind::mpirun};
 }
 
 void read_hostfile(ValueReader& reader, const Section& section, Workflow& workflow) {
@@ -144,7 +118,7 @@ void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& wo
   if (!section) return;
   check_version(reader, *section);
   workflow.name = read_name(reader, *section, workflow.file);
-  workflow.launcher = read_launcher(reader, *section);
+  if (const Value* launcher = section->find("launcher")) workflow.launcher = read_launcher(reader, *launcher);
   read_hostfile(reader, *section, workflow);
   read_staging(reader, *section, workflow);
   const std::filesystem::path base = std::filesystem::absolute(workflow.file).parent_path();

@@ -22,6 +22,9 @@ void check_reserved(ValueReader& reader, const Section& section, const ReservedC
 /// Reports that what `value` asks for is known but not there yet. `available` is what can be written instead.
 void not_available_yet(ValueReader& reader, const Value& value, const std::string& available);
 
+/// `launcher:`, checked: a word, or a command line with {ranks} and {program}.
+[[nodiscard]] Launcher read_launcher(ValueReader& reader, const Value& value);
+
 /// `components:`, checked.
 [[nodiscard]] std::vector<Component> read_components(ValueReader& reader, const Value& value,
                                                      const std::filesystem::path& base_directory);

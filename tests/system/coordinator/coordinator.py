@@ -294,6 +294,20 @@ def launcher_options():
     expect(result.status == 0 and "[a] rank=\n" in result.out, "the launcher was used")
 
 
+def custom_launcher():
+    """Any launcher: the library is preloaded into the program only, and the status is the launcher's."""
+    write("start.sh", 'test -z "$LD_PRELOAD" || exit 5\nranks=$1; shift\ntest "$1" = --option || exit 6\nshift\nfor i in $(seq $ranks); do RANK=$i "$@" || exit; done\n')
+    launcher = 'launcher: {command: "sh start.sh {ranks} {program}"}\n'
+    write_flow({"a": shell("case $LD_PRELOAD in *libsluice_pnetcdf.so) echo rank=$RANK;; esac", ranks=2, **{"launcher-options": "[--option]"})}, more=launcher)
+    result = run()
+    expect(result.status == 0 and "[a] rank=1\n" in result.out and "[a] rank=2\n" in result.out, "the launcher was not used")
+    write_flow({"a": shell("exit 9", ranks=2, **{"launcher-options": "[--option]"})}, more=launcher)
+    expect(run().status == 9, "the launcher's status")
+    write_flow({"a": shell("true", ranks=2)}, more='launcher: {command: "no-such-launcher {ranks} {program}"}\n')
+    result = run()
+    expect(result.status == 2 and "no-such-launcher" in result.err, "a launcher that is not there")
+
+
 def execute():
     result = finish(start("exec", "--", "sh", "-c", "echo $LD_PRELOAD; echo socket=$SLUICE_SOCKET; exit 9", env=dict(os.environ, SLUICE_SOCKET="stale")))
     expect(result.status == 9, f"exit status {result.status}")

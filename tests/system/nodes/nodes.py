@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import hosts
+import slurm
 
 sys.path += [os.path.dirname(sys.path[0]), os.path.join(os.path.dirname(sys.path[0]), "burst_buffer")]
 import harness
@@ -256,6 +257,60 @@ def recover():
         harness.write_flow("true", {"model": (0, "")}, [])
         finish(start(host=host), 0)
         expect(not os.path.exists(directory), f"{directory} is still there")
+
+
+def start_slurm():
+    if not slurm.is_there():
+        hosts.skip("Slurm is not installed: apt-get install slurm-wlm")
+    return slurm.Slurm(everywhere)
+
+
+def in_job(cluster, *options, statuses=(0,)):
+    """`sluice run` as a batch job; nothing of it is left on any machine."""
+    text = cluster.batch(f"{SLUICE} run --verbose flow.yaml 2>&1\necho status $?\n", *options, statuses=statuses)
+    for host in everywhere:
+        wait_for(lambda: not host.named("sluice-matcher") and not host.named("sluice-caretaker") and not host.named("couple") and not glob.glob(host.path("/tmp/sluice-*")), Description(host))
+    return text
+
+
+def slurm_mpirun():
+    """mpirun takes the nodes from the allocation, and so do the matchers."""
+    cluster = start_slurm()
+    write_flow(COUPLE, {"model": (6, "repeat 4 write a%d.nc 60000"), "analysis": (2, "repeat 4 read a%d.nc 60000", on("beta")), "picture": (0, "repeat 4 read a%d.nc 60000")},
+               [("a*.nc", "model", ["analysis", "picture"])], "matchers: 2")
+    text = in_job(cluster, "-N", "2", "-n", "6", "--ntasks-per-node=3")
+    expect("on 2 nodes" in text and is_logged("matcher 3 (node 1)") and not is_logged("matcher 4"), "the matchers of two machines")
+    text = in_job(cluster, "-N", "1", "-n", "6", statuses=(2,))
+    expect("cannot place the ranks of component 'analysis'" in text, "a machine outside of the allocation")
+
+
+def slurm_srun():
+    """srun starts everything, as steps that share the allocation."""
+    cluster = start_slurm()
+    rules = [("a*.nc", "model", ["analysis", "picture"]), ("done*.nc", "analysis", ["model"])]
+    components = {"model": (4, "repeat 4 write a%d.nc 60000 read done%d.nc 2", "launcher-options: [--ntasks-per-node=2]"), "analysis": (2, "repeat 4 read a%d.nc 60000 write done%d.nc 2"),
+                  "picture": (0, "repeat 4 read a%d.nc 60000")}
+    for count in 1, 2:
+        write_flow(COUPLE, components, rules, f"matchers: {count}", top=["launcher: srun"])
+        text = in_job(cluster, "-N", "2", "--ntasks-per-node=4")
+        expect("on 2 nodes" in text and is_logged(f"matcher {2 * count - 1} (node 1)"), "the matchers of two machines")
+    # One node: a matcher needs no launcher.
+    write_flow(COUPLE, components, rules, top=["launcher: srun"])
+    pathlib.Path("flow.yaml").write_text(pathlib.Path("flow.yaml").read_text().replace("[--ntasks-per-node=2]", "[--label]"))
+    in_job(cluster, "-N", "1", "-n", "4")
+    # A rank on the other machine is killed. The other one notices, or srun ends it by SIGTERM; srun tells one of their ends. The reader is told in any case.
+    write_flow(FAULT, {"writer": (2, "writer put", "launcher-options: [--ntasks-per-node=1]"), "reader": (2, "reader none NC_ENOENT", "launcher-options: [--ntasks-per-node=1]")},
+               [("case.*.nc", "writer", ["reader"])], top=["launcher: srun"])
+    text = in_job(cluster, "-N", "2", "--ntasks-per-node=4", statuses=(1, 128 + signal.SIGKILL, 128 + signal.SIGTERM))
+    expect("[reader] second open: NC_ENOENT" in text, "the reader's second open")
+
+
+def slurm_outside():
+    """Without an allocation srun is refused before anything starts."""
+    start_slurm()
+    write_flow(COUPLE, {"model": (2, "write a.nc 10")}, [], top=["launcher: srun"])
+    result = finish(start(), 2)
+    expect("needs an allocation" in result.err, "the reason")
 
 
 def write_fault_flow(writer, reader, expected="ANY"):

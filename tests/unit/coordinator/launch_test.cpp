@@ -81,6 +81,42 @@ TEST_CASE("without a launcher even a component with a rank is started directly")
   CHECK(plan_launch(workflow, workflow.components[0], context()).arguments.front() == "./program");
 }
 
+TEST_CASE("in a job of Slurm what mpirun starts shares the nodes with what others have started") {
+  const Workflow workflow = flow({component("model", 4)});
+  LaunchContext where = context();
+  CHECK_FALSE(plan_launch(workflow, workflow.components[0], where).environment.contains("SLURM_OVERLAP"));
+  where.environment["SLURM_JOB_ID"] = "7";
+  CHECK(plan_launch(workflow, workflow.components[0], where).environment.at("SLURM_OVERLAP") == "1");
+}
+
+TEST_CASE("srun starts steps that share the allocation, and the user's options have precedence") {
+  Workflow workflow = flow({component("model", 4)});
+  workflow.launcher.kind = Launcher::Kind::srun;
+  LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK(plan.by_launcher);
+  CHECK(Words(plan.arguments.begin(), plan.arguments.begin() + 9) ==
+        Words{"srun", "--overlap", "--kill-on-bad-exit=1", "--mpi=pmix", "--cpu-bind=none", "-n", "4", "env",
+              "LD_PRELOAD=/lib/client.so"});
+  CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
+  workflow.components[0].launcher_options = {"--mpi=pmi2", "--cpu-bind=cores"};
+  plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK(
+      Words(plan.arguments.begin(), plan.arguments.begin() + 8) ==
+      Words{"srun", "--overlap", "--kill-on-bad-exit=1", "-n", "4", "--mpi=pmi2", "--cpu-bind=cores", "env"});
+}
+
+TEST_CASE("a launcher of the user's gets the ranks and the program where he says") {
+  Workflow workflow = flow({component("model", 4)});
+  workflow.launcher = {Launcher::Kind::custom, {"start", "-n{ranks}", "{ranks}", "--", "{program}", "end"}};
+  workflow.components[0].launcher_options = {"--fast"};
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK(plan.by_launcher);
+  CHECK(plan.arguments == Words{"start", "-n4", "4", "--", "--fast", "env", "LD_PRELOAD=/lib/client.so",
+                                "SLUICE_COMPONENT=model", "SLUICE_RULES=0\trw\tmemory\ta*.nc\n",
+                                "SLUICE_SOCKET=/run/socket", "./program", "an argument", "end"});
+  CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
+}
+
 TEST_CASE("what the user preloads and sets is kept") {
   Workflow workflow = flow({component("model", 0)});
   workflow.components[0].environment = {{"LD_PRELOAD", "/mine.so"}, {"HOME", "/elsewhere"}};

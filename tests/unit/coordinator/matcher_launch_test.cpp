@@ -48,6 +48,21 @@ TEST_SUITE("matcher launch") {
                     Error);
   }
 
+  TEST_CASE("srun starts the matchers of all nodes as one step") {
+    workflows::Workflow workflow = workflow_with(2);
+    workflow.launcher.kind = workflows::Launcher::Kind::srun;
+    const RunDirectory directory("/tmp");
+    const LaunchPlan plan = plan_matchers(matcher_job_size(workflow, {}, {{"a", "b", "c"}, {"model"}}), {},
+                                          "/bin/sluice-matcher", directory);
+    CHECK(plan.arguments.front() == "srun");
+    CHECK(has(plan.arguments, {"-N", "3", "-n", "6", "--ntasks-per-node=2", "--distribution=block"}));
+    CHECK(has(plan.arguments, {"--machines", "several"}));
+    // parts of one machine are nobody's nodes
+    CHECK(plan_matchers(matcher_job_size(workflow, {{"SLUICE_VIRTUAL_NODES", "2"}}), {},
+                        "/bin/sluice-matcher", directory)
+              .arguments.front() == "mpirun");
+  }
+
   TEST_CASE("a number of virtual nodes that is none is a mistake") {
     for (const char* text : {"", "0", "-1", "two", "2x", "1000"})
       CHECK_THROWS_AS((void)matcher_job_size(workflow_with(1), {{"SLUICE_VIRTUAL_NODES", text}}), Error);

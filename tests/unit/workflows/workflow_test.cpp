@@ -47,6 +47,24 @@ TEST_CASE("a workflow is read with everything set") {
   CHECK(workflow.files.front().readers == std::vector<std::string>{"picture"});
 }
 
+TEST_CASE("a launcher is a word or a command line") {
+  const auto launcher = [](const std::string& text) {
+    return parse_workflow("version: 1\nlauncher: " + text + "\ncomponents: {a: {command: a, ranks: 2}}\n",
+                          "flow.yaml")
+        .launcher;
+  };
+  CHECK(launcher("srun").kind == Launcher::Kind::srun);
+  const Launcher custom = launcher("{command: \"start -n{ranks} 'a b' {program} end\"}");
+  CHECK(custom.kind == Launcher::Kind::custom);
+  CHECK(custom.command == std::vector<std::string>{"start", "-n{ranks}", "a b", "{program}", "end"});
+}
+
+TEST_CASE("a hostfile is relative to the workflow file") {
+  const Workflow workflow =
+      parse_workflow("version: 1\nhostfile: lists/nodes\ncomponents: {a: {command: a}}\n", "/some/flow.yaml");
+  CHECK(workflow.hostfile == "/some/lists/nodes");
+}
+
 TEST_CASE("rules that only overlap for a component are a warning") {
   const Workflow workflow = parse_workflow(
       "version: 1\ncomponents: {a: {command: a}, b: {command: b}}\nfiles:\n"

@@ -87,8 +87,13 @@ struct FileRule {
 
 /// What starts the components that have ranks.
 struct Launcher {
-  enum class Kind { mpirun, none } kind = Kind::mpirun;
+  enum class Kind { mpirun, srun, custom, none } kind = Kind::mpirun;
+  /// Of a custom one: the words of its command line. {ranks} may be a part of a word; {program} is a word, in
+  /// place of which come the words of the program.
+  std::vector<std::string> command{};
 };
+inline constexpr std::string_view ranks_placeholder = "{ranks}";
+inline constexpr std::string_view program_placeholder = "{program}";
 
 /// A checked workflow; docs/workflow-reference.md describes the file.
 struct Workflow {
