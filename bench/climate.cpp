@@ -109,7 +109,7 @@ class History {
   [[nodiscard]] std::int64_t bytes() const {
     std::int64_t bytes = 0;
     for (const Group& group : groups_) {
-      const int size = group.type == NC_FLOAT ? 4 : 8;
+      const std::int64_t size = group.type == NC_FLOAT ? 4 : 8;
       bytes += group.variables * size * group.pieces->elements;
     }
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
