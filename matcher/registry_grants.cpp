@@ -196,9 +196,11 @@ bool Registry::erase_spilled(std::uint32_t node, bool even_last) {
 
 void Registry::hand_over(MemoryWait& wait, SegmentLease segment) {
   if (is_spilled(segment.id())) note_spilled(*steps_.at(wait.request.step), segment.bytes());
-  if (wait.is_landing)
+  if (wait.is_landing) {
+    pool(wait.place.node).note_landing(segment.id());
     return answers_.leased(wait.ticket,
                            steps_.at(wait.request.step)->landings.emplace_back(std::move(segment)));
+  }
   const auto [group, rank] = membership(processes_.at(wait.waiters.front().process), wait.request.step, true);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;

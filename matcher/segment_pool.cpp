@@ -62,12 +62,23 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
   for (auto size = first; size != last; ++size) {
     const std::size_t count = size->second.size();
     for (std::size_t i = count; i-- > count - std::min(count, max_looked_at);) {
-      if (segments_.at(size->second[i]).mapped_by.contains(request.process))
+      if (segments_.at(size->second[i]).mapped_by.contains(request.process) &&
+          suits(size->second[i], request)) {
         return lend(size, i, request.use);
+      }
     }
   }
-  if (first == last) return std::nullopt;
-  return lend(first, first->second.size() - 1, request.use);
+  for (auto size = first; size != last; ++size) {
+    if (const auto newest = newest_in(size->second, request)) return lend(size, *newest, request.use);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> SegmentPool::newest_in(const FreeList& list, const Request& request) const {
+  for (std::size_t i = list.size(); i-- > 0;) {
+    if (suits(list[i], request)) return i;
+  }
+  return std::nullopt;
 }
 
 std::optional<SegmentLease> SegmentPool::make(const Request& request) {
@@ -82,7 +93,7 @@ std::optional<SegmentLease> SegmentPool::squeeze(const Request& request) {
   if (const auto larger = free_.lower_bound({request.matcher, request.bytes});
       larger != free_.end() && larger->first.matcher == request.matcher &&
       larger->first.bytes / 4 <= size_class(request.bytes)) {
-    return lend(larger, larger->second.size() - 1, request.use);
+    if (const auto newest = newest_in(larger->second, request)) return lend(larger, *newest, request.use);
   }
   const std::uint64_t units = (request.bytes + segment_unit_bytes - 1) / segment_unit_bytes;
   const std::uint64_t tight = std::max<std::uint64_t>(units, 1) * segment_unit_bytes;
@@ -192,6 +203,7 @@ SegmentLease SegmentPool::lend(FreeLists::iterator size, std::size_t position, S
   size->second.erase(size->second.begin() + static_cast<std::ptrdiff_t>(position));
   if (size->second.empty()) free_.erase(size);
   segments_.at(id).is_free = false;
+  segments_.at(id).has_landed = false;
   free_bytes_ -= bytes;
   note_use();
   return {this, id, bytes};

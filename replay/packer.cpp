@@ -99,6 +99,23 @@ std::size_t Packer::pack(LogReader& log, std::span<std::byte> room) {
   return used;
 }
 
+std::span<const std::byte> Packer::pass(LogReader& log, std::size_t bytes) {
+  if (is_done()) return {};
+  const CopyDimension dimension = row();
+  const auto elements = static_cast<std::int64_t>(bytes) / element_bytes_;
+  const bool is_as_packed = dimension.source_step_bytes == element_bytes_ && elements > 0 &&
+                            elements * element_bytes_ == static_cast<std::int64_t>(bytes) &&
+                            elements <= dimension.count - in_row_;
+  if (!is_as_packed) return {};
+  const Copy& copy = plan_.copies[next_];
+  const std::uint64_t first =
+      copy.log_offset + static_cast<std::uint64_t>(row_start_ + in_row_ * dimension.source_step_bytes);
+  const std::span<const std::byte> found = log.at(copy.writer, first);
+  if (found.size() < bytes) return {};
+  advance(elements);
+  return found.first(bytes);
+}
+
 std::uint64_t packed_bytes(const Plan& plan, const Copy& copy, std::size_t element_bytes) {
   const bool is_known_size =
       element_bytes == 1 || element_bytes == 2 || element_bytes == 4 || element_bytes == 8;

@@ -20,8 +20,8 @@ enum class ExchangePacket : std::uint8_t {
   match_parts = 3,    ///< MatchParts: asker → owner
   matched_parts = 4,  ///< MatchedParts
   fetch = 5,          ///< Fetch: matcher of the reader → matcher of the writer
-  fetched = 6,        ///< u64 Fetch::id and the next packed bytes; a stream of these
-  fetch_failed = 7,   ///< FetchFailed: the stream has no more
+  fetch_over = 6,     ///< FetchOver: asker → the matcher of the writer: send nothing more
+  fetch_failed = 7,   ///< FetchFailed: what has not been sent does not come
   bring = 8,          ///< Bring: matcher of the reader → the matcher of its node that fetches this for all
   brought = 9,        ///< Brought
 };
@@ -89,12 +89,26 @@ struct FetchPart {
   std::uint32_t element_bytes = 1;
   std::vector<std::byte> copies;
 };
-/// Asks for the data of all parts, packed one behind the other (replay::Packer).
+/// Bytes that land side by side: each part packed (replay::Packer), from the next multiple of
+/// landing_alignment on.
+struct FetchRun {
+  std::uint64_t bytes = 0;  ///< of the whole run
+  std::vector<FetchPart> parts;
+};
+/// Asks for data on a channel (PeerLink). Each run is cut into pieces of PeerLink::max_data_piece_bytes, and
+/// each piece of each run is answered in its turn, by just one piece of data: what belongs there, or nothing.
 struct Fetch {
   std::uint64_t id = 0;  ///< given back
   std::uint64_t step = 0;
-  std::vector<FetchPart> parts;
+  std::uint32_t channel = 0;
+  std::vector<FetchRun> runs;
 };
+inline constexpr std::uint64_t landing_alignment = 64;
+/// Nobody wants what has not been sent yet: the rest is answered by nothing.
+struct FetchOver {
+  std::uint64_t id = 0;
+};
+/// Comes unless all pieces have what belongs there, or the fetch is over.
 struct FetchFailed {
   std::uint64_t id = 0;
   Outcome outcome;

@@ -31,8 +31,14 @@ void fields(auto& a, Is<MatchedParts> auto& m) {
 void fields(auto& a, Is<FetchPart> auto& m) {
   a(m.element_bytes, m.copies);
 }
+void fields(auto& a, Is<FetchRun> auto& m) {
+  a(m.bytes, m.parts);
+}
 void fields(auto& a, Is<Fetch> auto& m) {
-  a(m.id, m.step, m.parts);
+  a(m.id, m.step, m.channel, m.runs);
+}
+void fields(auto& a, Is<FetchOver> auto& m) {
+  a(m.id);
 }
 void fields(auto& a, Is<FetchFailed> auto& m) {
   a(m.id, m.outcome);
@@ -56,6 +62,7 @@ SLUICE_MESSAGE(Collected)
 SLUICE_MESSAGE(MatchParts)
 SLUICE_MESSAGE(MatchedParts)
 SLUICE_MESSAGE(Fetch)
+SLUICE_MESSAGE(FetchOver)
 SLUICE_MESSAGE(FetchFailed)
 SLUICE_MESSAGE(Bring)
 SLUICE_MESSAGE(Brought)

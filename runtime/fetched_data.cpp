@@ -10,7 +10,8 @@ namespace sluice::runtime {
 
 namespace {
 
-constexpr std::size_t data_head_bytes = 1 + sizeof(std::uint64_t);
+/// Pieces from this size on are sent from where they are, if they are there in one piece.
+constexpr std::size_t least_unpacked_bytes = 4096;
 
 /// Logs of a step in the segments of this matcher.
 class HeldLogs final : public replay::LogReader {
@@ -28,53 +29,86 @@ class HeldLogs final : public replay::LogReader {
     if (next != ranges.end()) length = std::min(length, next->log_offset - range.log_offset);
     const std::uint64_t skipped = log_offset - range.log_offset;
     if (skipped >= length) return {};
+    segment_ = range.segment;
     const std::span<const std::byte> segment = memory_.contents(range.segment);
     if (range.segment_offset > segment.size() || length > segment.size() - range.segment_offset) return {};
     return segment.subspan(range.segment_offset + skipped, length - skipped);
   }
+  /// That the last answer was found in.
+  [[nodiscard]] matcher::SegmentId segment() const noexcept { return segment_; }
 
  private:
   matcher::SegmentMemory& memory_;
   const matcher::StepView& view_;
   const matcher::TableScan* scan_;
+  matcher::SegmentId segment_ = 0;
 };
 
 }  // namespace
 
-/// What is being sent to another matcher.
+/// What is being sent to another matcher: each piece that it has asked for is answered, whatever happens.
 struct NodeExchange::Sending {
+  struct Run {
+    std::uint64_t bytes = 0;
+    std::uint64_t done = 0;
+    std::uint64_t gap_bytes = 0;  ///< ahead of the next part
+    std::deque<replay::Packer> parts;
+  };
+  std::uint32_t to = 0;
   std::uint64_t id = 0;
+  std::uint32_t channel = 0;
   StepViewPointer view;
   ScanPointer scan;  ///< null for a published step
-  std::deque<replay::Packer> parts;
+  std::deque<Run> runs;
   Outcome outcome;
-  bool is_done = false;
+  bool is_over = false;  ///< nobody wants it any more
+  bool is_started = false;
+  bool is_failure_told = false;
 
-  std::size_t produce(matcher::SegmentMemory& memory, std::span<std::byte> room);
+  void find_parts(const Fetch& request);
+  [[nodiscard]] PeerLink::Data next(const Environment& environment, Run& run, std::span<std::byte> room);
 };
 
-std::size_t NodeExchange::Sending::produce(matcher::SegmentMemory& memory, std::span<std::byte> room) {
-  if (is_done) return 0;
-  std::size_t used = data_head_bytes;
-  try {
-    if (outcome.is_failure()) throw Error(static_cast<Status>(outcome.status), outcome.text);
-    room[0] = static_cast<std::byte>(ExchangePacket::fetched);
-    std::memcpy(room.data() + 1, &id, sizeof id);
-    HeldLogs logs(memory, *view, scan.get());
-    while (!parts.empty() && used < room.size()) {
-      used += parts.front().pack(logs, room.subspan(used));
-      if (!parts.front().is_done()) break;
-      parts.pop_front();
+/// Throws Error(NC_EIO) when they are not what the asker takes them for.
+void NodeExchange::Sending::find_parts(const Fetch& request) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::uint64_t bytes = 0;
+    for (const FetchPart& part : request.runs[i].parts) {
+      std::size_t position = 0;
+      runs[i].parts.emplace_back(replay::decode_plan(part.copies, position), part.element_bytes);
+      bytes = aligned_landing(bytes) + runs[i].parts.back().bytes();
     }
-    is_done = parts.empty();
-    return used > data_head_bytes ? used : 0;
-  } catch (const std::exception& error) {
-    is_done = true;
-    const auto packet = packet_of(ExchangePacket::fetch_failed, FetchFailed{id, {NC_EIO, error.what()}});
-    if (packet.size() > room.size()) return 0;
-    std::ranges::copy(packet, room.begin());
-    return packet.size();
+    if (bytes != runs[i].bytes) throw Error(NC_EIO, "another matcher asks for other data than it names");
   }
+}
+
+/// As much as there is room for.
+PeerLink::Data NodeExchange::Sending::next(const Environment& environment, Run& run,
+                                           std::span<std::byte> room) {
+  HeldLogs logs(*environment.memory, *view, scan.get());
+  const auto end_part = [&run] {
+    const std::uint64_t bytes = run.parts.front().bytes();
+    run.gap_bytes = aligned_landing(bytes) - bytes;
+    run.parts.pop_front();
+  };
+  if (run.gap_bytes == 0 && room.size() >= least_unpacked_bytes) {
+    const std::span<const std::byte> bytes = run.parts.front().pass(logs, room.size());
+    if (run.parts.front().is_done()) end_part();
+    if (!bytes.empty()) return {bytes, environment.keep_mapped(logs.segment()), false};
+  }
+  std::size_t used = 0;
+  while (used < room.size()) {
+    const std::size_t gap = std::min<std::uint64_t>(run.gap_bytes, room.size() - used);
+    std::ranges::fill(room.subspan(used, gap), std::byte{});
+    used += gap;
+    run.gap_bytes -= gap;
+    if (used == room.size()) break;
+    const std::size_t packed = run.parts.front().pack(logs, room.subspan(used));
+    if (packed == 0) throw Error(NC_EIO, "there is less data than was asked for");
+    used += packed;
+    if (run.parts.front().is_done()) end_part();
+  }
+  return {room, nullptr, false};
 }
 
 /// Where the data of the logs is that this matcher has, while they are written.
@@ -91,30 +125,73 @@ NodeExchange::ScanPointer NodeExchange::scan_of(const matcher::StepView& view) {
 }
 
 void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
-  environment_.view(request.step, [this, to, request](const Outcome& outcome, const StepViewPointer& view) {
-    auto sending = std::make_shared<Sending>();  // shared with nobody else: producers are copied about
-    sending->id = request.id;
-    sending->outcome = outcome;
+  auto sending = std::make_shared<Sending>();  // shared with the link, and with the view that is waited for
+  sending->to = to;
+  sending->id = request.id;
+  sending->channel = request.channel;
+  for (const FetchRun& run : request.runs) {
+    if (run.bytes == 0) throw Error(NC_EIO, "another matcher asks for nothing");
+    sending->runs.push_back({run.bytes, 0, 0, {}});
+  }
+  if (sending->runs.empty()) throw Error(NC_EIO, "another matcher asks for nothing");
+  sending_[{to, request.id}] = sending;
+  environment_.view(request.step,
+                    [this, sending, request](const Outcome& outcome, const StepViewPointer& view) {
+                      if (sending->is_started) return;
+                      sending->outcome = outcome;
+                      try {
+                        if (outcome.is_failure()) return start_sending(sending);
+                        sending->view = view;
+                        if (view->is_told_whole()) {
+                          growing_.erase(request.step);
+                        } else {
+                          sending->scan = scan_of(*view);
+                        }
+                        sending->find_parts(request);
+                      } catch (const Error& error) {
+                        growing_.erase(request.step);
+                        sending->outcome = {error.status(), error.what()};
+                      }
+                      start_sending(sending);
+                    });
+}
+
+void NodeExchange::start_sending(const SendingPointer& sending) {
+  sending->is_started = true;
+  environment_.send_data({sending->to, sending->channel},
+                         [this, sending](std::span<std::byte> room) { return next_data(*sending, room); });
+}
+
+/// Nothing, when there is nothing to be had.
+PeerLink::Data NodeExchange::next_data(Sending& sending, std::span<std::byte> room) {
+  Sending::Run& run = sending.runs.front();
+  const auto length = std::min<std::uint64_t>(room.size(), run.bytes - run.done);
+  PeerLink::Data data;
+  if (!sending.is_over && !sending.outcome.is_failure()) {
     try {
-      if (outcome.is_failure()) throw Error(static_cast<Status>(outcome.status), outcome.text);
-      sending->view = view;
-      if (view->is_told_whole()) {
-        growing_.erase(request.step);
-      } else {
-        sending->scan = scan_of(*view);
-      }
-      for (const FetchPart& part : request.parts) {
-        std::size_t position = 0;
-        sending->parts.emplace_back(replay::decode_plan(part.copies, position), part.element_bytes);
-      }
-    } catch (const Error& error) {
-      growing_.erase(request.step);
-      sending->outcome = {error.status(), error.what()};
+      data = sending.next(environment_, run, room.first(length));
+    } catch (const std::exception& error) {
+      sending.outcome = {NC_EIO, error.what()};
     }
-    environment_.stream(to, [this, sending](std::span<std::byte> room) {
-      return sending->produce(*environment_.memory, room);
-    });
-  });
+  }
+  if (sending.outcome.is_failure() && !sending.is_over && !std::exchange(sending.is_failure_told, true)) {
+    const FetchFailed failure{sending.id, sending.outcome};
+    environment_.send(sending.to, packet_of(ExchangePacket::fetch_failed, failure));
+  }
+  run.done += length;
+  if (run.done == run.bytes) sending.runs.pop_front();
+  data.is_last = sending.runs.empty();
+  if (data.is_last) sending_.erase({sending.to, sending.id});
+  return data;
+}
+
+/// Also where it has not begun, because the step is not known yet: the asker waits for it.
+void NodeExchange::end_fetch(std::uint32_t to, const FetchOver& notice) {
+  const auto found = sending_.find({to, notice.id});
+  if (found == sending_.end()) return;
+  const SendingPointer sending = found->second;
+  sending->is_over = true;
+  if (!sending->is_started) start_sending(sending);
 }
 
 }  // namespace sluice::runtime

@@ -85,7 +85,7 @@ void MatcherRank::Server::run_with_link() {
   while (!loop_.stopped()) {
     const bool has_happened = loop_.poll() > 0;
     const bool has_moved = turn_link();
-    if (is_ending_ && !tree_.has_open_rounds() && link_->is_idle()) return;
+    if (is_ending_ && !tree_.has_open_rounds() && link_->is_idle()) break;
     if (has_happened || has_moved) quiet_turns = 0, sleep = shortest_sleep;
     if (++quiet_turns <= yields_before_sleep) {
       ::sched_yield();
@@ -95,8 +95,21 @@ void MatcherRank::Server::run_with_link() {
     idle_timer_.async_wait([](const boost::system::error_code&) {});
     loop_.run_one();
     idle_timer_.cancel();
-    const auto longest = link_->is_idle() ? longest_sleep_ : 4 * shortest_sleep;
-    sleep = std::min(2 * sleep, longest);
+    const bool is_busy = !link_->is_idle() || link_->is_expecting();
+    sleep = std::min(2 * sleep, is_busy ? 4 * shortest_sleep : longest_sleep_);
+  }
+  leave_link();
+}
+
+/// Every piece of data that anybody expects must come before its place goes, and its sender.
+void MatcherRank::Server::leave_link() {
+  moving_->forget_all();
+  while (moving_->is_expecting()) {
+    if (!turn_link()) ::sched_yield();
+  }
+  link_->begin_to_leave();
+  while (!link_->may_leave() || !link_->is_idle()) {
+    if (!turn_link()) ::sched_yield();
   }
 }
 
@@ -182,7 +195,10 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
   const matcher::WarmShares warm = matcher::warm_shares(hello.prewarm_bytes, matchers);
   desk_.emplace(std::move(hello), RegistryDesk::Environment{
                                       &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },
-                                      [this](const std::string& text) { event(text); }});
+                                      [this](const std::string& text) { event(text); },
+                                      [this](matcher::SegmentId segment) {
+                                        return moving_ && moving_->is_receiving_into(segment);
+                                      }});
   start_round(
       Round::start, spill_directory, [this, tag = message.tag] { tell_ready(tag); }, warm.bytes);
 }

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -77,6 +78,7 @@ class MatcherRank::Server final {
   void run_with_link();
   void watch_bell();
   bool turn_link();
+  void leave_link();
   void on_coordinator();
   void handle_coordinator(const ReceivedMessage& message);
   void start_registry(const ReceivedMessage& message);
@@ -154,10 +156,13 @@ class MatcherRank::Server final {
 
   // registry_items.cpp
   void take_from_registry(RelayItem item);
+  [[nodiscard]] bool is_held(const RelayItem& item) const;
+  void take_held_items();
   void carry_out(const RelayItem& item);
   void make_or_clear(const RelayItem& item);
   void make_spilled(const RelayItem& item);
-  void destroy(matcher::SegmentId segment);
+  enum class Timing { at_once, held };  ///< whether data had to land first
+  void destroy(matcher::SegmentId segment, Timing timing = Timing::at_once);
   void use_spill_directory(const std::string& directory);
   void make_memory_ahead(std::uint64_t bytes);
   void tell_of_warm_memory();
@@ -207,6 +212,7 @@ class MatcherRank::Server final {
   RelayTree tree_;
   std::optional<MatchExchange> matching_;  ///< where there are other matchers
   std::optional<NodeExchange> moving_;
+  std::deque<RelayItem> held_items_;             ///< about segments that data still lands in
   std::optional<RegistryDesk> desk_;             ///< at matcher 0, after coordinator_hello
   std::map<matcher::StepId, DrainTask> drains_;  ///< that this matcher has a part in
   DrainWorker drain_worker_{

@@ -20,10 +20,15 @@ void check_matcher_mpi(int code, const std::string& action) {
   throw Error(NC_EIO, "MPI cannot " + action + ": " + std::string(text.data()));
 }
 
+MPI_Comm MpiTransport::duplicate(MPI_Comm world) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check_matcher_mpi(MPI_Comm_dup(world, &comm), "duplicate the matchers' communicator");
+  check_matcher_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "set an error handler");
+  return comm;
+}
+
 MpiTransport::MpiTransport(MPI_Comm world, std::function<void(std::uint32_t to)> ring)
-    : ring_(std::move(ring)) {
-  check_matcher_mpi(MPI_Comm_dup(world, &comm_), "duplicate the matchers' communicator");
-  check_matcher_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "set an error handler");
+    : comm_(duplicate(world)), data_comm_(duplicate(world)), ring_(std::move(ring)) {
   int rank = 0;
   int size = 1;
   check_matcher_mpi(MPI_Comm_rank(comm_, &rank), "tell the rank");
@@ -47,6 +52,7 @@ MpiTransport::~MpiTransport() {
     MPI_Cancel(&request);
     MPI_Request_free(&request);
   }
+  data_receives_.cancel();
 }
 
 void MpiTransport::post_receive(std::size_t slot) {
@@ -61,35 +67,14 @@ void MpiTransport::start(std::uint32_t to, std::vector<std::byte> piece) {
   check_matcher_mpi(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, static_cast<int>(to),
                               piece_tag, comm_, &request),
                     "send to matcher " + std::to_string(to));
-  sends_.push_back(request);
-  sending_.push_back({to, std::move(piece)});
+  sends_.add(request, {to, std::move(piece)});
   if (ring_) ring_(to);
 }
 
 std::optional<PieceTransport::SentPiece> MpiTransport::take_sent() {
-  if (sent_.empty() && !sends_.empty()) {
-    std::vector<int> finished(sends_.size());
-    int count = 0;
-    check_matcher_mpi(MPI_Testsome(static_cast<int>(sends_.size()), sends_.data(), &count, finished.data(),
-                                   MPI_STATUSES_IGNORE),
-                      "send to other matchers");
-    for (int i = 0; i < count; ++i)
-      sent_.push_back(std::move(sending_[static_cast<std::size_t>(finished[static_cast<std::size_t>(i)])]));
-    if (count > 0) {
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < sends_.size(); ++i) {
-        if (sends_[i] == MPI_REQUEST_NULL) continue;
-        if (kept != i) sends_[kept] = sends_[i], sending_[kept] = std::move(sending_[i]);
-        ++kept;
-      }
-      sends_.resize(kept);
-      sending_.resize(kept);
-    }
-  }
-  if (sent_.empty()) return std::nullopt;
-  SentPiece first = std::move(sent_.front());
-  sent_.pop_front();
-  return first;
+  auto sent = sends_.take();
+  if (!sent) return std::nullopt;
+  return std::move(sent->belongings);
 }
 
 bool MpiTransport::receive(const Receiver& receiver) {
@@ -106,6 +91,53 @@ bool MpiTransport::receive(const Receiver& receiver) {
            std::span<const std::byte>(receive_buffers_[slot]).first(static_cast<std::size_t>(bytes)));
   post_receive(slot);
   return true;
+}
+
+// Data
+
+void MpiTransport::start_data(DataRoute to, std::span<const std::byte> bytes, std::uint64_t key) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_matcher_mpi(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
+                              static_cast<int>(to.rank), static_cast<int>(to.channel), data_comm_, &request),
+                    "send data to matcher " + std::to_string(to.rank));
+  data_sends_.add(request, {key, to.rank});
+  if (ring_) ring_(to.rank);
+}
+
+void MpiTransport::expect_data(DataRoute from, std::span<std::byte> place, std::uint64_t key) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_matcher_mpi(
+      MPI_Irecv(place.data(), static_cast<int>(place.size()), MPI_BYTE, static_cast<int>(from.rank),
+                static_cast<int>(from.channel), data_comm_, &request),
+      "receive data from matcher " + std::to_string(from.rank));
+  data_receives_.add(request, key);
+}
+
+std::optional<PieceTransport::DataDone> MpiTransport::take_sent_data() {
+  const auto sent = data_sends_.take();
+  if (!sent) return std::nullopt;
+  return DataDone{sent->belongings.key, 0, sent->belongings.to};
+}
+
+/// The sender can go on: it may sleep until then.
+std::optional<PieceTransport::DataDone> MpiTransport::take_landed_data() {
+  const auto landed = data_receives_.take();
+  if (!landed) return std::nullopt;
+  int bytes = 0;
+  check_matcher_mpi(MPI_Get_count(&landed->status, MPI_BYTE, &bytes), "tell a message's length");
+  const auto from = static_cast<std::uint32_t>(landed->status.MPI_SOURCE);
+  if (ring_) ring_(from);
+  return DataDone{landed->belongings, static_cast<std::size_t>(bytes), from};
+}
+
+void MpiTransport::begin_to_leave() {
+  check_matcher_mpi(MPI_Ibarrier(comm_, &all_leave_), "wait for other matchers");
+}
+
+bool MpiTransport::may_leave() {
+  int have_all = 0;
+  check_matcher_mpi(MPI_Test(&all_leave_, &have_all, MPI_STATUS_IGNORE), "wait for other matchers");
+  return have_all != 0;
 }
 
 }  // namespace sluice::runtime

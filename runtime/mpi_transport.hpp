@@ -1,23 +1,19 @@
 #pragma once
 #include <mpi.h>
 
-#include <deque>
 #include <functional>
-#include <string>
 #include <vector>
 
+#include "mpi_requests.hpp"
 #include "sluice/runtime/piece_transport.hpp"
 
 namespace sluice::runtime {
 
-/// Throws Error(NC_EIO) with MPI's text unless `code` is MPI_SUCCESS. `action`: "send to another matcher".
-void check_matcher_mpi(int code, const std::string& action);
-
-/// Pieces by MPI, on a communicator of their own whose errors return. One thread; between its construction
-/// and MPI_Finalize.
+/// Pieces by MPI, on a communicator of their own whose errors return; data on another one, its channels as
+/// tags. One thread; between its construction and MPI_Finalize.
 class MpiTransport final : public PieceTransport {
  public:
-  /// Collective over `world`. `ring`: called when a piece has been started, to wake the rank that it is for.
+  /// Collective over `world`. `ring`: called when there is something to be taken by another rank, to wake it.
   /// Throws Error(NC_EIO).
   explicit MpiTransport(MPI_Comm world, std::function<void(std::uint32_t to)> ring = {});
   ~MpiTransport() override;
@@ -30,16 +26,31 @@ class MpiTransport final : public PieceTransport {
   [[nodiscard]] std::optional<SentPiece> take_sent() override;
   bool receive(const Receiver& receiver) override;
 
+  void start_data(DataRoute to, std::span<const std::byte> bytes, std::uint64_t key) override;
+  void expect_data(DataRoute from, std::span<std::byte> place, std::uint64_t key) override;
+  [[nodiscard]] std::optional<DataDone> take_sent_data() override;
+  [[nodiscard]] std::optional<DataDone> take_landed_data() override;
+  void begin_to_leave() override;
+  [[nodiscard]] bool may_leave() override;
+
  private:
   void post_receive(std::size_t slot);
+  [[nodiscard]] static MPI_Comm duplicate(MPI_Comm world);
+
+  struct Sending {
+    std::uint64_t key = 0;
+    std::uint32_t to = 0;
+  };
 
   MPI_Comm comm_ = MPI_COMM_NULL;  ///< never freed: that would be collective, and the ranks end anyhow
+  MPI_Comm data_comm_ = MPI_COMM_NULL;
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
   std::function<void(std::uint32_t)> ring_;
-  std::vector<MPI_Request> sends_;
-  std::vector<SentPiece> sending_;  ///< of each request
-  std::deque<SentPiece> sent_;
+  MpiRequests<SentPiece> sends_{"send to other matchers"};
+  MpiRequests<Sending> data_sends_{"send data to other matchers"};
+  MpiRequests<std::uint64_t> data_receives_{"receive data from other matchers"};
+  MPI_Request all_leave_ = MPI_REQUEST_NULL;
   /// Receives are posted ahead, and taken in the order in which they were posted: that is the order of MPI's
   /// messages.
   std::vector<std::vector<std::byte>> receive_buffers_;

@@ -15,11 +15,6 @@ namespace {
 /// Of landing segments; a larger part gets a segment of its own.
 constexpr std::uint64_t most_segment_bytes = 64U << 20;
 constexpr std::uint64_t least_segment_bytes = 1U << 20;
-constexpr std::uint64_t landing_alignment = 64;
-
-std::uint64_t aligned(std::uint64_t offset) noexcept {
-  return (offset + landing_alignment - 1) / landing_alignment * landing_alignment;
-}
 
 }  // namespace
 
@@ -131,6 +126,8 @@ void NodeExchange::start_next(Step& step) {
     const LandingPart& part = *step.landing.find(id);
     if (!part.is_placed && is_own(part)) new_parts.push_back(id);
   }
+  // What comes from one matcher lands side by side.
+  std::ranges::stable_sort(new_parts, {}, [&](Landing::PartId id) { return step.landing.find(id)->source; });
   place_parts(step, waiting, std::move(new_parts));
 }
 
@@ -145,7 +142,7 @@ void NodeExchange::place_parts(Step& step, WaitingPointer waiting, std::deque<La
     range.segment = step.segment.segment;
     range.segment_offset = step.segment_used;
     part.is_placed = true;
-    step.segment_used = std::min(step.segment.bytes, step.segment_used + aligned(range.length_bytes));
+    step.segment_used = std::min(step.segment.bytes, step.segment_used + aligned_landing(range.length_bytes));
     parts.pop_front();
   }
   if (parts.empty()) {
@@ -157,8 +154,10 @@ void NodeExchange::place_parts(Step& step, WaitingPointer waiting, std::deque<La
 
 void NodeExchange::lease_for(Step& step, const WaitingPointer& waiting, std::deque<Landing::PartId> parts) {
   std::uint64_t bytes = 0;
-  for (const Landing::PartId id : parts) bytes += aligned(step.landing.find(id)->ranges.front().length_bytes);
-  const std::uint64_t next_bytes = aligned(step.landing.find(parts.front())->ranges.front().length_bytes);
+  for (const Landing::PartId id : parts)
+    bytes += aligned_landing(step.landing.find(id)->ranges.front().length_bytes);
+  const std::uint64_t next_bytes =
+      aligned_landing(step.landing.find(parts.front())->ranges.front().length_bytes);
   const std::uint64_t wanted =
       std::max(next_bytes, std::clamp(bytes, least_segment_bytes, most_segment_bytes));
   const std::uint64_t id = step.id;
@@ -198,7 +197,8 @@ void NodeExchange::get_parts(Step& step, const WaitingPointer& waiting) {
   std::map<matcher::MatcherPlace, std::vector<Landing::PartId>> by_source;
   std::map<std::uint32_t, std::vector<Landing::PartId>> by_neighbour;
   for (const Landing::PartId id : waiting->needed) {
-    const LandingPart& part = *step.landing.find(id);
+    LandingPart& part = *step.landing.find(id);
+    part.has_landed = part.has_landed || part.wanted->bytes == 0;  // of nothing, everything is here
     if (part.has_landed) continue;
     ++waiting->missing;
     std::vector<WaitingPointer>& others = step.waiting[id];
@@ -218,21 +218,6 @@ void NodeExchange::get_parts(Step& step, const WaitingPointer& waiting) {
   if (is_here) finish(step, *waiting);
 }
 
-void NodeExchange::fetch_parts(Step& step, matcher::MatcherPlace source,
-                               const std::vector<Landing::PartId>& parts) {
-  Fetch request{next_fetch_++, step.id, {}};
-  for (const Landing::PartId id : parts) {
-    const LandingPart& part = *step.landing.find(id);
-    FetchPart& asked = request.parts.emplace_back();
-    asked.element_bytes = part.wanted->element_bytes;
-    replay::Plan copies = part.wanted->copies;
-    for (replay::Copy& copy : copies.copies) copy.writer += step.landing.first_own_log();
-    replay::encode(copies, asked.copies);
-  }
-  fetching_.emplace(request.id, Fetching{step.id, {parts.begin(), parts.end()}, 0});
-  environment_.send(environment_.rank_of(source), packet_of(ExchangePacket::fetch, request));
-}
-
 void NodeExchange::finish(Step& step, Waiting& waiting) {
   std::vector<LandingPart> parts;
   if (!waiting.outcome.is_failure()) parts = step.landing.parts(waiting.needed);
@@ -245,12 +230,8 @@ void NodeExchange::count_down(Step& step, Waiting& waiting) {
 
 void NodeExchange::take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields) {
   switch (kind) {
-    case ExchangePacket::fetched: {
-      std::uint64_t id = 0;
-      if (fields.size() < sizeof id) throw Error(NC_EIO, "damaged packet of data");
-      std::memcpy(&id, fields.data(), sizeof id);
-      return take_data(id, fields.subspan(sizeof id));
-    }
+    case ExchangePacket::fetch_over:
+      return end_fetch(from, decode<FetchOver>(fields));
     case ExchangePacket::fetch_failed:
       return take_failure(decode<FetchFailed>(fields));
     case ExchangePacket::fetch:
@@ -264,36 +245,6 @@ void NodeExchange::take(std::uint32_t from, ExchangePacket kind, std::span<const
   }
 }
 
-/// Data of a step that is no more is dropped: its segments may belong to others by now.
-void NodeExchange::take_data(std::uint64_t fetch, std::span<const std::byte> bytes) {
-  const auto found = fetching_.find(fetch);
-  if (found == fetching_.end()) return;
-  Fetching& fetching = found->second;
-  Step& step = *steps_.at(fetching.step);
-  landed_bytes_ += bytes.size();
-  std::vector<Landing::PartId> landed;
-  while (!bytes.empty()) {
-    if (fetching.parts.empty()) throw Error(NC_EIO, "more data came than was asked for");
-    const Landing::PartId id = fetching.parts.front();
-    const matcher::LogRange& range = step.landing.find(id)->ranges.front();
-    const auto count = std::min<std::uint64_t>(bytes.size(), range.length_bytes - fetching.landed);
-    const std::span<std::byte> memory = environment_.landing_memory(range.segment);
-    if (memory.size() < range.segment_offset + range.length_bytes) {
-      throw Error(NC_EIO, "a landing segment is not there");
-    }
-    std::memcpy(memory.data() + range.segment_offset + fetching.landed, bytes.data(), count);
-    bytes = bytes.subspan(count);
-    fetching.landed += count;
-    if (fetching.landed < range.length_bytes) continue;
-    fetching.landed = 0;
-    fetching.parts.pop_front();
-    landed.push_back(id);
-  }
-  const std::uint64_t step_id = fetching.step;
-  if (fetching.parts.empty()) fetching_.erase(found);
-  for (const Landing::PartId id : landed) land_part(step_id, id);
-}
-
 void NodeExchange::land_part(std::uint64_t step_id, Landing::PartId id) {
   const auto known = steps_.find(step_id);
   if (known == steps_.end()) return;
@@ -304,26 +255,19 @@ void NodeExchange::land_part(std::uint64_t step_id, Landing::PartId id) {
   for (const WaitingPointer& get : waiting.mapped()) count_down(step, *get);
 }
 
-void NodeExchange::take_failure(const FetchFailed& failure) {
-  const auto fetching = fetching_.extract(failure.id);
-  if (fetching.empty()) return;
-  Step& step = *steps_.at(fetching.mapped().step);
-  Outcome outcome = failure.outcome;
-  if (!outcome.is_failure()) outcome = {NC_EIO, "a matcher sent less data than was asked for"};
-  for (const Landing::PartId id : fetching.mapped().parts) {
-    step.landing.drop(id);
-    const auto waiting = step.waiting.extract(id);
-    if (waiting.empty()) continue;
-    for (const WaitingPointer& get : waiting.mapped()) {
-      if (!get->outcome.is_failure()) get->outcome = outcome;
-      count_down(step, *get);
-    }
+void NodeExchange::fail_part(Step& step, Landing::PartId id, const Outcome& outcome) {
+  step.landing.drop(id);
+  const auto waiting = step.waiting.extract(id);
+  if (waiting.empty()) return;
+  for (const WaitingPointer& get : waiting.mapped()) {
+    if (!get->outcome.is_failure()) get->outcome = outcome;
+    count_down(step, *get);
   }
 }
 
 void NodeExchange::forget(std::uint64_t id) {
   growing_.erase(id);
-  std::erase_if(fetching_, [&](const auto& entry) { return entry.second.step == id; });
+  end_fetches_of(id);
   std::erase_if(asking_, [&](const auto& entry) { return entry.second.step == id; });
   const auto known = steps_.extract(id);
   if (known.empty()) return;
@@ -335,6 +279,10 @@ void NodeExchange::forget(std::uint64_t id) {
     get->outcome = {NC_EIO, "step " + std::to_string(id) + " is no more"};
     if (get->receiver) finish(*known.mapped(), *get);
   }
+}
+
+void NodeExchange::forget_all() {
+  while (!steps_.empty()) forget(steps_.begin()->first);
 }
 
 }  // namespace sluice::runtime

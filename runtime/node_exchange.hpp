@@ -1,4 +1,5 @@
 #pragma once
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -25,8 +26,8 @@ using LandReceiver =
 /// into segments of its own; who needs what is under way waits for it. What several matchers of a node may
 /// need is fetched by one of them, which tells the others where it is. One thread.
 ///
-/// node_exchange.cpp: what is fetched; node_neighbours.cpp: what matchers of the node ask of each other;
-/// fetched_data.cpp: what is sent to other nodes.
+/// node_exchange.cpp: which parts are needed; fetches.cpp: how they come; node_neighbours.cpp: what matchers
+/// of the node ask of each other; fetched_data.cpp: what is sent to other nodes.
 class NodeExchange {
  public:
   /// A connection whose get waits: of this matcher, or of another of its node.
@@ -54,7 +55,13 @@ class NodeExchange {
     /// Where a landing segment can be written to; empty when there is no such segment any more.
     std::function<std::span<std::byte>(matcher::SegmentId segment)> landing_memory;
     std::function<void(std::uint32_t to, std::vector<std::byte> packet)> send;
-    std::function<void(std::uint32_t to, PeerLink::Producer producer)> stream;
+    std::function<void(PeerLink::DataRoute to, PeerLink::DataSource source)> send_data;
+    std::function<void(PeerLink::DataRoute from, std::span<std::byte> place, PeerLink::Landed landed)>
+        expect_data;
+    /// Keeps a segment's memory mapped as long as the result lives, whatever becomes of the segment.
+    std::function<std::shared_ptr<const void>(matcher::SegmentId segment)> keep_mapped;
+    /// is_receiving_into() has become false for some segments.
+    std::function<void()> on_release;
     std::function<void(std::uint64_t step, ViewReceiver receiver)> view;
     /// Gives a segment of this matcher that belongs to the step, at once or later.
     std::function<void(const LeaseRequest& request, LeaseReceiver receiver)> lease;
@@ -82,8 +89,15 @@ class NodeExchange {
 
   /// A packet of one of the kinds that move data. Throws Error(NC_EIO) when it is damaged.
   void take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields);
-  /// The step is no more, and the segments that were leased for it belong to others from now on.
+  /// The step is no more, and the segments that were leased for it belong to others as soon as nothing is
+  /// received into them any more.
   void forget(std::uint64_t step);
+  /// Whether data of a step that is no more may still come into a segment: until then it stays what it is.
+  [[nodiscard]] bool is_receiving_into(matcher::SegmentId segment) const;
+  /// Whether anything is expected of other matchers. After forget_all() that ends by itself.
+  [[nodiscard]] bool is_expecting() const noexcept { return !fetching_.empty(); }
+  /// At the end of the run.
+  void forget_all();
 
   /// Bytes that came from other nodes.
   [[nodiscard]] std::uint64_t landed_bytes() const noexcept { return landed_bytes_; }
@@ -94,6 +108,7 @@ class NodeExchange {
   struct Fetching;
   struct Asking;
   struct Sending;
+  using SendingPointer = std::shared_ptr<Sending>;  ///< shared with the link while it is sent
   using WaitingPointer = std::shared_ptr<Waiting>;  ///< shared by the parts that it waits for
 
   using ScanPointer = std::shared_ptr<matcher::TableScan>;  ///< shared with what is being sent
@@ -110,9 +125,19 @@ class NodeExchange {
   void fetch_parts(Step& step, matcher::MatcherPlace source, const std::vector<Landing::PartId>& parts);
   void finish(Step& step, Waiting& waiting);
   void count_down(Step& step, Waiting& waiting);
-  void take_data(std::uint64_t fetch, std::span<const std::byte> bytes);
   void land_part(std::uint64_t step, Landing::PartId part);
+  void fail_part(Step& step, Landing::PartId part, const Outcome& outcome);
+
+  // fetches.cpp
+  [[nodiscard]] Fetching fetching_of(Step& step, matcher::MatcherPlace source,
+                                     const std::vector<Landing::PartId>& parts);
+  void start_fetches();
+  [[nodiscard]] bool start_fetch(std::uint64_t id, Fetching& fetching);
+  void expect_more(std::uint64_t id, Fetching& fetching);
+  void take_piece(std::uint64_t id, std::size_t run, std::size_t expected_bytes, std::size_t bytes);
   void take_failure(const FetchFailed& failure);
+  void settle(std::uint64_t id);
+  void end_fetches_of(std::uint64_t step);
 
   [[nodiscard]] bool is_own(const LandingPart& part) const noexcept {
     return part.bringer == environment_.place.index;
@@ -126,10 +151,25 @@ class NodeExchange {
   void give_up_asking(Step& step, Waiting& waiting, const std::vector<Landing::PartId>& parts);
 
   void answer_fetch(std::uint32_t to, const Fetch& request);
+  void start_sending(const SendingPointer& sending);
+  [[nodiscard]] PeerLink::Data next_data(Sending& sending, std::span<std::byte> room);
+  void end_fetch(std::uint32_t to, const FetchOver& notice);
+
+  /// Fetches under way of one matcher, and of all together; others wait for their turn.
+  static constexpr std::uint32_t most_fetches_of_source = 32;
+  static constexpr std::size_t most_fetches = 256;
+  /// Pieces of a fetch whose places are named ahead.
+  static constexpr std::size_t most_expected_pieces = PeerLink::window_bytes / PeerLink::max_data_piece_bytes;
+  static_assert(most_fetches_of_source <= PieceTransport::channels);
 
   Environment environment_;
   std::map<std::uint64_t, std::unique_ptr<Step>> steps_;
   std::map<std::uint64_t, Fetching> fetching_;
+  std::deque<std::uint64_t> waiting_fetches_;  ///< that have no channel yet
+  std::size_t fetches_under_way_ = 0;
+  std::map<matcher::MatcherPlace, std::bitset<most_fetches_of_source>> used_channels_;
+  /// By who asked, and the number of the fetch.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, SendingPointer> sending_;
   std::map<std::uint64_t, Asking> asking_;  ///< of other matchers of the node, by ticket
   std::map<std::uint64_t, ScanPointer>
       growing_;  ///< by step: where the data is of logs that are still written

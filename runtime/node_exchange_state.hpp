@@ -4,6 +4,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "node_exchange.hpp"
@@ -41,11 +43,37 @@ struct NodeExchange::Step {
   std::vector<std::function<void()>> after_ahead;
 };
 
-/// Parts on their way from one matcher, in the order in which they come.
+/// Where the next part of a run lands.
+[[nodiscard]] constexpr std::uint64_t aligned_landing(std::uint64_t offset) noexcept {
+  return (offset + landing_alignment - 1) / landing_alignment * landing_alignment;
+}
+
+/// Parts that one matcher is asked for together. Every piece that was asked for comes, if only as nothing: so
+/// nothing is ever written into a place behind the end of this.
 struct NodeExchange::Fetching {
+  /// What lands side by side.
+  struct Run {
+    std::vector<Landing::PartId> parts;
+    matcher::SegmentId segment = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t part_bytes = 0;      ///< without what is between them
+    std::uint64_t expected_bytes = 0;  ///< of which places have been named
+    std::uint64_t landed_bytes = 0;    ///< whose pieces have come
+    bool is_short = false;             ///< a piece came without its data
+    std::span<std::byte> memory;
+  };
   std::uint64_t step = 0;
-  std::deque<Landing::PartId> parts;
-  std::uint64_t landed = 0;  ///< bytes of the first of them
+  matcher::MatcherPlace source;
+  std::deque<Run> runs;  ///< a deque, because what lands may make others wait
+  std::uint32_t channel = 0;
+  bool is_started = false;  ///< it has a channel
+  std::size_t next_run = 0;
+  std::size_t expected_pieces = 0;
+  std::optional<Outcome> failure;  ///< why pieces came without their data
+  bool is_over = false;            ///< the step is no more
+
+  [[nodiscard]] bool has_come() const;
 };
 
 /// Parts that another matcher of the node was asked for.

@@ -20,11 +20,15 @@ struct Mark {
 };
 static_assert(sizeof(Mark) == 8);
 
-static_assert(PieceTransport::max_piece_bytes >= PeerLink::max_stream_packet_bytes + sizeof(Mark));
+static_assert(PieceTransport::max_piece_bytes >= PeerLink::max_packet_piece_bytes + sizeof(Mark));
+static_assert(PieceTransport::max_piece_bytes >= PeerLink::max_data_piece_bytes);
 
 /// Pieces in a row that are handed over; then the caller's other work has its turn.
 constexpr int turn_pieces = 64;
 constexpr std::size_t max_spare_buffers = 8;
+
+/// What a piece of data counts for at least: the number of those under way is bounded, too.
+constexpr std::size_t least_data_weight = 4096;
 
 void write_mark(std::vector<std::byte>& piece, PacketKind kind, bool has_more) {
   const Mark mark{static_cast<std::uint8_t>(kind), static_cast<std::uint8_t>(has_more ? 1 : 0), {}};
@@ -47,58 +51,94 @@ void PeerLink::send(std::uint32_t to, PacketKind kind, std::vector<std::byte> by
   Peer& peer = peers_.at(to);
   waiting_.insert(to);
   peer.packets.push_back({kind, std::move(bytes), 0});
-  if (to != rank()) send_queued_to(to);
+  if (to != rank()) send_packets_to(to);
 }
 
-void PeerLink::stream(std::uint32_t to, PacketKind kind, Producer producer) {
-  Peer& peer = peers_.at(to);
-  waiting_.insert(to);
-  peer.streams.push_back({kind, std::move(producer)});
+void PeerLink::send_data(DataRoute to, DataSource source) {
+  peers_.at(to.rank).streams.push_back({to.channel, std::move(source)});
+  waiting_.insert(to.rank);
+}
+
+void PeerLink::expect_data(DataRoute from, std::span<std::byte> place, Landed landed) {
+  const std::uint64_t key = next_key_++;
+  expected_.emplace(key, std::move(landed));
+  transport_->expect_data(from, place, key);
 }
 
 bool PeerLink::poll() {
-  bool has_happened = false;
-  while (auto sent = transport_->take_sent()) {
-    peers_[sent->to].under_way_bytes -= sent->buffer.size();
-    --pieces_under_way_;
-    if (spare_buffers_.size() < max_spare_buffers) spare_buffers_.push_back(std::move(sent->buffer));
-    has_happened = true;
-  }
+  bool has_happened = take_done();
   has_happened = send_queued() || has_happened;
   const auto receiver = [this](std::uint32_t from, std::span<const std::byte> piece) {
     take_piece(from, piece);
   };
   for (int i = 0; i < turn_pieces && transport_->receive(receiver); ++i) has_happened = true;
+  has_happened = hand_over_landed() || has_happened;
   return hand_over_own() || has_happened;
 }
 
 bool PeerLink::is_idle() const noexcept {
-  return pieces_under_way_ == 0 && waiting_.empty();
+  return pieces_under_way_ == 0 && sent_data_.empty() && waiting_.empty();
 }
 
 // Sending
 
-bool PeerLink::send_queued() {
+/// What has left may be used for others.
+bool PeerLink::take_done() {
   bool has_happened = false;
-  const auto waiting = waiting_;  // it changes: a producer may send
-  for (const std::uint32_t to : waiting) has_happened = (to != rank() && send_queued_to(to)) || has_happened;
+  while (auto sent = transport_->take_sent()) {
+    peers_[sent->to].packet_bytes_under_way -= sent->buffer.size();
+    --pieces_under_way_;
+    if (spare_buffers_.size() < max_spare_buffers) spare_buffers_.push_back(std::move(sent->buffer));
+    has_happened = true;
+  }
+  while (const auto sent = transport_->take_sent_data()) {
+    const auto data = sent_data_.extract(sent->key);
+    peers_[sent->rank].data_bytes_under_way -= data.mapped().weight;
+    data_under_way_ -= data.mapped().weight;
+    if (data.mapped().room != nullptr && spare_rooms_.size() < max_spare_buffers)
+      spare_rooms_.push_back(std::move(data.mapped().room));
+    has_happened = true;
+  }
   return has_happened;
 }
 
-/// Packets first: they are what somebody waits for, where a stream is mostly what many will need.
-bool PeerLink::send_queued_to(std::uint32_t to) {
+/// Packets first: they are what somebody waits for, where data is mostly what many will need. All ranks have
+/// their turns with data.
+bool PeerLink::send_queued() {
+  std::vector<std::uint32_t> waiting(waiting_.begin(), waiting_.end());  // it changes: a source may send
+  std::erase(waiting, rank());
+  if (waiting.empty()) return false;
+  bool has_happened = false;
+  for (const std::uint32_t to : waiting) has_happened = send_packets_to(to) || has_happened;
+  const auto first = std::ranges::lower_bound(waiting, next_turn_);
+  std::ranges::rotate(waiting, first);
+  for (const std::uint32_t to : waiting) has_happened = send_data_to(to) || has_happened;
+  next_turn_ = waiting.front() + 1;
+  return has_happened;
+}
+
+bool PeerLink::send_packets_to(std::uint32_t to) {
   Peer& peer = peers_[to];
   bool has_happened = false;
-  while (peer.under_way_bytes < window_bytes) {
-    if (!peer.packets.empty()) {
-      send_next_piece(to, peer.packets.front());
-      if (peer.packets.front().sent_bytes == peer.packets.front().bytes.size()) peer.packets.pop_front();
-    } else if (!peer.streams.empty()) {
-      Stream stream = std::move(peer.streams.front());
-      peer.streams.pop_front();
-      if (send_next_piece(to, stream)) peer.streams.push_back(std::move(stream));
-    } else {
-      break;
+  while (peer.packet_bytes_under_way < window_bytes && !peer.packets.empty()) {
+    send_next_piece(to, peer.packets.front());
+    if (peer.packets.front().sent_bytes == peer.packets.front().bytes.size()) peer.packets.pop_front();
+    has_happened = true;
+  }
+  if (peer.packets.empty() && peer.streams.empty()) waiting_.erase(to);
+  return has_happened;
+}
+
+bool PeerLink::send_data_to(std::uint32_t to) {
+  Peer& peer = peers_[to];
+  bool has_happened = false;
+  while (!peer.streams.empty() && peer.data_bytes_under_way < window_bytes &&
+         data_under_way_ < data_bytes_under_way) {
+    Stream stream = std::move(peer.streams.front());
+    peer.streams.pop_front();
+    if (send_next_data(to, stream)) {
+      peer.streams.push_back(std::move(stream));
+      waiting_.insert(to);  // its source may have sent a packet meanwhile, which was the only one
     }
     has_happened = true;
   }
@@ -108,36 +148,41 @@ bool PeerLink::send_queued_to(std::uint32_t to) {
 
 void PeerLink::send_next_piece(std::uint32_t to, Packet& packet) {
   const std::size_t rest = packet.bytes.size() - packet.sent_bytes;
-  const std::size_t length = std::min(rest, max_stream_packet_bytes);
+  const std::size_t length = std::min(rest, max_packet_piece_bytes);
   std::vector<std::byte> piece = take_buffer();
   piece.resize(sizeof(Mark) + length);
   write_mark(piece, packet.kind, length < rest);
   if (length > 0) std::memcpy(piece.data() + sizeof(Mark), packet.bytes.data() + packet.sent_bytes, length);
   packet.sent_bytes += length;
-  start(to, std::move(piece));
-}
-
-bool PeerLink::send_next_piece(std::uint32_t to, Stream& stream) {
-  std::vector<std::byte> piece = take_buffer();
-  piece.resize(sizeof(Mark) + max_stream_packet_bytes);
-  write_mark(piece, stream.kind, false);
-  const std::size_t length = stream.produce(std::span(piece).subspan(sizeof(Mark)));
-  if (length == 0) {
-    if (spare_buffers_.size() < max_spare_buffers) spare_buffers_.push_back(std::move(piece));
-    return false;
-  }
-  piece.resize(sizeof(Mark) + length);
-  PeerCounters& counters = counters_[static_cast<std::size_t>(stream.kind)];
-  ++counters.packets_sent;
-  counters.bytes_sent += length;
-  start(to, std::move(piece));
-  return true;
-}
-
-void PeerLink::start(std::uint32_t to, std::vector<std::byte> piece) {
-  peers_[to].under_way_bytes += piece.size();
+  peers_[to].packet_bytes_under_way += piece.size();
   ++pieces_under_way_;
   transport_->start(to, std::move(piece));
+}
+
+/// Whether there is more.
+bool PeerLink::send_next_data(std::uint32_t to, Stream& stream) {
+  Room room;
+  if (spare_rooms_.empty()) {
+    room = std::make_unique_for_overwrite<std::byte[]>(max_data_piece_bytes);
+  } else {
+    room = std::move(spare_rooms_.back());
+    spare_rooms_.pop_back();
+  }
+  Data data = stream.next({room.get(), max_data_piece_bytes});
+  if (data.keeper != nullptr || data.bytes.empty()) {
+    spare_rooms_.push_back(std::move(room));
+    room = nullptr;
+  }
+  PeerCounters& counters = counters_[static_cast<std::size_t>(PacketKind::exchange)];
+  ++counters.packets_sent;
+  counters.bytes_sent += data.bytes.size();
+  const std::size_t weight = std::max(data.bytes.size(), least_data_weight);
+  peers_[to].data_bytes_under_way += weight;
+  data_under_way_ += weight;
+  const std::uint64_t key = next_key_++;
+  sent_data_.emplace(key, SentData{std::move(room), std::move(data.keeper), weight});
+  transport_->start_data({to, stream.channel}, data.bytes, key);
+  return !data.is_last;
 }
 
 std::vector<std::byte> PeerLink::take_buffer() {
@@ -159,20 +204,22 @@ bool PeerLink::hand_over_own() {
     hand_over(rank(), packet.kind, packet.bytes);
     has_happened = true;
   }
-  if (own.packets.empty() && !own.streams.empty()) {
-    Stream stream = std::move(own.streams.front());
-    own.streams.pop_front();
-    std::vector<std::byte> room(max_stream_packet_bytes);
-    if (const std::size_t length = stream.produce(room); length > 0) {
-      own.streams.push_back(std::move(stream));
-      PeerCounters& counters = counters_[static_cast<std::size_t>(own.streams.back().kind)];
-      ++counters.packets_sent;
-      counters.bytes_sent += length;
-      hand_over(rank(), own.streams.back().kind, std::span(room).first(length));
-    }
+  if (own.packets.empty()) waiting_.erase(rank());
+  return has_happened;
+}
+
+bool PeerLink::hand_over_landed() {
+  bool has_happened = false;
+  for (int i = 0; i < turn_pieces; ++i) {
+    const auto done = transport_->take_landed_data();
+    if (!done) break;
+    PeerCounters& counters = counters_[static_cast<std::size_t>(PacketKind::exchange)];
+    ++counters.packets_received;
+    counters.bytes_received += done->bytes;
+    const auto expected = expected_.extract(done->key);
+    expected.mapped()(done->bytes);
     has_happened = true;
   }
-  if (own.packets.empty() && own.streams.empty()) waiting_.erase(rank());
   return has_happened;
 }
 
@@ -186,7 +233,7 @@ void PeerLink::take_piece(std::uint32_t from, std::span<const std::byte> piece) 
   if (mark.kind >= packet_kinds) {
     throw Error(NC_EIO, "a packet of an unknown kind from matcher " + std::to_string(from));
   }
-  // Pieces of one packet come in a row: streams are sent when there is no packet to send.
+  // Pieces of one packet come in a row.
   const auto kind = static_cast<PacketKind>(mark.kind);
   const bool is_part = mark.has_more != 0;
   if (!is_part && received.empty()) return hand_over(from, kind, bytes);

@@ -455,15 +455,18 @@ void RegistryDesk::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
     command(RelayItemKind::clear_segment, segment, static_cast<std::uint64_t>(use));
 }
 
-/// All matchers of the node: processes of each may have it mapped. Only matcher 0 does it at once.
+/// All matchers of the node: processes of each may have it mapped. Only matcher 0 does it at once, unless
+/// data still lands there.
 bool RegistryDesk::destroy(matcher::SegmentId segment) noexcept {
   if (is_ending_) return true;
+  const bool is_at_once = environment_.nodes->rank_of(matcher::owner_of(segment)) == 0 &&
+                          !(environment_.is_held && environment_.is_held(segment));
   for (const std::uint32_t matcher : environment_.nodes->matchers_of(matcher::node_of(segment))) {
     RelayItem item = item_to(matcher, RelayItemKind::destroy_segment);
     item.number = segment;
     environment_.send(std::move(item));
   }
-  return environment_.nodes->rank_of(matcher::owner_of(segment)) == 0;
+  return is_at_once;
 }
 
 void RegistryDesk::drop_warm(matcher::MatcherPlace matcher) noexcept {

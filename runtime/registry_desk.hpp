@@ -23,6 +23,8 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
     /// cannot be made.
     std::function<void(RelayItem item)> send;
     std::function<void(const std::string& text)> event;  ///< a line for the event log
+    /// Whether a segment of this matcher goes only when what is under way has landed in it.
+    std::function<bool(matcher::SegmentId segment)> is_held = {};
   };
 
   RegistryDesk(CoordinatorHello hello, Environment environment);

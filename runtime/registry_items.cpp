@@ -10,6 +10,7 @@
 namespace sluice::runtime {
 
 void MatcherRank::Server::take_from_registry(RelayItem item) {
+  if (is_held(item)) return held_items_.push_back(std::move(item));
   switch (item.kind) {
     case RelayItemKind::answer:
       return take_answer(std::move(item));
@@ -31,6 +32,37 @@ void MatcherRank::Server::take_from_registry(RelayItem item) {
       return do_round(item);
     default:
       return carry_out(item);
+  }
+}
+
+/// What a segment is to be used for next waits until nothing lands in it any more.
+bool MatcherRank::Server::is_held(const RelayItem& item) const {
+  switch (item.kind) {
+    case RelayItemKind::answer:
+    case RelayItemKind::lease:
+    case RelayItemKind::clear_segment:
+    case RelayItemKind::mark_gone:
+    case RelayItemKind::destroy_segment:
+      return moving_ && moving_->is_receiving_into(item.number);
+    default:
+      return false;
+  }
+}
+
+void MatcherRank::Server::take_held_items() {
+  for (RelayItem& item : std::exchange(held_items_, {})) {
+    const bool is_end = item.kind == RelayItemKind::destroy_segment && !is_held(item);
+    const matcher::SegmentId segment = item.number;
+    try {
+      if (is_end) {
+        destroy(segment, Timing::held);
+      } else {
+        take_from_registry(std::move(item));
+      }
+    } catch (const IoError& error) {  // the registry has granted it by now
+      store_.note_failure(segment);
+      event(std::string("memory cannot be had: ") + error.what());
+    }
   }
 }
 
@@ -97,10 +129,11 @@ void MatcherRank::Server::make_spilled(const RelayItem& item) {
 }
 
 /// Who waits for room on the disk may try again when it has really been given back.
-void MatcherRank::Server::destroy(matcher::SegmentId segment) {
+void MatcherRank::Server::destroy(matcher::SegmentId segment, Timing timing) {
   (void)store_.destroy(segment);
   const bool is_own = nodes_.rank_of(matcher::owner_of(segment)) == tree_.rank();
-  if (!matcher::is_spilled(segment) || !is_own || tree_.rank() == 0) return;
+  const bool is_known = tree_.rank() == 0 && timing == Timing::at_once;
+  if (!matcher::is_spilled(segment) || !is_own || is_known) return;
   RelayItem reply;
   reply.kind = RelayItemKind::spill_gone;
   reply.number = segment;

@@ -138,12 +138,18 @@ std::span<std::byte> SegmentStore::writable(matcher::SegmentId segment) {
   return mapped(segment);
 }
 
+std::shared_ptr<const void> SegmentStore::keep_mapped(matcher::SegmentId segment) {
+  (void)mapped(segment);
+  return at(segment).mapping;
+}
+
 std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
   auto& entry = const_cast<Entry&>(at(segment));
-  if (entry.mapping.bytes().empty() && entry.file) {
-    entry.mapping = Mapping(entry.file, entry.extent, Mapping::Access::read_write);
+  if (entry.mapping == nullptr) {
+    if (!entry.file) return {};
+    entry.mapping = std::make_shared<Mapping>(entry.file, entry.extent, Mapping::Access::read_write);
   }
-  return entry.mapping.writable();
+  return entry.mapping->writable();
 }
 
 }  // namespace sluice::runtime

@@ -75,6 +75,10 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// The contents, to be written; empty when there is no such segment.
   [[nodiscard]] std::span<std::byte> writable(matcher::SegmentId segment);
 
+  /// Its memory stays mapped here as long as the result lives, also when the segment has been destroyed.
+  /// Throws as contents().
+  [[nodiscard]] std::shared_ptr<const void> keep_mapped(matcher::SegmentId segment);
+
   /// The segments destroyed since the last call.
   [[nodiscard]] std::vector<matcher::SegmentId> take_destroyed() noexcept;
 
@@ -84,7 +88,7 @@ class SegmentStore final : public matcher::SegmentMemory {
     SegmentExtent extent;
     bool is_own = true;
     bool is_warm = false;
-    Mapping mapping = {};
+    std::shared_ptr<Mapping> mapping = {};  ///< shared with those that keep it mapped
   };
   [[nodiscard]] const Entry& at(matcher::SegmentId segment) const;
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);

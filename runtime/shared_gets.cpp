@@ -34,9 +34,14 @@ void MatcherRank::Server::start_exchange() {
   moving.memory = &store_;
   moving.landing_memory = [this](matcher::SegmentId segment) { return store_.writable(segment); };
   moving.send = send;
-  moving.stream = [this](std::uint32_t to, PeerLink::Producer producer) {
-    link_->stream(to, PacketKind::exchange, std::move(producer));
+  moving.send_data = [this](PeerLink::DataRoute to, PeerLink::DataSource source) {
+    link_->send_data(to, std::move(source));
   };
+  moving.expect_data = [this](PeerLink::DataRoute from, std::span<std::byte> place, PeerLink::Landed landed) {
+    link_->expect_data(from, place, std::move(landed));
+  };
+  moving.keep_mapped = [this](matcher::SegmentId segment) { return store_.keep_mapped(segment); };
+  moving.on_release = [this] { take_held_items(); };
   moving.view = view;
   moving.lease = [this](const NodeExchange::LeaseRequest& request, NodeExchange::LeaseReceiver receiver) {
     lease_landing(request, std::move(receiver));

@@ -80,6 +80,10 @@ class Ranks {
               reader);
         });
   }
+  /// One turn of all ranks.
+  void turn() {
+    for (const auto& link : links_) link->poll();
+  }
   /// Lets packets arrive, and views and leases when nothing else happens.
   void settle() {
     for (bool has_happened = true; has_happened;) {
@@ -108,6 +112,11 @@ class Ranks {
     std::uint64_t packets = 0;
     for (const auto& link : links_) packets += link->counters(PacketKind::exchange).packets_sent;
     return packets;
+  }
+  [[nodiscard]] std::uint64_t bytes_of_exchange() const {
+    std::uint64_t bytes = 0;
+    for (const auto& link : links_) bytes += link->counters(PacketKind::exchange).bytes_sent;
+    return bytes;
   }
   [[nodiscard]] std::uint64_t packets(ExchangePacket kind) { return packets_of_kind_[kind]; }
   [[nodiscard]] std::uint64_t bytes(ExchangePacket kind) { return bytes_of_kind_[kind]; }
@@ -161,6 +170,9 @@ class Ranks {
   bool has_memory = true;  ///< false: leases that somebody waits for come with give_memory()
   Outcome lease_outcome;   ///< of every lease
   std::uint64_t leased_bytes = 0;
+  std::vector<matcher::SegmentId> leased_segments;
+  std::uint64_t pieces_not_packed = 0;  ///< that were sent from where they are
+  std::vector<std::uint32_t> released;  ///< whose memory for what is no more was given up
   struct Lease {
     std::uint32_t rank = 0;
     NodeExchange::LeaseRequest request;
@@ -217,14 +229,25 @@ class Ranks {
     };
     environment.send = common.send;
     environment.view = common.view;
-    environment.stream = [this, rank](std::uint32_t to, runtime::PeerLink::Producer producer) {
-      links_[rank]->stream(to, PacketKind::exchange, std::move(producer));
+    environment.send_data = [this, rank](runtime::PeerLink::DataRoute to,
+                                         runtime::PeerLink::DataSource source) {
+      links_[rank]->send_data(to, std::move(source));
     };
+    environment.expect_data = [this, rank](runtime::PeerLink::DataRoute from, std::span<std::byte> place,
+                                           runtime::PeerLink::Landed landed) {
+      links_[rank]->expect_data(from, place, std::move(landed));
+    };
+    environment.keep_mapped = [this](matcher::SegmentId) {
+      ++pieces_not_packed;
+      return std::make_shared<int>(0);
+    };
+    environment.on_release = [this, rank] { released.push_back(rank); };
     environment.lease = [this, rank](const NodeExchange::LeaseRequest& request, auto receiver) {
       const auto give = [this, rank, request, receiver] {
         const matcher::SegmentId segment = matcher::segment_id(place(rank), next_segment_++);
         if (!lease_outcome.is_failure()) memories_[rank].create(segment, request.wanted_bytes);
         if (!lease_outcome.is_failure()) leased_bytes += request.wanted_bytes;
+        if (!lease_outcome.is_failure()) leased_segments.push_back(segment);
         receiver(lease_outcome, matcher::LogSegment{segment, request.wanted_bytes});
       };
       leases.push_back({rank, request});

@@ -46,7 +46,7 @@ class NumberedReceiver {
 inline std::size_t random_length(std::mt19937_64& random) {
   const std::uint64_t kind = random() % 20;
   if (kind == 0) return random() % (3U << 20);
-  if (kind == 1) return PeerLink::max_stream_packet_bytes - sizeof(std::uint64_t);
+  if (kind == 1) return PeerLink::max_packet_piece_bytes - sizeof(std::uint64_t);
   return random() % 300;
 }
 

@@ -2,8 +2,11 @@
    at a stage; "none" never does. The writer writes case.1.nc whole, then case.2.nc, where the stages are:
    create, enddef, put, close (after that call), or start (before any). The reader opens case.1.nc, then
    case.2.nc: EXPECTED is the name of the status that the second open must give (ANY: whatever but a hang).
-   Its stages are: start, open, get. */
+   Its stages are: start, open, get.
+   fault many FILES | all FILES MICROSECONDS: writes large files, or reads them, and checks every element; the
+   reader's last rank kills itself so long after the beginning of its first get (0: never). */
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "../pitfalls/check.h"
@@ -56,17 +59,67 @@ static void reader(const char* expected) {
   if (rank == 0) printf("second open: %s\n", ncmpi_strerrno(status));
 }
 
+/* 2 MiB of each rank. */
+enum { large = 1 << 19 };
+
+static const char* large_path(int file) {
+  static char path[32];
+  snprintf(path, sizeof path, "large.%d.nc", file);
+  return path;
+}
+
+static void write_many(int files) {
+  int* values = malloc(large * sizeof *values);
+  for (int file = 0; file < files; ++file) {
+    int ncid = create_file(large_path(file), 0), dim, id;
+    OK(ncmpi_def_dim(ncid, "x", large * (MPI_Offset)ranks, &dim));
+    OK(ncmpi_def_var(ncid, "v", NC_INT, 1, &dim, &id));
+    OK(ncmpi_enddef(ncid));
+    const MPI_Offset start = large * (MPI_Offset)rank, count = large;
+    for (int k = 0; k < large; ++k) values[k] = (int)start + k + file;
+    OK(ncmpi_put_vara_int_all(ncid, id, &start, &count, values));
+    OK(ncmpi_close(ncid));
+  }
+  free(values);
+}
+
+static void die(int number) {
+  (void)number;
+  kill(getpid(), SIGKILL);
+}
+
+static void read_many(int files, int microseconds) {
+  signal(SIGALRM, die);
+  for (int file = 0; file < files; ++file) {
+    const int ncid = open_file(large_path(file), NC_NOWRITE);
+    const MPI_Offset length = length_of(ncid, "x");
+    int* values = malloc(sizeof *values * (size_t)length);
+    const struct itimerval delay = {{0, 0}, {0, microseconds}};
+    if (file == 0 && rank == ranks - 1 && microseconds > 0) setitimer(ITIMER_REAL, &delay, NULL);
+    OK(ncmpi_get_var_int_all(ncid, variable_of(ncid, "v"), values));
+    for (MPI_Offset k = 0; k < length; ++k) EQUAL(values[k], k + file);
+    OK(ncmpi_close(ncid));
+    free(values);
+  }
+  if (microseconds > 0) sleep(300); /* until the timer goes off */
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc < 3) FAIL("usage: fault writer STAGE | reader STAGE EXPECTED | endless");
+  if (argc < 3)
+    FAIL("usage: fault writer STAGE | reader STAGE EXPECTED | many FILES | all FILES MICROSECONDS");
   fatal_stage = argv[2];
   if (strcmp(argv[1], "writer") == 0) {
     stage("start");
     write_file("case.1.nc", 0);
     if (strcmp(fatal_stage, "sleep") == 0) sleep(300); /* somebody else ends this run */
     write_file("case.2.nc", 1);
+  } else if (strcmp(argv[1], "many") == 0) {
+    write_many(atoi(argv[2]));
+  } else if (strcmp(argv[1], "all") == 0) {
+    read_many(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 0);
   } else {
     reader(argc > 3 ? argv[3] : "ANY");
   }

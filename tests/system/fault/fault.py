@@ -2,6 +2,7 @@
 """fault.py BUILD PROGRAM CASE: kills a component, the matcher or the coordinator at a stage of a coupled run, and checks that nothing hangs, that the exit status
 tells, that published data stays readable and that nothing is left behind."""
 import os
+import random
 import re
 import signal
 import sys
@@ -44,6 +45,20 @@ def reader_killed(stage):
     output = finish(start(), 128 + signal.SIGKILL).all
     expect(re.search(r"reader.*(SIGKILL|signal 9)", output), "the output does not say that the reader was killed")
     expect(not re.search(r"\[writer\] .*expected NC_NOERR", output), "the writer got an error")
+
+
+def reader_killed_in_mid_transfer():
+    """Whenever one of two readers dies, the other one gets all files right, with memory that is used again and again."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    delays = random.Random(seed)
+    for _ in range(3):
+        microseconds = delays.randrange(1, 40000)
+        harness.write_flow(program, {"writer": (2, "many 8"), "victim": (2, f"all 8 {microseconds}"), "survivor": (2, "all 8 0")},
+                           [("large.*.nc", "writer", ["victim", "survivor"])], "memory: 24MiB")
+        output = finish(start(), 128 + signal.SIGKILL).all
+        expect(re.search(r"victim.*(SIGKILL|signal 9)", output), "the output does not say that the victim was killed")
+        expect(not re.search(r"\[(writer|survivor)\] .*fault.c", output), "another component got an error")
 
 
 def matcher_killed():
@@ -93,7 +108,7 @@ def interrupted():
 
 before = set(os.listdir("/dev/shm"))
 kind, _, stage = case.partition(".")
-{"writer": lambda: writer_killed(stage), "reader": lambda: reader_killed(stage), "matcher": matcher_killed, "launcher": launcher_killed, "coordinator": coordinator_killed,
+{"writer": lambda: writer_killed(stage), "reader": lambda: reader_killed_in_mid_transfer() if stage == "transfer" else reader_killed(stage), "matcher": matcher_killed, "launcher": launcher_killed, "coordinator": coordinator_killed,
  "interrupt": interrupted}[kind]()
 left = [name for name in set(os.listdir("/dev/shm")) - before if "sluice" in name]
 expect(not left, f"left in /dev/shm: {left}")

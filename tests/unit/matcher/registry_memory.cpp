@@ -43,6 +43,26 @@ TEST_SUITE("segment pool") {
     CHECK_FALSE(pool.recycle({64 * kib, SegmentUse::data, ProcessId{1}}));
   }
 
+  TEST_CASE("what data of other nodes has landed in becomes no control block before it was somebody's data") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 256 * kib);
+    auto landing = pool.make({64 * kib, SegmentUse::data, {}});
+    const SegmentId id = landing->id();
+    pool.note_landing(id);
+    landing.reset();
+    CHECK_FALSE(pool.recycle({64 * kib, SegmentUse::control, {}}));
+    CHECK(pool.squeeze({64 * kib, SegmentUse::control, {}})->id() != id);
+    auto other = pool.make({64 * kib, SegmentUse::data, ProcessId{1}});
+    const SegmentId plain = other->id();
+    other.reset();
+    CHECK(pool.recycle({64 * kib, SegmentUse::control, {}})->id() == plain);
+    std::vector<SegmentLease> data;
+    while (auto segment = pool.recycle({64 * kib, SegmentUse::data, {}})) data.push_back(std::move(*segment));
+    REQUIRE(data.size() == 3);
+    std::erase_if(data, [&](const SegmentLease& segment) { return segment.id() == id; });
+    CHECK(pool.recycle({64 * kib, SegmentUse::control, {}})->id() == id);
+  }
+
   TEST_CASE("recycled memory is prepared for its use, fresh memory needs none") {
     PlainMemory memory;
     SegmentPool pool(memory, mib);

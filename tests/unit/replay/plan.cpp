@@ -152,12 +152,20 @@ std::vector<T> values_by_packing(const Plan& plan, replay::LogReader& logs, T fi
   const auto room_bytes = static_cast<std::size_t>(random.between(sizeof(T), 300));
   std::vector<std::byte> room(room_bytes);
   while (!packer.is_done()) {
+    if (random.chance(40)) {  // what is side by side is found where it is
+      const auto wanted = static_cast<std::size_t>(random.between(1, 60));
+      const std::span<const std::byte> passed = packer.pass(logs, wanted);
+      REQUIRE((passed.empty() || passed.size() == wanted));
+      with_packed.packed.insert(with_packed.packed.end(), passed.begin(), passed.end());
+      continue;
+    }
     const std::size_t bytes = packer.pack(logs, room);
     REQUIRE(bytes > 0);
     with_packed.packed.insert(with_packed.packed.end(), room.begin(),
                               room.begin() + static_cast<std::ptrdiff_t>(bytes));
   }
   CHECK(packer.pack(logs, room) == 0);
+  CHECK(packer.pass(logs, sizeof(T)).empty());
   CHECK(with_packed.packed.size() == offset);
   redirected = replay::Redirection::simplify(std::move(redirected));
   std::vector<T> values(static_cast<std::size_t>(plan.elements));

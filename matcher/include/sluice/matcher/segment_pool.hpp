@@ -147,6 +147,10 @@ class SegmentPool {
     if (going_.erase(segment) != 0) ++spills_given_back_;
   }
 
+  /// Data of other nodes lands in the segment, of which some may still be under way when it is given back.
+  /// Who owns it holds off its next user until then; but not those of a control block, of which other
+  /// matchers tell their processes: so it does not become one.
+  void note_landing(SegmentId segment) { segments_.at(segment).has_landed = true; }
   /// Notes that the process has been given the segment.
   void note_mapped(SegmentId segment, ProcessId process);
   /// The process has ended. `may_write`: it was cut off in the middle of writing, or still runs: what it has
@@ -175,6 +179,7 @@ class SegmentPool {
     bool is_free = false;
     bool is_tainted = false;
     bool is_made = true;
+    bool has_landed = false;  ///< note_landing(), and nobody has had it since
     boost::container::flat_set<ProcessId> mapped_by;
   };
   using FreeList = std::vector<SegmentId>;
@@ -184,6 +189,10 @@ class SegmentPool {
     auto operator<=>(const FreeKey&) const = default;
   };
   using FreeLists = std::map<FreeKey, FreeList>;
+  [[nodiscard]] bool suits(SegmentId id, const Request& request) const {
+    return request.use != SegmentUse::control || !segments_.at(id).has_landed;
+  }
+  [[nodiscard]] std::optional<std::size_t> newest_in(const FreeList& list, const Request& request) const;
 
   [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
   void give_back(SegmentId id) noexcept;

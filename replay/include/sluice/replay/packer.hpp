@@ -21,6 +21,9 @@ class Packer {
   /// Packs the next whole elements that `room` can hold; returns their bytes, 0 when there are no more (or no
   /// room for one). Throws Error(NC_EIO) when the log has no data where the plan reads.
   [[nodiscard]] std::size_t pack(LogReader& log, std::span<std::byte> room);
+  /// The next `bytes` bytes where they are in the log, if they are there as they would be packed, in one
+  /// piece of memory: then they count as packed. Empty otherwise. Throws as pack().
+  [[nodiscard]] std::span<const std::byte> pass(LogReader& log, std::size_t bytes);
   [[nodiscard]] bool is_done() const noexcept { return next_ == plan_.copies.size(); }
 
  private:
