@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/fingerprint.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/log_shift.hpp"
 #include "sluice/matcher/request_list.hpp"
@@ -84,16 +85,19 @@ struct MatchedParts {
   std::vector<PartUse> uses;
 };
 
-/// Copies whose data is wanted; of an encoded replay::Plan only the copies count.
-struct FetchPart {
+/// Data that is wanted: a WantedPart. Of an encoded replay::Plan only the copies count; writers are counted
+/// from the step's first own log.
+struct AskedPart {
+  bool is_mirrored = false;
   std::uint32_t element_bytes = 1;
-  std::vector<std::byte> copies;
+  matcher::Fingerprint fingerprint;  ///< names the part for who has been sent its copies before
+  std::vector<std::byte> copies;     ///< none: it is only named
 };
 /// Bytes that land side by side: each part packed (replay::Packer), from the next multiple of
 /// landing_alignment on.
 struct FetchRun {
   std::uint64_t bytes = 0;  ///< of the whole run
-  std::vector<FetchPart> parts;
+  std::vector<AskedPart> parts;
 };
 /// Asks for data on a channel (PeerLink). Each run is cut into pieces of PeerLink::max_data_piece_bytes, and
 /// each piece of each run is answered in its turn, by just one piece of data: what belongs there, or nothing.
@@ -111,28 +115,24 @@ struct FetchOver {
 /// Comes unless all pieces have what belongs there, or the fetch is over.
 struct FetchFailed {
   std::uint64_t id = 0;
+  bool is_unknown = false;  ///< because a part is named that is not known: ask again with all copies
   Outcome outcome;
 };
 
-/// A WantedPart.
-struct BringPart {
-  bool is_mirrored = false;
-  std::uint32_t element_bytes = 1;
-  std::vector<std::byte> copies;  ///< as in FetchPart, but writers are counted from the step's first own log
-};
 /// Asks a matcher of the same node to fetch parts of which it is the bringer, unless they are there.
 struct Bring {
   std::uint64_t ticket = 0;  ///< given back
   std::uint64_t step = 0;
   std::uint64_t reader = 0;  ///< the connection, at the asker, whose get waits for them
   bool is_ahead = false;     ///< nobody waits for them yet
-  std::vector<BringPart> parts;
+  std::vector<AskedPart> parts;
 };
 struct BroughtPart {
   std::vector<matcher::LogRange> places;  ///< of all of it, in ascending order
 };
 struct Brought {
   std::uint64_t ticket = 0;
+  bool is_unknown = false;  ///< a part is named that is not known: ask again with all copies
   Outcome outcome;
   std::vector<BroughtPart> parts;  ///< as many as were asked for, and in their order; none after a failure
 };

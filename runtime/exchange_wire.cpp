@@ -28,8 +28,8 @@ void fields(auto& a, Is<PartUse> auto& m) {
 void fields(auto& a, Is<MatchedParts> auto& m) {
   a(m.ticket, m.outcome, m.plans, m.uses);
 }
-void fields(auto& a, Is<FetchPart> auto& m) {
-  a(m.element_bytes, m.copies);
+void fields(auto& a, Is<AskedPart> auto& m) {
+  a(m.is_mirrored, m.element_bytes, m.fingerprint, m.copies);
 }
 void fields(auto& a, Is<FetchRun> auto& m) {
   a(m.bytes, m.parts);
@@ -41,12 +41,9 @@ void fields(auto& a, Is<FetchOver> auto& m) {
   a(m.id);
 }
 void fields(auto& a, Is<FetchFailed> auto& m) {
-  a(m.id, m.outcome);
+  a(m.id, m.is_unknown, m.outcome);
 }
 
-void fields(auto& a, Is<BringPart> auto& m) {
-  a(m.is_mirrored, m.element_bytes, m.copies);
-}
 void fields(auto& a, Is<Bring> auto& m) {
   a(m.ticket, m.step, m.reader, m.is_ahead, m.parts);
 }
@@ -54,7 +51,7 @@ void fields(auto& a, Is<BroughtPart> auto& m) {
   a(m.places);
 }
 void fields(auto& a, Is<Brought> auto& m) {
-  a(m.ticket, m.outcome, m.parts);
+  a(m.ticket, m.is_unknown, m.outcome, m.parts);
 }
 
 SLUICE_MESSAGE(Collect)

@@ -63,19 +63,26 @@ struct NodeExchange::Sending {
   Outcome outcome;
   bool is_over = false;  ///< nobody wants it any more
   bool is_started = false;
+  bool is_unknown = false;  ///< the failure is that a name is not known
   bool is_failure_told = false;
 
-  void find_parts(const Fetch& request);
+  void find_parts(const Fetch& request, KnownParts& known);
   [[nodiscard]] PeerLink::Data next(const Environment& environment, Run& run, std::span<std::byte> room);
 };
 
 /// Throws Error(NC_EIO) when they are not what the asker takes them for.
-void NodeExchange::Sending::find_parts(const Fetch& request) {
+void NodeExchange::Sending::find_parts(const Fetch& request, KnownParts& known) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::uint64_t bytes = 0;
-    for (const FetchPart& part : request.runs[i].parts) {
-      std::size_t position = 0;
-      runs[i].parts.emplace_back(replay::decode_plan(part.copies, position), part.element_bytes);
+    for (const AskedPart& asked : request.runs[i].parts) {
+      const WantedPartPointer part = known.take(asked);
+      if (part == nullptr) {
+        is_unknown = true;
+        throw Error(NC_EIO, "another matcher names data that is not known here");
+      }
+      replay::Plan copies = part->copies;
+      for (replay::Copy& copy : copies.copies) copy.writer += static_cast<std::uint32_t>(view->first_own_log);
+      runs[i].parts.emplace_back(std::move(copies), part->element_bytes);
       bytes = aligned_landing(bytes) + runs[i].parts.back().bytes();
     }
     if (bytes != runs[i].bytes) throw Error(NC_EIO, "another matcher asks for other data than it names");
@@ -147,7 +154,7 @@ void NodeExchange::answer_fetch(std::uint32_t to, const Fetch& request) {
                         } else {
                           sending->scan = scan_of(*view);
                         }
-                        sending->find_parts(request);
+                        sending->find_parts(request, known_parts_);
                       } catch (const Error& error) {
                         growing_.erase(request.step);
                         sending->outcome = {error.status(), error.what()};
@@ -175,7 +182,7 @@ PeerLink::Data NodeExchange::next_data(Sending& sending, std::span<std::byte> ro
     }
   }
   if (sending.outcome.is_failure() && !sending.is_over && !std::exchange(sending.is_failure_told, true)) {
-    const FetchFailed failure{sending.id, sending.outcome};
+    const FetchFailed failure{sending.id, sending.is_unknown, sending.outcome};
     environment_.send(sending.to, packet_of(ExchangePacket::fetch_failed, failure));
   }
   run.done += length;

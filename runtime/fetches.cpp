@@ -79,20 +79,16 @@ bool NodeExchange::start_fetch(std::uint64_t id, Fetching& fetching) {
   fetching.is_started = true;
   ++fetches_under_way_;
   Step& step = *steps_.at(fetching.step);
+  const std::uint32_t source = environment_.rank_of(fetching.source);
   Fetch request{id, fetching.step, fetching.channel, {}};
   for (const Fetching::Run& run : fetching.runs) {
     FetchRun& asked = request.runs.emplace_back();
     asked.bytes = run.bytes;
-    for (const Landing::PartId part : run.parts) {
-      const WantedPart& wanted = *step.landing.find(part)->wanted;
-      replay::Plan copies = wanted.copies;
-      for (replay::Copy& copy : copies.copies) copy.writer += step.landing.first_own_log();
-      asked.parts.push_back({wanted.element_bytes, {}});
-      replay::encode(copies, asked.parts.back().copies);
-    }
+    for (const Landing::PartId part : run.parts)
+      asked.parts.push_back(told_parts_.ask(source, *step.landing.find(part)->wanted, fetching.form));
   }
   expect_more(id, fetching);
-  environment_.send(environment_.rank_of(fetching.source), packet_of(ExchangePacket::fetch, request));
+  environment_.send(source, packet_of(ExchangePacket::fetch, request));
   return true;
 }
 
@@ -133,9 +129,9 @@ void NodeExchange::take_piece(std::uint64_t id, std::size_t number, std::size_t 
 void NodeExchange::take_failure(const FetchFailed& failure) {
   const auto found = fetching_.find(failure.id);
   if (found == fetching_.end()) return;
-  found->second.failure = failure.outcome;
+  found->second.failure = failure;
   if (!failure.outcome.is_failure())
-    found->second.failure = {NC_EIO, "a matcher sent less data than was asked for"};
+    found->second.failure->outcome = {NC_EIO, "a matcher sent less data than was asked for"};
   settle(failure.id);
 }
 
@@ -145,20 +141,47 @@ void NodeExchange::settle(std::uint64_t id) {
   if (found == fetching_.end() || !found->second.is_started || !found->second.has_come()) return;
   const bool is_whole = std::ranges::none_of(found->second.runs, &Fetching::Run::is_short);
   if (!is_whole && !found->second.is_over && !found->second.failure) return;
-  const Fetching done = std::move(found->second);
+  Fetching done = std::move(found->second);
   fetching_.erase(found);
   --fetches_under_way_;
   used_channels_[done.source].reset(done.channel);
-  if (!is_whole && !done.is_over) {
-    for (const Fetching::Run& run : done.runs) {
-      for (const Landing::PartId part : run.is_short ? run.parts : std::vector<Landing::PartId>{}) {
-        const auto step = steps_.find(done.step);  // may go while its gets are told
-        if (step != steps_.end()) fail_part(*step->second, part, *done.failure);
-      }
+  const bool is_over = done.is_over;
+  if (!is_whole && !is_over) {
+    if (done.failure->is_unknown && done.form == ToldParts::Form::shortest) {
+      fetch_again(std::move(done));
+    } else {
+      fail(done);
     }
   }
   start_fetches();
-  if (done.is_over && environment_.on_release) environment_.on_release();
+  if (is_over && environment_.on_release) environment_.on_release();
+}
+
+void NodeExchange::fail(const Fetching& fetching) {
+  for (const Fetching::Run& run : fetching.runs) {
+    if (!run.is_short) continue;
+    for (const Landing::PartId part : run.parts) {
+      const auto step = steps_.find(fetching.step);  // may go while its gets are told
+      if (step != steps_.end()) fail_part(*step->second, part, fetching.failure->outcome);
+    }
+  }
+}
+
+/// With all copies: the other matcher has forgotten what they are called.
+void NodeExchange::fetch_again(Fetching fetching) {
+  Fetching again;
+  again.step = fetching.step;
+  again.source = fetching.source;
+  again.form = ToldParts::Form::whole;
+  for (Fetching::Run& run : fetching.runs) {
+    if (!run.is_short) continue;
+    run.expected_bytes = run.landed_bytes = 0;
+    run.is_short = false;
+    again.runs.push_back(std::move(run));
+  }
+  const std::uint64_t id = next_fetch_++;
+  fetching_.emplace(id, std::move(again));
+  waiting_fetches_.push_front(id);
 }
 
 /// What is under way still comes, into memory that is given to nobody else until then.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exchange_protocol.hpp"
+#include "known_parts.hpp"
 #include "landing.hpp"
 #include "match_exchange.hpp"
 #include "sluice/matcher/table_scan.hpp"
@@ -137,17 +138,21 @@ class NodeExchange {
   void take_piece(std::uint64_t id, std::size_t run, std::size_t expected_bytes, std::size_t bytes);
   void take_failure(const FetchFailed& failure);
   void settle(std::uint64_t id);
+  void fail(const Fetching& fetching);
+  void fetch_again(Fetching fetching);
   void end_fetches_of(std::uint64_t step);
 
   [[nodiscard]] bool is_own(const LandingPart& part) const noexcept {
     return part.bringer == environment_.place.index;
   }
   void ask_neighbour(Step& step, std::uint32_t neighbour, const WaitingPointer& waiting,
-                     const std::vector<Landing::PartId>& parts);
+                     const std::vector<Landing::PartId>& parts,
+                     ToldParts::Form form = ToldParts::Form::shortest);
   void answer_bring(std::uint32_t from, const Bring& request);
   void bring(std::uint32_t from, const Bring& request, const StepViewPointer& view);
   [[nodiscard]] Brought brought(std::uint64_t step, const std::vector<WantedPartPointer>& wanted) const;
   void take_brought(Brought brought);
+  void ask_again(Step& step, const Asking& asking);
   void give_up_asking(Step& step, Waiting& waiting, const std::vector<Landing::PartId>& parts);
 
   void answer_fetch(std::uint32_t to, const Fetch& request);
@@ -176,6 +181,8 @@ class NodeExchange {
   std::uint64_t next_fetch_ = 1;
   std::uint64_t next_ticket_ = 1;
   std::uint64_t landed_bytes_ = 0;
+  KnownParts known_parts_;
+  ToldParts told_parts_;
 };
 
 }  // namespace sluice::runtime

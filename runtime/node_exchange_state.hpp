@@ -70,8 +70,9 @@ struct NodeExchange::Fetching {
   bool is_started = false;  ///< it has a channel
   std::size_t next_run = 0;
   std::size_t expected_pieces = 0;
-  std::optional<Outcome> failure;  ///< why pieces came without their data
-  bool is_over = false;            ///< the step is no more
+  std::optional<FetchFailed> failure;  ///< why pieces came without their data
+  ToldParts::Form form = ToldParts::Form::shortest;
+  bool is_over = false;  ///< the step is no more
 
   [[nodiscard]] bool has_come() const;
 };
@@ -79,6 +80,7 @@ struct NodeExchange::Fetching {
 /// Parts that another matcher of the node was asked for.
 struct NodeExchange::Asking {
   std::uint64_t step = 0;
+  std::uint32_t neighbour = 0;
   WaitingPointer waiting;  ///< for whom
   std::vector<Landing::PartId> parts;
 };

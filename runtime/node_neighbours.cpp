@@ -10,22 +10,17 @@ namespace sluice::runtime {
 // Who asks
 
 void NodeExchange::ask_neighbour(Step& step, std::uint32_t neighbour, const WaitingPointer& waiting,
-                                 const std::vector<Landing::PartId>& parts) {
+                                 const std::vector<Landing::PartId>& parts, ToldParts::Form form) {
+  const std::uint32_t rank = environment_.rank_of({environment_.place.node, neighbour});
   Bring request;
   request.ticket = next_ticket_++;
   request.step = step.id;
   request.reader = waiting->reader.connection;
   request.is_ahead = waiting->is_ahead;
-  for (const Landing::PartId id : parts) {
-    const WantedPart& wanted = *step.landing.find(id)->wanted;
-    BringPart& asked = request.parts.emplace_back();
-    asked.is_mirrored = wanted.is_mirrored;
-    asked.element_bytes = wanted.element_bytes;
-    replay::encode(wanted.copies, asked.copies);
-  }
-  asking_.emplace(request.ticket, Asking{step.id, waiting, parts});
-  environment_.send(environment_.rank_of({environment_.place.node, neighbour}),
-                    packet_of(ExchangePacket::bring, request));
+  for (const Landing::PartId id : parts)
+    request.parts.push_back(told_parts_.ask(rank, *step.landing.find(id)->wanted, form));
+  asking_.emplace(request.ticket, Asking{step.id, neighbour, waiting, parts});
+  environment_.send(rank, packet_of(ExchangePacket::bring, request));
 }
 
 /// An answer for a step that is no more is ignored.
@@ -34,6 +29,7 @@ void NodeExchange::take_brought(Brought brought) {
   if (found.empty()) return;
   const Asking& asking = found.mapped();
   Step& step = *steps_.at(asking.step);
+  if (brought.is_unknown) return ask_again(step, asking);
   Outcome outcome = std::move(brought.outcome);
   std::vector<Landing::PartId> landed;
   if (!outcome.is_failure() && brought.parts.size() != asking.parts.size())
@@ -52,6 +48,16 @@ void NodeExchange::take_brought(Brought brought) {
     return give_up_asking(step, *asking.waiting, asking.parts);
   }
   for (const Landing::PartId id : landed) land_part(asking.step, id);
+}
+
+/// With all copies, of what has not come for others meanwhile.
+void NodeExchange::ask_again(Step& step, const Asking& asking) {
+  std::vector<Landing::PartId> parts;
+  for (const Landing::PartId id : asking.parts) {
+    const LandingPart* const part = step.landing.find(id);
+    if (part != nullptr && !part->has_landed) parts.push_back(id);
+  }
+  if (!parts.empty()) ask_neighbour(step, asking.neighbour, asking.waiting, parts, ToldParts::Form::whole);
 }
 
 /// Other gets that wait for the same parts have asked for themselves.
@@ -75,7 +81,7 @@ void NodeExchange::give_up_asking(Step& step, Waiting& waiting, const std::vecto
 
 void NodeExchange::answer_bring(std::uint32_t from, const Bring& request) {
   environment_.view(request.step, [this, from, request](const Outcome& outcome, const StepViewPointer& view) {
-    Brought refusal{request.ticket, outcome, {}};
+    Brought refusal{request.ticket, false, outcome, {}};
     try {
       if (!outcome.is_failure()) return bring(from, request, view);
     } catch (const Error& error) {
@@ -89,16 +95,17 @@ void NodeExchange::answer_bring(std::uint32_t from, const Bring& request) {
 void NodeExchange::bring(std::uint32_t from, const Bring& request, const StepViewPointer& view) {
   auto waiting = std::make_shared<Waiting>();
   waiting->matched.view = view;
-  for (const BringPart& part : request.parts) {
-    std::size_t position = 0;
-    waiting->wanted.push_back(checked_wanted_part(replay::decode_plan(part.copies, position),
-                                                  part.element_bytes, part.is_mirrored));
+  for (const AskedPart& asked : request.parts) {
+    waiting->wanted.push_back(known_parts_.take(asked));
+    if (waiting->wanted.back() != nullptr) continue;
+    const Brought unknown{request.ticket, true, {}, {}};
+    return environment_.send(from, packet_of(ExchangePacket::brought, unknown));
   }
   waiting->is_ahead = request.is_ahead;
   waiting->reader = {from, request.reader};
   waiting->receiver = [this, from, ticket = request.ticket, step = request.step, wanted = waiting->wanted](
                           const Outcome& outcome, const MatchedGet&, const auto&) {
-    Brought answer = outcome.is_failure() ? Brought{0, outcome, {}} : brought(step, wanted);
+    Brought answer = outcome.is_failure() ? Brought{0, false, outcome, {}} : brought(step, wanted);
     answer.ticket = ticket;
     environment_.send(from, packet_of(ExchangePacket::brought, answer));
   };
@@ -111,7 +118,8 @@ Brought NodeExchange::brought(std::uint64_t step, const std::vector<WantedPartPo
   for (const WantedPartPointer& part : wanted) {
     BroughtPart& places = answer.parts.emplace_back();
     places.places = landing.places_of(*part);
-    if (places.places.empty()) return {0, {NC_EIO, "a log on another node does not have what is wanted"}, {}};
+    if (places.places.empty())
+      return {0, false, {NC_EIO, "a log on another node does not have what is wanted"}, {}};
   }
   return answer;
 }

@@ -106,6 +106,11 @@ class Ranks {
     movings_[rank]->forget(1);
   }
 
+  /// As if the rank had just begun: it has nothing of what it had before.
+  void restart(std::uint32_t rank) {
+    movings_[rank] = std::make_unique<NodeExchange>(move_environment(rank));
+  }
+
   [[nodiscard]] MatchExchange& matching(std::uint32_t rank) { return *matchings_[rank]; }
   [[nodiscard]] NodeExchange& moving(std::uint32_t rank) { return *movings_[rank]; }
   [[nodiscard]] std::uint64_t packets() const {

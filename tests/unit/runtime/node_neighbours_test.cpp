@@ -11,8 +11,8 @@
 using namespace sluice;
 using namespace sluice::test;
 using formats::Hyperslab;
+using runtime::AskedPart;
 using runtime::Bring;
-using runtime::BringPart;
 using runtime::Brought;
 using runtime::Landing;
 using runtime::LandingPart;
@@ -153,6 +153,43 @@ TEST_SUITE("matchers of a node") {
     }
   }
 
+  TEST_CASE(
+      "copies that were asked for in an earlier step are named, and told again to who does not know them") {
+    Couple couple;
+    std::vector<Hyperslab> pieces;  // at no regular distances, so that each is a copy of its own
+    for (std::int64_t i = 0; i < 400; ++i)
+      pieces.push_back({{i * i % rows, i * i * i % columns}, {1, 1}, {}});
+    const auto get = [&](std::uint32_t rank) {
+      Answer answer;
+      const std::uint64_t before = couple.ranks.bytes_of_exchange();
+      couple.ranks.get(rank, 0, pieces, answer);
+      couple.ranks.settle();
+      REQUIRE(answer.outcome.text == "");
+      CHECK(couple.ranks.run(answer) == couple.step.expected(0, pieces));
+      return std::pair(answer, couple.ranks.bytes_of_exchange() - before);
+    };
+    std::vector<WantedPartPointer> wanted;
+    for (const LandingPart& part : get(first).first.landed) wanted.push_back(part.wanted);
+    const auto ahead = [&] {
+      couple.forget();
+      const std::uint64_t before = couple.ranks.bytes_of_exchange();
+      CHECK(couple.fetch_ahead(first, wanted));
+      CHECK(couple.ranks.moving(first).landed(1, wanted).size() >= wanted.size());
+      return couple.ranks.bytes_of_exchange() - before;
+    };
+    const std::uint64_t named = ahead();
+    CHECK(named < 400 * 4 + 600);  // the data, and some small packets
+    CHECK(get(first).second < named + 400 * 200);
+    // Who brings, or who has the logs, has forgotten the names.
+    for (const std::uint32_t forgets : {second, first, 0U, 1U}) {
+      couple.ranks.restart(forgets);
+      if (forgets == first) continue;
+      CHECK(ahead() > named);
+      CHECK(ahead() == named);
+      (void)get(first);
+    }
+  }
+
   TEST_CASE("a neighbour that is short of memory waits for all whose gets it serves") {
     Couple couple;
     couple.take_memory_of_second();
@@ -281,17 +318,17 @@ TEST_SUITE("matchers of a node") {
     nowhere.copies[0].writer = 99;
     replay::Plan apart = range;
     apart.dimensions[0].source_step_bytes = 2;
-    std::vector<BringPart> parts{{true, 1, encoded({})},    {true, 1, encoded(endless)},
-                                 {true, 4, encoded(range)}, {false, 0, encoded(range)},
-                                 {true, 1, encoded(apart)}, {true, 1, encoded(nowhere)},
-                                 {true, 1, {std::byte{7}}}};
-    for (const BringPart& part : parts) {
+    std::vector<AskedPart> parts{{true, 1, {}, encoded({})},    {true, 1, {}, encoded(endless)},
+                                 {true, 4, {}, encoded(range)}, {false, 0, {}, encoded(range)},
+                                 {true, 1, {}, encoded(apart)}, {true, 1, {}, encoded(nowhere)},
+                                 {true, 1, {}, {std::byte{7}}}, {true, 1, {7, 7}, {}}};
+    for (const AskedPart& part : parts) {
       const Bring request{77, 1, 0, false, {part}};
       couple.ranks.moving(first).take(second, ExchangePacket::bring, runtime::encode(request));
       couple.ranks.settle();
     }
     // `first` brings this.
-    const Bring request{77, 1, 0, false, {{true, 1, encoded(range)}}};
+    const Bring request{77, 1, 0, false, {{true, 1, {}, encoded(range)}}};
     couple.ranks.moving(second).take(first, ExchangePacket::bring, runtime::encode(request));
     couple.ranks.settle();
     CHECK(couple.ranks.landed_bytes() == landed);
@@ -300,7 +337,7 @@ TEST_SUITE("matchers of a node") {
   TEST_CASE("a neighbour that tells of less than it was asked for fails the get") {
     for (const bool has_part : {false, true}) {
       Couple couple;
-      Brought little{1, {}, {}};
+      Brought little{1, false, {}, {}};
       if (has_part) little.parts.push_back({{{0, 0, 16, 1, 0}}});
       const auto answer = [&] {
         couple.ranks.moving(first).take(second, ExchangePacket::brought, runtime::encode(little));
