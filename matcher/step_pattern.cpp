@@ -1,7 +1,6 @@
 #include "sluice/matcher/step_pattern.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace sluice::matcher {
@@ -30,35 +29,13 @@ void widen(boost::container::small_vector<IndexRange, 4>& ranges, const formats:
   }
 }
 
-bool is_empty(const formats::HyperslabView& box) noexcept {
-  return std::ranges::find(box.count, 0) != box.count.end();
-}
-
-/// Of the boxes in order. A chain of multiplications waits for each of them; long lists are dealt out to
-/// several chains in turn, which a processor works on at the same time.
-Fingerprint fingerprint_of(std::span<const formats::HyperslabView> boxes, std::int64_t base) {
-  constexpr std::size_t chains = 4;
-  constexpr std::size_t least_boxes = 16;
-  FingerprintBuilder whole;
-  if (boxes.size() < least_boxes) {
-    for (const formats::HyperslabView& box : boxes) whole.add(box, base);
-    return whole.value();
-  }
-  std::array<FingerprintBuilder, chains> each;
-  std::size_t i = 0;
-  for (; i + chains <= boxes.size(); i += chains) {
-    for (std::size_t chain = 0; chain < chains; ++chain) each[chain].add(boxes[i + chain], base);
-  }
-  for (; i < boxes.size(); ++i) whole.add(boxes[i], base);
-  for (const FingerprintBuilder& chain : each) whole.add(chain.value());
-  whole.add(static_cast<std::uint64_t>(boxes.size()));
-  return whole.value();
-}
-
 }  // namespace
 
 BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_records) {
   BoxesSummary summary;
+  const auto is_empty = [](const formats::HyperslabView& box) {
+    return std::ranges::find(box.count, 0) != box.count.end();
+  };
   if (has_records) {
     summary.lowest_record = std::numeric_limits<std::int64_t>::max();
     for (const formats::HyperslabView& box : boxes) {
@@ -66,12 +43,14 @@ BoxesSummary summarize(std::span<const formats::HyperslabView> boxes, bool has_r
       if (!is_empty(box)) summary.records_end = std::max(summary.records_end, box.end_of(0));
     }
   }
+  FingerprintBuilder fingerprint;
   for (const formats::HyperslabView& box : boxes) {
+    fingerprint.add(box, summary.lowest_record);
     if (is_empty(box)) continue;
     summary.has_elements = true;
     widen(summary.ranges, box);
   }
-  summary.boxes = fingerprint_of(boxes, summary.lowest_record);
+  summary.boxes = fingerprint.value();
   return summary;
 }
 
