@@ -1,6 +1,7 @@
 #include "index_level.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::matcher {
 namespace {
@@ -53,11 +54,11 @@ IndexLevel::IndexLevel(const BoxList& boxes) : linearisation_(extents_of(boxes))
   }
   runs_ = RunTree(std::move(runs));
   boxes_ = BoxTree(others);
-  order_runs();
 }
 
 /// Levels are made of requests that were added one after the other.
 void IndexLevel::order_runs() {
+  is_ordered_ = true;
   if (runs_.size() == 0 || boxes_.boxes().size() > 0 || !runs_.is_disjoint()) return;
   first_order_ = runs_.id(0).order;
   std::uint32_t last = first_order_;
@@ -72,6 +73,8 @@ void IndexLevel::order_runs() {
 }
 
 bool IndexLevel::collect_next(const formats::HyperslabView& read, std::uint16_t number, Hits& hits) {
+  if (!std::exchange(follows_, false)) return false;
+  if (!is_ordered_) order_runs();
   const std::uint64_t place = next_order_ - first_order_;  // beyond all where it is below the first
   if (place >= by_order_.size() || !linearisation_.contains(read)) return false;
   const auto interval = linearisation_.interval_of(read);

@@ -46,7 +46,10 @@ class IndexLevel {
   /// call, or of the last hit that note_hit() was told of, and is met by no other one: reads often come in
   /// the order of what was written. False when it is not so.
   [[nodiscard]] bool collect_next(const formats::HyperslabView& read, std::uint16_t number, Hits& hits);
-  void note_hit(const Hit& hit) noexcept { next_order_ = hit.order + std::uint64_t{1}; }
+  void note_hit(const Hit& hit) noexcept {
+    follows_ = hit.order == next_order_;
+    next_order_ = hit.order + std::uint64_t{1};
+  }
   [[nodiscard]] const RequestId& id(const Hit& hit) const noexcept {
     return hit.is_run ? runs_.id(hit.index) : boxes_.boxes().id(hit.index);
   }
@@ -71,6 +74,8 @@ class IndexLevel {
   std::vector<std::uint32_t> by_order_;  ///< where the runs are, in the order in which they were added; empty
                                          ///< when there are boxes, or runs overlap
   std::uint64_t next_order_ = 0;         ///< that collect_next() looks at
+  bool follows_ = false;                 ///< the last hit was the next one; else it is not worth looking at
+  bool is_ordered_ = false;              ///< by_order_ has been made, as far as it can be
   Indexes start_, count_;                ///< scratch
 };
 
