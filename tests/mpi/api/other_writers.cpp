@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr MPI_Offset elements = 20000;
+constexpr MPI_Offset elements = 6000;
 constexpr int rounds = 3;
 constexpr int puts_in_a_round = 60;
 

@@ -7,14 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHECK(call)                                                  \
-  do {                                                               \
-    const int status_ = (call);                                      \
-    if (status_ != NC_NOERR) {                                       \
-      fprintf(stderr, "%s -> %s\n", #call, ncmpi_strerrno(status_)); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                  \
-    }                                                                \
-  } while (0)
+#include "../../support/checked_call.h"
 
 static void tell(FILE* file, int puts) {
   rewind(file);

@@ -10,6 +10,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/read_lists.hpp"
 #include "support/exchange_world.hpp"
+#include "support/lists_of_boxes.hpp"
 
 using namespace sluice;
 using formats::Hyperslab;
@@ -99,34 +100,18 @@ class World {
   SpreadStep step_;
 };
 
-/// Single elements, every second one of a row.
-Boxes dotted(std::int64_t first_row, std::int64_t row_count, std::int64_t first_column) {
-  Boxes boxes;
-  for (std::int64_t row = first_row; row < first_row + row_count; ++row) {
-    for (std::int64_t column = first_column; column < columns; column += 2) {
-      boxes.push_back({{row, column}, {1, 1}, {}});
-    }
-  }
-  return boxes;
-}
-
-/// Rows from the last to the first.
-Boxes whole_rows() {
-  Boxes boxes;
-  for (std::int64_t row = rows; row-- > 0;) boxes.push_back({{row, 0}, {1, columns}, {}});
-  return boxes;
-}
+constexpr test::Grid grid{rows, columns};
 
 }  // namespace
 
 TEST_CASE("variables that were put by the same lists need one plan") {
   World world(5, 2);
   for (int varid = 0; varid < 5; ++varid) {
-    world.step().put_list(0, varid, dotted(0, 2, 0));
-    world.step().put_list(1, varid, dotted(0, 2, 1));
-    world.step().put_list(1, varid, dotted(3, 2, 0));
+    world.step().put_list(0, varid, grid.dotted(0, 2, 0));
+    world.step().put_list(1, varid, grid.dotted(0, 2, 1));
+    world.step().put_list(1, varid, grid.dotted(3, 2, 0));
   }
-  CHECK(world.check(whole_rows()) == 1);
+  CHECK(world.check(grid.whole_rows()) == 1);
 }
 
 TEST_CASE("a variable of which anything differs is matched by itself") {
@@ -134,9 +119,9 @@ TEST_CASE("a variable of which anything differs is matched by itself") {
     std::string name;
     std::function<void(SpreadStep&, int varid)> put;
   };
-  const Boxes list = dotted(0, 2, 0);
-  const Boxes other = dotted(0, 2, 1);
-  const Boxes third = dotted(3, 2, 0);
+  const Boxes list = grid.dotted(0, 2, 0);
+  const Boxes other = grid.dotted(0, 2, 1);
+  const Boxes third = grid.dotted(3, 2, 0);
   const auto changed = [&](auto change) {
     Boxes boxes = list;
     change(boxes);
@@ -215,15 +200,15 @@ TEST_CASE("a variable of which anything differs is matched by itself") {
     put_as_ever(world.step(), 0);
     difference.put(world.step(), 1);
     put_as_ever(world.step(), 2);
-    world.check(whole_rows());
+    world.check(grid.whole_rows());
     CHECK(world.check({{{0, 0}, {rows, columns}, {}}}) >= 2);
   }
 }
 
 TEST_CASE("who of two writers was later is a difference") {
   World world(2, 2);
-  const Boxes list = dotted(0, 2, 0);
-  Boxes overlapping = dotted(1, 2, 0);
+  const Boxes list = grid.dotted(0, 2, 0);
+  Boxes overlapping = grid.dotted(1, 2, 0);
   world.step().put_list(0, 0, list);
   world.step().put_list(1, 0, overlapping);
   world.step().put_list(1, 1, overlapping);
@@ -237,7 +222,8 @@ TEST_CASE("random lists on random variables read as they were put") {
   const auto below = [&](std::int64_t end) {
     return std::uniform_int_distribution<std::int64_t>(0, end - 1)(engine);
   };
-  const std::vector<Boxes> lists{dotted(0, 2, 0), dotted(0, 2, 1), dotted(1, 2, 0), dotted(3, 2, 1)};
+  const std::vector<Boxes> lists{grid.dotted(0, 2, 0), grid.dotted(0, 2, 1), grid.dotted(1, 2, 0),
+                                 grid.dotted(3, 2, 1)};
   std::size_t shared = 0;
   for (int round = 0; round < 200; ++round) {
     CAPTURE(round);
@@ -255,7 +241,7 @@ TEST_CASE("random lists on random variables read as they were put") {
         if (chance(20)) world.step().put_list(writer, varid, lists[list]);
       }
     }
-    Boxes reads = whole_rows();
+    Boxes reads = grid.whole_rows();
     reads.push_back({{below(rows), below(columns)}, {1, 1}, {}});
     shared += world.check(reads) < 6 ? 1 : 0;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/exchange_ranks.hpp"
+#include "support/lists_of_boxes.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -24,22 +25,7 @@ formats::Header header_of(int variables) {
       std::vector<std::vector<std::int64_t>>(static_cast<std::size_t>(variables), {rows, columns}), 0);
 }
 
-/// Single elements, every second one of a row, so that none is next to another.
-Boxes dotted(std::int64_t first_row, std::int64_t row_count, std::int64_t first_column) {
-  Boxes boxes;
-  for (std::int64_t row = first_row; row < first_row + row_count; ++row) {
-    for (std::int64_t column = first_column; column < columns; column += 2)
-      boxes.push_back({{row, column}, {1, 1}, {}});
-  }
-  return boxes;
-}
-
-/// Rows from the last to the first.
-Boxes whole_rows() {
-  Boxes boxes;
-  for (std::int64_t row = rows; row-- > 0;) boxes.push_back({{row, 0}, {1, columns}, {}});
-  return boxes;
-}
+constexpr test::Grid grid{rows, columns};
 
 /// Accesses of one get, which read `lists`.
 struct Accesses {
@@ -96,10 +82,10 @@ Sharing sharing_of(int variables, std::uint32_t matchers, const matcher::Partiti
   ranks.tell(step);
   for (int varid = 0; varid < variables; ++varid) {
     for (std::uint32_t writer = 0; writer < matchers; ++writer)
-      step.put_list(writer, varid, dotted(2 * writer, 2, writer % 2));
+      step.put_list(writer, varid, grid.dotted(2 * writer, 2, writer % 2));
   }
   step.publish();
-  Accesses get{{whole_rows()}, {}};
+  Accesses get{{grid.whole_rows()}, {}};
   for (int varid = 0; varid < variables; ++varid) get.accesses.push_back({varid, 0});
   Sharing sharing;
   sharing.plans = check(ranks, step, get, 0);
@@ -147,12 +133,12 @@ TEST_SUITE("shared lists") {
     SpreadStep step(header_of(4), writer_of_each(ranks), ranks.memory());
     ranks.tell(step);
     for (const int varid : {0, 1, 2, 3}) {
-      step.put_list(0, varid, dotted(0, rows, 0));
+      step.put_list(0, varid, grid.dotted(0, rows, 0));
       if (varid == 0) step.put(1, varid, {{rows - 1, 0}, {1, columns}, {}});
-      step.put_list(1, varid, dotted(0, rows, 1));
+      step.put_list(1, varid, grid.dotted(0, rows, 1));
     }
     step.publish();
-    Accesses get{{whole_rows()}, {{0, 0}, {1, 0}, {2, 0}, {3, 0}}};
+    Accesses get{{grid.whole_rows()}, {{0, 0}, {1, 0}, {2, 0}, {3, 0}}};
     CHECK(check(ranks, step, get, 0) == 2);
   }
 
@@ -160,14 +146,14 @@ TEST_SUITE("shared lists") {
     Ranks ranks(1, 2, {.least_elements = 1});
     SpreadStep step(header_of(3), {ranks.place(0)}, ranks.memory());
     ranks.tell(step);
-    const Boxes upper = dotted(0, rows / 2, 0);
-    const Boxes lower = dotted(rows / 2, rows / 2, 0);
+    const Boxes upper = grid.dotted(0, rows / 2, 0);
+    const Boxes lower = grid.dotted(rows / 2, rows / 2, 0);
     for (const int varid : {0, 1, 2}) {
       step.put_list(0, varid, varid == 1 ? lower : upper);
       step.put_list(0, varid, varid == 1 ? upper : lower);
     }
     step.publish();
-    Accesses get{{whole_rows()}, {{0, 0}, {1, 0}, {2, 0}}};
+    Accesses get{{grid.whole_rows()}, {{0, 0}, {1, 0}, {2, 0}}};
     CHECK(check(ranks, step, get, 1) == 2);
   }
 
@@ -175,10 +161,10 @@ TEST_SUITE("shared lists") {
     const std::uint64_t seed = std::random_device{}();
     CAPTURE(seed);
     HyperslabGenerator random(seed);
-    const std::vector<Boxes> lists{dotted(0, rows, 0),
-                                   dotted(0, 4, 1),
-                                   dotted(3, 5, 1),
-                                   dotted(6, 2, 0),
+    const std::vector<Boxes> lists{grid.dotted(0, rows, 0),
+                                   grid.dotted(0, 4, 1),
+                                   grid.dotted(3, 5, 1),
+                                   grid.dotted(6, 2, 0),
                                    {{{0, 0}, {2, 3}, {3, 2}}, {{7, 1}, {1, 9}, {}}, {{1, 1}, {0, 4}, {}}}};
     const auto below = [&](std::size_t end) {
       return static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(end) - 1));
@@ -204,7 +190,7 @@ TEST_SUITE("shared lists") {
         }
       }
       step.publish();
-      Accesses get{{whole_rows(), dotted(1, 6, 1), {random.hyperslab({rows, columns})}}, {}};
+      Accesses get{{grid.whole_rows(), grid.dotted(1, 6, 1), {random.hyperslab({rows, columns})}}, {}};
       for (int varid = 0; varid < variables; ++varid) {
         get.accesses.push_back({varid, random.chance(20) ? below(get.lists.size()) : 0});
         if (random.chance(10)) get.accesses.push_back({varid, below(get.lists.size())});
