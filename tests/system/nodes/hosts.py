@@ -57,7 +57,7 @@ class Host:
     """One of them: commands are started there by what command() gives, from outside."""
 
     def __init__(self, number, name, shared, clocks):
-        self.name, self.address = name, NETWORK + str(number)
+        self.name, self.address, self.shared = name, NETWORK + str(number), [os.path.abspath(path) for path in shared]
         clock = ["--time", "--monotonic", str(number * CLOCK_SHIFT_S)] if clocks else []
         self.namespaces = ["--mount", "--uts", "--net", "--pid", "--ipc"] + (["--time"] if clocks else [])
         self.process = subprocess.Popen(["unshare", "--mount", "--uts", "--net", "--pid", "--ipc", *clock, "--fork", "--kill-child", "--mount-proc", sys.executable, __file__, "host", name, self.address, *shared],
@@ -111,10 +111,13 @@ class Host:
         return self.all_files() - self.first_files
 
     def all_files(self):
+        """Without those that it shares with others, which may lie below its own."""
         found = set()
         for own in OWN_DIRECTORIES:
             for directory, directories, names in os.walk(self.path(own)):
-                found.update(os.path.join(directory, name)[len(self.path("")):] for name in directories + names)
+                here = directory[len(self.path("")):]
+                directories[:] = [name for name in directories if os.path.join(here, name) not in self.shared]
+                found.update(os.path.join(here, name) for name in directories + names)
         return found
 
     def bytes_sent(self):
