@@ -9,8 +9,8 @@ namespace sluice::runtime {
 
 namespace {
 
-/// Parts from this size on are runs of their own, so that they can be sent from where they are; smaller ones
-/// travel together.
+/// Mirrored ranges from this size on are runs of their own, so that they can be sent from where they are;
+/// smaller ones, and what is packed in any case, travel together.
 constexpr std::uint64_t least_own_run_bytes = 65536;
 
 }  // namespace
@@ -31,7 +31,7 @@ NodeExchange::Fetching NodeExchange::fetching_of(Step& step, matcher::MatcherPla
     const std::span<std::byte> memory = environment_.landing_memory(range.segment);
     if (memory.size() < range.segment_offset + range.length_bytes)
       throw Error(NC_EIO, "a landing segment is not there");
-    const bool is_alone = range.length_bytes >= least_own_run_bytes;
+    const bool is_alone = part.wanted->is_mirrored && range.length_bytes >= least_own_run_bytes;
     if (!fetching.runs.empty() && !is_alone && !is_last_alone) {
       Fetching::Run& last = fetching.runs.back();
       const std::uint64_t begin = aligned_landing(last.bytes);

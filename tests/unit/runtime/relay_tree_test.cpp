@@ -39,6 +39,8 @@ struct Relays {
         has_happened = links[rank]->poll() || has_happened;
         trees[rank]->flush();
         has_happened = links[rank]->poll() || has_happened;
+        // What is sent at once is nothing that happens in poll(), and its receiver may have had its turn.
+        has_happened = !links[rank]->is_idle() || has_happened;
       }
     }
   }
