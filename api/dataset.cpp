@@ -1,6 +1,7 @@
 // The life of an open dataset: its modes, and its end. How it begins is in open_dataset.cpp.
 #include "dataset.hpp"
 
+#include <array>
 #include <vector>
 
 #include "agreement.hpp"
@@ -39,21 +40,22 @@ bool is_to_be_filled(const Dataset& dataset, int varid) {
 /// the file. Collective. Only such as every rank has.
 std::vector<int> variables_to_fill(const Dataset& dataset) {
   if (dataset.driver->reads_unwritten_as_fill()) return {};
-  int common = dataset.header.variable_count();
-  const bool is_alone = dataset.comm.size() == 1;
-  if (!is_alone)
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_INT, MPI_MIN, dataset.comm.get()),
-              "agree on the number of variables");
   std::vector<int> varids;
-  for (int id = 0; id < common; ++id) {
+  for (int id = 0; id < dataset.header.variable_count(); ++id) {
     const bool has_elements = !dataset.header.is_record_variable(id) || dataset.header.record_count > 0;
     if (has_elements && is_to_be_filled(dataset, id)) varids.push_back(id);
   }
-  if (is_alone) return varids;
-  int n = static_cast<int>(varids.size());
-  check_mpi(MPI_Bcast(&n, 1, MPI_INT, 0, dataset.comm.get()), "broadcast");
-  varids.resize(static_cast<std::size_t>(n));
-  if (n > 0) check_mpi(MPI_Bcast(varids.data(), n, MPI_INT, 0, dataset.comm.get()), "broadcast");
+  if (dataset.comm.size() == 1) return varids;
+  // The fewest variables that a rank has; and of how many rank 0 fills (negated; the others have 0).
+  std::array<int, 2> least{dataset.header.variable_count(),
+                           dataset.comm.is_root() ? -static_cast<int>(varids.size()) : 0};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, least.data(), least.size(), MPI_INT, MPI_MIN, dataset.comm.get()),
+            "agree on the variables to fill");
+  const auto [common, filled] = least;
+  varids.resize(static_cast<std::size_t>(-filled));
+  if (!varids.empty())
+    check_mpi(MPI_Bcast(varids.data(), -filled, MPI_INT, 0, dataset.comm.get()), "broadcast");
+  std::erase_if(varids, [limit = common](int id) { return id >= limit; });
   return varids;
 }
 

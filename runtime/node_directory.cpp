@@ -3,23 +3,21 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <thread>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/guard_process.hpp"
 #include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::runtime {
 namespace {
 
-constexpr char dismissal = 'q';
 /// How long components may go on without their matcher, as on the coordinator's machine.
 constexpr std::chrono::seconds time_to_notice{15};
 constexpr std::chrono::milliseconds poll_interval{50};
@@ -42,9 +40,7 @@ void await_end_of(const std::string& mark) {
 /// The caretaker's part. The matchers' launcher must neither find it nor wait for its output.
 [[noreturn]] void take_care(const std::filesystem::path& path, const std::string& socket, int line,
                             int lock) {
-  ::setsid();
-  ::prctl(PR_SET_NAME, "sluice-caretaker");
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  begin_to_guard("sluice-caretaker");
   const int null = ::open("/dev/null", O_RDWR);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
   const int low = std::min(line, lock);
@@ -52,18 +48,14 @@ void await_end_of(const std::string& mark) {
   ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(low) - 1, 0);
   ::close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
   ::close_range(static_cast<unsigned>(high) + 1, ~0u, 0);
-  char word = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(line, &word, 1);
-  } while (got < 0 && errno == EINTR);
+  const bool is_dismissed = await_dismissal(line);
   // Otherwise the launchers, or the coordinator, are about to end everything.
-  if (got != 1 || word != dismissal) {
+  if (!is_dismissed) {
     await_end_of(run_mark(socket));
     await_end_of(matcher_mark(socket));
   }
   stop_processes(run_mark(socket));
-  if (got != 1) stop_processes(matcher_mark(socket));
+  if (!is_dismissed) stop_processes(matcher_mark(socket));
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
   ::_exit(0);
@@ -94,10 +86,7 @@ void NodeDirectory::start_caretaker(const std::string& socket) {
 }
 
 NodeDirectory::~NodeDirectory() {
-  if (caretaker_ <= 0) return;
-  (void)!::write(line_.number(), &dismissal, 1);
-  line_.reset();
-  while (::waitpid(caretaker_, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (caretaker_ > 0) dismiss(line_, caretaker_);
 }
 
 }  // namespace sluice::runtime

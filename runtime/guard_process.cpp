@@ -1,0 +1,38 @@
+#include "sluice/runtime/guard_process.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace sluice::runtime {
+namespace {
+
+constexpr char dismissal = 'q';
+
+}  // namespace
+
+void begin_to_guard(const char* name) noexcept {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  ::prctl(PR_SET_NAME, name);
+  ::setsid();
+}
+
+bool await_dismissal(int line) noexcept {
+  char word = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(line, &word, 1);
+  } while (got < 0 && errno == EINTR);
+  return got == 1 && word == dismissal;
+}
+
+void dismiss(FileDescriptor& line, pid_t guard) noexcept {
+  (void)!::write(line.number(), &dismissal, 1);
+  line.reset();
+  while (::waitpid(guard, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+}  // namespace sluice::runtime
