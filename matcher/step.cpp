@@ -82,6 +82,8 @@ void set_pattern(Step& step) noexcept {
   bool is_apart = true;
   whole.add(step.structure);
   latest.add(step.structure);
+  // Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
+  whole.add(static_cast<std::uint64_t>(step.first_own_log));
   for (std::size_t i = 0; i < step.logs.size(); ++i) {
     const LogPattern& log = step.logs[i]->pattern;
     whole.add(log.requests);

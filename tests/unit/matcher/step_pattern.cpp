@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "sluice/matcher/step.hpp"
 
 using namespace sluice;
 using formats::Hyperslab;
@@ -151,4 +154,20 @@ TEST_CASE("long lists that differ in any number, in the order of any two boxes o
   std::vector<Hyperslab> later = boxes;
   for (Hyperslab& box : later) box.start[0] += 5;
   CHECK(seen.contains(fingerprint_of(later)));  // records count from the first
+}
+
+TEST_CASE("the same logs are another pattern where other ones of them are the step's own") {
+  const std::vector<Put> first{{0, false, false, 0, {{0}, {4}, {}}}};
+  const std::vector<Put> second{{0, false, false, 0, {{4}, {4}, {}}}};
+  std::set<Fingerprint> seen;
+  for (const std::size_t first_own_log : {0U, 1U}) {  // both put at once; or the second into the open file
+    matcher::Step step;
+    step.first_own_log = first_own_log;
+    for (const auto& puts : {first, second}) {
+      step.logs.push_back(std::make_shared<matcher::WriteLog>());
+      step.logs.back()->pattern = pattern_of(0, puts);
+    }
+    matcher::set_pattern(step);
+    CHECK(seen.insert(step.pattern.whole).second);
+  }
 }
