@@ -12,5 +12,6 @@ using storage::Extent;
 using storage::FileRange;
 using storage::FileRequest;
 using storage::for_each_clipped;
+using storage::for_each_covered;
 
 }  // namespace sluice::api

@@ -222,25 +222,19 @@ void FileTransfer::access_directly(FileRequest& request, FileRequest::Kind kind)
 
 void FileTransfer::put_window(FileRequest& request, const FileRange& range) {
   window_.move_to(range);
-  coverage_.clear();
-  coverage_.begin_list();
-  for_each_clipped(request.extents_in(range), range, [&](const Extent& part) {
+  const auto extents = request.extents_in(range);
+  for_each_clipped(extents, range, [&](const Extent& part) {
     request.codec(part).encode(part.first_element, part.elements, window_.at(part.offset_bytes));
-    coverage_.add({part.offset_bytes, part.end()});
   });
   // Gaps are left alone: other processes may be writing there.
-  window_.write(bytes_, coverage_.join(), 0);
+  for_each_covered(extents, range, 0, [&](const FileRange& covered) { window_.write(bytes_, covered); });
 }
 
 void FileTransfer::get_window(FileRequest& request, const FileRange& range) {
   window_.move_to(range);
-  coverage_.clear();
-  coverage_.begin_list();
   const auto extents = request.extents_in(range);
-  for_each_clipped(extents, range, [&](const Extent& part) {
-    coverage_.add({part.offset_bytes, part.end()});
-  });
-  window_.read(bytes_, coverage_.join(), options_.gap_bytes);
+  for_each_covered(extents, range, options_.gap_bytes,
+                   [&](const FileRange& covered) { window_.read(bytes_, covered); });
   for_each_clipped(extents, range, [&](const Extent& part) {
     request.codec(part).decode(part.first_element, part.elements, window_.at(part.offset_bytes));
   });

@@ -40,19 +40,23 @@ void StagingWindow::move_to(const FileRange& range) {
   range_ = range;
 }
 
+void StagingWindow::write(const FileBytes& file, const FileRange& range) const {
+  file.write(range.begin, {at(range.begin), static_cast<std::size_t>(range.size())});
+}
+
+void StagingWindow::read(const FileBytes& file, const FileRange& range) const {
+  file.read(range.begin, {at(range.begin), static_cast<std::size_t>(range.size())});
+}
+
 void StagingWindow::write(const FileBytes& file, std::span<const FileRange> ranges, std::int64_t gap_bytes) {
   for_each_group(ranges, gap_bytes, [&](std::span<const FileRange> group) {
     if (group.size() > 1) fill_gaps(file, group);
-    const FileRange hull = hull_of(group);
-    file.write(hull.begin, {at(hull.begin), static_cast<std::size_t>(hull.size())});
+    write(file, hull_of(group));
   });
 }
 
 void StagingWindow::read(const FileBytes& file, std::span<const FileRange> ranges, std::int64_t gap_bytes) {
-  for_each_group(ranges, gap_bytes, [&](std::span<const FileRange> group) {
-    const FileRange hull = hull_of(group);
-    file.read(hull.begin, {at(hull.begin), static_cast<std::size_t>(hull.size())});
-  });
+  for_each_group(ranges, gap_bytes, [&](std::span<const FileRange> group) { read(file, hull_of(group)); });
 }
 
 void StagingWindow::fill_gaps(const FileBytes& file, std::span<const FileRange> ranges) {

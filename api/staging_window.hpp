@@ -33,6 +33,9 @@ class StagingWindow {
     return bytes_.data() + (offset_bytes - range_.begin);
   }
 
+  /// Writes, or reads, the bytes of this range, which is within the window's but for an element's end.
+  void write(const FileBytes& file, const FileRange& range) const;
+  void read(const FileBytes& file, const FileRange& range) const;
   /// Writes the bytes of these ranges (ascending, disjoint). Gaps of at most `gap_bytes` are bridged: read
   /// from the file and written back. That is safe only where no other process writes to them; 0 writes each
   /// range alone.

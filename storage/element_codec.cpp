@@ -63,6 +63,10 @@ void ElementCodec::decode(std::int64_t first, std::int64_t n, const std::byte* b
     return copy_to_big_endian(memory(first), bytes, external_bytes_, n);
   if (is_plain_)
     return formats::copy_ordered(memory(first), bytes, static_cast<std::size_t>(external_bytes_), n, order_);
+  decode_converted(first, n, bytes);
+}
+
+void ElementCodec::decode_converted(std::int64_t first, std::int64_t n, const std::byte* bytes) {
   std::array<std::byte, block_bytes> native;
   for (std::int64_t done = 0; done < n;) {
     const std::int64_t part = std::min(n - done, block_bytes / external_bytes_);

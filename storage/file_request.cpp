@@ -7,6 +7,9 @@
 namespace sluice::storage {
 namespace {
 
+/// Runs that are made at once: as many as stay in the cache until they are extents.
+constexpr std::int64_t most_runs_at_once = 1024;
+
 /// A hyperslab cut into rows: everything within the first `outer` dimensions' indexes is one row. Rows are
 /// numbered in the order of the elements.
 struct Rows {
@@ -14,6 +17,12 @@ struct Rows {
   std::int64_t count = 1;     ///< rows
   std::int64_t elements = 1;  ///< of one row
   std::int64_t runs = 1;      ///< of one row, at most
+};
+
+/// Rows [first, last).
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
 };
 
 /// Runs that the dimensions from `first` on give, at most.
@@ -38,24 +47,25 @@ Rows rows_of(const formats::HyperslabView& slab, std::int64_t limit) {
   return rows;
 }
 
-/// Calls visit(part) for parts of the slab that make up rows [first, last): of the innermost outer dimension,
-/// as many indexes at once as there are.
+/// Calls visit(part) for parts of the slab that make up rows of it: of the innermost outer dimension,
+/// as many indexes at once as there are and give no more than about `most_runs` runs.
 template <class Visit>
-void for_each_part(const formats::HyperslabView& slab, const Rows& rows, std::int64_t first,
-                   std::int64_t last, const Visit& visit) {
+void for_each_part(const formats::HyperslabView& slab, const Rows& rows, const RowRange& range,
+                   std::int64_t most_runs, const Visit& visit) {
+  if (rows.outer == 0) return visit(slab);
   formats::Hyperslab part{{slab.start.begin(), slab.start.end()},
                           {slab.count.begin(), slab.count.end()},
                           {slab.stride.begin(), slab.stride.end()}};
-  if (rows.outer == 0) return visit(part.view());
+  const std::int64_t most_rows = std::max<std::int64_t>(1, most_runs / rows.runs);
   const std::size_t inner = rows.outer - 1;
-  for (std::int64_t row = first; row < last;) {
+  for (std::int64_t row = range.first; row < range.last;) {
     std::int64_t rest = row;
     for (std::size_t d = rows.outer; d-- > 0;) {
       part.start[d] = slab.start[d] + rest % slab.count[d] * slab.stride_of(static_cast<int>(d));
       part.count[d] = 1;
       rest /= slab.count[d];
     }
-    part.count[inner] = std::min(last - row, slab.count[inner] - row % slab.count[inner]);
+    part.count[inner] = std::min({range.last - row, slab.count[inner] - row % slab.count[inner], most_rows});
     visit(part.view());
     row += part.count[inner];
   }
@@ -72,6 +82,8 @@ FileRequest::FileRequest(const formats::Header& header, const formats::Placement
 
 void FileRequest::next_batch(std::size_t limit) {
   extents_.clear();
+  bytes_ = 0;
+  is_ascending_ = true;
   while (extents_.size() < limit && has_more()) {
     auto place = placement_.place_of(accesses_[access_].varid);
     const bool is_at_begin = slab_ == 0 && row_ == 0;
@@ -112,6 +124,8 @@ bool FileRequest::append_by_pattern(const formats::VariablePlace& place) {
     const auto displacement = place.displacement_from(*pattern.place);
     if (!displacement) continue;
     const std::size_t first = extents_.size();
+    is_ascending_ = false;  // that is, nobody knows yet
+    bytes_ += pattern.bytes;
     extents_.resize(first + pattern.extents.size());
     std::ranges::transform(pattern.extents, extents_.data() + first, [&](Extent extent) {
       extent.offset_bytes += displacement->of(extent.offset_bytes);
@@ -127,6 +141,7 @@ void FileRequest::keep_pattern(std::unique_ptr<formats::VariablePlace> place, st
   constexpr std::size_t most_patterns = 4;
   const auto made = std::span(extents_).subspan(first);
   Pattern pattern{accesses_[access_].slabs.data(), std::move(place), {made.begin(), made.end()}};
+  for (const Extent& extent : made) pattern.bytes += extent.length_bytes();
   sort_extents(pattern.extents);
   std::ranges::copy(pattern.extents, made.begin());
   if (patterns_.size() < most_patterns) {
@@ -148,17 +163,16 @@ void FileRequest::append_slab(const formats::VariablePlace& place, std::size_t l
 void FileRequest::append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t room) {
   const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
   // The same rows in each batch that a slab is in: they depend on the limit, not on the room that is left.
-  const Rows rows = rows_of(slab, static_cast<std::int64_t>(limit));
+  const std::int64_t at_once = std::min(static_cast<std::int64_t>(limit), most_runs_at_once);
+  const Rows rows = rows_of(slab, at_once);
   const std::int64_t last =
       std::min(rows.count, row_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(room) / rows.runs));
-  runs_.clear();
-  if (last - row_ == rows.count) {
-    place.append(slab, runs_);
-  } else {
-    for_each_part(slab, rows, row_, last,
-                  [&](const formats::HyperslabView& part) { place.append(part, runs_); });
-  }
-  for (const auto& run : runs_) append_run(run, place.element_bytes());
+  make_room((last - row_) * rows.runs);
+  for_each_part(slab, rows, {row_, last}, at_once, [&](const formats::HyperslabView& part) {
+    runs_.clear();
+    place.append(part, runs_);
+    for (const auto& run : runs_) append_run(run, place.element_bytes());
+  });
   row_ = last;
   if (row_ == rows.count) {
     row_ = 0;
@@ -166,34 +180,42 @@ void FileRequest::append_rows(const formats::VariablePlace& place, std::size_t l
   }
 }
 
+void FileRequest::make_room(std::int64_t extents) {
+  const std::size_t size = extents_.size() + static_cast<std::size_t>(extents);
+  if (size > extents_.capacity()) extents_.reserve(std::max(size, 2 * extents_.capacity()));
+}
+
 void FileRequest::append_run(const formats::FileRun& run, std::int64_t element_bytes) {
   // A shift where a division would take longer than all the rest.
   const std::int64_t elements =
       run.length_bytes >> std::countr_zero(static_cast<std::uint64_t>(element_bytes));
   const auto access = static_cast<std::int32_t>(access_);
+  const std::int64_t end = extents_.empty() ? run.offset_bytes - 1 : extents_.back().end();
   // Slabs of a list that are neighbours in the file are neighbours in the buffer, too.
-  if (!extents_.empty() && extents_.back().end() == run.offset_bytes && extents_.back().access == access) {
+  if (end == run.offset_bytes && extents_.back().access == access) {
     extents_.back().elements += elements;
   } else {
+    if (end > run.offset_bytes) is_ascending_ = false;
     extents_.push_back(
         {run.offset_bytes, elements, element_, access, static_cast<std::int32_t>(element_bytes)});
   }
   element_ += elements;
+  bytes_ += run.length_bytes;
 }
 
 void FileRequest::finish_batch() {
-  sort_extents(extents_);
   reach_.clear();
-  if (has_overlaps(extents_)) {
-    if (kind_ == Kind::put) {
-      remove_overlaps(extents_);
-    } else {
-      std::int64_t end = 0;
-      for (const Extent& extent : extents_) reach_.push_back(end = std::max(end, extent.end()));
-    }
+  if (is_ascending_) return;
+  sort_extents(extents_);
+  if (!has_overlaps(extents_)) return;
+  if (kind_ == Kind::put) {
+    remove_overlaps(extents_);
+    bytes_ = 0;
+    for (const Extent& extent : extents_) bytes_ += extent.length_bytes();
+  } else {
+    std::int64_t end = 0;
+    for (const Extent& extent : extents_) reach_.push_back(end = std::max(end, extent.end()));
   }
-  bytes_ = 0;
-  for (const Extent& extent : extents_) bytes_ += extent.length_bytes();
 }
 
 void FileRequest::give_up() noexcept {

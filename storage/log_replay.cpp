@@ -40,16 +40,15 @@ class ReplayTarget {
 
  private:
   void write_window(FileRequest& request, const FileRange& range) {
-    Coverage coverage;
-    coverage.begin_list();
-    for_each_clipped(request.extents_in(range), range, [&](const Extent& part) {
+    const auto extents = request.extents_in(range);
+    for_each_clipped(extents, range, [&](const Extent& part) {
       std::byte* const to = window_.get() + (part.offset_bytes - range.begin);
       request.codec(part).encode(part.first_element, part.elements, to);
-      coverage.add({part.offset_bytes, part.end()});
     });
-    for (const FileRange& run : coverage.join())
+    for_each_covered(extents, range, 0, [&](const FileRange& run) {
       files_.write(run.begin,
                    {window_.get() + (run.begin - range.begin), static_cast<std::size_t>(run.size())});
+    });
   }
 
   ReplayFiles& files_;

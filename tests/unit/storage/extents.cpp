@@ -50,6 +50,38 @@ TEST_CASE("of overlapping extents the later put is kept, element by element") {
   }
 }
 
+TEST_CASE("what extents cover of a range is visited once, with the gaps that are small") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    test::HyperslabGenerator random(seed);
+    std::vector<Extent> extents;
+    for (int i = 0; i < 20; ++i)
+      extents.push_back({2 * random.between(0, 100), random.between(1, 9), 0, i, random.chance(50) ? 2 : 4});
+    sort_extents(extents);
+    const std::int64_t begin = random.between(0, 150);
+    const FileRange range{begin, begin + random.between(1, 100)};
+    const std::int64_t gap_bytes = random.between(0, 12);
+    std::vector<char> expected(300, 0);
+    for (const Extent& extent : extents) {
+      const Extent part = clip(extent, range);
+      std::fill_n(expected.begin() + part.offset_bytes, part.length_bytes(), 1);
+    }
+    for (std::size_t at = 0, last = 300; at < expected.size(); ++at) {
+      if (expected[at] == 0) continue;
+      if (last < at && at - last - 1 <= static_cast<std::size_t>(gap_bytes))
+        std::fill(expected.begin() + static_cast<std::ptrdiff_t>(last),
+                  expected.begin() + static_cast<std::ptrdiff_t>(at), 1);
+      last = at;
+    }
+    std::vector<char> found(300, 0);
+    for_each_covered(extents, range, gap_bytes, [&](const FileRange& covered) {
+      CHECK(!covered.is_empty());
+      for (std::int64_t i = covered.begin; i < covered.end; ++i) ++found[static_cast<std::size_t>(i)];
+    });
+    CHECK(found == expected);
+  }
+}
+
 TEST_CASE("the union of several lists of ranges has each byte once") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     CAPTURE(seed);

@@ -36,6 +36,10 @@ class ElementCodec {
     return static_cast<std::byte*>(access_->buffer) + element * memory_bytes_;
   }
 
+  /// decode() where values are converted: apart from it, for it needs a lot of stack, and small pieces do
+  /// not.
+  [[gnu::noinline]] void decode_converted(std::int64_t first, std::int64_t n, const std::byte* bytes);
+
   Access* access_;
   formats::Type external_;
   std::int64_t external_bytes_;

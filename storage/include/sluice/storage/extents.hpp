@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,6 +45,26 @@ void for_each_clipped(std::span<const Extent> extents, const FileRange& range, c
       if (part.elements > 0) visit(part);
     }
   }
+}
+
+/// Calls visit(range) for the ranges that the parts of ascending extents in `range` cover, gaps of at most
+/// `gap_bytes` between them included.
+template <class Visit>
+void for_each_covered(std::span<const Extent> extents, const FileRange& range, std::int64_t gap_bytes,
+                      const Visit& visit) {
+  FileRange covered;
+  for_each_clipped(extents, range, [&](const Extent& part) {
+    if (covered.is_empty()) {
+      covered = {part.offset_bytes, part.end()};
+    } else if (part.offset_bytes - covered.end > gap_bytes) {
+      visit(covered);
+      covered = {part.offset_bytes, part.end()};
+    } else {
+      // Clipped to its first element, a part may begin behind the next one.
+      covered = {std::min(covered.begin, part.offset_bytes), std::max(covered.end, part.end())};
+    }
+  });
+  if (!covered.is_empty()) visit(covered);
 }
 
 /// Sorts by offset, keeping the order of equal ones. Fast for lists that are few sorted lists one after the

@@ -53,6 +53,7 @@ class FileRequest {
   void append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t room);
   void append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t room);
   void append_run(const formats::FileRun& run, std::int64_t element_bytes);
+  void make_room(std::int64_t extents);
   void finish_batch();
 
   /// The sorted extents of an access, kept for others that name the same list of hyperslabs.
@@ -60,6 +61,7 @@ class FileRequest {
     const formats::HyperslabView* slabs = nullptr;
     std::unique_ptr<formats::VariablePlace> place;
     std::vector<Extent> extents;
+    std::int64_t bytes = 0;
   };
   [[nodiscard]] bool is_list_named_again() const noexcept;
   /// The next access by a pattern; false where there is none for it.
@@ -83,6 +85,7 @@ class FileRequest {
   std::vector<std::int64_t> reach_;  ///< the largest end up to each extent; empty while they are disjoint
   std::vector<formats::FileRun> runs_;
   std::int64_t bytes_ = 0;
+  bool is_ascending_ = true;       ///< the batch was made in ascending order, and without overlaps
   std::vector<Pattern> patterns_;  ///< few; the oldest makes room
   std::size_t oldest_pattern_ = 0;
 };
