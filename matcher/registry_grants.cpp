@@ -186,7 +186,7 @@ void Registry::spill_gone(SegmentId segment) {
 bool Registry::erase_spilled(std::uint32_t node, bool even_last) {
   const auto oldest = std::ranges::find_if(consumed_, [&](const auto& entry) {
     const bool may_go =
-        even_last || (consumed_of_rule_[entry.second->key.rule] > 1 && !entry.first.is_partial);
+        even_last || (consumed_of_rule_[entry.second->key.rule] > 1 && !entry.first.is_expected_again);
     return may_go && entry.second->bytes_in(Medium::disk).contains(node);
   });
   if (oldest == consumed_.end()) return false;

@@ -101,14 +101,17 @@ void Registry::let_logs_go(const Step& drained) {
 }
 
 /// The disk is for the next steps: what has been read, and is in its file, goes, but for the last of the
-/// rule.
+/// rule, and little, which may be opened for writing again.
 void Registry::free_disk(const Step& step) {
   const std::uint32_t rule = step.key.rule;
   if (rules_.at(rule).through != Through::burst_buffer) return;
-  while (consumed_of_rule_[rule] > 1) {
+  const auto is_too_much = [&] {
+    return std::ranges::any_of(consumed_disk_bytes_, [&](auto bytes) { return bytes > retain_bytes_; });
+  };
+  while (consumed_of_rule_[rule] > 1 && is_too_much()) {
     const auto oldest =
         std::ranges::find_if(consumed_, [&](const auto& entry) { return entry.second->key.rule == rule; });
-    if (oldest == consumed_.end() || oldest->first.is_partial) return;
+    if (oldest == consumed_.end() || oldest->first.is_expected_again) return;
     erase(*oldest->second);
   }
 }

@@ -56,7 +56,7 @@ bool Registry::recycle_oldest(std::uint32_t node) {
     return consumed_of_rule_[entry.second->key.rule] > 1 && entry.second->staged_bytes().contains(node);
   };
   const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), may_go);
-  if (oldest == consumed_.end() || oldest->first.is_partial) return false;
+  if (oldest == consumed_.end() || oldest->first.is_expected_again) return false;
   erase(*oldest->second);
   return true;
 }

@@ -147,10 +147,11 @@ void Registry::decide_open_write(Group& group) {
     wait(group, Group::WaitsFor::readers);
   } else if (dataset.newest == nullptr && !is_in_files(group.key)) {  // a file may be there already
     refuse(group, NC_ENOENT,
-           dataset.is_recycled ? quoted(group.key) +
-                                     " was read by all its readers and its memory was needed for "
-                                     "newer data: raise staging.retain to keep it"
-                               : quoted(group.key) + " was never published");
+           dataset.is_recycled
+               ? quoted(group.key) +
+                     " was read by all its readers and its memory was needed for "
+                     "newer data: raise staging.retain to keep it, or give it a rule of its own"
+               : quoted(group.key) + " was never published");
   } else if (Step* step = make_step(group, dataset.newest)) {
     give_step(group, *step);
   } else {
@@ -253,6 +254,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
   step->is_in_files = is_in_files(group.key);
   step->path = group.path;
   if (base != nullptr && !step->is_in_files) {  // before memory is taken: that may be the base's
+    note_continued(group.key.rule);
     step->version = base->version;
     step->path = base->path;
     step->origin = base->origin;

@@ -102,6 +102,29 @@ TEST_SUITE("registry: burst-buffer logs") {
     CHECK(world.memory.kept_logs.empty());
   }
 
+  TEST_CASE("what is little stays, and what was opened for writing once: it may be so again") {
+    LogWorld world;
+    const auto reopen = [&](const std::string& name, std::uint64_t bytes) {
+      const auto opened = world.reopen(world.writer, name, world.alone());
+      REQUIRE(world.is_opened(opened));
+      const StepId step = world.answer(opened).step;
+      world.log(world.writer, step, bytes, "/logs/" + name + std::to_string(step) + ".meta");
+      world.publish(world.writer, step);
+      world.read(world.reader, name);
+      world.registry.drained(step, well);
+    };
+    for (const char* name : {"a.nc", "b.nc", "c.nc"}) {
+      const StepId step = world.answer(world.create(world.writer, name, world.alone())).step;
+      world.log(world.writer, step, 64 * kib, std::string("/logs/") + name + ".meta");
+      world.publish(world.writer, step);
+      world.read(world.reader, name);
+      world.registry.drained(step, well);
+    }
+    for (int i = 0; i < 3; ++i) {
+      for (const char* name : {"a.nc", "b.nc", "c.nc"}) reopen(name, 20 * mib);
+    }
+  }
+
   TEST_CASE("logs of a writer that dies are kept until a later step has reached the file") {
     LogWorld world;
     const auto torn = world.begin("a.nc");

@@ -285,6 +285,28 @@ TEST_SUITE("registry: memory") {
     CHECK(world.refusal(world.create(writer, "wave_3.nc", world.alone(), true)) == NC_EEXIST);
   }
 
+  TEST_CASE("files that are opened for writing again and again are not recycled for one another") {
+    World world(one_rule(), 1024 * mib, 2 * mib, {});
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    for (int i = 0; i < 10; ++i) {
+      for (const char* name : {"a.nc", "b.nc", "c.nc"}) {
+        if (i == 0) {
+          world.write(writer, name, 512 * kib);
+        } else {
+          const auto reopened = world.reopen(writer, name, world.alone());
+          REQUIRE(world.is_opened(reopened));
+          const StepId step = world.answer(reopened).step;
+          world.need(writer, step, 3 * mib);
+          world.publish(writer, step);
+        }
+        world.read(reader, name);
+      }
+    }
+    for (const char* name : {"a.nc", "b.nc", "c.nc"})
+      CHECK(world.is_opened(world.open(reader, name, world.alone())));
+  }
+
   TEST_CASE("with much memory only little of what is consumed is kept, and the last file of each rule") {
     World world({{"a*", "model", {"analysis"}}, {"b*", "model", {"analysis"}}}, 8192 * mib);
     const auto writer = world.process("model");

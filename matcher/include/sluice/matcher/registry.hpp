@@ -182,6 +182,7 @@ class Registry {
   void supersede(Dataset& dataset);
   void review(Step& step);
   void keep(Step& step);
+  void note_continued(std::uint32_t rule);
   [[nodiscard]] bool is_consumed(const Step& step) const;
   [[nodiscard]] bool is_partly_read(const Step& step) const;
   void note_read(Step& step, const Group& group);
@@ -311,7 +312,9 @@ class Registry {
   std::vector<std::string> drain_failures_;
   std::map<ConsumedPlace, Step*> consumed_;
   std::vector<std::size_t> consumed_of_rule_;
-  std::vector<std::uint64_t> consumed_bytes_;  ///< by node
+  std::vector<bool> is_continued_rule_;             ///< files of it were opened for writing again
+  std::vector<std::uint64_t> consumed_bytes_;       ///< by node
+  std::vector<std::uint64_t> consumed_disk_bytes_;  ///< by node
   std::uint64_t logs_ended_ = 0;  ///< burst-buffer logs that were closed: they end where their data does
   std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;

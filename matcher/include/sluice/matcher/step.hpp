@@ -81,11 +81,11 @@ struct ReaderRecord {
   boost::container::flat_set<ProcessId> processes;  ///< that have closed it
 };
 
-/// The order in which the memory of consumed steps is taken. Where some processes of a reader that read steps
-/// of this rule before have not come to this one (each may open for itself), they may still come: such a step
-/// goes last.
+/// The order in which the memory of consumed steps is taken. Those that somebody is likely to open again go
+/// last: some processes of a reader that read steps of this rule before have not come to this one (each may
+/// open for itself); or files of this rule have been opened for writing again.
 struct ConsumedPlace {
-  bool is_partial = false;
+  bool is_expected_again = false;
   std::uint64_t order = 0;
   auto operator<=>(const ConsumedPlace&) const = default;
 };
