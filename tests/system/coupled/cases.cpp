@@ -422,6 +422,8 @@ int main(int argc, char** argv) {
                                           {"threads", {write_threads, read_threads}},
                                           {"groups", {write_groups, read_groups}},
                                           {"many_threads", {write_many_threads, read_many_threads}},
+                                          {"continued", {write_continued, read_continued}},
+                                          {"histories", {write_histories, read_histories}},
                                           {"no_room", {write_no_room, read_no_room}},
                                           {"pressure", {write_pressure, read_pressure}}};
   const auto found = argc == 3 ? cases.find(argv[2]) : cases.end();

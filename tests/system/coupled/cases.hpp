@@ -99,10 +99,14 @@ inline std::vector<int> get_fixed(int ncid) {
   return row;
 }
 
-// A case that has a file of its own: thread_cases.cpp.
+// Cases that have files of their own: thread_cases.cpp and step_cases.cpp.
 void write_threads();
 void read_threads();
 void write_many_threads();
 void read_many_threads();
+void write_continued();
+void read_continued();
+void write_histories();
+void read_histories();
 
 }  // namespace cases
