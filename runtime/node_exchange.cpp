@@ -16,6 +16,10 @@ namespace {
 constexpr std::uint64_t most_segment_bytes = 64U << 20;
 constexpr std::uint64_t least_segment_bytes = 1U << 20;
 
+Outcome gone(std::uint64_t step) {
+  return {NC_EIO, "step " + std::to_string(step) + " is no more"};
+}
+
 }  // namespace
 
 NodeExchange::NodeExchange(Environment environment) : environment_(std::move(environment)) {}
@@ -41,7 +45,7 @@ void NodeExchange::land(MatchedGet matched, LandReceiver receiver, std::uint64_t
 void NodeExchange::enqueue(Step& step, WaitingPointer waiting) {
   if (waiting->is_ahead && !std::ranges::all_of(step.queue, &Waiting::is_ahead)) {
     waiting->outcome = {NC_EIO, "gets are waiting already"};
-    return finish(step, *waiting);
+    return finish(*waiting);
   }
   if (step.is_leasing && waiting->reader.connection != 0 && environment_.join_lease)
     environment_.join_lease(step.id, waiting->reader);
@@ -215,17 +219,21 @@ void NodeExchange::get_parts(Step& step, const WaitingPointer& waiting) {
   for (const auto& [neighbour, parts] : by_neighbour) ask_neighbour(step, neighbour, waiting, parts);
   const bool is_here = waiting->missing == 0;
   if (!step.queue.empty()) start_next(step);
-  if (is_here) finish(step, *waiting);
+  if (is_here) finish(*waiting);
 }
 
-void NodeExchange::finish(Step& step, Waiting& waiting) {
+/// Who is told may end the step: of those that are told behind it, none has its data any more.
+void NodeExchange::finish(Waiting& waiting) {
+  const std::uint64_t step = waiting.matched.view->step;
+  const auto known = steps_.find(step);
   std::vector<LandingPart> parts;
-  if (!waiting.outcome.is_failure()) parts = step.landing.parts(waiting.needed);
+  if (!waiting.outcome.is_failure() && known == steps_.end()) waiting.outcome = gone(step);
+  if (!waiting.outcome.is_failure()) parts = known->second->landing.parts(waiting.needed);
   std::exchange(waiting.receiver, nullptr)(waiting.outcome, std::move(waiting.matched), parts);
 }
 
-void NodeExchange::count_down(Step& step, Waiting& waiting) {
-  if (--waiting.missing == 0 && waiting.receiver) finish(step, waiting);
+void NodeExchange::count_down(Waiting& waiting) {
+  if (--waiting.missing == 0 && waiting.receiver) finish(waiting);
 }
 
 void NodeExchange::take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields) {
@@ -252,7 +260,7 @@ void NodeExchange::land_part(std::uint64_t step_id, Landing::PartId id) {
   step.landing.find(id)->has_landed = true;
   const auto waiting = step.waiting.extract(id);
   if (waiting.empty()) return;
-  for (const WaitingPointer& get : waiting.mapped()) count_down(step, *get);
+  for (const WaitingPointer& get : waiting.mapped()) count_down(*get);
 }
 
 void NodeExchange::fail_part(Step& step, Landing::PartId id, const Outcome& outcome) {
@@ -261,7 +269,7 @@ void NodeExchange::fail_part(Step& step, Landing::PartId id, const Outcome& outc
   if (waiting.empty()) return;
   for (const WaitingPointer& get : waiting.mapped()) {
     if (!get->outcome.is_failure()) get->outcome = outcome;
-    count_down(step, *get);
+    count_down(*get);
   }
 }
 
@@ -276,8 +284,8 @@ void NodeExchange::forget(std::uint64_t id) {
   for (const auto& [part, gets] : known.mapped()->waiting)
     std::ranges::copy(gets, std::back_inserter(waiting));
   for (const WaitingPointer& get : waiting) {
-    get->outcome = {NC_EIO, "step " + std::to_string(id) + " is no more"};
-    if (get->receiver) finish(*known.mapped(), *get);
+    get->outcome = gone(id);
+    if (get->receiver) finish(*get);
   }
 }
 

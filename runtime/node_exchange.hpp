@@ -124,8 +124,8 @@ class NodeExchange {
   void lease_for(Step& step, const WaitingPointer& waiting, std::deque<Landing::PartId> parts);
   void get_parts(Step& step, const WaitingPointer& waiting);
   void fetch_parts(Step& step, matcher::MatcherPlace source, const std::vector<Landing::PartId>& parts);
-  void finish(Step& step, Waiting& waiting);
-  void count_down(Step& step, Waiting& waiting);
+  void finish(Waiting& waiting);
+  void count_down(Waiting& waiting);
   void land_part(std::uint64_t step, Landing::PartId part);
   void fail_part(Step& step, Landing::PartId part, const Outcome& outcome);
 

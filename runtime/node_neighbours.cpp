@@ -74,7 +74,7 @@ void NodeExchange::give_up_asking(Step& step, Waiting& waiting, const std::vecto
   }
   if (given_up == 0) return;
   waiting.missing -= given_up - 1;
-  count_down(step, waiting);
+  count_down(waiting);
 }
 
 // Who is asked

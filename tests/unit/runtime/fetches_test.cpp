@@ -197,6 +197,33 @@ TEST_SUITE("fetches") {
     CHECK(again.outcome.text == "");
   }
 
+  TEST_CASE("a get that ends the step when it is told leaves none of the others without an answer") {
+    const auto receive_ending = [](Ranks& ranks, std::vector<Outcome>& told) {
+      return [&ranks, &told](const Outcome& outcome, MatchedGet, const std::vector<LandingPart>&) {
+        if (told.empty()) ranks.forget(1);
+        told.push_back(outcome);
+      };
+    };
+    for (const bool does_fail : {false, true}) {
+      TwoNodes nodes;
+      std::vector<Outcome> told;
+      for (int i = 0; i < 3; ++i) {  // all of the same parts
+        nodes.ranks.matching(1).match(
+            get_request(1, 0, {everything}), [&](const Outcome& outcome, MatchedGet matched) {
+              REQUIRE(outcome.text == "");
+              nodes.ranks.moving(1).land(std::move(matched), receive_ending(nodes.ranks, told));
+            });
+      }
+      nodes.turn_until_fetching();
+      if (does_fail) nodes.ranks.memory()({0, 0}).destroy(nodes.step.view().logs[0].data.front().segment);
+      nodes.ranks.settle();
+      REQUIRE(told.size() == 3);
+      CHECK(told[0].is_failure() == does_fail);
+      CHECK(told[1].status == NC_EIO);
+      CHECK(told[2].status == NC_EIO);
+    }
+  }
+
   TEST_CASE("any number of gets is served, however few of their fetches may be under way") {
     TwoNodes nodes;
     std::deque<Answer> answers(500);
