@@ -121,8 +121,7 @@ std::vector<LogShift> VariableIndexes::shifts_between(const Variable& indexed, c
     if (bytes != 0) shifts.push_back({from.writer, bytes});
   }
   std::ranges::sort(shifts, {}, &LogShift::writer);
-  const auto repeated = std::ranges::unique(shifts);
-  shifts.erase(repeated.begin(), repeated.end());
+  shifts.erase(std::unique(shifts.begin(), shifts.end()), shifts.end());
   return shifts;
 }
 

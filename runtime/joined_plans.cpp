@@ -17,8 +17,7 @@ std::vector<std::uint32_t> writers_of(const replay::Plan& plan) {
     if (!copy.is_fill && (writers.empty() || writers.back() != copy.writer)) writers.push_back(copy.writer);
   }
   std::ranges::sort(writers);
-  const auto repeated = std::ranges::unique(writers);
-  writers.erase(repeated.begin(), repeated.end());
+  writers.erase(std::unique(writers.begin(), writers.end()), writers.end());
   return writers;
 }
 

@@ -111,7 +111,7 @@ bool PeerLink::send_queued() {
   bool has_happened = false;
   for (const std::uint32_t to : waiting) has_happened = send_packets_to(to) || has_happened;
   const auto first = std::ranges::lower_bound(waiting, next_turn_);
-  std::ranges::rotate(waiting, first);
+  std::rotate(waiting.begin(), first, waiting.end());
   for (const std::uint32_t to : waiting) has_happened = send_data_to(to) || has_happened;
   next_turn_ = waiting.front() + 1;
   return has_happened;
