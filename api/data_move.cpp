@@ -90,7 +90,8 @@ void write_parts(const FileBytes& file, const std::vector<Part>& parts, const st
 }  // namespace
 
 DataMove::DataMove(const Side& before, const Side& after, std::int64_t file_bytes)
-    : record_count_(before.header.record_count),
+    : file_bytes_(file_bytes),
+      record_count_(before.header.record_count),
       old_record_size_(before.layout.record_size),
       new_record_size_(after.layout.record_size) {
   for (Part part : section(before.header, after.header, false)) {
@@ -128,7 +129,9 @@ std::vector<DataMove::Part> DataMove::parts(std::int64_t begin, std::int64_t end
   const auto append_within = [&](const std::vector<Part>& all, std::int64_t position, const Part& shift) {
     for (const Part& part : all) {
       const std::int64_t first = std::max(begin, position) - position;
-      const std::int64_t last = std::min(end, position + part.length) - position;
+      // Of the last record the file may have only a part.
+      const std::int64_t in_file = file_bytes_ - part.from - shift.from;
+      const std::int64_t last = std::min(std::min(end, position + part.length) - position, in_file);
       if (first < last)
         append(result, {part.from + shift.from + first, part.to + shift.to + first, last - first});
       position += part.length;

@@ -46,6 +46,7 @@ class DataMove {
  private:
   void check_offsets() const;
 
+  std::int64_t file_bytes_ = 0;  ///< before
   std::vector<Part> fixed_;
   std::vector<Part> record_;  ///< of record 0
   std::int64_t fixed_bytes_ = 0;

@@ -377,6 +377,26 @@ static void records_that_are_not_there(void) {
   MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "note", sizeof note, note));
   STATUS(ncmpi_enddef(ncid));
 }
+/* A variable of 14 bytes is the last in the file. */
+static void padding_of_moved_variable(void) {
+  static const char note[1000] = "";
+  static const short data[7] = {1, 2, 3, 4, 5, 6, 7};
+  int x, v;
+  MPI_Offset begin = 0;
+  struct stat file;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "x", 7, &x));
+  MUST(ncmpi_def_var(ncid, "v", NC_SHORT, 1, &x, &v));
+  MUST(ncmpi_enddef(ncid));
+  MUST(ncmpi_put_var_short_all(ncid, v, data));
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "note", sizeof note, note));
+  STATUS(ncmpi_enddef(ncid));
+  MUST(ncmpi_inq_varoffset(ncid, v, &begin));
+  MUST(ncmpi_close(ncid));
+  if (stat("deviations.nc", &file)) MPI_Abort(MPI_COMM_WORLD, 7);
+  show("%d bytes", (int)(file.st_size - begin));
+}
 static void get_beyond_the_end(void) {
   int a, seen[3] = {-7, -7, -7};
   const MPI_Offset start[] = {50, 0}, count[] = {1, 3};
@@ -530,6 +550,7 @@ static const struct {
     CASE(gap_and_longer_header),
     CASE(gap_and_new_variable),
     CASE(records_that_are_not_there),
+    CASE(padding_of_moved_variable),
     CASE(get_beyond_the_end),
     CASE(full_disk),
     CASE(create_with_a_path_of_one_rank),

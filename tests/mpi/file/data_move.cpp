@@ -103,6 +103,32 @@ TEST_CASE("what a header says beyond the end of the file does not move") {
   CHECK(moved(10) == 0);
 }
 
+TEST_CASE("of the last record only what is in the file moves") {
+  auto header = header_with(1, 2, 2);
+  const auto old_layout = formats::compute_layout(header, {}, nullptr);
+  auto after = header;
+  formats::Variable added;
+  added.name = "added";
+  added.type = formats::Type::int32;
+  added.dimids = {1};
+  after.add_variable(added);
+  const auto new_layout = formats::compute_layout(after, {}, &old_layout);
+  const std::int64_t last_record = old_layout.record_begin + old_layout.record_size;
+  // Nothing of the second variable of the last record (at 10 bytes and 2 of padding), then half of it.
+  for (const std::int64_t file_bytes : {last_record + 10, last_record + 12 + 20}) {
+    const DataMove move({header, old_layout}, {after, new_layout}, file_bytes);
+    std::int64_t end = 0;
+    std::int64_t bytes = 0;
+    for (const auto& part : move.parts(0, move.stream_bytes())) {
+      end = std::max(end, part.from + part.length);
+      bytes += part.length;
+    }
+    CHECK(end == file_bytes);
+    CHECK(bytes == 50 + std::min<std::int64_t>(10, file_bytes - last_record) +
+                       std::max<std::int64_t>(0, file_bytes - last_record - 12));
+  }
+}
+
 TEST_CASE("nothing moves when the layout stays as it is") {
   auto header = header_with(3, 2, 4);
   const auto layout = formats::compute_layout(header, {}, nullptr);
