@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 
@@ -11,6 +9,7 @@
 #include "launch.hpp"
 #include "readiness.hpp"
 #include "sluice/runtime/version.hpp"
+#include "sluice/workflows/usable_memory.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -76,12 +75,11 @@ void note_structure(const Workflow& workflow, Findings& findings) {
 }
 
 void note_resources(const Workflow& workflow, Findings& findings) {
-  const std::uint64_t physical = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (workflow.memory_bytes > physical) {
+  const std::uint64_t usable = workflows::usable_memory_bytes();
+  if (workflow.memory_bytes > usable) {
     findings.notes.push_back(
         {workflow.components.front().position, "staging.memory is " + format_bytes(workflow.memory_bytes) +
-                                                   ", but this machine has " + format_bytes(physical)});
+                                                   ", but this machine has " + format_bytes(usable)});
   }
   const int processes = count_processes(workflow);
   const int cores = usable_cores();

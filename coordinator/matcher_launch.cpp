@@ -45,6 +45,7 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
                                 const JobNodes& job_nodes) {
   MatcherJobSize size;
   size.per_node = workflow.matchers;
+  size.has_huge_pages = workflow.has_huge_pages;
   size.by_srun = workflow.launcher.kind == workflows::Launcher::Kind::srun;
   if (job_nodes.are_several()) {
     size.node_names = job_nodes.names;
@@ -73,6 +74,11 @@ Environment matcher_variables(const MatcherJobSize& size) {
           {virtual_nodes_variable, std::to_string(size.is_virtual ? size.nodes : 1)}};
 }
 
+std::vector<std::string> matcher_options(const MatcherJobSize& size) {
+  if (size.has_huge_pages) return {};
+  return {"--huge-pages", "off"};
+}
+
 LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& context,
                          const std::filesystem::path& program, const RunDirectory& directory) {
   LaunchPlan plan;
@@ -89,6 +95,7 @@ LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& contex
                                         directory.socket().string(),
                                         "--coordinator",
                                         directory.coordinator_socket().string()};
+  for (std::string& word : matcher_options(size)) rank_command.push_back(std::move(word));
   if (size.by_srun && !size.is_virtual) {
     if (!size.node_names.empty()) rank_command.insert(rank_command.end(), {"--machines", "several"});
     plan.arguments = srun_words();

@@ -1,5 +1,7 @@
 #pragma once
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "job_nodes.hpp"
 #include "launch.hpp"
@@ -14,6 +16,7 @@ struct MatcherJobSize {
   bool is_virtual = false;                ///< the nodes are parts of this machine
   std::vector<std::string> node_names{};  ///< of several machines, this one first
   bool by_srun = false;
+  bool has_huge_pages = true;  ///< staging.huge-pages
 
   /// More than one matcher: they are an MPI job.
   [[nodiscard]] bool is_job() const noexcept { return total() > 1; }
@@ -27,6 +30,9 @@ struct MatcherJobSize {
 
 /// The variables by which processes of components find their matcher, beside its socket.
 [[nodiscard]] Environment matcher_variables(const MatcherJobSize& size);
+
+/// What its command line has of the workflow, besides where things are.
+[[nodiscard]] std::vector<std::string> matcher_options(const MatcherJobSize& size);
 
 /// How the job of matchers is started by mpirun: `program` is sluice-matcher. Its matcher 0 is on this
 /// machine and connects to RunDirectory::coordinator_socket().

@@ -169,6 +169,7 @@ ChildOptions Run::matcher_alone() {
   child.program = installation_.matcher.string();
   child.arguments = {"sluice-matcher", "--socket", directory_.socket().string(), "--coordinator-fd",
                      std::to_string(first_inherited)};
+  for (std::string& word : matcher_options(matchers_)) child.arguments.push_back(std::move(word));
   child.environment = launch_context_.environment;
   child.inherited = {pair.second.descriptor()};
   child.signal_at_our_death = SIGKILL;

@@ -56,7 +56,8 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
   }
   hello.memory_bytes = workflow.memory_bytes;
   hello.spill_directory = workflow.spill_directory.string();
-  hello.prewarm_bytes = workflow.prewarm_bytes;
+  hello.prewarm_bytes = workflow.prewarm_bytes.value_or(matcher::default_warm_bytes(workflow.memory_bytes));
+  hello.prewarms_huge_pages_only = !workflow.prewarm_bytes;
   hello.retain_bytes = workflow.retain_bytes.value_or(matcher::default_retain_bytes(workflow.memory_bytes));
   return hello;
 }

@@ -9,6 +9,13 @@ namespace sluice::matcher {
 namespace {
 /// Of the free segments of one size, in the search for one that a process has mapped.
 constexpr std::size_t max_looked_at = 256;
+
+/// What the system has given when the first `used` bytes of a segment of `bytes` have been touched.
+std::uint64_t taken_bytes(std::uint64_t used, std::uint64_t bytes) noexcept {
+  const std::uint64_t huge_bytes = bytes / huge_page_bytes * huge_page_bytes;
+  const std::uint64_t page = used < huge_bytes ? huge_page_bytes : segment_unit_bytes;
+  return std::min((used + page - 1) / page * page, bytes);
+}
 }  // namespace
 
 SegmentLease::SegmentLease(SegmentLease&& other) noexcept
@@ -149,9 +156,8 @@ std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept
   Segment& segment = segments_.at(id);
   if (is_spilled(id)) return segment.bytes;
   if (!segment.is_trimmed) {
-    const std::uint64_t units =
-        std::min(used_bytes, segment.bytes) / segment_unit_bytes + (used_bytes % segment_unit_bytes != 0);
-    segment.touched_bytes = std::clamp(units * segment_unit_bytes, segment.touched_bytes, segment.bytes);
+    const std::uint64_t used = std::min(used_bytes, segment.bytes);
+    segment.touched_bytes = std::max(segment.touched_bytes, taken_bytes(used, segment.bytes));
     segment.spared_bytes = segment.bytes - segment.touched_bytes;
     segment.is_trimmed = true;
     total_bytes_ -= segment.spared_bytes;

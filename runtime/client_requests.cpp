@@ -184,8 +184,12 @@ void MatcherRank::Server::send_error(Client& client, std::uint32_t tag, int stat
 void MatcherRank::Server::send_segment(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
   const bool is_new = client.known_segments.insert(segment).second;
   const SegmentExtent extent = store_.extent(segment);
-  const SegmentGrant grant{
-      segment, extent.bytes, is_new, extent.offset_bytes, extent.may_have_name, store_.is_warm(segment)};
+  const SegmentGrant grant{segment,
+                           extent.bytes,
+                           is_new,
+                           extent.offset_bytes,
+                           extent.may_have_name,
+                           store_.has_cheap_faults(segment)};
   if (!is_new) return send(client, MessageType::segment, tag, encode(grant));
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
   RelayItem note;
@@ -230,8 +234,12 @@ void MatcherRank::Server::lend_to_neighbour(Client& client, matcher::SegmentId s
   if (!store_.contains(segment))
     return send(client, MessageType::segment, 0, encode(SegmentGrant{segment, 0, false}));
   const SegmentExtent extent = store_.extent(segment);
-  const SegmentGrant grant{
-      segment, extent.bytes, true, extent.offset_bytes, extent.may_have_name, store_.is_warm(segment)};
+  const SegmentGrant grant{segment,
+                           extent.bytes,
+                           true,
+                           extent.offset_bytes,
+                           extent.may_have_name,
+                           store_.has_cheap_faults(segment)};
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
   client.socket->send(MessageType::segment, 0, encode(grant), descriptors);
 }

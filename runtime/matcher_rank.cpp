@@ -53,6 +53,7 @@ MatcherRank::Server::Server(MatcherRankOptions options)
       tree_(link_.get(), {[this](const RelayItem& item) { take_for_registry(item); },
                           [this](RelayItem item) { take_from_registry(std::move(item)); },
                           [this](std::uint64_t round) { finish_round(round); }}) {
+  if (options.huge_pages) store_.use_huge_pages(std::move(*options.huge_pages));
   if (link_) start_exchange();
   if (options.coordinator) {
     coordinator_ =
@@ -192,6 +193,8 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
   }
   const std::string spill_directory = hello.spill_directory;
   const auto matchers = static_cast<std::uint32_t>(nodes_.matchers_of(0).size());
+  // The nodes of a run are of one kind.
+  if (hello.prewarms_huge_pages_only && !store_.uses_huge_pages()) hello.prewarm_bytes = 0;
   const matcher::WarmShares warm = matcher::warm_shares(hello.prewarm_bytes, matchers);
   desk_.emplace(std::move(hello), RegistryDesk::Environment{
                                       &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },

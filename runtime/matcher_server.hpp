@@ -165,6 +165,7 @@ class MatcherRank::Server final {
   void destroy(matcher::SegmentId segment, Timing timing = Timing::at_once);
   void use_spill_directory(const std::string& directory);
   void make_memory_ahead(std::uint64_t bytes);
+  void tell_of_pages();
   void tell_of_warm_memory();
   void take_answer(RelayItem item);
   void deliver_answer(const RelayItem& item);

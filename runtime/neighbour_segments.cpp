@@ -60,7 +60,7 @@ void NeighbourSegments::take(const ReceivedMessage& message, FileDescriptor file
   const auto grant = decode<SegmentGrant>(message.fields);
   if (file)
     environment_.store->adopt(grant.segment, {grant.bytes, grant.offset_bytes, grant.is_of_log},
-                              std::move(file), grant.is_warm);
+                              std::move(file), grant.has_cheap_faults);
   asked_.erase(grant.segment);
   settle(grant.segment);
 }

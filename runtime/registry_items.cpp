@@ -281,6 +281,11 @@ void MatcherRank::Server::use_spill_directory(const std::string& directory) {
   }
 }
 
+void MatcherRank::Server::tell_of_pages() {
+  event("matcher " + std::to_string(tree_.rank()) + ": large segments have " +
+        (store_.uses_huge_pages() ? "huge pages" : "small pages"));
+}
+
 /// Without it a run is slower at first, and as right.
 void MatcherRank::Server::make_memory_ahead(std::uint64_t bytes) {
   try {
@@ -302,6 +307,7 @@ void MatcherRank::Server::do_round(const RelayItem& item) {
   switch (static_cast<Round>(item.bytes)) {
     case Round::start:
       use_spill_directory(item.text);
+      tell_of_pages();
       make_memory_ahead(item.wanted_bytes);
       if (link_) watch_listener();
       return;

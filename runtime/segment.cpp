@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/segment_pool.hpp"
 
 namespace sluice::runtime {
 
@@ -21,8 +22,9 @@ constexpr int MADV_POPULATE_READ = 22;
 constexpr int MADV_POPULATE_WRITE = 23;
 #endif
 
+using matcher::huge_page_bytes;
+
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 /// Of fewer bytes the page faults cost less than looking after them.
 constexpr std::uint64_t least_prefaulted_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t blocks_of_mapping = 64;

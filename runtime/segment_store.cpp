@@ -18,17 +18,31 @@ static_assert(control_block_bytes(0) == matcher::control_common_bytes);
 
 void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
   last_made_ = segment;
-  if (const auto range = warm_ == nullptr ? std::nullopt : warm_->cut(bytes)) {
-    entries_.emplace(segment, Entry{duplicate(warm_->file().number()), range->extent, true, range->is_warm});
+  if (const auto range = cut_warm(bytes)) {
+    entries_.emplace(segment, Entry{duplicate(warm_->file().number()), range->extent, true,
+                                    range->is_warm || has_huge_pages(bytes)});
     return;
   }
-  FileDescriptor file = create_segment(bytes);
-  entries_.emplace(segment, Entry{std::move(file), {bytes}});
+  FileDescriptor file = memory_file(bytes);
+  entries_.emplace(segment, Entry{std::move(file), {bytes}, true, has_huge_pages(bytes)});
+}
+
+std::optional<WarmMemory::Range> SegmentStore::cut_warm(std::uint64_t bytes) {
+  if (warm_ == nullptr || bytes < matcher::huge_page_bytes) return std::nullopt;
+  return warm_->cut(bytes);
+}
+
+bool SegmentStore::has_huge_pages(std::uint64_t bytes) const noexcept {
+  return huge_pages_.has_value() && bytes >= matcher::huge_page_bytes;
+}
+
+FileDescriptor SegmentStore::memory_file(std::uint64_t bytes) const {
+  return has_huge_pages(bytes) ? huge_pages_->create(bytes) : create_segment(bytes);
 }
 
 void SegmentStore::prewarm(std::uint64_t bytes) {
   if (bytes == 0 || warm_ != nullptr) return;
-  warm_ = std::make_unique<WarmMemory>(bytes);
+  warm_ = std::make_unique<WarmMemory>(memory_file(bytes), bytes);
   warm_bytes_ = bytes;
 }
 
@@ -57,8 +71,8 @@ void SegmentStore::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {
 }
 
 void SegmentStore::adopt(matcher::SegmentId segment, const SegmentExtent& extent, FileDescriptor file,
-                         bool is_warm) {
-  entries_.emplace(segment, Entry{std::move(file), extent, false, is_warm});
+                         bool has_cheap_faults) {
+  entries_.emplace(segment, Entry{std::move(file), extent, false, has_cheap_faults});
 }
 
 void SegmentStore::note_failure(matcher::SegmentId segment) {

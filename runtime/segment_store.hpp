@@ -1,14 +1,17 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "log_files.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/huge_page_files.hpp"
 #include "sluice/runtime/segment.hpp"
 #include "warm_memory.hpp"
 
@@ -36,6 +39,10 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// Where segments on disk are made from now on.
   void set_spill_directory(const std::string& directory) { spill_directory_ = directory; }
 
+  /// Segments of a huge page and more are made there from now on.
+  void use_huge_pages(HugePageFiles files) { huge_pages_ = std::move(files); }
+  [[nodiscard]] bool uses_huge_pages() const noexcept { return huge_pages_.has_value(); }
+
   /// Begins to make memory ahead, for the segments to come; 0: none. Throws as create_segment(), and
   /// std::system_error when there is no thread to be had.
   void prewarm(std::uint64_t bytes);
@@ -48,7 +55,7 @@ class SegmentStore final : public matcher::SegmentMemory {
 
   /// A segment of another matcher of this node.
   void adopt(matcher::SegmentId segment, const SegmentExtent& extent, FileDescriptor file,
-             bool is_warm = false);
+             bool has_cheap_faults = false);
   /// The segment could not be made: its descriptor is refused with NC_ENO_SPACE, its contents are nothing.
   void note_failure(matcher::SegmentId segment);
   [[nodiscard]] bool contains(matcher::SegmentId segment) const { return entries_.contains(segment); }
@@ -69,8 +76,10 @@ class SegmentStore final : public matcher::SegmentMemory {
     return duplicate(descriptor(segment));
   }
   [[nodiscard]] SegmentExtent extent(matcher::SegmentId segment) const;
-  /// Whether its pages were there before it was used first.
-  [[nodiscard]] bool is_warm(matcher::SegmentId segment) const { return at(segment).is_warm; }
+  /// Whether its page faults cost little even when it is used first: its pages were made ahead, or are huge.
+  [[nodiscard]] bool has_cheap_faults(matcher::SegmentId segment) const {
+    return at(segment).has_cheap_faults;
+  }
 
   /// The contents, to be written; empty when there is no such segment.
   [[nodiscard]] std::span<std::byte> writable(matcher::SegmentId segment);
@@ -87,13 +96,18 @@ class SegmentStore final : public matcher::SegmentMemory {
     FileDescriptor file;
     SegmentExtent extent;
     bool is_own = true;
-    bool is_warm = false;
+    bool has_cheap_faults = false;
     std::shared_ptr<Mapping> mapping = {};  ///< shared with those that keep it mapped
   };
   [[nodiscard]] const Entry& at(matcher::SegmentId segment) const;
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);
 
+  [[nodiscard]] std::optional<WarmMemory::Range> cut_warm(std::uint64_t bytes);
+  [[nodiscard]] bool has_huge_pages(std::uint64_t bytes) const noexcept;
+  [[nodiscard]] FileDescriptor memory_file(std::uint64_t bytes) const;
+
   std::unordered_map<matcher::SegmentId, Entry> entries_;
+  std::optional<HugePageFiles> huge_pages_;
   std::unique_ptr<WarmMemory> warm_;
   std::uint64_t warm_bytes_ = 0;
   std::vector<matcher::SegmentId> destroyed_;

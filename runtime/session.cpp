@@ -234,8 +234,8 @@ WritableSegment Session::need_segment(const NeedSegment& request) {
   const auto grant = decode<SegmentGrant>(answer.fields);
   store_segment(answer, grant);
   auto [mapping, file, file_offset] = segments_.writable(grant.segment);
-  // Written as a file, it would keep other writers of that file waiting; and its pages are there.
-  if (grant.is_warm) file.reset();
+  // Written as a file, it would keep other writers of that file waiting, and nothing would be saved.
+  if (grant.has_cheap_faults) file.reset();
   const auto memory = mapping->writable();
   if (memory.size() < request.bytes) {
     throw Error(NC_EIO, "the matcher gave " + std::to_string(memory.size()) + " bytes where " +

@@ -16,6 +16,8 @@
 #include "sluice/runtime/matcher_rank.hpp"
 #include "warm_heap.hpp"
 
+using namespace sluice::runtime;
+
 namespace {
 
 constexpr int exit_usage = 2;
@@ -33,6 +35,7 @@ struct Arguments {
   std::string coordinator_path;     ///< of an MPI job: matcher 0 connects there
   int virtual_nodes = 1;
   bool is_on_several_machines = false;
+  bool has_huge_pages = true;  ///< where the system gives them
 };
 
 std::optional<int> number(std::string_view text) {
@@ -52,6 +55,8 @@ std::optional<Arguments> parse(int count, char** words) {
       arguments.socket_path = value;
     } else if (name == "--coordinator") {
       arguments.coordinator_path = value;
+    } else if (name == "--huge-pages" && value == "off") {
+      arguments.has_huge_pages = false;
     } else if (name == "--machines" && value == "several") {
       arguments.is_on_several_machines = true;
     } else if (const auto n = number(value); n && name == "--coordinator-fd") {
@@ -76,14 +81,16 @@ void raise_descriptor_limit() {
 }
 
 /// Without MPI.
-void run_alone(const Arguments& arguments) {
-  using namespace sluice::runtime;
-  MatcherRank rank({arguments.socket_path, PacketSocket(FileDescriptor(arguments.coordinator_descriptor))});
+void run_alone(const Arguments& arguments, std::optional<HugePageFiles> huge_pages) {
+  MatcherRankOptions options;
+  options.socket_path = arguments.socket_path;
+  options.coordinator = PacketSocket(FileDescriptor(arguments.coordinator_descriptor));
+  options.huge_pages = std::move(huge_pages);
+  MatcherRank rank(std::move(options));
   rank.run();
 }
 
-void run_in_job(const Arguments& arguments) {
-  using namespace sluice::runtime;
+void run_in_job(const Arguments& arguments, std::optional<HugePageFiles> huge_pages) {
   std::optional<NodeDirectory> directory;
   if (arguments.is_on_several_machines) directory.emplace(arguments.socket_path);
   MatcherJob job(arguments.socket_path, static_cast<std::uint32_t>(arguments.virtual_nodes));
@@ -94,6 +101,7 @@ void run_in_job(const Arguments& arguments) {
     options.nodes = job.nodes();
     options.link = job.link();
     options.bell = job.bell();
+    options.huge_pages = std::move(huge_pages);
     if (job.is_on_one_machine()) options.longest_sleep = longest_sleep_with_bell;
     MatcherRank rank(std::move(options));
     rank.run();
@@ -108,7 +116,7 @@ int main(int count, char** words) {
   if (!arguments) {
     std::fputs(
         "usage: sluice-matcher --socket PATH (--coordinator-fd N | --coordinator PATH [--virtual-nodes K | "
-        "--machines several])\n"
+        "--machines several]) [--huge-pages off]\n"
         "It is started by `sluice run`.\n",
         stderr);
     return exit_usage;
@@ -118,12 +126,15 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write, or of making a segment on disk
   raise_descriptor_limit();
-  sluice::runtime::prepare_heap(heap_bytes);
   try {
+    // Forks, so before there is anything else.
+    std::optional<HugePageFiles> huge_pages;
+    if (arguments->has_huge_pages) huge_pages = HugePageFiles::make();
+    prepare_heap(heap_bytes);
     if (arguments->coordinator_path.empty()) {
-      run_alone(*arguments);
+      run_alone(*arguments, std::move(huge_pages));
     } else {
-      run_in_job(*arguments);
+      run_in_job(*arguments, std::move(huge_pages));
     }
     return 0;
   } catch (const std::exception& error) {

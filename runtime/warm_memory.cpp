@@ -10,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <cstddef>
+#include <utility>
 
 namespace sluice::runtime {
 namespace {
@@ -22,8 +23,8 @@ void become_humble() noexcept {
   sigset_t all;
   sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  constexpr int lowest = 19;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), lowest);
+  constexpr int low = 10;  // the lowest one would let who waits for a step of it wait for long
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), low);
 }
 
 /// Takes the pages by writing: neither the address space's lock is needed, which the matcher takes to map
@@ -36,7 +37,7 @@ bool make_pages(const FileDescriptor& file, std::uint64_t first, std::uint64_t e
 
 }  // namespace
 
-WarmMemory::WarmMemory(std::uint64_t bytes) : file_(create_segment(bytes)), end_(bytes) {
+WarmMemory::WarmMemory(FileDescriptor file, std::uint64_t bytes) : file_(std::move(file)), end_(bytes) {
   thread_ = std::thread([this] { work(); });
 }
 

@@ -15,8 +15,9 @@ namespace sluice::runtime {
 /// what is needed sooner than that is cut off its end, and is as cold as any other.
 class WarmMemory {
  public:
-  /// Throws as create_segment().
-  explicit WarmMemory(std::uint64_t bytes);
+  /// `file`: a memory file of `bytes`, whose pages are not there yet. Throws std::system_error when there is
+  /// no thread to be had.
+  WarmMemory(FileDescriptor file, std::uint64_t bytes);
   /// Waits for the thread, which is at no more than a few pages.
   ~WarmMemory();
   WarmMemory(const WarmMemory&) = delete;

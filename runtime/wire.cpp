@@ -122,7 +122,7 @@ void fields(auto& a, Is<Room> auto& m) {
   a(m.given_back);
 }
 void fields(auto& a, Is<SegmentGrant> auto& m) {
-  a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.is_warm);
+  a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults);
 }
 void fields(auto& a, Is<HeaderUpdate> auto& m) {
   a(m.step, m.header, m.structure);
@@ -179,7 +179,8 @@ void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
 }
 void fields(auto& a, Is<CoordinatorHello> auto& m) {
-  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory, m.prewarm_bytes);
+  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory, m.prewarm_bytes,
+    m.prewarms_huge_pages_only);
 }
 void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);

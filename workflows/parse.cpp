@@ -1,11 +1,10 @@
-#include <unistd.h>
-
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 
 #include "byte_size.hpp"
 #include "schema.hpp"
+#include "sluice/workflows/usable_memory.hpp"
 #include "yaml_document.hpp"
 
 namespace sluice::workflows {
@@ -13,17 +12,10 @@ namespace {
 
 const std::vector<std::string> workflow_keys{"version", "name",       "launcher", "hostfile",
                                              "staging", "components", "files"};
-const std::vector<std::string> staging_keys{"memory", "retain", "prewarm", "spill", "matchers"};
+const std::vector<std::string> staging_keys{"memory", "retain", "prewarm", "huge-pages", "spill", "matchers"};
 
 constexpr std::int64_t schema_version = 1;
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{1} << 20;
-
-std::uint64_t quarter_of_physical_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return std::uint64_t{1} << 30;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 4;
-}
 
 void check_version(ValueReader& reader, const Section& section) {
   const Value* value = section.find("version");
@@ -71,7 +63,7 @@ std::uint64_t read_memory(ValueReader& reader, const Value& value, std::uint64_t
 }
 
 void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) {
-  workflow.memory_bytes = quarter_of_physical_memory();
+  workflow.memory_bytes = usable_memory_bytes() / 4;
   const Value* value = root.find("staging");
   if (value == nullptr) return;
   const auto section = reader.section(*value, staging_keys, "in 'staging'");
@@ -81,8 +73,12 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   if (const Value* retain = section->find("retain")) workflow.retain_bytes = read_memory(reader, *retain, 0);
   if (const Value* prewarm = section->find("prewarm")) {
     workflow.prewarm_bytes = read_memory(reader, *prewarm, 0);
-    if (workflow.prewarm_bytes > workflow.memory_bytes)
+    if (*workflow.prewarm_bytes > workflow.memory_bytes)
       reader.findings().mistake(prewarm->position, "'prewarm' is more than 'memory': it is a part of it");
+  }
+  if (const Value* huge_pages = section->find("huge-pages")) {
+    static const std::vector<std::string> choices{"auto", "off"};
+    if (const auto word = reader.choice(*huge_pages, choices)) workflow.has_huge_pages = *word == "auto";
   }
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
     const auto directory = reader.text(*spill, "a directory, or none");

@@ -166,7 +166,7 @@ def staged():
 
 def prewarmed():
     for prewarm, made in [("16MiB", "16384"), ("0", None)]:
-        for wait_ms in [1500, 6000, 24000]:  # the thread that makes it has the lowest priority: a busy machine keeps it waiting
+        for wait_ms in [1500, 6000, 24000]:  # the thread that makes it has a low priority: a busy machine keeps it waiting
             write_flow({"model": (2, f"sleep {wait_ms} write a.nc 500000"), "analysis": (2, "read a.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 64MiB",
                        f"prewarm: {prewarm}")
             clear = run("--log-dir", "log-" + prewarm)
@@ -179,15 +179,21 @@ def prewarmed():
         expect(found is None or int(found[2]) >= 4000, f"what was used of it: {found and found[0]}")
 
 
-def prewarm_once(prewarm, made, patience):
-    for wait in patience:
-        write_flow({"model": (2, f"sleep {wait} write a.nc 500000"), "analysis": (2, "read a.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 64MiB", f"prewarm: {prewarm}")
-        clear = run("--log-dir", "log-" + prewarm)
-        expect(figures(clear, "a.nc")[0] == "1", "the figures")
-        with open(f"log-{prewarm}/events.log", encoding="utf-8") as events:
-            found = re.search(r"made (\d+) KiB of memory ahead; (\d+) KiB were given out warm", events.read())
-        expect((found and found[1]) == made, f"what was made ahead: {found and found[0]}")
-        expect(found is None or int(found[2]) >= 4000, f"what was used of it: {found and found[0]}")
+def pages():
+    """Segments with huge pages, where the system gives them, and with small ones: the programs check what they read."""
+    told = {}
+    for wish in ["auto", "off"]:
+        write_flow({"model": (2, "write a.nc 2000000 write b.nc 2000000"), "analysis": (2, "read a.nc 2000000 read b.nc 2000000")}, [("*.nc", "model", ["analysis"])],
+                   f"huge-pages: {wish}")
+        clear = run("--log-dir", "log-" + wish)
+        expect([figures(clear, name)[0] for name in ["a.nc", "b.nc"]] == ["1", "1"], "the figures")
+        with open(f"log-{wish}/events.log", encoding="utf-8") as events:
+            text = events.read()
+        told[wish] = re.search(r"matcher 0: large segments have (huge|small) pages", text)
+        expect(told[wish], "the kind of pages is told")
+        is_ahead = "of memory ahead" in text
+        expect(is_ahead == (told[wish][1] == "huge"), "memory is made ahead where it has huge pages")
+    expect(told["off"][1] == "small", "the workflow said off")
 
 
 def many_files():

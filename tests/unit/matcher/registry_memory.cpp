@@ -96,6 +96,7 @@ TEST_SUITE("segment pool") {
     PlainMemory memory;
     SegmentPool pool(memory, 4 * mib, 0, warm_shares(2 * mib, 1));
     auto small = pool.make({512 * kib, SegmentUse::data, {}});
+    CHECK(pool.free_bytes() == 2 * mib);  // it is too small to be taken from there
     CHECK_FALSE(pool.make({3 * mib, SegmentUse::data, {}}));
     auto large = pool.squeeze({3 * mib, SegmentUse::data, {}});
     REQUIRE(large);
@@ -146,9 +147,9 @@ TEST_SUITE("segment pool") {
     REQUIRE(segment);
     segment->trim(mib - 1);
     segment->trim(4 * mib);  // what was said first holds
-    CHECK(segment->charged_bytes() == mib);
+    CHECK(segment->charged_bytes() == huge_page_bytes);
     CHECK(segment->bytes() == 4 * mib);
-    CHECK(pool.used_bytes() == mib);
+    CHECK(pool.used_bytes() == huge_page_bytes);
     auto other = pool.make({2 * mib, SegmentUse::data, {}});
     REQUIRE(other);
     CHECK_FALSE(pool.make({2 * mib, SegmentUse::data, {}}));
@@ -156,6 +157,26 @@ TEST_SUITE("segment pool") {
     segment->release();  // there is no room for the whole of it
     CHECK(memory.destroyed.contains(first));
     CHECK(pool.used_bytes() + pool.free_bytes() == 2 * mib);
+  }
+
+  TEST_CASE("what counts of a segment are pages: huge ones as far as they go, small ones behind them") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 64 * mib);
+    constexpr std::uint64_t kib = 1024;
+    struct Case {
+      std::uint64_t bytes, used_bytes, charged_bytes;
+    };
+    for (const auto& [bytes, used, charged] :
+         {Case{mib, 3 * kib, 64 * kib}, Case{2 * mib, 1, 2 * mib}, Case{5 * mib, 1, 2 * mib},
+          Case{5 * mib, 2 * mib, 2 * mib}, Case{5 * mib, 2 * mib + 1, 4 * mib},
+          Case{5 * mib, 4 * mib, 4 * mib}, Case{5 * mib, 4 * mib + 1, 4 * mib + 64 * kib},
+          Case{5 * mib, 5 * mib, 5 * mib}}) {
+      auto segment = pool.make({bytes, SegmentUse::data, {}});
+      REQUIRE(segment);
+      REQUIRE(segment->bytes() == bytes);
+      segment->trim(used);
+      CHECK(segment->charged_bytes() == charged);
+    }
   }
 
   TEST_CASE("a segment that was trimmed is given again, and what was touched by any of its uses counts") {
@@ -247,7 +268,7 @@ TEST_SUITE("registry: memory") {
     const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
     const SegmentId segment = world.answer(world.need(writer, step, 3 * mib)).segment;
     const StepId next = world.answer(world.create(other, "b.nc", world.alone())).step;
-    const auto need = world.need(other, next, 2 * mib);
+    const auto need = world.need(other, next, mib + 512 * kib);
     CHECK(world.is_waiting(need));
     world.registry.publish(writer, {step, 0, {}, {}, {{0, 0, mib, segment, 512 * kib}}});
     CHECK(world.is_granted(need));

@@ -21,7 +21,7 @@ bool has_only(const Mapping& mapping, std::byte value) {
 }  // namespace
 
 TEST_CASE("what is ready is cut off the beginning, warm and zeroed, and no byte twice") {
-  WarmMemory memory(4 * mib);
+  WarmMemory memory(create_segment(4 * mib), 4 * mib);
   memory.wait();
   std::uint64_t next = 0;
   for (const std::uint64_t bytes : {64 * kib, mib, 128 * kib, 2 * mib}) {
@@ -44,7 +44,7 @@ TEST_CASE("what is ready is cut off the beginning, warm and zeroed, and no byte 
 TEST_CASE("what is cut off while memory is being made keeps what is written to it") {
   for (int round = 0; round < 20; ++round) {
     constexpr std::uint64_t bytes = 256 * kib;
-    WarmMemory memory(8 * mib);
+    WarmMemory memory(create_segment(8 * mib), 8 * mib);
     std::vector<Mapping> mappings;
     for (;;) {
       const auto range = memory.cut(bytes);
@@ -61,7 +61,7 @@ TEST_CASE("what is cut off while memory is being made keeps what is written to i
 }
 
 TEST_CASE("what is dropped is given to nobody, and what was cut off before stays as it is") {
-  WarmMemory memory(8 * mib);
+  WarmMemory memory(create_segment(8 * mib), 8 * mib);
   const auto range = memory.cut(mib);
   REQUIRE(range);
   const Mapping mapping(memory.file(), range->extent, Mapping::Access::read_write);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <boost/container/flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,10 @@ enum class ProcessId : std::uint64_t {};
 
 /// Smallest segment; all sizes are multiples of it.
 inline constexpr std::uint64_t segment_unit_bytes = 64U << 10;
+
+/// Segments of this and more may have pages of this size: who touches a byte takes all of one. Behind the
+/// last whole one there are small pages.
+inline constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 
 /// A range of a burst-buffer log's data file: where a process has reserved room for what it puts.
 struct LogPlace {
@@ -60,11 +65,19 @@ class SegmentMemory {
 class SegmentPool;
 
 /// Memory that each matcher of a node makes ahead when a run starts. SegmentMemory::create() takes a segment
-/// from it as long as it has so much left.
+/// from it as long as it has so much left; those of less than a huge page are made by themselves, so that the
+/// others keep their pages.
 struct WarmShares {
   std::uint32_t matchers = 0;
   std::uint64_t bytes = 0;  ///< of each; a multiple of segment_unit_bytes
 };
+
+/// What a node makes ahead unless it is told: enough for the first steps of most runs, and soon made.
+[[nodiscard]] constexpr std::uint64_t default_warm_bytes(std::uint64_t memory_bytes) noexcept {
+  constexpr std::uint64_t least_memory_bytes = std::uint64_t{64} << 20;  // with less, each byte is counted
+  constexpr std::uint64_t most_bytes = std::uint64_t{512} << 20;
+  return memory_bytes < least_memory_bytes ? 0 : std::min(memory_bytes / 2, most_bytes);
+}
 
 /// The shares of so many matchers, within `bytes` together.
 [[nodiscard]] constexpr WarmShares warm_shares(std::uint64_t bytes, std::uint32_t matchers) noexcept {
@@ -202,7 +215,7 @@ class SegmentPool {
   [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes, std::uint32_t matcher);
   void note_use() noexcept;
   [[nodiscard]] bool has_warm(std::uint32_t matcher, std::uint64_t bytes) const noexcept {
-    return matcher < warm_left_.size() && bytes <= warm_left_[matcher];
+    return bytes >= huge_page_bytes && matcher < warm_left_.size() && bytes <= warm_left_[matcher];
   }
   void drop_warm() noexcept;
 

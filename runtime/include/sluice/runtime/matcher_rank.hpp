@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "sluice/runtime/huge_page_files.hpp"
 #include "sluice/runtime/node_map.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/peer_link.hpp"
@@ -23,6 +24,8 @@ struct MatcherRankOptions {
   NodeMap nodes = {};
   /// Wakes it when a matcher of the same machine sends something; shared with the link, which rings others'.
   std::shared_ptr<Doorbell> bell = nullptr;
+  /// Where large segments are made; nothing: they are memory files as others are.
+  std::optional<HugePageFiles> huge_pages = std::nullopt;
   /// How long it may sleep while nothing comes: what other machines send wakes nobody.
   std::chrono::microseconds longest_sleep{2000};
 };

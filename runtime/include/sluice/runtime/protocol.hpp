@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 10;
+inline constexpr std::uint32_t protocol_version = 11;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -180,14 +180,15 @@ struct Room {
 };
 
 /// A segment: so many bytes of its file, from an offset on. The descriptor of that is attached when this
-/// process has not had it before (`has_descriptor`). `is_warm`: its pages were made ahead.
+/// process has not had it before (`has_descriptor`). `has_cheap_faults`: its pages
+/// were made ahead, or are huge.
 struct SegmentGrant {
   std::uint64_t segment = 0;
   std::uint64_t bytes = 0;
   bool has_descriptor = false;
   std::uint64_t offset_bytes = 0;
   bool is_of_log = false;
-  bool is_warm = false;
+  bool has_cheap_faults = false;
 };
 
 /// From rank 0 at enddef and when metadata changed before publishing.
@@ -300,6 +301,7 @@ struct CoordinatorHello {
   std::uint64_t retain_bytes = 0;         ///< staging.retain
   std::string spill_directory = {};       ///< staging.spill, absolute; empty: none
   std::uint64_t prewarm_bytes = 0;        ///< staging.prewarm
+  bool prewarms_huge_pages_only = false;  ///< where memory has others, nothing is made ahead
 };
 
 /// Every process of the component has been waited for.

@@ -104,7 +104,10 @@ struct Workflow {
   Position hostfile_position;
   std::uint64_t memory_bytes = 0;  ///< staging.memory per node; default: a quarter of physical memory
   std::optional<std::uint64_t> retain_bytes;  ///< staging.retain: consumed data that stays readable
-  std::uint64_t prewarm_bytes = 0;            ///< staging.prewarm: memory per node that is made ahead
+  /// staging.prewarm: memory per node that is made ahead; nothing: where it has huge pages, so much as suits
+  /// it
+  std::optional<std::uint64_t> prewarm_bytes;
+  bool has_huge_pages = true;  ///< staging.huge-pages: where the system gives them
   /// staging.spill: an absolute directory for what memory has no room for; empty: none
   std::filesystem::path spill_directory;
   Position spill_position;
