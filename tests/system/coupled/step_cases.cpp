@@ -97,8 +97,8 @@ void write_histories() {
   for (int record = 0; record < history_records; ++record) {
     for (int history = 0; history < histories; ++history) {
       const std::string path = name_of("history", history);
-      const int ncid = record == 0 ? create(MPI_COMM_WORLD, path.c_str())
-                                   : open(MPI_COMM_WORLD, path.c_str(), NC_WRITE);
+      const int ncid =
+          record == 0 ? create(MPI_COMM_WORLD, path.c_str()) : open(MPI_COMM_WORLD, path.c_str(), NC_WRITE);
       put_record(ncid, record, record * 10 + history, true);
       OK(ncmpi_close(ncid));
     }
