@@ -19,12 +19,12 @@ static_assert(control_block_bytes(0) == matcher::control_common_bytes);
 void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
   last_made_ = segment;
   if (const auto range = cut_warm(bytes)) {
-    entries_.emplace(segment, Entry{duplicate(warm_->file().number()), range->extent, true,
-                                    range->is_warm || has_huge_pages(bytes)});
+    entries_.emplace(segment, Entry{duplicate(warm_->file().number()), range->extent, true, range->is_warm});
     return;
   }
-  FileDescriptor file = memory_file(bytes);
-  entries_.emplace(segment, Entry{std::move(file), {bytes}, true, has_huge_pages(bytes)});
+  const bool is_huge = has_huge_pages(bytes) && (warm_ == nullptr || !warm_->is_costly());
+  FileDescriptor file = is_huge ? huge_pages_->create(bytes) : create_segment(bytes);
+  entries_.emplace(segment, Entry{std::move(file), {bytes}, true, is_huge});
 }
 
 std::optional<WarmMemory::Range> SegmentStore::cut_warm(std::uint64_t bytes) {
@@ -36,13 +36,10 @@ bool SegmentStore::has_huge_pages(std::uint64_t bytes) const noexcept {
   return huge_pages_.has_value() && bytes >= matcher::huge_page_bytes;
 }
 
-FileDescriptor SegmentStore::memory_file(std::uint64_t bytes) const {
-  return has_huge_pages(bytes) ? huge_pages_->create(bytes) : create_segment(bytes);
-}
-
 void SegmentStore::prewarm(std::uint64_t bytes) {
   if (bytes == 0 || warm_ != nullptr) return;
-  warm_ = std::make_unique<WarmMemory>(memory_file(bytes), bytes);
+  warm_ = std::make_unique<WarmMemory>(
+      has_huge_pages(bytes) ? huge_pages_->create(bytes) : create_segment(bytes), bytes);
   warm_bytes_ = bytes;
 }
 

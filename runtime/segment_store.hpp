@@ -104,7 +104,6 @@ class SegmentStore final : public matcher::SegmentMemory {
 
   [[nodiscard]] std::optional<WarmMemory::Range> cut_warm(std::uint64_t bytes);
   [[nodiscard]] bool has_huge_pages(std::uint64_t bytes) const noexcept;
-  [[nodiscard]] FileDescriptor memory_file(std::uint64_t bytes) const;
 
   std::unordered_map<matcher::SegmentId, Entry> entries_;
   std::optional<HugePageFiles> huge_pages_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -35,6 +36,10 @@ class WarmMemory {
   /// Waits until no more is made: all that is left is warm, or the system had no memory.
   void wait() const;
 
+  /// Whether the system takes so long for pages that those which are not made ahead had better be as small as
+  /// can be: several times as long as to clear them. Of a virtual machine whose host takes back what is free.
+  [[nodiscard]] bool is_costly() const noexcept { return is_costly_.load(std::memory_order_relaxed); }
+
   [[nodiscard]] const FileDescriptor& file() const noexcept { return file_; }
   /// What was cut off while it was warm.
   [[nodiscard]] std::uint64_t used_bytes() const noexcept { return used_bytes_; }
@@ -52,6 +57,7 @@ class WarmMemory {
   std::uint64_t busy_end_ = 0;  ///< those between `warm_end_` and this are being made
   bool is_done_ = false;        ///< the thread makes no more
   std::uint64_t used_bytes_ = 0;
+  std::atomic<bool> is_costly_ = false;
   std::thread thread_;
 };
 

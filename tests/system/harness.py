@@ -31,8 +31,8 @@ def write_flow(program, components, rules, *staging):
     """flow.yaml: components as {name: (ranks, arguments of the program, *more keys)}, rules as [(pattern, writer, readers, *more keys)]; keys as "memory: 4MiB"."""
     if "SLUICE_TEST_MATCHERS" in os.environ:
         staging = ("matchers: " + os.environ["SLUICE_TEST_MATCHERS"], *staging)
-    if not any("memory:" in key for key in staging):  # much less than the default, of which 512 MiB would be made ahead each time
-        staging = ("memory: 256MiB", *staging)
+    if not any("prewarm:" in key or "huge-pages:" in key for key in staging):  # what most tests put is little
+        staging = ("prewarm: 0", *staging)
     lines = ["version: 1", "name: test"] + (["staging: " + mapping(*staging)] if any(staging) else [])
     lines += ["components:"] + [f"  {name}: " + mapping(f"command: {program} {arguments}", f"ranks: {ranks}", *keys) for name, (ranks, arguments, *keys) in components.items()]
     lines += ["files:"] + ["  - " + mapping(f'path: "{pattern}"', f"writer: {writer}", f"readers: [{', '.join(readers)}]", *keys) for pattern, writer, readers, *keys in rules]

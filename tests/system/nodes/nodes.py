@@ -102,9 +102,9 @@ def apart():
 
 def spread():
     """Writers and readers are on all machines, in another order each, with one and two matchers on each machine; each step repeats the first or changes something."""
-    for count, seed in (1, random.getrandbits(30)), (2, 672863831):
+    for count, seed, steps in (1, random.getrandbits(30), 20), (2, 672863831, 25):
         print(f"seed {seed}, {count} matchers on each machine")
-        write_flow(REPLAY, {"writer": (4, f"writer {seed} 40 4 3", on("alpha:1", "beta:2", "gamma:1")), "reader": (3, f"reader {seed} 40 4 3", on("gamma:1", "beta:1", "alpha:1"))},
+        write_flow(REPLAY, {"writer": (4, f"writer {seed} {steps} 4 3", on("alpha:1", "beta:2", "gamma:1")), "reader": (3, f"reader {seed} {steps} 4 3", on("gamma:1", "beta:1", "alpha:1"))},
                    [("step_*.nc", "writer", ["reader"]), ("done_*.nc", "writer", ["reader"])], f"matchers: {count}")
         result = run()
         expect(replayed(result, "step_*.nc") > 0, "nothing was replayed")
