@@ -77,9 +77,9 @@ void note_structure(const Workflow& workflow, Findings& findings) {
 void note_resources(const Workflow& workflow, Findings& findings) {
   const std::uint64_t usable = workflows::usable_memory_bytes();
   if (workflow.memory_bytes > usable) {
-    findings.notes.push_back(
-        {workflow.components.front().position, "staging.memory is " + format_bytes(workflow.memory_bytes) +
-                                                   ", but this machine has " + format_bytes(usable)});
+    findings.notes.push_back({workflow.components.front().position,
+                              "staging.memory is " + format_bytes(workflow.memory_bytes) + ", but only " +
+                                  format_bytes(usable) + " may be used on this machine"});
   }
   const int processes = count_processes(workflow);
   const int cores = usable_cores();

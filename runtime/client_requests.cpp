@@ -11,6 +11,20 @@
 
 namespace sluice::runtime {
 
+namespace {
+
+SegmentGrant grant_of(const SegmentStore& store, matcher::SegmentId segment, bool is_new) {
+  const SegmentExtent extent = store.extent(segment);
+  return {segment,
+          extent.bytes,
+          is_new,
+          extent.offset_bytes,
+          extent.may_have_name,
+          store.has_cheap_faults(segment)};
+}
+
+}  // namespace
+
 /// Damaged messages throw, and end the connection.
 void MatcherRank::Server::handle_client(Client& client, ReceivedMessage& message) {
   ++requests_;
@@ -183,13 +197,7 @@ void MatcherRank::Server::send_error(Client& client, std::uint32_t tag, int stat
 
 void MatcherRank::Server::send_segment(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
   const bool is_new = client.known_segments.insert(segment).second;
-  const SegmentExtent extent = store_.extent(segment);
-  const SegmentGrant grant{segment,
-                           extent.bytes,
-                           is_new,
-                           extent.offset_bytes,
-                           extent.may_have_name,
-                           store_.has_cheap_faults(segment)};
+  const SegmentGrant grant = grant_of(store_, segment, is_new);
   if (!is_new) return send(client, MessageType::segment, tag, encode(grant));
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
   RelayItem note;
@@ -233,13 +241,7 @@ void MatcherRank::Server::lend_to_neighbour(Client& client, matcher::SegmentId s
   }
   if (!store_.contains(segment))
     return send(client, MessageType::segment, 0, encode(SegmentGrant{segment, 0, false}));
-  const SegmentExtent extent = store_.extent(segment);
-  const SegmentGrant grant{segment,
-                           extent.bytes,
-                           true,
-                           extent.offset_bytes,
-                           extent.may_have_name,
-                           store_.has_cheap_faults(segment)};
+  const SegmentGrant grant = grant_of(store_, segment, true);
   const std::array<int, 1> descriptors{store_.descriptor(segment)};
   client.socket->send(MessageType::segment, 0, encode(grant), descriptors);
 }

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "sluice/formats/error.hpp"
+#include "segment_file.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/segment.hpp"
@@ -82,16 +82,6 @@ FileDescriptor mount_in_namespace() {
   return is_there && message.descriptors.size() == 1 ? std::move(message.descriptors[0]) : FileDescriptor();
 }
 
-[[noreturn]] void fail(const std::string& action) {
-  const int error_number = errno;
-  const bool is_full = error_number == ENOSPC || error_number == ENOMEM;
-  const bool is_table_full = error_number == EMFILE || error_number == ENFILE;
-  throw IoError(is_full         ? NC_ENO_SPACE
-                : is_table_full ? NC_ENFILE
-                                : NC_EIO,
-                error_number, "memory segment with huge pages", action);
-}
-
 }  // namespace
 
 std::optional<HugePageFiles> HugePageFiles::make() noexcept {
@@ -109,9 +99,8 @@ std::optional<HugePageFiles> HugePageFiles::make() noexcept {
 
 FileDescriptor HugePageFiles::create(std::uint64_t bytes) const {
   FileDescriptor file(::openat(root_.number(), ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) fail("create");
-  if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
-    fail("set the size to " + std::to_string(bytes) + " bytes");
+  if (!file) fail_segment("create with huge pages");
+  set_segment_size(file, bytes);
   return file;
 }
 

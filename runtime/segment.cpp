@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "segment_file.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 
@@ -42,11 +43,6 @@ Status status_of(int error_number) noexcept {
   }
 }
 
-[[noreturn]] void fail(const std::string& action) {
-  const int error_number = errno;
-  throw IoError(status_of(error_number), error_number, "memory segment", action);
-}
-
 /// Of a memory file the seals say so. A spill file has none; that it has no name and is this user's own means
 /// that only processes which were given its descriptor, or that run as this user, could truncate it. A log
 /// has a name: everybody who may write to it is trusted not to cut it while it is in use.
@@ -60,25 +56,34 @@ bool keeps_its_size(const FileDescriptor& file, const struct stat& facts, bool m
 
 }  // namespace
 
+void fail_segment(const std::string& action) {
+  const int error_number = errno;
+  throw IoError(status_of(error_number), error_number, "memory segment", action);
+}
+
+void set_segment_size(const FileDescriptor& file, std::uint64_t bytes) {
+  if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
+    fail_segment("set the size to " + std::to_string(bytes) + " bytes");
+}
+
 FileDescriptor create_segment(std::uint64_t bytes) {
   FileDescriptor file(::memfd_create("sluice-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) fail("create");
-  if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) {
-    fail("set the size to " + std::to_string(bytes) + " bytes");
-  }
-  if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("seal");
+  if (!file) fail_segment("create");
+  set_segment_size(file, bytes);
+  if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    fail_segment("seal");
   return file;
 }
 
 FileDescriptor duplicate(int descriptor) {
   FileDescriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  if (!copy) fail("duplicate the descriptor");
+  if (!copy) fail_segment("duplicate the descriptor");
   return copy;
 }
 
 Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access) : access_(access) {
   struct stat facts {};
-  if (::fstat(file.number(), &facts) != 0) fail("inquire");
+  if (::fstat(file.number(), &facts) != 0) fail_segment("inquire");
   if (!keeps_its_size(file, facts, extent.may_have_name)) {
     throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
   }
@@ -93,7 +98,7 @@ Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
   void* const address =
       ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), static_cast<off_t>(offset));
-  if (address == MAP_FAILED) fail("map " + std::to_string(bytes) + " bytes");
+  if (address == MAP_FAILED) fail_segment("map " + std::to_string(bytes) + " bytes");
   bytes_ = {static_cast<std::byte*>(address), static_cast<std::size_t>(bytes)};
   if (bytes >= huge_page_bytes) ::madvise(address, bytes, MADV_HUGEPAGE);
 }
@@ -126,7 +131,7 @@ std::span<std::byte> Mapping::writable() const noexcept {
 void Mapping::make_writable() {
   if (access_ == Access::read_write) return;
   if (!bytes_.empty() && ::mprotect(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE) != 0) {
-    fail("make writable");
+    fail_segment("make writable");
   }
   access_ = Access::read_write;
 }

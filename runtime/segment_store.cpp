@@ -23,8 +23,7 @@ void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
     return;
   }
   const bool is_huge = has_huge_pages(bytes) && (warm_ == nullptr || !warm_->is_costly());
-  FileDescriptor file = is_huge ? huge_pages_->create(bytes) : create_segment(bytes);
-  entries_.emplace(segment, Entry{std::move(file), {bytes}, true, is_huge});
+  entries_.emplace(segment, Entry{memory_file(bytes, is_huge), {bytes}, true, is_huge});
 }
 
 std::optional<WarmMemory::Range> SegmentStore::cut_warm(std::uint64_t bytes) {
@@ -36,10 +35,13 @@ bool SegmentStore::has_huge_pages(std::uint64_t bytes) const noexcept {
   return huge_pages_.has_value() && bytes >= matcher::huge_page_bytes;
 }
 
+FileDescriptor SegmentStore::memory_file(std::uint64_t bytes, bool is_huge) const {
+  return is_huge ? huge_pages_->create(bytes) : create_segment(bytes);
+}
+
 void SegmentStore::prewarm(std::uint64_t bytes) {
   if (bytes == 0 || warm_ != nullptr) return;
-  warm_ = std::make_unique<WarmMemory>(
-      has_huge_pages(bytes) ? huge_pages_->create(bytes) : create_segment(bytes), bytes);
+  warm_ = std::make_unique<WarmMemory>(memory_file(bytes, has_huge_pages(bytes)), bytes);
   warm_bytes_ = bytes;
 }
 

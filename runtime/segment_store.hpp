@@ -104,6 +104,7 @@ class SegmentStore final : public matcher::SegmentMemory {
 
   [[nodiscard]] std::optional<WarmMemory::Range> cut_warm(std::uint64_t bytes);
   [[nodiscard]] bool has_huge_pages(std::uint64_t bytes) const noexcept;
+  [[nodiscard]] FileDescriptor memory_file(std::uint64_t bytes, bool is_huge) const;
 
   std::unordered_map<matcher::SegmentId, Entry> entries_;
   std::optional<HugePageFiles> huge_pages_;

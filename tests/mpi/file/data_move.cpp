@@ -22,17 +22,22 @@ formats::Header header_with(int fixed_variables, int record_variables, std::int6
   return header;
 }
 
+/// One along one dimension, behind those that are there.
+void add_variable(formats::Header& header, formats::Type type, int dimid) {
+  formats::Variable added;
+  added.name = "added";
+  added.type = type;
+  added.dimids = {dimid};
+  header.add_variable(added);
+}
+
 }  // namespace
 
 TEST_CASE("parts of any piece of the stream join to the whole move") {
   auto old_header = header_with(2, 2, 7);
   const auto old_layout = formats::compute_layout(old_header, {}, nullptr);
   auto new_header = old_header;
-  formats::Variable added;
-  added.name = "added";
-  added.type = formats::Type::int32;
-  added.dimids = {0};
-  new_header.add_variable(added);
+  add_variable(new_header, formats::Type::int32, 0);
   const auto new_layout = formats::compute_layout(new_header, {}, &old_layout);
   const std::int64_t file_bytes = old_layout.record_begin + 7 * old_layout.record_size;
   const DataMove move({old_header, old_layout}, {new_header, new_layout}, file_bytes);
@@ -65,11 +70,7 @@ TEST_CASE("variables with gaps between them move each with its data") {
   header.variable(3).begin += 500;
   old_layout = formats::layout_of(header, old_layout.header_size);
   auto after = header;
-  formats::Variable added;
-  added.name = "added";
-  added.type = formats::Type::float64;
-  added.dimids = {1};
-  after.add_variable(added);
+  add_variable(after, formats::Type::float64, 1);
   after.attributes.put({"room", formats::Type::int8, 2000, std::vector<std::byte>(2000)});
   const auto new_layout = formats::compute_layout(after, {}, &old_layout);
   const DataMove move({header, old_layout}, {after, new_layout}, std::int64_t{1} << 20);
@@ -87,11 +88,7 @@ TEST_CASE("what a header says beyond the end of the file does not move") {
   auto header = header_with(2, 2, std::int64_t{1} << 60);
   const auto old_layout = formats::compute_layout(header, {}, nullptr);
   auto after = header;
-  formats::Variable added;
-  added.name = "added";
-  added.type = formats::Type::int32;
-  added.dimids = {0};
-  after.add_variable(added);
+  add_variable(after, formats::Type::int32, 0);
   const auto new_layout = formats::compute_layout(after, {}, &old_layout);
   const auto moved = [&](std::int64_t file_bytes) {
     return DataMove({header, old_layout}, {after, new_layout}, file_bytes).stream_bytes();
@@ -107,11 +104,7 @@ TEST_CASE("of the last record only what is in the file moves") {
   auto header = header_with(1, 2, 2);
   const auto old_layout = formats::compute_layout(header, {}, nullptr);
   auto after = header;
-  formats::Variable added;
-  added.name = "added";
-  added.type = formats::Type::int32;
-  added.dimids = {1};
-  after.add_variable(added);
+  add_variable(after, formats::Type::int32, 1);
   const auto new_layout = formats::compute_layout(after, {}, &old_layout);
   const std::int64_t last_record = old_layout.record_begin + old_layout.record_size;
   // Nothing of the second variable of the last record (at 10 bytes and 2 of padding), then half of it.
