@@ -15,11 +15,9 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       retain_bytes_(options.retain_bytes),
       spill_directory_(std::move(options.spill_directory)),
       processes_(options.components),
-      consumed_bytes_(options.nodes),
-      consumed_disk_bytes_(options.nodes) {
+      consumed_(options.nodes, rules_.size()) {
   for (std::uint32_t node = 0; node < options.nodes; ++node)
     pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node, options.warm));
-  consumed_of_rule_.resize(rules_.size());
   is_continued_rule_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
 }
@@ -206,12 +204,8 @@ void Registry::review(Step& step) {
   }
   const bool may_go = !is_open && step.state == StepState::published && is_consumed(step);
   if (may_go && !step.consumed_place) {
-    const bool is_expected_again = is_continued_rule_[step.key.rule] || is_partly_read(step);
-    step.consumed_place = ConsumedPlace{is_expected_again, next_consumed_order_++};
-    consumed_.emplace(*step.consumed_place, &step);
-    for (const auto& [node, bytes] : step.staged_bytes()) consumed_bytes_[node] += bytes;
-    for (const auto& [node, bytes] : step.bytes_in(Medium::disk)) consumed_disk_bytes_[node] += bytes;
-    ++consumed_of_rule_[step.key.rule];
+    consumed_.add(step, is_continued_rule_[step.key.rule] || is_partly_read(step));
+    unconsumed_.erase(step.id);
     free_disk(step);
   } else if (!may_go) {
     keep(step);
@@ -222,21 +216,14 @@ void Registry::review(Step& step) {
 void Registry::note_continued(std::uint32_t rule) {
   if (is_continued_rule_[rule]) return;
   is_continued_rule_[rule] = true;
-  std::map<ConsumedPlace, Step*> consumed;
-  for (const auto& [place, step] : consumed_) {
-    if (step->key.rule == rule) step->consumed_place->is_expected_again = true;
-    consumed.emplace(*step->consumed_place, step);
-  }
-  consumed_ = std::move(consumed);
+  consumed_.expect_again(rule);
 }
 
 /// Takes a step out of those whose memory may be taken.
 void Registry::keep(Step& step) {
   if (!step.consumed_place) return;
-  consumed_.erase(*std::exchange(step.consumed_place, std::nullopt));
-  for (const auto& [node, bytes] : step.staged_bytes()) consumed_bytes_[node] -= bytes;
-  for (const auto& [node, bytes] : step.bytes_in(Medium::disk)) consumed_disk_bytes_[node] -= bytes;
-  --consumed_of_rule_[step.key.rule];
+  consumed_.remove(step);
+  unconsumed_.emplace(step.id, &step);
 }
 
 void Registry::note_read(Step& step, const Group& group) {
@@ -278,6 +265,7 @@ void Registry::erase(Step& step) {
     dataset.is_recycled = true;
   }
   answers_.erased(step.id);
+  unconsumed_.erase(step.id);
   steps_.erase(step.id);
 }
 

@@ -184,13 +184,10 @@ void Registry::spill_gone(SegmentId segment) {
 /// Gives up the oldest consumed step with data on the node's disk; only if asked for, one that its rule has
 /// no other of. False when there is none.
 bool Registry::erase_spilled(std::uint32_t node, bool even_last) {
-  const auto oldest = std::ranges::find_if(consumed_, [&](const auto& entry) {
-    const bool may_go =
-        even_last || (consumed_of_rule_[entry.second->key.rule] > 1 && !entry.first.is_expected_again);
-    return may_go && entry.second->bytes_in(Medium::disk).contains(node);
-  });
-  if (oldest == consumed_.end()) return false;
-  erase(*oldest->second);
+  Step* const first =
+      even_last ? consumed_.first_on(node, Medium::disk) : consumed_.first_spare_on(node, Medium::disk);
+  if (first == nullptr) return false;
+  erase(*first);
   return true;
 }
 

@@ -105,14 +105,10 @@ void Registry::let_logs_go(const Step& drained) {
 void Registry::free_disk(const Step& step) {
   const std::uint32_t rule = step.key.rule;
   if (rules_.at(rule).through != Through::burst_buffer) return;
-  const auto is_too_much = [&] {
-    return std::ranges::any_of(consumed_disk_bytes_, [&](auto bytes) { return bytes > retain_bytes_; });
-  };
-  while (consumed_of_rule_[rule] > 1 && is_too_much()) {
-    const auto oldest =
-        std::ranges::find_if(consumed_, [&](const auto& entry) { return entry.second->key.rule == rule; });
-    if (oldest == consumed_.end() || oldest->first.is_expected_again) return;
-    erase(*oldest->second);
+  while (consumed_.most_bytes(Medium::disk) > retain_bytes_) {
+    Step* const first = consumed_.first_spare_of(rule);
+    if (first == nullptr) return;
+    erase(*first);
   }
 }
 

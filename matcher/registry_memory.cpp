@@ -14,14 +14,13 @@ std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool
   const std::uint64_t bytes = request.bytes;
   SegmentPool& memory = pool(node);
   if (kind == MemoryKind::spare && spare_bytes(node) < memory.limit_bytes()) {
-    const std::uint64_t needed = memory.used_bytes() - std::min(memory.used_bytes(), consumed_bytes_[node]);
-    if (needed + bytes > spare_bytes(node)) return std::nullopt;
+    if (needed_bytes(node) + bytes > spare_bytes(node)) return std::nullopt;
     while (memory.used_bytes() + bytes > spare_bytes(node)) {
       if (!erase_consumed(node)) return std::nullopt;
     }
   }
   if (auto segment = memory.recycle(request)) return segment;
-  while (consumed_bytes_[node] > retain_bytes_ && recycle_oldest(node)) {
+  while (consumed_.bytes_on(node, Medium::memory) > retain_bytes_ && recycle_oldest(node)) {
     if (auto segment = memory.recycle(request)) return segment;
   }
   if (auto segment = memory.make(request)) return segment;
@@ -33,11 +32,9 @@ std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool
 
 /// Gives up the first consumed step on the node. False when there is none.
 bool Registry::erase_consumed(std::uint32_t node) {
-  const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), [&](const auto& entry) {
-    return entry.second->staged_bytes().contains(node);
-  });
-  if (oldest == consumed_.end()) return false;
-  erase(*oldest->second);
+  Step* const first = consumed_.first_on(node, Medium::memory);
+  if (first == nullptr) return false;
+  erase(*first);
   return true;
 }
 
@@ -52,21 +49,22 @@ std::uint64_t Registry::spare_bytes(std::uint32_t node) const {
 
 /// Gives up the oldest consumed step on the node that is not the last of its rule. False when there is none.
 bool Registry::recycle_oldest(std::uint32_t node) {
-  const auto may_go = [&](const auto& entry) {
-    return consumed_of_rule_[entry.second->key.rule] > 1 && entry.second->staged_bytes().contains(node);
-  };
-  const auto oldest = std::find_if(consumed_.begin(), consumed_.end(), may_go);
-  if (oldest == consumed_.end() || oldest->first.is_expected_again) return false;
-  erase(*oldest->second);
+  Step* const first = consumed_.first_spare_on(node, Medium::memory);
+  if (first == nullptr) return false;
+  erase(*first);
   return true;
 }
 
-/// Whether there would be room if everything that is consumed went.
+/// What would be in use if everything that is consumed went.
+std::uint64_t Registry::needed_bytes(std::uint32_t node) const {
+  const std::uint64_t used = pools_.at(node)->used_bytes();
+  return used - std::min(used, consumed_.bytes_on(node, Medium::memory));
+}
+
+/// Whether there would be room then.
 bool Registry::may_fit(std::uint32_t node, std::uint64_t bytes) const {
-  const SegmentPool& memory = *pools_.at(node);
-  const std::uint64_t used = memory.used_bytes();
-  const std::uint64_t needed = used - std::min(used, consumed_bytes_[node]);
-  return bytes <= memory.limit_bytes() && needed <= memory.limit_bytes() - bytes;
+  const std::uint64_t limit = pools_.at(node)->limit_bytes();
+  return bytes <= limit && needed_bytes(node) <= limit - bytes;
 }
 
 std::string Registry::memory_text(std::uint32_t node, std::uint64_t bytes) const {

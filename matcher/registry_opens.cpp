@@ -291,6 +291,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
   Step* const made = step.get();
   datasets_[group.key].in_progress.push_back(made);
   steps_.emplace(made->id, std::move(step));
+  unconsumed_.emplace(made->id, made);
   return made;
 }
 

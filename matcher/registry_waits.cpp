@@ -80,7 +80,8 @@ bool Registry::fail_hopeless_waits() {
   for (const std::uint32_t node : nodes_waited_for()) {
     if (!analysis.can_memory_come(node) && fail_memory_waits(node)) return true;
   }
-  if (!analysis.can_disk_come() && fail_youngest(&MemoryWait::is_for_disk)) return true;
+  const bool is_disk_waited_for = std::ranges::any_of(memory_waits_, &MemoryWait::is_for_disk);
+  if (is_disk_waited_for && !analysis.can_disk_come() && fail_youngest(&MemoryWait::is_for_disk)) return true;
   return fail_cycle(analysis);
 }
 
@@ -225,9 +226,8 @@ std::string Registry::memory_wait_text(const MemoryWait& wait) const {
 
 /// Names the oldest file that keeps memory, or disk, and for whom.
 std::string Registry::blockers_text(Medium medium) const {
-  for (const auto& [id, step] : steps_) {
-    if (step->state != StepState::published || step->consumed_place || step->bytes_in(medium).empty())
-      continue;
+  for (const auto& [id, step] : unconsumed_) {
+    if (step->state != StepState::published || step->bytes_in(medium).empty()) continue;
     if (!step->readers.empty())
       return " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
     const auto& readers = rule_of(step->key).readers;

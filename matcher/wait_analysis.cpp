@@ -83,20 +83,19 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
 /// What is consumed was had already, or is too little.
 bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
   return registry_.pools_.at(node)->is_giving_disk_back() ||
-         std::any_of(registry_.steps_.begin(), registry_.steps_.end(),
-                     [&](const auto& entry) { return may_give_memory(*entry.second, node); });
+         std::ranges::any_of(registry_.unconsumed_,
+                             [&](const auto& entry) { return may_give_memory(*entry.second, node); });
 }
 
 bool Registry::WaitAnalysis::can_disk_come() const {
   const auto may_give = [&](const auto& entry) {
     const Step& step = *entry.second;
-    return !step.consumed_place && !step.bytes_in(Medium::disk).empty() && can_be_released(step);
+    return !step.bytes_in(Medium::disk).empty() && can_be_released(step);
   };
-  return registry_.is_giving_disk_back() || std::ranges::any_of(registry_.steps_, may_give);
+  return registry_.is_giving_disk_back() || std::ranges::any_of(registry_.unconsumed_, may_give);
 }
 
 bool Registry::WaitAnalysis::may_give_memory(const Step& step, std::uint32_t node) const {
-  if (step.consumed_place) return false;
   const bool is_here =
       step.bytes_in(Medium::memory).contains(node) || step.bytes_in(Medium::disk).contains(node);
   return is_here && can_be_released(step);
@@ -126,7 +125,7 @@ bool Registry::WaitAnalysis::can_be_served(const MemoryWait& wait) const {
       return is_held_by(step, *registry_.processes_.processes().at(waiter.process).component);
     });
   };
-  return std::ranges::any_of(registry_.steps_, [&](const auto& entry) {
+  return std::ranges::any_of(registry_.unconsumed_, [&](const auto& entry) {
     return may_give_memory(*entry.second, wait.place.node) && !is_held(*entry.second);
   });
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/consumed_steps.hpp"
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/group.hpp"
 #include "sluice/matcher/process_table.hpp"
@@ -246,6 +247,7 @@ class Registry {
   [[nodiscard]] std::uint64_t spare_bytes(std::uint32_t node) const;
   bool erase_consumed(std::uint32_t node);
   bool recycle_oldest(std::uint32_t node);
+  [[nodiscard]] std::uint64_t needed_bytes(std::uint32_t node) const;
   [[nodiscard]] bool may_fit(std::uint32_t node, std::uint64_t bytes) const;
 
   // registry_grants.cpp
@@ -310,13 +312,10 @@ class Registry {
   ActiveDrain active_drain_;
   std::vector<Ticket> waiting_removals_;  ///< of the dataset that is being drained
   std::vector<std::string> drain_failures_;
-  std::map<ConsumedPlace, Step*> consumed_;
-  std::vector<std::size_t> consumed_of_rule_;
-  std::vector<bool> is_continued_rule_;             ///< files of it were opened for writing again
-  std::vector<std::uint64_t> consumed_bytes_;       ///< by node
-  std::vector<std::uint64_t> consumed_disk_bytes_;  ///< by node
+  ConsumedSteps consumed_;
+  std::map<StepId, Step*> unconsumed_;   ///< all others: those that somebody waits for, or may
+  std::vector<bool> is_continued_rule_;  ///< files of it were opened for writing again
   std::uint64_t logs_ended_ = 0;  ///< burst-buffer logs that were closed: they end where their data does
-  std::uint64_t next_consumed_order_ = 1;
   StepId next_step_ = 1;
   std::uint64_t next_removal_ = 0;
 };
