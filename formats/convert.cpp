@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "default_fill.hpp"
+#include "sluice/formats/copy_bytes.hpp"
 #include "sluice/formats/status.hpp"
 
 namespace sluice::formats {
@@ -214,7 +215,7 @@ int convert(Type to, void* destination, Type from, const void* source, std::int6
             bool byte_is_unsigned) noexcept {
   if (n <= 0) return NC_NOERR;
   if (is_plain_copy(to, from, byte_is_unsigned)) {
-    std::memcpy(destination, source, size_of(to) * static_cast<std::size_t>(n));
+    copy_bytes(destination, source, size_of(to) * static_cast<std::size_t>(n));
     return NC_NOERR;
   }
   const auto converter = converters[index_of(to)][index_of(from)];

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "sluice/formats/convert.hpp"
+#include "sluice/formats/copy_bytes.hpp"
 #include "sluice/formats/status.hpp"
 
 namespace sluice::replay {
@@ -26,7 +27,7 @@ struct CopyRow {
   void operator()(const Row& row) const noexcept {
     constexpr auto size = static_cast<std::int64_t>(bytes);
     if (row.source_step == size && row.destination_step == size) {
-      std::memcpy(row.destination, row.source, static_cast<std::size_t>(row.count) * bytes);
+      formats::copy_bytes(row.destination, row.source, static_cast<std::size_t>(row.count) * bytes);
     } else if (row.destination_step == size) {  // gathering: the compiler knows one step
       for (std::int64_t i = 0; i < row.count; ++i) {
         std::memcpy(row.destination + i * size, row.source + i * row.source_step, bytes);
