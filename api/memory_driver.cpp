@@ -100,10 +100,17 @@ void MemoryDriver::write_header(const formats::Header& header, const formats::La
     writing_->structure = matcher::structure_of(header);
     writing_->log.expect(session_->expected_size({rule_, writing_->structure}));
     if (writing_->disk) writing_->disk->write_header(header);
-    if (!comm_.is_root()) return;
-    formats::Header encoded = header;
-    encoded.version = formats::Version::cdf5;
-    session_->update_header({step_, formats::encode_header(encoded), writing_->structure});
+    std::optional<runtime::HeaderUpdate> update;
+    if (comm_.is_root()) {
+      formats::Header encoded = header;
+      encoded.version = formats::Version::cdf5;
+      update = {step_, formats::encode_header(encoded), writing_->structure};
+    }
+    // Segments come with the header's answer, and so the first put need not ask for any.
+    const auto wanted = writing_->disk ? std::vector<runtime::NeedSegment>{} : writing_->log.wanted_ahead();
+    auto segments = session_->prepare(update ? &*update : nullptr, wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (segments[i]) writing_->log.provide(wanted[i].use, std::move(*segments[i]));
   });
 }
 

@@ -18,7 +18,19 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
     throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
                                   " is more than there is at all: raise staging.memory");
   }
-  serve({ticket, request, caller.place, {{process, 0}}, now_ms_()});
+  MemoryWait wait{ticket, request, caller.place, {{process, 0}}, now_ms_()};
+  if (request.is_ahead) return grant_ahead(std::move(wait));
+  serve(std::move(wait));
+}
+
+/// What may not be needed in the end must not keep others waiting.
+void Registry::grant_ahead(MemoryWait wait) {
+  const std::uint32_t node = wait.place.node;
+  const bool is_plenty = wait.request.bytes <= pool(node).limit_bytes() / 2 &&
+                         needed_bytes(node) <= pool(node).limit_bytes() / 2 - wait.request.bytes;
+  auto segment = is_plenty ? take(wait) : std::nullopt;
+  if (!segment) return refuse(wait, NC_ENO_SPACE, "there is no memory for what is not put yet");
+  hand_over(wait, std::move(*segment));
 }
 
 void Registry::lease_landing(const Ticket& ticket, StepId id, MatcherPlace place, const LandingSize& size,
@@ -202,6 +214,7 @@ void Registry::hand_over(MemoryWait& wait, SegmentLease segment) {
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
   segments.push_back(std::move(segment));
+  if (wait.request.is_ahead && wait.request.use == SegmentUse::data) log.ahead = segments.back().id();
   ++group->step->revision;
   answers_.granted(wait.ticket, segments.back());
 }

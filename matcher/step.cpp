@@ -23,12 +23,13 @@ bool WriteLog::holds(const LogRange& range) const noexcept {
 }
 
 void WriteLog::trim() noexcept {
-  for (SegmentLease& segment : data) {
+  std::erase_if(data, [&](SegmentLease& segment) {
     std::uint64_t used = 0;
     for (const LogRange& range : ranges)
       if (range.segment == segment.id()) used = std::max(used, range.segment_offset + range.length_bytes);
     if (used > 0) segment.trim(used);
-  }
+    return used == 0 && segment.id() == ahead;
+  });
 }
 
 void WriteLog::add_bytes(Medium medium, NodeBytes& bytes) const {

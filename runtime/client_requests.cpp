@@ -33,6 +33,14 @@ void MatcherRank::Server::handle_client(Client& client, ReceivedMessage& message
     return lend_to_neighbour(client, decode<FetchSegment>(message.fields).segment);
   if (client.process == nullptr)
     throw Error(NC_EIO, "its first message is " + std::string(message_name(message.type)));
+  if (message.type == MessageType::several) {
+    for (Several::Request& request : decode<Several>(message.fields).requests) {
+      if (request.type == MessageType::several) throw Error(NC_EIO, "a list of messages within another");
+      ReceivedMessage part{request.type, request.tag, std::move(request.fields), {}};
+      handle_client(client, part);
+    }
+    return;
+  }
   if (message.type == MessageType::get) return begin_get(client, message.tag, decode<Get>(message.fields));
   if (message.type == MessageType::put_notice) {
     const auto notice = decode<PutNotice>(message.fields);

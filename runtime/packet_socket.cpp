@@ -231,7 +231,9 @@ PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const 
   return Outcome::received;
 }
 
-std::optional<ReceivedMessage> PacketSocket::receive() const {
+std::optional<ReceivedMessage> PacketSocket::receive(std::chrono::microseconds awake) const {
+  using Clock = std::chrono::steady_clock;
+  const auto asleep_from = Clock::now() + awake;
   ReceivedMessage message;
   for (;;) {
     switch (try_receive(message)) {
@@ -243,7 +245,9 @@ std::optional<ReceivedMessage> PacketSocket::receive() const {
         break;
     }
     pollfd wait{socket_.number(), POLLIN, 0};
-    if (::poll(&wait, 1, -1) < 0 && errno != EINTR) fail("wait for a message");
+    int ready = 0;
+    while (ready == 0) ready = ::poll(&wait, 1, Clock::now() < asleep_from ? 0 : -1);
+    if (ready < 0 && errno != EINTR) fail("wait for a message");
   }
 }
 

@@ -152,7 +152,7 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
     case MessageType::need_segment: {
       const auto m = decode<NeedSegment>(item.fields);
       return serve([&] {
-        registry_.need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes, m.log});
+        registry_.need_segment(ticket, process, {m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead});
       });
     }
     case MessageType::await_room: {

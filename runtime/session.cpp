@@ -3,8 +3,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -28,6 +30,16 @@ void throw_if_error(const ReceivedMessage& answer) {
   const auto error = decode<ErrorReply>(answer.fields);
   const bool is_known = error.status < 0 && status_name(error.status) != nullptr;
   throw Error(is_known ? static_cast<Status>(error.status) : NC_EIO, error.text);
+}
+
+/// How long a process that has asked looks for the answer before it sleeps: where that comes at once, as a
+/// rule, to fall asleep and to be woken up takes longer than the answer. It keeps its processor meanwhile;
+/// had it yielded that to one that computes, it would get it back after a whole slice only.
+std::chrono::microseconds time_awake(MessageType question) noexcept {
+  const bool comes_at_once = question == MessageType::create || question == MessageType::header ||
+                             question == MessageType::need_segment || question == MessageType::get ||
+                             question == MessageType::hello;
+  return std::chrono::microseconds(comes_at_once ? 40 : 0);
 }
 
 /// A process that finds nothing there at all is on a machine that the run does not know of.
@@ -76,7 +88,7 @@ std::unique_ptr<Session::Connection> Session::make_connection() {
   auto connection = std::make_unique<Connection>(Connection{connect_to_matcher(socket_path_)});
   const Hello hello{protocol_version, std::string(library_version), process_token_,
                     static_cast<std::uint32_t>(::getpid()), component_};
-  const auto reply = exchange_on(*connection, MessageType::hello, encode(hello), MessageType::welcome);
+  const auto reply = exchange_on(*connection, {MessageType::hello, encode(hello), MessageType::welcome});
   throw_if_error(reply);
   const auto welcome = decode<Welcome>(reply.fields);
   if (welcome.protocol != protocol_version || welcome.library_version != library_version) {
@@ -130,35 +142,58 @@ void Session::connect() {
 
 ReceivedMessage Session::exchange(MessageType type, std::vector<std::byte> fields, MessageType expected) {
   auto connection = take_connection();
-  ReceivedMessage answer = exchange_on(*connection, type, std::move(fields), expected);
+  ReceivedMessage answer = exchange_on(*connection, {type, std::move(fields), expected});
   // Not after an exception: then nobody knows what is still in the connection.
   return_connection(std::move(connection));
   throw_if_error(answer);
   return answer;
 }
 
-ReceivedMessage Session::exchange_on(Connection& connection, MessageType type, std::vector<std::byte> fields,
-                                     MessageType expected) {
-  const std::uint32_t tag = connection.next_tag++;
-  if (connection.next_tag == 0) connection.next_tag = 1;  // 0 is for notices
-  const OutgoingMessage request(type, tag, std::move(fields));
+ReceivedMessage Session::exchange_on(Connection& connection, Question question) {
+  std::vector<Question> questions;
+  questions.push_back(std::move(question));
+  return std::move(exchange_on(connection, std::move(questions)).front());
+}
+
+/// All of them are sent before the first answer is waited for; answers come in the order of the questions.
+std::vector<ReceivedMessage> Session::exchange_on(Connection& connection, std::vector<Question> questions) {
+  const auto patience = time_awake(questions.front().type);
+  std::vector<ReceivedMessage> answers(questions.size());
+  std::vector<std::uint32_t> tags;
   try {
-    connection.socket.send(request);
-    for (;;) {
-      auto message = connection.socket.receive();
-      if (!message)
-        lose("it was closed while waiting for the answer to \"" + std::string(message_name(type)) + "\"");
-      if (take_notice(*message)) continue;
-      if (message->tag == tag && (message->type == expected || message->type == MessageType::error)) {
-        return std::move(*message);
+    Several all;
+    for (Question& question : questions) {
+      tags.push_back(connection.next_tag++);
+      if (connection.next_tag == 0) connection.next_tag = 1;  // 0 is for notices
+      all.requests.push_back({question.type, tags.back(), std::move(question.fields)});
+    }
+    if (all.requests.size() == 1) {
+      connection.socket.send({questions.front().type, tags.front(), std::move(all.requests.front().fields)});
+    } else {
+      connection.socket.send({MessageType::several, 0, encode(all)});
+    }
+    for (std::size_t left = questions.size(); left > 0;) {
+      auto message = connection.socket.receive(patience);
+      if (!message) {
+        lose("it was closed while waiting for the answer to \"" +
+             std::string(message_name(questions.front().type)) + "\"");
       }
-      lose("\"" + std::string(message_name(message->type)) + "\" is no answer to \"" +
-           std::string(message_name(type)) + "\"");
+      if (take_notice(*message)) continue;
+      const auto found = static_cast<std::size_t>(std::ranges::find(tags, message->tag) - tags.begin());
+      if (found == tags.size() ||
+          (message->type != questions[found].expected && message->type != MessageType::error)) {
+        lose("\"" + std::string(message_name(message->type)) + "\" is no answer to \"" +
+             std::string(message_name(questions.front().type)) + "\"");
+      }
+      tags[found] = 0;
+      answers[found] = std::move(*message);
+      --left;
     }
   } catch (const Error& error) {
     if (is_lost_) throw;
     lose(error.what());
   }
+  return answers;
 }
 
 bool Session::take_notice(ReceivedMessage& message) {
@@ -220,10 +255,6 @@ void Session::sync(const Sync& request) {
   (void)exchange(MessageType::sync, encode(request), MessageType::done);
 }
 
-void Session::update_header(const HeaderUpdate& request) {
-  (void)exchange(MessageType::header, encode(request), MessageType::done);
-}
-
 void Session::remove(const Remove& request) {
   (void)exchange(MessageType::remove, encode(request), MessageType::done);
 }
@@ -231,17 +262,39 @@ void Session::remove(const Remove& request) {
 WritableSegment Session::need_segment(const NeedSegment& request) {
   keep_another_connection();
   auto answer = exchange(MessageType::need_segment, encode(request), MessageType::segment);
+  return writable_segment(answer, request.bytes);
+}
+
+WritableSegment Session::writable_segment(ReceivedMessage& answer, std::uint64_t least_bytes) {
   const auto grant = decode<SegmentGrant>(answer.fields);
   store_segment(answer, grant);
   auto [mapping, file, file_offset] = segments_.writable(grant.segment);
   // Written as a file, it would keep other writers of that file waiting, and nothing would be saved.
   if (grant.has_cheap_faults) file.reset();
   const auto memory = mapping->writable();
-  if (memory.size() < request.bytes) {
+  if (memory.size() < least_bytes) {
     throw Error(NC_EIO, "the matcher gave " + std::to_string(memory.size()) + " bytes where " +
-                            std::to_string(request.bytes) + " are needed");
+                            std::to_string(least_bytes) + " are needed");
   }
   return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
+}
+
+std::vector<std::optional<WritableSegment>> Session::prepare(const HeaderUpdate* header,
+                                                             std::span<const NeedSegment> segments) {
+  std::vector<Question> questions;
+  for (const NeedSegment& segment : segments)
+    questions.push_back({MessageType::need_segment, encode(segment), MessageType::segment});
+  if (header != nullptr) questions.push_back({MessageType::header, encode(*header), MessageType::done});
+  if (questions.empty()) return {};
+  auto connection = take_connection();
+  auto answers = exchange_on(*connection, std::move(questions));
+  return_connection(std::move(connection));
+  if (header != nullptr) throw_if_error(answers.back());
+  std::vector<std::optional<WritableSegment>> granted(segments.size());
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (answers[i].type == MessageType::segment) granted[i] = writable_segment(answers[i], segments[i].bytes);
+  }
+  return granted;
 }
 
 Room Session::await_room(const AwaitRoom& request) {

@@ -39,6 +39,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "inquire";
     case MessageType::await_room:
       return "await_room";
+    case MessageType::several:
+      return "several";
     case MessageType::welcome:
       return "welcome";
     case MessageType::created:
@@ -113,7 +115,14 @@ void fields(auto& a, Is<Opened> auto& m) {
     m.path);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
-  a(m.step, m.use, m.bytes, m.wanted_bytes, m.log.metadata_path, m.log.offset_bytes, m.log.is_kept);
+  a(m.step, m.use, m.bytes, m.wanted_bytes, m.log.metadata_path, m.log.offset_bytes, m.log.is_kept,
+    m.is_ahead);
+}
+void fields(auto& a, Is<Several::Request> auto& m) {
+  a(m.type, m.tag, m.fields);
+}
+void fields(auto& a, Is<Several> auto& m) {
+  a(m.requests);
 }
 void fields(auto& a, Is<AwaitRoom> auto& m) {
   a(m.step, m.bytes, m.seen, m.trouble);
@@ -219,6 +228,7 @@ SLUICE_MESSAGE(Inquire)
 SLUICE_MESSAGE(Described)
 SLUICE_MESSAGE(NeedSegment)
 SLUICE_MESSAGE(AwaitRoom)
+SLUICE_MESSAGE(Several)
 SLUICE_MESSAGE(Room)
 SLUICE_MESSAGE(SegmentGrant)
 SLUICE_MESSAGE(HeaderUpdate)

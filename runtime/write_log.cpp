@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "sluice/formats/error.hpp"
 
@@ -45,6 +46,30 @@ void WriteLog::raise_sequence(std::uint64_t sequence) noexcept {
   last_sequence_ = std::max(last_sequence_, sequence);
 }
 
+std::vector<NeedSegment> WriteLog::wanted_ahead() const {
+  std::vector<NeedSegment> wanted;
+  const auto want = [&](SegmentUse use, std::uint64_t expected, bool has_any) {
+    if (expected == 0 || has_any) return;
+    const std::uint64_t bytes = next_segment_bytes(0, expected, 0);
+    wanted.push_back({step_, use, bytes, bytes, {}, true});
+  };
+  want(SegmentUse::table, expected_.table_bytes, table_ahead_ || table_chunks_ > 0);
+  want(SegmentUse::data, expected_.data_bytes, data_ahead_ || !ranges_.empty());
+  return wanted;
+}
+
+void WriteLog::provide(SegmentUse use, WritableSegment segment) noexcept {
+  (use == SegmentUse::table ? table_ahead_ : data_ahead_) = std::move(segment);
+}
+
+/// What was provided goes first. Data that does not fit there leaves it empty; a chunk of a table counts in
+/// any case, as the matcher has it.
+WritableSegment WriteLog::take_segment(SegmentUse use, std::uint64_t bytes, std::uint64_t wanted_bytes) {
+  auto ahead = std::exchange(use == SegmentUse::table ? table_ahead_ : data_ahead_, std::nullopt);
+  if (ahead && (use == SegmentUse::table || ahead->memory.size() >= bytes)) return std::move(*ahead);
+  return source_.need_segment({step_, use, bytes, wanted_bytes});
+}
+
 void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) {
   // Offsets keep their alignment in memory: the segment begins where its first log offset has the same
   // remainder.
@@ -53,7 +78,7 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   const std::uint64_t wanted =
       next_segment_bytes(next_offset_, expected_.data_bytes,
                          std::clamp(next_offset_ / 4, smallest_data_segment, largest_data_segment));
-  WritableSegment segment = source_.need_segment({step_, SegmentUse::data, bytes + shift, wanted});
+  WritableSegment segment = take_segment(SegmentUse::data, bytes + shift, wanted);
   const std::uint64_t length = segment.memory.size() - shift;
   if (segment.memory.size() < bytes + shift)
     throw Error(NC_EIO, "the matcher gave a segment that is too small");
@@ -112,8 +137,7 @@ void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   const std::uint64_t wanted =
       next_segment_bytes(table_bytes_, expected_.table_bytes,
                          std::clamp(table_bytes_, smallest_table_chunk, largest_table_chunk));
-  WritableSegment segment =
-      source_.need_segment({step_, SegmentUse::table, entry_bytes + sizeof(std::uint64_t), wanted});
+  WritableSegment segment = take_segment(SegmentUse::table, entry_bytes + sizeof(std::uint64_t), wanted);
   table_.commit();
   table_ = matcher::TableWriter(segment.memory);
   table_mapping_ = std::move(segment.mapping);
@@ -124,8 +148,11 @@ void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
 void WriteLog::append(const matcher::TableEntry& entry) {
   if (table_.append(entry)) [[likely]]
     return;
+  const bool may_be_small = table_ahead_.has_value();
   take_table_chunk(matcher::TableWriter::entry_bytes(entry));
-  if (!table_.append(entry)) throw Error(NC_EIO, "the matcher gave a table segment that is too small");
+  if (table_.append(entry)) return;
+  if (may_be_small) return append(entry);
+  throw Error(NC_EIO, "the matcher gave a table segment that is too small");
 }
 
 void WriteLog::append_request(int varid, std::uint64_t sequence, std::uint64_t log_offset,

@@ -306,6 +306,39 @@ TEST_SUITE("registry: memory") {
     CHECK(world.refusal(world.create(writer, "wave_3.nc", world.alone(), true)) == NC_EEXIST);
   }
 
+  TEST_CASE("memory is given ahead of a put while there is plenty, without a wait, and goes back unused") {
+    World world(one_rule(), 16 * mib);
+    const auto writer = world.process("model");
+    const auto first = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    CHECK(world.is_granted(world.need_ahead(writer, first, 6 * mib)));
+    const std::uint64_t with_segment = world.registry.pool().used_bytes();
+    const auto second = world.answer(world.create(writer, "b.nc", world.alone())).step;
+    CHECK(world.refusal(world.need_ahead(writer, second, 6 * mib)) == NC_ENO_SPACE);
+    CHECK(world.is_granted(world.need(writer, second, 6 * mib)));
+    world.publish(writer, first);  // nothing was put
+    CHECK(world.registry.pool().used_bytes() <= with_segment);
+    CHECK(world.registry.step(first).logs[0]->data.empty());
+    // What others have to free is not waited for either.
+    CHECK(world.is_granted(world.need(writer, second, 9 * mib)));
+    const auto third = world.answer(world.create(writer, "c.nc", world.alone())).step;
+    CHECK(world.refusal(world.need_ahead(writer, third, mib)) == NC_ENO_SPACE);
+  }
+
+  TEST_CASE("very many files without data stay readable, and take nobody memory") {
+    World world(one_rule(), 16 * mib);
+    const auto writer = world.process("model");
+    const auto reader = world.process("analysis");
+    for (int i = 0; i < 20000; ++i) {
+      const std::string name = "go_" + std::to_string(i) + ".nc";
+      world.write(writer, name);
+      world.read(reader, name);
+      world.open(reader, "go_" + std::to_string(i + 1) + ".nc", world.alone());  // it waits
+      world.close(reader, world.write(writer, "go_" + std::to_string(++i) + ".nc", 64 * kib));
+    }
+    CHECK(world.is_opened(world.open(reader, "go_0.nc", world.alone())));
+    CHECK(world.registry.pool().used_bytes() <= 3 * mib);
+  }
+
   TEST_CASE("files that are opened for writing again and again are not recycled for one another") {
     World world(one_rule(), 1024 * mib, 2 * mib, {});
     const auto writer = world.process("model");

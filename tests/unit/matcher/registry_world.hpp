@@ -210,6 +210,12 @@ struct World {
                      std::uint64_t wanted_bytes = 0) {
     return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes, wanted_bytes}); });
   }
+  /// Before anything is put.
+  std::uint32_t need_ahead(ProcessId p, StepId step, std::uint64_t bytes) {
+    return ask([&](const Ticket& t) {
+      registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {}, true});
+    });
+  }
   /// Room in the process's burst-buffer log.
   std::uint32_t log(ProcessId p, StepId step, std::uint64_t bytes, const std::string& path,
                     std::uint64_t offset = 4096) {

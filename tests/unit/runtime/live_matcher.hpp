@@ -175,9 +175,16 @@ class Writer {
     log_.append_request(0, log_.next_sequence(), room.log_offset, {start, count, {}});
     log_.commit();
   }
-  void header(Shape shape) { session_.update_header({step, header_of(shape)}); }
+  void header(Shape shape) { header(header_of(shape)); }
+  void header(std::vector<std::byte> bytes) {
+    const HeaderUpdate update{step, std::move(bytes)};
+    (void)session_.prepare(&update, {});
+  }
   void sync(std::int64_t records = 0) { session_.sync({step, log_.position(), records}); }
-  void publish() { session_.publish({step, 0, {}}); }
+  void publish() {
+    log_.finish();
+    session_.publish({step, 0, {}, {}, log_.ranges()});
+  }
 
  private:
   Session& session_;

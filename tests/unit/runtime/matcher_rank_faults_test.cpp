@@ -300,10 +300,10 @@ TEST_SUITE("matcher rank: damaged messages and tables") {
     for (std::size_t i = 0; i < header.size(); ++i) {
       auto damaged = header;
       damaged[i] ^= std::byte{0x81};
-      session->update_header({step.step, damaged});
+      step.header(damaged);
       (void)status_of([&] { (void)session->get(request); });
     }
-    session->update_header({step.step, header});
+    step.header(header);
     CHECK(get(*session, step.step, 0, 0, 8, 8) == std::vector<std::int32_t>(64, fill_value));
     expect_service(matcher, *session, *reader, 3);
   }

@@ -147,6 +147,44 @@ TEST_CASE("what the matcher refuses comes with its status and text, and the conn
   CHECK(matcher.connections() == 1);
 }
 
+TEST_CASE(
+    "what is asked in one breath is answered in any order, and a refusal of memory ahead is none of it") {
+  std::vector<MessageType> seen;
+  FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
+    const auto send = [&](MessageType type, std::uint32_t tag, std::vector<std::byte> fields) {
+      socket.send({type, tag, std::move(fields)});
+    };
+    if (message.type == MessageType::header) return send(MessageType::done, message.tag, {});
+    REQUIRE(message.type == MessageType::several);
+    auto all = decode<Several>(message.fields).requests;
+    std::reverse(all.begin(), all.end());
+    for (const auto& part : all) {
+      seen.push_back(part.type);
+      if (part.type == MessageType::header && all.size() == 2)
+        send(MessageType::error, part.tag, encode(ErrorReply{NC_EIO, "it is no more"}));
+      else if (part.type == MessageType::header)
+        send(MessageType::done, part.tag, {});
+      else
+        send(MessageType::error, part.tag, encode(ErrorReply{NC_ENO_SPACE, "later"}));
+    }
+  });
+  Session session(FakeMatcher::environment());
+  const HeaderUpdate header{1, std::vector<std::byte>(10)};
+  const std::vector<NeedSegment> two{{1, SegmentUse::table, 100, 100, {}, true},
+                                     {1, SegmentUse::data, 100, 100, {}, true}};
+  CHECK(session.prepare(nullptr, {}).empty());
+  CHECK(session.prepare(&header, {}).empty());
+  const auto granted = session.prepare(&header, two);
+  REQUIRE(granted.size() == 2);
+  CHECK_FALSE(granted[0]);
+  CHECK_FALSE(granted[1]);
+  CHECK(seen == std::vector{MessageType::header, MessageType::need_segment, MessageType::need_segment});
+  CHECK(contains(error_of([&] { (void)session.prepare(&header, std::span(two).first(1)); }, NC_EIO),
+                 "it is no more"));
+  CHECK(session.prepare(nullptr, two).size() == 2);
+  CHECK(matcher.connections() == 1);
+}
+
 TEST_CASE("different versions are an error that names both sides") {
   FakeMatcher matcher(no_answer, "9.9.9");
   Session session(FakeMatcher::environment());

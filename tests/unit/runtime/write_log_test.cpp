@@ -153,6 +153,49 @@ TEST_CASE("segments grow with the log, and a log of known size takes what it nee
   CHECK(again.granted.size() == 2);
 }
 
+TEST_CASE("what was provided ahead is used first, and asked for in addition where it is too small") {
+  const auto provide = [](WriteLog& log, HeapSource& source) {
+    const auto wanted = log.wanted_ahead();
+    for (const NeedSegment& segment : wanted) {
+      CHECK(segment.is_ahead);
+      log.provide(segment.use, source.need_segment(segment));
+    }
+    return wanted.size();
+  };
+  HeapSource source;
+  WriteLog log(source, 1, {1U << 20, 65536});
+  CHECK(provide(log, source) == 2);
+  CHECK(log.wanted_ahead().empty());
+  for (int i = 0; i < 8; ++i) put(log, i, i, 1U << 17);
+  CHECK(source.granted.size() == 2);
+  CHECK(committed_requests(source).size() == 8);
+
+  HeapSource small;
+  WriteLog larger(small, 1, {1U << 16, 65536});
+  CHECK(provide(larger, small) == 2);
+  put(larger, 0, 0, 1U << 20);
+  CHECK(small.granted.size() == 3);
+  CHECK(committed_requests(small).size() == 1);
+
+  // A list that the table's first chunk has no room for: the chunk counts, as it does where the log is read.
+  HeapSource listed;
+  WriteLog list(listed, 1, {8, 8});
+  CHECK(provide(list, listed) == 2);
+  std::vector<std::int64_t> starts(20000);
+  const std::vector<std::int64_t> count{1};
+  std::vector<formats::HyperslabView> boxes;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    starts[i] = static_cast<std::int64_t>(2 * i);
+    boxes.push_back({std::span(&starts[i], 1), count, {}});
+  }
+  list.append_list({0, list.next_sequence(), list.reserve(80000).log_offset, 4, boxes, {1, 1}});
+  list.commit();
+  CHECK(list.position().chunks == 2);
+
+  WriteLog unknown(source, 2, {});
+  CHECK(unknown.wanted_ahead().empty());
+}
+
 TEST_CASE("nothing is visible before commit, fill entries take no room, strides are kept") {
   HeapSource source;
   WriteLog log(source, 1, {});

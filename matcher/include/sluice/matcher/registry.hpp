@@ -252,6 +252,7 @@ class Registry {
 
   // registry_grants.cpp
   void serve(MemoryWait wait);
+  void grant_ahead(MemoryWait wait);
   [[nodiscard]] bool try_grant(MemoryWait& wait);
   [[nodiscard]] std::optional<SegmentLease> take(const MemoryWait& wait);
   [[nodiscard]] std::optional<SegmentLease> take_for_put(const MemoryWait& wait);

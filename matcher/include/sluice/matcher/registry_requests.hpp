@@ -46,9 +46,9 @@ class RegistryAnswers {
 };
 
 /// Of consumed steps, what is not given to the next writers at once where the user says nothing: an eighth of
-/// the memory, at most 32 MiB.
+/// the memory, at most 16 MiB.
 [[nodiscard]] constexpr std::uint64_t default_retain_bytes(std::uint64_t memory_bytes) noexcept {
-  constexpr std::uint64_t most_bytes = 32ULL << 20;
+  constexpr std::uint64_t most_bytes = 16ULL << 20;
   return memory_bytes / 8 < most_bytes ? memory_bytes / 8 : most_bytes;
 }
 
@@ -85,6 +85,7 @@ struct SegmentRequest {
   std::uint64_t bytes = 0;
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
   LogPlace log = {};               ///< a part of the process's log, of `bytes`, in place of memory
+  bool is_ahead = false;           ///< of any put; refused rather than waited for, and where memory is short
 };
 
 /// A process finds no room on the disk for what goes to its burst-buffer log.

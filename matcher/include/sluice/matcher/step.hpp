@@ -46,11 +46,13 @@ struct WriteLog {
   Fingerprint published_requests;
   std::optional<SyncPoint> synced;  ///< told, while others of the group have not
   bool is_cut = false;              ///< what is behind `published` is nobody's any more
+  SegmentId ahead = 0;              ///< of `data`, granted before the first put; 0: none
   std::string burst_log;            ///< the metadata log on disk that the data is in, if any
 
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;
-  /// It is published: what its segments have behind their ranges counts no longer.
+  /// It is published: what its segments have behind their ranges counts no longer. The one that was granted
+  /// ahead goes back if nothing was put there.
   void trim() noexcept;
   void add_bytes(Medium medium, NodeBytes& bytes) const;
   [[nodiscard]] LogView view() const;

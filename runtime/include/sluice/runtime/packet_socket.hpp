@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,8 +48,9 @@ class PacketSocket {
 
   /// Waits for room in the peer's queue.
   void send(const OutgoingMessage& message) const;
-  /// Waits for a message; nothing when the peer has closed the connection.
-  [[nodiscard]] std::optional<ReceivedMessage> receive() const;
+  /// Waits for a message, `awake` for so long; nothing when the peer has closed the connection.
+  [[nodiscard]] std::optional<ReceivedMessage> receive(
+      std::chrono::microseconds awake = std::chrono::microseconds(0)) const;
 
   /// Do not wait, whether the descriptor is in blocking mode or not (for an event loop, which waits on
   /// descriptor()).

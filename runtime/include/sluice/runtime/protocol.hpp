@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 11;
+inline constexpr std::uint32_t protocol_version = 12;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -40,6 +40,7 @@ enum class MessageType : std::uint16_t {
   put_notice = 14,   // no answer
   inquire = 15,      // → described
   await_room = 16,   // → room: it may be held back
+  several = 17,      // each of them is taken and answered as if it had come by itself
   // matcher → another matcher of its node
   fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
@@ -164,6 +165,8 @@ struct NeedSegment {
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
   /// A part of a burst-buffer log in place of memory: `bytes` of its data file, reserved by this process.
   LogPlace log = {};
+  bool is_ahead =
+      false;  ///< nothing has been put yet: NC_ENO_SPACE rather than a wait, or where memory is short
 };
 
 /// The disk has no room for `bytes` more in this process's burst-buffer log.
@@ -189,6 +192,16 @@ struct SegmentGrant {
   std::uint64_t offset_bytes = 0;
   bool is_of_log = false;
   bool has_cheap_faults = false;
+};
+
+/// What is asked in one breath: the matcher wakes up once.
+struct Several {
+  struct Request {
+    MessageType type = MessageType::several;
+    std::uint32_t tag = 0;
+    std::vector<std::byte> fields;
+  };
+  std::vector<Request> requests;
 };
 
 /// From rank 0 at enddef and when metadata changed before publishing.

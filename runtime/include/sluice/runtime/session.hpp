@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,7 +45,10 @@ class Session : public SegmentSource {
   [[nodiscard]] Plans get(const Get& request);
   /// The same where the matcher may hold the answer back until somebody has put what is asked for.
   [[nodiscard]] Plans get_when_put(const Get& request);
-  void update_header(const HeaderUpdate& request);
+  /// Tells the header, if there is one, and asks for segments before anything is put into them, all at once.
+  /// None: the matcher has no memory to spare.
+  [[nodiscard]] std::vector<std::optional<WritableSegment>> prepare(const HeaderUpdate* header,
+                                                                    std::span<const NeedSegment> segments);
   void sync(const Sync& request);
   void remove(const Remove& request);
   [[nodiscard]] WritableSegment need_segment(const NeedSegment& request) override;
@@ -91,8 +96,15 @@ class Session : public SegmentSource {
   void keep_another_connection();
   [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
                                          MessageType expected);
-  [[nodiscard]] ReceivedMessage exchange_on(Connection& connection, MessageType type,
-                                            std::vector<std::byte> fields, MessageType expected);
+  struct Question {
+    MessageType type;
+    std::vector<std::byte> fields;
+    MessageType expected;  ///< or `error`
+  };
+  [[nodiscard]] ReceivedMessage exchange_on(Connection& connection, Question question);
+  [[nodiscard]] std::vector<ReceivedMessage> exchange_on(Connection& connection,
+                                                         std::vector<Question> questions);
+  [[nodiscard]] WritableSegment writable_segment(ReceivedMessage& answer, std::uint64_t least_bytes);
   void post(MessageType type, std::vector<std::byte> fields);
   [[nodiscard]] bool take_notice(ReceivedMessage& message);
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -48,6 +49,11 @@ class WriteLog {
   /// `expected` sizes the first segments; zero when nothing is known. The source outlives the log.
   WriteLog(SegmentSource& source, std::uint64_t step, LogSize expected) noexcept;
   void expect(LogSize size) noexcept { expected_ = size; }
+  /// The segments that it will need first, where that is known: to be asked for before the first put. Empty
+  /// once it has any.
+  [[nodiscard]] std::vector<NeedSegment> wanted_ahead() const;
+  /// One of them.
+  void provide(SegmentUse use, WritableSegment segment) noexcept;
 
   /// Room for the data of one put.
   struct Room {
@@ -121,6 +127,7 @@ class WriteLog {
     return (next_offset_ + alignment - 1) & ~(alignment - 1);
   }
   void close() noexcept;
+  [[nodiscard]] WritableSegment take_segment(SegmentUse use, std::uint64_t bytes, std::uint64_t wanted_bytes);
   void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
@@ -134,6 +141,8 @@ class WriteLog {
   SegmentSource& source_;
   const std::uint64_t step_;
   LogSize expected_;
+  std::optional<WritableSegment> data_ahead_;
+  std::optional<WritableSegment> table_ahead_;
   std::uint64_t next_offset_ = 0;
 
   std::byte* data_ = nullptr;     ///< memory of log offset data_first_
