@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 #include <pnetcdf.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -82,9 +83,12 @@ StepOptions StepOptions::parse(int argc, char** argv) {
       options.files = std::atoi(value);
     } else if (value != nullptr && name == "--times") {
       options.times = value;
+    } else if (value != nullptr && name == "--ready") {
+      options.ready = value;
     } else {
       std::fprintf(stderr,
-                   "usage: %s --rows N --columns N --steps N [--files N] [--acknowledge] [--times FILE]\n",
+                   "usage: %s --rows N --columns N --steps N [--files N] [--acknowledge] [--times FILE] "
+                   "[--ready FILE]\n",
                    argv[0]);
       std::exit(2);
     }
@@ -107,6 +111,36 @@ std::string StepOptions::step_path(int step) const {
 }
 std::string StepOptions::acknowledgement_path(int step) const {
   return numbered("ack", files > 0 ? step % files : step);
+}
+
+void tell_ready(const StepOptions& options) {
+  if (options.ready.empty()) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0) return;
+  std::FILE* file = std::fopen(options.ready.c_str(), "w");
+  if (file == nullptr) {
+    std::perror(options.ready.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return;
+  }
+  std::fclose(file);
+}
+
+void await_ready(const StepOptions& options) {
+  if (options.ready.empty()) return;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::int64_t until = now_ns() + 60'000'000'000;
+  while (rank == 0 && access(options.ready.c_str(), F_OK) != 0) {
+    if (now_ns() > until) {
+      std::fprintf(stderr, "%s did not appear within a minute\n", options.ready.c_str());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    usleep(500);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void write_times(const std::string& path, const std::vector<StepTime>& times) {

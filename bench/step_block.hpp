@@ -46,12 +46,18 @@ struct StepOptions {
   int files = 0;  ///< 0: as many as steps
   bool acknowledge = false;
   std::string times;
+  std::string ready;  ///< a file that the reader makes when all of it has started, and the writer waits for
 
   /// Ends the program with a message when it cannot be understood.
   static StepOptions parse(int argc, char** argv);
   [[nodiscard]] std::string step_path(int step) const;
   [[nodiscard]] std::string acknowledgement_path(int step) const;
 };
+
+/// Collective over MPI_COMM_WORLD: the reader's processes have all started, which the writer waits for before
+/// its first step: how long programs take to start is not what is measured. Without a file nothing is done.
+void tell_ready(const StepOptions& options);
+void await_ready(const StepOptions& options);
 
 /// Collective over MPI_COMM_WORLD: rank 0 writes one line per step, the earliest begin and the latest end of
 /// all ranks.

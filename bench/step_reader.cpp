@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   std::vector<double> data(static_cast<std::size_t>(block.elements()));
   std::vector<StepTime> times;
   std::int64_t wrong = 0;
+  tell_ready(options);
   for (int step = 0; step < options.steps; ++step) {
     MPI_Barrier(MPI_COMM_WORLD);
     const std::int64_t begin = now_ns();

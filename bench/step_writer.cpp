@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   std::vector<StepTime> times;
   for (int step = 0; step < options.steps; ++step) {
     fill(data, block, options.columns, step, step == 0);
+    if (step == 0) await_ready(options);
     if (options.acknowledge && step > 0) await_acknowledgement(options, step - 1);
     MPI_Barrier(MPI_COMM_WORLD);
     const std::int64_t begin = now_ns();

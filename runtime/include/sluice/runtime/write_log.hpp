@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sluice/formats/copy_bytes.hpp"
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/matcher/fingerprint.hpp"
 #include "sluice/matcher/request_table.hpp"
@@ -75,7 +76,7 @@ class WriteLog {
   /// first.
   void store(const Room& room, const void* source, std::uint64_t bytes) {
     if (bytes >= prepared_bytes && store_large(room, source, bytes)) return;
-    std::memcpy(room.data, source, bytes);
+    formats::copy_bytes(room.data, source, bytes);
   }
   /// To be called before a large room is filled in another way.
   void prepare(const Room& room, std::uint64_t bytes) const noexcept {
