@@ -327,10 +327,11 @@ std::shared_ptr<StepLogs> Session::step_logs(std::uint64_t step) {
   return logs;
 }
 
-LogSize Session::expected_size(const StepKind& kind) const {
+std::optional<LogSize> Session::expected_size(const StepKind& kind) const {
   const std::lock_guard lock(mutex_);
   const auto known = expected_sizes_.find(kind);
-  return known == expected_sizes_.end() ? LogSize{} : known->second;
+  if (known == expected_sizes_.end()) return std::nullopt;
+  return known->second;
 }
 
 void Session::remember_size(const StepKind& kind, LogSize size) {

@@ -30,8 +30,10 @@ std::uint64_t next_segment_bytes(std::uint64_t used, std::uint64_t expected,
 
 }  // namespace
 
-WriteLog::WriteLog(SegmentSource& source, std::uint64_t step, LogSize expected) noexcept
-    : source_(source), step_(step), expected_(expected) {}
+WriteLog::WriteLog(SegmentSource& source, std::uint64_t step, std::optional<LogSize> expected) noexcept
+    : source_(source), step_(step) {
+  expect(expected);
+}
 
 std::uint64_t WriteLog::next_sequence() noexcept {
   timespec now{};
@@ -53,7 +55,8 @@ std::vector<NeedSegment> WriteLog::wanted_ahead() const {
     const std::uint64_t bytes = next_segment_bytes(0, expected, 0);
     wanted.push_back({step_, use, bytes, bytes, {}, true});
   };
-  want(SegmentUse::table, expected_.table_bytes, table_ahead_ || table_chunks_ > 0);
+  const std::uint64_t table_bytes = is_size_known_ ? expected_.table_bytes : smallest_table_chunk;
+  want(SegmentUse::table, table_bytes, table_ahead_ || table_chunks_ > 0);
   want(SegmentUse::data, expected_.data_bytes, data_ahead_ || !ranges_.empty());
   return wanted;
 }

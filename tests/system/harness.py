@@ -60,12 +60,25 @@ def finish(process, status=None):
         out, err = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
         subprocess.run(["ps", "-ef", "--forest"])
+        show_waits_for_processors(process.pid)
         process.kill()
         sys.exit(f"HANG: {' '.join(process.args)} did not end")
     print("+", *process.args)
     print(out[:SHOWN], err[:SHOWN], f"=> {process.returncode}", sep="\n", flush=True)
     expect(status is None or process.returncode == status, f"exit status {process.returncode}, expected {status}")
     return Result(process.returncode, out, err)
+
+
+def show_waits_for_processors(pid):
+    """What tells a hang from a machine that is too busy: how long each process has run, and how long it wanted to and could not."""
+    print("load", *os.getloadavg())
+    for each in [pid, *descendants(pid)]:
+        try:
+            with open(f"/proc/{each}/schedstat") as times, open(f"/proc/{each}/comm") as name:
+                ran_ns, waited_ns, _ = map(int, times.read().split())
+                print(f"{each} {name.read().strip()}: ran {ran_ns / 1e9:.1f} s, waited for a processor {waited_ns / 1e9:.1f} s")
+        except (OSError, ValueError):
+            pass
 
 
 def call(*command, status=None, **options):

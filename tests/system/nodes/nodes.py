@@ -20,6 +20,7 @@ from harness import clear_directory, expect, finish, is_logged, kill, wait_for
 
 BUILD, SOURCE, CASE = sys.argv[1:4]
 hosts.in_own_machine()
+harness.LIMIT_S = 180  # every step is dozens of collectives over TCP between processes of several sessions: a busy machine makes these tests slower than any other
 clear_directory()
 alpha, beta, gamma = everywhere = hosts.Hosts(["alpha", "beta", "gamma"], [SOURCE, BUILD])
 SLUICE, COUPLE, FAULT, REPLAY, PATTERNS, ORDER, WRITER, APPEND, FOLLOW = (f"{BUILD}/bin/{name}" for name in ("sluice", "couple", "fault", "replay_steps", "patterns", "order", "burst_writer", "append_records", "follow"))

@@ -114,7 +114,7 @@ TEST_SUITE("matcher rank: put and get") {
     write_file(*session, "a.nc", {rows, columns}, 0);
     for (std::int64_t row = 0; row < rows; ++row) {
       const Opened opened = session->open({{0, "a.nc"}, alone()}, true);
-      WriteLog log(*session, opened.step, {columns * sizeof(std::int32_t), 100});
+      WriteLog log(*session, opened.step, LogSize{columns * sizeof(std::int32_t), 100});
       const auto room = log.reserve(columns * sizeof(std::int32_t));
       const std::vector<std::int32_t> values(columns, static_cast<std::int32_t>(row + 1));
       log.store(room, values.data(), columns * sizeof(std::int32_t));

@@ -127,7 +127,7 @@ TEST_CASE("log offsets do not depend on the segments") {
   CAPTURE(seed);
   std::mt19937 random(seed);
   HeapSource small, large;
-  WriteLog first(small, 1, {}), second(large, 2, {1ULL << 30, 1ULL << 22});
+  WriteLog first(small, 1, {}), second(large, 2, LogSize{1ULL << 30, 1ULL << 22});
   for (int i = 0; i < 500; ++i) {
     const std::uint64_t bytes = 1 + random() % 50000;
     CHECK(first.reserve(bytes).log_offset == second.reserve(bytes).log_offset);
@@ -148,7 +148,7 @@ TEST_CASE("segments grow with the log, and a log of known size takes what it nee
   CHECK(segments <= 20);
 
   HeapSource again;
-  WriteLog next(again, 2, {8U << 20, 65536});
+  WriteLog next(again, 2, LogSize{8U << 20, 65536});
   for (int i = 0; i < 8; ++i) put(next, 0, i, 1U << 20);
   CHECK(again.granted.size() == 2);
 }
@@ -163,7 +163,7 @@ TEST_CASE("what was provided ahead is used first, and asked for in addition wher
     return wanted.size();
   };
   HeapSource source;
-  WriteLog log(source, 1, {1U << 20, 65536});
+  WriteLog log(source, 1, LogSize{1U << 20, 65536});
   CHECK(provide(log, source) == 2);
   CHECK(log.wanted_ahead().empty());
   for (int i = 0; i < 8; ++i) put(log, i, i, 1U << 17);
@@ -171,7 +171,7 @@ TEST_CASE("what was provided ahead is used first, and asked for in addition wher
   CHECK(committed_requests(source).size() == 8);
 
   HeapSource small;
-  WriteLog larger(small, 1, {1U << 16, 65536});
+  WriteLog larger(small, 1, LogSize{1U << 16, 65536});
   CHECK(provide(larger, small) == 2);
   put(larger, 0, 0, 1U << 20);
   CHECK(small.granted.size() == 3);
@@ -179,7 +179,7 @@ TEST_CASE("what was provided ahead is used first, and asked for in addition wher
 
   // A list that the table's first chunk has no room for: the chunk counts, as it does where the log is read.
   HeapSource listed;
-  WriteLog list(listed, 1, {8, 8});
+  WriteLog list(listed, 1, LogSize{8, 8});
   CHECK(provide(list, listed) == 2);
   std::vector<std::int64_t> starts(20000);
   const std::vector<std::int64_t> count{1};
@@ -193,6 +193,9 @@ TEST_CASE("what was provided ahead is used first, and asked for in addition wher
   CHECK(list.position().chunks == 2);
 
   WriteLog unknown(source, 2, {});
+  REQUIRE(unknown.wanted_ahead().size() == 1);
+  CHECK(unknown.wanted_ahead()[0].use == SegmentUse::table);
+  unknown.expect(LogSize{});  // it put nothing in the last step
   CHECK(unknown.wanted_ahead().empty());
 }
 
@@ -279,7 +282,7 @@ TEST_CASE("data stored in fresh and in warm segments is the same") {
   std::mt19937 random(seed);
   OneSegment source(32U << 20);
   for (int step = 0; step < 3; ++step) {
-    WriteLog log(source, static_cast<std::uint64_t>(step), {30U << 20, 0});
+    WriteLog log(source, static_cast<std::uint64_t>(step), LogSize{30U << 20, 0});
     while (log.size().data_bytes < (28U << 20)) {
       std::vector<std::byte> data(1 + random() % (random() % 2 == 0 ? 5000 : 3000000));
       for (auto& byte : data) byte = static_cast<std::byte>(random());

@@ -75,8 +75,9 @@ class Session : public SegmentSource {
     matcher::Fingerprint structure;  ///< matcher::structure_of the header
     auto operator<=>(const StepKind&) const = default;
   };
-  /// What this process put in the last step of that kind: the next one asks for as much at once.
-  [[nodiscard]] LogSize expected_size(const StepKind& kind) const;
+  /// What this process put in the last step of that kind: the next one asks for as much at once. None: it is
+  /// the first.
+  [[nodiscard]] std::optional<LogSize> expected_size(const StepKind& kind) const;
   void remember_size(const StepKind& kind, LogSize size);
 
   /// True in a forked child.

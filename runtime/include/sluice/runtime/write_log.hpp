@@ -47,11 +47,14 @@ struct LogSize {
 /// commit(): no message and no allocation, unless a segment is full. One thread at a time.
 class WriteLog {
  public:
-  /// `expected` sizes the first segments; zero when nothing is known. The source outlives the log.
-  WriteLog(SegmentSource& source, std::uint64_t step, LogSize expected) noexcept;
-  void expect(LogSize size) noexcept { expected_ = size; }
-  /// The segments that it will need first, where that is known: to be asked for before the first put. Empty
-  /// once it has any.
+  /// `expected` sizes the first segments; none when nothing is known. The source outlives the log.
+  WriteLog(SegmentSource& source, std::uint64_t step, std::optional<LogSize> expected) noexcept;
+  void expect(std::optional<LogSize> size) noexcept {
+    is_size_known_ = size.has_value();
+    expected_ = size.value_or(LogSize{});
+  }
+  /// The segments that it will need first, to be asked for before the first put: a table in any case unless
+  /// nothing will be put, and data where it is known how much. Empty once it has any.
   [[nodiscard]] std::vector<NeedSegment> wanted_ahead() const;
   /// One of them.
   void provide(SegmentUse use, WritableSegment segment) noexcept;
@@ -142,6 +145,7 @@ class WriteLog {
   SegmentSource& source_;
   const std::uint64_t step_;
   LogSize expected_;
+  bool is_size_known_ = false;
   std::optional<WritableSegment> data_ahead_;
   std::optional<WritableSegment> table_ahead_;
   std::uint64_t next_offset_ = 0;
