@@ -26,7 +26,7 @@ Process& ProcessTable::connect(const std::string& component_name, std::uint64_t 
     process.process_id = process_id;
   }
   Process& process = processes_.at(entry->second);
-  ++process.connections;
+  change(process, [&] { ++process.connections; });
   return process;
 }
 
@@ -44,6 +44,7 @@ void ProcessTable::erase(ProcessId id) {
   const auto found = processes_.find(id);
   if (found == processes_.end()) return;
   const Process& process = found->second;
+  if (process.is_blocked()) --process.component->blocked;
   by_identity_.erase({process.component->name, process.token, process.process_id});
   processes_.erase(found);
 }

@@ -41,7 +41,9 @@ ProcessId Registry::connect(const std::string& component, std::uint64_t token, s
 
 void Registry::disconnect(ProcessId process) {
   Process* const found = processes_.find(process);
-  if (found == nullptr || --found->connections > 0) return;
+  if (found == nullptr) return;
+  ProcessTable::change(*found, [&] { --found->connections; });
+  if (found->connections > 0) return;
   end_process(process, found->name() + " ended before it had closed it");
   advance();
 }
@@ -64,13 +66,10 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   Process& process = processes_.at(id);
   bool was_writing = false;
   drop_waits_of(process);
-  while (!process.groups.empty()) {
-    Group& group = *process.groups.back();
-    const auto found = std::find_if(group.members.begin(), group.members.end(), [&](const auto& member) {
-      return member.second.process == id && !member.second.is_finished;
-    });
-    const std::uint32_t rank = found->first;
-    found->second.ticket.reset();
+  while (!process.memberships.empty()) {
+    const auto [group_pointer, rank] = process.memberships.back();
+    Group& group = *group_pointer;
+    group.members.at(rank).ticket.reset();
     if (group.writes() && group.is_waiting()) {
       refuse(group, NC_EIO, reason);  // finishes all its members, this one too
       answer_members(group);
@@ -108,12 +107,8 @@ void Registry::end_component_groups(const Component& component) {
 // Groups and steps
 
 Registry::Membership Registry::membership(const Process& process, StepId step, bool writing) const {
-  for (Group* group : process.groups) {
-    if (group->step == nullptr || group->step->id != step) continue;
-    if (group->writes() != writing) continue;
-    for (const auto& [rank, member] : group->members) {
-      if (member.process == process.id && !member.is_finished) return {group, rank};
-    }
+  for (const auto& [group, rank] : process.memberships) {
+    if (group->step != nullptr && group->step->id == step && group->writes() == writing) return {group, rank};
   }
   return {};
 }
@@ -128,8 +123,7 @@ void Registry::finish_member(Group& group, std::uint32_t rank) {
   Group::MemberState& member = group.members.at(rank);
   member.is_finished = true;
   if (Process* process = processes_.find(member.process)) {
-    const auto entry = std::find(process->groups.begin(), process->groups.end(), &group);
-    if (entry != process->groups.end()) process->groups.erase(entry);
+    std::erase(process->memberships, GroupMembership{&group, rank});
   }
   if (++group.finished == group.size) finish_group(group);
 }

@@ -72,22 +72,26 @@ void Registry::serve(MemoryWait wait) {
 
 void Registry::begin_wait(const MemoryWait& wait, const LandingReader& waiter) {
   Process& process = processes_.at(waiter.process);
-  if (wait.is_landing) {
-    ++process.landing_waits[waiter.connection];
-  } else {
-    ++process.waits;
-  }
+  ProcessTable::change(process, [&] {
+    if (wait.is_landing) {
+      ++process.landing_waits[waiter.connection];
+    } else {
+      ++process.waits;
+    }
+  });
 }
 
 void Registry::end_wait(const MemoryWait& wait) {
   for (const LandingReader& waiter : wait.waiters) {
     Process* const process = processes_.find(waiter.process);
     if (process == nullptr) continue;
-    if (!wait.is_landing) {
-      --process->waits;
-    } else if (--process->landing_waits.at(waiter.connection) == 0) {
-      process->landing_waits.erase(waiter.connection);
-    }
+    ProcessTable::change(*process, [&] {
+      if (!wait.is_landing) {
+        --process->waits;
+      } else if (--process->landing_waits.at(waiter.connection) == 0) {
+        process->landing_waits.erase(waiter.connection);
+      }
+    });
   }
 }
 

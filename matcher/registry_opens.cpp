@@ -66,13 +66,13 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
   }
   Group& group = *entry;
   group.members[request.member.rank] = {process.id, ticket, false, now_ms_()};
-  process.groups.push_back(&group);
-  ++process.waits;
+  process.memberships.push_back({&group, request.member.rank});
+  ProcessTable::change(process, [&] { ++process.waits; });
   if (is_new) decide(group);
   if (group.is_waiting()) {
     advance();
-  } else {
-    answer_members(group);
+  } else if (answer_member(group, request.member.rank)) {
+    finish_member(group, request.member.rank);
   }
 }
 
@@ -298,22 +298,28 @@ Step* Registry::make_step(Group& group, const Step* base) {
 /// Gives the outcome to the members that wait for it. May end the group.
 void Registry::answer_members(Group& group) {
   std::vector<std::uint32_t> finished;
+  for (const auto& [rank, member] : group.members)
+    if (answer_member(group, rank)) finished.push_back(rank);
+  for (const std::uint32_t rank : finished) finish_member(group, rank);
+}
+
+/// The same for one of them. True: it has nothing more to do with the group.
+bool Registry::answer_member(Group& group, std::uint32_t rank) {
+  Group::MemberState& member = group.members.at(rank);
+  if (member.is_finished) return false;
   const bool is_discarded = group.step != nullptr && (group.step->state == StepState::discarded ||
                                                       (group.step->is_cut && group.writes()));
   const bool ends_with_answer = !group.is_waiting() && group.outcome != Group::Outcome::step;
-  for (auto& [rank, member] : group.members) {
-    if (member.is_finished) continue;
-    if (ends_with_answer || (is_discarded && member.ticket)) finished.push_back(rank);
-    if (!member.ticket) continue;
-    const Ticket ticket = *std::exchange(member.ticket, std::nullopt);
-    if (Process* process = processes_.find(member.process)) --process->waits;
-    if (is_discarded) {
-      answers_.refused(ticket, NC_EIO, group.step->reason);
-    } else {
-      answer(ticket, group);
-    }
+  if (!member.ticket) return ends_with_answer;
+  const Ticket ticket = *std::exchange(member.ticket, std::nullopt);
+  if (Process* process = processes_.find(member.process))
+    ProcessTable::change(*process, [&] { --process->waits; });
+  if (is_discarded) {
+    answers_.refused(ticket, NC_EIO, group.step->reason);
+  } else {
+    answer(ticket, group);
   }
-  for (const std::uint32_t rank : finished) finish_member(group, rank);
+  return ends_with_answer || is_discarded;
 }
 
 void Registry::answer(const Ticket& ticket, const Group& group) {

@@ -85,14 +85,15 @@ void Registry::wait_for_puts(const Ticket& ticket, ProcessId process, StepId id,
   Process& caller = processes_.at(process);
   (void)step_for_get(process, id);
   get_waits_.push_back({ticket, process, id, what, now_ms_()});
-  ++caller.waits;
+  ProcessTable::change(caller, [&] { ++caller.waits; });
   advance();
 }
 
 void Registry::end_get_wait(const Ticket& ticket) {
   get_waits_.remove_if([&](const GetWait& wait) {
     if (wait.ticket != ticket) return false;
-    if (Process* const process = processes_.find(wait.process)) --process->waits;
+    if (Process* const process = processes_.find(wait.process))
+      ProcessTable::change(*process, [&] { --process->waits; });
     return true;
   });
 }

@@ -17,18 +17,79 @@ Registry::WaitAnalysis::WaitAnalysis(const Registry& registry) : registry_(regis
   }
 }
 
-bool Registry::WaitAnalysis::let_processes_go_on() {
-  const auto freed = std::erase_if(stuck_, [&](ProcessId id) {
-    const Process& process = registry_.processes_.processes().at(id);
-    if (!can_go_on(process)) return false;
-    --stuck_in_component_[process.component->name];
+bool Registry::WaitAnalysis::is_needless(const Registry& registry) {
+  if (!registry.get_waits_.empty()) return false;
+  const auto can_act = [&](const std::string& name) {
+    const Component* const component = registry.processes_.find_component(name);
+    return component == nullptr || component->can_act(component->blocked);
+  };
+  const auto can_finish = [&](const Group* group) {
+    const Component& component = *group->component;
+    return component.blocked == 0 && (group->has_all_arrived() || component.can_act(0));
+  };
+  const auto can_be_released = [&](const Step& step) {
+    if (step.state != StepState::published || step.writers != nullptr) return false;
+    if (!std::ranges::all_of(step.readers, can_finish)) return false;
+    const auto& readers = registry.rule_of(step.key).readers;
+    for (std::size_t i = 0; i < readers.size(); ++i)
+      if (!step.is_superseded && !step.read_by[i].has_closed && !can_act(readers[i])) return false;
     return true;
-  });
-  return freed > 0;
+  };
+  const auto has_memory = [](const Step& step, std::uint32_t node) {
+    return std::ranges::any_of(step.logs, [&](const auto& log) {
+      return std::ranges::any_of(log->data,
+                                 [&](const SegmentLease& segment) { return node_of(segment.id()) == node; });
+    });
+  };
+  std::set<std::uint32_t> nodes;
+  for (const MemoryWait& wait : registry.memory_waits_) {
+    if (wait.is_being_served()) continue;
+    if (!wait.is_for_memory()) return false;
+    nodes.insert(wait.place.node);
+  }
+  const auto can_memory_come = [&](std::uint32_t node) {
+    return std::ranges::any_of(registry.unconsumed_, [&](const auto& entry) {
+      const Step& step = *entry.second;
+      const auto is_of_step = [&](const MemoryWait& wait) { return wait.request.step == step.id; };
+      return can_be_released(step) && has_memory(step, node) &&
+             std::ranges::none_of(registry.memory_waits_, is_of_step);
+    });
+  };
+  return std::ranges::all_of(nodes, can_memory_come) &&
+         std::ranges::all_of(registry.waiting_groups_, [&](const Group* group) {
+           return group->waits_for == Group::WaitsFor::publication &&
+                  can_act(registry.rule_of(group->key).writer);
+         });
+}
+
+/// Each wait is looked at once, whoever many wait for it.
+bool Registry::WaitAnalysis::let_processes_go_on() {
+  forget_givers();
+  const std::size_t before = stuck_.size();
+  for (const Group* group : registry_.waiting_groups_) {
+    if (!can_end(*group)) continue;
+    for (const auto& [rank, member] : group->members)
+      if (member.ticket) let_go_on(member.process);
+  }
+  for (const MemoryWait& wait : registry_.memory_waits_) {
+    const bool is_of_stuck = std::ranges::any_of(
+        wait.waiters, [&](const LandingReader& waiter) { return is_stuck(waiter.process); });
+    if (!is_of_stuck || !can_be_served(wait)) continue;
+    for (const LandingReader& waiter : wait.waiters) let_go_on(waiter.process);
+  }
+  for (const GetWait& wait : registry_.get_waits_)
+    if (is_stuck(wait.process) && can_end(wait)) let_go_on(wait.process);
+  return stuck_.size() < before;
+}
+
+void Registry::WaitAnalysis::let_go_on(ProcessId process) {
+  if (stuck_.erase(process) > 0)
+    --stuck_in_component_[registry_.processes_.processes().at(process).component->name];
 }
 
 /// Those all of whose waits for memory and disk may be served.
 bool Registry::WaitAnalysis::let_steps_go_on() {
+  forget_givers();
   const auto freed = std::erase_if(held_up_, [&](StepId step) {
     return std::ranges::all_of(registry_.memory_waits_, [&](const MemoryWait& wait) {
       return wait.request.step != step || can_be_served(wait);
@@ -47,11 +108,8 @@ bool Registry::WaitAnalysis::is_stuck(const Group& group) const {
 /// Whether anything new may still come from the component.
 bool Registry::WaitAnalysis::can_act(const std::string& name) const {
   const Component* const component = registry_.processes_.find_component(name);
-  if (component == nullptr || component->processes == 0)
-    return component == nullptr || !component->has_exited;
   const auto stuck = stuck_in_component_.find(name);
-  return !component->has_exited &&
-         (stuck == stuck_in_component_.end() || stuck->second < component->processes);
+  return component == nullptr || component->can_act(stuck == stuck_in_component_.end() ? 0 : stuck->second);
 }
 
 /// Whether all members of a group that has a step may still close it.
@@ -80,11 +138,26 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   return true;
 }
 
+void Registry::WaitAnalysis::forget_givers() noexcept {
+  givers_.reset();
+}
+
 /// What is consumed was had already, or is too little.
+const std::vector<const Step*>& Registry::WaitAnalysis::givers(std::uint32_t node) const {
+  if (!givers_) {
+    givers_.emplace();
+    for (const auto& [id, step] : registry_.unconsumed_) {
+      if (!can_be_released(*step)) continue;
+      NodeBytes bytes = step->bytes_in(Medium::memory);
+      bytes.merge(step->bytes_in(Medium::disk));
+      for (const auto& [where, count] : bytes) (*givers_)[where].push_back(step);
+    }
+  }
+  return (*givers_)[node];
+}
+
 bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
-  return registry_.pools_.at(node)->is_giving_disk_back() ||
-         std::ranges::any_of(registry_.unconsumed_,
-                             [&](const auto& entry) { return may_give_memory(*entry.second, node); });
+  return registry_.pools_.at(node)->is_giving_disk_back() || !givers(node).empty();
 }
 
 bool Registry::WaitAnalysis::can_disk_come() const {
@@ -93,12 +166,6 @@ bool Registry::WaitAnalysis::can_disk_come() const {
     return !step.bytes_in(Medium::disk).empty() && can_be_released(step);
   };
   return registry_.is_giving_disk_back() || std::ranges::any_of(registry_.unconsumed_, may_give);
-}
-
-bool Registry::WaitAnalysis::may_give_memory(const Step& step, std::uint32_t node) const {
-  const bool is_here =
-      step.bytes_in(Medium::memory).contains(node) || step.bytes_in(Medium::disk).contains(node);
-  return is_here && can_be_released(step);
 }
 
 /// Whether the component has to do something before the step can go.
@@ -125,9 +192,7 @@ bool Registry::WaitAnalysis::can_be_served(const MemoryWait& wait) const {
       return is_held_by(step, *registry_.processes_.processes().at(waiter.process).component);
     });
   };
-  return std::ranges::any_of(registry_.unconsumed_, [&](const auto& entry) {
-    return may_give_memory(*entry.second, wait.place.node) && !is_held(*entry.second);
-  });
+  return std::ranges::any_of(givers(wait.place.node), [&](const Step* step) { return !is_held(*step); });
 }
 
 /// Who has the file open that the group waits to write, and can never close it; null: nobody.
@@ -142,6 +207,8 @@ const Group* Registry::WaitAnalysis::hopeless_reader(const Group& waiting) const
 bool Registry::WaitAnalysis::can_end(const Group& waiting) const {
   if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come(waiting.node);
   if (waiting.waits_for == Group::WaitsFor::readers) return hopeless_reader(waiting) == nullptr;
+  const std::string& writer = registry_.rule_of(waiting.key).writer;
+  if (waiting.waits_for == Group::WaitsFor::publication && can_act(writer)) return true;
   const auto dataset = registry_.datasets_.find(waiting.key);
   const auto can_complete = [&](const Step* step) { return can_finish(*step->writers); };
   if (dataset != registry_.datasets_.end()) {
@@ -150,7 +217,7 @@ bool Registry::WaitAnalysis::can_end(const Group& waiting) const {
       return std::all_of(steps.begin(), steps.end(), can_complete);
     if (std::any_of(steps.begin(), steps.end(), can_complete)) return true;
   }
-  return can_act(registry_.rule_of(waiting.key).writer);
+  return can_act(writer);
 }
 
 /// One process of the group that goes on may put what is read; should it put something else, or close, there
@@ -162,17 +229,6 @@ bool Registry::WaitAnalysis::can_end(const GetWait& waiting) const {
     return !member.second.is_finished && !is_stuck(member.second.process);
   });
   return can_one_put || (!writers->has_all_arrived() && can_act(writers->component->name));
-}
-
-bool Registry::WaitAnalysis::can_go_on(const Process& process) const {
-  for (const Group* group : process.groups) {
-    if (group->is_waiting() && can_end(*group)) return true;
-  }
-  for (const MemoryWait& wait : registry_.memory_waits_) {
-    if (wait.concerns(process.id) && can_be_served(wait)) return true;
-  }
-  return std::ranges::any_of(
-      registry_.get_waits_, [&](const GetWait& wait) { return wait.process == process.id && can_end(wait); });
 }
 
 /// The first stuck open or get, of that component or (null) of any.

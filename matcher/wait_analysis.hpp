@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -22,6 +23,10 @@ class Registry::WaitAnalysis {
  public:
   explicit WaitAnalysis(const Registry& registry);
 
+  /// True: all waits may end, as the numbers of processes that are blocked tell, and so it need not be made.
+  /// That is nearly always so, and is found out with every message: it takes no longer for more processes.
+  [[nodiscard]] static bool is_needless(const Registry& registry);
+
   [[nodiscard]] bool is_stuck(ProcessId process) const { return stuck_.contains(process); }
   [[nodiscard]] bool is_stuck(const Group& group) const;
   /// Whether anybody may still do something that frees memory of the node.
@@ -39,21 +44,25 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
-  [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
+  /// The steps that may be released with memory, or disk, of that node.
+  [[nodiscard]] const std::vector<const Step*>& givers(std::uint32_t node) const;
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
   bool let_processes_go_on();
+  void let_go_on(ProcessId process);
+  void forget_givers() noexcept;
   bool let_steps_go_on();
   [[nodiscard]] bool is_held_by(const Step& step, const Component& component) const;
   [[nodiscard]] bool can_end(const Group& waiting) const;
   [[nodiscard]] bool can_end(const GetWait& waiting) const;
   [[nodiscard]] const Group* hopeless_reader(const Group& waiting) const;
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
-  [[nodiscard]] bool can_go_on(const Process& process) const;
 
   const Registry& registry_;
   std::set<ProcessId> stuck_;
   std::set<StepId> held_up_;  ///< somebody who writes or reads it waits for memory or disk in vain
   std::map<std::string, std::uint32_t> stuck_in_component_;
+  /// By node; found when they are first asked for, while nothing else is known of who can go on.
+  mutable std::optional<std::map<std::uint32_t, std::vector<const Step*>>> givers_;
 };
 
 }  // namespace sluice::matcher

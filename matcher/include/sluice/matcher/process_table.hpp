@@ -17,8 +17,21 @@ struct Group;
 struct Component {
   std::string name;
   std::uint32_t processes = 0;  ///< as started; 0: not known
+  std::uint32_t blocked = 0;    ///< of those that are there: Process::is_blocked
   bool has_exited = false;
   std::string reason;  ///< how it exited
+
+  /// Whether anything new may still come from it, where `stuck` of its processes do nothing any more.
+  [[nodiscard]] bool can_act(std::uint32_t stuck) const noexcept {
+    return !has_exited && (processes == 0 || stuck < processes);
+  }
+};
+
+/// A rank of a group that a process is.
+struct GroupMembership {
+  Group* group = nullptr;
+  std::uint32_t rank = 0;
+  bool operator==(const GroupMembership&) const = default;
 };
 
 /// A client process. It may have several connections (threads); it has ended when the last of them has.
@@ -29,8 +42,8 @@ struct Process {
   std::uint32_t process_id = 0;  ///< of the operating system
   MatcherPlace place;            ///< of the matcher that it talks to
   std::uint32_t connections = 0;
-  std::vector<Group*> groups;  ///< of which it is an unfinished member
-  std::uint32_t waits = 0;     ///< requests of it that are held back
+  std::vector<GroupMembership> memberships;  ///< that it has not finished
+  std::uint32_t waits = 0;                   ///< requests of it that are held back
   /// Its connections whose gets wait for memory for what they read, and for how many segments: several
   /// matchers of a node may bring what one get needs.
   std::map<std::uint64_t, std::uint32_t> landing_waits;
@@ -55,6 +68,14 @@ class ProcessTable {
   [[nodiscard]] Process& at(ProcessId id);
   [[nodiscard]] Process* find(ProcessId id) noexcept;
   void erase(ProcessId id);
+  /// Does what changes the process's waits or connections, and keeps count of the blocked.
+  template <class Change>
+  static void change(Process& process, const Change& change) {
+    const bool was_blocked = process.is_blocked();
+    change();
+    process.component->blocked += process.is_blocked() ? 1U : 0U;
+    process.component->blocked -= was_blocked ? 1U : 0U;
+  }
 
   [[nodiscard]] Component& component(const std::string& name);
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;

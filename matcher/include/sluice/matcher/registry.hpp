@@ -227,6 +227,7 @@ class Registry {
   void give_file(Group& group, const std::string& path, std::uint8_t version);
   Step* make_step(Group& group, const Step* base);
   void answer_members(Group& group);
+  bool answer_member(Group& group, std::uint32_t rank);
   void answer(const Ticket& ticket, const Group& group);
   [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
 
