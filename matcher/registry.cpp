@@ -229,7 +229,9 @@ void Registry::note_read(Step& step, const Group& group) {
     } else {
       step.read_by[i].has_closed = true;
     }
-    for (const auto& [rank, member] : group.members) step.read_by[i].processes.insert(member.process);
+    std::vector<ProcessId> processes;
+    for (const auto& [rank, member] : group.members) processes.push_back(member.process);
+    step.read_by[i].processes.insert(processes.begin(), processes.end());
     std::size_t& most = most_processes_[step.key.rule][i];
     most = std::max(most, step.read_by[i].processes.size());
   }

@@ -1,0 +1,155 @@
+// Measures the registry, through which all creates, opens and closes of a run pass at matcher 0: what a
+// message costs by the number of processes and of steps that have been read before. It must grow with
+// neither. As many writers as readers, each of which opens before the step is there; a small file the other
+// way tells the writers to go on.
+//
+//   registry
+#include "sluice/matcher/registry.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+
+namespace {
+
+/// Segments without memory.
+class NoMemory final : public SegmentMemory {
+ public:
+  void create(SegmentId /*segment*/, std::uint64_t /*bytes*/) override {}
+  bool create_spilled(SegmentId /*segment*/, std::uint64_t /*bytes*/) override { return true; }
+  void clear(SegmentId /*segment*/, SegmentUse /*use*/) override {}
+  bool destroy(SegmentId /*segment*/) noexcept override { return true; }
+  std::span<const std::byte> contents(SegmentId /*segment*/) override { return {}; }
+  void mark_gone(SegmentId /*control*/, std::uint32_t /*rank*/) noexcept override {}
+};
+
+class Answers final : public RegistryAnswers {
+ public:
+  void created(const Ticket& /*ticket*/, const Step& made) override { step = made.id; }
+  void opened(const Ticket& /*ticket*/, const Step& found) override { step = found.id; }
+  void opened_file(const Ticket& /*ticket*/, const std::string& /*path*/) override {}
+  void described(const Ticket& /*ticket*/, std::uint8_t /*version*/) override {}
+  void granted(const Ticket& /*ticket*/, const SegmentLease& /*segment*/) override {}
+  void room(const Ticket& /*ticket*/, std::uint64_t /*given_back*/) override {}
+  void leased(const Ticket& /*ticket*/, const SegmentLease& /*segment*/) override {}
+  void lease_refused(const Ticket& /*ticket*/, int status, const std::string& text) override {
+    throw Error(static_cast<Status>(status), text);
+  }
+  void done(const Ticket& /*ticket*/) override {}
+  void refused(const Ticket& /*ticket*/, int status, const std::string& text) override {
+    throw Error(static_cast<Status>(status), text);
+  }
+  void erased(StepId /*step*/) override {}
+  void event(const std::string& /*text*/) override {}
+
+  StepId step = 0;
+};
+
+double seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+class Run {
+ public:
+  explicit Run(std::uint32_t processes)
+      : size_(processes),
+        registry_({{{"step_*.nc", "model", {"analysis"}}, {"go_*.nc", "analysis", {"model"}}},
+                   {{"model", processes}, {"analysis", processes}},
+                   std::uint64_t{1} << 40,
+                   [] { return std::uint64_t{0}; }},
+                  memory_, answers_) {
+    for (std::uint32_t i = 0; i < processes; ++i) {
+      writers_.push_back(registry_.connect("model", i + 1, i));
+      readers_.push_back(registry_.connect("analysis", i + 1, i));
+    }
+    // Processes connect in any order.
+    std::mt19937 random(1);
+    std::ranges::shuffle(writers_, random);
+    std::ranges::shuffle(readers_, random);
+  }
+
+  /// Returns how many messages it takes.
+  std::size_t step(int number) {
+    const std::string name = std::to_string(number) + ".nc";
+    messages_ = 0;
+    open(readers_, {0, "step_" + name});
+    const StepId step = write(writers_, {0, "step_" + name}, 65536);
+    close(readers_, step);
+    open(writers_, {1, "go_" + name});
+    close(writers_, write(readers_, {1, "go_" + name}, 0));
+    return messages_;
+  }
+
+ private:
+  using Processes = std::vector<ProcessId>;
+
+  Ticket next_message() { return {0, static_cast<std::uint32_t>(++messages_)}; }
+  void open(const Processes& processes, const DatasetKey& key) {
+    ++group_;
+    for (std::uint32_t i = 0; i < size_; ++i)
+      registry_.open_read(next_message(), processes[i], {key, {group_, i, size_}});
+  }
+  StepId write(const Processes& processes, const DatasetKey& key, std::uint64_t bytes) {
+    ++group_;
+    for (std::uint32_t i = 0; i < size_; ++i)
+      registry_.create(next_message(), processes[i], {key, {group_, i, size_}});
+    const StepId step = answers_.step;
+    registry_.set_header(next_message(), processes[0], {step, std::vector<std::byte>(1000), {}});
+    for (std::uint32_t i = 0; i < size_ && bytes > 0; ++i)
+      registry_.need_segment(next_message(), processes[i], {step, SegmentUse::data, bytes});
+    for (const ProcessId process : processes) {
+      ++messages_;
+      registry_.publish(process, {step, 0, {}});
+    }
+    return step;
+  }
+  void close(const Processes& processes, StepId step) {
+    for (const ProcessId process : processes) {
+      ++messages_;
+      registry_.close_read(process, {step, {}});
+    }
+  }
+
+  std::uint32_t size_;
+  NoMemory memory_;
+  Answers answers_;
+  Registry registry_;
+  Processes writers_;
+  Processes readers_;
+  std::uint64_t group_ = 0;
+  std::size_t messages_ = 0;
+};
+
+/// Microseconds a message, of `steps` steps after `before`.
+double time_of_message(std::uint32_t processes, int before, int steps) {
+  Run run(processes);
+  for (int i = 0; i < before; ++i) run.step(i);
+  const double begin = seconds();
+  std::size_t messages = 0;
+  for (int i = 0; i < steps; ++i) messages += run.step(before + i);
+  return (seconds() - begin) * 1e6 / static_cast<double>(messages);
+}
+
+}  // namespace
+
+int main() {
+  std::printf("a message to the registry, by the processes of each of two components:\n");
+  for (const std::uint32_t processes : {1U, 16U, 256U, 4096U, 65536U}) {
+    const int steps = processes > 4000 ? 2 : static_cast<int>(8192 / processes);
+    std::printf("%10u processes %8.2f us\n", processes, time_of_message(processes, 1, steps));
+  }
+  std::printf("and by the steps before it, of one process each:\n");
+  for (const int before : {10, 1000, 100000})
+    std::printf("%10d steps     %8.2f us\n", before, time_of_message(1, before, 2000));
+  return 0;
+}
