@@ -62,9 +62,9 @@ bool Registry::WaitAnalysis::is_needless(const Registry& registry) {
          });
 }
 
-/// Each wait is looked at once, whoever many wait for it.
+/// Each wait is looked at once, however many processes share it.
 bool Registry::WaitAnalysis::let_processes_go_on() {
-  forget_givers();
+  givers_.reset();
   const std::size_t before = stuck_.size();
   for (const Group* group : registry_.waiting_groups_) {
     if (!can_end(*group)) continue;
@@ -89,7 +89,7 @@ void Registry::WaitAnalysis::let_go_on(ProcessId process) {
 
 /// Those all of whose waits for memory and disk may be served.
 bool Registry::WaitAnalysis::let_steps_go_on() {
-  forget_givers();
+  givers_.reset();
   const auto freed = std::erase_if(held_up_, [&](StepId step) {
     return std::ranges::all_of(registry_.memory_waits_, [&](const MemoryWait& wait) {
       return wait.request.step != step || can_be_served(wait);
@@ -136,10 +136,6 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
     if ((reader == nullptr || !reader->has_exited) && !can_act(readers[i])) return false;
   }
   return true;
-}
-
-void Registry::WaitAnalysis::forget_givers() noexcept {
-  givers_.reset();
 }
 
 /// What is consumed was had already, or is too little.

@@ -49,7 +49,6 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
   bool let_processes_go_on();
   void let_go_on(ProcessId process);
-  void forget_givers() noexcept;
   bool let_steps_go_on();
   [[nodiscard]] bool is_held_by(const Step& step, const Component& component) const;
   [[nodiscard]] bool can_end(const Group& waiting) const;

@@ -34,10 +34,14 @@ void MatcherRank::Server::handle_client(Client& client, ReceivedMessage& message
   if (client.process == nullptr)
     throw Error(NC_EIO, "its first message is " + std::string(message_name(message.type)));
   if (message.type == MessageType::several) {
-    for (Several::Request& request : decode<Several>(message.fields).requests) {
+    const ClientId id = client.id;
+    Several all = decode<Several>(message.fields);
+    for (Several::Request& request : all.requests) {
       if (request.type == MessageType::several) throw Error(NC_EIO, "a list of messages within another");
+      Client* const sender = find(id);
+      if (sender == nullptr) return;  // its connection was ended by the one before
       ReceivedMessage part{request.type, request.tag, std::move(request.fields), {}};
-      handle_client(client, part);
+      handle_client(*sender, part);
     }
     return;
   }

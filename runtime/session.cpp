@@ -180,7 +180,7 @@ std::vector<ReceivedMessage> Session::exchange_on(Connection& connection, std::v
       }
       if (take_notice(*message)) continue;
       const auto found = static_cast<std::size_t>(std::ranges::find(tags, message->tag) - tags.begin());
-      if (found == tags.size() ||
+      if (message->tag == 0 || found == tags.size() ||
           (message->type != questions[found].expected && message->type != MessageType::error)) {
         lose("\"" + std::string(message_name(message->type)) + "\" is no answer to \"" +
              std::string(message_name(questions.front().type)) + "\"");
@@ -289,11 +289,12 @@ std::vector<std::optional<WritableSegment>> Session::prepare(const HeaderUpdate*
   auto connection = take_connection();
   auto answers = exchange_on(*connection, std::move(questions));
   return_connection(std::move(connection));
-  if (header != nullptr) throw_if_error(answers.back());
+  // First, whatever has become of the header: descriptors come once.
   std::vector<std::optional<WritableSegment>> granted(segments.size());
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if (answers[i].type == MessageType::segment) granted[i] = writable_segment(answers[i], segments[i].bytes);
   }
+  if (header != nullptr) throw_if_error(answers.back());
   return granted;
 }
 

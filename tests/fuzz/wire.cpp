@@ -30,6 +30,7 @@ constexpr Check checks[] = {
     check<runtime::Opened>,
     check<runtime::NeedSegment>,
     check<runtime::AwaitRoom>,
+    check<runtime::Several>,
     check<runtime::Room>,
     check<runtime::SegmentGrant>,
     check<runtime::HeaderUpdate>,

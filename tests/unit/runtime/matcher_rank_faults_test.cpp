@@ -178,7 +178,7 @@ TEST_SUITE("matcher rank: damaged messages and tables") {
       const Member member{some(6), static_cast<std::uint32_t>(some(3)),
                           static_cast<std::uint32_t>(1 + some(2))};
       const auto tag = static_cast<std::uint32_t>(some(1000));
-      switch (some(13)) {
+      switch (some(14)) {
         case 0:
           return packet_of(MessageType::hello, tag, encode(Hello{1, "x", some(3), 1, "fuzzer"}));
         case 1:
@@ -210,6 +210,13 @@ TEST_SUITE("matcher rank: damaged messages and tables") {
         }
         case 11:
           return packet_of(MessageType::remove, tag, encode(Remove{key}));
+        case 12: {
+          const NeedSegment ahead{some(step), static_cast<SegmentUse>(some(3)), some(1 << 20), 0, {}, true};
+          return packet_of(MessageType::several, tag,
+                           encode(Several{{{MessageType::need_segment, tag, encode(ahead)},
+                                           {static_cast<MessageType>(some(20)), tag + 1,
+                                            encode(CloseRead{some(step), {}})}}}));
+        }
         default:
           return packet_of(static_cast<MessageType>(some(130)), tag, std::vector<std::byte>(some(40)));
       }

@@ -83,6 +83,8 @@ void for_every_message(Use use) {
   use(AwaitRoom{9, 4096, 3, "no space left"});
   use(Room{4});
   use(NeedSegment{9, SegmentUse::table, 4096});
+  use(NeedSegment{9, SegmentUse::data, 4096, 4096, {}, true});
+  use(Several{{{MessageType::header, 7, bytes_of({1, 2})}, {MessageType::need_segment, 8, {}}}});
   use(NeedSegment{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
   use(SegmentGrant{10, 8192, true, 4096, true});
   use(HeaderUpdate{9, bytes_of({0, 255}), {1, 2}});

@@ -165,8 +165,7 @@ struct NeedSegment {
   std::uint64_t wanted_bytes = 0;  ///< better so many, if they are there without a wait
   /// A part of a burst-buffer log in place of memory: `bytes` of its data file, reserved by this process.
   LogPlace log = {};
-  bool is_ahead =
-      false;  ///< nothing has been put yet: NC_ENO_SPACE rather than a wait, or where memory is short
+  bool is_ahead = false;  ///< of any put: refused rather than waited for, and where memory is short
 };
 
 /// The disk has no room for `bytes` more in this process's burst-buffer log.
