@@ -158,6 +158,48 @@ TEST_SUITE("registry: ends and failures") {
 }
 
 TEST_SUITE("registry: waits that can never end") {
+  TEST_CASE("the blocked processes of a component are counted, whatever ends their waits") {
+    ProcessTable table({{"model", 3}});
+    const Component& model = *table.find_component("model");
+    Process& first = table.connect("model", 1, 11);
+    Process& second = table.connect("model", 2, 12);
+    CHECK(model.blocked == 0);
+    ProcessTable::change(first, [&] { ++first.waits; });
+    ProcessTable::change(second, [&] { ++second.waits; });
+    CHECK(model.blocked == 2);
+    CHECK(model.can_act(model.blocked));  // the third has not shown up
+    (void)table.connect("model", 1, 11);  // another thread of the first, which can act
+    CHECK(model.blocked == 1);
+    ProcessTable::change(first, [&] { ++first.landing_waits[7]; });
+    CHECK(model.blocked == 2);
+    ProcessTable::change(first, [&] { first.landing_waits.clear(); });
+    CHECK(model.blocked == 1);
+    ProcessTable::change(first, [&] { --first.connections; });
+    CHECK(model.blocked == 2);
+    table.erase(second.id);
+    CHECK(model.blocked == 1);
+    ProcessTable::change(first, [&] { --first.waits; });
+    CHECK(model.blocked == 0);
+    table.erase(first.id);
+    CHECK(model.blocked == 0);
+  }
+
+  TEST_CASE("a cycle of components of many processes is seen when the last of them waits, and no sooner") {
+    constexpr std::uint32_t size = 8;
+    World world = two_components(size, size);
+    const auto a = world.processes("a", size);
+    const auto b = world.processes("b", size);
+    std::vector<std::uint32_t> opens;
+    world.rule = 1;
+    for (std::uint32_t i = 0; i < size; ++i) opens.push_back(world.open(a[i], "y.nc", {1, i, size}));
+    world.rule = 0;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      for (const auto open : opens) REQUIRE(world.is_waiting(open));
+      opens.push_back(world.open(b[i], "x.nc", {2, i, size}));
+    }
+    for (const auto open : opens) CHECK(world.refusal(open) == NC_ENOENT);
+  }
+
   TEST_CASE("two components that wait for each other are told of the cycle") {
     World world = two_components(1, 1);
     const auto y_by_a = (world.rule = 1, world.open(world.process("a"), "y.nc", world.alone()));
