@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::array media{Medium::memory, Medium::disk};
 
-constexpr std::size_t index_of(Medium medium) noexcept {
-  return static_cast<std::size_t>(medium);
-}
-
 }  // namespace
 
 ConsumedSteps::ConsumedSteps(std::size_t nodes, std::size_t rules) : by_rule_(rules) {

@@ -73,8 +73,9 @@ void Registry::drop_landing_waits_on(const Step& step) {
 
 /// Answers waits that can never end. True when there was one: others may go on then.
 bool Registry::fail_hopeless_waits() {
-  if (WaitAnalysis::is_needless(*this)) return false;
+  if (waiting_groups_.empty() && memory_waits_.empty() && get_waits_.empty()) return false;
   const WaitAnalysis analysis(*this);
+  if (analysis.can_all_end()) return false;
   if (fail_landing_wait(analysis)) return true;
   // Memory first: a put that fails lets its process go on, and so may end the waits of others.
   for (const std::uint32_t node : nodes_waited_for()) {

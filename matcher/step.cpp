@@ -55,6 +55,13 @@ NodeBytes Step::bytes_in(Medium medium) const {
   return bytes;
 }
 
+bool Step::has_data_on(std::uint32_t node) const {
+  const auto is_there = [&](const SegmentLease& segment) { return node_of(segment.id()) == node; };
+  return std::ranges::any_of(landings, is_there) || std::ranges::any_of(logs, [&](const auto& log) {
+           return std::ranges::any_of(log->data, is_there) || std::ranges::any_of(log->tables, is_there);
+         });
+}
+
 StepView Step::view() const {
   StepView view;
   view.step = id;

@@ -5,67 +5,48 @@
 namespace sluice::matcher {
 
 Registry::WaitAnalysis::WaitAnalysis(const Registry& registry) : registry_(registry) {
-  for (const auto& [id, process] : registry.processes_.processes()) {
-    if (!process.is_blocked()) continue;
-    stuck_.insert(id);
-    ++stuck_in_component_[process.component->name];
-  }
+  for (const auto& [name, component] : registry.processes_.components())
+    stuck_in_component_[name] = component.blocked;
   for (const MemoryWait& wait : registry.memory_waits_)
     if (!wait.is_being_served()) held_up_.insert(wait.request.step);
-  // Least fixed point: whoever can go on may let others go on.
+  can_all_end_ = can_every_wait_end();
+  if (!can_all_end_) find_stuck();
+}
+
+/// By what processes that do not wait may do.
+bool Registry::WaitAnalysis::can_every_wait_end() const {
+  return std::ranges::all_of(registry_.waiting_groups_,
+                             [&](const Group* group) { return can_end(*group); }) &&
+         std::ranges::all_of(registry_.memory_waits_,
+                             [&](const MemoryWait& wait) { return can_be_served(wait); }) &&
+         std::ranges::all_of(registry_.get_waits_, [&](const GetWait& wait) { return can_end(wait); });
+}
+
+/// The least fixed point: whoever can go on may let others go on.
+void Registry::WaitAnalysis::find_stuck() {
+  stuck_.emplace();
+  for (const auto& [id, process] : registry_.processes_.processes())
+    if (process.is_blocked()) stuck_->insert(id);
   while (let_processes_go_on() || let_steps_go_on()) {
   }
 }
 
-bool Registry::WaitAnalysis::is_needless(const Registry& registry) {
-  if (!registry.get_waits_.empty()) return false;
-  const auto can_act = [&](const std::string& name) {
-    const Component* const component = registry.processes_.find_component(name);
-    return component == nullptr || component->can_act(component->blocked);
-  };
-  const auto can_finish = [&](const Group* group) {
-    const Component& component = *group->component;
-    return component.blocked == 0 && (group->has_all_arrived() || component.can_act(0));
-  };
-  const auto can_be_released = [&](const Step& step) {
-    if (step.state != StepState::published || step.writers != nullptr) return false;
-    if (!std::ranges::all_of(step.readers, can_finish)) return false;
-    const auto& readers = registry.rule_of(step.key).readers;
-    for (std::size_t i = 0; i < readers.size(); ++i)
-      if (!step.is_superseded && !step.read_by[i].has_closed && !can_act(readers[i])) return false;
-    return true;
-  };
-  const auto has_memory = [](const Step& step, std::uint32_t node) {
-    return std::ranges::any_of(step.logs, [&](const auto& log) {
-      return std::ranges::any_of(log->data,
-                                 [&](const SegmentLease& segment) { return node_of(segment.id()) == node; });
-    });
-  };
-  std::set<std::uint32_t> nodes;
-  for (const MemoryWait& wait : registry.memory_waits_) {
-    if (wait.is_being_served()) continue;
-    if (!wait.is_for_memory()) return false;
-    nodes.insert(wait.place.node);
-  }
-  const auto can_memory_come = [&](std::uint32_t node) {
-    return std::ranges::any_of(registry.unconsumed_, [&](const auto& entry) {
-      const Step& step = *entry.second;
-      const auto is_of_step = [&](const MemoryWait& wait) { return wait.request.step == step.id; };
-      return can_be_released(step) && has_memory(step, node) &&
-             std::ranges::none_of(registry.memory_waits_, is_of_step);
-    });
-  };
-  return std::ranges::all_of(nodes, can_memory_come) &&
-         std::ranges::all_of(registry.waiting_groups_, [&](const Group* group) {
-           return group->waits_for == Group::WaitsFor::publication &&
-                  can_act(registry.rule_of(group->key).writer);
-         });
+bool Registry::WaitAnalysis::is_stuck(ProcessId process) const {
+  if (stuck_) return stuck_->contains(process);
+  const auto& processes = registry_.processes_.processes();
+  const auto found = processes.find(process);
+  return found != processes.end() && found->second.is_blocked();
+}
+
+std::uint32_t Registry::WaitAnalysis::stuck_of(const std::string& component) const {
+  const auto found = stuck_in_component_.find(component);
+  return found == stuck_in_component_.end() ? 0 : found->second;
 }
 
 /// Each wait is looked at once, however many processes share it.
 bool Registry::WaitAnalysis::let_processes_go_on() {
-  givers_.reset();
-  const std::size_t before = stuck_.size();
+  memory_comes_.clear();
+  const std::size_t before = stuck_->size();
   for (const Group* group : registry_.waiting_groups_) {
     if (!can_end(*group)) continue;
     for (const auto& [rank, member] : group->members)
@@ -79,17 +60,17 @@ bool Registry::WaitAnalysis::let_processes_go_on() {
   }
   for (const GetWait& wait : registry_.get_waits_)
     if (is_stuck(wait.process) && can_end(wait)) let_go_on(wait.process);
-  return stuck_.size() < before;
+  return stuck_->size() < before;
 }
 
 void Registry::WaitAnalysis::let_go_on(ProcessId process) {
-  if (stuck_.erase(process) > 0)
+  if (stuck_->erase(process) > 0)
     --stuck_in_component_[registry_.processes_.processes().at(process).component->name];
 }
 
 /// Those all of whose waits for memory and disk may be served.
 bool Registry::WaitAnalysis::let_steps_go_on() {
-  givers_.reset();
+  memory_comes_.clear();
   const auto freed = std::erase_if(held_up_, [&](StepId step) {
     return std::ranges::all_of(registry_.memory_waits_, [&](const MemoryWait& wait) {
       return wait.request.step != step || can_be_served(wait);
@@ -108,15 +89,15 @@ bool Registry::WaitAnalysis::is_stuck(const Group& group) const {
 /// Whether anything new may still come from the component.
 bool Registry::WaitAnalysis::can_act(const std::string& name) const {
   const Component* const component = registry_.processes_.find_component(name);
-  const auto stuck = stuck_in_component_.find(name);
-  return component == nullptr || component->can_act(stuck == stuck_in_component_.end() ? 0 : stuck->second);
+  return component == nullptr || component->can_act(stuck_of(name));
 }
 
 /// Whether all members of a group that has a step may still close it.
 bool Registry::WaitAnalysis::can_finish(const Group& group) const {
-  for (const auto& [rank, member] : group.members) {
-    if (!member.is_finished && is_stuck(member.process)) return false;
-  }
+  const auto is_missing = [&](const auto& member) {
+    return !member.second.is_finished && is_stuck(member.second.process);
+  };
+  if (stuck_of(group.component->name) > 0 && std::ranges::any_of(group.members, is_missing)) return false;
   return group.has_all_arrived() || can_act(group.component->name);
 }
 
@@ -139,21 +120,19 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
 }
 
 /// What is consumed was had already, or is too little.
-const std::vector<const Step*>& Registry::WaitAnalysis::givers(std::uint32_t node) const {
-  if (!givers_) {
-    givers_.emplace();
-    for (const auto& [id, step] : registry_.unconsumed_) {
-      if (!can_be_released(*step)) continue;
-      NodeBytes bytes = step->bytes_in(Medium::memory);
-      bytes.merge(step->bytes_in(Medium::disk));
-      for (const auto& [where, count] : bytes) (*givers_)[where].push_back(step);
-    }
+bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
+  const auto [known, is_new] = memory_comes_.try_emplace(node, false);
+  if (is_new) {
+    known->second = registry_.pools_.at(node)->is_giving_disk_back() ||
+                    std::ranges::any_of(registry_.unconsumed_, [&](const auto& entry) {
+                      return may_give_memory(*entry.second, node);
+                    });
   }
-  return (*givers_)[node];
+  return known->second;
 }
 
-bool Registry::WaitAnalysis::can_memory_come(std::uint32_t node) const {
-  return registry_.pools_.at(node)->is_giving_disk_back() || !givers(node).empty();
+bool Registry::WaitAnalysis::may_give_memory(const Step& step, std::uint32_t node) const {
+  return step.has_data_on(node) && can_be_released(step);
 }
 
 bool Registry::WaitAnalysis::can_disk_come() const {
@@ -188,7 +167,9 @@ bool Registry::WaitAnalysis::can_be_served(const MemoryWait& wait) const {
       return is_held_by(step, *registry_.processes_.processes().at(waiter.process).component);
     });
   };
-  return std::ranges::any_of(givers(wait.place.node), [&](const Step* step) { return !is_held(*step); });
+  return std::ranges::any_of(registry_.unconsumed_, [&](const auto& entry) {
+    return may_give_memory(*entry.second, wait.place.node) && !is_held(*entry.second);
+  });
 }
 
 /// Who has the file open that the group waits to write, and can never close it; null: nobody.

@@ -23,11 +23,10 @@ class Registry::WaitAnalysis {
  public:
   explicit WaitAnalysis(const Registry& registry);
 
-  /// True: all waits may end, as the numbers of processes that are blocked tell, and so it need not be made.
-  /// That is nearly always so, and is found out with every message: it takes no longer for more processes.
-  [[nodiscard]] static bool is_needless(const Registry& registry);
-
-  [[nodiscard]] bool is_stuck(ProcessId process) const { return stuck_.contains(process); }
+  /// Whether all waits can end. It is made with every message, and mostly they can: that it finds by the
+  /// numbers of processes that are blocked, and so takes no longer for more processes.
+  [[nodiscard]] bool can_all_end() const noexcept { return can_all_end_; }
+  [[nodiscard]] bool is_stuck(ProcessId process) const;
   [[nodiscard]] bool is_stuck(const Group& group) const;
   /// Whether anybody may still do something that frees memory of the node.
   [[nodiscard]] bool can_memory_come(std::uint32_t node) const;
@@ -44,9 +43,11 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
-  /// The steps that may be released with memory, or disk, of that node.
-  [[nodiscard]] const std::vector<const Step*>& givers(std::uint32_t node) const;
+  [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
+  [[nodiscard]] std::uint32_t stuck_of(const std::string& component) const;
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
+  [[nodiscard]] bool can_every_wait_end() const;
+  void find_stuck();
   bool let_processes_go_on();
   void let_go_on(ProcessId process);
   bool let_steps_go_on();
@@ -57,11 +58,11 @@ class Registry::WaitAnalysis {
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
 
   const Registry& registry_;
-  std::set<ProcessId> stuck_;
+  bool can_all_end_ = false;
+  std::optional<std::set<ProcessId>> stuck_;  ///< none, at first: all that are blocked
   std::set<StepId> held_up_;  ///< somebody who writes or reads it waits for memory or disk in vain
   std::map<std::string, std::uint32_t> stuck_in_component_;
-  /// By node; found when they are first asked for, while nothing else is known of who can go on.
-  mutable std::optional<std::map<std::uint32_t, std::vector<const Step*>>> givers_;
+  mutable std::map<std::uint32_t, bool> memory_comes_;  ///< can_memory_come, until more is known
 };
 
 }  // namespace sluice::matcher

@@ -45,12 +45,11 @@ class ConsumedSteps {
   };
   using Rule = std::map<ConsumedPlace, Entry>;
 
-  [[nodiscard]] std::vector<Store>& stores(Medium medium) {
-    return by_medium_[static_cast<std::size_t>(medium)];
+  [[nodiscard]] static constexpr std::size_t index_of(Medium medium) noexcept {
+    return static_cast<std::size_t>(medium);
   }
-  [[nodiscard]] const std::vector<Store>& stores(Medium medium) const {
-    return by_medium_[static_cast<std::size_t>(medium)];
-  }
+  [[nodiscard]] std::vector<Store>& stores(Medium medium) { return by_medium_[index_of(medium)]; }
+  [[nodiscard]] const std::vector<Store>& stores(Medium medium) const { return by_medium_[index_of(medium)]; }
   void insert(Step& step, const ConsumedPlace& place);
 
   std::array<std::vector<Store>, 2> by_medium_;  ///< by node

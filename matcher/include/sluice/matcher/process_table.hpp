@@ -78,6 +78,9 @@ class ProcessTable {
   }
 
   [[nodiscard]] Component& component(const std::string& name);
+  [[nodiscard]] const std::map<std::string, Component, std::less<>>& components() const noexcept {
+    return components_;
+  }
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
   [[nodiscard]] const std::map<ProcessId, Process>& processes() const noexcept { return processes_; }
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;

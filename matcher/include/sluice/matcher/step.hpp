@@ -138,6 +138,8 @@ struct Step {
   /// Bytes of the segments of all logs and of what has landed, where there are any.
   [[nodiscard]] NodeBytes bytes_in(Medium medium) const;
   [[nodiscard]] NodeBytes staged_bytes() const { return bytes_in(Medium::memory); }
+  /// Whether there are any of a node, of either medium.
+  [[nodiscard]] bool has_data_on(std::uint32_t node) const;
   [[nodiscard]] StepView view() const;
   /// The number of records that readers are told when they open it.
   [[nodiscard]] std::int64_t records_for_readers() const noexcept {
