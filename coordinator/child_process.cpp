@@ -128,7 +128,8 @@ std::string output_of(ChildOptions options) {
     while ((got = ::read(output.read_end.number(), buffer, sizeof buffer)) > 0)
       text.append(buffer, static_cast<std::size_t>(got));
     while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) continue;
-  } catch (const Error&) {
+  } catch (const IoError& error) {
+    if (error.error_number() == EMFILE || error.error_number() == ENFILE) throw;  // it is there, all the same
     text.clear();
   }
   return text;

@@ -30,7 +30,7 @@ inline constexpr int first_inherited = 3;
 [[nodiscard]] pid_t start_child(const ChildOptions& options);
 
 /// Runs a short command to its end; what it wrote, stdout and stderr together (both are replaced in
-/// `options`). Empty when it cannot be started.
+/// `options`). Empty when it cannot be started. Throws IoError when no descriptors are left for its output.
 [[nodiscard]] std::string output_of(ChildOptions options);
 
 struct Pipe {

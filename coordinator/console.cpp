@@ -6,23 +6,10 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace sluice::coordinator {
 namespace {
-
-void write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {  // somebody made our output non-blocking
-      pollfd wait{descriptor, POLLOUT, 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
-}
 
 std::size_t terminal_width() {
   winsize size{};
@@ -54,9 +41,27 @@ Console::~Console() {
   hide_status();
 }
 
+void Console::write_all(Stream stream, std::string_view text) {
+  const int descriptor = stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {  // somebody made our output non-blocking
+      pollfd wait{descriptor, POLLOUT, 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      if (errno != EPIPE && failure_.empty())
+        failure_ = std::string("output was lost: ") + (stream == Stream::out ? "stdout: " : "stderr: ") +
+                   std::strerror(errno);
+      return;
+    }
+  }
+}
+
 void Console::write(Stream stream, std::string_view text) {
   hide_status();
-  write_all(stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO, text);
+  write_all(stream, text);
   show_status();
 }
 
@@ -91,11 +96,11 @@ void Console::status(std::string text) {
 }
 
 void Console::hide_status() {
-  if (!status_.empty()) write_all(STDERR_FILENO, "\r\x1b[K");
+  if (!status_.empty()) write_all(Stream::error, "\r\x1b[K");
 }
 
 void Console::show_status() {
-  if (!status_.empty()) write_all(STDERR_FILENO, fitting(status_, terminal_width() - 1));
+  if (!status_.empty()) write_all(Stream::error, fitting(status_, terminal_width() - 1));
 }
 
 }  // namespace sluice::coordinator

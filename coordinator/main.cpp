@@ -17,6 +17,13 @@ void fill_standard_descriptors() {
   if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
+/// The exit status where what was printed need not have arrived: on a full disk, say.
+int after_output(int status) {
+  if (std::cout.flush()) return status;
+  std::cerr << "sluice: the output could not be written, at least not all of it\n";
+  return status == sluice::coordinator::status_ok ? sluice::coordinator::status_runtime_failure : status;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -25,7 +32,7 @@ int main(int count, char** words) {
   try {
     if (count == 3 && words[0] == guardian_name) return guard(arguments[0], arguments[1]);
     fill_standard_descriptors();
-    return dispatch(arguments);
+    return after_output(dispatch(arguments));
   } catch (const std::exception& error) {
     std::cerr << "sluice: " << error.what() << '\n';
     return status_runtime_failure;

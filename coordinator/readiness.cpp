@@ -134,12 +134,19 @@ std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Com
   return inspect_program(program.path, started, is_coupled(workflow, component.name));
 }
 
-std::vector<Mistake> find_unfit_programs(const Workflow& workflow, const Environment& environment) {
+Inspections inspect_programs(const Workflow& workflow, const Environment& environment) {
+  Inspections inspections;
+  for (const Component& component : workflow.components)
+    inspections.push_back(inspect_program_of(workflow, component, environment));
+  return inspections;
+}
+
+std::vector<Mistake> find_unfit_programs(const Workflow& workflow, const Inspections& inspections) {
   std::vector<Mistake> mistakes;
-  for (const Component& component : workflow.components) {
-    const auto inspection = inspect_program_of(workflow, component, environment);
-    if (!inspection) continue;
-    for (const std::string& text : inspection->mistakes)
+  for (std::size_t i = 0; i < inspections.size(); ++i) {
+    if (!inspections[i]) continue;
+    const Component& component = workflow.components[i];
+    for (const std::string& text : inspections[i]->mistakes)
       mistakes.push_back(
           {component.command_position, "the program of component '" + component.name + "': " + text});
   }

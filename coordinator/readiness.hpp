@@ -30,9 +30,14 @@ namespace sluice::coordinator {
                                                            const workflows::Component& component,
                                                            const Environment& environment);
 
+/// inspect_program_of() of all components, in their order.
+using Inspections = std::vector<std::optional<Inspection>>;
+[[nodiscard]] Inspections inspect_programs(const workflows::Workflow& workflow,
+                                           const Environment& environment);
+
 /// Programs that can run but that Sluice cannot couple, or that will not load.
 [[nodiscard]] std::vector<workflows::Mistake> find_unfit_programs(const workflows::Workflow& workflow,
-                                                                  const Environment& environment);
+                                                                  const Inspections& inspections);
 
 /// Whether a file rule names `component`.
 [[nodiscard]] bool is_coupled(const workflows::Workflow& workflow, const std::string& component);

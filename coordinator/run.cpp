@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "descriptor_limit.hpp"
 #include "format.hpp"
 #include "readiness.hpp"
 #include "sluice/formats/error.hpp"
@@ -27,11 +28,24 @@ constexpr seconds time_to_shut_down{20};
 constexpr const char* log_file = "events.log";
 constexpr const char* summary_file = "summary.txt";
 
+/// What Open MPI's jobs make in directories of their own goes with the run, whoever was killed. Other
+/// machines have no such directories.
+void keep_jobs_together(Environment& environment, const RunDirectory& directory, const JobNodes& nodes) {
+  if (nodes.are_several()) return;
+  if (!environment.contains("OMPI_MCA_orte_local_tmpdir_base"))
+    environment.emplace("OMPI_MCA_orte_tmpdir_base", directory.sessions().string());
+  if (directory.shared_memory().empty()) return;
+  for (const char* user : {"btl_vader", "osc_sm", "osc_rdma"})
+    environment.emplace(std::string("OMPI_MCA_") + user + "_backing_directory",
+                        directory.shared_memory().string());
+}
+
 LaunchContext launch_context(const Installation& installation, const RunDirectory& directory,
                              const JobNodes& nodes) {
   LaunchContext context;
   context.environment = current_environment();
   remove_surrounding_job(context.environment);
+  keep_jobs_together(context.environment, directory, nodes);
   context.socket_path = directory.socket().string();
   context.client_library = installation.client_library;
   context.nodes = static_cast<int>(std::max<std::size_t>(nodes.names.size(), 1));
@@ -110,6 +124,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       deadline_(context_),
       matcher_listener_watch_(context_),
       wait_notices_(options.notice_after),
+      has_room_for_terminals_(has_room_for_terminals(workflow)),
       next_progress_(progress_interval) {
   launch_context_.environment.erase("SLUICE_VIRTUAL_NODES");
   launch_context_.matcher_variables = matcher_variables(matchers_);
@@ -132,10 +147,16 @@ int Run::execute() {
     for (const runtime::MatcherStatus& matcher : outcome_.report->matchers)
       log("sluice", describe_matcher(matcher));
   }
+  outcome_.lost_output = console_.failure();
   const std::string summary = summarize(workflow_, outcome_);
   console_.status("");
   console_.block(summary + "log: " + log_directory_.string() + "\n");
   write_private_file(log_directory_ / summary_file, summary);
+  outcome_.lost_output = console_.failure();  // of the summary itself
+  if (!outcome_.lost_output.empty()) {
+    log("sluice", outcome_.lost_output);
+    console_.error(outcome_.lost_output);
+  }
   log("sluice", "the run ended with exit status " + std::to_string(outcome_.exit_status()));
   return outcome_.exit_status();
 }
@@ -247,7 +268,8 @@ void Run::start_components() {
 void Run::start_component(Member& member) {
   const std::string& name = member.component->name;
   std::optional<RankTerminals> terminals;
-  if (has_rank_terminals(workflow_, *member.component) && !nodes_.components_elsewhere.contains(name)) {
+  if (has_room_for_terminals_ && has_rank_terminals(workflow_, *member.component) &&
+      !nodes_.components_elsewhere.contains(name)) {
     terminals = open_rank_terminals(directory_.path(), name, member.component->ranks);
   }
   LaunchPlan plan =

@@ -121,6 +121,7 @@ class Run {
   boost::asio::posix::stream_descriptor matcher_listener_watch_;
   std::vector<Member> members_;
   WaitNotices wait_notices_;
+  bool has_room_for_terminals_;
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;
   int interruptions_ = 0;

@@ -1,8 +1,10 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "descriptor_limit.hpp"
 #include "exit_status.hpp"
 #include "flow_argument.hpp"
+#include "notes.hpp"
 #include "readiness.hpp"
 #include "run.hpp"
 
@@ -32,6 +34,10 @@ int run_command(const Arguments& arguments) {
   }
   const auto workflow = read_workflow(line->flow);
   if (!workflow) return status_mistake;
+  if (const std::string problem = descriptor_problem(*workflow); !problem.empty()) {
+    std::cerr << "sluice: " << problem << '\n';
+    return status_mistake;
+  }
   Environment environment = current_environment();
   remove_surrounding_job(environment);
   auto obstacles = find_obstacles(*workflow, environment);
@@ -46,10 +52,12 @@ int run_command(const Arguments& arguments) {
     std::cerr << "sluice: " << missing << '\n';
     return status_runtime_failure;
   }
-  print_findings(*workflow, find_unfit_programs(*workflow, environment), "warning: ");
   RunOptions run_options;
   run_options.log_directory = log_directory;
   run_options.console = {line->options.count("quiet") != 0, line->options.count("verbose") != 0};
+  const Inspections inspections = inspect_programs(*workflow, environment);
+  print_findings(*workflow, find_unfit_programs(*workflow, inspections), "warning: ");
+  if (!run_options.console.quiet) print_findings(*workflow, find_notes(*workflow, inspections), "note: ");
   run_options.notice_after = std::chrono::seconds(notice_after);
   return Run(*workflow, installation, run_options, nodes).execute();
 }

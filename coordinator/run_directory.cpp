@@ -20,6 +20,8 @@ constexpr const char* lock_name = "lock";
 constexpr const char* socket_name = "matcher";
 constexpr const char* coordinator_socket_name = "coordinator";
 constexpr const char* library_name = "libsluice_pnetcdf.so";
+constexpr const char* sessions_name = "jobs";
+constexpr const char* shared_memory_base = "/dev/shm";
 
 /// A directory that is being made has no lock yet.
 constexpr std::time_t seconds_to_settle = 10;
@@ -46,6 +48,7 @@ bool has_only_files_of_a_run(const std::filesystem::path& path) {
     const bool is_known = name == lock_name || name == socket_name || name == coordinator_socket_name ||
                           name == library_name || name.starts_with("stdout.") ||
                           name.starts_with(std::string(socket_name) + '.');
+    if (name == sessions_name) continue;
     if (!is_known) return false;
     if (entry->is_directory(error) && !entry->is_symlink(error)) return false;
   }
@@ -82,10 +85,16 @@ void remove_stale_run_directories(const std::filesystem::path& base) {
   for (std::filesystem::directory_iterator entry(base, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::error_code ignored;
-    if (is_run_directory_name(name) && is_stale(entry->path()))
-      std::filesystem::remove_all(entry->path(), ignored);
+    if (is_run_directory_name(name) && is_stale(entry->path())) remove_run_directory(entry->path());
   }
+}
+
+void remove_run_directory(const std::filesystem::path& path) noexcept {
+  std::error_code ignored;
+  struct stat facts {};
+  const std::filesystem::path memory = std::filesystem::path(shared_memory_base) / path.filename();
+  if (is_own_directory(memory, facts)) std::filesystem::remove_all(memory, ignored);
+  std::filesystem::remove_all(path, ignored);
 }
 
 RunDirectory::RunDirectory(const std::filesystem::path& base) {
@@ -101,6 +110,10 @@ RunDirectory::RunDirectory(const std::filesystem::path& base) {
     std::filesystem::remove_all(path_, ignored);
     throw IoError(NC_EACCESS, reason, path, "cannot lock the run's private directory");
   }
+  std::error_code ignored;
+  std::filesystem::create_directory(sessions(), ignored);
+  const std::filesystem::path memory = std::filesystem::path(shared_memory_base) / path_.filename();
+  if (::mkdir(memory.c_str(), 0700) == 0) shared_memory_ = memory;
 }
 
 std::filesystem::path RunDirectory::socket() const {
@@ -111,13 +124,16 @@ std::filesystem::path RunDirectory::coordinator_socket() const {
   return path_ / coordinator_socket_name;
 }
 
+std::filesystem::path RunDirectory::sessions() const {
+  return path_ / sessions_name;
+}
+
 std::filesystem::path RunDirectory::library_link() const {
   return path_ / library_name;
 }
 
 RunDirectory::~RunDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  remove_run_directory(path_);
 }
 
 std::filesystem::path create_log_directory(const std::filesystem::path& wanted,

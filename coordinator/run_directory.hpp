@@ -20,6 +20,11 @@ class RunDirectory {
   [[nodiscard]] std::filesystem::path socket() const;
   /// Where matcher 0 of an MPI job connects to the coordinator.
   [[nodiscard]] std::filesystem::path coordinator_socket() const;
+  /// For what Open MPI's jobs of the run leave behind when they are killed: session directories.
+  [[nodiscard]] std::filesystem::path sessions() const;
+  /// The same for their segments of shared memory, of this machine's processes; empty where there is no
+  /// /dev/shm.
+  [[nodiscard]] const std::filesystem::path& shared_memory() const noexcept { return shared_memory_; }
   /// Where a link to the client library may be made when its own path cannot be preloaded.
   [[nodiscard]] std::filesystem::path library_link() const;
   /// The descriptor that holds the lock: who has it too keeps the directory from being taken for a dead
@@ -28,12 +33,16 @@ class RunDirectory {
 
  private:
   std::filesystem::path path_;
+  std::filesystem::path shared_memory_;
   runtime::FileDescriptor lock_;
 };
 
 /// $XDG_RUNTIME_DIR if it can be used and is short enough for a socket's path, else /tmp. For several
 /// machines /tmp, because the other need not be there where nobody has logged in.
 [[nodiscard]] std::filesystem::path base_for_run_directories(bool are_several_machines = false);
+
+/// Removes the directory of a run that has ended, and what its jobs have left in shared memory.
+void remove_run_directory(const std::filesystem::path& path) noexcept;
 
 /// Removes the directories under `base` that dead runs of this user left.
 void remove_stale_run_directories(const std::filesystem::path& base);

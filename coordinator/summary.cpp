@@ -109,6 +109,7 @@ std::string verdict(const RunOutcome& outcome) {
   if (!outcome.first_failed.empty()) return "failed: " + outcome.first_failed + " failed" + status;
   if (const std::size_t missing = outcome.missing_files(); missing > 0)
     return "failed: " + format_count(missing, "file") + " could not be written" + status;
+  if (!outcome.lost_output.empty()) return "failed: " + outcome.lost_output + status;
   return "finished";
 }
 
@@ -120,9 +121,9 @@ int RunOutcome::exit_status() const {
   for (const ComponentOutcome& component : components) {
     if (component.name != first_failed) continue;
     if (component.end) return component.end->shell_status();
-    return status_mistake;
+    return status_runtime_failure;  // it could not be started, and others may run
   }
-  return missing_files() > 0 ? status_runtime_failure : status_ok;
+  return missing_files() > 0 || !lost_output.empty() ? status_runtime_failure : status_ok;
 }
 
 std::size_t RunOutcome::missing_files() const noexcept {

@@ -25,6 +25,7 @@ struct RunOutcome {
   std::string first_failed;  ///< the component that failed first; empty when none did
   int interrupted_by = 0;    ///< the signal that ended the run; 0: none
   std::string runtime_failure;
+  std::string lost_output;  ///< why output could not be written (Console::failure); empty: it was
   std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
   std::chrono::milliseconds duration{0};
 

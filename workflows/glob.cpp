@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "sluice/workflows/near_match.hpp"
@@ -34,9 +35,36 @@ std::size_t parse_bracket(std::string_view text, std::size_t at, std::bitset<256
   return std::string_view::npos;
 }
 
+/// The length of a conversion of printf or strftime, "%04d" or "%Y", that `text` begins with; 0: of none.
+std::size_t conversion_length(std::string_view text) {
+  if (!text.starts_with('%')) return 0;
+  const std::size_t letter = text.find_first_not_of("-+ #0123456789.", 1);
+  constexpr std::string_view letters = "diouxXcsYymdjHMS";
+  const bool is_conversion = letter != std::string_view::npos && letters.find(text[letter]) != letters.npos;
+  return is_conversion ? letter + 1 : 0;
+}
+
+constexpr const char* known_wildcards = "patterns know '*', '?' and '[a-z]'; ";
+
+/// What other programs know as wildcards is a mistake here, and not a part of a name.
+std::optional<GlobProblem> foreign_wildcard(std::string_view text, std::size_t at) {
+  if (const std::size_t length = conversion_length(text.substr(at)); length > 0) {
+    const std::string conversion(text.substr(at, length));
+    return GlobProblem{"'" + conversion + "' is not a wildcard here: " + known_wildcards +
+                       "write '*' in its place, or '[%]' for a '%' that is in the name"};
+  }
+  const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
+  if (end == std::string_view::npos) return std::nullopt;
+  return GlobProblem{"'" + std::string(text.substr(at, end + 1 - at)) +
+                     "' is not a wildcard here: " + known_wildcards +
+                     "write a rule for each of the names, or one with '*'; '[{]' for a '{' that is in the "
+                     "name"};
+}
+
 std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) {
   ComponentGlob glob;
   for (std::size_t at = 0; at < text.size();) {
+    if (auto problem = foreign_wildcard(text, at)) return std::move(*problem);
     const char c = text[at++];
     GlobElement element;
     if (c == '*') {

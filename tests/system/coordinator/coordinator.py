@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""coordinator.py BUILD CASE: runs `sluice` with small components in the working directory and checks what a user sees: output, exit status, messages, and that
+"""coordinator.py BUILD CASE [PROGRAM]: runs `sluice` with small components in the working directory and checks what a user sees: output, exit status, messages, and that
 nothing is left behind."""
 import glob
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -409,6 +410,77 @@ def check():
     write_flow({"a": "{command: sh}"})
     result = finish(start("check", "flow.yaml"))
     expect(result.status == 0 and "no mistakes found" in result.out, f"exit status {result.status}")
+
+
+def notes():
+    """What `check` notes is told at the start of a run."""
+    write_flow({"a": "{command: sh -c true}"})
+    expect("flow.yaml:4:3: note: no file rule names component 'a'" in run().err, "the note")
+    expect("note:" not in run("--quiet").err, "a note in spite of --quiet")
+
+
+def descriptor_limit():
+    """Too low a limit is told as such, before anything is started; it is nobody else's fault."""
+    write_flow({"a": shell("true", ranks=2), "b": shell("true")})
+    for command in ["run", "check"]:
+        result = finish(start(command, "flow.yaml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))))
+        expect(result.status == 2 and "the limit on open files is 40" in result.err and "ulimit -n" in result.err, f"{command}: status {result.status}, or the text")
+        expect("PATH" not in result.err and not os.path.exists(".sluice"), f"{command}: PATH is blamed, or something was started")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))  # enough for pipes, too little for terminals
+    write_flow({"a": shell("echo rank $OMPI_COMM_WORLD_RANK", ranks=8), "b": shell("echo serial")})
+    result = run()
+    expect(result.status == 0 and "[a] rank 7" in result.out and "[b] serial" in result.out, f"exit status {result.status} with few descriptors")
+
+
+def full_output():
+    """Output that cannot be written is an error, and none of the components'."""
+    write_flow({"a": shell("echo line; echo line; echo done > a.done")})
+    for command in ["run", "check"]:
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([sluice, command, "flow.yaml"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S)
+        expect(result.returncode == 3, f"{command}: exit status {result.returncode}, expected 3")
+        expect("output" in result.stderr, f"{command}: nothing is said of the output")
+    expect(os.path.exists("a.done"), "the component did not finish")
+    write_flow({"a": shell("echo line; exit 5")})
+    with open("/dev/full", "w") as full:
+        status = subprocess.run([sluice, "run", "flow.yaml"], stdout=full, timeout=LIMIT_S).returncode
+    expect(status == 5, f"exit status {status}, expected the component's")
+
+
+def cannot_start():
+    """A program that cannot be started is not a mistake any more when others run."""
+    write("bad.sh", "#!/no/such/interpreter\n", 0o755)
+    write_flow({"good": shell("echo still here"), "bad": "{command: ./bad.sh}"})
+    result = run()
+    expect(result.status == 3 and "[good] still here" in result.out, f"exit status {result.status}, expected 3")
+    expect(re.search(r"bad: .*cannot start", result.err), "the text")
+
+
+def left_of_jobs():
+    """Open MPI's files outside of its own session directory that this user's processes leave."""
+    return set(glob.glob("/dev/shm/vader_segment.*")) | set(glob.glob("/tmp/ompi.*/pid.*"))
+
+
+def nothing_left():
+    """Ranks, a launcher and a serial MPI program are killed: what Open MPI made for them goes."""
+    write_flow({name: "{command: " + sys.argv[3] + f" {name}, ranks: {ranks}}}" for name, ranks in [("a", 2), ("b", 2), ("c", 0)]})
+    process = start("run", "flow.yaml", env=dict(os.environ, TMPDIR="/tmp"))
+
+    def pids(path):
+        text = wait_for(lambda: open(path).read() if os.path.exists(path) else "", path)
+        return list(map(int, text.split()))
+
+    (rank, _), (_, launcher), (serial, _) = pids("a.0"), pids("b.0"), pids("c.0")
+    for path in ["a.1", "b.1"]:
+        pids(path)
+    made = [path for place in ["/tmp", os.environ.get("XDG_RUNTIME_DIR", "/tmp"), "/dev/shm"] for path in glob.glob(f"{place}/sluice-{process.pid}-*")]
+    segments = [path for directory in made for path in glob.glob(directory + "/vader_segment.*")]
+    expect(len(segments) == 4, f"the jobs' shared memory is not where it is cleaned up: {made}, {segments}")
+    expect(not any(f"/pid.{launcher}" in path for path in left_of_jobs()), "the session directory of a job is not where it is cleaned up")
+    for pid in [rank, launcher, serial]:
+        os.kill(pid, signal.SIGKILL)
+    expect(finish(process).status == 137, "the status")
+    expect(not [path for path in made if os.path.exists(path)], f"left behind: {made}")
 
 
 clear_directory()

@@ -19,10 +19,35 @@ GlobRelation relation(std::string_view first, std::string_view second) {
 }  // namespace
 
 TEST_CASE("patterns that cannot be compared with trailing path components are refused") {
-  for (const char* pattern : {"", "/a.nc", "a//b", "a/", "./a", "a/../b", "**", "a**.nc", "[a.nc", "[]",
-                              "[!]", "[z-a]", "a\tb", "a\nb"}) {
+  for (const char* pattern : {"",
+                              "/a.nc",
+                              "a//b",
+                              "a/",
+                              "./a",
+                              "a/../b",
+                              "**",
+                              "a**.nc",
+                              "[a.nc",
+                              "[]",
+                              "[!]",
+                              "[z-a]",
+                              "a\tb",
+                              "a\nb",
+                              "wave_%04d.nc",
+                              "%d",
+                              "out_%Y-%m.nc",
+                              "{a,b}.nc",
+                              "run_{1..4}/a.nc",
+                              "x_{step}.nc"}) {
     CAPTURE(pattern);
     CHECK(std::holds_alternative<GlobProblem>(parse_glob(pattern)));
+  }
+}
+
+TEST_CASE("characters that are no wildcards are those of a name") {
+  for (const char* pattern : {"100%", "a%_b.nc", "%.nc", "a{b", "a}b", "[{]a,b}.nc", "a[%]d.nc"}) {
+    CAPTURE(pattern);
+    CHECK(std::holds_alternative<Glob>(parse_glob(pattern)));
   }
 }
 
