@@ -1,5 +1,6 @@
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/positional_options.hpp>
@@ -81,12 +82,15 @@ void allow_many_open_files() {
 std::string describe_missing_ranks(const storage::LogGroup& group) {
   constexpr int most = 10;
   std::set<std::int64_t> ranks;
-  for (const storage::FoundLog& log : group.logs) ranks.insert(log.rank);
+  for (const storage::FoundLog& log : group.logs) {
+    if (log.rank < group.process_count) ranks.insert(log.rank);
+  }
+  const std::int64_t missing = group.process_count - std::ssize(ranks);
   std::string text;
-  std::int64_t missing = 0;
-  for (std::int64_t rank = 0; rank < group.process_count; ++rank) {
+  int named = 0;
+  for (std::int64_t rank = 0; named < std::min<std::int64_t>(missing, most); ++rank) {
     if (ranks.contains(rank)) continue;
-    if (++missing <= most) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+    text += (named++ == 0 ? "" : ", ") + std::to_string(rank);
   }
   if (missing > most) text += " and " + std::to_string(missing - most) + " others";
   return text;
@@ -119,8 +123,9 @@ void print_result(const std::string& target, const storage::LogGroup& group,
     std::cout << "; " << format_count(static_cast<std::uint64_t>(replay.record_count), "record");
   if (group.is_of_workflow() && replay.puts == 0) std::cout << "; nothing had been put";
   std::cout << (recovery.is_new_file ? "; a new file\n" : "\n");
-  for (const auto& problem : recovery.problems)
-    std::cout << "  " << problem.path << ": " << problem.what << '\n';
+  for (const auto* const problems : {&group.damage, &recovery.problems}) {
+    for (const auto& problem : *problems) std::cout << "  " << problem.path << ": " << problem.what << '\n';
+  }
   if (replay.out_of_range > 0)
     std::cout << "  " << format_count(static_cast<std::uint64_t>(replay.out_of_range), "put")
               << " had values that the variable's type cannot hold: they are fill values now\n";
@@ -142,11 +147,11 @@ bool recover_group(storage::FileSystem& system, const CommandLine& line, const s
       std::cout << "  not here: logs of the processes " << missing << " of " << group.process_count
                 << (group.is_of_workflow() ? ": they put nothing, or their logs are on another node" : "")
                 << "; where nodes have directories of their own, recover on each\n";
-    const bool is_complete = recovery.problems.empty();
-    if (line.deletes && recovery.problems.empty())
+    const bool is_complete = recovery.problems.empty() && group.damage.empty() && !group.has_unreadable_logs;
+    if (line.deletes && is_complete)
       delete_logs(system, group);
     else if (line.deletes)
-      std::cout << "  the logs are kept, for they are not sound\n";
+      std::cout << "  the logs are kept, for they are not all sound\n";
     return is_complete;
   } catch (const Error& error) {
     std::cerr << "sluice recover: " << group.netcdf_path << " cannot be recovered: " << error.what()
@@ -172,8 +177,15 @@ int recover_command(const Arguments& arguments) {
   }
   bool is_complete = found.unreadable.empty();
   for (const auto& log : found.unreadable) std::cerr << "sluice recover: " << log.what << '\n';
-  if (found.groups.empty()) std::cout << "no burst-buffer logs in " << line->directory << '\n';
+  if (found.groups.empty() && found.unreadable.empty())
+    std::cout << "no burst-buffer logs in " << line->directory << '\n';
   for (const auto& group : found.groups) is_complete = recover_group(system, *line, group) && is_complete;
+  try {
+    if (line->deletes) storage::finish_removals(system, line->directory);
+  } catch (const Error& error) {
+    std::cerr << "sluice recover: " << error.what() << '\n';
+    is_complete = false;
+  }
   return is_complete ? status_ok : status_incomplete;
 }
 

@@ -1,4 +1,5 @@
 // The header of metadata logs.
+#include <algorithm>
 #include <cstring>
 
 #include "burst_log_fields.hpp"
@@ -61,10 +62,12 @@ class HeaderDecoder {
   void check_magic() const;
   void take_format();
   bool flag_at(std::size_t offset, const char* name) const;
-  std::string name_at(std::size_t offset) const;
+  std::string name_at(std::size_t offset, std::size_t length_bytes = 4) const;
   std::optional<BurstLogStep> step_at(std::size_t path_end) const;
+  bool has_long_path_length() const;
   bool has_layout_of_pnetcdf(std::size_t processor_at) const;
-  void take_places_of_pnetcdf(std::size_t names_end);
+  void take_places_of_pnetcdf(std::size_t names_end, std::size_t path_at);
+  bool is_begin_left_by_pnetcdf(std::int64_t found, std::int64_t begin, std::size_t path_at) const;
   void check_places(std::size_t names_end) const;
 
   std::span<const std::byte> prefix_;
@@ -97,14 +100,22 @@ bool HeaderDecoder::flag_at(std::size_t offset, const char* name) const {
   return value == 1;
 }
 
-std::string HeaderDecoder::name_at(std::size_t offset) const {
-  const auto length = int32_at(offset);
-  if (length <= 0 || static_cast<std::size_t>(length) > longest_name)
+std::string HeaderDecoder::name_at(std::size_t offset, std::size_t length_bytes) const {
+  const std::int64_t length = length_bytes == 8 ? int64_at(offset) : int32_at(offset);
+  if (length <= 0 || length > static_cast<std::int64_t>(longest_name))
     fail(NC_EFILE, offset, "a name of " + std::to_string(length) + " bytes");
-  const auto text = bytes(offset + 4, static_cast<std::size_t>(length));
+  const auto text = bytes(offset + length_bytes, static_cast<std::size_t>(length));
   std::string name(reinterpret_cast<const char*>(text.data()), text.size());
-  if (name.find('\0') != std::string::npos) fail(NC_EFILE, offset + 4, "a name with a zero byte in it");
+  if (name.find('\0') != std::string::npos)
+    fail(NC_EFILE, offset + length_bytes, "a name with a zero byte in it");
   return name;
+}
+
+/// PnetCDF 1.13 and later have 8 bytes for the length of the path, others 4. Neither a path nor its length
+/// is all zeros.
+bool HeaderDecoder::has_long_path_length() const {
+  const auto upper = bytes(header_.is_big_endian ? fixed_bytes : fixed_bytes + 4, 4);
+  return std::ranges::all_of(upper, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 /// What Sluice writes behind the names, as its own layout has it.
@@ -121,7 +132,7 @@ std::optional<BurstLogStep> HeaderDecoder::step_at(std::size_t path_end) const {
   return BurstLogStep{int64_at(at + 8), int64_at(at + 16)};
 }
 
-/// PnetCDF 1.12.3 ends names by a zero byte in place of padding them. `processor_at`: where it would have the
+/// PnetCDF ends names by a zero byte in place of padding them. `processor_at`: where it would have the
 /// length of the second name.
 bool HeaderDecoder::has_layout_of_pnetcdf(std::size_t processor_at) const {
   if (header_.is_external || !is_zero(processor_at - 1)) return false;
@@ -132,15 +143,29 @@ bool HeaderDecoder::has_layout_of_pnetcdf(std::size_t processor_at) const {
                                      static_cast<std::size_t>(length)) == nullptr;
 }
 
-/// It writes the number of entries where it should not: over entry_begin; and after a redefinition
-/// max_ndims at byte 51, into num_entries, which is 0 otherwise.
-void HeaderDecoder::take_places_of_pnetcdf(std::size_t names_end) {
-  constexpr std::size_t struct_bytes = 4;  // of the compiler's padding, counted in
+/// What PnetCDF has left of entry_begin when it has not written a number of entries over it yet: max_ndims,
+/// which it writes up to 8 bytes in front of the first name's length and one byte off, may reach into it.
+bool HeaderDecoder::is_begin_left_by_pnetcdf(std::int64_t found, std::int64_t begin,
+                                             std::size_t path_at) const {
+  if (found == begin || found == 0) return true;
+  if (!header_.is_big_endian) return false;
+  const int kept_bits = path_at == fixed_bytes + 4 ? 40 : 8;
+  const auto kept = (std::int64_t{1} << kept_bits) - 1;
+  constexpr std::int64_t most_dimensions = 1024;
+  return (found & kept) == (begin & kept) && found >> kept_bits <= most_dimensions;
+}
+
+/// It writes the number of entries where it should not: over entry_begin. And after a redefinition max_ndims
+/// at byte 51, from 1.13 on at 55, into num_entries, which is 0 otherwise. `path_at`: where the path is.
+void HeaderDecoder::take_places_of_pnetcdf(std::size_t names_end, std::size_t path_at) {
+  // Of the compiler's padding, counted in.
+  const std::size_t struct_bytes = path_at == fixed_bytes + 4 ? 4 : 8;
   const auto begin = static_cast<std::int64_t>(padded(names_end + struct_bytes + 1, 16));
   const auto overwritten = header_.entry_begin;
   if (header_.entry_count % (1 << 24) != 0) return;
   header_.entry_begin = begin;
-  header_.entry_count = overwritten == begin && file_size_bytes_ <= begin ? 0 : overwritten;
+  const bool is_empty = file_size_bytes_ <= begin && is_begin_left_by_pnetcdf(overwritten, begin, path_at);
+  header_.entry_count = is_empty ? 0 : overwritten;
 }
 
 void HeaderDecoder::check_places(std::size_t names_end) const {
@@ -167,14 +192,16 @@ BurstLogHeader HeaderDecoder::decode() {
   header_.max_dimensions = int64_at(burst_max_dimensions_offset);
   header_.entry_count = int64_at(burst_entry_count_offset);
   header_.entry_begin = int64_at(56);
-  header_.path = name_at(fixed_bytes);
-  const auto path_end = fixed_bytes + 4 + header_.path.size();
+  const std::size_t length_bytes = has_long_path_length() ? 8 : 4;
+  header_.path = name_at(fixed_bytes, length_bytes);
+  const auto path_at = fixed_bytes + length_bytes;
+  const auto path_end = path_at + header_.path.size();
   header_.step = step_at(path_end);
   const bool is_of_pnetcdf = !header_.step && has_layout_of_pnetcdf(path_end + 1);
   const auto processor_at = is_of_pnetcdf ? path_end + 1 : padded(path_end, 4);
   header_.processor = name_at(processor_at);
   const auto names_end = processor_at + 4 + header_.processor.size();
-  if (is_of_pnetcdf) take_places_of_pnetcdf(names_end);
+  if (is_of_pnetcdf) take_places_of_pnetcdf(names_end, path_at);
   check_places(names_end);
   return std::move(header_);
 }

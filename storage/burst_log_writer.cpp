@@ -40,11 +40,26 @@ BurstLogPaths burst_log_paths_of(const std::string& metadata_path) {
   return {metadata_path, base + std::string(data_suffix), base + std::string(header_suffix)};
 }
 
+std::string removal_mark_of(const std::string& metadata_path) {
+  return metadata_path + ".removed";
+}
+
 void remove_log(FileSystem& files, const std::string& metadata_path) {
-  // Metadata without data would be damage; data without metadata is nothing.
   const auto paths = burst_log_paths_of(metadata_path);
-  for (const auto& path : {paths.metadata, paths.data, paths.header}) {
+  const auto mark = removal_mark_of(metadata_path);
+  if (files.exists(paths.metadata)) files.rename(paths.metadata, mark);
+  for (const auto& path : {paths.data, paths.header, mark}) {
     if (!path.empty() && files.exists(path)) files.remove(path);
+  }
+}
+
+void finish_removals(FileSystem& files, const std::string& directory) {
+  const auto ending = removal_mark_of(std::string(metadata_suffix));
+  for (const auto& name : files.list(directory)) {
+    if (!name.ends_with(ending)) continue;
+    const auto metadata =
+        directory + "/" + name.substr(0, name.size() - ending.size()) + std::string(metadata_suffix);
+    if (!files.exists(metadata)) remove_log(files, metadata);
   }
 }
 

@@ -187,9 +187,11 @@ struct CloseDirectory {
   void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-bool is_regular_file(const std::string& path) {
+/// What cannot be looked at counts: who opens it is told why.
+bool may_be_regular_file(const std::string& path) {
   struct stat facts {};
-  return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+  if (::stat(path.c_str(), &facts) == 0) return S_ISREG(facts.st_mode);
+  return errno != ENOENT;
 }
 
 }  // namespace
@@ -237,7 +239,8 @@ std::vector<std::string> PosixFileSystem::list(const std::string& directory) {
     const auto* const entry = ::readdir(stream.get());
     if (entry == nullptr) break;
     std::string name = entry->d_name;
-    if (is_regular_file(directory + "/" + name)) names.push_back(std::move(name));
+    if (name != "." && name != ".." && may_be_regular_file(directory + "/" + name))
+      names.push_back(std::move(name));
   }
   if (errno != 0) fail(errno, directory, "list the files of");
   std::sort(names.begin(), names.end());

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "log_directory.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/step_file.hpp"
@@ -17,14 +18,6 @@ namespace {
 /// Logs that are open at once, two files each: fewer than a process may have.
 constexpr std::size_t most_open_logs = 400;
 constexpr std::size_t copy_bytes = std::size_t{4} << 20;
-
-/// Other programs have files ".meta", too. Logs that are too short to tell are taken for logs.
-bool looks_like_a_log(FileSystem& system, const std::string& path) {
-  constexpr auto name = formats::burst_log_magic.substr(0, formats::burst_log_magic.size() - 1);
-  std::string start(name.size(), '\0');
-  start.resize(system.open(path, OpenMode::read)->read(0, std::as_writable_bytes(std::span(start))));
-  return start == name.substr(0, start.size());
-}
 
 /// What belongs together.
 struct GroupKey {
@@ -40,8 +33,7 @@ void add_log(FileSystem& system, const std::string& path, std::map<GroupKey, Log
   auto& group = groups[{header.path, step.origin}];
   group.netcdf_path = header.path;
   group.origin = step.origin;
-  group.process_count = std::max(group.process_count, header.process_count);
-  group.logs.push_back({path, header.rank, step.step, header.entry_count});
+  group.logs.push_back({path, header.rank, step.step, header.entry_count, header.process_count});
 }
 
 void collect_problems(const BurstLogReader& log, std::vector<LogStatement>& problems) {
@@ -177,17 +169,20 @@ void recover_steps(FileSystem& system, const LogGroup& group, const std::string&
 FoundLogs find_logs(FileSystem& system, const std::string& directory) {
   FoundLogs found;
   std::map<GroupKey, LogGroup> groups;
-  for (const auto& name : system.list(directory)) {
-    const auto path = directory + "/" + name;
-    if (!name.ends_with(".meta")) continue;
+  ListedLogs listed = list_logs(system, directory);
+  found.unreadable = std::move(listed.damaged);
+  for (const auto& path : listed.metadata) {
     try {
-      if (looks_like_a_log(system, path)) add_log(system, path, groups);
+      add_log(system, path, groups);
     } catch (const Error& error) {
       found.unreadable.push_back({path, error.what()});
     }
   }
   for (auto& [key, group] : groups) {
     std::ranges::sort(group.logs, {}, [](const FoundLog& log) { return std::tie(log.step, log.rank); });
+    compare_headers(group);
+    const auto is_of_group = [&](const LogStatement& log) { return belongs_to(log, group); };
+    group.has_unreadable_logs = std::ranges::any_of(found.unreadable, is_of_group);
     found.groups.push_back(std::move(group));
   }
   return found;

@@ -27,12 +27,19 @@ def entry(kind, itype, varid, ndims, offset, length, numbers, order="<", esize=N
     return struct.pack(order + "qiiiiqq%dq" % len(numbers), size, kind, itype, varid, ndims, offset, length, *numbers)
 
 
-def pnetcdf(entries, count):
-    """As PnetCDF 1.12.3 has it on a little-endian machine: names end by a zero byte, num_entries is where entry_begin should be."""
-    fixed = struct.pack("<iiqqqqq", 0, 0, 4, 1, 0, 0, count)
-    data = b"PnetCDF0" + b"CDF0\0\0\0\0" + fixed + struct.pack("<i", 13) + b"/data/wave.nc\0" + struct.pack("<i", 2) + b"n1\0"
-    size = 72 + 13 + 1 + 4 + 2 + 1
-    return data.ljust((size + 15) // 16 * 16, b"\0") + entries
+def pnetcdf(entries, count, order="<", path_length="i", max_dims_at=None):
+    """As PnetCDF has it: names end by a zero byte, num_entries is where entry_begin should be; from 1.13 on the path's length has 8 bytes (path_length="q")."""
+    fixed = struct.pack(order + "iiqqqq", order == ">", 0, 4, 1, 0, 0)
+    data = b"PnetCDF0" + b"CDF0\0\0\0\0" + fixed + bytes(8) + struct.pack(order + path_length, 13) + b"/data/wave.nc\0" + struct.pack(order + "i", 2) + b"n1\0"
+    size = (72 if path_length == "i" else 80) + 13 + 1 + 4 + 2 + 1
+    size = (size + 15) // 16 * 16
+    data = bytearray(data.ljust(size, b"\0"))
+    data[56:64] = struct.pack(order + "q", size)
+    if max_dims_at is not None:  # enddef writes it there
+        data[max_dims_at:max_dims_at + 8] = struct.pack(order + "q", 2)
+    if count is not None:
+        data[56:64] = struct.pack(order + "q", count)
+    return bytes(data) + entries
 
 
 def write(case, meta, data=b"", says=""):
@@ -63,6 +70,15 @@ write("ok_big_endian", header(1, order=">", external=0) + entry(VARA, SHORT, 0, 
 write("ok_pnetcdf", pnetcdf(ONE + TWO, 2), DATA, "2 entries")
 write("ok_pnetcdf_long", pnetcdf(entry(VARA, 13, 0, 1, 8, 8, [0, 1, 0]), 1), bytes(8), "1 entries")
 write("ok_pnetcdf_flushed", pnetcdf(ONE, 0), SHORTS, "0 entries; torn: entry 0 at byte 96: a put that was not complete when the program ended")
+
+ONE_BIG = entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3, 0, 0], ">")
+write("ok_pnetcdf_big_endian", pnetcdf(ONE_BIG, 1, ">", max_dims_at=51), SHORTS, "1 entries")
+write("ok_pnetcdf_1_13", pnetcdf(ONE + TWO, 2, path_length="q", max_dims_at=55), DATA, "2 entries")
+write("ok_pnetcdf_1_13_big_endian", pnetcdf(ONE_BIG, 1, ">", "q", 55), SHORTS, "1 entries")
+for case, order, path_length, at in (("", "<", "i", 51), ("_big_endian", ">", "i", 51), ("_1_13", "<", "q", 55), ("_1_13_big_endian", ">", "q", 55)):
+    write(f"ok_pnetcdf{case}_nothing_put", pnetcdf(b"", None, order, path_length, at), b"", "0 entries")
+write("ok_pnetcdf_1_13_flushed", pnetcdf(ONE, 0, path_length="q"), SHORTS, "0 entries; torn: entry 0 at byte 112: a put that was not complete when the program ended")
+write("ok_pnetcdf_1_13_never_defined", pnetcdf(b"", None, path_length="q"), b"", "0 entries")
 
 write("torn_behind_the_last", header(1) + ONE + TWO[:50], DATA,
       "1 entries; torn: entry 1 at byte 184: a put that was not complete when the program ended")

@@ -149,6 +149,31 @@ def damaged():
     sluice("log", "logs/notes.meta", status=1)
 
 
+def lost_parts():
+    """One of three logs has lost its metadata, or its first byte: it is told, the others are recovered, and nothing is deleted."""
+    clean()
+    launcher = start(3, 20)
+    wait_for(lambda: told(3) == [20] * 3, "puts")
+    kill_ranks(launcher)
+    log = pathlib.Path("logs/wave.nc_0_1.meta")
+    whole = log.read_bytes()
+    for damage, words in ((lambda: log.write_bytes(b"Q" + whole[1:]), "does not begin with"), (log.unlink, "is missing")):
+        damage()
+        before = sorted(os.listdir("logs"))
+        text = sluice("recover", "--delete", "logs", status=1)
+        expect(f"{log}" in text and words in text and "40 puts" in text and "the logs are kept" in text, f"a log that {words}")
+        expect(sorted(os.listdir("logs")) == before, "something was deleted")
+        check_rows("wave.nc", [20, 0, 20])
+    log.write_bytes(whole)
+    sluice("recover", "--delete", "logs")
+    expect(os.listdir("logs") == [], "sound logs are not deleted")
+    check_rows("wave.nc", [20] * 3)
+    log.write_bytes(b"Q" + whole[1:])
+    log.with_suffix(".data").write_bytes(b"PnetCDF0data")
+    text = sluice("recover", "logs", status=1)
+    expect("no burst-buffer logs" not in text, "a damaged log is none")
+
+
 def command_line():
     clean()
     expect("write sluice recover DIRECTORY" in sluice("recover", status=2), "no directory")

@@ -29,8 +29,15 @@ struct BurstLogPaths {
 /// end in ".meta".
 [[nodiscard]] BurstLogPaths burst_log_paths_of(const std::string& metadata_path);
 
-/// Removes a log's files. Throws IoError where one of them cannot be removed that is there.
+/// Removes a log's files. The metadata is renamed first, in one step: whoever is killed in the middle leaves
+/// no part of a log that looks like damage. Throws IoError where one of them cannot be removed that is there.
 void remove_log(FileSystem& files, const std::string& metadata_path);
+
+/// The name that the metadata has while a log is being removed.
+[[nodiscard]] std::string removal_mark_of(const std::string& metadata_path);
+
+/// Removes what is left of logs whose removal was cut off. Throws IoError.
+void finish_removals(FileSystem& files, const std::string& directory);
 
 /// Writes one process's log (docs/formats/burst-buffer-log.md). Data first, then entries, then their number:
 /// whenever the process dies, the puts that were committed are complete, and the others are not counted. One

@@ -67,7 +67,8 @@ class FileSystem {
   virtual void remove(const std::string& path) = 0;
   /// In one step; what was at `to` is gone.
   virtual void rename(const std::string& from, const std::string& to) = 0;
-  /// The names of the files in a directory, sorted, without those of directories.
+  /// The names of the files in a directory, sorted, without those of directories; with those of which the
+  /// system tells nothing (no permission).
   [[nodiscard]] virtual std::vector<std::string> list(const std::string& directory) = 0;
   /// The directory's entries are on storage: what was created and renamed in it survives a crash of the node.
   virtual void sync_directory(const std::string& directory) = 0;

@@ -9,38 +9,40 @@
 
 namespace sluice::storage {
 
-struct FoundLog {
-  std::string metadata_path;
-  std::int64_t rank = 0;
-  std::int64_t step = 0;     ///< of a workflow; else 0
-  std::int64_t entries = 0;  ///< that are complete, as its header says
-};
-
-/// The logs of one netCDF file in one directory. A program's own logs are for the file that is there. Those
-/// of a workflow (docs/formats/burst-buffer-log.md, "Logs of a workflow") are of steps that continue one
-/// another, and the file is made of them.
-struct LogGroup {
-  std::string netcdf_path;         ///< as the logs name it
-  std::int64_t origin = 0;         ///< of the steps of a workflow, the first; else 0
-  std::vector<FoundLog> logs;      ///< by step, then by rank
-  std::int64_t process_count = 0;  ///< that had the file open
-
-  [[nodiscard]] bool is_of_workflow() const noexcept { return origin != 0; }
-};
-
 /// Something that is no log although it looks like one, or is damaged.
 struct LogStatement {
   std::string path;
   std::string what;
 };
 
-struct FoundLogs {
-  std::vector<LogGroup> groups;          ///< by netCDF file, those of a workflow in the order of their steps
-  std::vector<LogStatement> unreadable;  ///< metadata logs whose header cannot be understood
+struct FoundLog {
+  std::string metadata_path;
+  std::int64_t rank = 0;
+  std::int64_t step = 0;           ///< of a workflow; else 0
+  std::int64_t entries = 0;        ///< that are complete, as its header says
+  std::int64_t process_count = 0;  ///< that had the file open, as its header says
 };
 
-/// All metadata logs of a directory: files ".meta" that begin as such. Throws IoError where the directory
-/// cannot be read.
+/// The logs of one netCDF file in one directory. A program's own logs are for the file that is there. Those
+/// of a workflow (docs/formats/burst-buffer-log.md, "Logs of a workflow") are of steps that continue one
+/// another, and the file is made of them.
+struct LogGroup {
+  std::string netcdf_path;           ///< as the logs name it
+  std::int64_t origin = 0;           ///< of the steps of a workflow, the first; else 0
+  std::vector<FoundLog> logs;        ///< by step, then by rank
+  std::int64_t process_count = 0;    ///< that had the file open, as most logs say
+  std::vector<LogStatement> damage;  ///< logs whose headers say what cannot be
+  bool has_unreadable_logs = false;  ///< of this file, as far as their names tell: they are not in `logs`
+
+  [[nodiscard]] bool is_of_workflow() const noexcept { return origin != 0; }
+};
+
+struct FoundLogs {
+  std::vector<LogGroup> groups;          ///< by netCDF file, those of a workflow in the order of their steps
+  std::vector<LogStatement> unreadable;  ///< logs whose metadata is missing or cannot be understood
+};
+
+/// All logs of a directory. Throws IoError where the directory cannot be read.
 [[nodiscard]] FoundLogs find_logs(FileSystem& system, const std::string& directory);
 
 /// What recovering one file has done.
