@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "agreement.hpp"
-#include "gather_runs.hpp"
 #include "same_definitions.hpp"
 #include "sluice/storage/blob_files.hpp"
 
@@ -57,6 +56,25 @@ struct ByteAccesses {
   }
 };
 
+/// Calls visit(position, length) for where a process's list has runs that were put: neighbours at once. Both
+/// are ascending; the list has holes of the map, too.
+template <class Visit>
+void for_each_position(const std::vector<formats::ElementRun>& list,
+                       const std::vector<formats::ElementRun>& runs, const Visit& visit) {
+  std::int64_t before = 0;
+  formats::ElementRun found;
+  auto next = list.begin();
+  for (const auto& run : runs) {
+    while (next->offset + next->length <= run.offset) before += (next++)->length;
+    const std::int64_t position = before + run.offset - next->offset;
+    if (found.length > 0 && found.offset + found.length != position)
+      visit(found.offset, std::exchange(found.length, 0));
+    if (found.length == 0) found.offset = position;
+    found.length += run.length;
+  }
+  if (found.length > 0) visit(found.offset, found.length);
+}
+
 /// The variables that had those ids before, in their order then.
 formats::Header in_old_order(const formats::Header& header, const std::vector<int>& ids) {
   formats::Header result;
@@ -82,6 +100,11 @@ BlobDriver::BlobDriver(const Communicator& comm, FileSet files, const FileOption
   descriptions_ = std::move(facts.descriptions);
   files_.adopt(SplitFiles::contents_of(descriptions_));
   place();
+  for (std::size_t k = 0; k < blobs_.maps.size() && blobs_.processes == comm.size() && is_writable_; ++k) {
+    const auto& map = blobs_.maps[k];
+    map_of_pattern_.emplace(std::pair(id_of_pattern(map.runs), formats::lengths_of(header_, map.dimids)),
+                            static_cast<int>(k) + 1);
+  }
 }
 
 void BlobDriver::place() {
@@ -206,10 +229,6 @@ void BlobDriver::decide(const std::vector<int>& variables) {
       patterns[i].add(part->second.runs);
   }
   const auto agreed = agree_on_patterns(comm(), patterns);
-  std::map<std::pair<PatternId, std::vector<int>>, int> map_of_pattern;
-  for (std::size_t k = 0; k < blobs_.maps.size() && blobs_.processes == comm().size(); ++k)
-    map_of_pattern.emplace(std::pair(id_of_pattern(blobs_.maps[k].runs), blobs_.maps[k].dimids),
-                           static_cast<int>(k) + 1);
   std::vector<int> added;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (agreed[i].putters == 0) continue;
@@ -218,7 +237,8 @@ void BlobDriver::decide(const std::vector<int>& variables) {
     int kept = Blobs::whole;
     const bool is_shared = agreed[i].putters > 1 && agreed[i].is_regular;
     if (is_shared && !dimids.empty() && blobs_.processes == comm().size()) {
-      const auto [found, is_new] = map_of_pattern.try_emplace({agreed[i].id, dimids}, Blobs::whole);
+      const auto [found, is_new] =
+          map_of_pattern_.try_emplace({agreed[i].id, formats::lengths_of(header_, dimids)}, Blobs::whole);
       if (is_new) found->second = add_map(variables[i], patterns[i].runs());
       kept = found->second;
     }
@@ -233,7 +253,9 @@ int BlobDriver::add_map(int varid, const std::vector<formats::ElementRun>& runs)
   map.dimids = header_.variable(varid).dimids;
   if (header_.is_record_variable(varid)) map.dimids.erase(map.dimids.begin());
   map.runs = gather_runs(comm(), runs);
-  if (!formats::is_complete(map, formats::elements_of_map(header_, map))) return Blobs::whole;
+  if (formats::coverage_of(map, formats::elements_of_map(header_, map)) == formats::Coverage::twice)
+    return Blobs::whole;
+  formats::give_away_holes(map, header_);
   blobs_.maps.push_back(std::move(map));
   const auto id = static_cast<int>(blobs_.maps.size());
   // All maps come before the variables, where E3SM's programs look for them.
@@ -275,8 +297,11 @@ void BlobDriver::write_pending() {
     if (kept != Blobs::whole) {
       const auto& map = blobs_.maps[static_cast<std::size_t>(kept) - 1];
       const std::int64_t start = blobs_.elements(map, blobs_.first_process(mine), comm().rank());
-      bytes.add_range(has_records, key.record, start * element_bytes,
-                      static_cast<std::int64_t>(part.bytes.size()));
+      for_each_position(map.runs[static_cast<std::size_t>(comm().rank())], part.runs,
+                        [&](std::int64_t position, std::int64_t length) {
+                          bytes.add_range(has_records, key.record, (start + position) * element_bytes,
+                                          length * element_bytes);
+                        });
       continue;
     }
     for (const auto& run : part.runs)

@@ -7,6 +7,7 @@
 
 #include "driver.hpp"
 #include "first_look.hpp"
+#include "gather_runs.hpp"
 #include "open_driver.hpp"
 #include "pending_puts.hpp"
 #include "sluice/formats/blob_placement.hpp"
@@ -80,6 +81,8 @@ class BlobDriver final : public Driver {
   SplitFiles files_;
   SplitFiles::Descriptions descriptions_;  ///< of the files
   formats::Blobs blobs_;
+  /// By what the processes put and the lengths of the dimensions: the map, or Blobs::whole.
+  std::map<std::pair<PatternId, std::vector<std::int64_t>>, int> map_of_pattern_;
   std::vector<int> order_in_files_;  ///< Blobs::order as the files have it
   formats::Header header_;           ///< the user's, as it is in the files
   bool is_laid_out_;

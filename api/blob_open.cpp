@@ -4,6 +4,7 @@
 
 #include "agreement.hpp"
 #include "blob_driver.hpp"
+#include "data_move.hpp"
 #include "hints.hpp"
 #include "sluice/storage/blob_files.hpp"
 #include "sluice/storage/posix_file_system.hpp"
@@ -101,6 +102,11 @@ OpenedDriver open_blobs(const OpenRequest& request, FirstLook master) {
   if (request.writes()) {
     read_maps(request.comm, paths, facts.descriptions, dataset);
   } else {
+    const auto bytes = size_on_root(request.comm, [&] {
+      return storage::PosixFileSystem().open(paths.front(), storage::OpenMode::read)->size_bytes();
+    });
+    together_telling(request.comm,
+                     [&] { facts.descriptions.front() = formats::room_for_holes(dataset.header, bytes); });
     facts.load = lazy_maps(request.comm, paths, facts.descriptions, dataset);
   }
   formats::Layout layout;

@@ -194,11 +194,12 @@ class Decision {
 
   int kept_as(int varid, const PutPattern& mine, const PatternId& id, bool with_records) {
     const auto dimids = dimensions_of(varid, with_records);
-    auto found = kept_of_pattern_.find({id, dimids});
+    const auto key = std::pair(id, formats::lengths_of(header_, dimids));
+    auto found = kept_of_pattern_.find(key);
     if (found == kept_of_pattern_.end()) {
       auto runs = gather_runs(comm_, mine.runs());
       const int kept = are_disjoint(runs) ? add_map(dimids, std::move(runs)) : contested;
-      found = kept_of_pattern_.emplace(std::pair(id, dimids), kept).first;
+      found = kept_of_pattern_.emplace(key, kept).first;
     }
     return found->second == contested ? settle(varid) : found->second;
   }
@@ -209,7 +210,7 @@ class Decision {
     const bool is_of_first =
         std::all_of(map.runs.begin() + 1, map.runs.end(), [](const Runs& each) { return each.empty(); });
     if (is_of_first && !formats::has_records(header_, map) &&
-        formats::is_complete(map, formats::elements_of_map(header_, map)))
+        formats::coverage_of(map, formats::elements_of_map(header_, map)) == formats::Coverage::each_once)
       return Blobs::whole;
     blobs_.maps.push_back(std::move(map));
     return static_cast<int>(blobs_.maps.size());
@@ -243,11 +244,11 @@ class Decision {
       if (!with_records) runs = std::move(by_record);
     }
     const auto dimids = dimensions_of(varid, with_records);
-    const auto id = id_of_pattern(runs);
-    const auto found = kept_of_pattern_.find({id, dimids});
+    const auto key = std::pair(id_of_pattern(runs), formats::lengths_of(header_, dimids));
+    const auto found = kept_of_pattern_.find(key);
     if (found != kept_of_pattern_.end()) return found->second;
     const int kept = add_map(dimids, std::move(runs));
-    kept_of_pattern_.emplace(std::pair(id, dimids), kept);
+    kept_of_pattern_.emplace(key, kept);
     return kept;
   }
 
@@ -255,7 +256,8 @@ class Decision {
   const formats::Header& header_;
   const PutParts& parts_;
   Blobs blobs_;
-  std::map<std::pair<PatternId, std::vector<int>>, int> kept_of_pattern_;
+  /// By what the processes put and the lengths of the dimensions.
+  std::map<std::pair<PatternId, std::vector<std::int64_t>>, int> kept_of_pattern_;
 };
 
 }  // namespace

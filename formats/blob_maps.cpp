@@ -7,6 +7,25 @@
 #include "sluice/formats/blobs.hpp"
 
 namespace sluice::formats {
+namespace {
+
+struct OwnedRun {
+  ElementRun run;
+  std::size_t process = 0;
+};
+
+/// The runs of all processes, ascending.
+std::vector<OwnedRun> sorted_runs(const DecompositionMap& map) {
+  std::vector<OwnedRun> all;
+  for (std::size_t process = 0; process < map.runs.size(); ++process) {
+    for (const auto& run : map.runs[process]) all.push_back({run, process});
+  }
+  std::sort(all.begin(), all.end(),
+            [](const OwnedRun& a, const OwnedRun& b) { return a.run.offset < b.run.offset; });
+  return all;
+}
+
+}  // namespace
 
 int first_map_variable(const Header& file_header, int map) {
   return file_header.find_variable(map_name(map, map_variables[0].name));
@@ -83,22 +102,54 @@ void decode_map(BlobHeader& dataset, int map, int file, const Header& file_heade
 
 void check_maps(const BlobHeader& dataset, const std::string& path) {
   for (const auto& map : dataset.blobs.maps) {
-    if (!is_complete(map, elements_of_map(dataset.header, map)))
+    if (coverage_of(map, elements_of_map(dataset.header, map)) != Coverage::each_once)
       refuse_blobs(path, "a map does not have each element once");
   }
 }
 
-bool is_complete(const DecompositionMap& map, std::int64_t elements) {
-  std::vector<ElementRun> all;
-  for (const auto& runs : map.runs) all.insert(all.end(), runs.begin(), runs.end());
-  std::sort(all.begin(), all.end(),
-            [](const ElementRun& a, const ElementRun& b) { return a.offset < b.offset; });
+Coverage coverage_of(const DecompositionMap& map, std::int64_t elements) {
   std::int64_t end = 0;
-  for (const auto& run : all) {
-    if (run.offset != end) return false;
-    end += run.length;
+  auto coverage = Coverage::each_once;
+  for (const auto& [run, process] : sorted_runs(map)) {
+    if (run.offset < end) return Coverage::twice;
+    if (run.offset > end) coverage = Coverage::with_holes;
+    end = run.offset + run.length;
   }
-  return end == elements;
+  return end == elements ? coverage : Coverage::with_holes;
+}
+
+void give_away_holes(DecompositionMap& map, const Header& header) {
+  const auto processes = std::ssize(map.runs);
+  const std::int64_t row = row_elements(header, map);
+  std::vector<OwnedRun> all;
+  std::int64_t end = 0;
+  const auto fill = [&](std::int64_t hole_end) {
+    const std::int64_t length = hole_end - end;
+    if (length > 0 && length <= row && !all.empty()) {
+      all.back().run.length += length;
+      return;
+    }
+    for (std::int64_t process = 0; length > 0 && process < processes; ++process) {
+      const std::int64_t first = length / processes * process + std::min(process, length % processes);
+      const std::int64_t count = length / processes + (process < length % processes ? 1 : 0);
+      if (count > 0) all.push_back({{end + first, count}, static_cast<std::size_t>(process)});
+    }
+  };
+  for (const auto& owned : sorted_runs(map)) {
+    fill(owned.run.offset);
+    all.push_back(owned);
+    end = owned.run.offset + owned.run.length;
+  }
+  fill(elements_of_map(header, map));
+  for (auto& runs : map.runs) runs.clear();
+  for (const auto& [run, process] : all) append_joined(map.runs[process], run);
+}
+
+std::vector<std::int64_t> lengths_of(const Header& header, const std::vector<int>& dimids) {
+  std::vector<std::int64_t> lengths;
+  for (const int id : dimids)
+    lengths.push_back(header.dimension(id).is_record ? 0 : header.dimension(id).length);
+  return lengths;
 }
 
 std::int64_t elements_of_map(const Header& header, const DecompositionMap& map) {

@@ -49,8 +49,9 @@ class BlobPlace final : public VariablePlace {
 
   [[nodiscard]] std::optional<Displacement> displacement_from(const VariablePlace& other) const override {
     const auto* blob = dynamic_cast<const BlobPlace*>(&other);
-    const bool is_same = blob != nullptr && blob->element_bytes() == element_bytes() &&
-                         blob->lookup_.has_entries_of(lookup_) && elements_.is_shaped_as(blob->elements_) &&
+    const bool is_same = blob != nullptr && !lookup_.has_holes() &&
+                         blob->element_bytes() == element_bytes() && blob->lookup_.has_entries_of(lookup_) &&
+                         elements_.is_shaped_as(blob->elements_) &&
                          blob->shape_.has_records == shape_.has_records;
     if (!is_same) return std::nullopt;
     Displacement result{blob->shape_.begins, {}, shape_.has_records ? shape_.record_size : 0};
@@ -68,6 +69,8 @@ class BlobPlace final : public VariablePlace {
 
   [[nodiscard]] FileRun place(const MapEntries::Entry& entry, std::int64_t offset, std::int64_t length,
                               std::int64_t record) const {
+    // A hole: room_for_holes has it at the begin of the space.
+    if (entry.holder < 0) return {offset * element_bytes(), length * element_bytes()};
     const std::int64_t element = entry.position + (offset - entry.offset);
     const std::int64_t begin = shape_.begins[static_cast<std::size_t>(entry.holder)];
     // A damaged header can claim 2^60 records, which the layout as one file may have room for.

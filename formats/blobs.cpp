@@ -10,6 +10,7 @@
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/linear_range.hpp"
+#include "variable_sizes.hpp"
 
 namespace sluice::formats {
 namespace {
@@ -279,8 +280,9 @@ void check_blob_file(const BlobHeader& dataset, int file, const Header& found, c
     } else {
       const std::vector<int> rest(variable.dimids.begin() + static_cast<std::ptrdiff_t>(shape.size()),
                                   variable.dimids.end());
-      if (rest != blobs.maps[static_cast<std::size_t>(kept) - 1].dimids)
-        refuse_blobs(path, variable.name + " has other dimensions than its map");
+      const auto& map = blobs.maps[static_cast<std::size_t>(kept) - 1];
+      if (lengths_of(header, rest) != lengths_of(header, map.dimids))
+        refuse_blobs(path, variable.name + " has dimensions of other lengths than its map");
       shape.push_back(length_of(map_name(kept, "nelems")));
     }
     require(variable.name, variable.type, shape);
@@ -421,6 +423,17 @@ BlobHeader read_blob_headers(std::span<const FileDescription> files, std::span<c
   for (std::size_t i = 1; i < files.size(); ++i)
     check_blob_file(dataset, static_cast<int>(i) - 1, files[i].header, paths[i]);
   return dataset;
+}
+
+FileDescription room_for_holes(const Header& header, std::int64_t master_bytes) {
+  FileDescription master;
+  master.header.version = header.version;
+  std::int64_t most_bytes = 0;
+  for (int id = 0; id < header.variable_count(); ++id)
+    most_bytes = std::max(most_bytes, data_bytes(header, id));
+  master.layout.header_extent = master_bytes;
+  master.layout.record_begin = checked_sum(master_bytes, most_bytes);
+  return master;
 }
 
 Header element_header(const Header& header) {

@@ -6,6 +6,7 @@ namespace sluice::formats {
 
 void MapEntries::append(const ElementRun& run, std::int64_t position, std::int32_t holder) {
   if (run.offset > end_) {
+    has_holes_ = true;
     offsets_.push_back(end_);
     positions_.push_back(0);
     holders_.push_back(-1);

@@ -61,9 +61,10 @@ formats::MapLoader map_loader(FileSystem& system, const formats::BlobHeader& dat
       formats::decode_map(with_runs, map, static_cast<int>(i) - 1, header, variables, paths[i]);
     }
     const auto& decomposition = with_runs.blobs.maps[static_cast<std::size_t>(map) - 1];
-    if (!formats::is_complete(decomposition, formats::elements_of_map(dataset.header, decomposition)))
+    const auto elements = formats::elements_of_map(dataset.header, decomposition);
+    if (formats::coverage_of(decomposition, elements) == formats::Coverage::twice)
       throw FormatError(NC_ENOTNC, paths.front(), 0,
-                        "map " + std::to_string(map) + " does not have each element once");
+                        "two requests of map " + std::to_string(map) + " have the same element");
     return formats::entries_of_map(dataset.header, with_runs.blobs, map);
   };
 }

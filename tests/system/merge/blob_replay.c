@@ -252,21 +252,25 @@ static Variable define(int in, int id, int out, int record) {
   return variable;
 }
 
+/* In the variable's type, which may be text. */
 static void copy_data(int in, int out, const Variable* variable, const Map* maps, MPI_Offset record) {
-  double values[LEVELS * COLUMNS * BOUNDS];
+  size_t bytes = sizeof(double);
+  for (int d = 0; d < variable->dimensions; ++d) bytes *= (size_t)variable->shape[d];
+  void* const values = malloc(bytes);
   if (variable->map < 0) {
     const MPI_Offset start[MOST_DIMENSIONS] = {record}, nothing[MOST_DIMENSIONS] = {0};
     const MPI_Offset* count = rank == 0 ? variable->shape : nothing;
-    MUST(ncmpi_get_vara_double_all(in, variable->from, start, count, values));
-    if (variable->dimensions == 0 && rank != 0) count = NULL;
-    MUST(ncmpi_put_vara_double_all(out, variable->to, start, variable->dimensions == 0 ? start : count,
-                                   values));
+    MUST(ncmpi_get_vara_all(in, variable->from, start, count, values, 0, MPI_DATATYPE_NULL));
+    MUST(ncmpi_put_vara_all(out, variable->to, start, variable->dimensions == 0 ? start : count, values, 0,
+                            MPI_DATATYPE_NULL));
+    free(values);
     return;
   }
   const Map* map = maps + variable->map;
   const MPI_Offset start[2] = {record, map->start}, count[2] = {1, map->count};
   const int skipped = variable->is_record ? 0 : 1;
-  MUST(ncmpi_get_vara_double_all(in, variable->from, start + skipped, count + skipped, values));
+  MUST(
+      ncmpi_get_vara_all(in, variable->from, start + skipped, count + skipped, values, 0, MPI_DATATYPE_NULL));
   MPI_Offset** starts = malloc((size_t)(2 * map->requests + 1) * sizeof(MPI_Offset*));
   MPI_Offset** counts = starts + map->requests;
   for (int i = 0; i < map->requests; ++i) {
@@ -274,8 +278,9 @@ static void copy_data(int in, int out, const Variable* variable, const Map* maps
     starts[i] = map->starts[i] + skipped;
     counts[i] = map->counts[i] + skipped;
   }
-  MUST(ncmpi_put_varn_double_all(out, variable->to, map->requests, starts, counts, values));
+  MUST(ncmpi_put_varn_all(out, variable->to, map->requests, starts, counts, values, 0, MPI_DATATYPE_NULL));
   free(starts);
+  free(values);
 }
 
 static void replay(const char* base, int files, const char* path) {

@@ -261,6 +261,77 @@ TEST_CASE("maps whose lists make no sense are refused") {
   CHECK_THROWS_AS(check_maps(incomplete, "x"), FormatError);
 }
 
+TEST_CASE("holes of a map are given away so that each element is in one list, which keeps what it had") {
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  test::HyperslabGenerator random(seed);
+  for (int repetition = 0; repetition < 100; ++repetition) {
+    Example example(random);
+    auto& map = example.blobs.maps[0];
+    for (auto& runs : map.runs) {
+      std::erase_if(runs, [&](const ElementRun&) { return random.between(0, 2) == 0; });
+    }
+    const auto put = map;
+    const std::int64_t elements = Example::rows * Example::columns;
+    const bool has_holes = coverage_of(map, elements) == Coverage::with_holes;
+    give_away_holes(map, example.header);
+    CHECK(coverage_of(map, elements) == Coverage::each_once);
+    CHECK((map.runs != put.runs) == has_holes);
+    const auto has = [](const std::vector<ElementRun>& runs, std::int64_t element) {
+      return std::any_of(runs.begin(), runs.end(), [&](const ElementRun& run) {
+        return run.offset <= element && element < run.offset + run.length;
+      });
+    };
+    for (std::size_t process = 0; process < put.runs.size(); ++process) {
+      for (std::int64_t element = 0; element < elements; ++element) {
+        if (has(put.runs[process], element)) CHECK(has(map.runs[process], element));
+      }
+    }
+  }
+  Example twice(random);
+  twice.blobs.maps[1].runs[0] = {{0, 2}, {1, 1}};
+  CHECK(coverage_of(twice.blobs.maps[1], Example::columns) == Coverage::twice);
+}
+
+TEST_CASE("a variable may have other dimensions than its map, of the same lengths") {
+  test::HyperslabGenerator random(13);
+  Example example(random);
+  const int other = example.header.add_dimension({"x2", Example::columns, false});
+  const int longer = example.header.add_dimension({"x3", Example::columns + 1, false});
+  example.header.variable(1).dimids = {1, other};
+  example.describe();
+  CHECK(read_back(example).header.variable(1).dimids == std::vector<int>{1, other});
+  example.header.variable(1).dimids = {1, longer};
+  example.describe();
+  CHECK_THROWS_AS(read_blob_headers(example.files, example.paths), FormatError);
+}
+
+TEST_CASE("holes of a map read as what lies behind the master's end") {
+  test::HyperslabGenerator random(17);
+  Example example(random);
+  auto& map = example.blobs.maps[0];
+  map.runs.assign(map.runs.size(), {});
+  map.runs[0] = {{3, 4}, {20, 1}};
+  example.describe();
+  constexpr std::int64_t master_bytes = 1000;
+  example.files.front() = room_for_holes(example.header, master_bytes);
+  const FileSpace space(example.files, example.paths);
+  const auto load = [&](int id) { return entries_of_map(example.header, example.blobs, id); };
+  const BlobPlacement placement(example.header, example.blobs, example.files, space, load, 0);
+  const auto place = placement.place_of(0);
+  CHECK_FALSE(place->displacement_from(*placement.place_of(4)));
+  const std::vector<std::int64_t> start{2, 0, 0};
+  const std::vector<std::int64_t> count{1, Example::rows, Example::columns};
+  std::int64_t element = 0;
+  for (const std::int64_t offset : test::offsets_of(*place, {start, count, {}})) {
+    const auto found = space.locate(offset);
+    const bool is_put = (element >= 3 && element < 7) || element == 20;
+    CHECK((found.file > 0) == is_put);
+    if (!is_put) CHECK(found.offset_bytes >= master_bytes);
+    ++element;
+  }
+}
+
 TEST_CASE("names that blobs need are not the user's") {
   for (const auto* name : {"nblobs", "D1.nelems", "D12.x"}) {
     Header header;

@@ -24,10 +24,12 @@ struct ElementRun {
   bool operator==(const ElementRun&) const = default;
 };
 
-/// Which elements of a variable's decomposed dimensions are in which process's blob, in that order.
+/// Which elements of a variable's decomposed dimensions are in which process's blob, in that order. Elements
+/// that are in none are holes, which read as zeros.
 struct DecompositionMap {
-  /// The dimensions, slowest first. With the record dimension, which only blobs of processes can have, the
-  /// map has all records of a variable, each with other elements of the processes.
+  /// The dimensions, slowest first; variables may have others of the same lengths. With the record dimension,
+  /// which only blobs of processes can have, the map has all records of a variable, each with other elements
+  /// of the processes.
   std::vector<int> dimids;
   std::vector<std::vector<ElementRun>> runs;  ///< of each process, ascending
 };
@@ -111,8 +113,18 @@ void decode_map(BlobHeader& dataset, int map, int file, const Header& file_heade
 /// Throws FormatError(NC_ENOTNC) unless each element of each map's dimensions is in one blob.
 void check_maps(const BlobHeader& dataset, const std::string& path);
 
-/// Whether the runs of all processes have each of `elements` elements once.
-[[nodiscard]] bool is_complete(const DecompositionMap& map, std::int64_t elements);
+/// How often the runs of all processes have the elements of a map.
+enum class Coverage {
+  each_once,   ///< every element is in one blob
+  with_holes,  ///< none is in two blobs, some are in none
+  twice,       ///< some are in two blobs
+};
+[[nodiscard]] Coverage coverage_of(const DecompositionMap& map, std::int64_t elements);
+/// Gives the holes of a map to processes, so that each element has a place: a short one to the process that
+/// has the element before it, parts of a long one to each.
+void give_away_holes(DecompositionMap& map, const Header& header);
+/// The lengths of dimensions; 0 for the record dimension. Variables of the same shape can share a map.
+[[nodiscard]] std::vector<std::int64_t> lengths_of(const Header& header, const std::vector<int>& dimids);
 /// Whether the map's first dimension is the record dimension.
 [[nodiscard]] bool has_records(const Header& header, const DecompositionMap& map);
 /// Elements of the map's dimensions.
@@ -135,6 +147,10 @@ void for_each_request(const ElementRun& run, std::int64_t row, const Visit& visi
 }
 /// Back again: as a longer last run, where the request continues that.
 void append_joined(std::vector<ElementRun>& runs, const ElementRun& request);
+
+/// What a reader takes the master for, which has no data: room for a record of the largest variable behind
+/// its end, which is at `master_bytes`. Nothing is there, so it reads as zeros: holes of maps are there.
+[[nodiscard]] FileDescription room_for_holes(const Header& header, std::int64_t master_bytes);
 
 /// Variables as elements of one byte, without the record dimension and begins: a place in it is the number of
 /// an element in canonical order.

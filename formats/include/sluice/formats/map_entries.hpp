@@ -29,6 +29,8 @@ class MapEntries {
   void finish();
 
   [[nodiscard]] std::size_t size() const noexcept { return offsets_.size(); }
+  /// Whether some elements are in no holder.
+  [[nodiscard]] bool has_holes() const noexcept { return has_holes_; }
   [[nodiscard]] Entry operator[](std::size_t i) const noexcept {
     return {offsets_[i], i + 1 < offsets_.size() ? offsets_[i + 1] : elements_, positions_[i], holders_[i]};
   }
@@ -39,6 +41,7 @@ class MapEntries {
  private:
   std::int64_t elements_;
   std::int64_t end_ = 0;
+  bool has_holes_ = false;
   std::vector<std::int64_t> offsets_;
   std::vector<std::int64_t> positions_;
   std::vector<std::int32_t> holders_;
@@ -54,6 +57,8 @@ class EntryLookup {
   [[nodiscard]] bool has_entries_of(const EntryLookup& other) const noexcept {
     return entries_ == other.entries_;
   }
+
+  [[nodiscard]] bool has_holes() const noexcept { return entries_->has_holes(); }
 
   [[nodiscard]] const MapEntries::Entry& operator()(std::int64_t offset) {
     const auto has = [&] { return entry_.offset <= offset && offset < entry_.end; };
