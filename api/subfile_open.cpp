@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <utility>
 
 #include "agreement.hpp"
 #include "hints.hpp"
+#include "sluice/formats/subfile_identity.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/split_dataset.hpp"
@@ -106,19 +108,24 @@ void look_at_subfiles(const OpenRequest& request, const formats::SubfiledHeader&
     for (auto i = static_cast<std::size_t>(comm.rank()) + 1; i < paths.size(); i += ranks) work(i);
   };
   std::vector<formats::DecodedHeader> found;
+  std::deque<formats::SubfileIdentity> identities;
   // A file that is missing is told of before one that does not fit.
   together_telling(comm, [&] {
     for_mine([&](std::size_t i) {
       const auto file = storage::PosixFileSystem().open(paths[i], storage::OpenMode::read);
-      found.push_back(storage::read_header(*file, chunk_bytes, formats::Detail::structure).decoded);
+      auto& identity = identities.emplace_back(dataset, static_cast<int>(i) - 1);
+      found.push_back(
+          storage::read_header(*file, chunk_bytes, formats::Detail::structure, &identity).decoded);
     });
   });
   together_telling(comm, [&] {
     sections.resize(paths.size());
     auto next = found.begin();
+    auto identity = identities.begin();
     for_mine([&](std::size_t i) {
       const auto& [header, size_bytes] = *next++;
       formats::check_subfile(dataset, static_cast<int>(i) - 1, header, paths[i]);
+      (identity++)->check(paths[i]);
       sections[i] = checked_sections(header, size_bytes, paths[i]);
     });
   });

@@ -32,6 +32,15 @@ FileDescriptor open_descriptor(const std::string& path, int flags, const char* a
   return descriptor;
 }
 
+/// Whoever opens a pipe would wait for its other end, or read what somebody else is to read.
+void check_kind(const FileDescriptor& descriptor, const std::string& path) {
+  struct stat facts {};
+  if (::fstat(descriptor.number(), &facts) != 0) fail(errno, path, "look at");
+  if (S_ISDIR(facts.st_mode)) throw IoError(NC_EFILE, EISDIR, path, "read");
+  if (!S_ISREG(facts.st_mode))
+    throw Error(NC_EFILE, path + " is a pipe or a device, and not an ordinary file: put a file there");
+}
+
 class PosixFile final : public File {
  public:
   PosixFile(std::string path, FileDescriptor descriptor, bool is_writable)
@@ -199,11 +208,13 @@ bool may_be_regular_file(const std::string& path) {
 std::unique_ptr<File> PosixFileSystem::open(const std::string& path, OpenMode mode) {
   int flags = O_RDWR;
   if (mode == OpenMode::read) flags = O_RDONLY;
+  flags |= O_NONBLOCK;  // a pipe does not wait; to files it means nothing
   if (mode == OpenMode::create) flags |= O_CREAT | O_TRUNC;
   if (mode == OpenMode::create_new) flags |= O_CREAT | O_EXCL;
   const bool creates = (flags & O_CREAT) != 0;
-  return std::make_unique<PosixFile>(path, open_descriptor(path, flags, creates ? "create" : "open"),
-                                     mode != OpenMode::read);
+  auto descriptor = open_descriptor(path, flags, creates ? "create" : "open");
+  check_kind(descriptor, path);
+  return std::make_unique<PosixFile>(path, std::move(descriptor), mode != OpenMode::read);
 }
 
 bool PosixFileSystem::exists(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include "sluice/formats/blobs.hpp"
 #include "sluice/formats/cdf.hpp"
+#include "sluice/formats/subfile_identity.hpp"
 #include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/blob_files.hpp"
 #include "sluice/storage/blobs_without_master.hpp"
@@ -14,8 +15,10 @@ namespace sluice::storage {
 namespace {
 
 formats::FileDescription describe(FileSystem& system, const std::string& path,
-                                  formats::Detail detail = formats::Detail::all) {
-  auto decoded = read_header(*system.open(path, OpenMode::read), default_header_chunk_bytes, detail).decoded;
+                                  formats::SubfileIdentity* identity = nullptr) {
+  const auto detail = identity != nullptr ? formats::Detail::structure : formats::Detail::all;
+  const auto file = system.open(path, OpenMode::read);
+  auto decoded = read_header(*file, default_header_chunk_bytes, detail, identity).decoded;
   formats::FileDescription description;
   description.layout = formats::layout_of(decoded.header, decoded.size_bytes);
   description.header = std::move(decoded.header);
@@ -30,8 +33,10 @@ class Subfiles final : public SplitDataset {
     const auto names = subfile_names(system, path);
     for (int i = 0; i < dataset_.subfiling.subfiles(); ++i) {
       const auto subfile = formats::subfile_path(path, i, names);
-      const auto found = describe(system, subfile, formats::Detail::structure);
+      formats::SubfileIdentity identity(dataset_, i);
+      const auto found = describe(system, subfile, &identity);
       formats::check_subfile(dataset_, i, found.header, subfile);
+      identity.check(subfile);
       add_file(subfile, found.header, found.layout.header_size);
     }
     std::vector<formats::Layout> layouts;
@@ -76,6 +81,8 @@ class BlobFiles final : public SplitDataset {
       files.push_back(describe(system, paths_[i]));
     }
     dataset_ = formats::read_blob_headers(files, paths_);
+    const auto master_bytes = system.open(paths_.front(), OpenMode::read)->size_bytes();
+    files.front() = formats::room_for_holes(dataset_.header, master_bytes);
     space_ = formats::FileSpace(files, paths_);
     placement_.emplace(dataset_.header, dataset_.blobs, files, space_,
                        map_loader(system, dataset_, files, paths_), most_map_bytes);

@@ -24,10 +24,14 @@
 
 static int rank, ranks;
 
+/* Of our library, which may be loaded before the other. */
+__attribute__((weak)) const char* sluice_last_error(void);
+
 static void check(int status, const char* call, const char* name) {
   if (status == NC_NOERR) return;
   fprintf(stderr, "rank %d: %s %s: %s (%s)\n", rank, call, name, ncmpi_strerror(status),
           ncmpi_strerrno(status));
+  if (sluice_last_error != NULL) fprintf(stderr, "rank %d: %s\n", rank, sluice_last_error());
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

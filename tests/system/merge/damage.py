@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""damage.py BUILD PROGRAM CASE, in a directory of its own: subfiles and blob files that are not what they should be are refused with their names, by `sluice merge` and by
+open. PROGRAM is tests/system/coupled/couple.c, with our library preloaded."""
+import glob
+import os
+import shutil
+import signal
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import call, clear_directory, expect, launch
+
+build, program, case = sys.argv[1:4]
+LENGTH = "30000"  # numbers of 8 bytes
+LAYOUTS = {"nc_num_subfiles=3": "a.nc.subfile_{}.nc", "sluice_layout=blob;nc_num_subfiles=3": "a.nc.{:04}"}
+if os.path.exists(build + "/lib/libsluice_hdf5.so"):
+    LAYOUTS["sluice_layout=blob-process;nc_num_subfiles=3"] = "a.nc.{:04}"
+
+
+def couple(hints, *commands, status=0):
+    return launch(3, "-x", f"LD_PRELOAD={build}/lib/libsluice_pnetcdf.so", program, *commands, status=status, environment={"PNETCDF_HINTS": hints})
+
+
+def refused(name, what):
+    """By both, with the file's name and a word of what is wrong; nothing is left."""
+    merged = call(build + "/bin/sluice", "merge", "a.nc", "whole.nc", status=3)
+    opened = couple("", "read", "a.nc", LENGTH, status=None)
+    for result in merged, opened:
+        expect(result.status != 0 and name in result.all and what in result.all, f"no word of {name} and '{what}': {result.all}")
+    expect(not glob.glob("whole.nc*"), "a result is left")
+
+
+def accepted():
+    call(build + "/bin/sluice", "merge", "--force", "a.nc", "whole.nc", status=0)
+    os.remove("whole.nc")
+    couple("", "read", "a.nc", LENGTH)
+
+
+def each_layout():
+    for hints, names in LAYOUTS.items():
+        print("LAYOUT", hints)
+        clear_directory()
+        couple(hints, "write", "a.nc", LENGTH)
+        yield hints, names
+
+
+def pipes():
+    """A pipe in place of a file is no reason to wait."""
+    for _, names in each_layout():
+        for name in names.format(1), names.format(0), "a.nc":
+            os.rename(name, "kept")
+            os.mkfifo(name)
+            refused(name, "pipe")
+            os.remove(name)
+            os.rename("kept", name)
+        accepted()
+
+
+def exchanged():
+    """Subfiles that have one another's names."""
+    for hints, names in each_layout():
+        for first, second in (0, 1), (1, 2):
+            swap(names.format(first), names.format(second))
+            if "sluice_layout" not in hints:
+                refused(names.format(first), "subfile_index")
+            swap(names.format(first), names.format(second))
+        accepted()
+
+
+def swap(first, second):
+    os.rename(first, "kept")
+    os.rename(second, first)
+    os.rename("kept", second)
+
+
+clear_directory()
+globals()[case]()
