@@ -13,6 +13,7 @@
 #include "functions.hpp"
 #include "hints.hpp"
 #include "open_driver.hpp"
+#include "ordinary_file.hpp"
 #include "sluice/runtime/rules.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
@@ -187,6 +188,8 @@ int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp
   check_io_driver(opening.dataset->asked_hints);
   const auto version = version_of_mode(opening.mode);
   const auto match = rule_of(path);
+  if (!match && opening.dataset->rank == 0)
+    tell_of_ordinary_file(client_environment(), path, OrdinaryUse::written);
   auto opened =
       !match ? open_with_burst_buffer(opening.request(), opening.ncid(), true, create_file)
       : is_in_files(match)
@@ -204,13 +207,15 @@ int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) 
   check_open_mode(opening.mode);
   check_io_driver(opening.dataset->asked_hints);
   const auto match = rule_of(path);
-  auto opened = !match ? open_with_burst_buffer(opening.request(), opening.ncid(),
-                                                (opening.mode & mode_write) != 0, open_file)
+  const bool writes = (opening.mode & mode_write) != 0;
+  if (!match && opening.dataset->rank == 0)
+    tell_of_ordinary_file(client_environment(), path, writes ? OrdinaryUse::written : OrdinaryUse::read);
+  auto opened = !match ? open_with_burst_buffer(opening.request(), opening.ncid(), writes, open_file)
                 : is_in_files(match)
                     ? open_coupled_file(opening.request(), opening.ncid(), client_environment(), *match)
                     : open_staged(opening.request(), client_environment(), *match);
   for (int id = 0; id < opened.header.variable_count(); ++id) opened.header.variable(id).no_fill = false;
-  opening.dataset->is_writable = (opening.mode & mode_write) != 0;
+  opening.dataset->is_writable = writes;
   return finish(opening, std::move(opened), ncidp);
 }
 

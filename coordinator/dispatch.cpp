@@ -3,8 +3,8 @@
 
 #include "commands.hpp"
 #include "exit_status.hpp"
+#include "sluice/formats/near_match.hpp"
 #include "sluice/runtime/version.hpp"
-#include "sluice/workflows/near_match.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -37,7 +37,7 @@ constexpr std::array commands{Command{"run", run_command},         Command{"chec
 int unknown_command(const std::string& name) {
   std::vector<std::string> names = later_commands;
   for (const Command& command : commands) names.emplace_back(command.name);
-  std::cerr << "sluice: there is no command '" << name << "'" << workflows::suggestion(name, names)
+  std::cerr << "sluice: there is no command '" << name << "'" << formats::suggestion(name, names)
             << "\nsluice --help lists the commands\n";
   return status_mistake;
 }

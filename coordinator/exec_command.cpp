@@ -33,7 +33,8 @@ int exec_command(const Arguments& arguments) {
   const std::string preload = installation.client_library.string() +
                               (existing != nullptr && *existing != '\0' ? std::string(":") + existing : "");
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  for (const char* name : {"SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES", "SLUICE_LOGS"})
+  for (const char* name :
+       {"SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES", "SLUICE_OTHERS", "SLUICE_LOGS"})
     ::unsetenv(name);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

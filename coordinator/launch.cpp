@@ -142,6 +142,17 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
   return runtime::encode_rules(rules);
 }
 
+std::string other_rules_for(const Workflow& workflow, const std::string& component) {
+  std::vector<runtime::OtherRule> rules;
+  for (std::size_t i = 0; i < workflow.files.size(); ++i) {
+    const workflows::FileRule& rule = workflow.files[i];
+    const bool is_named =
+        rule.writer == component || std::ranges::find(rule.readers, component) != rule.readers.end();
+    if (!is_named) rules.push_back({static_cast<std::uint32_t>(i), rule.pattern});
+  }
+  return runtime::encode_other_rules(rules);
+}
+
 bool is_launched(const Workflow& workflow, const Component& component) {
   return component.ranks > 0 && workflow.launcher.kind != Launcher::Kind::none;
 }
@@ -183,6 +194,8 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
                   {"SLUICE_SOCKET", context.socket_path},
                   {"SLUICE_COMPONENT", component.name},
                   {"SLUICE_RULES", rules_for(workflow, component.name)}};
+  if (std::string others = other_rules_for(workflow, component.name); !others.empty())
+    own["SLUICE_OTHERS"] = std::move(others);
   if (!workflow.spill_directory.empty()) own["SLUICE_LOGS"] = workflow.spill_directory.string();
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   std::vector<std::string> behind;

@@ -61,6 +61,9 @@ void share_allocation(Environment& environment);
 /// SLUICE_RULES for `component`: the rules that name it.
 [[nodiscard]] std::string rules_for(const workflows::Workflow& workflow, const std::string& component);
 
+/// SLUICE_OTHERS for `component`: the rules that do not.
+[[nodiscard]] std::string other_rules_for(const workflows::Workflow& workflow, const std::string& component);
+
 /// How `component` is started: docs/workflow-reference.md. `terminals`: the prefix of its ranks' terminals
 /// (rank_terminals.hpp); empty when they have none.
 [[nodiscard]] LaunchPlan plan_launch(const workflows::Workflow& workflow,

@@ -81,7 +81,7 @@ void MatcherLine::dispatch(const runtime::ReceivedMessage& message) {
     case MessageType::status:
       return callbacks_.on_status(runtime::decode<runtime::StatusReport>(message.fields));
     case MessageType::event:
-      return callbacks_.on_event(runtime::decode<runtime::EventNotice>(message.fields).text);
+      return callbacks_.on_event(runtime::decode<runtime::EventNotice>(message.fields));
     case MessageType::error: {
       const auto reply = runtime::decode<runtime::ErrorReply>(message.fields);
       throw Error(NC_EIO, reply.text);

@@ -16,7 +16,7 @@ class MatcherLine {
   struct Callbacks {
     std::function<void()> on_ready;
     std::function<void(runtime::StatusReport)> on_status;
-    std::function<void(const std::string&)> on_event;
+    std::function<void(const runtime::EventNotice&)> on_event;
     std::function<void(const std::string& reason)>
         on_lost;  ///< closed by the other end, or damaged; told once
   };

@@ -78,4 +78,26 @@ std::vector<std::string> WaitNotices::due(const runtime::StatusReport& report) {
   return notices;
 }
 
+std::vector<std::string> UnreadNotices::due(const workflows::Workflow& workflow,
+                                            const runtime::StatusReport& report,
+                                            const std::function<bool(const std::string&)>& running) {
+  std::vector<std::string> notices;
+  for (std::size_t i = 0; i < std::min(workflow.files.size(), report.rules.size()); ++i) {
+    const std::chrono::milliseconds lasted(report.rules[i].published_for_ms);
+    if (lasted < after_) continue;
+    const auto& users = report.rules[i].users;
+    for (const std::string& reader : workflow.files[i].readers) {
+      if (std::ranges::find(users, reader) != users.end() || !running(reader)) continue;
+      auto& threshold = next_.try_emplace({i, reader}, after_).first->second;
+      if (lasted < threshold) continue;
+      while (threshold <= lasted) threshold *= 2;
+      notices.push_back(reader + " has opened no file of '" + workflow.files[i].pattern +
+                        "', of which the first was published " + std::to_string(lasted.count() / 1000) +
+                        " s ago; if it waits until a file is there (stat, ls), it waits in vain: let it open "
+                        "the file, which waits");
+    }
+  }
+  return notices;
+}
+
 }  // namespace sluice::coordinator

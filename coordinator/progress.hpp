@@ -1,10 +1,13 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/runtime/protocol.hpp"
+#include "sluice/workflows/workflow.hpp"
 
 namespace sluice::coordinator {
 
@@ -30,6 +33,21 @@ class WaitNotices {
  private:
   std::chrono::milliseconds after_;
   std::map<std::string, std::chrono::milliseconds> next_;  ///< by component and what it waits for
+};
+
+/// Readers that open nothing although files are there for them: a notice when that has lasted `after`, then
+/// each time it has lasted twice as long.
+class UnreadNotices {
+ public:
+  explicit UnreadNotices(std::chrono::milliseconds after) : after_(after) {}
+  /// `running`: whether a component has not ended.
+  [[nodiscard]] std::vector<std::string> due(const workflows::Workflow& workflow,
+                                             const runtime::StatusReport& report,
+                                             const std::function<bool(const std::string&)>& running);
+
+ private:
+  std::chrono::milliseconds after_;
+  std::map<std::pair<std::size_t, std::string>, std::chrono::milliseconds> next_;  ///< by rule and reader
 };
 
 }  // namespace sluice::coordinator

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "coupling_warnings.hpp"
 #include "descriptor_limit.hpp"
 #include "format.hpp"
 #include "readiness.hpp"
@@ -106,10 +107,11 @@ void write_private_file(const std::filesystem::path& path, std::string_view text
 }  // namespace
 
 Run::Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options,
-         const JobNodes& nodes)
+         const JobNodes& nodes, Inspections inspections)
     : workflow_(workflow),
       installation_(installation),
       options_(options),
+      inspections_(std::move(inspections)),
       console_(options.console),
       log_directory_(create_log_directory(options.log_directory, workflow.file, workflow.name)),
       log_(log_directory_ / log_file),
@@ -124,6 +126,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       deadline_(context_),
       matcher_listener_watch_(context_),
       wait_notices_(options.notice_after),
+      unread_notices_(options.notice_after),
       has_room_for_terminals_(has_room_for_terminals(workflow)),
       next_progress_(progress_interval) {
   launch_context_.environment.erase("SLUICE_VIRTUAL_NODES");
@@ -148,9 +151,14 @@ int Run::execute() {
       log("sluice", describe_matcher(matcher));
   }
   outcome_.lost_output = console_.failure();
-  const std::string summary = summarize(workflow_, outcome_);
+  std::string summary = summarize(workflow_, outcome_);
   console_.status("");
   console_.block(summary + "log: " + log_directory_.string() + "\n");
+  for (const std::string& warning : find_coupling_warnings(workflow_, outcome_, inspections_)) {
+    log("sluice", "warning: " + warning);
+    console_.error("warning: " + warning);
+    summary += "warning: " + warning + "\n";
+  }
   write_private_file(log_directory_ / summary_file, summary);
   outcome_.lost_output = console_.failure();  // of the summary itself
   if (!outcome_.lost_output.empty()) {
@@ -231,7 +239,7 @@ void Run::take_matcher_line(runtime::PacketSocket socket) {
       context_, std::move(socket),
       MatcherLine::Callbacks{[this] { start_components(); },
                              [this](const runtime::StatusReport& report) { received(report); },
-                             [this](const std::string& text) { matcher_told(text); },
+                             [this](const runtime::EventNotice& event) { matcher_told(event); },
                              [this](const std::string& reason) { matcher_lost(reason); }});
   line_->send_hello(hello_for(workflow_));
 }
@@ -441,9 +449,11 @@ void Run::kill_launchers() {
   }
 }
 
-void Run::matcher_told(const std::string& text) {
+void Run::matcher_told(const runtime::EventNotice& event) {
+  const std::string& text = event.text;
   constexpr std::size_t most_shown = 20;  // a program that tries again and again would fill the screen
   log("matcher", text);
+  if (event.is_detail) return console_.detail(text);
   if (events_shown_.size() > most_shown || !events_shown_.insert(text).second) return console_.detail(text);
   console_.notice(events_shown_.size() > most_shown ? "more such events are in the log" : text);
 }
@@ -502,6 +512,7 @@ void Run::runtime_failed(const std::string& what) {
 
 void Run::collect_outcome() {
   outcome_.duration = since_start();
+  outcome_.began = began_;
   for (const workflows::Component& component : workflow_.components) {
     ComponentOutcome outcome;
     outcome.name = component.name;

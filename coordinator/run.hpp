@@ -6,6 +6,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "matcher_launch.hpp"
 #include "matcher_line.hpp"
 #include "progress.hpp"
+#include "readiness.hpp"
 #include "run_directory.hpp"
 #include "summary.hpp"
 #include "supervised_process.hpp"
@@ -39,7 +41,7 @@ class Run {
  public:
   /// Creates the directories and the log. Throws IoError.
   Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options,
-      const JobNodes& nodes);
+      const JobNodes& nodes, Inspections inspections);
 
   /// Runs it all; returns the exit status of `sluice run`.
   [[nodiscard]] int execute();
@@ -77,7 +79,7 @@ class Run {
   void stop_components(int signal);
   void kill_everything();
   void kill_launchers();
-  void matcher_told(const std::string& text);
+  void matcher_told(const runtime::EventNotice& event);
   void matcher_lost(const std::string& reason);
   void matcher_exited();
   void runtime_failed(const std::string& what);
@@ -98,7 +100,9 @@ class Run {
   const workflows::Workflow& workflow_;
   const Installation& installation_;
   RunOptions options_;
+  Inspections inspections_;  ///< of the components' programs
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::time_t began_ = std::time(nullptr);
   Console console_;
   std::filesystem::path log_directory_;
   EventLog log_;
@@ -121,6 +125,7 @@ class Run {
   boost::asio::posix::stream_descriptor matcher_listener_watch_;
   std::vector<Member> members_;
   WaitNotices wait_notices_;
+  UnreadNotices unread_notices_;
   bool has_room_for_terminals_;
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;

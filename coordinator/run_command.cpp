@@ -59,7 +59,7 @@ int run_command(const Arguments& arguments) {
   print_findings(*workflow, find_unfit_programs(*workflow, inspections), "warning: ");
   if (!run_options.console.quiet) print_findings(*workflow, find_notes(*workflow, inspections), "note: ");
   run_options.notice_after = std::chrono::seconds(notice_after);
-  return Run(*workflow, installation, run_options, nodes).execute();
+  return Run(*workflow, installation, run_options, nodes, inspections).execute();
 }
 
 }  // namespace sluice::coordinator

@@ -1,4 +1,6 @@
 // How far a run is: asking the matcher, and telling the user.
+#include <algorithm>
+
 #include "run.hpp"
 
 namespace sluice::coordinator {
@@ -35,6 +37,15 @@ void Run::received(const runtime::StatusReport& report) {
 
 void Run::show_progress(const runtime::StatusReport& report) {
   for (const std::string& notice : wait_notices_.due(report)) {
+    log("sluice", notice);
+    console_.notice(notice);
+  }
+  const auto running = [this](const std::string& name) {
+    return std::ranges::any_of(members_, [&](const Member& member) {
+      return member.component->name == name && !member.has_ended();
+    });
+  };
+  for (const std::string& notice : unread_notices_.due(workflow_, report, running)) {
     log("sluice", notice);
     console_.notice(notice);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "format.hpp"
 
@@ -102,6 +103,32 @@ std::string component_table(const RunOutcome& outcome) {
   return format_table(rows, {false, true, true, false});
 }
 
+/// The first of many lines, each on its own.
+constexpr std::size_t most_named = 5;
+
+std::string failure_lines(const std::vector<std::string>& failures) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(failures.size(), most_named); ++i) text += failures[i] + "\n";
+  if (failures.size() > most_named)
+    text += "and " + format_count(failures.size() - most_named, "more file") + ": the event log names them\n";
+  return text;
+}
+
+/// "the burst-buffer logs of a.nc, b.nc and 35 more are kept: …"
+std::string kept_log_lines(const std::vector<runtime::KeptLogs>& logs) {
+  if (logs.empty()) return {};
+  std::string names;
+  for (std::size_t i = 0; i < std::min(logs.size(), most_named); ++i)
+    names += (i == 0 ? "'" : ", '") + logs[i].tail + "'";
+  if (logs.size() > most_named) names += " and " + std::to_string(logs.size() - most_named) + " more";
+  std::set<std::string> directories;
+  for (const runtime::KeptLogs& log : logs) directories.insert(log.directory);
+  std::string where;
+  for (const std::string& directory : directories) where += (where.empty() ? "" : ", ") + directory;
+  return "the burst-buffer logs of " + names +
+         " are kept: 'sluice recover' brings what they hold to the files (" + where + ")\n";
+}
+
 std::string verdict(const RunOutcome& outcome) {
   const std::string status = " (exit status " + std::to_string(outcome.exit_status()) + ")";
   if (!outcome.runtime_failure.empty()) return "failed: " + outcome.runtime_failure + status;
@@ -109,6 +136,9 @@ std::string verdict(const RunOutcome& outcome) {
   if (!outcome.first_failed.empty()) return "failed: " + outcome.first_failed + " failed" + status;
   if (const std::size_t missing = outcome.missing_files(); missing > 0)
     return "failed: " + format_count(missing, "file") + " could not be written" + status;
+  if (const std::uint64_t lost = outcome.lost_steps(); lost > 0)
+    return "failed: " + std::string(lost == 1 ? "a file was" : std::to_string(lost) + " files were") +
+           " not closed by the component that wrote " + (lost == 1 ? "it" : "them") + status;
   if (!outcome.lost_output.empty()) return "failed: " + outcome.lost_output + status;
   return "finished";
 }
@@ -123,7 +153,13 @@ int RunOutcome::exit_status() const {
     if (component.end) return component.end->shell_status();
     return status_runtime_failure;  // it could not be started, and others may run
   }
-  return missing_files() > 0 || !lost_output.empty() ? status_runtime_failure : status_ok;
+  return missing_files() > 0 || lost_steps() > 0 || !lost_output.empty() ? status_runtime_failure : status_ok;
+}
+
+std::uint64_t RunOutcome::lost_steps() const noexcept {
+  std::uint64_t steps = 0;
+  for (std::size_t i = 0; report && i < report->datasets.size(); ++i) steps += report->datasets[i].steps_lost;
+  return steps;
 }
 
 std::size_t RunOutcome::missing_files() const noexcept {
@@ -162,7 +198,8 @@ std::string summarize(const workflows::Workflow& workflow, const RunOutcome& out
                         : " spilled to " + workflow.spill_directory.string());
     }
     text += "\n";
-    for (const std::string& failure : outcome.report->drain_failures) text += failure + "\n";
+    text += failure_lines(outcome.report->drain_failures);
+    text += kept_log_lines(outcome.report->kept_logs);
   }
   return text;
 }

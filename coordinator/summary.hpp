@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +29,12 @@ struct RunOutcome {
   std::string lost_output;  ///< why output could not be written (Console::failure); empty: it was
   std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
   std::chrono::milliseconds duration{0};
+  std::time_t began = 0;  ///< since 1970
 
   /// Files that were to be written of coupled data, and could not be.
   [[nodiscard]] std::size_t missing_files() const noexcept;
+  /// Steps whose writers ended before they had closed them.
+  [[nodiscard]] std::uint64_t lost_steps() const noexcept;
   /// Exit status of `sluice run`.
   [[nodiscard]] int exit_status() const;
 };

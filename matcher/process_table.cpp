@@ -26,6 +26,7 @@ Process& ProcessTable::connect(const std::string& component_name, std::uint64_t 
     process.process_id = process_id;
   }
   Process& process = processes_.at(entry->second);
+  process.component->has_connected = true;
   change(process, [&] { ++process.connections; });
   return process;
 }

@@ -19,6 +19,7 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
   for (std::uint32_t node = 0; node < options.nodes; ++node)
     pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node, options.warm));
   is_continued_rule_.resize(rules_.size());
+  rule_uses_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
 }
 
@@ -157,6 +158,7 @@ void Registry::complete(Step& step) {
   dataset.newest = &step;
   dataset.is_recycled = false;
   ++dataset.steps_published;
+  note_published(step.key.rule);
   answers_.published(step);
   start_next_drain();
 }

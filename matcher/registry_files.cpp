@@ -28,6 +28,7 @@ void Registry::withdraw(Step& step) {
 }
 
 void Registry::end_by_death(Step& step, const std::string& reason) {
+  ++datasets_[step.key].steps_lost;
   end_unfinished(
       step, step.is_in_files ? reason + "; what it has written of " + step.path + " is still there" : reason);
   keep_logs(step);

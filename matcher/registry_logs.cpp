@@ -78,8 +78,9 @@ void Registry::keep_logs(const Step& step) {
   }
   if (example.empty()) return;
   const auto slash = example.find_last_of('/');
-  answers_.event("the burst-buffer logs of " + quoted(step.key) + " are kept: 'sluice recover " +
-                 example.substr(0, slash) + "' brings what they hold to " + step.path);
+  dataset.kept_logs_directory = example.substr(0, slash);
+  answers_.detail("the burst-buffer logs of " + quoted(step.key) + " are kept: 'sluice recover " +
+                  dataset.kept_logs_directory + "' brings what they hold to " + step.path);
 }
 
 void Registry::keep_unfinished_logs() {

@@ -46,6 +46,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
     throw Error(NC_EPERM, "the workflow does not have " + name + " among those who " +
                               (reads ? "read " : "write ") + quoted(request.key));
   }
+  note_use(request.key.rule, name);
   const std::string mistake = join_mistake(process, purpose, request);
   if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
 
@@ -185,7 +186,8 @@ void Registry::decide_open_read(Group& group) {
            quoted(group.key) + " is written by " + writer_name + " itself, which has not created it");
   } else if (writer != nullptr && writer->has_exited) {
     refuse(group, NC_ENOENT,
-           quoted(group.key) + " can no longer come: its writer " + writer_name + " " + writer->reason);
+           quoted(group.key) + " can no longer come: its writer " + writer_name + " " + writer->reason +
+               near_miss_text(group.key));
   } else {
     wait(group, Group::WaitsFor::publication);
   }

@@ -35,8 +35,9 @@ StatusReport Registry::status() const {
     report.bytes_spilled_ever += dataset.bytes_spilled;
     report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
                                dataset.counters, bytes == staged.end() ? 0 : bytes->second,
-                               dataset.kept_bytes, dataset.bytes_spilled});
+                               dataset.kept_bytes, dataset.bytes_spilled, dataset.steps_lost});
   }
+  report_uses(report);
   report_drains(report);
   report.waits = waits();
   return report;

@@ -95,6 +95,7 @@ void MatcherRank::Server::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::header:
     case MessageType::sync:
     case MessageType::remove:
+    case MessageType::ordinary_file:
       break;
     default:
       throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(message.type)));

@@ -199,6 +199,7 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
   desk_.emplace(std::move(hello), RegistryDesk::Environment{
                                       &nodes_, [this](RelayItem item) { tree_.send_down(std::move(item)); },
                                       [this](const std::string& text) { event(text); },
+                                      [this](const std::string& text) { event(text, Interest::detail); },
                                       [this](matcher::SegmentId segment) {
                                         return moving_ && moving_->is_receiving_into(segment);
                                       }});
@@ -239,11 +240,13 @@ void MatcherRank::Server::shut_down(std::function<void()> when_done) {
   start_round(Round::shut_down, {}, std::move(when_done));
 }
 
-void MatcherRank::Server::event(const std::string& text) {
-  if (coordinator_) return coordinator_->send(MessageType::event, 0, encode(EventNotice{text}));
+void MatcherRank::Server::event(const std::string& text, Interest interest) {
+  const bool is_detail = interest == Interest::detail;
+  if (coordinator_) return coordinator_->send(MessageType::event, 0, encode(EventNotice{text, is_detail}));
   RelayItem item;
   item.kind = RelayItemKind::notice;
   item.text = text;
+  item.tag = is_detail ? 1 : 0;
   tree_.send_up(std::move(item));
 }
 

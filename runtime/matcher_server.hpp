@@ -88,7 +88,8 @@ class MatcherRank::Server final {
                    std::uint64_t wanted_bytes = 0);
   void finish_round(std::uint64_t round);
   void shut_down(std::function<void()> when_done);
-  void event(const std::string& text);
+  enum class Interest { notice, detail };  ///< for whom an event is
+  void event(const std::string& text, Interest interest = Interest::notice);
   [[nodiscard]] MatcherStatus counters() const;
 
   // client_connections.cpp

@@ -85,7 +85,7 @@ void RegistryDesk::take_item(const RelayItem& item) {
     case RelayItemKind::drained:
       return take_drain_item(item);
     case RelayItemKind::notice:
-      return event(item.text);
+      return item.tag != 0 ? detail(item.text) : event(item.text);
     case RelayItemKind::counters:
       counters_[item.matcher] = decode<MatcherStatus>(item.fields);
       return;
@@ -209,6 +209,10 @@ void RegistryDesk::take_close(const RelayItem& item, matcher::ProcessId process)
     case MessageType::close_read: {
       const auto m = decode<CloseRead>(item.fields);
       return take_note([&] { registry_.close_read(process, {m.step, m.counters}); });
+    }
+    case MessageType::ordinary_file: {
+      auto m = decode<OrdinaryFile>(item.fields);
+      return take_note([&] { registry_.note_ordinary_file(process, std::move(m)); });
     }
     default:
       throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(item.type)));

@@ -22,7 +22,8 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
     /// To `item.matcher`. For that of this rank it is carried out at once, and may throw Error when a segment
     /// cannot be made.
     std::function<void(RelayItem item)> send;
-    std::function<void(const std::string& text)> event;  ///< a line for the event log
+    std::function<void(const std::string& text)> event;   ///< a line for the event log
+    std::function<void(const std::string& text)> detail;  ///< one that few want to see
     /// Whether a segment of this matcher goes only when what is under way has landed in it.
     std::function<bool(matcher::SegmentId segment)> is_held = {};
   };
@@ -88,6 +89,9 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void drain(const matcher::Step& step) override { drains_.push_back(step.id); }
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { environment_.event(text); }
+  void detail(const std::string& text) override {
+    environment_.detail ? environment_.detail(text) : environment_.event(text);
+  }
 
   // Memory, which is that of the matchers.
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;

@@ -283,7 +283,8 @@ void MatcherRank::Server::use_spill_directory(const std::string& directory) {
 
 void MatcherRank::Server::tell_of_pages() {
   event("matcher " + std::to_string(tree_.rank()) + ": large segments have " +
-        (store_.uses_huge_pages() ? "huge pages" : "small pages"));
+            (store_.uses_huge_pages() ? "huge pages" : "small pages"),
+        Interest::detail);
 }
 
 /// Without it a run is slower at first, and as right.
@@ -291,7 +292,7 @@ void MatcherRank::Server::make_memory_ahead(std::uint64_t bytes) {
   try {
     store_.prewarm(bytes);
   } catch (const std::exception& error) {
-    event(std::string("memory is not made ahead: ") + error.what());
+    event(std::string("memory is not made ahead: ") + error.what(), Interest::detail);
   }
 }
 
@@ -300,7 +301,8 @@ void MatcherRank::Server::tell_of_warm_memory() {
   const auto [made, used] = store_.warm_use();
   if (made == 0) return;
   event("matcher " + std::to_string(tree_.rank()) + " made " + std::to_string(made / kib) +
-        " KiB of memory ahead; " + std::to_string(used / kib) + " KiB were given out warm");
+            " KiB of memory ahead; " + std::to_string(used / kib) + " KiB were given out warm",
+        Interest::detail);
 }
 
 void MatcherRank::Server::do_round(const RelayItem& item) {

@@ -19,7 +19,7 @@ enum class RelayItemKind : std::uint8_t {
   segment_mapped = 3,    ///< connection; number: a segment that its process has been given
   view_query = 4,    ///< connection; tag, given back; number: a step that it has open → view, view_refused
                      ///< (connection 0: of the matcher itself, any step)
-  notice = 5,        ///< text: a line for the event log
+  notice = 5,        ///< text: a line for the event log; tag: whether few want to see it (1)
   counters = 6,      ///< fields: MatcherStatus
   round_done = 7,    ///< number: of the round; from a matcher and all below it
   lease_query = 8,   ///< tag, given back; number: a step; bytes; wanted_bytes; fields: LeaseReader → lease,

@@ -146,6 +146,22 @@ ClientRule parse_rule(std::string_view line) {
   return rule;
 }
 
+/// What is damaged is left out: it is for what users are told only.
+std::vector<OtherRule> parse_other_rules(std::string_view text) {
+  std::vector<OtherRule> rules;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    OtherRule rule;
+    const auto index = std::from_chars(line.data(), line.data() + line.size(), rule.rule);
+    const auto digits = static_cast<std::size_t>(index.ptr - line.data());
+    if (index.ec != std::errc{} || digits + 1 >= line.size() || line[digits] != '\t') continue;
+    rule.pattern = line.substr(digits + 1);
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string{} : std::string(value);
@@ -175,6 +191,7 @@ ClientEnvironment read_client_environment() {
   environment.socket_path = matcher_socket_path(environment.socket_path, matcher_index(place, shares));
   environment.component = variable("SLUICE_COMPONENT");
   environment.log_directory = variable("SLUICE_LOGS");
+  environment.others = parse_other_rules(variable("SLUICE_OTHERS"));
   const std::string text = variable("SLUICE_RULES");
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -192,6 +209,12 @@ std::string encode_rules(const std::vector<ClientRule>& rules) {
     text += through_words[static_cast<std::size_t>(rule.through)];
     text += '\t' + rule.pattern + '\n';
   }
+  return text;
+}
+
+std::string encode_other_rules(const std::vector<OtherRule>& rules) {
+  std::string text;
+  for (const OtherRule& rule : rules) text += std::to_string(rule.rule) + '\t' + rule.pattern + '\n';
   return text;
 }
 
@@ -218,6 +241,13 @@ std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::st
     if (auto tail = match_tail(rule.pattern, path)) return RuleMatch{rule, {rule.rule, std::move(*tail)}};
   }
   return std::nullopt;
+}
+
+std::uint32_t find_other_rule(const ClientEnvironment& environment, std::string_view path) {
+  for (const OtherRule& rule : environment.others) {
+    if (match_tail(rule.pattern, path)) return rule.rule;
+  }
+  return OrdinaryFile::no_rule;
 }
 
 }  // namespace sluice::runtime

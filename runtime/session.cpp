@@ -316,6 +316,19 @@ void Session::close_read(const CloseRead& request) {
   post(MessageType::close_read, encode(request));
 }
 
+void Session::tell_of(const OrdinaryFile& file) {
+  {
+    constexpr std::size_t most_told = 8;
+    const std::lock_guard lock(mutex_);
+    const bool has_rule = file.rule != OrdinaryFile::no_rule;
+    if (!has_rule && told_files_.size() >= most_told) return;
+    // Of a rule the first file stands for all.
+    if (!told_files_.insert({file.rule, file.is_written, has_rule ? std::string() : file.path}).second)
+      return;
+  }
+  post(MessageType::ordinary_file, encode(file));
+}
+
 std::shared_ptr<StepLogs> Session::step_logs(std::uint64_t step) {
   const std::lock_guard lock(mutex_);
   std::erase_if(step_logs_, [](const auto& entry) { return entry.second.expired(); });

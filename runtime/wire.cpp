@@ -41,6 +41,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "await_room";
     case MessageType::several:
       return "several";
+    case MessageType::ordinary_file:
+      return "ordinary_file";
     case MessageType::welcome:
       return "welcome";
     case MessageType::created:
@@ -196,7 +198,16 @@ void fields(auto& a, Is<ComponentExited> auto& m) {
 }
 void fields(auto& a, Is<DatasetStatus> auto& m) {
   a(m.rule, m.tail, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged, m.bytes_kept,
-    m.bytes_spilled);
+    m.bytes_spilled, m.steps_lost);
+}
+void fields(auto& a, Is<OrdinaryFile> auto& m) {
+  a(m.rule, m.path, m.is_written, m.modified_s, m.component);
+}
+void fields(auto& a, Is<RuleStatus> auto& m) {
+  a(m.users, m.published_for_ms);
+}
+void fields(auto& a, Is<KeptLogs> auto& m) {
+  a(m.tail, m.directory);
 }
 void fields(auto& a, Is<WaitStatus> auto& m) {
   a(m.component, m.processes, m.waits_for, m.since_ms);
@@ -212,10 +223,11 @@ void fields(auto& a, Is<DrainStatus> auto& m) {
 }
 void fields(auto& a, Is<StatusReport> auto& m) {
   a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.bytes_spilled, m.bytes_spilled_ever,
-    m.matchers, m.drains, m.drain_failures, m.components_ended);
+    m.matchers, m.drains, m.drain_failures, m.components_ended, m.rules, m.connected, m.ordinary_files,
+    m.kept_logs);
 }
 void fields(auto& a, Is<EventNotice> auto& m) {
-  a(m.text);
+  a(m.text, m.is_detail);
 }
 
 SLUICE_MESSAGE(Hello)
@@ -237,6 +249,7 @@ SLUICE_MESSAGE(Discard)
 SLUICE_MESSAGE(Sync)
 SLUICE_MESSAGE(PutNotice)
 SLUICE_MESSAGE(CloseRead)
+SLUICE_MESSAGE(OrdinaryFile)
 SLUICE_MESSAGE(Get)
 SLUICE_MESSAGE(Plans)
 SLUICE_MESSAGE(Remove)

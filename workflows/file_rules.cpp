@@ -3,9 +3,13 @@
 
 #include "glob.hpp"
 #include "schema.hpp"
-#include "sluice/workflows/near_match.hpp"
+#include "sluice/formats/near_match.hpp"
 
 namespace sluice::workflows {
+
+using formats::join;
+using formats::suggestion;
+
 namespace {
 
 const std::vector<std::string> rule_keys{"path",      "writer",  "readers", "through", "steps",    "queue",

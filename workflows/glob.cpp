@@ -5,8 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "sluice/workflows/near_match.hpp"
-
 namespace sluice::workflows {
 namespace {
 

@@ -2,9 +2,12 @@
 
 #include "schema.hpp"
 #include "shell_words.hpp"
-#include "sluice/workflows/near_match.hpp"
+#include "sluice/formats/near_match.hpp"
 
 namespace sluice::workflows {
+
+using formats::suggestion;
+
 namespace {
 
 const std::vector<std::string> launcher_keys{"command"};

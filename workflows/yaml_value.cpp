@@ -4,10 +4,14 @@
 #include <array>
 #include <charconv>
 
-#include "sluice/workflows/near_match.hpp"
+#include "sluice/formats/near_match.hpp"
 #include "yaml_document.hpp"
 
 namespace sluice::workflows {
+
+using formats::join;
+using formats::suggestion;
+
 namespace {
 
 /// Cuts what would make a message unreadable.

@@ -45,6 +45,7 @@ constexpr Check checks[] = {
     check<runtime::CoordinatorHello>,
     check<runtime::ComponentExited>,
     check<runtime::EventNotice>,
+    check<runtime::OrdinaryFile>,
     check<runtime::StatusReport>,
 };
 

@@ -40,7 +40,7 @@ def rewritten():
         run(through, {"model": (2, "write a.nc 1000 read left.nc 10 read right.nc 10 half b.nc write a.nc 2000 write c.nc 10", "."),
                       "left": (2, "keep a.nc write left.nc 10 sleep 600 release a.nc until a.nc 2000", "."),
                       "right": (1, "keep a.nc write right.nc 10 sleep 300 release a.nc read c.nc 10 read a.nc 2000", ".")},
-            [("[abc].nc", "model", ["left", "right"]), ("left.nc", "left", ["model"]), ("right.nc", "right", ["model"])])
+            [("[abc].nc", "model", ["left", "right"]), ("left.nc", "left", ["model"]), ("right.nc", "right", ["model"])], status=3)  # of b.nc
 
 
 def knot():

@@ -45,3 +45,22 @@ TEST_CASE("a new wait for the same thing starts anew") {
   CHECK(notices.due(waiting(1000)).empty());
   CHECK(notices.due(waiting(31000)).size() == 1);
 }
+
+TEST_CASE("a reader that opens nothing is told of while it runs and files are there") {
+  sluice::workflows::Workflow workflow;
+  workflow.files = {{"a.nc", "model", {"analysis", "picture"}, {}}};
+  UnreadNotices notices(seconds(30));
+  const auto due = [&](std::uint64_t published_for_ms, bool runs) {
+    StatusReport report;
+    report.rules = {{{"model", "picture"}, published_for_ms}};
+    return notices.due(workflow, report, [&](const std::string&) { return runs; });
+  };
+  CHECK(due(0, true).empty());
+  CHECK(due(29000, true).empty());
+  REQUIRE(due(30000, true).size() == 1);
+  CHECK(due(59000, true).empty());
+  CHECK(due(70000, false).empty());
+  const auto second = due(71000, true);
+  REQUIRE(second.size() == 1);
+  CHECK(second.front().starts_with("analysis has opened no file of 'a.nc'"));
+}

@@ -45,6 +45,39 @@ TEST_CASE(
   CHECK(result.exit_status() == 130);
 }
 
+TEST_CASE("what was lost makes the exit status 3 where no component tells of a failure") {
+  RunOutcome result = outcome();
+  result.report->datasets = {{0, "wave_1.nc", 1, 0, {}, 0}, {0, "wave_2.nc", 1, 1, {}, 0}};
+  result.report->datasets.back().steps_lost = 1;
+  CHECK(result.exit_status() == 3);
+  CHECK(contains(summarize(flow(), result), "failed: a file was not closed by the component that wrote it"));
+  result.first_failed = "analysis";
+  CHECK(result.exit_status() == 139);
+  result = outcome();
+  result.lost_output = "output was lost: stdout: No space left on device";
+  CHECK(result.exit_status() == 3);
+  CHECK(contains(summarize(flow(), result), "failed: output was lost"));
+  result = outcome();
+  result.first_failed = "never";
+  result.components.push_back({"never", 1, std::nullopt, "cannot start"});
+  CHECK(result.exit_status() == 3);
+}
+
+TEST_CASE("of many kept files the end names five") {
+  RunOutcome result = outcome();
+  for (int i = 0; i < 40; ++i) {
+    result.report->kept_logs.push_back({"wave_" + std::to_string(i) + ".nc", "/scratch/logs"});
+    result.report->drain_failures.push_back("'wave_" + std::to_string(i) + ".nc' is not on disk");
+  }
+  const std::string text = summarize(flow(), result);
+  CHECK(contains(text,
+                 "the burst-buffer logs of 'wave_0.nc', 'wave_1.nc', 'wave_2.nc', 'wave_3.nc', "
+                 "'wave_4.nc' and 35 more are kept"));
+  CHECK(contains(text, "(/scratch/logs)"));
+  CHECK(contains(text, "'wave_4.nc' is not on disk\nand 35 more files: the event log names them"));
+  CHECK_FALSE(contains(text, "wave_5.nc"));
+}
+
 TEST_CASE("few files have a line each, in order") {
   RunOutcome result = outcome();
   result.report->datasets = {{0, "wave_2.nc", 1, 0, {3, 2048, 6, 4096, 1500000, 5}, 0},

@@ -117,6 +117,14 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
     ::setenv("SLUICE_RULES", damaged, 1);
     CHECK_THROWS_AS((void)read_client_environment(), Error);
   }
+  ::unsetenv("SLUICE_RULES");
+  ::setenv("SLUICE_OTHERS", (encode_other_rules({{3, "a b*.nc"}, {4, "*.nc"}}) + "x\n5\n6\t\n").c_str(), 1);
+  const ClientEnvironment with_others = read_client_environment();
+  REQUIRE(with_others.others.size() == 2);
+  CHECK(find_other_rule(with_others, "out/a b1.nc") == 3);
+  CHECK(find_other_rule(with_others, "b.nc") == 4);
+  CHECK(find_other_rule(with_others, "b.txt") == OrdinaryFile::no_rule);
+  ::unsetenv("SLUICE_OTHERS");
   ::unsetenv("SLUICE_SOCKET");
   CHECK_FALSE(read_client_environment().is_coupled());
 }

@@ -33,6 +33,11 @@ StatusReport some_report() {
   report.components_ended = 4;
   report.bytes_spilled = 101;
   report.bytes_spilled_ever = 102;
+  report.datasets.back().steps_lost = 2;
+  report.rules = {{{"model", "analysis"}, 5}, {}};
+  report.connected = {"model"};
+  report.ordinary_files = {{1, "/place/a.nc", true, 6, "plot"}};
+  report.kept_logs = {{"a.nc", "/logs"}};
   return report;
 }
 
@@ -99,7 +104,8 @@ void for_every_message(Use use) {
   use(some_coordinator_hello());
   use(ComponentExited{"model", "exited with status 1"});
   use(some_report());
-  use(EventNotice{"a line"});
+  use(EventNotice{"a line", true});
+  use(OrdinaryFile{1, "/place/a.nc", true, 6});
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Component {
   std::string name;
   std::uint32_t processes = 0;  ///< as started; 0: not known
   std::uint32_t blocked = 0;    ///< of those that are there: Process::is_blocked
+  bool has_connected = false;   ///< any process of it, ever
   bool has_exited = false;
   std::string reason;  ///< how it exited
 

@@ -28,8 +28,8 @@ namespace sluice::matcher {
 /// registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
 /// registry_files.cpp: those that are in files; registry_removals.cpp: what is deleted;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
-/// them, and when they are on disk; registry_waits.cpp: what is held back; registry_status.cpp: status;
-/// wait_analysis.hpp: what can never come.
+/// them, and when they are on disk; registry_uses.cpp: who uses which files; registry_waits.cpp: what is held
+/// back; registry_status.cpp: status; wait_analysis.hpp: what can never come.
 class Registry {
  public:
   Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers);
@@ -101,6 +101,9 @@ class Registry {
   /// The run is about to end: logs of steps that have not reached their files keep their names.
   void keep_unfinished_logs();
 
+  /// A process creates or opens a file that is none of the registry's.
+  void note_ordinary_file(ProcessId process, OrdinaryFile file);
+
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0) { return *pools_.at(node); }
 
@@ -117,6 +120,7 @@ class Registry {
     bool is_recycled = false;  ///< the newest step was consumed and its memory taken
     std::uint32_t steps_published = 0;
     std::uint32_t steps_discarded = 0;
+    std::uint32_t steps_lost = 0;  ///< DatasetStatus::steps_lost
     AccessCounters counters;
     std::uint64_t kept_bytes = 0;  ///< written to its file
     StepId drained_origin = 0;     ///< Step::origin of what its file has; 0: none
@@ -126,6 +130,12 @@ class Registry {
     std::uint8_t kept_version = 1;
     std::uint64_t bytes_spilled = 0;
     std::vector<KeptLog> kept_logs;  ///< that wait for `sluice recover`
+    std::string kept_logs_directory;
+  };
+  /// RuleStatus, as it comes.
+  struct RuleUse {
+    std::vector<std::string> users;
+    std::optional<std::uint64_t> published_at_ms;
   };
   struct GroupId {
     const Component* component = nullptr;
@@ -231,6 +241,12 @@ class Registry {
   void answer(const Ticket& ticket, const Group& group);
   [[nodiscard]] bool is_writing(const Dataset& dataset, const Component& component) const;
 
+  // registry_uses.cpp
+  void note_use(std::uint32_t rule, const std::string& component);
+  void note_published(std::uint32_t rule);
+  [[nodiscard]] std::string near_miss_text(const DatasetKey& key) const;
+  void report_uses(StatusReport& report) const;
+
   // registry_removals.cpp
   void decide_remove(Group& group);
   void take_away(Group& group);
@@ -305,6 +321,8 @@ class Registry {
   std::vector<std::unique_ptr<SegmentPool>> pools_;  ///< by node; before all that holds leases
   ProcessTable processes_;
   std::map<DatasetKey, Dataset> datasets_;
+  std::vector<RuleUse> rule_uses_;
+  std::vector<OrdinaryFile> ordinary_files_;
   std::map<StepId, std::unique_ptr<Step>> steps_;
   std::map<GroupId, std::unique_ptr<Group>> groups_;
   std::list<Group*> waiting_groups_;  ///< in the order of arrival

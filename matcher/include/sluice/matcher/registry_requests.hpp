@@ -43,6 +43,8 @@ class RegistryAnswers {
   virtual void erased(StepId step) = 0;
   /// A line for the event log.
   virtual void event(const std::string& text) = 0;
+  /// One that is of little interest to who watches the run.
+  virtual void detail(const std::string& text) { event(text); }
 };
 
 /// Of consumed steps, what is not given to the next writers at once where the user says nothing: an eighth of

@@ -28,6 +28,30 @@ struct DatasetStatus {
   std::uint64_t bytes_staged = 0;   ///< in memory now
   std::uint64_t bytes_kept = 0;     ///< written to files on disk
   std::uint64_t bytes_spilled = 0;  ///< on disk, in segments, ever
+  std::uint32_t steps_lost = 0;     ///< their writers ended before they had closed them
+};
+
+/// A file that a component creates or opens by PnetCDF as an ordinary one, although a rule covers it for
+/// others, or although rules name the component.
+struct OrdinaryFile {
+  static constexpr std::uint32_t no_rule = ~std::uint32_t{0};
+  std::uint32_t rule = no_rule;  ///< that covers the path, and does not name the component
+  std::string path;              ///< absolute
+  bool is_written = false;
+  std::int64_t modified_s = 0;  ///< of the file that it found there, since 1970; 0: there was none
+  std::string component = {};   ///< as the registry knows it
+};
+
+/// Who has used the files of a rule.
+struct RuleStatus {
+  std::vector<std::string> users;      ///< components that have asked for any of them
+  std::uint64_t published_for_ms = 0;  ///< since the first was published; 0: none was
+};
+
+/// A file whose burst-buffer logs wait for `sluice recover`.
+struct KeptLogs {
+  std::string tail;
+  std::string directory;  ///< of one of the logs
 };
 
 /// A step that is being written to its file, or is to be.
@@ -73,6 +97,10 @@ struct StatusReport {
   std::vector<DrainStatus> drains;      ///< in their order
   std::vector<std::string> drain_failures;
   std::uint32_t components_ended = 0;  ///< of which all has been taken that they sent
+  std::vector<RuleStatus> rules;       ///< in their order
+  std::vector<std::string> connected;  ///< components of which a process has ever connected
+  std::vector<OrdinaryFile> ordinary_files;
+  std::vector<KeptLogs> kept_logs;
 };
 
 }  // namespace sluice::matcher

@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 12;
+inline constexpr std::uint32_t protocol_version = 14;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -25,22 +25,23 @@ inline constexpr std::uint32_t protocol_version = 12;
 /// its fields in an attached memfd (flag 1; the packet then holds u64 length only).
 enum class MessageType : std::uint16_t {
   // client → matcher, each answered by the type named (or by `error`) unless "no answer"
-  hello = 1,         // → welcome
-  create = 2,        // → created
-  open_write = 3,    // → opened
-  open_read = 4,     // → opened
-  need_segment = 5,  // → segment
-  header = 6,        // → done: what follows from other processes of the group finds it there
-  publish = 7,       // no answer
-  discard = 8,       // no answer
-  close_read = 9,    // no answer
-  get = 10,          // → plans
-  remove = 11,       // → done
-  sync = 13,         // → done
-  put_notice = 14,   // no answer
-  inquire = 15,      // → described
-  await_room = 16,   // → room: it may be held back
-  several = 17,      // each of them is taken and answered as if it had come by itself
+  hello = 1,           // → welcome
+  create = 2,          // → created
+  open_write = 3,      // → opened
+  open_read = 4,       // → opened
+  need_segment = 5,    // → segment
+  header = 6,          // → done: what follows from other processes of the group finds it there
+  publish = 7,         // no answer
+  discard = 8,         // no answer
+  close_read = 9,      // no answer
+  get = 10,            // → plans
+  remove = 11,         // → done
+  sync = 13,           // → done
+  put_notice = 14,     // no answer
+  inquire = 15,        // → described
+  await_room = 16,     // → room: it may be held back
+  ordinary_file = 18,  // no answer
+  several = 17,        // each of them is taken and answered as if it had come by itself
   // matcher → another matcher of its node
   fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
@@ -74,13 +75,16 @@ using matcher::DatasetStatus;
 using matcher::DrainStatus;
 using matcher::FileRule;
 using matcher::Fingerprint;
+using matcher::KeptLogs;
 using matcher::LogPattern;
 using matcher::LogPlace;
 using matcher::LogRange;
 using matcher::LogShift;
 using matcher::MatcherStatus;
 using matcher::Member;
+using matcher::OrdinaryFile;
 using matcher::PublishAt;
+using matcher::RuleStatus;
 using matcher::SegmentUse;
 using matcher::StatusReport;
 using matcher::StepPattern;
@@ -324,6 +328,7 @@ struct ComponentExited {
 
 struct EventNotice {
   std::string text;
+  bool is_detail = false;  ///< for the log, and for who asks for every event
 };
 
 }  // namespace sluice::runtime

@@ -19,18 +19,26 @@ struct ClientRule {
   bool is_drained = false;  ///< matcher::FileRule::is_drained: what is published becomes a file
 };
 
+/// A rule that does not name the component: what it covers is an ordinary file here, and coupled for others.
+struct OtherRule {
+  std::uint32_t rule = 0;
+  std::string pattern;
+};
+
 /// The environment that `sluice run` gives to a component's processes; read once.
 ///   SLUICE_SOCKET     path of the socket of the machine's first matcher
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component:
 ///   "INDEX<TAB>w|r|rw[d]<TAB>THROUGH<TAB>PATTERN"; d: drained
+///   SLUICE_OTHERS     one line per rule that does not: "INDEX<TAB>PATTERN"
 ///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
 struct ClientEnvironment {
   std::string socket_path;  ///< of this process's matcher
   std::string component;
   std::vector<ClientRule> rules;
+  std::vector<OtherRule> others = {};
   std::string log_directory = {};  ///< of burst-buffer logs; empty: beside the netCDF file
   [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }
 };
@@ -40,6 +48,9 @@ struct ClientEnvironment {
 
 /// "INDEX<TAB>w|r|rw[d]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
+
+/// "INDEX<TAB>PATTERN\n"… for SLUICE_OTHERS.
+[[nodiscard]] std::string encode_other_rules(const std::vector<OtherRule>& rules);
 
 /// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing
 /// components as the pattern has, "." and doubled slashes removed and ".." resolved by name. Prefixes that
@@ -53,5 +64,8 @@ struct RuleMatch {
   DatasetKey key;
 };
 [[nodiscard]] std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path);
+
+/// The first rule of others that covers `path`; OrdinaryFile::no_rule when there is none.
+[[nodiscard]] std::uint32_t find_other_rule(const ClientEnvironment& environment, std::string_view path);
 
 }  // namespace sluice::runtime

@@ -5,8 +5,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sluice/runtime/fork_guard.hpp"
@@ -62,6 +64,8 @@ class Session : public SegmentSource {
   void publish(const Publish& request);
   void discard(const Discard& request);
   void close_read(const CloseRead& request);
+  /// Tells of a file that is none of the matcher's: once for each rule, and of some that no rule covers.
+  void tell_of(const OrdinaryFile& file);
 
   [[nodiscard]] SegmentCache& segments() noexcept { return segments_; }
   [[nodiscard]] PlanCache& plans() noexcept { return plans_; }
@@ -129,6 +133,7 @@ class Session : public SegmentSource {
   bool is_used_by_several_threads_ = false;
   std::map<std::uint64_t, std::weak_ptr<StepLogs>> step_logs_;
   std::map<StepKind, LogSize> expected_sizes_;
+  std::set<std::tuple<std::uint32_t, bool, std::string>> told_files_;  ///< rule, whether written, path
 };
 
 /// A number that nobody else draws: a process token, a group's id.

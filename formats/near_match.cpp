@@ -1,10 +1,10 @@
-#include "sluice/workflows/near_match.hpp"
+#include "sluice/formats/near_match.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <vector>
 
-namespace sluice::workflows {
+namespace sluice::formats {
 namespace {
 
 /// Words longer than this are compared by nobody's eyes.
@@ -12,6 +12,12 @@ constexpr std::size_t longest_word = 200;
 
 char lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  const auto differs = std::mismatch(
+      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
+  return static_cast<std::size_t>(differs.first - a.begin());
 }
 
 }  // namespace
@@ -39,14 +45,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string near_match(std::string_view word, std::span<const std::string> candidates) {
   if (word.empty() || word.size() > longest_word) return {};
   std::string best;
+  std::size_t best_likeness = 0;
   std::size_t best_distance = word.size() / 3 + 2;  // what is farther away is another word
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest_word) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
-      best = candidate;
-      best_distance = distance;
-    }
+    if (distance > best_distance || distance >= std::max(word.size(), candidate.size())) continue;
+    const std::size_t likeness =
+        2 * common_prefix(word, candidate) + (candidate.size() == word.size() ? 1 : 0);
+    if (distance == best_distance && (best.empty() || likeness <= best_likeness)) continue;
+    best = candidate;
+    best_distance = distance;
+    best_likeness = likeness;
   }
   return best;
 }
@@ -65,4 +75,4 @@ std::string join(std::span<const std::string> words) {
   return text;
 }
 
-}  // namespace sluice::workflows
+}  // namespace sluice::formats

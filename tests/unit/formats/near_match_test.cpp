@@ -1,10 +1,10 @@
-#include "sluice/workflows/near_match.hpp"
+#include "sluice/formats/near_match.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-using namespace sluice::workflows;
+using namespace sluice::formats;
 
 TEST_CASE("the edit distance counts insertions, deletions, replacements and swaps") {
   CHECK(edit_distance("", "") == 0);
@@ -22,5 +22,8 @@ TEST_CASE("a near word is suggested, a far one is not") {
   CHECK(near_match("pth", keys) == "path");
   CHECK(near_match("colour", keys).empty());
   CHECK(near_match("", keys).empty());
+  CHECK(near_match("wave_0011.nc", std::vector<std::string>{"wave_0001.nc", "wave_0010.nc",
+                                                            "wave_1011.nc"}) == "wave_0010.nc");
+  CHECK(near_match("wave_11.nc", std::vector<std::string>{"wave_1.nc", "wave_10.nc"}) == "wave_10.nc");
   CHECK(near_match(std::string(100000, 'x'), keys).empty());
 }
