@@ -59,7 +59,7 @@ OpenedDriver create_coupled_file(const OpenRequest& request, int ncid, formats::
   together(request.comm, [&] {
     wait_us = microseconds_of([&] {
       step = create_step(group, {match.key, group.member, request.keeps_existing(),
-                                 static_cast<std::uint8_t>(version), absolute_path(request.path)});
+                                 static_cast<std::uint8_t>(version), match.file});
     });
   });
   const Hints hints = hints_of(request, match.rule.through, group.nodes);
@@ -79,7 +79,7 @@ OpenedDriver open_coupled_file(const OpenRequest& request, int ncid,
   std::string path;
   together(request.comm, [&] {
     wait_us = microseconds_of([&] {
-      auto opened = group.session->open({match.key, group.member, absolute_path(request.path)}, writes);
+      auto opened = group.session->open({match.key, group.member, match.file}, writes);
       step = std::make_unique<FileStep>(group.session, opened.step,
                                         writes ? FileStep::Use::reopen : FileStep::Use::read);
       path = std::move(opened.path);
@@ -95,8 +95,8 @@ void delete_coupled_file(const std::string& path, MPI_Info info,
   expect_writer(path, environment, match.rule, "delete");
   // As its writer, which waits until nobody reads it.
   const CoupledGroup alone{process_session(environment), {runtime::random_number() >> 1, 0, 1}};
-  const auto step = create_step(alone, {match.key, alone.member, false, 1, absolute_path(path)});
-  alone.session->remove({match.key});
+  const auto step = create_step(alone, {match.key, alone.member, false, 1, match.file});
+  alone.session->remove({match.key, match.file});
   delete_file(path, info);
 }
 
@@ -105,7 +105,7 @@ FoundFile find_coupled_file(const std::string& path, const runtime::ClientEnviro
   if (match.rule.writes) return {path, nullptr};
   const auto session = process_session(environment);
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
-  auto opened = session->open({match.key, alone, {}}, false);
+  auto opened = session->open({match.key, alone, match.file}, false);
   return {std::move(opened.path), std::make_unique<FileStep>(session, opened.step, FileStep::Use::read)};
 }
 

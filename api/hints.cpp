@@ -51,22 +51,28 @@ Hints collect_hints(MPI_Info user) {
 
 ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints& mine) {
   if (comm.size() == 1) return mine;
-  // Keys and values are C strings: each ends with a zero byte.
+  // C strings: each ends with a zero byte.
   std::string text;
+  const auto append = [&](const std::string& value) { text.append(value).append(1, '\0'); };
   if (comm.is_root()) {
-    for (const auto& [key, value] : mine.hints)
-      text.append(key).append(1, '\0').append(value).append(1, '\0');
+    std::ranges::for_each(mine.coupling, append);
+    for (const auto& [key, value] : mine.hints) append(key), append(value);
   }
-  std::array<int, 2> told{mine.mode, static_cast<int>(text.size())};
+  std::array<int, 3> told{mine.mode, static_cast<int>(text.size()), static_cast<int>(mine.coupling.size())};
   check_mpi(MPI_Bcast(told.data(), told.size(), MPI_INT, 0, comm.get()), "broadcast");
   text.resize(static_cast<std::size_t>(told[1]));
   if (!text.empty()) check_mpi(MPI_Bcast(text.data(), told[1], MPI_CHAR, 0, comm.get()), "broadcast");
   ModeAndHints of_root{told[0], {}};
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string key(text.c_str() + at);
-    const std::string value(text.c_str() + at + key.size() + 1);
-    at += key.size() + value.size() + 2;
-    of_root.hints.emplace(key, value);
+  std::size_t at = 0;
+  const auto next = [&] {
+    std::string value(text.c_str() + at);
+    at += value.size() + 1;
+    return value;
+  };
+  for (int i = 0; i < told[2]; ++i) of_root.coupling.push_back(next());
+  while (at < text.size()) {
+    std::string key = next();
+    of_root.hints.emplace(std::move(key), next());
   }
   return of_root;
 }

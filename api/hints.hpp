@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mpi_handles.hpp"
 #include "sluice/formats/layout.hpp"
@@ -21,9 +22,10 @@ using Hints = std::map<std::string, std::string>;
 struct ModeAndHints {
   int mode = 0;
   Hints hints;
+  std::vector<std::string> coupling = {};  ///< what is said of the workflow's rule; without zero bytes
 };
 /// Collective: rank 0's, which are in force on all ranks: hints decide where data lies in the file, and who
-/// exchanges it with whom.
+/// exchanges it with whom; working directories may differ.
 [[nodiscard]] ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints& mine);
 
 /// Throws Error(NC_EDRIVER) where the hint nc_driver names none of PnetCDF's I/O drivers (of version 1.15),

@@ -16,12 +16,11 @@ namespace sluice::api {
 namespace {
 
 /// With NC_NOCLOBBER a file that is there must not be replaced by the one that is drained.
-void expect_no_file(const OpenRequest& request, const runtime::ClientRule& rule) {
-  if (!request.keeps_existing() || !rule.is_drained) return;
+void expect_no_file(const OpenRequest& request, const runtime::RuleMatch& match) {
+  if (!request.keeps_existing() || !match.rule.is_drained) return;
   together(request.comm, [&] {
-    const std::string file = absolute_path(request.path);
-    if (request.comm.is_root() && storage::PosixFileSystem().exists(file))
-      throw Error(NC_EEXIST, file + " exists, and NC_NOCLOBBER was given");
+    if (request.comm.is_root() && storage::PosixFileSystem().exists(match.file))
+      throw Error(NC_EEXIST, match.file + " exists, and NC_NOCLOBBER was given");
   });
 }
 
@@ -44,19 +43,19 @@ std::optional<BurstOptions> log_options(const OpenRequest& request,
   auto hints = request.hints;
   hints["nc_burst_buf"] = "enable";
   if (!environment.log_directory.empty()) hints.emplace("nc_burst_buf_dirname", environment.log_directory);
-  BurstOptions options = burst_options(hints, absolute_path(request.path));
+  BurstOptions options = burst_options(hints, match.file);
   options.directory = absolute_path(options.directory);
   return options;
 }
 
 /// The step is open for writing; it is given back where its log cannot be made.
-std::unique_ptr<StepLog> make_log(const std::optional<BurstOptions>& options, const OpenRequest& request,
-                                  const CoupledGroup& group, const formats::BurstLogStep& step) {
+std::unique_ptr<StepLog> make_log(const std::optional<BurstOptions>& options, const std::string& file,
+                                  const Communicator& comm, const CoupledGroup& group,
+                                  const formats::BurstLogStep& step) {
   if (!options) return nullptr;
   try {
-    return std::make_unique<StepLog>(*group.session, *options,
-                                     StepLog::Place{absolute_path(request.path), group.member.group,
-                                                    request.comm.rank(), request.comm.size(), step});
+    return std::make_unique<StepLog>(
+        *group.session, *options, StepLog::Place{file, group.member.group, comm.rank(), comm.size(), step});
   } catch (...) {
     group.session->discard({static_cast<std::uint64_t>(step.step)});
     throw;
@@ -72,16 +71,15 @@ formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin) noexcep
 OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
                            const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
   expect_writer(request.path, environment, match.rule, "create");
-  expect_no_file(request, match.rule);
+  expect_no_file(request, match);
   const CoupledGroup group = make_coupled_group(request.comm, environment);
   const auto options = log_options(request, environment, match);
   OpenedDriver opened;
   together(request.comm, [&] {
     runtime::Created created;
-    const std::string file = absolute_path(request.path);
     const std::uint64_t wait_us = microseconds_of([&] {
-      created = group.session->create(
-          {match.key, group.member, request.keeps_existing(), static_cast<std::uint8_t>(version), file});
+      created = group.session->create({match.key, group.member, request.keeps_existing(),
+                                       static_cast<std::uint8_t>(version), match.file});
     });
     MemoryDriver::Parts parts{group.session,
                               request.comm,
@@ -94,7 +92,7 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
                               {},
                               {},
                               created.publish_at};
-    parts.disk = make_log(options, request, group, log_step(created.step, created.step));
+    parts.disk = make_log(options, match.file, request.comm, group, log_step(created.step, created.step));
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
   });
   if (options) opened.hints = as_hints(*options);
@@ -121,13 +119,13 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   };
   together(request.comm, [&] {
     const std::uint64_t wait_us = microseconds_of([&] {
-      answer = group.session->open({match.key, group.member}, request.writes());
+      answer = group.session->open({match.key, group.member, match.file}, request.writes());
     });
     if (answer.step == 0) return;
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
                               answer.control, request.writes(), answer.record_count, wait_us,
                               answer.pattern, answer.ranges,    answer.publish_at};
-    parts.disk = make_log(options, request, group, log_step(answer.step, answer.origin));
+    parts.disk = make_log(options, match.file, request.comm, group, log_step(answer.step, answer.origin));
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
     if (!may_grow()) take_header();
   });
@@ -147,12 +145,12 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
                    const runtime::RuleMatch& match) {
   expect_writer(path, environment, match.rule, "delete");
   const auto session = process_session(environment);
-  if (!match.rule.is_drained) return session->remove({match.key});
+  if (!match.rule.is_drained) return session->remove({match.key, match.file});
   // What was published goes, and nothing is drained any more that could bring it back; then the file.
   storage::PosixFileSystem system;
-  const std::string file = absolute_path(path);
+  const std::string& file = match.file;
   try {
-    session->remove({match.key});
+    session->remove({match.key, match.file});
   } catch (const Error& error) {
     if (error.status() != NC_ENOENT || !system.exists(file)) throw;
   }

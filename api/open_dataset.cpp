@@ -1,5 +1,6 @@
 // How datasets begin: create and open, the choice of the driver, default formats; and files that are not
 // open.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -43,9 +44,26 @@ const runtime::ClientEnvironment& client_environment() {
   return *environment;
 }
 
-std::optional<runtime::RuleMatch> rule_of(const std::string& path) {
+std::optional<runtime::RuleMatch> rule_of(const std::string& path,
+                                          runtime::LastLink last_link = runtime::LastLink::follow) {
   if (!client_environment().is_coupled()) return std::nullopt;
-  return runtime::find_rule(client_environment(), path);
+  return runtime::find_rule(client_environment(), path, last_link);
+}
+
+/// What rank 0 has found, for the others: which of the component's rules, the key's name, and the file.
+std::vector<std::string> as_texts(const std::optional<runtime::RuleMatch>& match) {
+  if (!match) return {};
+  return {std::to_string(match->rule.rule), match->key.name, match->file};
+}
+
+std::optional<runtime::RuleMatch> match_of(const std::vector<std::string>& texts) {
+  if (texts.empty()) return std::nullopt;
+  const auto& rules = client_environment().rules;
+  const auto rule = std::ranges::find(
+      rules, texts.at(0), [](const runtime::ClientRule& each) { return std::to_string(each.rule); });
+  if (rule == rules.end())
+    throw Error(NC_EINVAL, "processes of one communicator have different rules: SLUICE_RULES was changed");
+  return runtime::RuleMatch{*rule, {rule->rule, texts.at(1)}, texts.at(2)};
 }
 
 bool is_in_files(const std::optional<runtime::RuleMatch>& match) {
@@ -96,6 +114,7 @@ struct OpeningCall {
 /// What create and open have in common: the communicator, the arguments agreed on, the hints.
 struct Opening {
   std::shared_ptr<Dataset> dataset = std::make_shared<Dataset>();  // shared: see DatasetUse
+  std::optional<runtime::RuleMatch> match;                         ///< rank 0's
   int mode = 0;                                                    ///< rank 0's
   int disagreement = NC_NOERR;  ///< this rank's mode was another, or, in safe mode, its hints
   bool is_finished = false;     ///< else the id is given back
@@ -143,8 +162,10 @@ Opening::Opening(const OpeningCall& call, Status other_mode) : Opening(call.comm
 }
 
 void Opening::agree_on_arguments(const OpeningCall& call, Status other_mode) {
-  const ModeAndHints mine{call.mode, collect_hints(call.info)};
+  ModeAndHints mine{call.mode, collect_hints(call.info)};
+  if (dataset->comm.is_root()) mine.coupling = as_texts(rule_of(dataset->path));
   ModeAndHints of_root = mode_and_hints_of_root(dataset->comm, mine);
+  match = match_of(of_root.coupling);
   mode = of_root.mode;
   dataset->asked_hints = std::move(of_root.hints);
   if (mode != mine.mode) disagreement = other_mode;
@@ -187,7 +208,7 @@ int create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp
   check_create_mode(opening.mode);
   check_io_driver(opening.dataset->asked_hints);
   const auto version = version_of_mode(opening.mode);
-  const auto match = rule_of(path);
+  const auto& match = opening.match;
   if (!match && opening.dataset->rank == 0)
     tell_of_ordinary_file(client_environment(), path, OrdinaryUse::written);
   auto opened =
@@ -206,7 +227,7 @@ int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) 
   Opening opening({comm, path, omode, info, ncidp}, NC_EMULTIDEFINE_OMODE);
   check_open_mode(opening.mode);
   check_io_driver(opening.dataset->asked_hints);
-  const auto match = rule_of(path);
+  const auto& match = opening.match;
   const bool writes = (opening.mode & mode_write) != 0;
   if (!match && opening.dataset->rank == 0)
     tell_of_ordinary_file(client_environment(), path, writes ? OrdinaryUse::written : OrdinaryUse::read);
@@ -222,7 +243,7 @@ int open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) 
 int remove(const char* filename, MPI_Info info) {
   if (filename == nullptr || *filename == '\0')
     throw Error(NC_ENOENT, "the path of the file to delete is empty");
-  const auto match = rule_of(filename);
+  const auto match = rule_of(filename, runtime::LastLink::stay);
   if (!match)
     delete_file(filename, info);
   else if (is_in_files(match))

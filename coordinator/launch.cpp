@@ -129,14 +129,14 @@ int usable_cores() {
 
 std::string rules_for(const Workflow& workflow, const std::string& component) {
   std::vector<runtime::ClientRule> rules;
-  const auto drained = hello_for(workflow).rules;
+  const auto messages = hello_for(workflow).rules;
   for (std::size_t i = 0; i < workflow.files.size(); ++i) {
     const workflows::FileRule& rule = workflow.files[i];
     const bool writes = rule.writer == component;
     const bool reads = std::find(rule.readers.begin(), rule.readers.end(), component) != rule.readers.end();
     if (writes || reads) {
       rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads, as_message(rule.through),
-                       drained[i].is_drained()});
+                       messages[i].is_drained(), messages[i].identity});
     }
   }
   return runtime::encode_rules(rules);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/matcher/registry.hpp"
+#include "sluice/runtime/resolved_path.hpp"
 
 namespace sluice::coordinator {
 
@@ -39,6 +40,10 @@ matcher::PartitionKind as_message(workflows::PartitionBy partition) noexcept {
                                                        : matcher::PartitionKind::range;
 }
 
+matcher::Identity as_message(workflows::Identity identity) noexcept {
+  return identity == workflows::Identity::name ? matcher::Identity::name : matcher::Identity::path;
+}
+
 runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
   runtime::CoordinatorHello hello;
   for (const workflows::FileRule& rule : workflow.files) {
@@ -49,7 +54,8 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
                            as_message(rule.publish_at),
                            as_message(rule.through),
                            as_message(rule.partition),
-                           {rule.keep.keeps, rule.keep.variables}});
+                           {rule.keep.keeps, rule.keep.variables},
+                           as_message(rule.identity)});
   }
   for (const workflows::Component& component : workflow.components) {
     hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
@@ -59,6 +65,7 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
   hello.prewarm_bytes = workflow.prewarm_bytes.value_or(matcher::default_warm_bytes(workflow.memory_bytes));
   hello.prewarms_huge_pages_only = !workflow.prewarm_bytes;
   hello.retain_bytes = workflow.retain_bytes.value_or(matcher::default_retain_bytes(workflow.memory_bytes));
+  hello.directory = runtime::resolved_path(workflow.file.parent_path().string());
   return hello;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {
@@ -15,9 +14,11 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       retain_bytes_(options.retain_bytes),
       spill_directory_(std::move(options.spill_directory)),
       processes_(options.components),
+      directory_(std::move(options.directory)),
       consumed_(options.nodes, rules_.size()) {
   for (std::uint32_t node = 0; node < options.nodes; ++node)
     pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node, options.warm));
+  if (!directory_.empty() && !directory_.ends_with('/')) directory_ += '/';
   is_continued_rule_.resize(rules_.size());
   rule_uses_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
@@ -159,6 +160,7 @@ void Registry::complete(Step& step) {
   dataset.is_recycled = false;
   ++dataset.steps_published;
   note_published(step.key.rule);
+  note_name(step.key);
   answers_.published(step);
   start_next_drain();
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 
@@ -79,10 +78,10 @@ void Registry::drained(StepId id, const DrainOutcome& outcome) {
 void Registry::report_drains(StatusReport& report) const {
   if (active_drain_.step != 0) {
     const Step& step = *steps_.at(active_drain_.step);
-    report.drains.push_back({step.key.rule, step.key.tail, true, active_drain_.progress.done_bytes,
+    report.drains.push_back({step.key.rule, step.name, true, active_drain_.progress.done_bytes,
                              active_drain_.progress.total_bytes});
   }
-  for (const Step* step : waiting_drains_) report.drains.push_back({step->key.rule, step->key.tail});
+  for (const Step* step : waiting_drains_) report.drains.push_back({step->key.rule, step->name});
   report.drain_failures = drain_failures_;
   report.components_ended = processes_.ended_components();
 }

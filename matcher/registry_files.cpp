@@ -1,5 +1,4 @@
 // Steps whose data is in files: docs/architecture.md, "Through files".
-#include "quoted.hpp"
 #include "sluice/matcher/registry.hpp"
 
 namespace sluice::matcher {

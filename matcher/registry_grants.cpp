@@ -1,7 +1,6 @@
 // Who gets segments: at once, when there is memory again, or on disk.
 #include <algorithm>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 

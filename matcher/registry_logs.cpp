@@ -1,7 +1,6 @@
 // Data that is in burst-buffer logs on disk (through: burst-buffer): docs/architecture.md, "Through logs".
 #include <algorithm>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 
@@ -127,6 +126,7 @@ void Registry::decide(Group& group) {
 }
 
 void Registry::decide_create(Group& group) {
+  if (refuse_other_path(group)) return;
   const Dataset& dataset = datasets_[group.key];
   const bool exists = dataset.newest != nullptr || dataset.is_recycled || !dataset.in_progress.empty();
   if (group.no_clobber && exists) {
@@ -141,6 +141,7 @@ void Registry::decide_create(Group& group) {
 }
 
 void Registry::decide_open_write(Group& group) {
+  if (refuse_other_path(group)) return;
   const Dataset& dataset = datasets_[group.key];
   if (!dataset.in_progress.empty()) {
     wait(group, Group::WaitsFor::own_step);
@@ -187,7 +188,7 @@ void Registry::decide_open_read(Group& group) {
   } else if (writer != nullptr && writer->has_exited) {
     refuse(group, NC_ENOENT,
            quoted(group.key) + " can no longer come: its writer " + writer_name + " " + writer->reason +
-               near_miss_text(group.key));
+               near_miss_text(group.key) + elsewhere_text(group.key));
   } else {
     wait(group, Group::WaitsFor::publication);
   }
@@ -280,6 +281,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
   step->id = next_step_++;
   if (step->origin == 0) step->origin = step->id;
   step->key = group.key;
+  step->name = name_of(group.key);
   step->publish_at = rule_of(group.key).publish_at;
   step->partition = rule_of(group.key).partition;
   step->read_by.resize(rule_of(group.key).readers.size());

@@ -1,7 +1,6 @@
 // What readers see of a step while it is written: docs/architecture.md, "Reading what is being written".
 #include <algorithm>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 

@@ -1,25 +1,26 @@
 // ncmpi_delete of datasets.
 #include <algorithm>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 
 namespace sluice::matcher {
 
 /// As a group of one process, because it may have to wait.
-void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key) {
+void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key,
+                      const std::string& path) {
   constexpr std::uint64_t own_groups = std::uint64_t{1} << 63;  // clients draw theirs below
   Process& caller = processes_.at(process);
   std::uint64_t id = own_groups + next_removal_++;
   while (groups_.contains(GroupId{caller.component, id})) id = own_groups + next_removal_++;
-  join(ticket, caller, GroupPurpose::remove, {key, {id, 0, 1}});
+  join(ticket, caller, GroupPurpose::remove, {key, {id, 0, 1}, false, 1, path});
   advance();
 }
 
 /// ncmpi_close is collective, and yet each process only tells that it has closed: what one of them does next
 /// may be here before the others have told.
 void Registry::decide_remove(Group& group) {
+  if (refuse_other_path(group)) return;
   const ProcessId caller = group.members.begin()->second.process;
   const auto has_closed = [&](const Step* step) {
     return std::ranges::any_of(step->writers->members, [&](const auto& member) {
@@ -46,6 +47,7 @@ void Registry::take_away(Group& group) {
   dataset.is_recycled = false;
   dataset.drained_origin = 0;
   dataset.kept_path.clear();
+  dataset.written_path.clear();
   drop_waiting_drains(group.key);
   supersede(dataset);
 }

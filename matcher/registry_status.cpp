@@ -33,7 +33,7 @@ StatusReport Registry::status() const {
     if (was_only_asked_for) continue;
     const auto bytes = staged.find(key);
     report.bytes_spilled_ever += dataset.bytes_spilled;
-    report.datasets.push_back({key.rule, key.tail, dataset.steps_published, dataset.steps_discarded,
+    report.datasets.push_back({key.rule, name_of(key), dataset.steps_published, dataset.steps_discarded,
                                dataset.counters, bytes == staged.end() ? 0 : bytes->second,
                                dataset.kept_bytes, dataset.bytes_spilled, dataset.steps_lost});
   }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "quoted.hpp"
 #include "sluice/formats/near_match.hpp"
 #include "sluice/matcher/registry.hpp"
 
@@ -58,9 +57,9 @@ std::string Registry::near_miss_text(const DatasetKey& key) const {
   std::vector<std::string> published;
   for (const auto& [other, dataset] : datasets_) {
     if (other.rule != key.rule || dataset.steps_published == 0) continue;
-    if (published.size() < most_compared) published.push_back(file_name(other.tail));
+    if (published.size() < most_compared) published.push_back(file_name(other.name));
   }
-  const std::string wanted = file_name(key.tail);
+  const std::string wanted = file_name(key.name);
   if (std::ranges::find(published, wanted) != published.end()) return {};
   if (const std::string near = formats::near_match(wanted, published); !near.empty())
     return "; '" + near + "' was published: did you mean that?";
@@ -83,7 +82,7 @@ void Registry::report_uses(StatusReport& report) const {
   }
   report.ordinary_files = ordinary_files_;
   for (const auto& [key, dataset] : datasets_) {
-    if (!dataset.kept_logs.empty()) report.kept_logs.push_back({key.tail, dataset.kept_logs_directory});
+    if (!dataset.kept_logs.empty()) report.kept_logs.push_back({name_of(key), dataset.kept_logs_directory});
   }
 }
 

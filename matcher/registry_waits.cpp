@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "quoted.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "wait_analysis.hpp"
@@ -209,7 +208,7 @@ std::string Registry::wait_text(const Group& group) const {
     case Group::WaitsFor::publication:
       break;
   }
-  return quoted(group.key) + " from " + rule_of(group.key).writer;
+  return quoted(group.key) + " from " + rule_of(group.key).writer + elsewhere_text(group.key);
 }
 
 std::string Registry::memory_wait_text(const DatasetKey& key) const {

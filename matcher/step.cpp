@@ -68,7 +68,7 @@ StepView Step::view() const {
   view.revision = revision;
   view.is_final = state == StepState::published;
   view.rule = key.rule;
-  view.name = key.tail;
+  view.name = name;
   view.header_revision = header_revision;
   view.record_count = records_for_readers();
   view.header = header;

@@ -26,7 +26,8 @@ matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap&
           hello.retain_bytes,
           nodes.nodes(),
           std::move(hello.spill_directory),
-          matcher::warm_shares(hello.prewarm_bytes, static_cast<std::uint32_t>(nodes.matchers_of(0).size()))};
+          matcher::warm_shares(hello.prewarm_bytes, static_cast<std::uint32_t>(nodes.matchers_of(0).size())),
+          std::move(hello.directory)};
 }
 
 }  // namespace
@@ -175,7 +176,7 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
     }
     case MessageType::remove: {
       const auto m = decode<Remove>(item.fields);
-      return serve([&] { registry_.remove(ticket, process, m.key); });
+      return serve([&] { registry_.remove(ticket, process, m.key, m.path); });
     }
     default:
       return take_close(item, process);

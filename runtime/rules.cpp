@@ -133,6 +133,10 @@ ClientRule parse_rule(std::string_view line) {
   const auto index = std::from_chars(line.data(), line.data() + first, rule.rule);
   if (index.ec != std::errc{} || index.ptr != line.data() + first) fail("no rule number");
   std::string_view access = line.substr(first + 1, second - first - 1);
+  if (access.ends_with('n')) {
+    rule.identity = matcher::Identity::name;
+    access.remove_suffix(1);
+  }
   rule.is_drained = access.ends_with('d');
   if (rule.is_drained) access.remove_suffix(1);
   if (access != "w" && access != "r" && access != "rw") fail("neither w, r nor rw");
@@ -205,7 +209,7 @@ std::string encode_rules(const std::vector<ClientRule>& rules) {
   std::string text;
   for (const ClientRule& rule : rules) {
     text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") +
-            (rule.is_drained ? "d" : "") + '\t';
+            (rule.is_drained ? "d" : "") + (rule.identity == matcher::Identity::name ? "n" : "") + '\t';
     text += through_words[static_cast<std::size_t>(rule.through)];
     text += '\t' + rule.pattern + '\n';
   }
@@ -236,16 +240,25 @@ std::optional<std::string> match_tail(std::string_view pattern, std::string_view
   return tail;
 }
 
-std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path) {
+std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path,
+                                   LastLink last_link) {
+  if (environment.rules.empty() || path.empty()) return std::nullopt;
+  std::string file = resolved_path(without_prefix(path), last_link);
   for (const ClientRule& rule : environment.rules) {
-    if (auto tail = match_tail(rule.pattern, path)) return RuleMatch{rule, {rule.rule, std::move(*tail)}};
+    auto tail = match_tail(rule.pattern, path);
+    if (!tail) tail = match_tail(rule.pattern, file);
+    if (!tail) continue;
+    DatasetKey key{rule.rule, rule.identity == matcher::Identity::name ? std::move(*tail) : file};
+    return RuleMatch{rule, std::move(key), std::move(file)};
   }
   return std::nullopt;
 }
 
 std::uint32_t find_other_rule(const ClientEnvironment& environment, std::string_view path) {
+  if (environment.others.empty() || path.empty()) return OrdinaryFile::no_rule;
+  const std::string file = resolved_path(without_prefix(path));
   for (const OtherRule& rule : environment.others) {
-    if (match_tail(rule.pattern, path)) return rule.rule;
+    if (match_tail(rule.pattern, path) || match_tail(rule.pattern, file)) return rule.rule;
   }
   return OrdinaryFile::no_rule;
 }

@@ -83,7 +83,7 @@ std::string_view message_name(MessageType type) noexcept {
 
 // The wire order of each struct, once for both directions.
 void fields(auto& a, Is<DatasetKey> auto& m) {
-  a(m.rule, m.tail);
+  a(m.rule, m.name);
 }
 void fields(auto& a, Is<Hello> auto& m) {
   a(m.protocol, m.library_version, m.process_token, m.process_id, m.component);
@@ -172,7 +172,7 @@ void fields(auto& a, Is<Plans> auto& m) {
   a(m.ranges, m.plans, m.record_count, m.uses);
 }
 void fields(auto& a, Is<Remove> auto& m) {
-  a(m.key);
+  a(m.key, m.path);
 }
 void fields(auto& a, Is<ErrorReply> auto& m) {
   a(m.status, m.text);
@@ -184,14 +184,14 @@ void fields(auto& a, Is<DropSegments> auto& m) {
   a(m.segments);
 }
 void fields(auto& a, Is<FileRule> auto& m) {
-  a(m.pattern, m.writer, m.readers, m.replays, m.publish_at, m.through, m.partition, m.keep);
+  a(m.pattern, m.writer, m.readers, m.replays, m.publish_at, m.through, m.partition, m.keep, m.identity);
 }
 void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
 }
 void fields(auto& a, Is<CoordinatorHello> auto& m) {
   a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory, m.prewarm_bytes,
-    m.prewarms_huge_pages_only);
+    m.prewarms_huge_pages_only, m.directory);
 }
 void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);

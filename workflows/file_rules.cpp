@@ -12,8 +12,9 @@ using formats::suggestion;
 
 namespace {
 
-const std::vector<std::string> rule_keys{"path",      "writer",  "readers", "through", "steps",    "queue",
-                                         "when-full", "publish", "keep",    "replay",  "partition"};
+const std::vector<std::string> rule_keys{"path",  "writer", "readers",   "through",
+                                         "steps", "queue",  "when-full", "publish",
+                                         "keep",  "replay", "partition", "identity"};
 
 const std::vector<ReservedChoice> reserved_choices{
     {"steps", {"single", "stream"}},
@@ -54,6 +55,7 @@ class RuleReader {
     read_publish(*section, read.rule);
     read_through(*section, read.rule);
     read_partition(*section, read.rule);
+    read_identity(*section, read.rule);
     check_queue(*section);
     read_keep(*section, read.rule);
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
@@ -151,6 +153,14 @@ class RuleReader {
     if (value == nullptr) return;
     if (const auto word = reader_.choice(*value, choices))
       rule.partition = *word == "variable" ? PartitionBy::variable : PartitionBy::range;
+  }
+
+  void read_identity(const Section& section, FileRule& rule) {
+    static const std::vector<std::string> choices{"path", "name"};
+    const Value* value = section.find("identity");
+    if (value == nullptr) return;
+    if (const auto word = reader_.choice(*value, choices))
+      rule.identity = *word == "name" ? Identity::name : Identity::path;
   }
 
   std::optional<std::string> component_name(const Value& value) {

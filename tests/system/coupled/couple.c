@@ -9,6 +9,7 @@
 //   release NAME          reads the one number 0 of what is kept open, which must be NAME's, and closes it
 //   half NAME             creates it, puts something, and goes on without closing it
 //   refused NAME          creates it, which must give NC_EIO
+//   invalid NAME, invalid-open NAME   creates it, or opens it for writing, which must give NC_EINVAL
 //   missing NAME          opens it, which must give NC_ENOENT
 //   gone NAME             opens and reads it again and again, until that gives NC_ENOENT
 //   overflow NAME LENGTH  as write, but there is no room for it
@@ -130,11 +131,19 @@ static void half_write(const char* name) {
   check(ncmpi_put_vara_double_all(ncid, variable, &start, &count, &value), "put", name);
 }
 
-static void expect_refusal(const char* name) {
+static void expect_refusal(const char* name, int expected) {
   int ncid;
   const int status = ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid);
-  if (status == NC_EIO) return;
+  if (status == expected) return;
   fprintf(stderr, "rank %d: create %s gave %s\n", rank, name, ncmpi_strerrno(status));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void expect_no_open(const char* name) {
+  int ncid;
+  const int status = ncmpi_open(MPI_COMM_WORLD, name, NC_WRITE, MPI_INFO_NULL, &ncid);
+  if (status == NC_EINVAL) return;
+  fprintf(stderr, "rank %d: open %s gave %s\n", rank, name, ncmpi_strerrno(status));
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -178,7 +187,9 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "keep") == 0) return keep_file(name), 2;
   if (strcmp(command, "release") == 0) return release_file(name), 2;
   if (strcmp(command, "half") == 0) return half_write(name), 2;
-  if (strcmp(command, "refused") == 0) return expect_refusal(name), 2;
+  if (strcmp(command, "refused") == 0) return expect_refusal(name, NC_EIO), 2;
+  if (strcmp(command, "invalid") == 0) return expect_refusal(name, NC_EINVAL), 2;
+  if (strcmp(command, "invalid-open") == 0) return expect_no_open(name), 2;
   if (strcmp(command, "missing") == 0) return miss_file(name), 2;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;
   if (strcmp(command, "say") == 0) return rank == 0 ? printf("%s\n", name) : 0, fflush(stdout), 2;

@@ -29,7 +29,7 @@ def directories():
         os.makedirs("here/out", exist_ok=True)
         os.makedirs("there/out", exist_ok=True)
         run(through, {"model": (3, "write out/a.nc 1000", "here"), "analysis": (2, "read out/a.nc 1000", "there"), "serial": (0, "read out/a.nc 1000", ".")},
-            [("out/*.nc", "model", ["analysis", "serial"])])
+            [("out/*.nc", "model", ["analysis", "serial"], "identity: name")])
         expect(os.listdir("there/out") == [], "there is something where the reader runs")
         shutil.rmtree("here")
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "sluice/formats/error.hpp"
 
@@ -12,9 +13,24 @@ using namespace sluice::runtime;
 
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string tail(std::string_view pattern, std::string_view path) {
   return match_tail(pattern, path).value_or("(none)");
 }
+
+/// A directory of its own, without links in its path.
+struct ScratchDirectory {
+  fs::path path;
+  ScratchDirectory() {
+    std::string name = fs::canonical(fs::temp_directory_path()) / "sluice-rules-XXXXXX";
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() { fs::remove_all(path); }
+};
 
 }  // namespace
 
@@ -89,28 +105,91 @@ TEST_CASE("the first rule that covers a path holds") {
   environment.rules = {{4, "special.nc", false, true}, {7, "*.nc", true, false}};
   const auto special = find_rule(environment, "out/special.nc");
   REQUIRE(special);
-  CHECK(special->key == DatasetKey{4, "special.nc"});
+  CHECK(special->key == DatasetKey{4, (fs::current_path() / "out/special.nc").string()});
   CHECK(special->rule.reads);
   CHECK(find_rule(environment, "x.nc")->key.rule == 7);
   CHECK_FALSE(find_rule(environment, "x.txt"));
 }
 
+TEST_CASE("a path leads to the same file before and after directories and files are made") {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path / "a/../b/./c/x.nc";
+  const std::string expected = scratch.path / "b/c/x.nc";
+  CHECK(resolved_path(path) == expected);
+  fs::create_directories(scratch.path / "a");
+  fs::create_directories(scratch.path / "b/c");
+  CHECK(resolved_path(path) == expected);
+  std::ofstream(expected) << "x";
+  CHECK(resolved_path(path) == expected);
+  CHECK(resolved_path("/") == "/");
+  CHECK(resolved_path("/no-such-file.nc") == "/no-such-file.nc");
+  CHECK(resolved_path("x.nc") == (fs::current_path() / "x.nc").string());
+}
+
+TEST_CASE("links are followed, to directories, to files, and to what is not there") {
+  const ScratchDirectory scratch;
+  fs::create_directories(scratch.path / "run/deep");
+  fs::create_symlink("run/deep", scratch.path / "newest");
+  fs::create_symlink("newest/x.nc", scratch.path / "first.nc");
+  fs::create_symlink(scratch.path / "first.nc", scratch.path / "second.nc");
+  fs::create_symlink("endless", scratch.path / "endless");
+  const std::string expected = scratch.path / "run/deep/x.nc";
+  const auto check = [&] {
+    CHECK(resolved_path((scratch.path / "newest/x.nc").string()) == expected);
+    CHECK(resolved_path((scratch.path / "newest/../deep/x.nc").string()) == expected);
+    CHECK(resolved_path((scratch.path / "second.nc").string()) == expected);
+    CHECK(resolved_path((scratch.path / "second.nc").string(), LastLink::stay) == scratch.path / "second.nc");
+    CHECK(resolved_path((scratch.path / "newest/x.nc").string(), LastLink::stay) == expected);
+  };
+  check();
+  std::ofstream(expected) << "x";
+  check();
+  CHECK(fs::path(resolved_path((scratch.path / "endless").string())).is_absolute());
+}
+
+TEST_CASE("a rule covers a path as it is given, or what it leads to; which file that is, its identity says") {
+  const ScratchDirectory scratch;
+  fs::create_directories(scratch.path / "run");
+  fs::create_symlink("run", scratch.path / "newest");
+  const std::string file = scratch.path / "run/out.nc";
+  ClientEnvironment environment;
+  environment.rules = {{3, "run/out.nc", true, false}, {5, "newest/n.nc", true, false}};
+  for (const char* path : {"run/out.nc", "newest/out.nc", "newest/../run/out.nc"}) {
+    const auto match = find_rule(environment, (scratch.path / path).string());
+    REQUIRE(match);
+    CHECK(match->key == DatasetKey{3, file});
+    CHECK(match->file == file);
+  }
+  CHECK(find_rule(environment, (scratch.path / "newest/n.nc").string())->file == scratch.path / "run/n.nc");
+  CHECK_FALSE(find_rule(environment, (scratch.path / "run/n.nc").string()));
+  CHECK_FALSE(find_rule(environment, (scratch.path / "out.nc").string()));
+  environment.rules[0].identity = matcher::Identity::name;
+  const auto by_name = find_rule(environment, "ufs:" + (scratch.path / "newest/out.nc").string());
+  REQUIRE(by_name);
+  CHECK(by_name->key == DatasetKey{3, "run/out.nc"});
+  CHECK(by_name->file == file);
+}
+
 TEST_CASE("rules survive the environment, and damage is an error that shows the line") {
-  const std::vector<ClientRule> rules{{0, "a b*.nc", true, false},
-                                      {1, "[x\t].nc", false, true, matcher::Through::burst_buffer},
-                                      {12, "*", true, true, matcher::Through::memory, true}};
+  const std::vector<ClientRule> rules{
+      {0, "a b*.nc", true, false},
+      {1, "[x\t].nc", false, true, matcher::Through::burst_buffer},
+      {12, "*", true, true, matcher::Through::memory, true},
+      {13, "n", false, true, matcher::Through::file, false, matcher::Identity::name}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
   ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
   const ClientEnvironment environment = read_client_environment();
   CHECK(environment.is_coupled());
   CHECK(environment.component == "model");
-  REQUIRE(environment.rules.size() == 3);
+  REQUIRE(environment.rules.size() == 4);
   CHECK(environment.rules[1].pattern == "[x\t].nc");
   CHECK(environment.rules[1].through == matcher::Through::burst_buffer);
   CHECK_FALSE(environment.rules[1].is_drained);
   CHECK(environment.rules[2].is_drained);
   CHECK(environment.rules[2].writes);
+  CHECK(environment.rules[2].identity == matcher::Identity::path);
+  CHECK(environment.rules[3].identity == matcher::Identity::name);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));
   for (const char* damaged : {"x", "1\tw", "1\tw\tmemory", "a\tw\tfile\tf", "1\tq\tfile\tf", "1\tw\tfile\t",
                               "1\tw\tf\tf", "-1\tw\tfile\tf", "99999999999\tw\tfile\tf"}) {

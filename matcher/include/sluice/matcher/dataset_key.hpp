@@ -6,11 +6,11 @@
 
 namespace sluice::matcher {
 
-/// What a dataset is known by: the rule of the workflow (index in its `files` list) and the trailing path
-/// components that the pattern covers.
+/// What a dataset is known by: the rule of the workflow (index in its `files` list), and within it the file:
+/// what Identity says.
 struct DatasetKey {
   std::uint32_t rule = 0;
-  std::string tail;
+  std::string name;
   auto operator<=>(const DatasetKey&) const = default;
 };
 
@@ -21,6 +21,12 @@ struct Member {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   bool spans_nodes = false;  ///< the group's processes are on several nodes: no memory is common to them
+};
+
+/// Which paths that a rule covers are one dataset.
+enum class Identity : std::uint8_t {
+  path,  ///< those that lead to one file: the absolute path, without symbolic links
+  name,  ///< those with the same trailing components, as many as the pattern has
 };
 
 /// When readers see what was put.
@@ -68,6 +74,7 @@ struct FileRule {
   Through through = Through::memory;
   PartitionKind partition = PartitionKind::range;
   Keep keep{};
+  Identity identity = Identity::path;
 
   /// The matchers write a file of each complete step.
   [[nodiscard]] bool is_drained() const noexcept {

@@ -27,6 +27,7 @@ namespace sluice::matcher {
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
 /// registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
 /// registry_files.cpp: those that are in files; registry_removals.cpp: what is deleted;
+/// registry_names.cpp: what datasets are called, and which paths are one;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
 /// them, and when they are on disk; registry_uses.cpp: who uses which files; registry_waits.cpp: what is held
 /// back; registry_status.cpp: status; wait_analysis.hpp: what can never come.
@@ -59,7 +60,7 @@ class Registry {
   void await_room(const Ticket& ticket, ProcessId process, RoomRequest request);
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
   /// Waits for the others' closes of a step that this process has closed, and for a drain that has begun.
-  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key);
+  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path = {});
 
   /// Throws Error(NC_EINVAL) when the rule does not publish at ncmpi_sync. What was put before is visible
   /// when the last process of the group has been answered.
@@ -131,6 +132,7 @@ class Registry {
     std::uint64_t bytes_spilled = 0;
     std::vector<KeptLog> kept_logs;  ///< that wait for `sluice recover`
     std::string kept_logs_directory;
+    std::string written_path;  ///< identity: name: the one file that this is for its writer
   };
   /// RuleStatus, as it comes.
   struct RuleUse {
@@ -247,6 +249,14 @@ class Registry {
   [[nodiscard]] std::string near_miss_text(const DatasetKey& key) const;
   void report_uses(StatusReport& report) const;
 
+  // registry_names.cpp
+  [[nodiscard]] std::string name_of(const DatasetKey& key) const;
+  [[nodiscard]] std::string quoted(const DatasetKey& key) const { return "'" + name_of(key) + "'"; }
+  [[nodiscard]] DatasetKey same_name(const DatasetKey& key) const;
+  void note_name(const DatasetKey& key);
+  [[nodiscard]] std::string elsewhere_text(const DatasetKey& key) const;
+  [[nodiscard]] bool refuse_other_path(Group& group);
+
   // registry_removals.cpp
   void decide_remove(Group& group);
   void take_away(Group& group);
@@ -320,9 +330,11 @@ class Registry {
   std::string spill_directory_;
   std::vector<std::unique_ptr<SegmentPool>> pools_;  ///< by node; before all that holds leases
   ProcessTable processes_;
+  std::string directory_;  ///< ends with a slash; empty: names are told whole
   std::map<DatasetKey, Dataset> datasets_;
   std::vector<RuleUse> rule_uses_;
   std::vector<OrdinaryFile> ordinary_files_;
+  std::map<DatasetKey, DatasetKey> newest_of_name_;  ///< identity: path: by same_name(), what was published
   std::map<StepId, std::unique_ptr<Step>> steps_;
   std::map<GroupId, std::unique_ptr<Group>> groups_;
   std::list<Group*> waiting_groups_;  ///< in the order of arrival

@@ -64,6 +64,7 @@ struct RegistryOptions {
   std::uint32_t nodes = 1;
   std::string spill_directory = {};  ///< for segments on disk; empty: there are none
   WarmShares warm = {};              ///< of each node: what its matchers make ahead
+  std::string directory = {};        ///< messages name files below it from there
 };
 
 /// A create call.
@@ -78,7 +79,7 @@ struct CreateRequest {
 struct OpenRequest {
   DatasetKey key;
   Member member;
-  std::string path = {};  ///< open_write, where the data is in files: as in CreateRequest
+  std::string path = {};  ///< as in CreateRequest
 };
 
 struct SegmentRequest {

@@ -97,6 +97,7 @@ struct ConsumedPlace {
 struct Step {
   StepId id = 0;
   DatasetKey key;
+  std::string name;          ///< for messages
   std::uint8_t version = 1;  ///< CDF version that the user asked for
   std::string path;          ///< of the file that it stands for, as its writer named it: absolute
   PublishAt publish_at = PublishAt::close;

@@ -37,7 +37,7 @@ struct StepView {
   std::uint64_t revision = 0;  ///< grows with every change
   bool is_final = false;       ///< published: there will be no other revision
   std::uint32_t rule = 0;
-  std::string name;  ///< the key's tail
+  std::string name;  ///< for messages
   std::uint64_t header_revision = 0;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;    ///< CDF-5 encoding; empty before the first enddef

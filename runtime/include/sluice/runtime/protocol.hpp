@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 14;
+inline constexpr std::uint32_t protocol_version = 15;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -128,7 +128,7 @@ struct Created {
 struct Open {
   DatasetKey key;
   Member member;
-  std::string path = {};  ///< open_write, where the rule's data is in files: as in Create
+  std::string path = {};  ///< as in Create
 };
 
 /// What is the dataset that an open for reading would find? It is not opened. `member`: a group of one.
@@ -291,6 +291,7 @@ struct Plans {
 
 struct Remove {
   DatasetKey key;
+  std::string path = {};  ///< as in Create
 };
 
 /// Any request can be answered by this. `text` says what, where and what to do.
@@ -318,6 +319,7 @@ struct CoordinatorHello {
   std::string spill_directory = {};       ///< staging.spill, absolute; empty: none
   std::uint64_t prewarm_bytes = 0;        ///< staging.prewarm
   bool prewarms_huge_pages_only = false;  ///< where memory has others, nothing is made ahead
+  std::string directory = {};  ///< of the workflow, without symbolic links: names are told from there
 };
 
 /// Every process of the component has been waited for.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sluice/runtime/protocol.hpp"
+#include "sluice/runtime/resolved_path.hpp"
 
 namespace sluice::runtime {
 
@@ -17,6 +18,7 @@ struct ClientRule {
   bool reads = false;
   matcher::Through through = matcher::Through::memory;
   bool is_drained = false;  ///< matcher::FileRule::is_drained: what is published becomes a file
+  matcher::Identity identity = matcher::Identity::path;
 };
 
 /// A rule that does not name the component: what it covers is an ordinary file here, and coupled for others.
@@ -30,7 +32,7 @@ struct OtherRule {
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component:
-///   "INDEX<TAB>w|r|rw[d]<TAB>THROUGH<TAB>PATTERN"; d: drained
+///   "INDEX<TAB>w|r|rw[d][n]<TAB>THROUGH<TAB>PATTERN"; d: drained, n: identity is by name
 ///   SLUICE_OTHERS     one line per rule that does not: "INDEX<TAB>PATTERN"
 ///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
@@ -46,24 +48,29 @@ struct ClientEnvironment {
 /// Reads the variables above. Throws Error(NC_EINVAL) when SLUICE_RULES is damaged.
 [[nodiscard]] ClientEnvironment read_client_environment();
 
-/// "INDEX<TAB>w|r|rw[d]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for SLUICE_RULES.
+/// "INDEX<TAB>w|r|rw[d][n]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 
 /// "INDEX<TAB>PATTERN\n"… for SLUICE_OTHERS.
 [[nodiscard]] std::string encode_other_rules(const std::vector<OtherRule>& rules);
 
-/// Whether `pattern` covers the trailing components of `path`; then the key's tail: exactly as many trailing
+/// Whether `pattern` covers the trailing components of `path`; then its tail: exactly as many trailing
 /// components as the pattern has, "." and doubled slashes removed and ".." resolved by name. Prefixes that
 /// MPI-IO knows ("ufs:", "nfs:") are stripped before. A relative path that is too short for the pattern is
 /// taken from the working directory; a pattern that starts with a slash covers whole absolute paths only.
 [[nodiscard]] std::optional<std::string> match_tail(std::string_view pattern, std::string_view path);
 
-/// The first rule that covers `path`, and the key; nothing when the path is an ordinary file.
+/// A path that is coupled: by which rule, the key, and the file that it leads to.
 struct RuleMatch {
   ClientRule rule;
   DatasetKey key;
+  std::string file;  ///< resolved_path
 };
-[[nodiscard]] std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path);
+
+/// The first rule that covers `path` as it is given, or the file that it leads to; nothing when that is an
+/// ordinary file. Looks at the file system, so of many processes one does it for all.
+[[nodiscard]] std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path,
+                                                 LastLink last_link = LastLink::follow);
 
 /// The first rule of others that covers `path`; OrdinaryFile::no_rule when there is none.
 [[nodiscard]] std::uint32_t find_other_rule(const ClientEnvironment& environment, std::string_view path);

@@ -63,6 +63,9 @@ inline constexpr std::array<std::string_view, 5> through_words{"memory", "burst-
   return through == Through::subfiles || through == Through::blobs || through == Through::file;
 }
 
+/// Which paths are one file: identity.
+enum class Identity { path, name };
+
 /// How several matchers share the work: partition.
 enum class PartitionBy { range, variable };
 
@@ -83,6 +86,7 @@ struct FileRule {
   Through through = Through::memory;
   PartitionBy partition = PartitionBy::range;
   Keep keep{};
+  Identity identity = Identity::path;
 };
 
 /// What starts the components that have ranks.

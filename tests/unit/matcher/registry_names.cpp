@@ -1,0 +1,99 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+using namespace sluice::matcher::test;
+
+namespace {
+
+std::vector<FileRule> one_rule(const std::string& pattern, Identity identity) {
+  FileRule rule{pattern, "model", {"viewer"}};
+  rule.identity = identity;
+  return {rule};
+}
+
+std::uint32_t create_at(World& world, ProcessId p, const std::string& name, const std::string& path) {
+  return world.ask([&](const Ticket& ticket) {
+    world.registry.create(ticket, p, {{0, name}, world.alone(), false, 1, path});
+  });
+}
+
+bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_SUITE("registry: names") {
+  TEST_CASE("files are told from the workflow's directory, and what is not below it as it is") {
+    KeptAnswers answers;
+    PlainMemory memory;
+    Registry registry(
+        {one_rule("*.nc", Identity::path), {}, 64 * mib, [] { return 0; }, 0, 1, {}, {}, "/work/flow"},
+        memory, answers);
+    const ProcessId writer = registry.connect("model", 1, 1);
+    std::uint32_t tag = 0;
+    for (const char* path : {"/work/flow/d/x.nc", "/work/flow2/x.nc"})
+      registry.create({0, ++tag}, writer, {{0, path}, {tag, 0, 1}, false, 1, path});
+    const StatusReport report = registry.status();
+    REQUIRE(report.datasets.size() == 2);
+    CHECK(report.datasets[0].tail == "d/x.nc");
+    CHECK(report.datasets[1].tail == "/work/flow2/x.nc");
+    CHECK(registry.step(answers.by_tag[1].step).view().name == "d/x.nc");
+  }
+
+  TEST_CASE("who waits is told of a file of the same name elsewhere, and of no other") {
+    World world(one_rule("out/*.nc", Identity::path));
+    const auto writer = world.process("model");
+    const auto asked = world.open(world.process("viewer"), "/there/out/x.nc", world.alone());
+    const auto wait_text = [&] { return world.registry.status().waits.at(0).waits_for; };
+    world.write(writer, "/here/out/y.nc");
+    CHECK_FALSE(contains(wait_text(), "published"));
+    world.write(writer, "/here/out/x.nc");
+    CHECK(contains(wait_text(), "(it has published '/here/out/x.nc': "));
+    CHECK(contains(wait_text(), "`identity: name`"));
+    world.registry.component_exited("model", "exited with status 0");
+    CHECK(world.refusal(asked) == NC_ENOENT);
+    CHECK(contains(world.answer(asked).text, "(it has published '/here/out/x.nc': "));
+  }
+
+  TEST_CASE(
+      "by name, a writer's second path of one name is refused, however it comes, until the first is "
+      "deleted") {
+    World world(one_rule("*.nc", Identity::name));
+    const auto writer = world.process("model");
+    const auto first = create_at(world, writer, "x.nc", "/a/x.nc");
+    REQUIRE(world.is_created(first));
+    const auto second = create_at(world, writer, "x.nc", "/b/x.nc");
+    CHECK(world.refusal(second) == NC_EINVAL);
+    CHECK(contains(world.answer(second).text, "/b/x.nc and /a/x.nc"));
+    CHECK(std::ranges::any_of(world.answers.events,
+                              [](const std::string& event) { return contains(event, "identity: name"); }));
+    world.publish(writer, world.answer(first).step);
+    const auto opened = world.ask([&](const Ticket& ticket) {
+      world.registry.open_write(ticket, writer, {{0, "x.nc"}, world.alone(), "/b/x.nc"});
+    });
+    CHECK(world.refusal(opened) == NC_EINVAL);
+    const auto remove_at = [&](const std::string& path) {
+      return world.ask([&](const Ticket& ticket) {
+        world.registry.remove(ticket, writer, {0, "x.nc"}, path);
+      });
+    };
+    CHECK(world.refusal(remove_at("/b/x.nc")) == NC_EINVAL);
+    CHECK(world.is_created(create_at(world, writer, "x.nc", "/a/x.nc")));
+    CHECK(world.is_created(create_at(world, writer, "y.nc", "/b/y.nc")));
+    CHECK(world.read(world.process("viewer"), "x.nc") != 0);
+  }
+
+  TEST_CASE("by name, another path may be written when the first has been deleted") {
+    World world(one_rule("*.nc", Identity::name));
+    const auto writer = world.process("model");
+    world.publish(writer, world.answer(create_at(world, writer, "x.nc", "/a/x.nc")).step);
+    world.remove(writer, "x.nc");
+    CHECK(world.is_created(create_at(world, writer, "x.nc", "/b/x.nc")));
+  }
+}
