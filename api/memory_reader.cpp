@@ -35,6 +35,14 @@ class SharedPlans {
   std::vector<std::shared_ptr<const runtime::SharedPlan>> shared_;  ///< with the cache of plans
 };
 
+/// Of a message with one list: less than 1 GiB of numbers, whatever the number of dimensions, and plans of as
+/// much.
+constexpr std::size_t most_slabs_in_a_message = std::size_t{1} << 21;
+
+bool is_long(const Access& access) noexcept {
+  return access.slabs.size() > most_slabs_in_a_message;
+}
+
 }  // namespace
 
 bool byte_is_unsigned(const formats::Header& header) noexcept {
@@ -135,12 +143,18 @@ void MemoryReader::match_all(const formats::Header& header, std::span<const Miss
   constexpr std::size_t most_slabs_sent = std::size_t{1} << 18;
   constexpr std::size_t most_slabs = std::size_t{1} << 23;
   while (!missing.empty()) {
+    if (is_long(*missing.front().access)) {
+      match_in_parts(header, *missing.front().access);
+      missing = missing.subspan(1);
+      continue;
+    }
     std::set<const formats::HyperslabView*> lists;
     std::size_t accesses = 0;
     std::size_t slabs_sent = 0;
     std::size_t slabs = 0;
     while (accesses < missing.size()) {
       const auto& list = missing[accesses].access->slabs;
+      if (is_long(*missing[accesses].access)) break;
       if (lists.insert(list.data()).second) slabs_sent += list.size();
       slabs += list.size();
       const bool is_too_much = slabs_sent > most_slabs_sent || slabs > most_slabs;
@@ -150,6 +164,26 @@ void MemoryReader::match_all(const formats::Header& header, std::span<const Miss
     match(header, missing.first(accesses));
     missing = missing.subspan(accesses);
   }
+}
+
+/// A list that a message cannot hold, or its answer: several messages, whose plans are not kept.
+void MemoryReader::match_in_parts(const formats::Header& header, Access& access) {
+  const auto element_bytes = static_cast<std::int64_t>(formats::size_of(access.memory));
+  auto* to = static_cast<std::byte*>(access.buffer);
+  int status = NC_NOERR;
+  for (std::size_t first = 0; first < access.slabs.size(); first += most_slabs_in_a_message) {
+    Access part = access;
+    part.slabs = access.slabs.subspan(first, std::min(most_slabs_in_a_message, access.slabs.size() - first));
+    part.elements = 0;
+    for (const formats::HyperslabView& slab : part.slabs) part.elements += slab.elements();
+    part.buffer = to;
+    to += part.elements * element_bytes;
+    if (part.elements == 0) continue;
+    const Missing missing{&part, {}};
+    match(header, std::span(&missing, 1));
+    if (status == NC_NOERR) status = part.status;
+  }
+  access.status = status;
 }
 
 /// One message for all of them. Their plans are kept, unless they hold for this step only.

@@ -55,6 +55,7 @@ class MemoryReader {
   void prefault(const formats::Header& header, const Access& access, const runtime::RecordedPlan& recorded,
                 runtime::StepLogs::Reader& logs) const;
   void match_all(const formats::Header& header, std::span<const Missing> missing);
+  void match_in_parts(const formats::Header& header, Access& access);
   void match(const formats::Header& header, std::span<const Missing> missing);
   void run(const formats::Header& header, Access& access, const runtime::RecordedPlan& recorded,
            runtime::StepLogs::Reader& logs) const;

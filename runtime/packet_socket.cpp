@@ -146,8 +146,8 @@ OutgoingMessage::OutgoingMessage(MessageType type, std::uint32_t tag, std::vecto
   if (fields.size() > inline_limit) {
     const std::uint64_t length = fields.size();
     if (length > fields_limit) {
-      throw Error(NC_EIO,
-                  "a message of " + std::to_string(length) + " bytes is larger than the limit of 1 GiB");
+      throw Error(NC_EMAX_REQ, "a message of " + std::to_string(length) +
+                                   " bytes is larger than the limit of 1 GiB: split the call into several");
     }
     descriptors_.push_back(file_with(fields));
     flags = flag_in_file;
@@ -231,11 +231,34 @@ PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const 
   return Outcome::received;
 }
 
-std::optional<ReceivedMessage> PacketSocket::receive(std::chrono::microseconds awake) const {
+/// Without room for descriptors the system says that there are some, and keeps them with the packet.
+bool PacketSocket::is_next_with_descriptors() const noexcept {
+  std::byte first{};
+  iovec data{&first, 1};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  const ssize_t got = ::recvmsg(socket_.number(), &header, MSG_PEEK | MSG_DONTWAIT);
+  return got > 0 && (header.msg_flags & MSG_CTRUNC) != 0;
+}
+
+/// Other threads may have taken what was free; what they take for a moment comes back.
+void PacketSocket::make_way(DescriptorReserve& reserve) const {
+  constexpr int attempts = 500;
+  constexpr int pause_ms = 10;
+  for (int i = 0; i < attempts; ++i) {
+    if (reserve.release_one()) return;
+    if (!reserve.take_one()) ::poll(nullptr, 0, pause_ms);
+  }
+}
+
+std::optional<ReceivedMessage> PacketSocket::receive(std::chrono::microseconds awake,
+                                                     DescriptorReserve* reserve) const {
   using Clock = std::chrono::steady_clock;
   const auto asleep_from = Clock::now() + awake;
   ReceivedMessage message;
   for (;;) {
+    if (reserve != nullptr && is_next_with_descriptors()) make_way(*reserve);
     switch (try_receive(message)) {
       case Outcome::received:
         return message;

@@ -26,6 +26,19 @@ void SegmentCache::add(const SegmentGrant& grant, FileDescriptor file) {
   arrived_.notify_all();
 }
 
+void SegmentCache::map_all() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto& [segment, entry] : entries_) {
+    if (!entry.file) continue;
+    try {
+      map(entry, Mapping::Access::read);
+      entry.file.reset();
+    } catch (const Error&) {
+      // Who uses it is told.
+    }
+  }
+}
+
 void SegmentCache::drop(std::span<const std::uint64_t> segments) {
   const std::lock_guard lock(mutex_);
   for (const std::uint64_t segment : segments) entries_.erase(segment);

@@ -42,11 +42,27 @@ std::chrono::microseconds time_awake(MessageType question) noexcept {
   return std::chrono::microseconds(comes_at_once ? 40 : 0);
 }
 
+/// Of one answer.
+bool may_bring_descriptors(MessageType question) noexcept {
+  return question == MessageType::create || question == MessageType::open_write ||
+         question == MessageType::open_read || question == MessageType::need_segment ||
+         question == MessageType::get;
+}
+
+/// What the system could not do for this process, and the connection knows nothing of it.
+bool is_local(int error_number) noexcept {
+  return error_number == ENOMEM || error_number == ENOBUFS || error_number == EMSGSIZE ||
+         error_number == EMFILE || error_number == ENFILE;
+}
+
 /// A process that finds nothing there at all is on a machine that the run does not know of.
 PacketSocket connect_to_matcher(const std::string& path) {
   try {
     return connect_to(path);
   } catch (const IoError& error) {
+    if (error.status() == NC_ENFILE)
+      throw Error(NC_ENFILE,
+                  std::string(error.what()) + ": close some, or raise the limit (ulimit -n), and call again");
     if (error.error_number() != ENOENT) throw;
     std::array<char, 256> host{};
     (void)::gethostname(host.data(), host.size() - 1);
@@ -58,6 +74,28 @@ PacketSocket connect_to_matcher(const std::string& path) {
 }
 
 }  // namespace
+
+/// A connection for one exchange. It goes back unless something may still be on its way: then nobody knows
+/// what comes next.
+class Session::Lease {
+ public:
+  explicit Lease(Session& session) : session_(session), connection_(session.take_connection()) {}
+  ~Lease() {
+    if (!connection_->is_clean) return;
+    try {
+      session_.return_connection(std::move(connection_));
+    } catch (...) {
+      // No memory for a place in the list: the process makes another connection.
+    }
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  [[nodiscard]] Connection& operator*() const noexcept { return *connection_; }
+
+ private:
+  Session& session_;
+  std::unique_ptr<Connection> connection_;
+};
 
 Session::Session(const ClientEnvironment& environment)
     : socket_path_(environment.socket_path),
@@ -88,7 +126,10 @@ std::unique_ptr<Session::Connection> Session::make_connection() {
   auto connection = std::make_unique<Connection>(Connection{connect_to_matcher(socket_path_)});
   const Hello hello{protocol_version, std::string(library_version), process_token_,
                     static_cast<std::uint32_t>(::getpid()), component_};
-  const auto reply = exchange_on(*connection, {MessageType::hello, encode(hello), MessageType::welcome});
+  std::vector<Question> questions;
+  questions.push_back({MessageType::hello, encode(hello), MessageType::welcome});
+  const Packet packet = packet_of(std::move(questions));
+  const auto reply = std::move(exchange_on(*connection, packet).front());
   throw_if_error(reply);
   const auto welcome = decode<Welcome>(reply.fields);
   if (welcome.protocol != protocol_version || welcome.library_version != library_version) {
@@ -131,69 +172,104 @@ void Session::keep_another_connection() {
     constexpr std::size_t own_and_another = 2;
     if (!is_used_by_several_threads_ || idle_.size() >= own_and_another) return;
   }
-  auto own = take_connection();
-  return_connection(take_connection());
-  return_connection(std::move(own));
+  const Lease own(*this);
+  const Lease another(*this);
 }
 
 void Session::connect() {
-  return_connection(take_connection());
+  const Lease connection(*this);
+}
+
+std::uint32_t Session::new_tag() noexcept {
+  auto tag = ++last_tag_;
+  while (tag == 0) tag = ++last_tag_;  // 0 is for notices
+  return tag;
+}
+
+Session::Packet Session::packet_of(std::vector<Question> questions) {
+  std::vector<ExpectedAnswer> answers;
+  Several all;
+  for (Question& question : questions) {
+    answers.push_back({question.type, question.expected, new_tag()});
+    all.requests.push_back({question.type, answers.back().tag, std::move(question.fields)});
+  }
+  if (all.requests.size() > 1) return {{MessageType::several, 0, encode(all)}, std::move(answers)};
+  auto& only = all.requests.front();
+  return {{only.type, only.tag, std::move(only.fields)}, std::move(answers)};
 }
 
 ReceivedMessage Session::exchange(MessageType type, std::vector<std::byte> fields, MessageType expected) {
-  auto connection = take_connection();
-  ReceivedMessage answer = exchange_on(*connection, {type, std::move(fields), expected});
-  // Not after an exception: then nobody knows what is still in the connection.
-  return_connection(std::move(connection));
+  std::vector<Question> questions;
+  questions.push_back({type, std::move(fields), expected});
+  ReceivedMessage answer = std::move(exchange(std::move(questions)).front());
   throw_if_error(answer);
   return answer;
 }
 
-ReceivedMessage Session::exchange_on(Connection& connection, Question question) {
-  std::vector<Question> questions;
-  questions.push_back(std::move(question));
-  return std::move(exchange_on(connection, std::move(questions)).front());
+std::vector<ReceivedMessage> Session::exchange(std::vector<Question> questions) {
+  const Packet packet = packet_of(std::move(questions));
+  const Lease connection(*this);
+  return exchange_on(*connection, packet);
 }
 
-/// All of them are sent before the first answer is waited for; answers come in the order of the questions.
-std::vector<ReceivedMessage> Session::exchange_on(Connection& connection, std::vector<Question> questions) {
-  const auto patience = time_awake(questions.front().type);
-  std::vector<ReceivedMessage> answers(questions.size());
-  std::vector<std::uint32_t> tags;
+/// All are sent before the first answer is waited for; answers are given in the order of the questions.
+std::vector<ReceivedMessage> Session::exchange_on(Connection& connection, const Packet& packet) {
+  const auto with_descriptors = std::ranges::count_if(
+      packet.answers, [](const ExpectedAnswer& answer) { return may_bring_descriptors(answer.question); });
+  std::optional<DescriptorReserve> reserve;
+  if (with_descriptors > 0)
+    reserve.emplace(static_cast<std::size_t>(with_descriptors), connection.socket.descriptor());
+  std::vector<ReceivedMessage> answers(packet.answers.size());
+  std::vector<bool> is_there(answers.size());
+  send_on(connection, packet.message);
+  for (std::size_t left = answers.size(); left > 0;) {
+    auto message = receive_on(connection, packet, reserve ? &*reserve : nullptr);
+    if (!message) continue;
+    const auto found = std::ranges::find(packet.answers, message->tag, &ExpectedAnswer::tag);
+    const auto number = static_cast<std::size_t>(found - packet.answers.begin());
+    const bool is_answer = found != packet.answers.end() && !is_there[number] &&
+                           (message->type == found->answer || message->type == MessageType::error);
+    if (!is_answer) {
+      lose("\"" + std::string(message_name(message->type)) + "\" is no answer to \"" +
+           std::string(message_name(packet.answers.front().question)) + "\"");
+    }
+    is_there[number] = true;
+    answers[number] = std::move(*message);
+    --left;
+  }
+  connection.is_clean = true;
+  return answers;
+}
+
+void Session::send_on(Connection& connection, const OutgoingMessage& message) {
   try {
-    Several all;
-    for (Question& question : questions) {
-      tags.push_back(connection.next_tag++);
-      if (connection.next_tag == 0) connection.next_tag = 1;  // 0 is for notices
-      all.requests.push_back({question.type, tags.back(), std::move(question.fields)});
+    connection.socket.send(message);
+    connection.is_clean = false;
+  } catch (const IoError& error) {
+    if (is_local(error.error_number())) throw;
+    lose(error.what());
+  } catch (const Error& error) {
+    lose(error.what());
+  }
+}
+
+/// The next message that is no notice; nothing after one that is.
+std::optional<ReceivedMessage> Session::receive_on(Connection& connection, const Packet& packet,
+                                                   DescriptorReserve* reserve) {
+  const auto question = packet.answers.front().question;
+  try {
+    auto message = connection.socket.receive(time_awake(question), reserve);
+    if (!message) {
+      lose("it was closed while waiting for the answer to \"" + std::string(message_name(question)) + "\"");
     }
-    if (all.requests.size() == 1) {
-      connection.socket.send({questions.front().type, tags.front(), std::move(all.requests.front().fields)});
-    } else {
-      connection.socket.send({MessageType::several, 0, encode(all)});
-    }
-    for (std::size_t left = questions.size(); left > 0;) {
-      auto message = connection.socket.receive(patience);
-      if (!message) {
-        lose("it was closed while waiting for the answer to \"" +
-             std::string(message_name(questions.front().type)) + "\"");
-      }
-      if (take_notice(*message)) continue;
-      const auto found = static_cast<std::size_t>(std::ranges::find(tags, message->tag) - tags.begin());
-      if (message->tag == 0 || found == tags.size() ||
-          (message->type != questions[found].expected && message->type != MessageType::error)) {
-        lose("\"" + std::string(message_name(message->type)) + "\" is no answer to \"" +
-             std::string(message_name(questions.front().type)) + "\"");
-      }
-      tags[found] = 0;
-      answers[found] = std::move(*message);
-      --left;
-    }
+    if (!take_notice(*message)) return message;
+    // Its descriptor has taken one that the answer may need.
+    if (reserve != nullptr && !reserve->take_one()) segments_.map_all();
+    return std::nullopt;
   } catch (const Error& error) {
     if (is_lost_) throw;
     lose(error.what());
   }
-  return answers;
 }
 
 bool Session::take_notice(ReceivedMessage& message) {
@@ -217,13 +293,10 @@ void Session::store_segment(ReceivedMessage& message, const SegmentGrant& grant)
 }
 
 void Session::post(MessageType type, std::vector<std::byte> fields) {
-  auto connection = take_connection();
-  try {
-    connection->socket.send({type, 0, std::move(fields)});
-  } catch (const Error& error) {
-    lose(error.what());
-  }
-  return_connection(std::move(connection));
+  const OutgoingMessage message(type, 0, std::move(fields));
+  const Lease connection(*this);
+  send_on(*connection, message);
+  (*connection).is_clean = true;
 }
 
 Created Session::create(const Create& request) {
@@ -261,38 +334,73 @@ void Session::remove(const Remove& request) {
 
 WritableSegment Session::need_segment(const NeedSegment& request) {
   keep_another_connection();
+  if (const auto owed = take_owed(request)) return writable_segment(request, *owed);
   auto answer = exchange(MessageType::need_segment, encode(request), MessageType::segment);
-  return writable_segment(answer, request.bytes);
+  const auto grant = take_grant(answer);
+  if (grant.bytes < request.bytes) {
+    throw Error(NC_EIO, "the matcher gave " + std::to_string(grant.bytes) + " bytes where " +
+                            std::to_string(request.bytes) + " are needed");
+  }
+  return writable_segment(request, grant);
 }
 
-WritableSegment Session::writable_segment(ReceivedMessage& answer, std::uint64_t least_bytes) {
-  const auto grant = decode<SegmentGrant>(answer.fields);
+SegmentGrant Session::take_grant(ReceivedMessage& answer) {
+  auto grant = decode<SegmentGrant>(answer.fields);
   store_segment(answer, grant);
-  auto [mapping, file, file_offset] = segments_.writable(grant.segment);
-  // Written as a file, it would keep other writers of that file waiting, and nothing would be saved.
-  if (grant.has_cheap_faults) file.reset();
-  const auto memory = mapping->writable();
-  if (memory.size() < least_bytes) {
-    throw Error(NC_EIO, "the matcher gave " + std::to_string(memory.size()) + " bytes where " +
-                            std::to_string(least_bytes) + " are needed");
+  return grant;
+}
+
+/// What cannot be mapped now is kept for the next call: the matcher counts it as given.
+WritableSegment Session::writable_segment(const NeedSegment& request, const SegmentGrant& grant) {
+  try {
+    auto [mapping, file, file_offset] = segments_.writable(grant.segment);
+    // Written as a file, it would keep other writers of that file waiting, and nothing would be saved.
+    if (grant.has_cheap_faults) file.reset();
+    const auto memory = mapping->writable();
+    return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
+  } catch (const Error&) {
+    const std::lock_guard lock(mutex_);
+    owed_.insert({{request.step, request.use}, grant});
+    throw;
   }
-  return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
+}
+
+/// Data that does not fit there leaves it empty; a chunk of a table counts in any case, as the matcher has
+/// it.
+std::optional<SegmentGrant> Session::take_owed(const NeedSegment& request) {
+  const std::lock_guard lock(mutex_);
+  for (auto owed = owed_.find({request.step, request.use}); owed != owed_.end();
+       owed = owed_.find({request.step, request.use})) {
+    const SegmentGrant grant = owed->second;
+    owed_.erase(owed);
+    if (request.use != SegmentUse::data || grant.bytes >= request.bytes) return grant;
+  }
+  return std::nullopt;
+}
+
+void Session::forget_owed(std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(owed_, [&](const auto& owed) { return owed.first.step == step; });
 }
 
 std::vector<std::optional<WritableSegment>> Session::prepare(const HeaderUpdate* header,
                                                              std::span<const NeedSegment> segments) {
+  std::vector<std::optional<WritableSegment>> granted(segments.size());
   std::vector<Question> questions;
   for (const NeedSegment& segment : segments)
     questions.push_back({MessageType::need_segment, encode(segment), MessageType::segment});
   if (header != nullptr) questions.push_back({MessageType::header, encode(*header), MessageType::done});
-  if (questions.empty()) return {};
-  auto connection = take_connection();
-  auto answers = exchange_on(*connection, std::move(questions));
-  return_connection(std::move(connection));
+  if (questions.empty()) return granted;
+  auto answers = exchange(std::move(questions));
   // First, whatever has become of the header: descriptors come once.
-  std::vector<std::optional<WritableSegment>> granted(segments.size());
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (answers[i].type == MessageType::segment) granted[i] = writable_segment(answers[i], segments[i].bytes);
+    if (answers[i].type != MessageType::segment) continue;
+    const auto grant = take_grant(answers[i]);
+    try {
+      granted[i] = writable_segment(segments[i], grant);
+    } catch (const Error&) {
+      // The put that needs it says so.
+    }
   }
   if (header != nullptr) throw_if_error(answers.back());
   return granted;
@@ -307,9 +415,17 @@ void Session::announce_put(const PutNotice& notice) {
   post(MessageType::put_notice, encode(notice));
 }
 void Session::publish(const Publish& request) {
-  post(MessageType::publish, encode(request));
+  forget_owed(request.step);
+  try {
+    post(MessageType::publish, encode(request));
+  } catch (const Error&) {
+    // Readers would wait for it for good.
+    if (!is_lost_) discard({request.step});
+    throw;
+  }
 }
 void Session::discard(const Discard& request) {
+  forget_owed(request.step);
   post(MessageType::discard, encode(request));
 }
 void Session::close_read(const CloseRead& request) {

@@ -21,29 +21,43 @@ void StepLogs::raise_record_count(std::int64_t records) noexcept {
 }
 
 void StepLogs::add(std::span<const LogRange> ranges) {
-  if (ranges.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const LogRange& range : ranges) {
-    auto mapping = segments_.mapping(range.segment, Mapping::Access::read);
-    const auto all = mapping->bytes();
-    if (range.writer >= writer_limit || range.segment_offset > all.size() ||
-        range.length_bytes > all.size() - range.segment_offset) {
-      throw Error(NC_EIO, "damaged log range: " + std::to_string(range.length_bytes) + " bytes at " +
-                              std::to_string(range.segment_offset) + " of segment " +
-                              std::to_string(range.segment) + ", which has " + std::to_string(all.size()));
-    }
-    auto& known = by_writer_[range.writer];
-    const auto place =
-        std::lower_bound(known.begin(), known.end(), range.log_offset,
-                         [](const Range& r, std::uint64_t offset) { return r.log_offset < offset; });
-    Range entry{range.log_offset, all.subspan(range.segment_offset, range.length_bytes), std::move(mapping)};
-    if (place != known.end() && place->log_offset == range.log_offset) {
-      *place = std::move(entry);
-    } else {
-      known.insert(place, std::move(entry));
-    }
+  if (ranges.empty() && not_mapped_.empty()) return;
+  not_mapped_.insert(not_mapped_.end(), ranges.begin(), ranges.end());
+  std::size_t done = 0;
+  try {
+    for (; done < not_mapped_.size(); ++done) add_mapped(not_mapped_[done]);
+  } catch (const IoError&) {
+    not_mapped_.erase(not_mapped_.begin(), not_mapped_.begin() + static_cast<std::ptrdiff_t>(done));
+    told_.notify_all();
+    throw;
+  } catch (const Error&) {
+    not_mapped_.clear();  // damage is told once
+    throw;
   }
+  not_mapped_.clear();
   told_.notify_all();
+}
+
+void StepLogs::add_mapped(const LogRange& range) {
+  auto mapping = segments_.mapping(range.segment, Mapping::Access::read);
+  const auto all = mapping->bytes();
+  if (range.writer >= writer_limit || range.segment_offset > all.size() ||
+      range.length_bytes > all.size() - range.segment_offset) {
+    throw Error(NC_EIO, "damaged log range: " + std::to_string(range.length_bytes) + " bytes at " +
+                            std::to_string(range.segment_offset) + " of segment " +
+                            std::to_string(range.segment) + ", which has " + std::to_string(all.size()));
+  }
+  auto& known = by_writer_[range.writer];
+  const auto place =
+      std::lower_bound(known.begin(), known.end(), range.log_offset,
+                       [](const Range& r, std::uint64_t offset) { return r.log_offset < offset; });
+  Range entry{range.log_offset, all.subspan(range.segment_offset, range.length_bytes), std::move(mapping)};
+  if (place != known.end() && place->log_offset == range.log_offset) {
+    *place = std::move(entry);
+  } else {
+    known.insert(place, std::move(entry));
+  }
 }
 
 StepLogs::Found StepLogs::find(std::uint32_t writer, std::uint64_t log_offset) const noexcept {

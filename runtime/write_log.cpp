@@ -151,10 +151,12 @@ void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
 void WriteLog::append(const matcher::TableEntry& entry) {
   if (table_.append(entry)) [[likely]]
     return;
-  const bool may_be_small = table_ahead_.has_value();
-  take_table_chunk(matcher::TableWriter::entry_bytes(entry));
-  if (table_.append(entry)) return;
-  if (may_be_small) return append(entry);
+  // What was provided ahead, or granted for an earlier put that failed, may be too small.
+  constexpr int most_chunks = 4;
+  for (int i = 0; i < most_chunks; ++i) {
+    take_table_chunk(matcher::TableWriter::entry_bytes(entry));
+    if (table_.append(entry)) return;
+  }
   throw Error(NC_EIO, "the matcher gave a table segment that is too small");
 }
 

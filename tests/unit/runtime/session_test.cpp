@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -302,4 +305,147 @@ TEST_CASE("a forked child cannot use its parent's session, and disturbs nothing"
   CHECK(status == 0);
   session.remove({{0, "f"}});
   CHECK_FALSE(session.is_foreign());
+}
+
+namespace {
+
+/// Sets a limit of this process for a while.
+class Limit {
+ public:
+  Limit(decltype(RLIMIT_NOFILE) resource, rlim_t value) : resource_(resource) {
+    REQUIRE(::getrlimit(resource_, &before_) == 0);
+    const rlimit limit{value, before_.rlim_max};
+    REQUIRE(::setrlimit(resource_, &limit) == 0);
+  }
+  ~Limit() { ::setrlimit(resource_, &before_); }
+
+ private:
+  decltype(RLIMIT_NOFILE) resource_;
+  rlimit before_{};
+};
+
+/// The lowest descriptor that is free.
+rlim_t next_descriptor() {
+  const FileDescriptor probe(::dup(0));
+  return static_cast<rlim_t>(probe.number());
+}
+
+std::size_t address_space_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+/// Gives out segments of a size, each with its descriptor.
+class SegmentGiver {
+ public:
+  explicit SegmentGiver(std::uint64_t bytes) : bytes_(bytes) {}
+  void operator()(const PacketSocket& socket, const ReceivedMessage& message) {
+    if (message.type == MessageType::several) {
+      for (const auto& request : decode<Several>(message.fields).requests)
+        (*this)(socket, {request.type, request.tag, request.fields, {}});
+      return;
+    }
+    if (message.type == MessageType::header) return socket.send({MessageType::done, message.tag, {}});
+    const FileDescriptor segment = create_segment(bytes_);
+    const std::array<int, 1> descriptors{segment.number()};
+    OutgoingMessage answer(MessageType::segment, message.tag, encode(SegmentGrant{++given, bytes_, true}),
+                           descriptors);
+    if (before_sending) before_sending();
+    socket.send(answer);
+  }
+
+  std::uint64_t given = 0;
+  std::function<void()> before_sending;
+
+ private:
+  std::uint64_t bytes_;
+};
+
+}  // namespace
+
+TEST_CASE("a call for which no descriptor is free fails alone, before it has asked") {
+  SegmentGiver giver(1 << 16);
+  FakeMatcher matcher(std::ref(giver));
+  Session session(FakeMatcher::environment());
+  const auto first = session.need_segment({1, SegmentUse::data, 100, 100});
+  {
+    const Limit limit(RLIMIT_NOFILE, next_descriptor());
+    const auto text = error_of(
+        [&] {
+          (void)session.need_segment({1, SegmentUse::data, 100, 100});
+        },
+        NC_ENFILE);
+    CHECK(contains(text, "ulimit -n"));
+    CHECK(session.is_alive());
+  }
+  CHECK(giver.given == 1);
+  CHECK(session.need_segment({1, SegmentUse::data, 100, 100}).id == 2);
+  CHECK(matcher.connections() == 1);
+}
+
+TEST_CASE("a descriptor that is used up while a call waits does not fail it") {
+  SegmentGiver giver(1 << 16);
+  std::vector<FileDescriptor> others;
+  std::unique_ptr<Limit> limit;
+  giver.before_sending = [&] { limit = std::make_unique<Limit>(RLIMIT_NOFILE, next_descriptor()); };
+  FakeMatcher matcher(std::ref(giver));
+  Session session(FakeMatcher::environment());
+  session.connect();
+  CHECK(session.need_segment({1, SegmentUse::data, 100, 100}).id == 1);
+  limit.reset();
+}
+
+TEST_CASE("a segment that cannot be mapped fails its call alone, and is the next one's") {
+  constexpr std::uint64_t bytes = std::uint64_t{1} << 33;
+  SegmentGiver giver(bytes);
+  FakeMatcher matcher(std::ref(giver));
+  Session session(FakeMatcher::environment());
+  const NeedSegment request{1, SegmentUse::table, 100, 100};
+  session.connect();
+  {
+    const Limit limit(RLIMIT_AS, address_space_bytes() + (std::size_t{1} << 30));
+    (void)error_of([&] { (void)session.need_segment(request); }, NC_ENO_SPACE);
+    (void)error_of([&] { (void)session.need_segment(request); }, NC_ENO_SPACE);
+    const HeaderUpdate header{1, {}};
+    CHECK_FALSE(session.prepare(&header, std::span(&request, 1)).front().has_value());
+  }
+  CHECK(giver.given == 2);
+  CHECK(session.need_segment(request).memory.size() == bytes);
+  CHECK(session.need_segment(request).memory.size() == bytes);
+  CHECK(giver.given == 2);
+  CHECK(session.need_segment(request).id == 3);
+}
+
+TEST_CASE("a message of more than 1 GiB fails its call alone, and nothing of it is sent") {
+  int messages = 0;
+  FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
+    ++messages;
+    socket.send({MessageType::done, message.tag, {}});
+  });
+  Session session(FakeMatcher::environment());
+  session.connect();
+  {
+    const HeaderUpdate header{1, std::vector<std::byte>((std::size_t{1} << 30) + 1)};
+    const auto text = error_of([&] { (void)session.prepare(&header, {}); }, NC_EMAX_REQ);
+    CHECK(contains(text, "split the call"));
+  }
+  session.sync({1, {}, 0});
+  CHECK(messages == 1);
+  CHECK(matcher.connections() == 1);
+}
+
+TEST_CASE("log ranges whose segment could not be mapped are there when it can") {
+  SegmentCache segments;
+  constexpr std::uint64_t bytes = std::uint64_t{1} << 33;
+  segments.add({7, bytes, true}, create_segment(bytes));
+  StepLogs logs(segments);
+  const LogRange range{0, 0, 64, 7, 0};
+  {
+    const Limit limit(RLIMIT_AS, address_space_bytes() + (std::size_t{1} << 30));
+    (void)error_of([&] { logs.add(std::span(&range, 1)); }, NC_ENO_SPACE);
+    CHECK_FALSE(StepLogs::Reader(logs).holds(0, 0, 64));
+  }
+  logs.add({});
+  CHECK(StepLogs::Reader(logs).holds(0, 0, 64));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/runtime/descriptor_reserve.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
 #include "sluice/runtime/protocol.hpp"
 
@@ -26,7 +27,7 @@ struct ReceivedMessage {
 class OutgoingMessage {
  public:
   /// Fields of more than `inline_limit` bytes go into a memory file. `descriptors` are borrowed for the call.
-  /// Throws IoError.
+  /// Throws IoError, and Error(NC_EMAX_REQ) for fields of more than 1 GiB.
   OutgoingMessage(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
                   std::span<const int> descriptors = {});
 
@@ -48,9 +49,11 @@ class PacketSocket {
 
   /// Waits for room in the peer's queue.
   void send(const OutgoingMessage& message) const;
-  /// Waits for a message, `awake` for so long; nothing when the peer has closed the connection.
+  /// Waits for a message, `awake` for so long; nothing when the peer has closed the connection. A message
+  /// that brings descriptors is left where it is until `reserve`, if there is one, has one for it.
   [[nodiscard]] std::optional<ReceivedMessage> receive(
-      std::chrono::microseconds awake = std::chrono::microseconds(0)) const;
+      std::chrono::microseconds awake = std::chrono::microseconds(0),
+      DescriptorReserve* reserve = nullptr) const;
 
   /// Do not wait, whether the descriptor is in blocking mode or not (for an event loop, which waits on
   /// descriptor()).
@@ -63,6 +66,9 @@ class PacketSocket {
   [[nodiscard]] int descriptor() const noexcept { return socket_.number(); }
 
  private:
+  [[nodiscard]] bool is_next_with_descriptors() const noexcept;
+  void make_way(DescriptorReserve& reserve) const;
+
   FileDescriptor socket_;
 };
 

@@ -18,6 +18,9 @@ class SegmentCache {
  public:
   /// A segment that the matcher named; `file` is its descriptor when one came with it.
   void add(const SegmentGrant& grant, FileDescriptor file);
+  /// Maps what is not mapped yet and closes the descriptors, which others need now. What cannot be mapped
+  /// keeps its own.
+  void map_all() noexcept;
   /// The matcher has taken them back. Who uses one still keeps its mapping until then.
   void drop(std::span<const std::uint64_t> segments);
 

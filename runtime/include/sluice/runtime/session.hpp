@@ -29,7 +29,9 @@ namespace sluice::runtime {
 ///
 /// All functions that talk throw Error: what the matcher answered, or NC_EIO when the connection is lost
 /// (then every later call fails at once), the versions differ, or the process is a forked child of the one
-/// that made the session (it makes its own).
+/// that made the session (it makes its own). What fails in this process alone, because it has no descriptor
+/// or no memory left or asks for too much in one message, is the error of that call, before anything was sent
+/// or after everything was received: the next call finds all as it was.
 class Session : public SegmentSource {
  public:
   explicit Session(const ClientEnvironment& environment);
@@ -92,24 +94,42 @@ class Session : public SegmentSource {
  private:
   struct Connection {
     PacketSocket socket;
-    std::uint32_t next_tag = 1;
+    bool is_clean = true;  ///< nothing is on its way
   };
-
-  [[nodiscard]] std::unique_ptr<Connection> take_connection();
-  [[nodiscard]] std::unique_ptr<Connection> make_connection();
-  void return_connection(std::unique_ptr<Connection> connection);
-  void keep_another_connection();
-  [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
-                                         MessageType expected);
   struct Question {
     MessageType type;
     std::vector<std::byte> fields;
     MessageType expected;  ///< or `error`
   };
-  [[nodiscard]] ReceivedMessage exchange_on(Connection& connection, Question question);
-  [[nodiscard]] std::vector<ReceivedMessage> exchange_on(Connection& connection,
-                                                         std::vector<Question> questions);
-  [[nodiscard]] WritableSegment writable_segment(ReceivedMessage& answer, std::uint64_t least_bytes);
+  struct ExpectedAnswer {
+    MessageType question;
+    MessageType answer;  ///< or `error`
+    std::uint32_t tag = 0;
+  };
+  /// Made before a connection is taken: what goes wrong with it is no concern of the connection.
+  struct Packet {
+    OutgoingMessage message;
+    std::vector<ExpectedAnswer> answers;
+  };
+  class Lease;
+
+  [[nodiscard]] std::unique_ptr<Connection> take_connection();
+  [[nodiscard]] std::unique_ptr<Connection> make_connection();
+  void return_connection(std::unique_ptr<Connection> connection);
+  [[nodiscard]] std::uint32_t new_tag() noexcept;
+  [[nodiscard]] Packet packet_of(std::vector<Question> questions);
+  void keep_another_connection();
+  [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
+                                         MessageType expected);
+  [[nodiscard]] std::vector<ReceivedMessage> exchange(std::vector<Question> questions);
+  [[nodiscard]] std::vector<ReceivedMessage> exchange_on(Connection& connection, const Packet& packet);
+  void send_on(Connection& connection, const OutgoingMessage& message);
+  [[nodiscard]] std::optional<ReceivedMessage> receive_on(Connection& connection, const Packet& packet,
+                                                          DescriptorReserve* reserve);
+  [[nodiscard]] SegmentGrant take_grant(ReceivedMessage& answer);
+  [[nodiscard]] WritableSegment writable_segment(const NeedSegment& request, const SegmentGrant& grant);
+  [[nodiscard]] std::optional<SegmentGrant> take_owed(const NeedSegment& request);
+  void forget_owed(std::uint64_t step);
   void post(MessageType type, std::vector<std::byte> fields);
   [[nodiscard]] bool take_notice(ReceivedMessage& message);
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
@@ -124,6 +144,7 @@ class Session : public SegmentSource {
   const ForkGuard fork_guard_;
   std::atomic<bool> is_lost_ = false;
   std::atomic<std::uint32_t> node_ = 0;
+  std::atomic<std::uint32_t> last_tag_ = 0;
   SegmentCache segments_;
   PlanCache plans_{plan_cache_bytes};
   mutable std::mutex mutex_;  ///< of what follows
@@ -134,6 +155,13 @@ class Session : public SegmentSource {
   std::map<std::uint64_t, std::weak_ptr<StepLogs>> step_logs_;
   std::map<StepKind, LogSize> expected_sizes_;
   std::set<std::tuple<std::uint32_t, bool, std::string>> told_files_;  ///< rule, whether written, path
+  /// What was granted and could not be mapped: the next that is needed for the same.
+  struct OwedUse {
+    std::uint64_t step = 0;
+    SegmentUse use{};
+    auto operator<=>(const OwedUse&) const = default;
+  };
+  std::multimap<OwedUse, SegmentGrant> owed_;
 };
 
 /// A number that nobody else draws: a process token, a group's id.

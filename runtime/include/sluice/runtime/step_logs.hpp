@@ -21,7 +21,8 @@ class StepLogs {
  public:
   explicit StepLogs(SegmentCache& segments) noexcept : segments_(segments) {}
 
-  /// Throws Error(NC_EIO) for a range that its segment does not hold.
+  /// Throws Error(NC_EIO) for a range that its segment does not hold. What cannot be mapped now is tried
+  /// again by the next call: the matcher tells each range once.
   void add(std::span<const LogRange> ranges);
 
   /// Who writes the step in this process knows of so many records: for those who read it here meanwhile.
@@ -59,12 +60,14 @@ class StepLogs {
     std::span<const std::byte> bytes;
     const Range* range = nullptr;
   };
+  void add_mapped(const LogRange& range);
   [[nodiscard]] Found find(std::uint32_t writer, std::uint64_t log_offset) const noexcept;
 
   SegmentCache& segments_;
   std::atomic<std::int64_t> record_count_ = 0;
   std::mutex mutex_;
   std::condition_variable told_;
+  std::vector<LogRange> not_mapped_;  ///< told, and not in `by_writer_` yet
   /// By writer (of landing logs the numbers are large): ascending, distinct log offsets.
   std::unordered_map<std::uint32_t, std::vector<Range>> by_writer_;
 };
