@@ -308,8 +308,10 @@ void BlobDriver::write_pending() {
       bytes.add_range(has_records, key.record, run.offset * element_bytes, run.length * element_bytes);
   }
   const formats::Layout layout = files_.space().layout();
-  files_.transfer().put(bytes.header, formats::FilePlacement(bytes.header, layout), bytes.accesses,
-                        Mode::collective);
+  files_.put([&] {
+    files_.transfer().put(bytes.header, formats::FilePlacement(bytes.header, layout), bytes.accesses,
+                          Mode::collective);
+  });
 }
 
 void BlobDriver::fill(const formats::Header& header, const formats::Layout&, int varid,
@@ -359,7 +361,7 @@ void BlobDriver::put(const formats::Header& header, const formats::Layout&, std:
       placed_at.push_back(i);
     }
   }
-  files_.transfer().put(header, *placement_, placed, mode);
+  files_.put([&] { files_.transfer().put(header, *placement_, placed, mode); });
   for (std::size_t i = 0; i < placed.size(); ++i) accesses[placed_at[i]].status = placed[i].status;
 }
 
@@ -398,8 +400,19 @@ std::int64_t BlobDriver::agree_record_count(std::int64_t local, Mode mode) {
   return records;
 }
 
+void BlobDriver::lengthen() {
+  if (!is_laid_out_) return;
+  files_.lengthen([&](int file, std::int64_t file_bytes) {
+    if (file == 0) return formats::FileEnd{};
+    const auto& description = descriptions_[static_cast<std::size_t>(file)];
+    const auto shares = formats::shares_in_file(blobs_, order_in_files_, file - 1);
+    return formats::find_end(description, files_.record_count(), shares, file_bytes);
+  });
+}
+
 void BlobDriver::sync() {
   flush_pending();
+  lengthen();
   files_.sync();
 }
 
@@ -410,6 +423,7 @@ void BlobDriver::close(const formats::Header& header) {
     blobs_.order.insert(blobs_.order.end(), rest.begin(), rest.end());
     lay_out_again();
   }
+  lengthen();
   files_.close(header.record_count);
 }
 

@@ -74,6 +74,8 @@ class BlobDriver final : public Driver {
   void write_new_maps(std::size_t known_maps);
   void write_pending();
   void place();
+  /// Collective: files get their length.
+  void lengthen();
   /// By file and id of a variable as the files are: the id that it will have.
   [[nodiscard]] std::vector<std::vector<int>> new_ids() const;
   [[nodiscard]] SplitFiles::Descriptions lay_out(const std::vector<std::vector<int>>& ids) const;

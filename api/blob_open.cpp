@@ -98,6 +98,7 @@ OpenedDriver open_blobs(const OpenRequest& request, FirstLook master) {
     dataset = formats::read_blob_headers(facts.descriptions, paths);
     // Throws where a header's variables are not where they can be.
     (void)formats::FileSpace(facts.descriptions, paths);
+    formats::check_blob_ends(dataset, facts.descriptions, paths);
   });
   if (request.writes()) {
     read_maps(request.comm, paths, facts.descriptions, dataset);

@@ -104,6 +104,10 @@ std::int64_t FileHandle::size_bytes() const {
   return size;
 }
 
+void FileHandle::resize(std::int64_t size_bytes) const {
+  check_mpi(MPI_File_set_size(file_, size_bytes), "lengthen " + path_, NC_EWRITE);
+}
+
 void FileHandle::sync() const {
   check_mpi(MPI_File_sync(file_), "sync " + path_, NC_EFILE);
 }

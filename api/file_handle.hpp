@@ -35,6 +35,8 @@ class FileHandle final : public FileBytes {
   void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) const override;
   /// Independent: as far as this process sees.
   [[nodiscard]] std::int64_t size_bytes() const;
+  /// Lengthens it by zeros, or cuts it.
+  void resize(std::int64_t size_bytes) const;
   /// Collective: what was written is on storage and visible to other processes.
   void sync() const;
   /// Collective. Does nothing when the file is not open.

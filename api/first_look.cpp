@@ -1,5 +1,6 @@
 #include "first_look.hpp"
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Look {
   formats::AttributeTaker* taker = nullptr;
   std::string header_bytes{};
   std::int64_t record_count = 0;
+  std::int64_t file_bytes = 0;
   formats::DecodedHeader header{};
 
   void read(std::int64_t chunk_bytes) {
@@ -25,6 +27,7 @@ struct Look {
     auto found = storage::read_header(*file, chunk_bytes, detail, taker);
     header_bytes.assign(reinterpret_cast<const char*>(found.bytes.data()), found.bytes.size());
     record_count = found.decoded.header.record_count;
+    file_bytes = file->size_bytes();
     header = std::move(found.decoded);
   }
 
@@ -39,9 +42,12 @@ struct Look {
   /// Collective: what `teller` has read, on all ranks.
   void share(const Communicator& comm, int teller) {
     broadcast(comm, header_bytes, teller);
+    std::array<std::int64_t, 2> numbers{record_count, file_bytes};
     if (comm.size() > 1)
-      check_mpi(MPI_Bcast(&record_count, 1, MPI_INT64_T, teller, comm.get()),
+      check_mpi(MPI_Bcast(numbers.data(), 2, MPI_INT64_T, teller, comm.get()),
                 "broadcast the number of records");
+    record_count = numbers[0];
+    file_bytes = numbers[1];
     together(comm, [&] {
       if (comm.rank() == teller) return;
       const auto bytes = std::as_bytes(std::span(header_bytes));
@@ -61,7 +67,7 @@ FirstLook look_together(const Communicator& comm, const std::string& path, std::
   Look look{.path = path};
   const bool is_local = look.read_on_root(comm, chunk_bytes);
   look.share(comm, 0);
-  return {std::move(look.header), is_local, false};
+  return {std::move(look.header), is_local, false, look.file_bytes};
 }
 
 FirstLook make_up_master_together(const Communicator& comm, const std::string& path) {
@@ -93,12 +99,11 @@ MasterLook look_for_master(const Communicator& comm, const std::string& path, st
   const bool is_master = broadcast_flag(comm, master.is_master());
   look.taker = nullptr;
   if (!is_master) look.share(comm, 0);
-  return {{std::move(look.header), is_local}, is_master};
+  return {{std::move(look.header), is_local, false, look.file_bytes}, is_master};
 }
 
-std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,
-                                                const std::vector<std::string>& paths,
-                                                std::int64_t chunk_bytes, formats::Detail detail) {
+std::vector<FirstLook> look_at_all(const Communicator& comm, const std::vector<std::string>& paths,
+                                   std::int64_t chunk_bytes, formats::Detail detail) {
   std::vector<Look> looks;
   for (const auto& path : paths) looks.push_back({.path = path, .detail = detail});
   const auto ranks = static_cast<std::size_t>(comm.size());
@@ -106,12 +111,12 @@ std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,
     for (auto i = static_cast<std::size_t>(comm.rank()); i < paths.size(); i += ranks)
       looks[i].read(chunk_bytes);
   });
-  std::vector<formats::DecodedHeader> headers;
+  std::vector<FirstLook> result;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     looks[i].share(comm, static_cast<int>(i % ranks));
-    headers.push_back(std::move(looks[i].header));
+    result.push_back({std::move(looks[i].header), false, false, looks[i].file_bytes});
   }
-  return headers;
+  return result;
 }
 
 }  // namespace sluice::api

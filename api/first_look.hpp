@@ -13,7 +13,8 @@ namespace sluice::api {
 struct FirstLook {
   formats::DecodedHeader header;
   bool is_local = false;
-  bool is_made_up = false;  ///< of blob files without a master: what it would say
+  bool is_made_up = false;      ///< of blob files without a master: what it would say
+  std::int64_t file_bytes = 0;  ///< of the file, unless it is made up
 };
 
 /// Collective: rank 0 reads the header. Throws on all ranks: IoError, FormatError.
@@ -34,9 +35,8 @@ struct MasterLook {
 
 /// The header of each file, read by one rank each and given to all. Collective; throws on all ranks, with the
 /// text of the rank that failed.
-[[nodiscard]] std::vector<formats::DecodedHeader> look_at_all(const Communicator& comm,
-                                                              const std::vector<std::string>& paths,
-                                                              std::int64_t chunk_bytes,
-                                                              formats::Detail detail);
+[[nodiscard]] std::vector<FirstLook> look_at_all(const Communicator& comm,
+                                                 const std::vector<std::string>& paths,
+                                                 std::int64_t chunk_bytes, formats::Detail detail);
 
 }  // namespace sluice::api

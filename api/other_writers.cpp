@@ -57,6 +57,12 @@ void OtherWriters::release() noexcept {
   if (file_) set_lock(file_.number(), F_UNLCK, holding_byte);
 }
 
+bool has_writers(const std::string& path) noexcept {
+  const storage::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  auto lock = lock_of(F_WRLCK, presence_byte);
+  return file && ::fcntl(file.number(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 OtherWriters join_writers(const Communicator& comm, const std::string& path, bool is_local) noexcept {
   return comm.is_root() && is_local ? OtherWriters(path) : OtherWriters();
 }

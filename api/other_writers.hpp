@@ -26,6 +26,9 @@ class OtherWriters {
   storage::FileDescriptor file_;
 };
 
+/// Whether anybody has said so of the file. False where files have no such locks.
+[[nodiscard]] bool has_writers(const std::string& path) noexcept;
+
 /// Tells other writers of the file that this communicator is one: rank 0 does. Only where locks and what
 /// others wrote are seen at once, on file systems of this machine (`is_local`); elsewhere there may always be
 /// others. A dataset in several files is known by its master. Not collective.

@@ -1,6 +1,7 @@
 #include "split_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "agreement.hpp"
@@ -53,6 +54,33 @@ void SplitFiles::metadata_written() {
 void SplitFiles::sync() {
   together(comm_, [&] {
     if (facts_.is_writable) files_.sync();
+  });
+}
+
+void SplitFiles::lengthen(const std::function<formats::FileEnd(int file, std::int64_t file_bytes)>& end_of) {
+  if (!facts_.is_writable) return;
+  std::vector<formats::FileEnd> ends;
+  together(comm_, [&] {
+    for_my_files([&](int file) { ends.push_back(end_of(file, files_.file(file).size_bytes())); });
+  });
+  // The first piece that is missing, the last one from behind, whether a file ends within one, and whether
+  // something failed: all as maxima.
+  std::array<std::int64_t, 4> most{0, -formats::FileEnd::nothing, 0, has_failed_ ? 1 : 0};
+  for (const auto& end : ends) {
+    if (end.has_shared) most[0] = std::max(most[0], end.first_missing);
+    if (end.has_shared) most[1] = std::max(most[1], -end.first_missing);
+    if (end.is_within) most[2] = 1;
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 4, MPI_INT64_T, MPI_MAX, comm_.get()),
+            "compare the ends of files");
+  const bool is_even = most[0] == -most[1] || most[0] == 0;
+  if ((is_even && most[2] == 0) || most[3] != 0) return;
+  together(comm_, [&] {
+    auto end = ends.begin();
+    for_my_files([&](int file) {
+      if (!end->is_complete()) files_.file(file).resize(end->data_bytes);
+      ++end;
+    });
   });
 }
 

@@ -9,6 +9,7 @@
 #include "file_set.hpp"
 #include "file_transfer.hpp"
 #include "mpi_handles.hpp"
+#include "sluice/formats/file_end.hpp"
 #include "sluice/formats/file_space.hpp"
 
 namespace sluice::api {
@@ -62,6 +63,19 @@ class SplitFiles {
   /// Metadata has changed: with NC_SHARE it goes to storage.
   void metadata_written();
   void sync();
+  /// Where something was put into a variable in some files only, which end in different places then, all get
+  /// the length of their data: one that is shorter was cut. But not where something could not be put.
+  void lengthen(const std::function<formats::FileEnd(int file, std::int64_t file_bytes)>& end_of);
+  /// Does what puts something, and remembers that it could not.
+  template <class Put>
+  void put(const Put& put) {
+    try {
+      put();
+    } catch (...) {
+      has_failed_ = true;
+      throw;
+    }
+  }
   void close(std::int64_t records);
   /// Removes the files where they are new.
   void discard(bool is_new);
@@ -79,6 +93,7 @@ class SplitFiles {
   Contents contents_;
   formats::FileSpace space_;
   std::int64_t record_count_ = 0;  ///< in the files' headers
+  bool has_failed_ = false;
   FileTransfer transfer_;
 };
 

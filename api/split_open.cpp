@@ -39,15 +39,15 @@ SplitFiles::Descriptions describe_files(const OpenRequest& request, formats::Dec
                                         const std::vector<std::string>& paths, formats::Detail detail) {
   const std::vector<std::string> others(paths.begin() + 1, paths.end());
   const auto chunk_bytes = file_options(request.hints, true).header_chunk_bytes;
-  auto headers = look_at_all(request.comm, others, chunk_bytes, detail);
+  auto looks = look_at_all(request.comm, others, chunk_bytes, detail);
   SplitFiles::Descriptions files;
   together_telling(request.comm, [&] {
-    const auto describe = [&](formats::DecodedHeader& decoded) {
+    const auto describe = [&](formats::DecodedHeader& decoded, std::int64_t file_bytes) {
       const auto layout = formats::layout_of(decoded.header, decoded.size_bytes);
-      files.push_back({std::move(decoded.header), layout});
+      files.push_back({std::move(decoded.header), layout, file_bytes});
     };
-    describe(master);
-    for (auto& header : headers) describe(header);
+    describe(master, 0);
+    for (auto& look : looks) describe(look.header, look.file_bytes);
   });
   return files;
 }

@@ -116,7 +116,21 @@ void SubfileDriver::fill(const formats::Header& header, const formats::Layout&, 
 
 void SubfileDriver::put(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                         Mode mode) {
-  files_.transfer().put(header, placement(header), accesses, mode);
+  files_.put([&] { files_.transfer().put(header, placement(header), accesses, mode); });
+}
+
+void SubfileDriver::close(const formats::Header& header) {
+  const auto records = std::max(header.record_count, files_.record_count());
+  if (is_laid_out_)
+    files_.lengthen([&](int file, std::int64_t file_bytes) {
+      const auto description =
+          formats::as_bytes(header, subfiling_, file, sections_[static_cast<std::size_t>(file)]);
+      const int variables = description.header.variable_count();
+      const std::vector<formats::Share> all(static_cast<std::size_t>(variables), formats::Share::in_all);
+      const auto shares = file == 0 ? formats::shares_in_master(subfiling_, variables) : all;
+      return formats::find_end(description, records, shares, file_bytes);
+    });
+  files_.close(header.record_count);
 }
 
 void SubfileDriver::get(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,

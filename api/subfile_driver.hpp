@@ -50,7 +50,7 @@ class SubfileDriver final : public Driver {
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   void sync() override { files_.sync(); }
   void flush(Mode) override {}
-  void close(const formats::Header& header) override { files_.close(header.record_count); }
+  void close(const formats::Header& header) override;
   void discard(bool is_new) override { files_.discard(is_new); }
 
  private:

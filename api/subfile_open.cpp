@@ -57,16 +57,19 @@ formats::FileSections checked_sections(const formats::Header& header, std::int64
 }
 
 /// Collective: gives all ranks what one has found out about a file.
-void share(const Communicator& comm, formats::FileSections& sections, int variables, int teller) {
+void share(const Communicator& comm, formats::FileSections& sections, formats::FileEnd& end, int variables,
+           int teller) {
   auto& [layout, begins] = sections;
-  std::array<std::int64_t, 4> numbers{layout.header_size, layout.header_extent, layout.record_begin,
-                                      layout.record_size};
+  std::array<std::int64_t, 9> numbers{layout.header_size, layout.header_extent,  layout.record_begin,
+                                      layout.record_size, end.file_bytes,        end.data_bytes,
+                                      end.first_missing,  end.is_within ? 1 : 0, end.has_shared ? 1 : 0};
   begins.resize(static_cast<std::size_t>(variables));
   check_mpi(MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, teller, comm.get()),
             "broadcast the layout of a subfile");
   check_mpi(MPI_Bcast(begins.data(), variables, MPI_INT64_T, teller, comm.get()),
             "broadcast the layout of a subfile");
   layout = {numbers[0], numbers[1], numbers[2], numbers[3]};
+  end = {numbers[4], numbers[5], numbers[6], numbers[7] != 0, numbers[8] != 0};
 }
 
 /// Collective: gives all ranks what rank 0 has found in the master: much less than its header is.
@@ -98,7 +101,8 @@ void share(const Communicator& comm, formats::SubfiledHeader& dataset, const std
 /// Collective: each subfile's header is read by one rank, which compares it with what the master says; the
 /// others are told where the data is.
 void look_at_subfiles(const OpenRequest& request, const formats::SubfiledHeader& dataset,
-                      const std::vector<std::string>& paths, std::vector<formats::FileSections>& sections) {
+                      const std::vector<std::string>& paths, std::vector<formats::FileSections>& sections,
+                      std::vector<formats::FileEnd>& ends) {
   // A subfile has at most about half of what its master has to say.
   const auto chunk_bytes =
       std::max(file_options(request.hints, true).header_chunk_bytes, sections.front().layout.header_size / 2);
@@ -108,11 +112,13 @@ void look_at_subfiles(const OpenRequest& request, const formats::SubfiledHeader&
     for (auto i = static_cast<std::size_t>(comm.rank()) + 1; i < paths.size(); i += ranks) work(i);
   };
   std::vector<formats::DecodedHeader> found;
+  std::vector<std::int64_t> sizes;
   std::deque<formats::SubfileIdentity> identities;
   // A file that is missing is told of before one that does not fit.
   together_telling(comm, [&] {
     for_mine([&](std::size_t i) {
       const auto file = storage::PosixFileSystem().open(paths[i], storage::OpenMode::read);
+      sizes.push_back(file->size_bytes());
       auto& identity = identities.emplace_back(dataset, static_cast<int>(i) - 1);
       found.push_back(
           storage::read_header(*file, chunk_bytes, formats::Detail::structure, &identity).decoded);
@@ -120,17 +126,23 @@ void look_at_subfiles(const OpenRequest& request, const formats::SubfiledHeader&
   });
   together_telling(comm, [&] {
     sections.resize(paths.size());
+    ends.resize(paths.size());
     auto next = found.begin();
+    auto file_bytes = sizes.begin();
     auto identity = identities.begin();
     for_mine([&](std::size_t i) {
-      const auto& [header, size_bytes] = *next++;
+      auto& [header, size_bytes] = *next++;
       formats::check_subfile(dataset, static_cast<int>(i) - 1, header, paths[i]);
       (identity++)->check(paths[i]);
       sections[i] = checked_sections(header, size_bytes, paths[i]);
+      const std::vector<formats::Share> shares(header.variables().size(), formats::Share::in_all);
+      ends[i] = formats::find_end({std::move(header), sections[i].layout, 0}, dataset.header.record_count,
+                                  shares, *file_bytes++);
     });
   });
   for (std::size_t i = 1; i < paths.size(); ++i)
-    share(comm, sections[i], dataset.subfiling.divided_variables(), static_cast<int>((i - 1) % ranks));
+    share(comm, sections[i], ends[i], dataset.subfiling.divided_variables(),
+          static_cast<int>((i - 1) % ranks));
 }
 
 OpenedDriver opened_driver(const OpenRequest& request, FileSet files, bool is_local,
@@ -187,19 +199,26 @@ OpenedDriver open_subfiles(const OpenRequest& request, FirstLook master, formats
   facts.files.is_shared = request.is_shared();
   facts.sections.resize(1);
   formats::SubfiledHeader dataset;
+  std::vector<formats::FileEnd> ends(1);
+  formats::FileDescription description;
   together_telling(comm, [&] {
     if (!comm.is_root()) return;
     facts.sections[0] = checked_sections(master.header.header, master.header.size_bytes, path);
+    description = {master.header.header, facts.sections[0].layout, master.file_bytes};
     dataset = reader != nullptr ? reader->dataset(std::move(master.header.header))
                                 : formats::read_master(master.header.header, path);
+    const auto shares = formats::shares_in_master(dataset.subfiling, description.header.variable_count());
+    ends[0] = formats::find_end(description, dataset.header.record_count, shares, description.file_bytes);
   });
   share(comm, dataset, path);
   facts.version = dataset.header.version;
   facts.has_record_dimension = dataset.header.record_dimension() >= 0;
   facts.record_count = dataset.header.record_count;
-  share(comm, facts.sections[0], dataset.header.variable_count(), 0);
+  share(comm, facts.sections[0], ends[0], dataset.header.variable_count(), 0);
   const auto paths = paths_of(path, dataset.subfiling.subfiles(), names_of(request, path));
-  look_at_subfiles(request, dataset, paths, facts.sections);
+  look_at_subfiles(request, dataset, paths, facts.sections, ends);
+  // Files that are being written grow.
+  if (!flag_of_root(comm, [&] { return has_writers(path); })) formats::check_ends(ends, paths);
   formats::Layout layout;
   together_telling(request.comm, [&] { layout = ordinary_layout(dataset.header); });
   facts.subfiling = std::move(dataset.subfiling);

@@ -16,6 +16,8 @@ namespace sluice::formats {
 namespace {
 
 constexpr const char* layout_attribute = "sluice_layout";
+/// Of D1.nreqs: which of the files this is.
+constexpr const char* file_attribute = "sluice_file";
 constexpr std::string_view layout_name = "blob";
 constexpr std::string_view process_layout_name = "blob-process";
 
@@ -89,6 +91,8 @@ void define_map(Header& to, const Header& header, const Blobs& blobs, int map, i
     if (is_list) variable.dimids.push_back(list_dimension);
     variable.attributes.append(text_attribute("description", description));
     if (std::string_view(name) == "nreqs") variable.attributes.append(dimid_attribute(decomposition.dimids));
+    if (to.variable_count() == 0 && !blobs.are_of_processes)
+      variable.attributes.append(integer_attribute(file_attribute, file));
     to.add_variable(std::move(variable));
   }
 }
@@ -224,6 +228,23 @@ void read_processes(Blobs& blobs, std::span<const FileDescription> files, const 
   for (int file = 0; file <= blobs.files; ++file)
     is_even = is_even && blobs.first_process(file) == first[static_cast<std::size_t>(file)];
   if (!is_even) blobs.first_processes = std::move(first);
+}
+
+/// The first file has what is not decomposed, so that files may not be exchanged. E3SM's do not say which
+/// they are, and each has all of that.
+void check_place(const Blobs& blobs, std::span<const FileDescription> files,
+                 std::span<const std::string> paths) {
+  for (std::size_t i = 1; i < files.size() && !blobs.maps.empty(); ++i) {
+    const auto& header = files[i].header;
+    const int id = first_map_variable(header, 1);
+    const int found = id < 0 ? -1 : header.variable(id).attributes.find(file_attribute);
+    if (found < 0) continue;
+    const auto values = integers_of(header.variable(id).attributes[found]);
+    if (values.size() != 1 || values[0] != static_cast<std::int64_t>(i) - 1)
+      refuse_blobs(paths[i], std::string("its ") + file_attribute +
+                                 " says that it is another file: give the files back the names that they "
+                                 "were written with");
+  }
 }
 
 /// Whether files behind the first have whole variables, too; where there are none, whether they will.
@@ -403,6 +424,15 @@ std::vector<int> variables_of_file(const Blobs& blobs, std::span<const int> orde
   return variables;
 }
 
+std::vector<Share> shares_in_file(const Blobs& blobs, std::span<const int> order, int file) {
+  std::vector<Share> shares;
+  for (const int entry : variables_of_file(blobs, order, file)) {
+    const bool is_whole = entry >= 0 && blobs.kept[static_cast<std::size_t>(entry)] == Blobs::whole;
+    shares.push_back(!is_whole ? Share::in_all : file == 0 ? Share::in_this : Share::in_nobody);
+  }
+  return shares;
+}
+
 int blob_file_count(const Header& header) {
   return file_count_of(header, layout_name);
 }
@@ -419,10 +449,24 @@ BlobHeader read_blob_headers(std::span<const FileDescription> files, std::span<c
   auto dataset = read_master_header(files.front().header, paths.front());
   read_order(dataset, files[1].header, paths[1]);
   read_processes(dataset.blobs, files.subspan(1), paths.front());
+  check_place(dataset.blobs, files, paths);
   dataset.blobs.is_whole_everywhere = are_whole_everywhere(dataset, files);
   for (std::size_t i = 1; i < files.size(); ++i)
     check_blob_file(dataset, static_cast<int>(i) - 1, files[i].header, paths[i]);
   return dataset;
+}
+
+void check_blob_ends(const BlobHeader& dataset, std::span<const FileDescription> files,
+                     std::span<const std::string> paths) {
+  const auto& [header, blobs] = dataset;
+  std::vector<FileEnd> ends;
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const auto shares = shares_in_file(blobs, blobs.order, static_cast<int>(i) - 1);
+    ends.push_back(find_end(files[i], header.record_count, shares, files[i].file_bytes));
+    if (blobs.maps.empty() && !ends.front().is_complete() && files[i].file_bytes > files[1].file_bytes)
+      refuse_blobs(paths[i], "it has data that the first file should have: were the two exchanged?");
+  }
+  check_ends(ends, paths.subspan(1));
 }
 
 FileDescription room_for_holes(const Header& header, std::int64_t master_bytes) {

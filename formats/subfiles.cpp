@@ -111,6 +111,13 @@ void Subfiling::add_variables(const Header& header) {
   }
 }
 
+std::vector<Share> shares_in_master(const Subfiling& subfiling, int variables) {
+  std::vector<Share> shares;
+  for (int varid = 0; varid < variables; ++varid)
+    shares.push_back(subfiling.division_of(varid) != nullptr ? Share::in_nobody : Share::in_this);
+  return shares;
+}
+
 int subfile_names::find_count(const Header& header) {
   const int found = header.attributes.find(subfiles);
   const int plain = found < 0 ? header.attributes.find(plain_count) : -1;

@@ -22,6 +22,7 @@ formats::FileDescription describe(FileSystem& system, const std::string& path,
   formats::FileDescription description;
   description.layout = formats::layout_of(decoded.header, decoded.size_bytes);
   description.header = std::move(decoded.header);
+  description.file_bytes = file->size_bytes();
   return description;
 }
 
@@ -30,6 +31,10 @@ class Subfiles final : public SplitDataset {
   Subfiles(FileSystem& system, const std::string& path, const formats::FileDescription& master)
       : dataset_(formats::read_master(master.header, path)) {
     add_file(path, master.header, master.layout.header_size);
+    const auto records = dataset_.header.record_count;
+    ends_.push_back(formats::find_end(
+        master, records, formats::shares_in_master(dataset_.subfiling, master.header.variable_count()),
+        master.file_bytes));
     const auto names = subfile_names(system, path);
     for (int i = 0; i < dataset_.subfiling.subfiles(); ++i) {
       const auto subfile = formats::subfile_path(path, i, names);
@@ -37,8 +42,11 @@ class Subfiles final : public SplitDataset {
       const auto found = describe(system, subfile, &identity);
       formats::check_subfile(dataset_, i, found.header, subfile);
       identity.check(subfile);
+      const std::vector<formats::Share> shares(found.header.variables().size(), formats::Share::in_all);
+      ends_.push_back(formats::find_end(found, records, shares, found.file_bytes));
       add_file(subfile, found.header, found.layout.header_size);
     }
+    formats::check_ends(ends_, paths_);
     std::vector<formats::Layout> layouts;
     for (const auto& file : sections_) layouts.push_back(file.layout);
     space_ = formats::FileSpace(layouts);
@@ -59,6 +67,7 @@ class Subfiles final : public SplitDataset {
 
   formats::SubfiledHeader dataset_;
   std::vector<std::string> paths_;
+  std::vector<formats::FileEnd> ends_;
   std::vector<formats::FileSections> sections_;
   formats::FileSpace space_;
   std::optional<formats::SubfilePlacement> placement_;
@@ -81,6 +90,7 @@ class BlobFiles final : public SplitDataset {
       files.push_back(describe(system, paths_[i]));
     }
     dataset_ = formats::read_blob_headers(files, paths_);
+    formats::check_blob_ends(dataset_, files, paths_);
     const auto master_bytes = system.open(paths_.front(), OpenMode::read)->size_bytes();
     files.front() = formats::room_for_holes(dataset_.header, master_bytes);
     space_ = formats::FileSpace(files, paths_);

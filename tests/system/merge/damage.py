@@ -58,13 +58,29 @@ def pipes():
 
 
 def exchanged():
-    """Subfiles that have one another's names."""
+    """Files that have one another's names. HDF5 files tell themselves what they have, in any order."""
     for hints, names in each_layout():
         for first, second in (0, 1), (1, 2):
             swap(names.format(first), names.format(second))
-            if "sluice_layout" not in hints:
-                refused(names.format(first), "subfile_index")
+            if "process" in hints:
+                accepted()
+            else:
+                refused(names.format(first), "sluice_file" if "layout" in hints else "subfile_index")
             swap(names.format(first), names.format(second))
+        accepted()
+
+
+def cut():
+    """Files that are shorter than their data: by a number, a byte, half of it, all of it."""
+    for hints, names in each_layout():
+        for name, sizes in {names.format(0): [-8], names.format(2): [-1, 0.5, 0.001]}.items():
+            shutil.copy(name, "kept")
+            whole = os.path.getsize(name)
+            for size in sizes:
+                os.truncate(name, whole + size if size < 0 else int(whole * size))
+                refused(name, "truncated" if "process" in hints else "" if size == 0.001 else "cut short")
+                shutil.copy("kept", name)
+            os.remove("kept")
         accepted()
 
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/formats/file_end.hpp"
 #include "sluice/formats/file_space.hpp"
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/placement.hpp"
@@ -85,6 +86,9 @@ void check_blob_names(const Header& header);
 /// What each variable of a blob file is, in their order there: an entry of `order`, that of a map five times.
 [[nodiscard]] std::vector<int> variables_of_file(const Blobs& blobs, std::span<const int> order, int file);
 
+/// The same as shares of the data, for FileEnd.
+[[nodiscard]] std::vector<Share> shares_in_file(const Blobs& blobs, std::span<const int> order, int file);
+
 /// Whether this is the master of blobs of variables; and of how many files.
 [[nodiscard]] int blob_file_count(const Header& header);
 /// The same for blobs of processes.
@@ -99,6 +103,11 @@ struct BlobHeader {
 /// blobs of variables and of processes. How many blobs a file has is what it says itself.
 [[nodiscard]] BlobHeader read_blob_headers(std::span<const FileDescription> files,
                                            std::span<const std::string> paths);
+
+/// Throws FormatError(NC_ETRUNC), naming the file, where a blob file was cut short; FormatError(NC_ENOTNC)
+/// where nothing is decomposed, and another file than the first has data.
+void check_blob_ends(const BlobHeader& dataset, std::span<const FileDescription> files,
+                     std::span<const std::string> paths);
 
 /// The five variables of a map in one blob file, as the file has them (big-endian); in the order of
 /// map_variables.

@@ -13,6 +13,7 @@ namespace sluice::formats {
 struct FileDescription {
   Header header;
   Layout layout;
+  std::int64_t file_bytes = 0;  ///< of a file that is there
 };
 
 /// Throws FormatError(NC_ENOTNC) where a file's variables lie outside of its sections, which a damaged header

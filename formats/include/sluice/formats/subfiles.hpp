@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/formats/file_end.hpp"
 #include "sluice/formats/file_space.hpp"
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/placement.hpp"
@@ -67,6 +68,9 @@ struct FileSections {
   std::vector<std::int64_t> begins;  ///< by variable of the file
 };
 [[nodiscard]] FileSections sections_of(const Header& header, std::int64_t header_size_bytes);
+
+/// The shares of a master's variables: divided ones are scalars there that mean nothing.
+[[nodiscard]] std::vector<Share> shares_in_master(const Subfiling& subfiling, int variables);
 
 /// The number of subfiles that a header tells of; 0 for an ordinary file.
 [[nodiscard]] int subfile_count(const Header& header);
