@@ -68,6 +68,7 @@ StepLog::StepLog(runtime::Session& session, const BurstOptions& options, const P
   try {
     refuse_leftovers(place);
     paths_ = storage::burst_log_paths_of(options_.directory + "/" + log_name(place));
+    header_file_.emplace(files_, paths_.header);
     with_room(room_unit_bytes, [&] { create(place); });
   } catch (const IoError& error) {
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
@@ -172,18 +173,8 @@ runtime::WritableSegment StepLog::need_segment(const runtime::NeedSegment& reque
 }
 
 void StepLog::write_header(const formats::Header& header) {
-  with_room(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] { write_header_file(header); });
+  with_room(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] { header_file_->write(header); });
   entries_->describe(header);
-}
-
-void StepLog::write_header_file(const formats::Header& header) {
-  formats::Header empty = header;
-  empty.record_count = 0;
-  const auto partial = paths_.header + ".partial";
-  const auto file = files_.open(partial, storage::OpenMode::create);
-  file->write(0, formats::encode_header(empty));
-  file->close();
-  files_.rename(partial, paths_.header);
 }
 
 std::int64_t StepLog::commit(const formats::Header& header, const Access& access, const Put& put) {
@@ -211,6 +202,7 @@ void StepLog::withdraw(std::int64_t position) noexcept {
 void StepLog::sync() {
   data_->sync();
   entries_->sync();
+  header_file_->sync();
 }
 
 void StepLog::close() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "burst_options.hpp"
@@ -13,6 +14,7 @@
 #include "sluice/storage/access.hpp"
 #include "sluice/storage/burst_log_entries.hpp"
 #include "sluice/storage/burst_log_writer.hpp"
+#include "sluice/storage/log_header.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
@@ -66,7 +68,6 @@ class StepLog final : public runtime::SegmentSource {
   void create(const Place& place);
   void refuse_leftovers(const Place& place) const;
   [[nodiscard]] std::uint64_t reserve(const runtime::NeedSegment& request);
-  void write_header_file(const formats::Header& header);
   /// Does what takes so much room on the disk; where there is none, again whenever others have given some
   /// back.
   template <class Action>
@@ -80,6 +81,7 @@ class StepLog final : public runtime::SegmentSource {
   std::unique_ptr<storage::File> lock_;  ///< tells others that somebody writes the log
   std::unique_ptr<storage::File> data_;
   std::unique_ptr<storage::BurstLogEntries> entries_;
+  std::optional<storage::LogHeader> header_file_;
   std::uint64_t segment_begin_ = 0;  ///< of the last segment, in the data log
   std::uint64_t data_end_;           ///< of the room that was taken
   std::uint64_t used_end_;           ///< of what was put

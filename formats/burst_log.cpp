@@ -53,9 +53,9 @@ std::string size_mistake(const BurstLogEntry& entry) {
          " hyperslabs of " + std::to_string(entry.dimensions) + " dimensions";
 }
 
-/// Bytes of data that the selection has; -1 where that is beyond 63 bits or a number is negative.
-std::int64_t selected_bytes(const BurstLogEntry& entry) noexcept {
+std::int64_t selected_bytes_of(const BurstLogEntry& entry) noexcept {
   std::int64_t total = 0;
+  if (entry.type == Type::nat) return -1;
   if (entry.dimensions == 0) return entry.slab_count() * static_cast<std::int64_t>(size_of(entry.type));
   for (std::int64_t i = 0; i < entry.slab_count(); ++i) {
     auto bytes = static_cast<std::int64_t>(size_of(entry.type));
@@ -102,6 +102,10 @@ HyperslabView BurstLogEntry::slab(std::int64_t i) const noexcept {
   const auto n = static_cast<std::size_t>(dimensions);
   const auto first = static_cast<std::size_t>(i) * n;
   return {std::span(starts).subspan(first, n), std::span(counts).subspan(first, n), strides};
+}
+
+std::int64_t BurstLogEntry::selected_bytes() const noexcept {
+  return selected_bytes_of(*this);
 }
 
 std::int64_t burst_log_entry_size(const BurstLogPut& put) noexcept {
@@ -162,7 +166,7 @@ BurstLogEntry decode_burst_log_entry(std::span<const std::byte> bytes, const Bur
   if (entry.varid < 0) fail(path, offset_bytes, "an entry of the variable " + std::to_string(entry.varid));
   if (entry.data_offset < burst_data_begin)
     fail(path, offset_bytes, "an entry whose data begins at byte " + std::to_string(entry.data_offset));
-  const std::int64_t selected = selected_bytes(entry);
+  const std::int64_t selected = entry.selected_bytes();
   if (selected < 0) fail(path, offset_bytes, "an entry whose selection makes no sense");
   if (selected != entry.data_bytes)
     fail(path, offset_bytes,

@@ -8,6 +8,7 @@ namespace {
 constexpr std::size_t chunk_bytes = 256 << 10;
 /// So many are kept in memory and told one by one.
 constexpr std::size_t most_problems = 1000;
+constexpr std::int64_t data_alignment = 8;
 
 }  // namespace
 
@@ -27,6 +28,15 @@ BurstLogReader::BurstLogReader(FileSystem& files, const std::string& metadata_pa
   read_header();
   offset_ = entry_offset_ = header_.entry_begin;
   open_data(files);
+  early_problems_ = problems_.size();
+}
+
+void BurstLogReader::restart() {
+  offset_ = entry_offset_ = header_.entry_begin;
+  index_ = withdrawn_ = 0;
+  is_at_end_ = false;
+  places_ = {};
+  problems_.resize(early_problems_);
 }
 
 void BurstLogReader::read_header() {
@@ -104,6 +114,35 @@ bool BurstLogReader::has_data(const formats::BurstLogEntry& entry) {
   return false;
 }
 
+/// Data is in the order of the entries; a program's own log has no gaps, but to the next multiple of 8.
+/// Behind an entry that is not in its place the data may go on from there, or from where it should have been.
+bool BurstLogReader::is_in_its_place(std::int64_t place) const noexcept {
+  const auto continues = [&](std::int64_t end) {
+    if (header_.step || !places_.is_known) return place >= end;
+    return place == end || (place % data_alignment == 0 && place > end && place - end < data_alignment);
+  };
+  return continues(places_.end) || (places_.end_of_misplaced && continues(*places_.end_of_misplaced));
+}
+
+/// False where its data cannot be there.
+bool BurstLogReader::take_place(const formats::BurstLogEntry& entry) {
+  const auto bytes = std::max<std::int64_t>(0, entry.selected_bytes());
+  // The room of a put that failed may have been used again.
+  if (header_.step && entry.is_withdrawn()) return true;
+  if (is_in_its_place(entry.data_offset)) {
+    places_ = {entry.data_offset + bytes, true, std::nullopt};
+    return true;
+  }
+  const bool is_behind = entry.data_offset > places_.end;
+  places_ = {places_.end + (header_.step ? 0 : bytes), true, entry.data_offset + bytes};
+  if (entry.is_withdrawn()) return true;
+  report(Kind::damaged,
+         "the data of a put to variable " + std::to_string(entry.varid) + " begins at byte " +
+             std::to_string(entry.data_offset) +
+             (is_behind ? ", behind a hole that no put has left" : ", where the data of another put is"));
+  return false;
+}
+
 std::int64_t BurstLogReader::next_entry_size() {
   if (index_ == header_.entry_count) {
     look_behind_the_last();
@@ -140,7 +179,9 @@ std::optional<formats::BurstLogEntry> BurstLogReader::next() {
       report(Kind::damaged, error.what());
     }
     const bool is_withdrawn = entry && entry->is_withdrawn();
-    const bool is_whole = entry && !is_withdrawn && has_data(*entry);
+    if (!entry) places_.is_known = false;
+    const bool is_placed = entry && take_place(*entry);
+    const bool is_whole = is_placed && !is_withdrawn && has_data(*entry);
     if (is_withdrawn) ++withdrawn_;
     entry_offset_ = offset_;
     offset_ += size;

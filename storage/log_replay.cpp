@@ -8,6 +8,7 @@
 #include "replay_files.hpp"
 #include "sluice/storage/file_request.hpp"
 #include "sluice/storage/log_round.hpp"
+#include "sluice/storage/record_limit.hpp"
 
 namespace sluice::storage {
 namespace {
@@ -90,8 +91,11 @@ ReplayResult replay_logs(FileSystem& system, std::span<BurstLogReader> logs, con
   ReplayResult result;
   result.record_count = header.record_count;
   const std::int64_t budget = options.memory_bytes / std::max<std::int64_t>(1, std::ssize(logs));
+  RecordLimit records(header, files.layout(), system.capacity_bytes(directory_of(netcdf_path)));
+  for (auto& log : logs) records.look_at(log);
+  const auto most_records = std::min(options.most_records, records.limit());
   std::deque<LogRounds> rounds;
-  for (auto& log : logs) rounds.emplace_back(log, header, files.layout(), budget);
+  for (auto& log : logs) rounds.emplace_back(log, header, files.layout(), budget, most_records);
 
   ReplayTarget target(files, options.window_bytes);
   for (;;) {

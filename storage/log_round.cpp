@@ -38,7 +38,7 @@ std::string type_mistake(formats::Type type, formats::Type variable_type, bool i
 }  // namespace
 
 std::string entry_mistake(const formats::Header& header, const formats::Layout& layout,
-                          const formats::BurstLogEntry& entry, bool is_external) {
+                          const formats::BurstLogEntry& entry, bool is_external, std::int64_t most_records) {
   if (entry.varid >= header.variable_count())
     return "it is of variable " + std::to_string(entry.varid) + ", and the file has " +
            std::to_string(header.variable_count());
@@ -57,7 +57,20 @@ std::string entry_mistake(const formats::Header& header, const formats::Layout& 
     if (!is_inside(entry.slab(i), header, entry.varid, record_limit))
       return prefix() + "it is not inside the variable";
   }
+  if (const auto records = record_end(header, entry); records > most_records)
+    return prefix() + "it would make " + std::to_string(records) + " records; more than " +
+           std::to_string(most_records) + " cannot be";
   return {};
+}
+
+std::int64_t record_end(const formats::Header& header, const formats::BurstLogEntry& entry) noexcept {
+  if (!header.is_record_variable(entry.varid) || entry.dimensions == 0) return 0;
+  std::int64_t end = 0;
+  for (std::int64_t i = 0; i < entry.slab_count(); ++i) {
+    const auto slab = entry.slab(i);
+    if (slab.count[0] > 0) end = std::max(end, slab.end_of(0));
+  }
+  return end;
 }
 
 bool LogRounds::next() {
@@ -73,7 +86,7 @@ std::optional<formats::BurstLogEntry> LogRounds::next_entry() {
     return entry;
   }
   while (auto entry = reader_.next()) {
-    const auto mistake = entry_mistake(header_, layout_, *entry, reader_.header().is_external);
+    const auto mistake = entry_mistake(header_, layout_, *entry, reader_.header().is_external, most_records_);
     if (mistake.empty()) {
       // Of one process the later put wins, whatever its clock says.
       if (entry->clock) entry->clock = clock_ = std::max(clock_, *entry->clock);

@@ -258,6 +258,14 @@ std::vector<std::string> PosixFileSystem::list(const std::string& directory) {
   return names;
 }
 
+std::int64_t PosixFileSystem::capacity_bytes(const std::string& directory) {
+  struct statfs facts {};
+  std::int64_t bytes = 0;
+  const bool is_known = ::statfs(directory.c_str(), &facts) == 0 && facts.f_blocks > 0 &&
+                        !__builtin_mul_overflow(facts.f_blocks, facts.f_bsize, &bytes);
+  return is_known ? bytes : std::numeric_limits<std::int64_t>::max();
+}
+
 void PosixFileSystem::sync_directory(const std::string& directory) {
   const auto descriptor = open_descriptor(directory, O_RDONLY | O_DIRECTORY, "open");
   // Some file systems do not sync directories, and say so by EINVAL.

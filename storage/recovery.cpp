@@ -9,7 +9,10 @@
 
 #include "log_directory.hpp"
 #include "sluice/formats/cdf.hpp"
+#include "sluice/formats/layout.hpp"
 #include "sluice/storage/header_file.hpp"
+#include "sluice/storage/log_round.hpp"
+#include "sluice/storage/record_limit.hpp"
 #include "sluice/storage/step_file.hpp"
 
 namespace sluice::storage {
@@ -113,21 +116,20 @@ LeftHeader left_header(FileSystem& system, const LogGroup& group) {
 }
 
 /// The number of records that the logs know of.
-std::int64_t records_in(FileSystem& system, const LogGroup& group, const formats::Header& header) {
+std::int64_t records_in(FileSystem& system, const LogGroup& group, const formats::Header& header,
+                        std::int64_t capacity_bytes) {
+  const auto layout = formats::layout_of(header, formats::encoded_size(header));
+  RecordLimit limit(header, layout, capacity_bytes);
   std::int64_t records = 0;
   for (const FoundLog& found : group.logs) {
     BurstLogReader log(system, found.metadata_path);
+    limit.look_at(log);
+  }
+  for (const FoundLog& found : group.logs) {
+    BurstLogReader log(system, found.metadata_path);
     while (const auto entry = log.next()) {
-      const bool has_records = !entry->is_withdrawn() && entry->varid < header.variable_count() &&
-                               header.is_record_variable(entry->varid) && entry->dimensions > 0;
-      for (std::int64_t i = 0; has_records && i < entry->slab_count(); ++i) {
-        const auto slab = entry->slab(i);
-        std::int64_t last = 0;
-        const bool is_sound = slab.count[0] > 0 &&
-                              !__builtin_mul_overflow(slab.count[0] - 1, slab.stride_of(0), &last) &&
-                              !__builtin_add_overflow(last, slab.start[0], &last);
-        if (is_sound) records = std::max(records, last + 1);
-      }
+      if (entry_mistake(header, layout, *entry, log.header().is_external, limit.limit()).empty())
+        records = std::max(records, record_end(header, *entry));
     }
   }
   return records;
@@ -146,11 +148,14 @@ bool is_made_of_them(FileSystem& system, const std::string& path, const LeftHead
 }
 
 void recover_steps(FileSystem& system, const LogGroup& group, const std::string& target,
-                   const ReplayOptions& options, Recovery& recovery) {
+                   const ReplayOptions& wanted, Recovery& recovery) {
   const auto is_empty = [](const FoundLog& log) { return log.entries == 0; };
   if (std::ranges::all_of(group.logs, is_empty)) return;  // nothing that a file could be made of
   const LeftHeader left = left_header(system, group);
-  const std::int64_t records = records_in(system, group, left.header);
+  const std::int64_t records =
+      records_in(system, group, left.header, system.capacity_bytes(directory_of(target)));
+  ReplayOptions options = wanted;
+  options.most_records = records;
   if (is_made_of_them(system, target, left)) {
     const auto known = read_header(*system.open(target, OpenMode::read)).decoded.header.record_count;
     fill_records(system, target, left.header, known, records);

@@ -79,6 +79,9 @@ struct BurstLogEntry {
   std::optional<std::int64_t> clock;  ///< of a workflow's logs: when it was put
 
   [[nodiscard]] bool is_withdrawn() const noexcept { return data_bytes == 0; }
+  /// Bytes of data that the selection has; -1 where that is beyond 63 bits or makes no sense. Of a put that
+  /// was withdrawn: what it had.
+  [[nodiscard]] std::int64_t selected_bytes() const noexcept;
   [[nodiscard]] std::int64_t slab_count() const noexcept { return api_kind > 0 ? api_kind : 1; }
   /// They refer to this entry.
   [[nodiscard]] HyperslabView slab(std::int64_t i) const noexcept;

@@ -40,6 +40,8 @@ class BurstLogReader {
 
   /// The next complete entry whose data is there; nothing after the last one.
   [[nodiscard]] std::optional<formats::BurstLogEntry> next();
+  /// From the first entry again, with the problems that were found before it.
+  void restart();
   /// Of the entry that next() gave last.
   [[nodiscard]] std::int64_t entry_index() const noexcept { return index_ - 1; }
   [[nodiscard]] std::int64_t entry_offset() const noexcept { return entry_offset_; }
@@ -64,6 +66,8 @@ class BurstLogReader {
   std::int64_t next_entry_size();
   std::span<const std::byte> bytes_at(std::int64_t offset_bytes, std::size_t n);
   bool has_data(const formats::BurstLogEntry& entry);
+  [[nodiscard]] bool is_in_its_place(std::int64_t place) const noexcept;
+  bool take_place(const formats::BurstLogEntry& entry);
 
   BurstLogPaths paths_;
   formats::BurstLogHeader header_;
@@ -76,7 +80,15 @@ class BurstLogReader {
   std::int64_t entry_offset_ = 0;
   bool is_at_end_ = false;
   std::int64_t withdrawn_ = 0;
+  /// Where the next data is.
+  struct Places {
+    std::int64_t end = formats::burst_data_begin;  ///< of the data before
+    bool is_known = true;                          ///< not behind an entry that cannot be understood
+    std::optional<std::int64_t> end_of_misplaced;  ///< of the entry before, where it is not in its place
+  };
+  Places places_;
   std::vector<BurstLogProblem> problems_;
+  std::size_t early_problems_ = 0;  ///< those that were found before the first entry
 
   std::vector<std::byte> chunk_;  ///< of the metadata log
   std::int64_t chunk_begin_ = 0;

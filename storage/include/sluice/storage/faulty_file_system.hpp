@@ -37,6 +37,9 @@ class FaultyFileSystem final : public FileSystem {
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
+  [[nodiscard]] std::int64_t capacity_bytes(const std::string& directory) override {
+    return base_.capacity_bytes(directory);
+  }
   void sync_directory(const std::string& directory) override;
 
  private:

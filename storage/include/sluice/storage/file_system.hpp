@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -70,6 +71,11 @@ class FileSystem {
   /// The names of the files in a directory, sorted, without those of directories; with those of which the
   /// system tells nothing (no permission).
   [[nodiscard]] virtual std::vector<std::string> list(const std::string& directory) = 0;
+  /// How many bytes the file system of a directory has room for, used or not; the largest number where nobody
+  /// knows.
+  [[nodiscard]] virtual std::int64_t capacity_bytes(const std::string& /*directory*/) {
+    return std::numeric_limits<std::int64_t>::max();
+  }
   /// The directory's entries are on storage: what was created and renamed in it survives a crash of the node.
   virtual void sync_directory(const std::string& directory) = 0;
 };

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -11,6 +12,7 @@ namespace sluice::storage {
 struct ReplayOptions {
   std::int64_t memory_bytes = std::int64_t{128} << 20;  ///< of data at a time, all logs together
   std::int64_t window_bytes = std::int64_t{4} << 20;    ///< of the netCDF file, written at a time
+  std::int64_t most_records = std::numeric_limits<std::int64_t>::max();  ///< puts that make more are damaged
 };
 
 /// What a replay has done.

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,10 +20,15 @@ namespace sluice::storage {
 /// problems of the reader.
 class LogRounds {
  public:
-  /// `budget_bytes` of data at a time, but never less than one entry's. All references outlive this.
+  /// `budget_bytes` of data at a time, but never less than one entry's; an entry that makes more records than
+  /// `most_records` does not fit. All references outlive this.
   LogRounds(BurstLogReader& reader, const formats::Header& header, const formats::Layout& layout,
-            std::int64_t budget_bytes)
-      : reader_(reader), header_(header), layout_(layout), budget_bytes_(budget_bytes) {}
+            std::int64_t budget_bytes, std::int64_t most_records = std::numeric_limits<std::int64_t>::max())
+      : reader_(reader),
+        header_(header),
+        layout_(layout),
+        budget_bytes_(budget_bytes),
+        most_records_(most_records) {}
 
   /// Reads the next round; false when nothing is left. What was read before is gone. Throws IoError.
   bool next();
@@ -55,6 +61,7 @@ class LogRounds {
   const formats::Header& header_;
   const formats::Layout& layout_;
   std::int64_t budget_bytes_;
+  std::int64_t most_records_;
 
   std::deque<formats::BurstLogEntry> kept_;  ///< did not fit into the last round, or were too late for it
   std::int64_t clock_ = 0;                   ///< the latest so far
@@ -69,6 +76,11 @@ class LogRounds {
 
 /// Why an entry cannot be put into the dataset; empty when it can.
 [[nodiscard]] std::string entry_mistake(const formats::Header& header, const formats::Layout& layout,
-                                        const formats::BurstLogEntry& entry, bool is_external);
+                                        const formats::BurstLogEntry& entry, bool is_external,
+                                        std::int64_t most_records = std::numeric_limits<std::int64_t>::max());
+
+/// How many records an entry that fits the dataset makes; 0 where its variable has none.
+[[nodiscard]] std::int64_t record_end(const formats::Header& header,
+                                      const formats::BurstLogEntry& entry) noexcept;
 
 }  // namespace sluice::storage

@@ -19,10 +19,12 @@ class MemoryFileSystem final : public FileSystem {
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
+  [[nodiscard]] std::int64_t capacity_bytes(const std::string& /*directory*/) override { return capacity; }
   void sync_directory(const std::string&) override {}
 
   /// The file's bytes, to look at and to damage. Throws IoError(NC_ENOENT).
   [[nodiscard]] Bytes& bytes(const std::string& path);
+  std::int64_t capacity = std::int64_t{1} << 30;  ///< what capacity_bytes() says
 
  private:
   std::map<std::string, std::shared_ptr<Bytes>> files_;  // shared with open files, which outlive a removal

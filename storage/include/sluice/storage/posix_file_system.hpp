@@ -15,6 +15,7 @@ class PosixFileSystem final : public FileSystem {
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
+  [[nodiscard]] std::int64_t capacity_bytes(const std::string& directory) override;
   void sync_directory(const std::string& directory) override;
 };
 
