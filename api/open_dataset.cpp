@@ -266,6 +266,7 @@ int inq_file_format(const char* filename, int* formatp) {
     *formatp = static_cast<int>(version_of_staged(client_environment(), *match));
     return NC_NOERR;
   }
+  if (!match) tell_of_ordinary_file(client_environment(), filename, OrdinaryUse::read);
   const auto file =
       storage::PosixFileSystem().open(storage::without_prefix(found.path), storage::OpenMode::read);
   std::array<std::byte, 8> bytes{};

@@ -96,6 +96,8 @@ class CouplingWarnings {
     const auto uncovered = std::ranges::find_if(report_.ordinary_files, is_of_writer);
     if (uncovered != report_.ordinary_files.end()) {
       text += ": " + rule.writer + " wrote " + uncovered->path + ", which no rule covers; correct 'path'";
+    } else if (!contains(report_.connected, rule.writer)) {
+      text += ": its writer " + rule.writer + " has never used PnetCDF through Sluice";
     } else {
       text += ": 'path' is compared with the last parts of a file's path; compare it with the names that " +
               rule.writer + " writes";

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <string>
 
@@ -36,7 +37,9 @@ void EventLog::add(std::string_view source, std::string_view text) {
   line.append(" ").append(source).append(" ");
   for (const char c : text) line += c == '\n' ? ' ' : c;
   line += '\n';
-  (void)!::write(file_.number(), line.data(), line.size());
+  const ssize_t written = ::write(file_.number(), line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size()) || !failure_.empty()) return;
+  failure_ = written < 0 ? std::strerror(errno) : std::strerror(ENOSPC);
 }
 
 }  // namespace sluice::coordinator

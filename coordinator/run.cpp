@@ -165,6 +165,7 @@ int Run::execute() {
     log("sluice", outcome_.lost_output);
     console_.error(outcome_.lost_output);
   }
+  if (!log_.failure().empty()) console_.error("the event log is incomplete: " + log_.failure());
   log("sluice", "the run ended with exit status " + std::to_string(outcome_.exit_status()));
   return outcome_.exit_status();
 }

@@ -62,7 +62,10 @@ void Registry::drained(StepId id, const DrainOutcome& outcome) {
   dataset.kept_version = step.version;
   if (outcome.status != NC_NOERR) {
     drain_failures_.push_back(quoted(step.key) + " is not on disk as it should be: " + outcome.text);
-    answers_.event(drain_failures_.back());
+    // of many, as on a full disk, the first tell enough
+    constexpr std::size_t most_told = 5;
+    drain_failures_.size() <= most_told ? answers_.event(drain_failures_.back())
+                                        : answers_.detail(drain_failures_.back());
     keep_logs(step);
   } else {
     if (!step.is_cut) let_logs_go(step);

@@ -153,7 +153,7 @@ void Registry::decide_open_write(Group& group) {
                ? quoted(group.key) +
                      " was read by all its readers and its memory was needed for "
                      "newer data: raise staging.retain to keep it, or give it a rule of its own"
-               : quoted(group.key) + " was never published");
+               : quoted(group.key) + " was never published" + near_miss_text(group.key));
   } else if (Step* step = make_step(group, dataset.newest)) {
     give_step(group, *step);
   } else {
@@ -184,7 +184,8 @@ void Registry::decide_open_read(Group& group) {
                "data: raise staging.retain to keep it");
   } else if (is_writer) {
     refuse(group, NC_ENOENT,
-           quoted(group.key) + " is written by " + writer_name + " itself, which has not created it");
+           quoted(group.key) + " is written by " + writer_name + " itself, which has not created it" +
+               near_miss_text(group.key));
   } else if (writer != nullptr && writer->has_exited) {
     refuse(group, NC_ENOENT,
            quoted(group.key) + " can no longer come: its writer " + writer_name + " " + writer->reason +

@@ -58,7 +58,7 @@ def pid_in(path):
 
 
 def run_directories(process):
-    return [path for base in ["/tmp", os.environ.get("XDG_RUNTIME_DIR", "/tmp")] for path in glob.glob(f"{base}/sluice-{process.pid}-*")]
+    return [path for base in ["/tmp", "/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "/tmp")] for path in glob.glob(f"{base}/sluice-{process.pid}-*")]
 
 
 def output():
@@ -473,7 +473,7 @@ def nothing_left():
     (rank, _), (_, launcher), (serial, _) = pids("a.0"), pids("b.0"), pids("c.0")
     for path in ["a.1", "b.1"]:
         pids(path)
-    made = [path for place in ["/tmp", os.environ.get("XDG_RUNTIME_DIR", "/tmp"), "/dev/shm"] for path in glob.glob(f"{place}/sluice-{process.pid}-*")]
+    made = run_directories(process)
     segments = [path for directory in made for path in glob.glob(directory + "/vader_segment.*")]
     expect(len(segments) == 4, f"the jobs' shared memory is not where it is cleaned up: {made}, {segments}")
     expect(not any(f"/pid.{launcher}" in path for path in left_of_jobs()), "the session directory of a job is not where it is cleaned up")

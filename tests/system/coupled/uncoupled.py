@@ -52,6 +52,13 @@ def as_meant():
     expect(not warnings(run(status=5)), "a warning of a component that failed")
 
 
+def no_matcher():
+    """A process of a run that has ended writes and reads its ordinary files, whatever rules of others say."""
+    stale = {"LD_PRELOAD": build + "/lib/libsluice_pnetcdf.so", "SLUICE_SOCKET": os.path.abspath("gone"), "SLUICE_COMPONENT": "plot", "SLUICE_OTHERS": "0\ta.nc\n"}
+    call(*MPIRUN, "1", "env", *(f"{name}={value}" for name, value in stale.items()), program, "write", "a.nc", "10", "read", "a.nc", "10", status=0)
+    expect(os.path.exists("a.nc"), "there is no file")
+
+
 def unused_rule():
     write_flow({"model": "couple write waves_1.nc 10", "analysis": "couple say nothing"}, ("wave_*.nc", "model", "analysis"))
     expect_warning(run(), r"no file was opened by the rule 'wave_\*\.nc' \(line 8 of flow\.yaml\): model wrote .*/waves_1\.nc, which no rule covers")
