@@ -46,7 +46,10 @@ int perform_prepared(Dataset& dataset, const AccessCall& call, PreparedAccess& p
     const bool was_read = !accesses.empty() && (transferred == NC_NOERR || transferred == NC_ERANGE);
     if (was_read && prepared.scattered) prepared.scattered->scatter(row.get());
   }
-  return takes_part ? prepared.status() : status;
+  if (!takes_part) return status;
+  // A get flushes what was put before; as in PnetCDF, the flush is told first.
+  const int of_flush = writes ? NC_NOERR : dataset.driver->take_flush_status();
+  return of_flush != NC_NOERR ? of_flush : prepared.status();
 }
 
 int access(const AccessCall& call) noexcept {

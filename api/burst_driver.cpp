@@ -109,11 +109,15 @@ std::int64_t BurstDriver::append(const formats::Header& header, Access& access) 
 void BurstDriver::put(const formats::Header& header, const formats::Layout&, std::span<Access> accesses,
                       Mode) {
   auto& writer = *log_->writer;
+  std::vector<std::int64_t> out_of_range;
   try {
     for (Access& access : accesses) {
       if (access.is_taken) continue;
       access.status = NC_NOERR;
-      if (access.elements > 0) append(header, access);
+      if (access.elements == 0) continue;
+      const std::int64_t position = append(header, access);
+      if (access.status == NC_ERANGE) out_of_range.push_back(position);
+      access.status = NC_NOERR;
     }
     writer.commit();
   } catch (const Error& error) {
@@ -123,6 +127,7 @@ void BurstDriver::put(const formats::Header& header, const formats::Layout&, std
     writer.roll_back();
     throw;
   }
+  out_of_range_.insert(out_of_range_.end(), out_of_range.begin(), out_of_range.end());
   for (const Access& access : accesses) pending_ |= bit_of(access.varid);
 }
 
@@ -131,6 +136,7 @@ std::optional<std::int64_t> BurstDriver::post_put(const formats::Header& header,
   try {
     const std::int64_t position = append(header, access);
     writer.commit();
+    if (access.status == NC_ERANGE) out_of_range_.push_back(position);
     pending_ |= bit_of(access.varid);
     return position;
   } catch (const Error& error) {
@@ -143,7 +149,9 @@ std::optional<std::int64_t> BurstDriver::post_put(const formats::Header& header,
 }
 
 bool BurstDriver::withdraw_put(std::int64_t ticket) {
-  return log_->writer->withdraw(ticket);
+  const bool is_withdrawn = log_->writer->withdraw(ticket);
+  if (is_withdrawn) std::erase(out_of_range_, ticket);
+  return is_withdrawn;
 }
 
 bool BurstDriver::needs_flush(std::span<const Access> accesses, Mode mode) const {

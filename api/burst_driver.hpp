@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "burst_options.hpp"
 #include "driver.hpp"
@@ -15,7 +16,8 @@ namespace sluice::api {
 /// An ordinary file whose puts go to this process's burst-buffer log first (docs/formats/
 /// burst-buffer-log.md), and from there to the file by the driver below, in few large collective writes: at
 /// close, flush, sync, wait, redefinition, and when a read needs them. Metadata goes to the file at once.
-/// After an error of a flush the log keeps what it has; the next one tries again.
+/// After an error of a flush the log keeps what it has; the next one tries again. As in PnetCDF, a put whose
+/// values are out of range succeeds, and what flushes it tells NC_ERANGE.
 class BurstDriver final : public Driver {
  public:
   /// The log of one process. Its file system is part of it, for the log refers to it.
@@ -46,10 +48,12 @@ class BurstDriver final : public Driver {
   void get(const formats::Header& header, const formats::Layout& layout, std::span<Access> accesses,
            Mode mode) override;
   [[nodiscard]] std::optional<std::int64_t> post_put(const formats::Header& header, Access& access) override;
+  [[nodiscard]] bool takes_posted_puts() const noexcept override { return true; }
   [[nodiscard]] bool withdraw_put(std::int64_t ticket) override;
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   void sync() override;
   void flush(Mode mode) override;
+  [[nodiscard]] int take_flush_status() noexcept override;
   void close(const formats::Header& header) override;
   void discard(bool is_new) override;
 
@@ -61,6 +65,7 @@ class BurstDriver final : public Driver {
   void replay_together();
   [[nodiscard]] std::int64_t round_bytes() const noexcept;
   void forget();
+  void tell_out_of_range() noexcept;
   void end_log(bool keeps);
 
   const Communicator& comm_;
@@ -71,6 +76,8 @@ class BurstDriver final : public Driver {
   formats::Layout layout_;
   std::int64_t records_ = 0;   ///< that are known of; the file's header learns of them in a flush
   std::uint64_t pending_ = 0;  ///< variables in the log: bit varid % 64
+  std::vector<std::int64_t> out_of_range_;  ///< positions of puts in the log; NC_ERANGE is still to be told
+  int flush_status_ = NC_NOERR;
   bool is_closed_ = false;
 };
 

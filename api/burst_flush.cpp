@@ -3,6 +3,7 @@
 #include <array>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "agreement.hpp"
 #include "burst_driver.hpp"
@@ -119,6 +120,16 @@ void BurstDriver::replay(Mode mode) {
 void BurstDriver::forget() {
   log_->writer->clear();
   pending_ = 0;
+  tell_out_of_range();
+}
+
+void BurstDriver::tell_out_of_range() noexcept {
+  if (!out_of_range_.empty()) flush_status_ = NC_ERANGE;
+  out_of_range_.clear();
+}
+
+int BurstDriver::take_flush_status() noexcept {
+  return std::exchange(flush_status_, NC_NOERR);
 }
 
 void BurstDriver::flush(Mode mode) {
@@ -152,6 +163,7 @@ void BurstDriver::close(const formats::Header& header) {
   // All processes come to the same decision: replay and close fail on all or on none.
   end_log(failure != nullptr || !options_.deletes_on_close);
   if (failure) std::rethrow_exception(failure);
+  tell_out_of_range();
 }
 
 }  // namespace sluice::api

@@ -119,6 +119,14 @@ std::optional<std::int64_t> CoupledFileDriver::post_put(const formats::Header& h
   return below_->post_put(header, access);
 }
 
+bool CoupledFileDriver::takes_posted_puts() const noexcept {
+  return below_->takes_posted_puts();
+}
+
+int CoupledFileDriver::take_flush_status() noexcept {
+  return below_->take_flush_status();
+}
+
 bool CoupledFileDriver::withdraw_put(std::int64_t ticket) {
   return below_->withdraw_put(ticket);
 }

@@ -76,7 +76,9 @@ class CoupledFileDriver final : public Driver {
   std::int64_t agree_record_count(std::int64_t local, Mode mode) override;
   [[nodiscard]] std::int64_t current_record_count(std::int64_t local) override;
   [[nodiscard]] std::optional<std::int64_t> post_put(const formats::Header& header, Access& access) override;
+  [[nodiscard]] bool takes_posted_puts() const noexcept override;
   [[nodiscard]] bool withdraw_put(std::int64_t ticket) override;
+  [[nodiscard]] int take_flush_status() noexcept override;
   void end_independent() override;
   void sync() override;
   void flush(Mode mode) override;

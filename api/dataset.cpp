@@ -13,20 +13,12 @@
 namespace sluice::api {
 namespace {
 
-/// Alignment and room as ncmpi__enddef is given them; zeros for ncmpi_enddef.
-struct EnddefArguments {
-  MPI_Offset h_minfree = 0;
-  MPI_Offset v_align = 0;
-  MPI_Offset v_minfree = 0;
-  MPI_Offset r_align = 0;
-};
-
-formats::LayoutOptions as_options(const EnddefArguments& arguments) {
-  formats::LayoutOptions options;
-  options.header_free_bytes = arguments.h_minfree;
-  options.header_align_bytes = arguments.v_align;
-  options.variable_free_bytes = arguments.v_minfree;
-  options.record_align_bytes = arguments.r_align;
+/// What is in force until the next enddef has said otherwise.
+formats::LayoutOptions options_before(const Dataset& dataset) {
+  auto options = dataset.layout_options;
+  // A file that was opened does not tell how it is aligned.
+  const bool was_opened = dataset.header_before_redef != nullptr && options.data_align_bytes == 0;
+  if (was_opened) options.data_align_bytes = 4;
   return options;
 }
 
@@ -84,10 +76,10 @@ void check_new_records(const Dataset& dataset, const formats::Layout& layout) {
 }
 
 /// Leaves define mode. A failure leaves the dataset in define mode, on all ranks.
-void end_definitions(Dataset& dataset, const EnddefArguments& arguments) {
+void end_definitions(Dataset& dataset, const formats::EnddefArguments& arguments) {
   const auto* const old_header = dataset.header_before_redef.get();
   const auto options =
-      formats::options_in_force(dataset.layout_options, as_options(arguments), dataset.header);
+      formats::options_in_force(dataset.alignment_hints, arguments, options_before(dataset), dataset.header);
   formats::Layout layout;
   together(dataset.comm, [&] {
     layout = formats::compute_layout(dataset.header, options,
@@ -126,9 +118,10 @@ void end_use(Dataset& dataset, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-void close_driver(Dataset& dataset) {
+int close_driver(Dataset& dataset) {
   if (dataset.is_writable) settle_record_count(dataset);
   dataset.driver->close(dataset.header);
+  return dataset.driver->take_flush_status();
 }
 
 }  // namespace
@@ -146,7 +139,7 @@ int redef(int ncid) {
   dataset->layout_before_redef = dataset->layout;
   dataset->is_independent = false;
   dataset->in_define_mode = true;
-  return NC_NOERR;
+  return dataset->driver->take_flush_status();
 }
 
 int enddef(int ncid) {
@@ -171,7 +164,10 @@ int enddef_aligned(int ncid, MPI_Offset h_minfree, MPI_Offset v_align, MPI_Offse
             argument(NC_EMULTIDEFINE_FNC_ARGS, h_minfree), argument(NC_EMULTIDEFINE_FNC_ARGS, v_align),
             argument(NC_EMULTIDEFINE_FNC_ARGS, v_minfree), argument(NC_EMULTIDEFINE_FNC_ARGS, r_align)};
       });
-  end_definitions(*dataset, {h_minfree, v_align, v_minfree, r_align});
+  end_definitions(*dataset, {.data_align = v_align,
+                             .record_align = r_align,
+                             .header_free_bytes = h_minfree,
+                             .fixed_free_bytes = v_minfree});
   return NC_NOERR;
 }
 
@@ -181,14 +177,14 @@ int sync(int ncid) {
   if (follow_writer(*dataset)) return NC_NOERR;
   settle_record_count(*dataset);
   dataset->driver->sync();
-  return NC_NOERR;
+  return dataset->driver->take_flush_status();
 }
 
 int flush(int ncid) {
   const DatasetUse dataset(ncid);
   if (!dataset->in_define_mode && dataset->is_writable)
     dataset->driver->flush(dataset->is_independent ? Mode::independent : Mode::collective);
-  return NC_NOERR;
+  return dataset->driver->take_flush_status();
 }
 
 int begin_indep_data(int ncid) {
@@ -200,7 +196,7 @@ int begin_indep_data(int ncid) {
     wait_for_all(*dataset);
   }
   dataset->is_independent = true;
-  return NC_NOERR;
+  return dataset->driver->take_flush_status();
 }
 
 int end_indep_data(int ncid) {
@@ -219,6 +215,7 @@ int end_indep_data(int ncid) {
 int close(int ncid) {
   const DatasetUse dataset(ncid);
   const bool has_pending = !dataset->requests.empty();
+  int status = NC_NOERR;
   end_use(*dataset, [&] {
     if (dataset->in_define_mode) {
       try {
@@ -228,23 +225,24 @@ int close(int ncid) {
         throw;
       }
     }
-    close_driver(*dataset);
+    status = close_driver(*dataset);
   });
   if (has_pending)
     throw Error(NC_EPENDING, "nonblocking requests were pending when " + dataset->path +
                                  " was closed: they were dropped. Call ncmpi_wait_all before");
-  return NC_NOERR;
+  return status;
 }
 
 int abort(int ncid) {
   const DatasetUse dataset(ncid);
+  int status = NC_NOERR;
   end_use(*dataset, [&] {
     if (dataset->in_define_mode)
       dataset->driver->discard(dataset->is_new);
     else
-      close_driver(*dataset);
+      status = close_driver(*dataset);
   });
-  return NC_NOERR;
+  return status;
 }
 
 }  // namespace ncmpi

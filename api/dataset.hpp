@@ -30,7 +30,8 @@ struct Dataset {
   InfoHandle info;                                 ///< the user's hints, for MPI-IO
   std::map<std::string, std::string> asked_hints;  ///< the user's: info object and PNETCDF_HINTS
   std::map<std::string, std::string> hints;        ///< in force below the driver
-  formats::LayoutOptions layout_options;
+  formats::AlignmentHints alignment_hints;
+  formats::LayoutOptions layout_options;  ///< of the last enddef; before one the alignments of the hints
   bool copies_posted_puts = false;  ///< nc_in_place_swap=disable: iput needs the buffer no more
 
   formats::Header header;

@@ -21,16 +21,10 @@ constexpr MPI_Offset unlimited = 0;  // NC_UNLIMITED
   throw Error(NC_ENAMEINUSE, "the name '" + name + "' is in use");
 }
 
-/// The longest dimension that may be defined: of PnetCDF 1.12.3 and 1.15 whichever allows more.
+/// The longest dimension that may be defined, as in PnetCDF 1.15.
 MPI_Offset longest_dimension(formats::Version version) {
-  switch (version) {
-    case formats::Version::cdf1:
-      return std::numeric_limits<std::int32_t>::max();
-    case formats::Version::cdf2:
-      return std::numeric_limits<std::uint32_t>::max() - 3;
-    default:
-      return std::numeric_limits<MPI_Offset>::max();
-  }
+  if (version == formats::Version::cdf5) return std::numeric_limits<MPI_Offset>::max();
+  return std::numeric_limits<std::int32_t>::max();
 }
 
 void check_dimension_length(const Dataset& dataset, MPI_Offset length) {

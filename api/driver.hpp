@@ -10,6 +10,7 @@
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/layout.hpp"
+#include "sluice/formats/status.hpp"
 #include "sluice/formats/types.hpp"
 #include "sluice/storage/access.hpp"
 
@@ -75,6 +76,8 @@ class Driver {
   /// ticket by which it can be withdrawn, and passes over it when it is waited for (Access::is_taken); from
   /// others it returns nothing. Not collective.
   [[nodiscard]] virtual std::optional<std::int64_t> post_put(const formats::Header&, Access&) { return {}; }
+  /// Whether it does so: then a wait goes by ids alone, and an id that is no pending put's is no error of it.
+  [[nodiscard]] virtual bool takes_posted_puts() const noexcept { return false; }
   /// Takes such a put back; false when it is too late.
   [[nodiscard]] virtual bool withdraw_put(std::int64_t /*ticket*/) { return false; }
 
@@ -91,6 +94,10 @@ class Driver {
   /// What was put is on its way to storage (ncmpi_flush, waits), and where Mode::collective others see it.
   /// Collective in that mode.
   virtual void flush(Mode mode) = 0;
+
+  /// NC_ERANGE where the last flush, sync or close has written values for puts that were out of range and have
+  /// not told so, else NC_NOERR. Told once. Not collective.
+  [[nodiscard]] virtual int take_flush_status() noexcept { return NC_NOERR; }
 
   /// Collective. close publishes or completes; discard undoes a create (ncmpi_abort in define mode of a new
   /// file: the file is removed).

@@ -38,7 +38,7 @@ const char* strerrno(int err) {
 }
 
 const char* inq_libvers() {
-  return "1.12.3 of February 21, 2022 (Sluice " SLUICE_VERSION ")";
+  return "1.15.0 of Sluice " SLUICE_VERSION;
 }
 
 }  // namespace sluice::api::ncmpi

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 
 #include "dataset_table.hpp"
 #include "functions.hpp"
@@ -18,11 +19,33 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 /// The number at the beginning of a hint's text; 0 where there is none.
 std::int64_t leading_number(std::string_view text) {
   std::int64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+/// No hint of PnetCDF has blanks in its key. MPI takes keys of 36 bytes at most.
+constexpr const char* data_of_records_key = "data alignment without fixed sizes";
+
+/// As PnetCDF reads the number of a hint: absent where there is none or a negative one.
+std::optional<std::int64_t> number_hint(const Hints& hints, const char* key) {
+  const auto it = hints.find(key);
+  if (it == hints.end()) return std::nullopt;
+  const auto value = leading_number(it->second);
+  return value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+/// The same, and absent where it is 0.
+std::optional<std::int64_t> positive_hint(const Hints& hints, const char* key) {
+  const auto value = number_hint(hints, key);
+  return value == 0 ? std::nullopt : value;
 }
 
 }  // namespace
@@ -45,7 +68,14 @@ Hints parse_hints(std::string_view text) {
 Hints collect_hints(MPI_Info user) {
   const char* const text = std::getenv("PNETCDF_HINTS");
   Hints hints = parse_hints(text != nullptr ? text : "");
-  if (user != MPI_INFO_NULL) hints.merge(InfoHandle::duplicate_of(user).entries());
+  const bool aligns_data = hints.contains("nc_var_align_size") || hints.contains("nc_header_align_size");
+  const auto record = hints.find("nc_record_align_size");
+  if (!aligns_data && record != hints.end()) hints.emplace(data_of_records_key, record->second);
+  if (user == MPI_INFO_NULL) return hints;
+  Hints of_user = InfoHandle::duplicate_of(user).entries();
+  // Both keys mean the same alignment: that of the environment wins, whichever key it comes by.
+  if (aligns_data) of_user.erase("nc_var_align_size");
+  hints.merge(of_user);
   return hints;
 }
 
@@ -89,19 +119,19 @@ std::int64_t byte_hint(const Hints& hints, const std::string& key) {
   return std::max<std::int64_t>(leading_number(it->second), 0);
 }
 
-formats::LayoutOptions layout_options_of(const Hints& hints) {
-  formats::LayoutOptions options;
-  options.header_align_bytes = byte_hint(hints, "nc_header_align_size");
-  options.variable_align_bytes = byte_hint(hints, "nc_var_align_size");
-  options.record_align_bytes = byte_hint(hints, "nc_record_align_size");
-  return options;
+formats::AlignmentHints alignment_hints_of(const Hints& hints) {
+  formats::AlignmentHints alignments;
+  alignments.data = positive_hint(hints, "nc_var_align_size");
+  if (!alignments.data) alignments.data = positive_hint(hints, "nc_header_align_size");
+  alignments.record = number_hint(hints, "nc_record_align_size");
+  alignments.data_of_records = number_hint(hints, data_of_records_key);
+  return alignments;
 }
 
 std::string in_place_swap_of(const Hints& hints) {
   const auto hint = hints.find("nc_in_place_swap");
   if (hint == hints.end()) return "auto";
-  std::string value = hint->second;
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string value = in_lower_case(hint->second);
   return value == "enable" || value == "disable" ? value : "auto";
 }
 
@@ -120,7 +150,9 @@ Hints hints_in_force(const Hints& asked, const Hints& below, const formats::Layo
     all.insert_or_assign("pnetcdf_subfiling", "enable");
   } else {
     all.insert_or_assign("nc_num_subfiles", "0");
-    all.insert_or_assign("pnetcdf_subfiling", "disable");
+    const auto wanted = asked.find("pnetcdf_subfiling");
+    const bool is_enabled = wanted != asked.end() && in_lower_case(wanted->second) == "enable";
+    all.insert_or_assign("pnetcdf_subfiling", is_enabled ? "enable" : "disable");
   }
   // Those of burst buffering say what is done, not what was asked for.
   if (asked.count("nc_burst_buf") != 0) {
@@ -128,9 +160,9 @@ Hints hints_in_force(const Hints& asked, const Hints& below, const formats::Layo
     for (const auto& [key, value] : below)
       if (key.starts_with("nc_burst_buf")) all.insert_or_assign(key, value);
   }
-  all.insert_or_assign("nc_header_align_size", std::to_string(layout.header_align_bytes));
-  all.insert_or_assign("nc_var_align_size", std::to_string(layout.variable_align_bytes));
+  all.insert_or_assign("nc_var_align_size", std::to_string(layout.data_align_bytes));
   all.insert_or_assign("nc_record_align_size", std::to_string(layout.record_align_bytes));
+  all.erase(data_of_records_key);
   return all;
 }
 

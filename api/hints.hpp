@@ -15,7 +15,8 @@ using Hints = std::map<std::string, std::string>;
 [[nodiscard]] Hints parse_hints(std::string_view text);
 
 /// The user's info object and the environment variable PNETCDF_HINTS in one; the latter wins. Hints that
-/// nobody knows are carried through.
+/// nobody knows are carried through. One hint of our own may be among them, which is not shown: where the
+/// environment aligns the record section, that is the data section's alignment without fixed-size variables.
 [[nodiscard]] Hints collect_hints(MPI_Info user);
 
 /// The mode and the hints of create or open.
@@ -36,7 +37,7 @@ void check_io_driver(const Hints& hints);
 [[nodiscard]] std::int64_t byte_hint(const Hints& hints, const std::string& key);
 
 /// nc_header_align_size, nc_var_align_size, nc_record_align_size.
-[[nodiscard]] formats::LayoutOptions layout_options_of(const Hints& hints);
+[[nodiscard]] formats::AlignmentHints alignment_hints_of(const Hints& hints);
 
 /// nc_in_place_swap as PnetCDF understands it: "enable", "disable", or else "auto".
 [[nodiscard]] std::string in_place_swap_of(const Hints& hints);

@@ -63,17 +63,19 @@ bool is_staged(const Dataset& dataset, const AccessCall& call, const PreparedAcc
 }
 
 /// Gives the elements of a put to the driver, if it takes them, or copies them where that is necessary.
-/// Returns NC_NOERR or NC_ERANGE.
+/// Returns NC_NOERR or NC_ERANGE; what the driver has taken tells NC_ERANGE at the wait.
 int keep_data(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared, PendingRequest& request) {
   const bool is_scattered = prepared.scattered != nullptr;
   int status = is_scattered ? stage(dataset, prepared, request) : NC_NOERR;
   if (!dataset.in_define_mode) {
     Access access = request.access();
+    access.status = status;
     request.ticket = dataset.driver->post_put(dataset.header, access);
     if (request.ticket) {
       request.staging.reset();
       request.buffer = nullptr;
-      return status != NC_NOERR ? status : access.status;
+      request.status = access.status;
+      return NC_NOERR;
     }
   }
   const auto external = dataset.header.variable(call.varid).type;
@@ -134,8 +136,8 @@ namespace {
 class RequestedIds {
  public:
   /// Sets the status of every id: NC_NOERR, or NC_EINVAL_REQUEST for one that is not pending or was named
-  /// before.
-  RequestedIds(const RequestQueue& queue, std::span<int> ids, int* statuses)
+  /// before. With `forgives_puts` the id of a put that is not pending has that status, but is valid.
+  RequestedIds(const RequestQueue& queue, std::span<int> ids, int* statuses, bool forgives_puts)
       : ids_(ids), statuses_(statuses) {
     std::vector<std::pair<int, std::size_t>> places;
     places.reserve(ids.size());
@@ -149,7 +151,7 @@ class RequestedIds {
       const bool is_repeated = !sorted_.empty() && sorted_.back() == id;
       if (is_repeated || !queue.contains(id)) {
         set_status(place, NC_EINVAL_REQUEST);
-        is_valid_ = false;
+        if (!forgives_puts || id % 2 != 0) is_valid_ = false;
       } else {
         sorted_.push_back(id);
       }
@@ -216,9 +218,10 @@ struct Batch {
     }
   }
 
+  /// NC_ERANGE of a put that the driver has taken is told by its flush.
   [[nodiscard]] int first_error() const noexcept {
     for (const auto& access : accesses) {
-      if (access.status != NC_NOERR) return access.status;
+      if (access.status != NC_NOERR && !access.is_taken) return access.status;
     }
     return NC_NOERR;
   }
@@ -247,6 +250,8 @@ int complete(Dataset& dataset, Batch& puts, Batch& gets, Mode mode) {
       transfer_put(dataset, puts.accesses, record_end, mode);
       dataset.driver->flush(mode);
     });
+    const int of_flush = dataset.driver->take_flush_status();
+    if (status == NC_NOERR) status = of_flush;
   }
   const int get_status = run(gets, [&] { transfer_get(dataset, gets.accesses, mode); });
   for (std::size_t i = 0; i < gets.requests.size(); ++i) {
@@ -310,10 +315,12 @@ int wait(Dataset& dataset, int count, int* ids, int* statuses, Mode mode) {
   if (count > 0 && ids == nullptr) return complete_nothing(dataset, mode, NC_EINVAL);
 
   auto& queue = dataset.requests;
-  RequestedIds requested(queue, as_span(count, ids), statuses);
+  const bool goes_by_ids = dataset.driver->takes_posted_puts();
+  RequestedIds requested(queue, as_span(count, ids), statuses, goes_by_ids);
   // As in PnetCDF, programs need not keep the ids where they wait for all that is pending: its Fortran
   // interface gives none for a put with NC_ERANGE.
-  if (!requested.is_exact() && queue.is_one_kind_of(count)) return wait_for_as_many(dataset, requested, mode);
+  if (!goes_by_ids && !requested.is_exact() && queue.is_one_kind_of(count))
+    return wait_for_as_many(dataset, requested, mode);
   if (!requested.is_valid()) return complete_nothing(dataset, mode, NC_EINVAL_REQUEST);
   Batch puts(queue.take(Kind::put, requested.sorted()));
   Batch gets(queue.take(Kind::get, requested.sorted()));
@@ -335,7 +342,7 @@ int cancel(Dataset& dataset, int count, int* ids, int* statuses) {
     return NC_NOERR;
   }
   if (count < 0) return NC_EINVAL;
-  RequestedIds requested(queue, as_span(count, ids), statuses);
+  RequestedIds requested(queue, as_span(count, ids), statuses, dataset.driver->takes_posted_puts());
   Batch puts(queue.take(Kind::put, requested.sorted()));
   withdraw(dataset, puts);
   requested.complete(puts.requests, puts.accesses);

@@ -176,7 +176,9 @@ void Opening::agree_on_arguments(const OpeningCall& call, Status other_mode) {
     if (disagreement == NC_NOERR) disagreement = other_hints;
   }
   for (const auto& [key, value] : dataset->asked_hints) dataset->info.set(key, value);
-  dataset->layout_options = layout_options_of(dataset->asked_hints);
+  dataset->alignment_hints = alignment_hints_of(dataset->asked_hints);
+  dataset->layout_options.data_align_bytes = dataset->alignment_hints.data.value_or(0);
+  dataset->layout_options.record_align_bytes = dataset->alignment_hints.record.value_or(0);
   dataset->copies_posted_puts = in_place_swap_of(dataset->asked_hints) == "disable";
 }
 

@@ -110,7 +110,7 @@ int fill_var_rec(int ncid, int varid, MPI_Offset recno) {
   if (!dataset->in_define_mode) dataset->driver->flush(Mode::collective);
   dataset->driver->fill(dataset->header, dataset->layout, varid, recno, 1);
   raise_record_count(*dataset, recno + 1, Mode::collective);
-  return NC_NOERR;
+  return dataset->driver->take_flush_status();
 }
 
 }  // namespace ncmpi

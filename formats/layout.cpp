@@ -10,13 +10,15 @@ namespace sluice::formats {
 
 namespace {
 
-constexpr std::int64_t default_header_align_bytes = 512;
-constexpr std::int64_t default_align_bytes = 4;
+constexpr std::int64_t default_data_align_bytes = 512;
+constexpr std::int64_t default_record_align_bytes = 4;
 
-/// The first of the two that was asked for, or else the default; a multiple of 4.
-std::int64_t alignment(std::int64_t held, std::int64_t asked, std::int64_t otherwise) {
-  const auto chosen = held > 0 ? held : asked > 0 ? asked : otherwise;
-  return rounded_up(chosen, 4);
+/// What variables start at, in any case.
+constexpr std::int64_t least_align_bytes = 4;
+
+/// A multiple of 4; 0, which someone may ask for, is as good as 4.
+std::int64_t usable(std::int64_t alignment) {
+  return std::max(rounded_up(alignment, least_align_bytes), least_align_bytes);
 }
 
 /// The first fixed-size variable, or null.
@@ -36,7 +38,6 @@ bool has_fixed_variables(const Header& header) {
 /// How variables are placed.
 struct Rules {
   Version version = Version::cdf1;
-  std::int64_t variable_align = 0;
   bool keeps_places = false;  ///< a redefinition: what has a begin does not move down
 };
 
@@ -46,7 +47,7 @@ std::int64_t place(const Rules& rules, bool records, std::int64_t offset,
                    std::span<VariableExtent> variables) {
   for (auto& variable : variables) {
     if (variable.is_record != records) continue;
-    if (!records) offset = rounded_up(offset, rules.variable_align);
+    if (!records) offset = rounded_up(offset, least_align_bytes);
     if (rules.keeps_places) offset = std::max(offset, variable.begin);
     if (offset > max_begin(rules.version)) {
       throw Error(
@@ -60,58 +61,55 @@ std::int64_t place(const Rules& rules, bool records, std::int64_t offset,
   return offset;
 }
 
-LayoutOptions in_force(const LayoutOptions& held, const LayoutOptions& arguments, bool has_fixed) {
-  // Where only the record section's alignment is given as an argument, it is that of the first section too.
-  const auto first_section = arguments.header_align_bytes == 0 && has_fixed ? arguments.record_align_bytes
-                                                                            : arguments.header_align_bytes;
-  return {.header_align_bytes = alignment(held.header_align_bytes, first_section, default_header_align_bytes),
-          .header_free_bytes = arguments.header_free_bytes,
-          .variable_align_bytes = alignment(held.variable_align_bytes, 0, default_align_bytes),
-          .variable_free_bytes = arguments.variable_free_bytes,
-          .record_align_bytes =
-              alignment(held.record_align_bytes, arguments.record_align_bytes, default_align_bytes)};
-}
-
-LayoutOptions with_defaults(const LayoutOptions& asked, bool has_fixed) {
-  auto options = in_force(asked, {}, has_fixed);
-  options.header_free_bytes = asked.header_free_bytes;
-  options.variable_free_bytes = asked.variable_free_bytes;
+LayoutOptions with_defaults(LayoutOptions options) {
+  if (options.data_align_bytes == 0) options.data_align_bytes = default_data_align_bytes;
+  if (options.record_align_bytes == 0) options.record_align_bytes = default_record_align_bytes;
   return options;
 }
 
-/// Where the first variable's data may start.
-std::int64_t first_data_offset(std::span<const VariableExtent> variables, std::int64_t header_size,
-                               const LayoutOptions& options) {
-  if (variables.empty()) return header_size;
-  const auto room_end =
-      rounded_up(checked_sum(header_size, options.header_free_bytes), options.header_align_bytes);
-  return first_fixed(variables) != nullptr ? rounded_up(room_end, options.variable_align_bytes) : room_end;
+/// Where the data section starts, aligned where there is something to align; not before `previous` did.
+std::int64_t data_begin(std::span<const VariableExtent> variables, std::int64_t header_size,
+                        const LayoutOptions& options, const Layout* previous) {
+  auto begin = checked_sum(header_size, options.header_free_bytes);
+  if (previous != nullptr) begin = std::max(begin, previous->header_extent);
+  return variables.empty() ? begin : rounded_up(begin, options.data_align_bytes);
+}
+
+/// Where the record section starts, behind the fixed-size variables. Without these it is the data section.
+std::int64_t record_begin(std::int64_t fixed_end, bool has_fixed, const LayoutOptions& options,
+                          const Layout* previous) {
+  auto begin = has_fixed ? checked_sum(fixed_end, options.fixed_free_bytes) : fixed_end;
+  if (previous != nullptr) begin = std::max(begin, previous->record_begin);
+  return rounded_up(begin, has_fixed ? options.record_align_bytes : least_align_bytes);
 }
 
 }  // namespace
 
-LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& arguments,
-                               const Header& header) {
-  return in_force(held, arguments, has_fixed_variables(header));
+LayoutOptions options_in_force(const AlignmentHints& hints, const EnddefArguments& arguments,
+                               const LayoutOptions& held, const Header& header) {
+  const auto former = with_defaults(held);
+  const auto& data_hint =
+      hints.data_of_records && !has_fixed_variables(header) ? hints.data_of_records : hints.data;
+  const auto data = data_hint ? data_hint : arguments.data_align;
+  const auto record = hints.record ? hints.record : arguments.record_align;
+  return {.data_align_bytes = usable(data.value_or(former.data_align_bytes)),
+          .header_free_bytes = arguments.header_free_bytes,
+          .fixed_free_bytes = arguments.fixed_free_bytes,
+          .record_align_bytes = usable(record.value_or(former.record_align_bytes))};
 }
 
 Layout lay_out(Version version, std::int64_t header_size_bytes, std::span<VariableExtent> variables,
                const LayoutOptions& asked, const Layout* previous) {
   check_variable_sizes(version, variables);
   const auto* const first = first_fixed(variables);
-  const auto options = with_defaults(asked, first != nullptr);
-  const Rules rules{version, options.variable_align_bytes, previous != nullptr};
+  const auto options = with_defaults(asked);
+  const Rules rules{version, previous != nullptr};
   Layout layout;
   layout.header_size = header_size_bytes;
   layout.record_size = record_bytes(variables);
-  layout.header_extent = first_data_offset(variables, layout.header_size, options);
-  if (previous != nullptr) layout.header_extent = std::max(layout.header_extent, previous->header_extent);
-
-  const auto fixed_end = place(rules, false, layout.header_extent, variables);
-  layout.record_begin =
-      rounded_up(checked_sum(fixed_end, options.variable_free_bytes), options.variable_align_bytes);
-  if (previous != nullptr) layout.record_begin = std::max(layout.record_begin, previous->record_begin);
-  layout.record_begin = rounded_up(layout.record_begin, options.record_align_bytes);
+  const auto fixed_end =
+      place(rules, false, data_begin(variables, layout.header_size, options, previous), variables);
+  layout.record_begin = record_begin(fixed_end, first != nullptr, options, previous);
   place(rules, true, layout.record_begin, variables);
   layout.header_extent = first != nullptr ? first->begin : layout.record_begin;
   return layout;

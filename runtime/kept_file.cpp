@@ -33,7 +33,7 @@ KeptFile part_of(const formats::Header& whole, const std::vector<std::string>& g
     kept.header.add_variable(std::move(variable));
   }
   if (kept.header.record_dimension() >= 0) kept.header.record_count = whole.record_count;
-  kept.layout = formats::compute_layout(kept.header, formats::options_in_force({}, {}, kept.header), nullptr);
+  kept.layout = formats::compute_layout(kept.header, {}, nullptr);
   return kept;
 }
 

@@ -40,8 +40,8 @@ CONVERSIONS = {  # C parameter: (Fortran parameter, argument of the C function)
     r"(const void|void|int|nc_type|MPI_Offset|(?:const )?(?:char|signed char|short|int|float|double|long long))\* (\w+)":
         (r"\1* \2", r"\2")}
 BY_HAND = ["strerror", "strerrno", "inq_libvers"]
-VERSION = [("integer", "PNETCDF_VERSION_MAJOR", "1"), ("integer", "PNETCDF_VERSION_MINOR", "12"),
-           ("integer", "PNETCDF_VERSION_SUB", "3"), ("integer*8", "nfmpi_unlimited", "0")]
+VERSION = [("integer", "PNETCDF_VERSION_MAJOR", "1"), ("integer", "PNETCDF_VERSION_MINOR", "15"),
+           ("integer", "PNETCDF_VERSION_SUB", "0"), ("integer*8", "nfmpi_unlimited", "0")]
 
 
 def converted(parameter):

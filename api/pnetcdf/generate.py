@@ -175,7 +175,7 @@ def main(status_def, version, directory):
     add_datatype_functions(out)
     status_text = pathlib.Path(status_def).read_text()
     header = (HERE / "pnetcdf.h.in").read_text()
-    for key, value in {"SLUICE_VERSION": version, "PNETCDF_VERSION": "1.12.3",
+    for key, value in {"SLUICE_VERSION": version, "PNETCDF_VERSION": "1.15.0",
                        "NETCDF_STATUSES": statuses(status_text, lambda v: v > -200),
                        "PNETCDF_STATUSES": statuses(status_text, lambda v: v <= -200),
                        "PROTOTYPES": "\n".join(out.prototypes)}.items():

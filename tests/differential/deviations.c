@@ -319,6 +319,91 @@ static void blank_in_hints(void) {
   show("extent %d", (int)extent);
 }
 
+/* Begins of two fixed-size variables and of the records. */
+static void show_begins(void) {
+  MPI_Offset at[3];
+  MUST(ncmpi_inq_varoffset(ncid, fixed, &at[0]));
+  MUST(ncmpi_inq_varoffset(ncid, reals, &at[1]));
+  MUST(ncmpi_inq_varoffset(ncid, record, &at[2]));
+  show("%d %d %d", (int)at[0], (int)at[1], (int)at[2]);
+}
+
+static void alignment_of_variables(void) {
+  setenv("PNETCDF_HINTS", "nc_var_align_size=1024", 1);
+  define_and_end("deviations.nc", 0);
+  show_begins();
+}
+static void alignment_in_redefinitions(void) {
+  define("deviations.nc", 0);
+  MUST(ncmpi__enddef(ncid, 0, 1024, 0, 4));
+  show_begins();
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi__enddef(ncid, 0, 1028, 0, 16));
+  show_begins();
+}
+static void alignment_of_zero(void) {
+  define("deviations.nc", 0);
+  MUST(ncmpi__enddef(ncid, 0, 0, 0, 0));
+  show_begins();
+}
+static void alignment_when_opened(void) {
+  static const char title[400];
+  define_and_end("deviations.nc", 0);
+  MUST(ncmpi_close(ncid));
+  MUST(ncmpi_open(MPI_COMM_WORLD, "deviations.nc", NC_WRITE, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "title", sizeof title, title));
+  MUST(ncmpi_enddef(ncid));
+  show_begins();
+}
+static void alignment_without_fixed(void) {
+  int t, id;
+  MPI_Offset begin;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &t));
+  MUST(ncmpi_def_var(ncid, "r", NC_INT, 1, &t, &id));
+  MUST(ncmpi__enddef(ncid, 0, 512, 100, 4096));
+  MUST(ncmpi_inq_varoffset(ncid, id, &begin));
+  show("%d", (int)begin);
+}
+static void alignment_without_variables(void) {
+  MPI_Offset extent;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi__enddef(ncid, 100, 512, 0, 4));
+  MUST(ncmpi_inq_header_extent(ncid, &extent));
+  show("%d", (int)extent);
+}
+/* One key of ncmpi_inq_file_info. */
+static void show_hint(const char* key) {
+  MPI_Info info;
+  char value[MPI_MAX_INFO_VAL + 1];
+  int found = 0;
+  MUST(ncmpi_inq_file_info(ncid, &info));
+  MPI_Info_get(info, (char*)key, MPI_MAX_INFO_VAL, value, &found);
+  show("%s", found ? value : "none");
+  MPI_Info_free(&info);
+}
+static void hint_of_header_alignment(void) {
+  define_and_end("deviations.nc", 0);
+  show_hint("nc_header_align_size");
+  show_hint("nc_var_align_size");
+}
+static void hint_of_subfiling(void) {
+  setenv("PNETCDF_HINTS", "pnetcdf_subfiling=enable", 1);
+  define_and_end("deviations.nc", 0);
+  show_hint("pnetcdf_subfiling");
+}
+static void long_dimensions(void) {
+  const int modes[] = {0, NC_64BIT_OFFSET};
+  const MPI_Offset lengths[] = {2147483647LL, 2147483648LL};
+  for (int i = 0; i < 4; ++i) {
+    int id;
+    MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", modes[i / 2], MPI_INFO_NULL, &ncid));
+    STATUS(ncmpi_def_dim(ncid, "x", lengths[i % 2], &id));
+    MUST(ncmpi_close(ncid));
+  }
+}
+
 enum { GAP_BEGIN = 1024 };
 /* Two record variables a and b of three integers with 12 bytes between them, two records. */
 static void write_gap(unsigned records, size_t size) {
@@ -492,7 +577,7 @@ static void get_size_after_open(void) {
 
 static void version(void) {
   const char* name = ncmpi_inq_libvers();
-  show("%.27s%s", name, strstr(name, "(Sluice") ? " and ours" : "");
+  show("%.9s%s", name, strstr(name, "Sluice") ? " and ours" : "");
 }
 
 static void subfiles(void) {
@@ -547,6 +632,15 @@ static const struct {
     CASE(buffer_of_iput),
     CASE(in_place_swap_of_small_puts),
     CASE(blank_in_hints),
+    CASE(alignment_of_variables),
+    CASE(alignment_in_redefinitions),
+    CASE(alignment_of_zero),
+    CASE(alignment_when_opened),
+    CASE(alignment_without_fixed),
+    CASE(alignment_without_variables),
+    CASE(hint_of_header_alignment),
+    CASE(hint_of_subfiling),
+    CASE(long_dimensions),
     CASE(gap_and_longer_header),
     CASE(gap_and_new_variable),
     CASE(records_that_are_not_there),

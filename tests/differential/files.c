@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
     const int is_of_later_version = (status >= -243 && status <= -241) || status == -274;
     if (!is_of_later_version) show("%d %s %s", status, ncmpi_strerrno(status), ncmpi_strerror(status));
   }
-  show("version %.6s", ncmpi_inq_libvers());
+  show("version %.2s", ncmpi_inq_libvers());
 
   show("---- many");
   int ids[20], count = -1;

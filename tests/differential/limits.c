@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   const MPI_Offset most = 9223372036854775807LL;
   const MPI_Offset lengths[] = {most, most - 3, most - 4, most / 4, most / 4 + 1, most / 8, most / 8 + 1};
   for (int i = 0; i < 7; ++i) beyond_all_formats(NC_64BIT_DATA, lengths[i]);
-  beyond_all_formats(NC_64BIT_OFFSET, two32 - 4);
+  beyond_all_formats(NC_64BIT_OFFSET, two31 - 4);
   beyond_all_formats(0, two31 - 4);
   return report_end();
 }

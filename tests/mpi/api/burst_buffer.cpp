@@ -342,18 +342,115 @@ TEST_CASE("logs are kept where that is asked for, with what was put since the la
   CHECK(entries_of(file.name) == -1);
 }
 
-TEST_CASE("a value out of range is the error of the put, not of the flush") {
+namespace {
+
+/// One element of these does not fit into a short.
+constexpr std::array<int, columns> too_large{1, 100000, 3, 4};
+constexpr std::array<int, columns> with_fill{1, NC_FILL_SHORT, 3, 4};
+
+int put_too_large(const File& file) {
+  return ncmpi_put_vara_int_all(file.id, file.b, file.start(0).data() + 1, File::count.data() + 1,
+                                too_large.data());
+}
+
+int post_too_large(const File& file, int* request) {
+  return ncmpi_iput_vara_int(file.id, file.b, file.start(0).data() + 1, File::count.data() + 1,
+                             too_large.data(), request);
+}
+
+}  // namespace
+
+TEST_CASE("a put out of range succeeds; the first call that flushes tells so, once") {
   const LogDirectory logs;
   const auto hints = enabled();
   const File file("range.nc", hints.get());
-  const std::array<int, columns> values{1, 100000, 3, 4};
-  CHECK(ncmpi_put_vara_int_all(file.id, file.b, file.start(0).data() + 1, File::count.data() + 1,
-                               values.data()) == NC_ERANGE);
-  CHECK(ncmpi_flush(file.id) == NC_NOERR);
   std::array<int, columns> read{};
-  CHECK(ncmpi_get_vara_int_all(file.id, file.b, file.start(0).data() + 1, File::count.data() + 1,
-                               read.data()) == NC_NOERR);
-  CHECK(read == std::array<int, columns>{1, NC_FILL_SHORT, 3, 4});
+  const auto get = [&] {
+    return ncmpi_get_vara_int_all(file.id, file.b, file.start(0).data() + 1, File::count.data() + 1,
+                                  read.data());
+  };
+  CHECK(put_too_large(file) == NC_NOERR);
+  SUBCASE("flush") {
+    CHECK(ncmpi_flush(file.id) == NC_ERANGE);
+  }
+  SUBCASE("sync") {
+    CHECK(ncmpi_sync(file.id) == NC_ERANGE);
+  }
+  SUBCASE("wait for nothing") {
+    CHECK(ncmpi_wait_all(file.id, NC_REQ_ALL, nullptr, nullptr) == NC_ERANGE);
+  }
+  SUBCASE("a get of the variable, which has read") {
+    CHECK(get() == NC_ERANGE);
+    CHECK(read == with_fill);
+  }
+  SUBCASE("redef, which is in define mode") {
+    CHECK(ncmpi_redef(file.id) == NC_ERANGE);
+    CHECK(ncmpi_enddef(file.id) == NC_NOERR);
+  }
+  SUBCASE("begin_indep_data, which is in independent mode") {
+    CHECK(ncmpi_begin_indep_data(file.id) == NC_ERANGE);
+    CHECK(ncmpi_end_indep_data(file.id) == NC_NOERR);
+  }
+  CHECK(ncmpi_flush(file.id) == NC_NOERR);
+  CHECK(get() == NC_NOERR);
+  CHECK(read == with_fill);
+  file.close();
+}
+
+TEST_CASE("close tells of puts out of range that nothing has flushed, and leaves a whole file and no logs") {
+  const LogDirectory logs;
+  const auto hints = enabled();
+  const File file("range_at_close.nc", hints.get());
+  file.put(0, 1);
+  CHECK(put_too_large(file) == NC_NOERR);
+  CHECK(ncmpi_close(file.id) == NC_ERANGE);
+  barrier();
+  CHECK(stored(file.name, 0) == from(1));
+  CHECK(std::filesystem::is_empty(LogDirectory::path));
+}
+
+TEST_CASE("a nonblocking put out of range is posted; its wait and its status tell so") {
+  const LogDirectory logs;
+  const auto hints = enabled();
+  const File file("range_posted.nc", hints.get());
+  std::array<int, 2> requests{};
+  std::array<int, 2> statuses{NC_NOERR, NC_NOERR};
+  CHECK(post_too_large(file, &requests[0]) == NC_NOERR);
+  CHECK(ncmpi_wait_all(file.id, 1, requests.data(), statuses.data()) == NC_ERANGE);
+  CHECK(statuses[0] == NC_ERANGE);
+  // One that was cancelled was never put.
+  CHECK(post_too_large(file, &requests[0]) == NC_NOERR);
+  CHECK(ncmpi_cancel(file.id, 1, requests.data(), statuses.data()) == NC_NOERR);
+  CHECK(statuses[0] == NC_NOERR);
+  CHECK(ncmpi_flush(file.id) == NC_NOERR);
+  file.close();
+}
+
+TEST_CASE("a wait with the id of a cancelled put says so in its status, and completes no other put") {
+  const LogDirectory logs;
+  const auto hints = enabled();
+  const File file("cancelled_wait.nc", hints.get());
+  const auto values = from(1);
+  const auto post = [&](int row, int* request) {
+    CHECK(ncmpi_iput_vara_int(file.id, file.a, file.start(row).data(), File::count.data(), values.data(),
+                              request) == NC_NOERR);
+  };
+  int cancelled = 0;
+  int other = 0;
+  int status = NC_NOERR;
+  int pending = 0;
+  post(0, &cancelled);
+  post(1, &other);
+  int named = cancelled;
+  CHECK(ncmpi_cancel(file.id, 1, &named, &status) == NC_NOERR);
+  CHECK(ncmpi_wait_all(file.id, 1, &cancelled, &status) == NC_NOERR);
+  CHECK(status == NC_EINVAL_REQUEST);
+  CHECK(ncmpi_inq_nreqs(file.id, &pending) == NC_NOERR);
+  CHECK(pending == 1);
+  CHECK(ncmpi_wait_all(file.id, 1, &other, &status) == NC_NOERR);
+  CHECK(status == NC_NOERR);
+  CHECK(ncmpi_cancel(file.id, 1, &cancelled, &status) == NC_NOERR);
+  CHECK(status == NC_EINVAL_REQUEST);
   file.close();
 }
 

@@ -102,6 +102,28 @@ TEST_CASE("attributes keep their order and their places") {
   CHECK(attributes.find("b") == 0);
 }
 
+TEST_CASE("many attributes are found as few are, whatever happens to them") {
+  Attributes attributes;
+  const auto name = [](int i) { return "name " + std::to_string(i); };
+  for (int i = 0; i < 100; ++i) {
+    CHECK(attributes.find(name(i)) == -1);
+    CHECK(attributes.put(number(name(i), 1)) == i);
+    CHECK(attributes.put(number(name(i / 2), 2)) == i / 2);
+  }
+  attributes.rename(50, "renamed");
+  CHECK(attributes.find("renamed") == 50);
+  CHECK(attributes.find(name(50)) == -1);
+  attributes.remove(10);
+  CHECK(attributes.find(name(10)) == -1);
+  CHECK(attributes.find("renamed") == 49);
+  CHECK(attributes.put(number(name(10), 3)) == 99);
+  CHECK(attributes.put(number(name(99), 3)) == 98);
+  for (int i = 11; i < 100; ++i)
+    if (i != 50) CHECK(attributes.find(name(i)) == i - 1);
+  const Attributes copy = attributes;
+  CHECK(copy.find(name(10)) == 99);
+}
+
 TEST_CASE("a variable's fill value is its attribute only where that is of its own type and one element") {
   auto header = example();
   float value = 0;

@@ -78,55 +78,61 @@ TEST_CASE("alignments and room are as asked for") {
   add(header, Type::int32, 3);
   add(header, Type::int8, 1);
   add(header, Type::int32, 3, true);
-  SUBCASE("each fixed-size variable and the record section are aligned") {
+  SUBCASE("the data section and the record section are aligned, and not each variable") {
     const auto layout =
-        compute_layout(header, {.variable_align_bytes = 2048, .record_align_bytes = 3000}, nullptr);
-    CHECK(begins(header) == Offsets{2048, 4096, 9000});
-    CHECK(layout.record_begin == 9000);
+        compute_layout(header, {.data_align_bytes = 2048, .record_align_bytes = 3000}, nullptr);
+    CHECK(begins(header) == Offsets{2048, 2060, 3000});
+    CHECK(layout.record_begin == 3000);
   }
   SUBCASE(
       "room behind the header counts before its alignment, room behind the data before that of the records") {
-    compute_layout(header,
-                   {.header_align_bytes = 7,
-                    .header_free_bytes = 100,
-                    .variable_free_bytes = 51,
-                    .record_align_bytes = 9},
-                   nullptr);
-    const auto extent = (Header(header).variable(0).begin);
-    CHECK(extent % 8 == 0);
-    CHECK(header.variable(2).begin % 12 == 0);
-    CHECK(header.variable(2).begin >= header.variable(1).begin + 4 + 51);
+    const auto layout = compute_layout(
+        header,
+        {.data_align_bytes = 52, .header_free_bytes = 100, .fixed_free_bytes = 51, .record_align_bytes = 36},
+        nullptr);
+    const auto extent = (layout.header_size + 100 + 51) / 52 * 52;
+    CHECK(layout.header_extent == extent);
+    CHECK(layout.record_begin == (extent + 16 + 51 + 35) / 36 * 36);
   }
 }
 
-TEST_CASE("an alignment that is in force stays so") {
-  Header header;
-  add(header, Type::int32, 3);
-  LayoutOptions hints;
-  hints.record_align_bytes = 9;
-  LayoutOptions arguments;
-  arguments.header_align_bytes = 64;
-  arguments.record_align_bytes = 1000;
-  arguments.header_free_bytes = 5;
-  const auto first = options_in_force(hints, arguments, header);
-  CHECK(first.header_align_bytes == 64);
-  CHECK(first.variable_align_bytes == 4);
-  CHECK(first.record_align_bytes == 12);
-  CHECK(first.header_free_bytes == 5);
-  arguments.header_align_bytes = 2048;
-  const auto second = options_in_force(first, arguments, header);
-  CHECK(second.header_align_bytes == 64);
-  CHECK(options_in_force({}, {}, header).header_align_bytes == 512);
-}
-
-TEST_CASE("where only the records' alignment is given as an argument, it is the first section's too") {
+TEST_CASE("without fixed-size variables the records start where the data starts") {
   Header header;
   add(header, Type::int32, 3, true);
-  LayoutOptions arguments;
-  arguments.record_align_bytes = 12;
-  CHECK(options_in_force({}, arguments, header).header_align_bytes == 512);
+  const auto layout = compute_layout(
+      header, {.data_align_bytes = 2000, .fixed_free_bytes = 50, .record_align_bytes = 3000}, nullptr);
+  CHECK(begins(header) == Offsets{2000});
+  CHECK(layout.header_extent == 2000);
+}
+
+TEST_CASE("alignments come from hints, else from the arguments, else from the enddef before") {
+  Header header;
   add(header, Type::int32, 3);
-  CHECK(options_in_force({}, arguments, header).header_align_bytes == 12);
+  const auto alignments = [&](const AlignmentHints& hints, const EnddefArguments& arguments,
+                              const LayoutOptions& held) {
+    const auto options = options_in_force(hints, arguments, held, header);
+    return Offsets{options.data_align_bytes, options.record_align_bytes};
+  };
+  CHECK(alignments({}, {}, {}) == Offsets{512, 4});
+  CHECK(alignments({}, {}, {.data_align_bytes = 64, .record_align_bytes = 32}) == Offsets{64, 32});
+  const LayoutOptions held{.data_align_bytes = 64, .record_align_bytes = 32};
+  CHECK(alignments({}, {.data_align = 1028, .record_align = 9}, held) == Offsets{1028, 12});
+  CHECK(alignments({}, {.data_align = 0, .record_align = 0}, held) == Offsets{4, 4});
+  CHECK(alignments({.data = 197, .record = 0, .data_of_records = {}}, {.data_align = 8, .record_align = 8},
+                   held) == Offsets{200, 4});
+  SUBCASE("room is that of the arguments alone") {
+    const LayoutOptions roomy{.header_free_bytes = 7, .fixed_free_bytes = 7};
+    CHECK(options_in_force({}, {}, roomy, header).header_free_bytes == 0);
+    CHECK(options_in_force({}, {.data_align = 8, .record_align = 8, .fixed_free_bytes = 5}, roomy, header)
+              .fixed_free_bytes == 5);
+  }
+  SUBCASE("the environment's alignment of records is the data's where all variables have records") {
+    const AlignmentHints hints{.data = 44, .record = 92, .data_of_records = 92};
+    CHECK(alignments(hints, {}, {}) == Offsets{44, 92});
+    Header records;
+    add(records, Type::int32, 3, true);
+    CHECK(options_in_force(hints, {.data_align = 8, .record_align = 8}, {}, records).data_align_bytes == 92);
+  }
 }
 
 TEST_CASE("a file without variables is its header") {
@@ -151,6 +157,12 @@ TEST_CASE("a redefinition moves data only when it must, and never down") {
   layout = compute_layout(header, options, &layout);
   CHECK(begins(header) == Offsets{1536, 1548, 1552});
 
+  // The old extent counts, rounded up.
+  const LayoutOptions other{.data_align_bytes = 1028, .record_align_bytes = 24};
+  Header moved = header;
+  CHECK(compute_layout(moved, other, &layout).header_extent == 2056);
+  CHECK(begins(moved) == Offsets{2056, 2088, 2092});
+
   header.attributes.remove(0);
   layout = compute_layout(header, options, &layout);
   CHECK(begins(header) == Offsets{1536, 1548, 1552});
@@ -163,6 +175,14 @@ TEST_CASE("a redefinition moves data only when it must, and never down") {
   layout = compute_layout(header, options, &layout);
   CHECK(begins(header) == Offsets{1536, 1560, 1564, 1548, 1572});
   CHECK(layout.record_size == 24);
+}
+
+TEST_CASE("room that was made stays, also where nothing needs it") {
+  Header header;
+  auto layout = compute_layout(header, {.header_free_bytes = 100}, nullptr);
+  CHECK(layout.header_extent == 132);
+  layout = compute_layout(header, {}, &layout);
+  CHECK(layout.header_extent == 132);
 }
 
 TEST_CASE("room behind the fixed-size section takes new variables") {

@@ -30,7 +30,7 @@ struct Attribute {
   std::vector<std::byte> values;
 };
 
-/// An ordered list of attributes with look-up by name.
+/// An ordered list of attributes with look-up by name, which takes the same time however many there are.
 class Attributes {
  public:
   /// Index of the attribute of that name (compared after NFC normalisation, as stored), or -1.
@@ -43,14 +43,20 @@ class Attributes {
   int put(Attribute attribute);
   /// Adds without looking for the name: for decoders.
   void reserve(int attributes) { list_.reserve(static_cast<std::size_t>(attributes)); }
-  void append(Attribute attribute) { list_.push_back(std::move(attribute)); }
+  void append(Attribute attribute);
   void remove(int i);
   void rename(int i, std::string name);
   [[nodiscard]] auto begin() const { return list_.begin(); }
   [[nodiscard]] auto end() const { return list_.end(); }
 
  private:
+  /// So few are looked through one by one.
+  static constexpr std::size_t few = 16;
+  void index_all();
+
   std::vector<Attribute> list_;
+  NameIndex names_;  ///< of more than a few
+  bool is_indexed_ = false;
 };
 
 /// A variable. `begin` and `vsize` are in bytes and set by the layout (layout.hpp); the rest is the user's

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -7,22 +8,36 @@
 
 namespace sluice::formats {
 
-/// Alignment and reserved room in bytes, as in ncmpi__enddef and PnetCDF's hints. 0 means "not asked for".
+/// Alignment and reserved room in bytes, as they are in force for one layout. An alignment of 0 is the
+/// default of a new file: 512 for the data section, 4 for the record section.
 struct LayoutOptions {
-  std::int64_t header_align_bytes = 0;    ///< v_align, or hint nc_header_align_size: end of the header's room
-  std::int64_t header_free_bytes = 0;     ///< h_minfree: room behind the header
-  std::int64_t variable_align_bytes = 0;  ///< hint nc_var_align_size: start of each fixed-size variable
-  std::int64_t variable_free_bytes = 0;   ///< v_minfree: room behind the fixed-size data section
-  std::int64_t record_align_bytes =
-      0;  ///< r_align, or hint nc_record_align_size: start of the record section
+  std::int64_t data_align_bytes = 0;    ///< start of the data section, which ends the header's room
+  std::int64_t header_free_bytes = 0;   ///< h_minfree: room behind the header
+  std::int64_t fixed_free_bytes = 0;    ///< v_minfree: room behind the fixed-size variables
+  std::int64_t record_align_bytes = 0;  ///< start of the record section, where there are fixed-size variables
 };
 
-/// The options of one enddef. Alignments that `held` has (from hints, or from an enddef before) stay in force
-/// while the file is open; others come from `arguments` (of ncmpi__enddef; all 0 for ncmpi_enddef) or are the
-/// defaults, all as multiples of 4; room is the arguments'. The result is what is held for the next time.
-/// `header` is what is to be laid out. Source: PnetCDF 1.12.3, by experiment.
-[[nodiscard]] LayoutOptions options_in_force(const LayoutOptions& held, const LayoutOptions& arguments,
-                                             const Header& header);
+/// The alignments that hints ask for. They hold as long as the file is open.
+struct AlignmentHints {
+  std::optional<std::int64_t> data;    ///< nc_var_align_size, or else nc_header_align_size
+  std::optional<std::int64_t> record;  ///< nc_record_align_size
+  /// Of the data section where there is no fixed-size variable: nc_record_align_size of the environment.
+  std::optional<std::int64_t> data_of_records;
+};
+
+/// The arguments of ncmpi__enddef; none for ncmpi_enddef.
+struct EnddefArguments {
+  std::optional<std::int64_t> data_align;    ///< v_align
+  std::optional<std::int64_t> record_align;  ///< r_align
+  std::int64_t header_free_bytes = 0;        ///< h_minfree
+  std::int64_t fixed_free_bytes = 0;         ///< v_minfree
+};
+
+/// The options of one enddef: alignments come from the hints, else from the arguments, else from `held`, the
+/// options of the enddef before; all are multiples of 4. Room is the arguments'. `header` is to be laid out.
+/// Source: the documentation and the test expectations of PnetCDF 1.15.
+[[nodiscard]] LayoutOptions options_in_force(const AlignmentHints& hints, const EnddefArguments& arguments,
+                                             const LayoutOptions& held, const Header& header);
 
 /// Bytes of the variable, or of one record of it, without padding. Throws Error(NC_EVARSIZE) when that is
 /// more than 2^63 - 4, which no format can hold. The second one is for a variable that is not in `header`
@@ -40,7 +55,7 @@ struct Layout {
 };
 
 /// Assigns begin and vsize to all variables of `header` and returns the layout; the same bytes as
-/// PnetCDF 1.12.3 lays out (docs/formats/cdf.md, "Layout"). With `previous` (the layout before a redef)
+/// PnetCDF 1.15 lays out (docs/formats/cdf.md, "Layout"). With `previous` (the layout before a redef)
 /// variables that have a begin only move to higher offsets, and only when they must; new variables come with
 /// begin 0. Throws NC_EVARSIZE where the version's limits do not allow it; `header` is unchanged then.
 Layout compute_layout(Header& header, const LayoutOptions& options, const Layout* previous);
