@@ -32,7 +32,7 @@ struct Dataset {
   std::map<std::string, std::string> hints;        ///< in force below the driver
   formats::AlignmentHints alignment_hints;
   formats::LayoutOptions layout_options;  ///< of the last enddef; before one the alignments of the hints
-  bool copies_posted_puts = false;  ///< nc_in_place_swap=disable: iput needs the buffer no more
+  bool copies_posted_puts = false;        ///< nc_in_place_swap=disable: iput needs the buffer no more
 
   formats::Header header;
   formats::Layout layout;

@@ -95,8 +95,8 @@ class Driver {
   /// Collective in that mode.
   virtual void flush(Mode mode) = 0;
 
-  /// NC_ERANGE where the last flush, sync or close has written values for puts that were out of range and have
-  /// not told so, else NC_NOERR. Told once. Not collective.
+  /// NC_ERANGE where the last flush, sync or close has written values for puts that were out of range and
+  /// have not told so, else NC_NOERR. Told once. Not collective.
   [[nodiscard]] virtual int take_flush_status() noexcept { return NC_NOERR; }
 
   /// Collective. close publishes or completes; discard undoes a create (ncmpi_abort in define mode of a new

@@ -63,7 +63,7 @@ bool is_staged(const Dataset& dataset, const AccessCall& call, const PreparedAcc
 }
 
 /// Gives the elements of a put to the driver, if it takes them, or copies them where that is necessary.
-/// Returns NC_NOERR or NC_ERANGE; what the driver has taken tells NC_ERANGE at the wait.
+/// Returns NC_NOERR or NC_ERANGE; of what the driver has taken, its flush tells NC_ERANGE.
 int keep_data(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared, PendingRequest& request) {
   const bool is_scattered = prepared.scattered != nullptr;
   int status = is_scattered ? stage(dataset, prepared, request) : NC_NOERR;
@@ -74,7 +74,6 @@ int keep_data(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared
     if (request.ticket) {
       request.staging.reset();
       request.buffer = nullptr;
-      request.status = access.status;
       return NC_NOERR;
     }
   }
@@ -151,6 +150,7 @@ class RequestedIds {
       const bool is_repeated = !sorted_.empty() && sorted_.back() == id;
       if (is_repeated || !queue.contains(id)) {
         set_status(place, NC_EINVAL_REQUEST);
+        unknown_.push_back(place);
         if (!forgives_puts || id % 2 != 0) is_valid_ = false;
       } else {
         sorted_.push_back(id);
@@ -169,6 +169,7 @@ class RequestedIds {
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       const auto found = std::ranges::lower_bound(requests, ids_[i], {}, &PendingRequest::id);
       if (found == requests.end() || found->id != ids_[i]) continue;
+      if (std::ranges::find(unknown_, i) != unknown_.end()) continue;  // named before
       set_status(i, accesses[static_cast<std::size_t>(found - requests.begin())].status);
     }
   }
@@ -193,6 +194,7 @@ class RequestedIds {
   std::span<int> ids_;
   int* statuses_;
   std::vector<int> sorted_;
+  std::vector<std::size_t> unknown_;  ///< places of the other ids
   bool is_valid_ = true;
 };
 
@@ -218,10 +220,9 @@ struct Batch {
     }
   }
 
-  /// NC_ERANGE of a put that the driver has taken is told by its flush.
   [[nodiscard]] int first_error() const noexcept {
     for (const auto& access : accesses) {
-      if (access.status != NC_NOERR && !access.is_taken) return access.status;
+      if (access.status != NC_NOERR) return access.status;
     }
     return NC_NOERR;
   }

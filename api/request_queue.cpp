@@ -14,7 +14,6 @@ Access PendingRequest::access() const noexcept {
   access.memory = memory;
   access.elements = elements;
   access.is_taken = ticket.has_value();
-  access.status = status;
   return access;
 }
 

@@ -29,7 +29,6 @@ struct PendingRequest {
   bool is_long = false;                        ///< gets: see PreparedAccess
   int attached_slot = -1;                      ///< of a bput: its place in the attached buffer
   std::optional<std::int64_t> ticket;          ///< of a put that the driver has taken: Driver::post_put
-  int status = 0;                              ///< of such a put: NC_NOERR or NC_ERANGE, told by the wait
 
   /// What the driver gets; refers to this request.
   [[nodiscard]] Access access() const noexcept;

@@ -1,7 +1,8 @@
 // Measures the registry, through which all creates, opens and closes of a run pass at matcher 0: what a
 // message costs by the number of processes and of steps that have been read before. It must grow with
 // neither. As many writers as readers, each of which opens before the step is there; a small file the other
-// way tells the writers to go on.
+// way tells the writers to go on. All processes of a component open together, or each for itself: groups of
+// one process each.
 //
 //   registry
 #include "sluice/matcher/registry.hpp"
@@ -61,8 +62,9 @@ double seconds() {
 
 class Run {
  public:
-  explicit Run(std::uint32_t processes)
+  Run(std::uint32_t processes, bool opens_alone)
       : size_(processes),
+        opens_alone_(opens_alone),
         registry_({{{"step_*.nc", "model", {"analysis"}}, {"go_*.nc", "analysis", {"model"}}},
                    {{"model", processes}, {"analysis", processes}},
                    std::uint64_t{1} << 40,
@@ -96,8 +98,12 @@ class Run {
   Ticket next_message() { return {0, static_cast<std::uint32_t>(++messages_)}; }
   void open(const Processes& processes, const DatasetKey& key) {
     ++group_;
-    for (std::uint32_t i = 0; i < size_; ++i)
-      registry_.open_read(next_message(), processes[i], {key, {group_, i, size_}});
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (opens_alone_)
+        registry_.open_read(next_message(), processes[i], {key, {group_++, 0, 1}});
+      else
+        registry_.open_read(next_message(), processes[i], {key, {group_, i, size_}});
+    }
   }
   StepId write(const Processes& processes, const DatasetKey& key, std::uint64_t bytes) {
     ++group_;
@@ -121,6 +127,7 @@ class Run {
   }
 
   std::uint32_t size_;
+  bool opens_alone_;
   NoMemory memory_;
   Answers answers_;
   Registry registry_;
@@ -131,8 +138,8 @@ class Run {
 };
 
 /// Microseconds a message, of `steps` steps after `before`.
-double time_of_message(std::uint32_t processes, int before, int steps) {
-  Run run(processes);
+double time_of_message(std::uint32_t processes, int before, int steps, bool opens_alone = false) {
+  Run run(processes, opens_alone);
   for (int i = 0; i < before; ++i) run.step(i);
   const double begin = seconds();
   std::size_t messages = 0;
@@ -147,6 +154,14 @@ int main() {
   for (const std::uint32_t processes : {1U, 16U, 256U, 4096U, 65536U}) {
     const int steps = processes > 4000 ? 2 : static_cast<int>(8192 / processes);
     std::printf("%10u processes %8.2f us\n", processes, time_of_message(processes, 1, steps));
+  }
+  std::printf("the same where each process opens for itself:\n");
+  for (const std::uint32_t processes : {1U, 16U, 256U, 4096U, 16384U}) {
+    const int steps = processes > 4000 ? 2 : static_cast<int>(8192 / processes);
+    const double time = time_of_message(processes, 1, steps, true);
+    std::printf("%10u processes %8.2f us\n", processes, time);
+    // Where it grows with their number, more of them would take for ever.
+    if (time > 100) break;
   }
   std::printf("and by the steps before it, of one process each:\n");
   for (const int before : {10, 1000, 100000})

@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   one("alignment_default.nc", MPI_INFO_NULL, NULL, NULL);
   one("alignment_arguments.nc", MPI_INFO_NULL, align, NULL);
   one("alignment_twice.nc", MPI_INFO_NULL, align, align);
-  one("alignment_room.nc", MPI_INFO_NULL, room, NULL);
+  one("alignment_room.nc", MPI_INFO_NULL, room, room);
   one("alignment_room_later.nc", MPI_INFO_NULL, NULL, room);
   one("alignment_hints.nc", hints("100", "40"), NULL, NULL);
   one("alignment_hint_header.nc", hints("2048", NULL), align, align);
