@@ -105,7 +105,8 @@ class DivisionReader {
   }
   /// Where dimids_org is missing, as on PnetCDF's page: the dimensions that the first subfile's ranges name.
   [[nodiscard]] std::vector<std::int64_t> dimids_of_ranges() const {
-    const std::string begin = std::string(subfile_names::prefix) + "range(";
+    std::string begin(subfile_names::prefix);
+    begin += "range(";
     constexpr std::string_view end = ").subfile.0";
     std::vector<std::int64_t> ids;
     for (const auto& [name, type, count, values, order] : attributes_) {

@@ -109,6 +109,7 @@ ReplayResult replay_logs(FileSystem& system, std::span<BurstLogReader> logs, con
     result.out_of_range += std::ranges::count(accesses, static_cast<int>(NC_ERANGE), &Access::status);
   }
 
+  files.lengthen(result.record_count);
   // The records are counted when they are on storage, not before.
   files.sync();
   if (result.record_count > header.record_count) {

@@ -381,6 +381,7 @@ class Merge {
 std::int64_t merge_files(FileSystem& system, const std::string& master, const std::string& out,
                          const MergeOptions& options) {
   const auto dataset = open_split_dataset(system, master);
+  dataset->check_complete();
   const std::string partial = out + ".partial";
   for (const auto& path : dataset->paths()) {
     if (path == out || path == partial)

@@ -66,6 +66,13 @@ void ReplayFiles::raise_record_count(std::int64_t records) {
   for (const auto& file : files_) raise_record_count_of(*file, records);
 }
 
+void ReplayFiles::lengthen(std::int64_t records) {
+  for (std::size_t i = 0; split_ && i < files_.size(); ++i) {
+    const auto bytes = split_->whole_bytes(static_cast<int>(i), records);
+    if (files_[i]->size_bytes() < bytes) files_[i]->resize(bytes);
+  }
+}
+
 void ReplayFiles::close() {
   for (const auto& file : files_) file->close();
 }

@@ -30,6 +30,8 @@ class ReplayFiles {
   void sync();
   /// Where a file's header says fewer. Throws Error(NC_EINTOVERFLOW) where its format cannot say so many.
   void raise_record_count(std::int64_t records);
+  /// Subfiles that end before their data does get its length: what the logs have is complete now.
+  void lengthen(std::int64_t records);
   void close();
 
  private:

@@ -28,25 +28,20 @@ formats::FileDescription describe(FileSystem& system, const std::string& path,
 
 class Subfiles final : public SplitDataset {
  public:
-  Subfiles(FileSystem& system, const std::string& path, const formats::FileDescription& master)
+  Subfiles(FileSystem& system, const std::string& path, formats::FileDescription master)
       : dataset_(formats::read_master(master.header, path)) {
-    add_file(path, master.header, master.layout.header_size);
-    const auto records = dataset_.header.record_count;
-    ends_.push_back(formats::find_end(
-        master, records, formats::shares_in_master(dataset_.subfiling, master.header.variable_count()),
-        master.file_bytes));
+    const int variables = master.header.variable_count();
+    add_file(path, std::move(master), formats::shares_in_master(dataset_.subfiling, variables));
     const auto names = subfile_names(system, path);
     for (int i = 0; i < dataset_.subfiling.subfiles(); ++i) {
       const auto subfile = formats::subfile_path(path, i, names);
       formats::SubfileIdentity identity(dataset_, i);
-      const auto found = describe(system, subfile, &identity);
+      auto found = describe(system, subfile, &identity);
       formats::check_subfile(dataset_, i, found.header, subfile);
       identity.check(subfile);
-      const std::vector<formats::Share> shares(found.header.variables().size(), formats::Share::in_all);
-      ends_.push_back(formats::find_end(found, records, shares, found.file_bytes));
-      add_file(subfile, found.header, found.layout.header_size);
+      std::vector<formats::Share> shares(found.header.variables().size(), formats::Share::in_all);
+      add_file(subfile, std::move(found), std::move(shares));
     }
-    formats::check_ends(ends_, paths_);
     std::vector<formats::Layout> layouts;
     for (const auto& file : sections_) layouts.push_back(file.layout);
     space_ = formats::FileSpace(layouts);
@@ -58,16 +53,32 @@ class Subfiles final : public SplitDataset {
   [[nodiscard]] const std::vector<std::string>& paths() const override { return paths_; }
   [[nodiscard]] const formats::Placement& placement() const override { return *placement_; }
 
+  void check_complete() const override {
+    std::vector<formats::FileEnd> ends;
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      ends.push_back(
+          formats::find_end(files_[i], dataset_.header.record_count, shares_[i], files_[i].file_bytes));
+    formats::check_ends(ends, paths_);
+  }
+  [[nodiscard]] std::int64_t whole_bytes(int file, std::int64_t records) const override {
+    const auto i = static_cast<std::size_t>(file);
+    return formats::end_of_data(files_[i], records, shares_[i]);
+  }
+
  private:
-  void add_file(const std::string& path, const formats::Header& header, std::int64_t header_bytes) {
+  void add_file(const std::string& path, formats::FileDescription file, std::vector<formats::Share> shares) {
     paths_.push_back(path);
-    sections_.push_back(formats::sections_of(header, header_bytes));
-    formats::check_sections(header, sections_.back().layout, path);
+    sections_.push_back(formats::sections_of(file.header, file.layout.header_size));
+    formats::check_sections(file.header, sections_.back().layout, path);
+    file.layout = sections_.back().layout;
+    files_.push_back(std::move(file));
+    shares_.push_back(std::move(shares));
   }
 
   formats::SubfiledHeader dataset_;
   std::vector<std::string> paths_;
-  std::vector<formats::FileEnd> ends_;
+  std::vector<formats::FileDescription> files_;
+  std::vector<std::vector<formats::Share>> shares_;  ///< by file and variable
   std::vector<formats::FileSections> sections_;
   formats::FileSpace space_;
   std::optional<formats::SubfilePlacement> placement_;
@@ -165,7 +176,7 @@ std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::
     description.layout = formats::layout_of(description.header, formats::encoded_size(description.header));
   }
   if (formats::subfile_count(description.header) > 0)
-    return std::make_unique<Subfiles>(system, master, description);
+    return std::make_unique<Subfiles>(system, master, std::move(description));
   if (formats::blob_file_count(description.header) > 0)
     return std::make_unique<BlobFiles>(system, master, std::move(description), has_master);
   if (formats::process_blob_file_count(description.header) > 0)

@@ -23,13 +23,18 @@ class SplitDataset {
   [[nodiscard]] virtual const std::vector<std::string>& paths() const = 0;
   /// Offsets in the space.
   [[nodiscard]] virtual const formats::Placement& placement() const = 0;
+  /// Throws FormatError, naming the file, where one was cut short.
+  virtual void check_complete() const {}
+  /// Bytes that a file has with so many records when all of its data is there; 0 where that is not known.
+  [[nodiscard]] virtual std::int64_t whole_bytes(int /*file*/, std::int64_t /*records*/) const { return 0; }
 };
 
 /// How the subfiles of a master are called: without a suffix where it is only these that are there.
 [[nodiscard]] formats::SubfileNames subfile_names(FileSystem& system, const std::string& master);
 
-/// Reads the headers of a master and of all files that it tells of. Throws IoError, FormatError, which name
-/// the file; Error(NC_EINVAL) for an ordinary file.
+/// Reads the headers of a master and of all files that it tells of, where subfiles may be shorter than their
+/// data: check_complete. Throws IoError, FormatError, which name the file; Error(NC_EINVAL) for an ordinary
+/// file.
 [[nodiscard]] std::unique_ptr<SplitDataset> open_split_dataset(FileSystem& system, const std::string& master);
 
 }  // namespace sluice::storage
