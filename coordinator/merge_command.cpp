@@ -128,6 +128,8 @@ int merge(const CommandLine& line) {
   Console console({.quiet = line.is_quiet, .verbose = false});
   Progress progress(console);
   auto options = line.options;
+  // Until then a signal ends the program at once, whatever it waits for.
+  options.begin = catch_signals;
   options.progress = [&](std::int64_t done, std::int64_t all) { progress(done, all); };
   storage::PosixFileSystem system;
   const auto begin = Clock::now();
@@ -156,7 +158,6 @@ int merge_command(const Arguments& arguments) {
   int status = status_ok;
   const auto line = read_command_line(arguments, status);
   if (!line) return status;
-  catch_signals();
   return merge(*line);
 }
 

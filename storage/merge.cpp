@@ -390,6 +390,7 @@ std::int64_t merge_files(FileSystem& system, const std::string& master, const st
   if (!options.replaces && system.exists(out))
     throw Error(NC_EEXIST, out + " is there already: remove it, or use --force");
   Merge merge(system, *dataset, options);
+  if (options.begin) options.begin();
   try {
     merge.run(partial);
     system.rename(partial, out);

@@ -5,6 +5,7 @@ import glob
 import os
 import shutil
 import signal
+import subprocess
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
@@ -82,6 +83,23 @@ def cut():
                 shutil.copy("kept", name)
             os.remove("kept")
         accepted()
+
+
+def interrupted():
+    """A signal ends a merge at once, and nothing is left."""
+    couple("nc_num_subfiles=2", "write", "a.nc", "4000000")
+    for number in signal.SIGTERM, signal.SIGINT:
+        for delay in 0.0, 0.02, 0.05:
+            merge = harness.start(build + "/bin/sluice", "merge", "-j", "1", "a.nc", "whole.nc")
+            try:
+                merge.wait(timeout=delay)
+            except subprocess.TimeoutExpired:
+                merge.send_signal(number)
+            status = harness.finish(merge).status
+            expect(status in (0, 128 + number, -number), f"exit status {status}")
+            expect(glob.glob("whole.nc*") == (["whole.nc"] if status == 0 else []), f"left: {glob.glob('whole.nc*')}")
+            if status == 0:
+                os.remove("whole.nc")
 
 
 def swap(first, second):

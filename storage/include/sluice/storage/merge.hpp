@@ -18,6 +18,8 @@ struct MergeOptions {
   std::int64_t gap_bytes = std::int64_t{32} << 10;   ///< gaps up to this are read along
   /// Where the pieces of a chunk are at least as long as this on average, the system copies them.
   std::int64_t copied_bytes = std::int64_t{128} << 10;
+  /// Called before the first byte is written: until then there is nothing to clean up.
+  std::function<void()> begin;
   /// Called now and then, by one thread at a time: bytes of data written, and of all. What it throws ends the
   /// merging.
   std::function<void(std::int64_t, std::int64_t)> progress;
