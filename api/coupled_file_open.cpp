@@ -79,13 +79,15 @@ OpenedDriver open_coupled_file(const OpenRequest& request, int ncid,
   std::string path;
   together(request.comm, [&] {
     wait_us = microseconds_of([&] {
-      auto opened = group.session->open({match.key, group.member, match.file}, writes);
+      auto opened = group.session->open({match.key, group.member, match.file, match.is_on_disk}, writes);
+      path = std::move(opened.path);
+      if (opened.step == 0) return;
       step = std::make_unique<FileStep>(group.session, opened.step,
                                         writes ? FileStep::Use::reopen : FileStep::Use::read);
-      path = std::move(opened.path);
     });
   });
   const OpenRequest on_disk{request.comm, path, request.mode, request.info, request.hints};
+  if (!step) return open_with_burst_buffer(on_disk, ncid, writes, open_file);  // from before the run
   return open_files(std::move(step), wait_us,
                     [&] { return open_with_burst_buffer(on_disk, ncid, writes, open_file); });
 }

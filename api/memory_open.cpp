@@ -5,6 +5,7 @@
 #include "agreement.hpp"
 #include "burst_options.hpp"
 #include "coupled_group.hpp"
+#include "file_import.hpp"
 #include "memory_driver.hpp"
 #include "open_driver.hpp"
 #include "process_session.hpp"
@@ -66,20 +67,32 @@ formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin) noexcep
   return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin)};
 }
 
-}  // namespace
+/// How a step begins.
+struct Beginning {
+  formats::Version version;
+  bool keeps_existing = false;  ///< NC_NOCLOBBER
+  bool is_import = false;       ///< with what a file has
+};
 
-OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
-                           const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
-  expect_writer(request.path, environment, match.rule, "create");
-  expect_no_file(request, match);
+/// Collective: a new step; none where it is to begin with what a file has, and another group was faster.
+std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginning& beginning,
+                                        const runtime::ClientEnvironment& environment,
+                                        const runtime::RuleMatch& match) {
   const CoupledGroup group = make_coupled_group(request.comm, environment);
   const auto options = log_options(request, environment, match);
   OpenedDriver opened;
-  together(request.comm, [&] {
+  bool is_there_by_now = false;
+  const auto make = [&] {
     runtime::Created created;
     const std::uint64_t wait_us = microseconds_of([&] {
-      created = group.session->create({match.key, group.member, request.keeps_existing(),
-                                       static_cast<std::uint8_t>(version), match.file});
+      try {
+        created = group.session->create({match.key, group.member, beginning.keeps_existing,
+                                         static_cast<std::uint8_t>(beginning.version), match.file,
+                                         beginning.is_import});
+      } catch (const Error& error) {
+        is_there_by_now = beginning.is_import && error.status() == NC_EEXIST;
+        throw;
+      }
     });
     MemoryDriver::Parts parts{group.session,
                               request.comm,
@@ -94,9 +107,38 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
                               created.publish_at};
     parts.disk = make_log(options, match.file, request.comm, group, log_step(created.step, created.step));
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
-  });
+  };
+  const Outcome outcome = outcome_of(make);
+  const int worst = worst_status(request.comm, outcome.status);
+  // On all ranks, or one has lost its connection.
+  if (worst == NC_EEXIST && worst_status(request.comm, is_there_by_now ? NC_NOERR : NC_EEXIST) == NC_NOERR)
+    return std::nullopt;
+  throw_where_failed(outcome, worst);
   if (options) opened.hints = as_hints(*options);
   return opened;
+}
+
+/// Collective: goes on in a file from before the run, which is imported into a new step; or in the step that
+/// another group of the component has made of it meanwhile.
+OpenedDriver import_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
+                           const runtime::RuleMatch& match) {
+  const OpenedDriver file = open_file({request.comm, match.file, 0, request.info, request.hints});
+  auto opened = make_staged(request, {file.header.version, false, true}, environment, match);
+  if (!opened) return open_staged(request, environment, match);
+  import_file(request.comm, file, *opened->driver);
+  file.driver->close(file.header);
+  opened->header = file.header;
+  opened->layout = file.layout;
+  return std::move(*opened);
+}
+
+}  // namespace
+
+OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
+                           const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  expect_writer(request.path, environment, match.rule, "create");
+  expect_no_file(request, match);
+  return std::move(*make_staged(request, {version, request.keeps_existing()}, environment, match));
 }
 
 OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
@@ -119,7 +161,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   };
   together(request.comm, [&] {
     const std::uint64_t wait_us = microseconds_of([&] {
-      answer = group.session->open({match.key, group.member, match.file}, request.writes());
+      answer = group.session->open({match.key, group.member, match.file, match.is_on_disk}, request.writes());
     });
     if (answer.step == 0) return;
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
@@ -129,7 +171,8 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
     if (!may_grow()) take_header();
   });
-  // Its memory has gone, and the file that was kept of it is as any other.
+  if (answer.step == 0 && request.writes()) return import_staged(request, environment, match);
+  // Its memory has gone, or it is from before the run: the file is as any other.
   if (answer.step == 0)
     return open_file({request.comm, answer.path, request.mode, request.info, request.hints});
   if (may_grow()) {
@@ -157,10 +200,13 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
   if (system.exists(file)) system.remove(file);
 }
 
-formats::Version version_of_staged(const runtime::ClientEnvironment& environment,
-                                   const runtime::RuleMatch& match) {
+std::optional<formats::Version> version_of_staged(const runtime::ClientEnvironment& environment,
+                                                  const runtime::RuleMatch& match) {
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
-  return static_cast<formats::Version>(process_session(environment)->inquire({match.key, alone}).version);
+  const auto described =
+      process_session(environment)->inquire({match.key, alone, match.file, match.is_on_disk});
+  if (described.version == 0) return std::nullopt;
+  return static_cast<formats::Version>(described.version);
 }
 
 }  // namespace sluice::api

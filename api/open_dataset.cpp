@@ -50,10 +50,11 @@ std::optional<runtime::RuleMatch> rule_of(const std::string& path,
   return runtime::find_rule(client_environment(), path, last_link);
 }
 
-/// What rank 0 has found, for the others: which of the component's rules, the key's name, and the file.
+/// What rank 0 has found, for the others: which of the component's rules, the key's name, the file, and
+/// whether that is there.
 std::vector<std::string> as_texts(const std::optional<runtime::RuleMatch>& match) {
   if (!match) return {};
-  return {std::to_string(match->rule.rule), match->key.name, match->file};
+  return {std::to_string(match->rule.rule), match->key.name, match->file, match->is_on_disk ? "on disk" : ""};
 }
 
 std::optional<runtime::RuleMatch> match_of(const std::vector<std::string>& texts) {
@@ -63,7 +64,7 @@ std::optional<runtime::RuleMatch> match_of(const std::vector<std::string>& texts
       rules, texts.at(0), [](const runtime::ClientRule& each) { return std::to_string(each.rule); });
   if (rule == rules.end())
     throw Error(NC_EINVAL, "processes of one communicator have different rules: SLUICE_RULES was changed");
-  return runtime::RuleMatch{*rule, {rule->rule, texts.at(1)}, texts.at(2)};
+  return runtime::RuleMatch{*rule, {rule->rule, texts.at(1)}, texts.at(2), !texts.at(3).empty()};
 }
 
 bool is_in_files(const std::optional<runtime::RuleMatch>& match) {
@@ -150,6 +151,7 @@ Opening::Opening(const OpeningCall& call, Status other_mode) : Opening(call.comm
   // Whoever has no path, or no place for the id, or too many datasets open, must not leave the others
   // waiting.
   together(dataset->comm, [&] {
+    (void)client_environment();  // throws where it is damaged
     check_path(call.path);
     if (call.ncidp == nullptr)
       throw Error(NC_EINVAL, "the place for the id of the dataset is a null pointer");
@@ -265,8 +267,10 @@ int inq_file_format(const char* filename, int* formatp) {
   if (is_in_files(match)) {
     found = find_coupled_file(filename, client_environment(), *match);
   } else if (match) {
-    *formatp = static_cast<int>(version_of_staged(client_environment(), *match));
-    return NC_NOERR;
+    if (const auto version = version_of_staged(client_environment(), *match)) {
+      *formatp = static_cast<int>(*version);
+      return NC_NOERR;
+    }
   }
   if (!match) tell_of_ordinary_file(client_environment(), filename, OrdinaryUse::read);
   const auto file =

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 
 #include "driver.hpp"
@@ -53,8 +54,9 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
 void delete_coupled_file(const std::string& path, MPI_Info info,
                          const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match);
 
-/// The version of the file that the dataset stands for. Called by one process; waits until there is one.
-[[nodiscard]] formats::Version version_of_staged(const runtime::ClientEnvironment& environment,
-                                                 const runtime::RuleMatch& match);
+/// The version of the file that the dataset stands for; none: there is only a file from before the run.
+/// Called by one process; waits until there is one.
+[[nodiscard]] std::optional<formats::Version> version_of_staged(const runtime::ClientEnvironment& environment,
+                                                                const runtime::RuleMatch& match);
 
 }  // namespace sluice::api

@@ -23,15 +23,17 @@ void Registry::create(const Ticket& ticket, ProcessId process, const CreateReque
 
 void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
   join(ticket, processes_.at(process), GroupPurpose::open_write,
-       {request.key, request.member, false, 1, request.path});
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk});
 }
 
 void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, processes_.at(process), GroupPurpose::open_read, {request.key, request.member});
+  join(ticket, processes_.at(process), GroupPurpose::open_read,
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk});
 }
 
 void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, processes_.at(process), GroupPurpose::inquire, {request.key, request.member});
+  join(ticket, processes_.at(process), GroupPurpose::inquire,
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk});
 }
 
 void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
@@ -59,6 +61,8 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
     entry->key = request.key;
     entry->size = request.member.size;
     entry->no_clobber = request.no_clobber;
+    entry->is_import = request.is_import;
+    entry->is_on_disk = request.is_on_disk;
     entry->version = request.version;
     entry->path = request.path;
     entry->spans_nodes = request.member.spans_nodes;
@@ -129,7 +133,9 @@ void Registry::decide_create(Group& group) {
   if (refuse_other_path(group)) return;
   const Dataset& dataset = datasets_[group.key];
   const bool exists = dataset.newest != nullptr || dataset.is_recycled || !dataset.in_progress.empty();
-  if (group.no_clobber && exists) {
+  if (group.is_import && exists) {
+    refuse(group, NC_EEXIST, quoted(group.key) + " is there by now");
+  } else if (group.no_clobber && exists) {
     refuse(group, NC_EEXIST, quoted(group.key) + " exists, and NC_NOCLOBBER was given");
   } else if (!readers_of_file(group.key).empty()) {
     wait(group, Group::WaitsFor::readers);
@@ -147,6 +153,8 @@ void Registry::decide_open_write(Group& group) {
     wait(group, Group::WaitsFor::own_step);
   } else if (!readers_of_file(group.key).empty()) {
     wait(group, Group::WaitsFor::readers);
+  } else if (is_from_before(group)) {
+    give_earlier_file(group);
   } else if (dataset.newest == nullptr && !is_in_files(group.key)) {  // a file may be there already
     refuse(group, NC_ENOENT,
            dataset.is_recycled
@@ -182,6 +190,8 @@ void Registry::decide_open_read(Group& group) {
            quoted(group.key) +
                " was read by all its readers and its memory was needed for newer "
                "data: raise staging.retain to keep it");
+  } else if (is_from_before(group)) {
+    give_earlier_file(group);
   } else if (is_writer) {
     refuse(group, NC_ENOENT,
            quoted(group.key) + " is written by " + writer_name + " itself, which has not created it" +
@@ -223,6 +233,26 @@ void Registry::give_file(Group& group, const std::string& path, std::uint8_t ver
   waiting_groups_.remove(&group);
   answers_.event(group.component->name + " reads " + quoted(group.key) + " from the file " + path +
                  ": all its readers had read it, and its memory was needed for newer data");
+}
+
+/// Whether the writer asks for a file that this run has not made, or given up, and that is there.
+bool Registry::is_from_before(const Group& group) const {
+  const Dataset& dataset = datasets_.at(group.key);
+  const bool is_untouched =
+      dataset.steps_published + dataset.steps_discarded == 0 && dataset.in_progress.empty();
+  const bool is_read_in_place = is_in_files(group.key) && group.purpose == GroupPurpose::open_write;
+  return group.is_on_disk && is_untouched && !is_read_in_place &&
+         group.component->name == rule_of(group.key).writer;
+}
+
+/// The caller goes on with the file: reads it, or imports it into a step.
+void Registry::give_earlier_file(Group& group) {
+  constexpr std::uint8_t look_yourself = 0;
+  if (group.purpose == GroupPurpose::inquire) return describe(group, look_yourself);
+  group.outcome = Group::Outcome::file;
+  waiting_groups_.remove(&group);
+  answers_.event(group.component->name + (group.writes() ? " goes on in the file " : " reads the file ") +
+                 group.path + ", which was there before the run");
 }
 
 void Registry::wait(Group& group, Group::WaitsFor waits_for) {

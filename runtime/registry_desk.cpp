@@ -135,20 +135,20 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
     case MessageType::create: {
       const auto m = decode<Create>(item.fields);
       return serve([&] {
-        registry_.create(ticket, process, {m.key, m.member, m.no_clobber, m.version, m.path});
+        registry_.create(ticket, process, {m.key, m.member, m.no_clobber, m.version, m.path, m.is_import});
       });
     }
     case MessageType::open_write: {
       const auto m = decode<Open>(item.fields);
-      return serve([&] { registry_.open_write(ticket, process, {m.key, m.member, m.path}); });
+      return serve([&] { registry_.open_write(ticket, process, {m.key, m.member, m.path, m.is_on_disk}); });
     }
     case MessageType::open_read: {
       const auto m = decode<Open>(item.fields);
-      return serve([&] { registry_.open_read(ticket, process, {m.key, m.member}); });
+      return serve([&] { registry_.open_read(ticket, process, {m.key, m.member, m.path, m.is_on_disk}); });
     }
     case MessageType::inquire: {
       const auto m = decode<Inquire>(item.fields);
-      return serve([&] { registry_.inquire(ticket, process, {m.key, m.member}); });
+      return serve([&] { registry_.inquire(ticket, process, {m.key, m.member, m.path, m.is_on_disk}); });
     }
     case MessageType::need_segment: {
       const auto m = decode<NeedSegment>(item.fields);

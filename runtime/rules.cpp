@@ -249,7 +249,9 @@ std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::st
     if (!tail) tail = match_tail(rule.pattern, file);
     if (!tail) continue;
     DatasetKey key{rule.rule, rule.identity == matcher::Identity::name ? std::move(*tail) : file};
-    return RuleMatch{rule, std::move(key), std::move(file)};
+    std::error_code ignored;
+    const bool is_on_disk = std::filesystem::exists(file, ignored);
+    return RuleMatch{rule, std::move(key), std::move(file), is_on_disk};
   }
   return std::nullopt;
 }

@@ -95,16 +95,16 @@ void fields(auto& a, Is<Member> auto& m) {
   a(m.group, m.rank, m.size, m.spans_nodes);
 }
 void fields(auto& a, Is<Create> auto& m) {
-  a(m.key, m.member, m.no_clobber, m.version, m.path);
+  a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import);
 }
 void fields(auto& a, Is<Created> auto& m) {
   a(m.step, m.control, m.publish_at);
 }
 void fields(auto& a, Is<Open> auto& m) {
-  a(m.key, m.member, m.path);
+  a(m.key, m.member, m.path, m.is_on_disk);
 }
 void fields(auto& a, Is<Inquire> auto& m) {
-  a(m.key, m.member);
+  a(m.key, m.member, m.path, m.is_on_disk);
 }
 void fields(auto& a, Is<Described> auto& m) {
   a(m.version);

@@ -206,6 +206,19 @@ struct World {
   std::uint32_t reopen(ProcessId p, const std::string& name, Member member) {
     return ask([&](const Ticket& t) { registry.open_write(t, p, {{rule, name}, member}); });
   }
+  /// Opens where the file is on disk.
+  std::uint32_t open_earlier(ProcessId p, const std::string& name, bool for_writing = false) {
+    const OpenRequest request{{rule, name}, alone(), "/files/" + name, true};
+    return ask([&](const Ticket& t) {
+      for_writing ? registry.open_write(t, p, request) : registry.open_read(t, p, request);
+    });
+  }
+  /// Creates what begins with the contents of a file.
+  std::uint32_t import(ProcessId p, const std::string& name) {
+    return ask([&](const Ticket& t) {
+      registry.create(t, p, {{rule, name}, alone(), false, 1, "/files/" + name, true});
+    });
+  }
   std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data,
                      std::uint64_t wanted_bytes = 0) {
     return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes, wanted_bytes}); });

@@ -237,6 +237,8 @@ class Registry {
   void give_step(Group& group, Step& step);
   void describe(Group& group, std::uint8_t version);
   void give_file(Group& group, const std::string& path, std::uint8_t version);
+  [[nodiscard]] bool is_from_before(const Group& group) const;
+  void give_earlier_file(Group& group);
   Step* make_step(Group& group, const Step* base);
   void answer_members(Group& group);
   bool answer_member(Group& group, std::uint32_t rank);

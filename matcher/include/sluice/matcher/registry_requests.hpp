@@ -73,13 +73,16 @@ struct CreateRequest {
   Member member;
   bool no_clobber = false;
   std::uint8_t version = 1;
-  std::string path = {};  ///< absolute, of the file that the dataset stands for
+  std::string path = {};    ///< absolute, of the file that the dataset stands for
+  bool is_import = false;   ///< begins with what the file has: NC_EEXIST where there is a step by now
+  bool is_on_disk = false;  ///< of an open or inquiry: OpenRequest::is_on_disk
 };
 
 struct OpenRequest {
   DatasetKey key;
   Member member;
-  std::string path = {};  ///< as in CreateRequest
+  std::string path = {};    ///< as in CreateRequest
+  bool is_on_disk = false;  ///< the file is there: its writer gets it, where this run has not made one
 };
 
 struct SegmentRequest {

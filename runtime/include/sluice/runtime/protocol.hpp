@@ -17,7 +17,7 @@
 namespace sluice::runtime {
 
 /// Raised by every change of a message or of the request table. Both sides compare it in the handshake.
-inline constexpr std::uint32_t protocol_version = 15;
+inline constexpr std::uint32_t protocol_version = 16;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet is: u16 type, u16
 /// flags, u32 tag, then the fields of the struct of that name in order (integers little-endian; strings and
@@ -114,6 +114,7 @@ struct Create {
   bool no_clobber = false;
   std::uint8_t version = 1;  ///< CDF version that the user asked for
   std::string path = {};     ///< absolute, of the file that it stands for
+  bool is_import = false;    ///< begins with what the file has: NC_EEXIST where there is a step by now
 };
 
 /// `control` is the segment of the group's control block (control_block.hpp); if this process has not had it,
@@ -128,17 +129,21 @@ struct Created {
 struct Open {
   DatasetKey key;
   Member member;
-  std::string path = {};  ///< as in Create
+  std::string path = {};    ///< as in Create
+  bool is_on_disk = false;  ///< the file is there
 };
 
 /// What is the dataset that an open for reading would find? It is not opened. `member`: a group of one.
 struct Inquire {
   DatasetKey key;
   Member member;
+  std::string path = {};    ///< as in Open
+  bool is_on_disk = false;  ///< as in Open
 };
 
 struct Described {
-  std::uint8_t version = 1;  ///< CDF version of the file that it stands for
+  std::uint8_t version =
+      1;  ///< CDF version of the file that it stands for; 0: the file that is on disk tells
 };
 
 /// Answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and of

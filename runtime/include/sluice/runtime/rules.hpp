@@ -64,7 +64,8 @@ struct ClientEnvironment {
 struct RuleMatch {
   ClientRule rule;
   DatasetKey key;
-  std::string file;  ///< resolved_path
+  std::string file;         ///< resolved_path
+  bool is_on_disk = false;  ///< the file is there
 };
 
 /// The first rule that covers `path` as it is given, or the file that it leads to; nothing when that is an

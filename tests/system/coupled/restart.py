@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+"""restart.py BUILD PROGRAM CASE: files from before the run, under `sluice run`, with PROGRAM (restart.c) in the working directory."""
+import glob
+import os
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, clear_directory, expect, launch, write_flow
+
+build, program, case = sys.argv[1:4]
+KINDS = {"memory": [], "kept": ["keep: true"], "logs": ["through: burst-buffer"], "file": ["through: file"], "written": ["publish: write"]}
+ON_DISK = {"kept", "logs", "file"}
+
+
+def run(components, keys, *rules, status=0):
+    write_flow(program, components, [("r*.nc", "model", ["viewer"], *keys), *rules])
+    return call(build + "/bin/sluice", "run", "flow.yaml", status=status)
+
+
+def outside(commands):
+    launch(2, program, *commands.split(), status=0)
+
+
+def each_kind():
+    """An earlier run's file of 3 records, by each way that data may take."""
+    for kind, keys in KINDS.items():
+        clear_directory()
+        outside("make r.nc 3")
+        yield kind, keys
+
+
+def read():
+    """The writer reads what is there; who is a reader only never gets it."""
+    for _, keys in each_kind():
+        run({"model": (2, "format r.nc 2 check r.nc 3 missing r-none.nc 0 missing r-none.nc 1"), "viewer": (2, "missing r.nc 0")}, keys)
+        outside("check r.nc 3")
+
+
+def go_on():
+    """The writer adds to it: readers get all of it, and the file has all of it where one is left."""
+    for kind, keys in each_kind():
+        run({"model": (3, "check r.nc 3 append r.nc 3 check r.nc 4 append r.nc 4 redefine r.nc 5 full r.nc 6"), "viewer": (2, "follow r.nc 6" if kind == "written" else "until r.nc 6")}, keys)
+        outside("full r.nc 6" if kind in ON_DISK else "check r.nc 3")
+        expect(sorted(glob.glob("r*")) == ["r.nc"], f"files that are left: {glob.glob('r*')}")
+
+
+def alone():
+    """Processes that go on in it each by itself lose nothing of one another's."""
+    for kind, keys in each_kind():
+        if kind == "file":
+            continue  # they write to one file at the same time, as without a run
+        run({"model": (4, "alone r.nc 3 check r.nc 7 make r-go.nc 1"), "viewer": (2, "check r-go.nc 1 check r.nc 7")}, keys)
+        outside("check r.nc 7" if kind in ON_DISK else "check r.nc 3")
+
+
+clear_directory()
+globals()[case]()
+print("as expected")
