@@ -120,6 +120,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       launch_context_(launch_context(installation, directory_, nodes)),
       nodes_(nodes),
       matchers_(matcher_job_size(workflow, launch_context_.environment, nodes)),
+      spill_(choose_spill(workflow, launch_context_.environment)),
       signals_(context_, SIGINT, SIGTERM, SIGCHLD),
       tick_timer_(context_),
       drain_timer_(context_),
@@ -242,7 +243,10 @@ void Run::take_matcher_line(runtime::PacketSocket socket) {
                              [this](const runtime::StatusReport& report) { received(report); },
                              [this](const runtime::EventNotice& event) { matcher_told(event); },
                              [this](const std::string& reason) { matcher_lost(reason); }});
-  line_->send_hello(hello_for(workflow_));
+  runtime::CoordinatorHello hello = hello_for(workflow_);
+  hello.spill_directory = spill_.directory.string();
+  hello.may_spill_elsewhere = spill_.is_automatic;
+  line_->send_hello(hello);
 }
 
 /// A launcher ends by itself without its ranks, and removes its session's files.
@@ -265,6 +269,7 @@ void Run::start_components() {
   console_.notice(workflow_.name + ": " + format_count(workflow_.components.size(), "component") + ", " +
                   (processes == 1 ? "1 process" : std::to_string(processes) + " processes") + " on " + where +
                   "; log in " + log_directory_.string());
+  tell_where_data_spills();
   members_.resize(workflow_.components.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].component = &workflow_.components[i];
@@ -272,6 +277,19 @@ void Run::start_components() {
   }
   tick();
   check_whether_all_ended();
+}
+
+void Run::tell_where_data_spills() {
+  if (!spill_.directory.empty()) {
+    return log("sluice", "what finds no room in memory goes to " + spill_.directory.string());
+  }
+  if (!spill_.is_automatic) return;
+  const std::string text =
+      "data that finds no room in memory has nowhere to go, and writers wait for readers instead: name a "
+      "directory as staging.spill (" +
+      spill_.trouble + ")";
+  log("sluice", text);
+  console_.notice(text);
 }
 
 void Run::start_component(Member& member) {
@@ -514,6 +532,7 @@ void Run::runtime_failed(const std::string& what) {
 void Run::collect_outcome() {
   outcome_.duration = since_start();
   outcome_.began = began_;
+  outcome_.spill_directory = spill_.directory.string();
   for (const workflows::Component& component : workflow_.components) {
     ComponentOutcome outcome;
     outcome.name = component.name;

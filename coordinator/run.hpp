@@ -24,6 +24,7 @@
 #include "progress.hpp"
 #include "readiness.hpp"
 #include "run_directory.hpp"
+#include "spill_choice.hpp"
 #include "summary.hpp"
 #include "supervised_process.hpp"
 
@@ -64,6 +65,7 @@ class Run {
   void kill_matchers();
   void await_launcher();
   void start_components();
+  void tell_where_data_spills();
   void start_component(Member& member);
   void component_exited(const Member& member);
   void component_ended(Member& member);
@@ -112,6 +114,7 @@ class Run {
   LaunchContext launch_context_;
   JobNodes nodes_;
   MatcherJobSize matchers_;
+  SpillChoice spill_;
 
   boost::asio::io_context context_;
   boost::asio::signal_set signals_;

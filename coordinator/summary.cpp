@@ -194,8 +194,7 @@ std::string summarize(const workflows::Workflow& workflow, const RunOutcome& out
         return rule.through == workflows::Through::burst_buffer;
       });
       text += "; " + format_bytes(outcome.report->bytes_spilled_ever) +
-              (has_logs ? " in burst-buffer logs or spilled"
-                        : " spilled to " + workflow.spill_directory.string());
+              (has_logs ? " in burst-buffer logs or spilled" : " spilled to " + outcome.spill_directory);
     }
     text += "\n";
     text += failure_lines(outcome.report->drain_failures);

@@ -29,7 +29,8 @@ struct RunOutcome {
   std::string lost_output;  ///< why output could not be written (Console::failure); empty: it was
   std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
   std::chrono::milliseconds duration{0};
-  std::time_t began = 0;  ///< since 1970
+  std::time_t began = 0;        ///< since 1970
+  std::string spill_directory;  ///< where what found no room in memory went
 
   /// Files that were to be written of coupled data, and could not be.
   [[nodiscard]] std::size_t missing_files() const noexcept;

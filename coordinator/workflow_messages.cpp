@@ -58,10 +58,9 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
                            as_message(rule.identity)});
   }
   for (const workflows::Component& component : workflow.components) {
-    hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 1))});
+    hello.components.push_back({component.name, static_cast<std::uint32_t>(std::max(component.ranks, 0))});
   }
   hello.memory_bytes = workflow.memory_bytes;
-  hello.spill_directory = workflow.spill_directory.string();
   hello.prewarm_bytes = workflow.prewarm_bytes.value_or(matcher::default_warm_bytes(workflow.memory_bytes));
   hello.prewarms_huge_pages_only = !workflow.prewarm_bytes;
   hello.retain_bytes = workflow.retain_bytes.value_or(matcher::default_retain_bytes(workflow.memory_bytes));

@@ -16,10 +16,7 @@ ConsumedSteps::ConsumedSteps(std::size_t nodes, std::size_t rules) : by_rule_(ru
 }
 
 void ConsumedSteps::add(Step& step, bool is_expected_again) {
-  insert(step, {is_expected_again, next_order_++});
-}
-
-void ConsumedSteps::insert(Step& step, const ConsumedPlace& place) {
+  const ConsumedPlace place{is_expected_again, next_order_++};
   step.consumed_place = place;
   Entry entry{&step, {}};
   for (const Medium medium : media) {
@@ -43,12 +40,10 @@ void ConsumedSteps::remove(Step& step) {
   }
 }
 
-void ConsumedSteps::expect_again(std::uint32_t rule) {
-  const Rule before = by_rule_.at(rule);
-  for (const auto& [place, entry] : before) {
-    remove(*entry.step);
-    insert(*entry.step, {true, place.order});
-  }
+std::vector<Step*> ConsumedSteps::steps_of(std::uint32_t rule) const {
+  std::vector<Step*> steps;
+  for (const auto& [place, entry] : by_rule_.at(rule)) steps.push_back(entry.step);
+  return steps;
 }
 
 Step* ConsumedSteps::first_on(std::uint32_t node, Medium medium) const {

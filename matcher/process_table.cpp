@@ -24,11 +24,19 @@ Process& ProcessTable::connect(const std::string& component_name, std::uint64_t 
     process.component = &component(component_name);
     process.token = token;
     process.process_id = process_id;
+    note_start(process);
   }
   Process& process = processes_.at(entry->second);
   process.component->has_connected = true;
   change(process, [&] { ++process.connections; });
   return process;
+}
+
+/// More than were started: some start others, so that nobody knows how many will come.
+void ProcessTable::note_start(const Process& process) {
+  Component& component = *process.component;
+  component.live.insert(process.id);
+  if (component.live.size() + component.ended.size() > component.processes) component.processes = 0;
 }
 
 Process& ProcessTable::at(ProcessId id) {
@@ -45,7 +53,10 @@ void ProcessTable::erase(ProcessId id) {
   const auto found = processes_.find(id);
   if (found == processes_.end()) return;
   const Process& process = found->second;
-  if (process.is_blocked()) --process.component->blocked;
+  Component& component = *process.component;
+  if (process.is_blocked()) --component.blocked;
+  component.live.erase(id);
+  if (component.processes > 0) component.ended.insert(id);
   by_identity_.erase({process.component->name, process.token, process.process_id});
   processes_.erase(found);
 }

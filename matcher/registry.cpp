@@ -15,7 +15,8 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
       spill_directory_(std::move(options.spill_directory)),
       processes_(options.components),
       directory_(std::move(options.directory)),
-      consumed_(options.nodes, rules_.size()) {
+      consumed_(options.nodes, rules_.size()),
+      doubtful_(options.nodes, rules_.size()) {
   for (std::uint32_t node = 0; node < options.nodes; ++node)
     pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node, options.warm));
   if (!directory_.empty() && !directory_.ends_with('/')) directory_ += '/';
@@ -34,10 +35,13 @@ const FileRule& Registry::rule_of(const DatasetKey& key) const {
 // Processes and components
 
 ProcessId Registry::connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
-                            MatcherPlace place) {
+                            MatcherPlace place, StartedBy started_by) {
   if (place.node >= pools_.size()) throw Error(NC_EINVAL, "there is no node " + std::to_string(place.node));
   Process& process = processes_.connect(component, token, process_id);
   process.place = place;
+  if (started_by == StartedBy::component) process.component->processes = 0;
+  const bool is_new = process.connections == 1;
+  if (is_new && process.component->processes == 0) review_steps_read_by(*process.component);
   return process.id;
 }
 
@@ -46,7 +50,9 @@ void Registry::disconnect(ProcessId process) {
   if (found == nullptr) return;
   ProcessTable::change(*found, [&] { --found->connections; });
   if (found->connections > 0) return;
+  const Component& component = *found->component;
   end_process(process, found->name() + " ended before it had closed it");
+  review_steps_read_by(component);
   advance();
 }
 
@@ -56,11 +62,7 @@ void Registry::component_exited(const std::string& name, const std::string& reas
   component.reason = reason;
   for (const ProcessId id : processes_.processes_of(component)) end_process(id, name + " " + reason);
   end_component_groups(component);
-  std::vector<Step*> published;
-  for (const auto& [id, step] : steps_) published.push_back(step.get());
-  for (Step* step : published) {
-    if (steps_.contains(step->id)) review(*step);
-  }
+  review_steps_read_by(component);
   advance();
 }
 
@@ -192,77 +194,14 @@ void Registry::supersede(Dataset& dataset) {
   review(*old);
 }
 
-/// Frees a step that nobody needs, and keeps the order of those whose memory may be taken.
-void Registry::review(Step& step) {
-  const bool is_open = step.writers != nullptr || !step.readers.empty() || step.is_draining();
-  if (!is_open &&
-      (step.state == StepState::discarded || (step.state == StepState::published && step.is_superseded))) {
-    erase(step);
-    return;
-  }
-  const bool may_go = !is_open && step.state == StepState::published && is_consumed(step);
-  if (may_go && !step.consumed_place) {
-    consumed_.add(step, is_continued_rule_[step.key.rule] || is_partly_read(step));
-    unconsumed_.erase(step.id);
-    free_disk(step);
-  } else if (!may_go) {
-    keep(step);
-  }
-}
-
-/// Where one file was opened for writing again, as each step does that adds a record, others will be.
-void Registry::note_continued(std::uint32_t rule) {
-  if (is_continued_rule_[rule]) return;
-  is_continued_rule_[rule] = true;
-  consumed_.expect_again(rule);
-}
-
-/// Takes a step out of those whose memory may be taken.
-void Registry::keep(Step& step) {
-  if (!step.consumed_place) return;
-  consumed_.remove(step);
-  unconsumed_.emplace(step.id, &step);
-}
-
-void Registry::note_read(Step& step, const Group& group) {
-  const auto& readers = rule_of(step.key).readers;
-  for (std::size_t i = 0; i < readers.size(); ++i) {
-    if (readers[i] != group.component->name) continue;
-    if (step.state == StepState::in_progress && step.publish_at != PublishAt::write) {
-      step.read_by[i].seen = std::max(step.read_by[i].seen, group.seen_publication);
-    } else {
-      step.read_by[i].has_closed = true;
-    }
-    std::vector<ProcessId> processes;
-    for (const auto& [rank, member] : group.members) processes.push_back(member.process);
-    step.read_by[i].processes.insert(processes.begin(), processes.end());
-    std::size_t& most = most_processes_[step.key.rule][i];
-    most = std::max(most, step.read_by[i].processes.size());
-  }
-}
-
-bool Registry::is_partly_read(const Step& step) const {
-  for (std::size_t i = 0; i < step.read_by.size(); ++i) {
-    if (step.read_by[i].processes.size() < most_processes_[step.key.rule][i]) return true;
-  }
-  return false;
-}
-
-bool Registry::is_consumed(const Step& step) const {
-  const auto& readers = rule_of(step.key).readers;
-  for (std::size_t i = 0; i < readers.size(); ++i) {
-    const Component* const reader = processes_.find_component(readers[i]);
-    if (!step.read_by[i].has_closed && (reader == nullptr || !reader->has_exited)) return false;
-  }
-  return true;
-}
-
 void Registry::erase(Step& step) {
+  const Claim claim = step.claim;
   keep(step);
   Dataset& dataset = datasets_[step.key];
   if (dataset.newest == &step) {
     dataset.newest = nullptr;
     dataset.is_recycled = true;
+    dataset.claim = claim;
   }
   answers_.erased(step.id);
   unconsumed_.erase(step.id);

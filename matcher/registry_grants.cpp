@@ -13,7 +13,7 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
   if (request.use == SegmentUse::control) throw Error(NC_EINVAL, caller.name() + " asks for a control block");
   if (!request.log.metadata_path.empty()) return grant_log(ticket, caller, request);
   const std::uint32_t node = caller.place.node;
-  if (!spills() && request.bytes > spare_bytes(node)) {
+  if (!spills() && request.bytes > room_for(node, MemoryKind::spare)) {
     throw Error(NC_ENO_SPACE, memory_text(node, request.bytes) + " for " + quoted(step.key) +
                                   " is more than there is at all: raise staging.memory");
   }
@@ -103,11 +103,17 @@ void Registry::refuse(const MemoryWait& wait, int status, const std::string& tex
 bool Registry::try_grant(MemoryWait& wait) {
   if (wait.is_for_disk()) return offer_room(wait);
   if (wait.is_being_served()) return false;
-  auto segment = take(wait);
-  if (!segment) segment = spill(wait);
-  if (!segment) return false;
-  hand_over(wait, std::move(*segment));
-  return true;
+  const std::uint32_t node = wait.place.node;
+  for (;;) {
+    auto segment = take(wait);
+    if (!segment) segment = spill(wait);
+    if (segment) {
+      hand_over(wait, std::move(*segment));
+      return true;
+    }
+    // What is given back may be enough.
+    if (wait.is_being_served() || pool(node).is_giving_disk_back() || !erase_doubtful(node)) return false;
+  }
 }
 
 std::optional<SegmentLease> Registry::take(const MemoryWait& wait) {
@@ -116,9 +122,7 @@ std::optional<SegmentLease> Registry::take(const MemoryWait& wait) {
 
 std::optional<SegmentLease> Registry::take_for_put(const MemoryWait& wait) {
   const SegmentRequest& request = wait.request;
-  // What is kept for readers of other nodes' data is not for tables either.
-  const bool is_spare = request.use == SegmentUse::data || pools_.size() > 1;
-  const auto kind = is_spare ? MemoryKind::spare : MemoryKind::needed;
+  const auto kind = request.use == SegmentUse::data ? MemoryKind::spare : MemoryKind::table;
   const auto take_bytes = [&](std::uint64_t bytes) {
     return take(wait.place, {bytes, request.use, wait.waiters.front().process, wait.place.index}, kind);
   };

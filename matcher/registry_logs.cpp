@@ -51,12 +51,17 @@ bool Registry::is_giving_disk_back() const {
 /// The process tries again where it may find more than the last time. If not, one of the steps goes that
 /// nobody needs: more may not have to.
 bool Registry::offer_room(const MemoryWait& wait) {
-  const auto erase_one = [&](bool even_last) {
+  const auto erase_on_any_node = [&](const auto& erase_on) {
     for (std::uint32_t node = 0; node < pools_.size(); ++node)
-      if (erase_spilled(node, even_last)) return true;
+      if (erase_on(node)) return true;
     return false;
   };
-  if (disk_given_back() == wait.seen && !is_giving_disk_back()) (void)(erase_one(false) || erase_one(true));
+  const auto erase_one = [&] {
+    return erase_on_any_node([&](std::uint32_t node) { return erase_spilled(node, false); }) ||
+           erase_on_any_node([&](std::uint32_t node) { return erase_spilled(node, true); }) ||
+           erase_on_any_node([&](std::uint32_t node) { return erase_doubtful(node, Medium::disk); });
+  };
+  if (disk_given_back() == wait.seen && !is_giving_disk_back()) (void)erase_one();
   if (disk_given_back() == wait.seen) return false;
   answers_.room(wait.ticket, disk_given_back());
   return true;
@@ -100,11 +105,16 @@ void Registry::let_logs_go(const Step& drained) {
   });
 }
 
-/// The disk is for the next steps: what has been read, and is in its file, goes, but for the last of the
-/// rule, and little, which may be opened for writing again.
+/// The disk is for others: what has been read (and is in its file, where it was in logs) goes, but for the
+/// last of the rule, and little.
 void Registry::free_disk(const Step& step) {
   const std::uint32_t rule = step.key.rule;
-  if (rules_.at(rule).through != Through::burst_buffer) return;
+  if (rules_.at(rule).through != Through::burst_buffer) {
+    for (std::uint32_t node = 0; node < pools_.size(); ++node)
+      while (consumed_.bytes_on(node, Medium::disk) > retain_bytes_ && erase_spilled(node, false)) {
+      }
+    return;
+  }
   while (consumed_.most_bytes(Medium::disk) > retain_bytes_) {
     Step* const first = consumed_.first_spare_of(rule);
     if (first == nullptr) return;

@@ -13,9 +13,9 @@ std::optional<SegmentLease> Registry::take(MatcherPlace place, const SegmentPool
   const std::uint32_t node = place.node;
   const std::uint64_t bytes = request.bytes;
   SegmentPool& memory = pool(node);
-  if (kind == MemoryKind::spare && spare_bytes(node) < memory.limit_bytes()) {
-    if (needed_bytes(node) + bytes > spare_bytes(node)) return std::nullopt;
-    while (memory.used_bytes() + bytes > spare_bytes(node)) {
+  if (const std::uint64_t room = room_for(node, kind); room < memory.limit_bytes()) {
+    if (needed_bytes(node) + bytes > room) return std::nullopt;
+    while (memory.used_bytes() + bytes > room) {
       if (!erase_consumed(node)) return std::nullopt;
     }
   }
@@ -40,11 +40,14 @@ bool Registry::erase_consumed(std::uint32_t node) {
 
 /// What may be used where somebody can wait: where there are several nodes, not the last quarter, so that
 /// what readers need of other nodes finds room on a node whose writers have filled it. Readers are what
-/// empties it. Where data may go on disk, control blocks and request tables have the last eighth.
-std::uint64_t Registry::spare_bytes(std::uint32_t node) const {
+/// empties it. Where data may go on disk, control blocks and request tables have the last eighth, and of that
+/// control blocks a half.
+std::uint64_t Registry::room_for(std::uint32_t node, MemoryKind kind) const {
   const std::uint64_t limit = pools_.at(node)->limit_bytes();
+  if (kind == MemoryKind::needed) return limit;
   if (pools_.size() > 1) return limit - limit / 4;
-  return spills() ? limit - limit / 8 : limit;
+  if (!spills()) return limit;
+  return limit - limit / (kind == MemoryKind::table ? 16 : 8);
 }
 
 /// Gives up the oldest consumed step on the node that is not the last of its rule. False when there is none.

@@ -157,16 +157,22 @@ void Registry::decide_open_write(Group& group) {
     give_earlier_file(group);
   } else if (dataset.newest == nullptr && !is_in_files(group.key)) {  // a file may be there already
     refuse(group, NC_ENOENT,
-           dataset.is_recycled
-               ? quoted(group.key) +
-                     " was read by all its readers and its memory was needed for "
-                     "newer data: raise staging.retain to keep it, or give it a rule of its own"
-               : quoted(group.key) + " was never published" + near_miss_text(group.key));
+           dataset.is_recycled ? recycled_text(group.key) + ", or give it a rule of its own"
+                               : quoted(group.key) + " was never published" + near_miss_text(group.key));
   } else if (Step* step = make_step(group, dataset.newest)) {
     give_step(group, *step);
   } else {
     wait(group, Group::WaitsFor::memory);
   }
+}
+
+std::string Registry::recycled_text(const DatasetKey& key) const {
+  const std::string text = quoted(key) + " was read by all its readers";
+  if (datasets_.at(key).claim != Claim::doubtful)
+    return text + ", and its memory was needed for newer data: raise staging.retain to keep it";
+  return text +
+         " that were there, and there was no room for it beside newer data: raise staging.memory, or give "
+         "staging.spill a directory with more room";
 }
 
 void Registry::decide_open_read(Group& group) {
@@ -186,10 +192,7 @@ void Registry::decide_open_read(Group& group) {
   } else if (dataset.is_recycled && !dataset.kept_path.empty()) {
     give_file(group, dataset.kept_path, dataset.kept_version);
   } else if (dataset.is_recycled) {
-    refuse(group, NC_ENOENT,
-           quoted(group.key) +
-               " was read by all its readers and its memory was needed for newer "
-               "data: raise staging.retain to keep it");
+    refuse(group, NC_ENOENT, recycled_text(group.key));
   } else if (is_from_before(group)) {
     give_earlier_file(group);
   } else if (is_writer) {
@@ -232,7 +235,7 @@ void Registry::give_file(Group& group, const std::string& path, std::uint8_t ver
   group.path = path;
   waiting_groups_.remove(&group);
   answers_.event(group.component->name + " reads " + quoted(group.key) + " from the file " + path +
-                 ": all its readers had read it, and its memory was needed for newer data");
+                 ": its memory was needed for newer data");
 }
 
 /// Whether the writer asks for a file that this run has not made, or given up, and that is there.
@@ -304,8 +307,10 @@ Step* Registry::make_step(Group& group, const Step* base) {
   if (!group.spans_nodes && !step->is_in_files) {
     const Process& first = processes_.at(group.members.begin()->second.process);
     const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
-    auto control =
-        take(first.place, {bytes, SegmentUse::control, first.id, first.place.index}, MemoryKind::needed);
+    const SegmentPool::Request request{bytes, SegmentUse::control, first.id, first.place.index};
+    auto control = take(first.place, request, MemoryKind::needed);
+    while (!control && erase_doubtful(first.place.node))
+      control = take(first.place, request, MemoryKind::needed);
     if (!control) return nullptr;
     step->control = std::move(*control);
   }

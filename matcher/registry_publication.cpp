@@ -76,8 +76,12 @@ void Registry::note_early_readers(Step& step) {
     is_all_published = is_all_published && log.published_requests == log.pattern.requests;
     log.published = {};
   }
-  for (ReaderRecord& reader : step.read_by)
-    reader.has_closed = is_all_published && reader.seen > 0 && reader.seen == step.publications;
+  for (ReaderRecord& reader : step.read_by) {
+    for (const auto& [process, seen] : reader.early)
+      if (is_all_published && seen > 0 && seen == step.publications) reader.processes.insert(process);
+    reader.has_closed = !reader.processes.empty();
+    reader.early.clear();
+  }
 }
 
 void Registry::wait_for_puts(const Ticket& ticket, ProcessId process, StepId id, const std::string& what) {

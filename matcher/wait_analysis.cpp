@@ -112,11 +112,20 @@ bool Registry::WaitAnalysis::can_be_released(const Step& step) const {
   if (step.is_superseded || step.state == StepState::discarded) return true;
   const auto& readers = registry_.rule_of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
-    if (i < step.read_by.size() && step.read_by[i].has_closed) continue;
-    const Component* const reader = registry_.processes_.find_component(readers[i]);
-    if ((reader == nullptr || !reader->has_exited) && !can_act(readers[i])) return false;
+    if (registry_.claim_of_reader(step, i) == Claim::needed && !can_be_read(step, i)) return false;
   }
   return true;
+}
+
+/// Whether all processes of a reader that have not closed the step may still do it, or end.
+bool Registry::WaitAnalysis::can_be_read(const Step& step, std::size_t reader) const {
+  const std::string& name = registry_.rule_of(step.key).readers[reader];
+  const Component* const component = registry_.processes_.find_component(name);
+  if (component == nullptr || stuck_of(name) == 0) return true;
+  const auto is_missing = [&](ProcessId process) {
+    return is_stuck(process) && !step.read_by[reader].processes.contains(process);
+  };
+  return can_act(name) && std::ranges::none_of(component->live, is_missing);
 }
 
 /// What is consumed was had already, or is too little.
@@ -151,7 +160,7 @@ bool Registry::WaitAnalysis::is_held_by(const Step& step, const Component& compo
   if (step.is_superseded || step.state == StepState::discarded) return false;
   const auto& readers = registry_.rule_of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
-    if (readers[i] == component.name && !step.read_by[i].has_closed) return true;
+    if (readers[i] == component.name && registry_.claim_of_reader(step, i) != Claim::none) return true;
   }
   return false;
 }

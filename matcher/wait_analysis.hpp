@@ -43,6 +43,7 @@ class Registry::WaitAnalysis {
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
+  [[nodiscard]] bool can_be_read(const Step& step, std::size_t reader) const;
   [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
   [[nodiscard]] std::uint32_t stuck_of(const std::string& component) const;
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }

@@ -191,7 +191,9 @@ void MatcherRank::Server::start_registry(const ReceivedMessage& message) {
     coordinator_->send(MessageType::error, message.tag, encode(ErrorReply{NC_EIO, text}));
     return;
   }
-  const std::string spill_directory = hello.spill_directory;
+  const std::string spill_directory =
+      (hello.may_spill_elsewhere && !hello.spill_directory.empty() ? spill_here_or_elsewhere : "") +
+      hello.spill_directory;
   const auto matchers = static_cast<std::uint32_t>(nodes_.matchers_of(0).size());
   // The nodes of a run are of one kind.
   if (hello.prewarms_huge_pages_only && !store_.uses_huge_pages()) hello.prewarm_bytes = 0;

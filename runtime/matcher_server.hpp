@@ -164,7 +164,10 @@ class MatcherRank::Server final {
   void make_spilled(const RelayItem& item);
   enum class Timing { at_once, held };  ///< whether data had to land first
   void destroy(matcher::SegmentId segment, Timing timing = Timing::at_once);
+  /// Ahead of a directory that has not been named by the user.
+  static constexpr const char* spill_here_or_elsewhere = "or elsewhere: ";
   void use_spill_directory(const std::string& directory);
+  void find_spill_directory(const std::string& first_choice);
   void make_memory_ahead(std::uint64_t bytes);
   void tell_of_pages();
   void tell_of_warm_memory();

@@ -116,7 +116,9 @@ void RegistryDesk::take_request(const RelayItem& item) {
 void RegistryDesk::greet(const RelayItem& item) {
   const auto hello = decode<Hello>(item.fields);
   const auto process = registry_.connect(hello.component, hello.process_token, hello.process_id,
-                                         environment_.nodes->place_of(item.matcher));
+                                         environment_.nodes->place_of(item.matcher),
+                                         hello.is_child_of_component ? matcher::Registry::StartedBy::component
+                                                                     : matcher::Registry::StartedBy::run);
   connections_[{item.matcher, item.connection}] = {process, hello.component};
 }
 

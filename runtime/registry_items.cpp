@@ -1,5 +1,6 @@
 // What the registry says to this matcher.
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "matcher_server.hpp"
@@ -269,6 +270,8 @@ void MatcherRank::Server::take_view(const RelayItem& item) {
 /// The registry hears when it cannot be used, ahead of the end of the round.
 void MatcherRank::Server::use_spill_directory(const std::string& directory) {
   if (directory.empty()) return;
+  if (directory.starts_with(spill_here_or_elsewhere))
+    return find_spill_directory(directory.substr(std::string_view(spill_here_or_elsewhere).size()));
   store_.set_spill_directory(directory);
   try {
     probe_spill_directory(directory);
@@ -279,6 +282,26 @@ void MatcherRank::Server::use_spill_directory(const std::string& directory) {
                    std::to_string(nodes_.place_of(tree_.rank()).node) + ": " + error.what();
     tree_.send_up(std::move(trouble));
   }
+}
+
+/// Where nobody has named one, a node that cannot use the others' takes its own TMPDIR.
+void MatcherRank::Server::find_spill_directory(const std::string& first_choice) {
+  const char* const temporary = std::getenv("TMPDIR");
+  std::string trouble;
+  for (const std::string& directory :
+       {first_choice, std::string(temporary == nullptr ? "/tmp" : temporary)}) {
+    try {
+      probe_spill_directory(directory);
+      store_.set_spill_directory(directory);
+      break;
+    } catch (const Error& error) {
+      trouble += (trouble.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  if (trouble.empty()) return;
+  const std::string& found = store_.spill_directory();
+  event("on node " + std::to_string(nodes_.place_of(tree_.rank()).node) +
+        " what finds no room in memory goes " + (found.empty() ? "nowhere" : "to " + found) + ": " + trouble);
 }
 
 void MatcherRank::Server::tell_of_pages() {

@@ -55,6 +55,8 @@ SegmentStore::WarmUse SegmentStore::warm_use() const noexcept {
 }
 
 bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
+  if (spill_directory_.empty())
+    throw Error(NC_ENO_SPACE, "this node has no directory in which room can be reserved");
   entries_.emplace(segment, Entry{create_spill_file(spill_directory_, bytes), {bytes}});
   return true;
 }

@@ -38,6 +38,7 @@ class SegmentStore final : public matcher::SegmentMemory {
 
   /// Where segments on disk are made from now on.
   void set_spill_directory(const std::string& directory) { spill_directory_ = directory; }
+  [[nodiscard]] const std::string& spill_directory() const noexcept { return spill_directory_; }
 
   /// Segments of a huge page and more are made there from now on.
   void use_huge_pages(HugePageFiles files) { huge_pages_ = std::move(files); }

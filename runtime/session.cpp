@@ -9,6 +9,7 @@
 #include <chrono>
 #include <utility>
 
+#include "parent_process.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/version.hpp"
 
@@ -124,8 +125,9 @@ void Session::lose(const std::string& reason) {
 
 std::unique_ptr<Session::Connection> Session::make_connection() {
   auto connection = std::make_unique<Connection>(Connection{connect_to_matcher(socket_path_)});
-  const Hello hello{protocol_version, std::string(library_version), process_token_,
-                    static_cast<std::uint32_t>(::getpid()), component_};
+  const Hello hello{protocol_version, std::string(library_version),
+                    process_token_,   static_cast<std::uint32_t>(::getpid()),
+                    component_,       is_child_of_run()};
   std::vector<Question> questions;
   questions.push_back({MessageType::hello, encode(hello), MessageType::welcome});
   const Packet packet = packet_of(std::move(questions));

@@ -86,7 +86,7 @@ void fields(auto& a, Is<DatasetKey> auto& m) {
   a(m.rule, m.name);
 }
 void fields(auto& a, Is<Hello> auto& m) {
-  a(m.protocol, m.library_version, m.process_token, m.process_id, m.component);
+  a(m.protocol, m.library_version, m.process_token, m.process_id, m.component, m.is_child_of_component);
 }
 void fields(auto& a, Is<Welcome> auto& m) {
   a(m.protocol, m.library_version, m.matcher_rank, m.node);
@@ -190,8 +190,8 @@ void fields(auto& a, Is<ComponentSize> auto& m) {
   a(m.name, m.processes);
 }
 void fields(auto& a, Is<CoordinatorHello> auto& m) {
-  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory, m.prewarm_bytes,
-    m.prewarms_huge_pages_only, m.directory);
+  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory,
+    m.may_spill_elsewhere, m.prewarm_bytes, m.prewarms_huge_pages_only, m.directory);
 }
 void fields(auto& a, Is<ComponentExited> auto& m) {
   a(m.component, m.reason);

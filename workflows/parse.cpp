@@ -81,8 +81,9 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
     if (const auto word = reader.choice(*huge_pages, choices)) workflow.has_huge_pages = *word == "auto";
   }
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
-    const auto directory = reader.text(*spill, "a directory, or none");
-    if (directory && *directory != "none") {
+    const auto directory = reader.text(*spill, "a directory, auto or none");
+    if (directory) workflow.has_automatic_spill = *directory == "auto";
+    if (directory && *directory != "auto" && *directory != "none") {
       workflow.spill_directory = std::filesystem::absolute(workflow.file).parent_path() / *directory;
       workflow.spill_position = spill->position;
     }

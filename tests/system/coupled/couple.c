@@ -13,10 +13,13 @@
 //   missing NAME          opens it, which must give NC_ENOENT
 //   gone NAME             opens and reads it again and again, until that gives NC_ENOENT
 //   overflow NAME LENGTH  as write, but there is no room for it
+//   alone MILLISECONDS    from now on each rank opens for itself, and is so much later than the one before it
+//   beside MILLISECONDS NAME LENGTH  a thread writes NAME after so long; this one goes on at once
 //   sleep MILLISECONDS, say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank)
 // A NAME that contains %d, and all that follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`.
 #include <mpi.h>
 #include <pnetcdf.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +27,7 @@
 #include <unistd.h>
 
 static int rank, ranks;
+static MPI_Comm together = MPI_COMM_WORLD;
 
 /* Of our library, which may be loaded before the other. */
 __attribute__((weak)) const char* sluice_last_error(void);
@@ -46,7 +50,7 @@ static double number(const char* path, MPI_Offset i) {
 
 static void write_file(const char* name, MPI_Offset length, int expected) {
   int ncid, dimension, variable;
-  check(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
+  check(ncmpi_create(together, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
   check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
   check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
   check(ncmpi_enddef(ncid), "enddef", name);
@@ -88,7 +92,7 @@ static MPI_Offset check_file(int ncid, const char* name, int first, int step) {
 
 static int open_file(const char* name) {
   int ncid;
-  check(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
+  check(ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
   return ncid;
 }
 
@@ -106,7 +110,7 @@ static void read_until(const char* name, MPI_Offset length) {
 static int kept;
 
 static void keep_file(const char* name) {
-  check(ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &kept), "open", name);
+  check(ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &kept), "open", name);
 }
 
 static void release_file(const char* name) {
@@ -124,7 +128,7 @@ static void half_write(const char* name) {
   int ncid, dimension, variable;
   const MPI_Offset start = rank, count = 1;
   const double value = -7;
-  check(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
+  check(ncmpi_create(together, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
   check(ncmpi_def_dim(ncid, "x", 100, &dimension), "def_dim", name);
   check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
   check(ncmpi_enddef(ncid), "enddef", name);
@@ -133,7 +137,7 @@ static void half_write(const char* name) {
 
 static void expect_refusal(const char* name, int expected) {
   int ncid;
-  const int status = ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid);
+  const int status = ncmpi_create(together, name, NC_CLOBBER, MPI_INFO_NULL, &ncid);
   if (status == expected) return;
   fprintf(stderr, "rank %d: create %s gave %s\n", rank, name, ncmpi_strerrno(status));
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -149,7 +153,7 @@ static void expect_no_open(const char* name) {
 
 static void miss_file(const char* name) {
   int ncid;
-  const int status = ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid);
+  const int status = ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid);
   if (status == NC_ENOENT) return;
   fprintf(stderr, "rank %d: open %s gave %s\n", rank, name, ncmpi_strerrno(status));
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -157,11 +161,37 @@ static void miss_file(const char* name) {
 
 static void read_until_gone(const char* name) {
   int ncid, status;
-  while ((status = ncmpi_open(MPI_COMM_WORLD, name, NC_NOWRITE, MPI_INFO_NULL, &ncid)) == NC_NOERR) {
+  while ((status = ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid)) == NC_NOERR) {
     (void)check_file(ncid, name, rank, ranks);
     usleep(20000);
   }
   if (status != NC_ENOENT) check(status, "open", name);
+}
+
+static void go_alone(int milliseconds) {
+  together = MPI_COMM_SELF;
+  usleep((useconds_t)(milliseconds * rank) * 1000);
+}
+
+static struct {
+  int milliseconds;
+  const char* name;
+  MPI_Offset length;
+} beside;
+static pthread_t thread;
+static int has_thread;
+
+static void* write_beside(void* nothing) {
+  usleep((useconds_t)beside.milliseconds * 1000);
+  write_file(beside.name, beside.length, NC_NOERR);
+  return nothing;
+}
+
+static void go_on_beside(char** words) {
+  beside.milliseconds = atoi(words[1]);
+  beside.name = words[2];
+  beside.length = atoll(words[3]);
+  has_thread = pthread_create(&thread, NULL, write_beside, NULL) == 0;
 }
 
 /* Does the command at `words`; returns how many words it has. */
@@ -191,6 +221,8 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "invalid") == 0) return expect_refusal(name, NC_EINVAL), 2;
   if (strcmp(command, "invalid-open") == 0) return expect_no_open(name), 2;
   if (strcmp(command, "missing") == 0) return miss_file(name), 2;
+  if (strcmp(command, "alone") == 0) return go_alone(atoi(words[1])), 2;
+  if (strcmp(command, "beside") == 0 && left > 3) return go_on_beside(words), 4;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;
   if (strcmp(command, "say") == 0) return rank == 0 ? printf("%s\n", name) : 0, fflush(stdout), 2;
   if (strcmp(command, "exit") == 0) exit(atoi(words[1]));
@@ -201,7 +233,9 @@ static int act(char** words, int left, int round) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level;
+  const int has_threads = argc > 1 && strcmp(argv[1], "beside") == 0;
+  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   for (int i = 1; i < argc;) {
@@ -214,6 +248,7 @@ int main(int argc, char** argv) {
     }
     i += act(argv + i, argc - i, 0);
   }
+  if (has_thread) pthread_join(thread, NULL);
   MPI_Finalize();
   return 0;
 }

@@ -146,7 +146,7 @@ def reader_fails():
 
 
 def little_memory():
-    write_flow({"model": (2, "repeat 40 write a%d.nc 500000"), "analysis": (2, "repeat 40 read a%d.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 16MiB")
+    write_flow({"model": (2, "repeat 40 write a%d.nc 500000"), "analysis": (2, "repeat 40 read a%d.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 16MiB", "spill: none")
     result = run()
     peak = re.search(r"at most ([\d.]+) (\S+) staged of 16.0 MiB", result.out)
     expect(peak and (peak[2] == "KiB" or float(peak[1]) <= 16), f"the peak of memory: {peak and peak[0]}")

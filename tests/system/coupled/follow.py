@@ -52,7 +52,7 @@ def knot():
 
 
 def little_memory():
-    output = run("sync", {"model": (1, "fill a.nc 100"), "analysis": (1, "peek a.nc 1")}, memory="8MiB")
+    output = run("sync", {"model": (1, "fill a.nc 100"), "analysis": (1, "peek a.nc 1")}, memory="8MiB, spill: none")
     expect(is_logged("raise staging.memory") or "raise staging.memory" in output, "no advice")
 
 

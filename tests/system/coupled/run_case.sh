@@ -5,7 +5,7 @@ through=${SLUICE_TEST_THROUGH:-memory}
 build=$1 program=$2 case=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 memory=1GiB
-if [ "$case" = pressure ] || [ "$case" = no_room ]; then memory=48MiB; fi
+if [ "$case" = pressure ] || [ "$case" = no_room ]; then memory="48MiB, spill: none"; fi
 all_sizes=("1 1" "3 2" "2 4" "0 0")
 if [ "$through" != memory ]; then all_sizes=("3 2" "0 0"); fi
 for sizes in "${all_sizes[@]}"; do

@@ -94,7 +94,7 @@ def stream():
     """More files than memory has room for: they wait for the disk."""
     names = [f"wave_{i}.nc" for i in range(6)]
     commands = "repeat 6 large wave_%d.nc 5"
-    write_flow({"model": (2, commands), "analysis": (1, "repeat 6 read wave_%d.nc")}, [("wave_*.nc", "model", "analysis", RULE)], "memory: 20MiB")
+    write_flow({"model": (2, commands), "analysis": (1, "repeat 6 read wave_%d.nc")}, [("wave_*.nc", "model", "analysis", RULE)], "memory: 20MiB", "spill: none")
     result = run()
     expect(re.search(r"wave_\*\.nc|wave_0\.nc", result.out), "the files are not in the summary")
     directly(2, commands)
@@ -105,7 +105,7 @@ def stream():
 def recycled():
     """What was read, and whose memory has gone, is read from the file."""
     write_flow({"model": (2, "repeat 6 large wave_%d.nc 5"), "analysis": (2, "repeat 6 check wave_%d.nc 5 check wave_0.nc 5")},
-               [("wave_*.nc", "model", "analysis", "keep: true")], "memory: 13MiB", "retain: 0")
+               [("wave_*.nc", "model", "analysis", "keep: true")], "memory: 13MiB", "retain: 0", "spill: none")
     run()
     expect(is_logged(f"analysis reads 'wave_0.nc' from the file {os.getcwd()}/wave_0.nc"), "the event log does not say where the data comes from")
 

@@ -180,7 +180,7 @@ def follow():
 
 def little_memory():
     """Writers wait for readers on another machine, and with a directory for what has no room, on each machine, nobody does."""
-    for spill in [], ["spill: /tmp/scratch"]:
+    for spill in ["spill: none"], ["spill: /tmp/scratch"]:
         for host in everywhere:
             os.makedirs(host.path("/tmp/scratch"), exist_ok=True)
             host.first_files.add("/tmp/scratch")

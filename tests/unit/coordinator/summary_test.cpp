@@ -90,7 +90,7 @@ TEST_CASE("few files have a line each, in order") {
   CHECK(contains(text, "memory: at most 4.00 KiB staged of 1.00 GiB\n"));
   result.report->bytes_spilled_ever = 5 << 20;
   auto spilling = flow();
-  spilling.spill_directory = "/scratch";
+  result.spill_directory = "/scratch";
   CHECK(contains(summarize(spilling, result), "staged of 1.00 GiB; 5.00 MiB spilled to /scratch\n"));
   spilling.files[0].through = sluice::workflows::Through::burst_buffer;
   CHECK(contains(summarize(spilling, result), "; 5.00 MiB in burst-buffer logs or spilled\n"));

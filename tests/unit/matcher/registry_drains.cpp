@@ -110,7 +110,7 @@ TEST_SUITE("registry: drains") {
       rules[0].keep.variables = {"temperature"};
       is_served = false;
     }
-    World world(rules, 4 * mib, 0, {});
+    World world(rules, 4 * mib, 0, {{"model", 1}, {"analysis", 1}});
     const auto model = world.process("model");
     const auto analysis = world.process("analysis");
     const StepId step = world.write(model, "a.nc", 3 * mib);

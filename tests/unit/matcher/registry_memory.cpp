@@ -289,7 +289,7 @@ TEST_SUITE("registry: memory") {
 
   TEST_CASE(
       "consumed files stay readable up to an eighth of memory; beyond it the oldest are recycled first") {
-    World world(one_rule(), 64 * mib);
+    World world(one_rule(), 64 * mib, {{"model", 1}, {"analysis", 1}});
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
     for (int i = 0; i < 20; ++i) {
@@ -325,7 +325,7 @@ TEST_SUITE("registry: memory") {
   }
 
   TEST_CASE("very many files without data stay readable, and take nobody memory") {
-    World world(one_rule(), 16 * mib);
+    World world(one_rule(), 16 * mib, {{"model", 1}, {"analysis", 1}});
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
     for (int i = 0; i < 20000; ++i) {
@@ -362,7 +362,8 @@ TEST_SUITE("registry: memory") {
   }
 
   TEST_CASE("with much memory only little of what is consumed is kept, and the last file of each rule") {
-    World world({{"a*", "model", {"analysis"}}, {"b*", "model", {"analysis"}}}, 8192 * mib);
+    World world({{"a*", "model", {"analysis"}}, {"b*", "model", {"analysis"}}}, 8192 * mib,
+                {{"model", 1}, {"analysis", 1}});
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
     world.write(writer, "a0", 64 * mib);

@@ -8,9 +8,9 @@
 
 namespace sluice::matcher {
 
-/// The steps that are consumed and that nobody has open, in the order in which their memory is taken. There
-/// may be very many that have none (a small file that tells a writer to go on, in each step of a long run):
-/// nothing here takes longer for them.
+/// The steps of which nobody needs the memory, in the order in which that is taken. There may be very many
+/// that have none (a small file that tells a writer to go on, in each step of a long run): nothing here takes
+/// longer for them.
 class ConsumedSteps {
  public:
   ConsumedSteps(std::size_t nodes, std::size_t rules);
@@ -19,8 +19,7 @@ class ConsumedSteps {
   void add(Step& step, bool is_expected_again);
   /// Clears Step::consumed_place.
   void remove(Step& step);
-  /// All of the rule are likely to be opened again: they go last.
-  void expect_again(std::uint32_t rule);
+  [[nodiscard]] std::vector<Step*> steps_of(std::uint32_t rule) const;
 
   /// The first with data on the node. None: null.
   [[nodiscard]] Step* first_on(std::uint32_t node, Medium medium) const;
@@ -50,7 +49,6 @@ class ConsumedSteps {
   }
   [[nodiscard]] std::vector<Store>& stores(Medium medium) { return by_medium_[index_of(medium)]; }
   [[nodiscard]] const std::vector<Store>& stores(Medium medium) const { return by_medium_[index_of(medium)]; }
-  void insert(Step& step, const ConsumedPlace& place);
 
   std::array<std::vector<Store>, 2> by_medium_;  ///< by node
   std::vector<Rule> by_rule_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/container/flat_set.hpp>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -16,9 +17,11 @@ struct Group;
 /// A component of the workflow as the registry sees it.
 struct Component {
   std::string name;
-  std::uint32_t processes = 0;  ///< as started; 0: not known
-  std::uint32_t blocked = 0;    ///< of those that are there: Process::is_blocked
-  bool has_connected = false;   ///< any process of it, ever
+  std::uint32_t processes = 0;                  ///< as started; 0: not known
+  boost::container::flat_set<ProcessId> live;   ///< that are connected
+  boost::container::flat_set<ProcessId> ended;  ///< that were; kept where the number is known
+  std::uint32_t blocked = 0;                    ///< of those that are there: Process::is_blocked
+  bool has_connected = false;                   ///< any process of it, ever
   bool has_exited = false;
   std::string reason;  ///< how it exited
 
@@ -89,6 +92,8 @@ class ProcessTable {
   [[nodiscard]] std::uint32_t ended_components() const noexcept;
 
  private:
+  static void note_start(const Process& process);
+
   struct Identity {
     std::string component;
     std::uint64_t token = 0;

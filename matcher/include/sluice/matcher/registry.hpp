@@ -25,7 +25,7 @@ namespace sluice::matcher {
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
-/// registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
+/// registry_readers.cpp: who has read what; registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
 /// registry_files.cpp: those that are in files; registry_removals.cpp: what is deleted;
 /// registry_names.cpp: what datasets are called, and which paths are one;
 /// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
@@ -38,10 +38,13 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
+  /// Whose child a process is: of a component's process (a shell, a script, one that forks), or not. Where
+  /// components start processes, nobody knows how many there will be.
+  enum class StartedBy : std::uint8_t { run, component };
   /// A connection of a process; the process is known by its component, its token and its process id. `place`:
   /// the matcher that it is connected to. Throws Error(NC_EINVAL) when there is no such node.
   ProcessId connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
-                    MatcherPlace place = {});
+                    MatcherPlace place = {}, StartedBy started_by = StartedBy::run);
   /// The end of a connection; that of the last one is the end of its process: what it had open for writing is
   /// discarded, what it had open for reading is released.
   void disconnect(ProcessId process);
@@ -118,7 +121,8 @@ class Registry {
   struct Dataset {
     Step* newest = nullptr;  ///< the newest published step
     std::vector<Step*> in_progress;
-    bool is_recycled = false;  ///< the newest step was consumed and its memory taken
+    bool is_recycled = false;   ///< the newest step was consumed and its memory taken
+    Claim claim = Claim::none;  ///< of that step, then
     std::uint32_t steps_published = 0;
     std::uint32_t steps_discarded = 0;
     std::uint32_t steps_lost = 0;  ///< DatasetStatus::steps_lost
@@ -193,13 +197,23 @@ class Registry {
   void end_by_death(Step& step, const std::string& reason);
   void discard_step(Step& step, const std::string& reason);
   void supersede(Dataset& dataset);
+  void erase(Step& step);
+
+  // registry_readers.cpp
   void review(Step& step);
   void keep(Step& step);
   void note_continued(std::uint32_t rule);
-  [[nodiscard]] bool is_consumed(const Step& step) const;
-  [[nodiscard]] bool is_partly_read(const Step& step) const;
   void note_read(Step& step, const Group& group);
-  void erase(Step& step);
+  [[nodiscard]] bool is_partly_read(const Step& step) const;
+  [[nodiscard]] Claim claim_on(const Step& step) const;
+  [[nodiscard]] Claim claim_of_reader(const Step& step, std::size_t reader) const;
+  [[nodiscard]] bool have_all_closed(const ReaderRecord& record, const Component& component) const;
+  [[nodiscard]] bool is_on_disk(const Step& step) const;
+  void review_steps_read_by(const Component& component);
+  bool erase_doubtful(std::uint32_t node, Medium medium);
+  bool erase_doubtful(std::uint32_t node) {
+    return erase_doubtful(node, Medium::memory) || erase_doubtful(node, Medium::disk);
+  }
 
   // registry_publication.cpp
   void publish_synced(Step& step);
@@ -231,6 +245,7 @@ class Registry {
   void decide_create(Group& group);
   void decide_open_write(Group& group);
   void decide_open_read(Group& group);
+  [[nodiscard]] std::string recycled_text(const DatasetKey& key) const;
   void decide_inquire(Group& group);
   void wait(Group& group, Group::WaitsFor waits_for);
   void refuse(Group& group, int status, std::string text);
@@ -270,10 +285,10 @@ class Registry {
   void withdraw(Step& step);
 
   // registry_memory.cpp
-  enum class MemoryKind : std::uint8_t { spare, needed };
+  enum class MemoryKind : std::uint8_t { spare, table, needed };
   [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request,
                                                  MemoryKind kind);
-  [[nodiscard]] std::uint64_t spare_bytes(std::uint32_t node) const;
+  [[nodiscard]] std::uint64_t room_for(std::uint32_t node, MemoryKind kind) const;
   bool erase_consumed(std::uint32_t node);
   bool recycle_oldest(std::uint32_t node);
   [[nodiscard]] std::uint64_t needed_bytes(std::uint32_t node) const;
@@ -346,7 +361,9 @@ class Registry {
   ActiveDrain active_drain_;
   std::vector<Ticket> waiting_removals_;  ///< of the dataset that is being drained
   std::vector<std::string> drain_failures_;
-  ConsumedSteps consumed_;
+  ConsumedSteps consumed_;  ///< Claim::none
+  ConsumedSteps doubtful_;
+  bool has_told_of_doubtful_ = false;
   std::map<StepId, Step*> unconsumed_;   ///< all others: those that somebody waits for, or may
   std::vector<bool> is_continued_rule_;  ///< files of it were opened for writing again
   std::uint64_t logs_ended_ = 0;  ///< burst-buffer logs that were closed: they end where their data does

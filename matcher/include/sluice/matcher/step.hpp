@@ -78,14 +78,21 @@ enum class DrainState : std::uint8_t {
 
 /// What a declared reader has done with a step.
 struct ReaderRecord {
-  bool has_closed = false;  ///< a whole group of it has
-  std::uint64_t seen = 0;   ///< the latest publication that a group which closed it saw
-  boost::container::flat_set<ProcessId> processes;  ///< that have closed it
+  bool has_closed = false;                          ///< one of its processes at least has
+  boost::container::flat_set<ProcessId> processes;  ///< that have closed it, and seen all of it
+  /// Those that closed it while it was in progress: the latest publication that they saw.
+  boost::container::flat_map<ProcessId, std::uint64_t> early;
 };
 
-/// The order in which the memory of consumed steps is taken. Those that somebody is likely to open again go
-/// last: some processes of a reader that read steps of this rule before have not come to this one (each may
-/// open for itself); or files of this rule have been opened for writing again.
+/// What keeps a published step that nobody has open, in ascending order.
+enum class Claim : std::uint8_t {
+  none,      ///< all processes of all readers have closed it, or ended: it is consumed
+  doubtful,  ///< somebody may ask for it, but none that is known of: it goes where there is no other room
+  needed,
+};
+
+/// The order in which the memory of such steps is taken. Those that some processes of a reader, which read
+/// steps of this rule before, have not come to go last: each may open for itself.
 struct ConsumedPlace {
   bool is_expected_again = false;
   std::uint64_t order = 0;
@@ -115,15 +122,16 @@ struct Step {
   /// steps that continue one another.
   std::vector<std::shared_ptr<WriteLog>> logs;
   std::size_t first_own_log = 0;
-  std::vector<SegmentLease> landings;           ///< for what is brought to other nodes
-  Group* writers = nullptr;                     ///< until all of them are done with it
-  std::vector<Group*> readers;                  ///< groups that have it open
-  std::vector<ReaderRecord> read_by;            ///< per declared reader of the rule
-  std::uint64_t publications = 0;               ///< syncs of the whole group, while it is in progress
-  std::int64_t published_records = 0;           ///< at the last of them
-  bool is_cut = false;                          ///< it ends with what was published when a writer died
-  bool is_superseded = false;                   ///< a newer one is published, or the dataset was removed
-  std::optional<ConsumedPlace> consumed_place;  ///< while it is consumed and nobody has it open
+  std::vector<SegmentLease> landings;  ///< for what is brought to other nodes
+  Group* writers = nullptr;            ///< until all of them are done with it
+  std::vector<Group*> readers;         ///< groups that have it open
+  std::vector<ReaderRecord> read_by;   ///< per declared reader of the rule
+  std::uint64_t publications = 0;      ///< syncs of the whole group, while it is in progress
+  std::int64_t published_records = 0;  ///< at the last of them
+  bool is_cut = false;                 ///< it ends with what was published when a writer died
+  bool is_superseded = false;          ///< a newer one is published, or the dataset was removed
+  Claim claim = Claim::needed;
+  std::optional<ConsumedPlace> consumed_place;  ///< while it is not needed
   std::string reason;                           ///< why it was discarded or cut off
   DrainState drain = DrainState::none;
   StepId origin = 0;  ///< of the steps that continue one another, the first

@@ -99,6 +99,7 @@ struct Hello {
   std::uint64_t process_token = 0;
   std::uint32_t process_id = 0;
   std::string component;
+  bool is_child_of_component = false;  ///< another process of the run has started it
 };
 
 struct Welcome {
@@ -318,10 +319,11 @@ struct DropSegments {
 struct CoordinatorHello {
   std::uint32_t protocol = protocol_version;
   std::vector<FileRule> rules;
-  std::vector<ComponentSize> components;  ///< of all components; processes as started (1 for a serial one)
+  std::vector<ComponentSize> components;  ///< of all components; processes as started; 0: not known
   std::uint64_t memory_bytes = 0;         ///< staging.memory
   std::uint64_t retain_bytes = 0;         ///< staging.retain
-  std::string spill_directory = {};       ///< staging.spill, absolute; empty: none
+  std::string spill_directory = {};       ///< for what finds no room in memory, absolute; empty: none
+  bool may_spill_elsewhere = false;       ///< a node that cannot use it finds another one
   std::uint64_t prewarm_bytes = 0;        ///< staging.prewarm
   bool prewarms_huge_pages_only = false;  ///< where memory has others, nothing is made ahead
   std::string directory = {};  ///< of the workflow, without symbolic links: names are told from there

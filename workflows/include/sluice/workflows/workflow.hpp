@@ -112,8 +112,9 @@ struct Workflow {
   /// it
   std::optional<std::uint64_t> prewarm_bytes;
   bool has_huge_pages = true;  ///< staging.huge-pages: where the system gives them
-  /// staging.spill: an absolute directory for what memory has no room for; empty: none
+  /// staging.spill: an absolute directory for what memory has no room for; empty: automatic, or none
   std::filesystem::path spill_directory;
+  bool has_automatic_spill = true;
   Position spill_position;
   int matchers = 1;  ///< staging.matchers: of each node
   std::vector<Component> components;

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace sluice::runtime {
+
+/// Whether the process that has started this one belongs to the run as well: a shell, a script, a process
+/// that forks. The launcher does not. False where the system does not tell.
+[[nodiscard]] bool is_child_of_run();
+
+}  // namespace sluice::runtime

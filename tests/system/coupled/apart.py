@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""apart.py BUILD PROGRAM CASE: readers whose processes come one after the other, or leave files out, with little memory: what they have not read stays, on disk
+where it has to. And waits that look like a cycle, and end. Runs of PROGRAM (couple.c)."""
+import os
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import expect, finish, is_logged
+
+build, program, case = sys.argv[1:4]
+MIB = 131072  # numbers in a MiB
+
+
+def write_flow(components, rules, *staging):
+    harness.write_flow("", components, rules, *staging)
+
+
+def run(status=0, *options):
+    return finish(harness.start(build + "/bin/sluice", "run", *options, "flow.yaml"), status).all
+
+
+def shell(text):
+    return f"sh -c '{text}'"
+
+
+def each_for_itself():
+    """The second process begins when the first has read everything."""
+    write_flow({"model": (2, f"{program} repeat 8 write a%d.nc {5 * MIB}"), "analysis": (2, f"{program} alone 2000 repeat 8 whole a%d.nc {5 * MIB}")},
+               [("*.nc", "model", ["analysis"])], "memory: 16MiB")
+    expect("spilled to " + os.getcwd() in run(), "nothing was spilled beside the workflow file")
+    expect(sorted(name for name in os.listdir(".") if name != "flow.yaml") == [".sluice"], "something is left")
+
+
+def twice():
+    """A script runs its reader twice: with ranks or without."""
+    reads = f"{program} repeat 8 whole a%d.nc {5 * MIB}"
+    write_flow({"model": (2, f"{program} repeat 8 write a%d.nc {5 * MIB}"), "analysis": (0, shell(f"{reads} && {reads}"))},
+               [("*.nc", "model", ["analysis"])], "memory: 16MiB")
+    run()
+
+
+def left_out():
+    """Of six files the first and the last are read; the writer goes on."""
+    for ranks in (1, 0):
+        write_flow({"model": (2, f"{program} repeat 6 write f%d.nc {6 * MIB}"), "analysis": (ranks, f"{program} whole f0.nc {6 * MIB} whole f5.nc {6 * MIB}")},
+                   [("*.nc", "model", ["analysis"])], "memory: 8MiB")
+        run()
+
+
+def no_disk():
+    """Without a disk a put that nobody can make room for fails, and says who holds what."""
+    write_flow({"model": (1, f"{program} write a.nc {6 * MIB} overflow b.nc {6 * MIB}"), "viewer": (1, f"{program} missing b.nc whole a.nc {6 * MIB}")},
+               [("*.nc", "model", ["viewer"])], "memory: 8MiB", "spill: none")
+    run()
+    expect(is_logged("viewer has not read 'a.nc'; it waits for 'b.nc' from model"), "the log does not tell who holds the memory")
+    expect(is_logged("staging.spill"), "no advice")
+
+
+def no_cycle():
+    """Another process of the component does later what the others wait for: that is told, and nothing fails."""
+    write_flow({"model": (1, f"{program} read b.nc 10 write a.nc 10"), "analysis": (0, shell(f"{program} read a.nc 10 & (sleep 4; {program} write b.nc 10) & wait"))},
+               [("a.nc", "model", ["analysis"]), ("b.nc", "analysis", ["model"])])
+    output = run()
+    expect("this may be a cycle of waits" in output, "it is not told")
+
+
+def thread():
+    """Another thread does."""
+    write_flow({"model": (1, f"{program} read b.nc 10 write a.nc 10"), "analysis": (1, f"{program} beside 4000 b.nc 10 read a.nc 10")},
+               [("a.nc", "model", ["analysis"]), ("b.nc", "analysis", ["model"])])
+    output = run()
+    expect("this may be a cycle of waits" in output, "it is not told")
+
+
+def real_cycle():
+    """Nobody else is there: with ranks, as a plain command, and in a shell that waits for its only child."""
+    waiting = f"{program} missing a.nc write b.nc 10"
+    for ranks, command in ((2, waiting), (0, waiting), (0, shell(f"{waiting}; true"))):
+        write_flow({"model": (2, f"{program} missing b.nc write a.nc 10"), "analysis": (ranks, command)},
+                   [("a.nc", "model", ["analysis"]), ("b.nc", "analysis", ["model"])])
+        expect("a cycle of waits: " in run(), "the cycle is not named")
+
+
+globals()[case]()
