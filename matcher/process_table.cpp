@@ -56,6 +56,7 @@ void ProcessTable::erase(ProcessId id) {
   Component& component = *process.component;
   if (process.is_blocked()) --component.blocked;
   component.live.erase(id);
+  component.look = Look::none;
   if (component.processes > 0) component.ended.insert(id);
   by_identity_.erase({process.component->name, process.token, process.process_id});
   processes_.erase(found);
@@ -70,6 +71,13 @@ Component& ProcessTable::component(const std::string& name) {
 const Component* ProcessTable::find_component(const std::string& name) const noexcept {
   const auto found = components_.find(name);
   return found == components_.end() ? nullptr : &found->second;
+}
+
+std::vector<ProcessId> ProcessTable::ids() const {
+  std::vector<ProcessId> ids;
+  ids.reserve(processes_.size());
+  for (const auto& [id, process] : processes_) ids.push_back(id);
+  return ids;
 }
 
 std::vector<ProcessId> ProcessTable::processes_of(const Component& component) const {

@@ -73,7 +73,10 @@ void Registry::drop_landing_waits_on(const Step& step) {
 /// Answers waits that can never end. True when there was one: others may go on then.
 bool Registry::fail_hopeless_waits() {
   if (waiting_groups_.empty() && memory_waits_.empty() && get_waits_.empty()) return false;
-  const WaitAnalysis analysis(*this);
+  const WaitAnalysis suspected(*this, WaitAnalysis::Trust::suspected);
+  if (suspected.can_all_end()) return false;
+  ask_for_looks(suspected);
+  const WaitAnalysis analysis(*this, WaitAnalysis::Trust::proven);
   if (analysis.can_all_end()) return false;
   if (fail_landing_wait(analysis)) return true;
   // Memory first: a put that fails lets its process go on, and so may end the waits of others.
@@ -155,12 +158,8 @@ bool Registry::fail_cycle(const WaitAnalysis& analysis) {
   const std::vector<StuckWait> cycle = analysis.cycle();
   if (cycle.empty()) return false;
   if (give_own_step(cycle)) return true;
-  std::string text = cycle.size() == 1 ? "it can never come: " : "a cycle of waits: ";
-  for (std::size_t i = 0; i < cycle.size(); ++i) {
-    const StuckWait& wait = cycle[i];
-    text += (i == 0 ? wait.component->name : ", which") + " waits for " +
-            (wait.group != nullptr ? wait_text(*wait.group) : wait_text(*wait.get));
-  }
+  const std::string text =
+      (cycle.size() == 1 ? "it can never come: " : "a cycle of waits: ") + cycle_text(cycle);
   for (const StuckWait& wait : cycle) {
     if (wait.group != nullptr) {
       refuse(*wait.group, wait.group->waits_for == Group::WaitsFor::readers ? NC_EIO : NC_ENOENT, text);
@@ -224,19 +223,39 @@ std::string Registry::memory_wait_text(const MemoryWait& wait) const {
   return "memory for what it reads of " + quoted(key) + " from other nodes" + blockers_text(Medium::memory);
 }
 
-/// Names the oldest file that keeps memory, or disk, and for whom.
+/// Names the oldest file that keeps memory, or disk, and for whom; and what these wait for themselves.
 std::string Registry::blockers_text(Medium medium) const {
+  const std::string text = blocker(medium);
+  return text.empty() ? text : " (" + text + ")";
+}
+
+std::string Registry::blocker(Medium medium) const {
   for (const auto& [id, step] : unconsumed_) {
     if (step->state != StepState::published || step->bytes_in(medium).empty()) continue;
     if (!step->readers.empty())
-      return " (" + step->readers.front()->component->name + " has " + quoted(step->key) + " open)";
-    const auto& readers = rule_of(step->key).readers;
-    for (std::size_t i = 0; i < readers.size(); ++i) {
-      if (!step->read_by[i].has_closed) return " (" + readers[i] + " has not read " + quoted(step->key) + ")";
+      return step->readers.front()->component->name + " has " + quoted(step->key) + " open";
+    for (std::size_t i = 0; i < step->read_by.size(); ++i) {
+      if (claim_of_reader(*step, i) == Claim::needed) return missing_readers_text(*step, i);
     }
-    if (step->is_draining()) return " (" + quoted(step->key) + " is being brought to its file)";
+    if (step->is_draining()) return quoted(step->key) + " is being brought to its file";
   }
   return {};
+}
+
+std::string Registry::missing_readers_text(const Step& step, std::size_t reader) const {
+  const std::string& name = rule_of(step.key).readers[reader];
+  const Component* const component = processes_.find_component(name);
+  const std::size_t closed = step.read_by[reader].processes.size();
+  std::string text = name + " has not read " + quoted(step.key);
+  if (closed > 0 && component != nullptr && component->processes > closed) {
+    text = std::to_string(component->processes - closed) + " of " + std::to_string(component->processes) +
+           " processes of " + name + " have not read " + quoted(step.key);
+  }
+  for (const Group* group : waiting_groups_) {
+    if (group->component == component && group->waits_for != Group::WaitsFor::memory)
+      return text + "; it waits for " + wait_text(*group);
+  }
+  return text;
 }
 
 std::string Registry::hopeless_text(const MemoryWait& wait) const {
@@ -248,7 +267,10 @@ std::string Registry::hopeless_text(const MemoryWait& wait) const {
 }
 
 std::string Registry::hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const {
-  return "no room for " + memory_text(node, bytes) + ", and no reader can free any: raise staging.memory";
+  const std::string holder = blocker(Medium::memory);
+  return "no room for " + memory_text(node, bytes) + ", and no reader can free any" +
+         (holder.empty() ? "" : " (" + holder + ")") + ": raise staging.memory" +
+         (spills() ? "" : ", or name a directory with room as staging.spill");
 }
 
 }  // namespace sluice::matcher

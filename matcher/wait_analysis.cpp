@@ -4,9 +4,15 @@
 
 namespace sluice::matcher {
 
-Registry::WaitAnalysis::WaitAnalysis(const Registry& registry) : registry_(registry) {
-  for (const auto& [name, component] : registry.processes_.components())
-    stuck_in_component_[name] = component.blocked;
+Registry::WaitAnalysis::WaitAnalysis(const Registry& registry, Trust trust)
+    : registry_(registry), trust_(trust) {
+  if (trust == Trust::suspected) {
+    for (const auto& [name, component] : registry.processes_.components())
+      stuck_in_component_[name] = component.blocked;
+  } else {
+    for (const auto& [id, process] : registry.processes_.processes())
+      stuck_in_component_[process.component->name] += is_blocked(process) ? 1U : 0U;
+  }
   for (const MemoryWait& wait : registry.memory_waits_)
     if (!wait.is_being_served()) held_up_.insert(wait.request.step);
   can_all_end_ = can_every_wait_end();
@@ -26,7 +32,7 @@ bool Registry::WaitAnalysis::can_every_wait_end() const {
 void Registry::WaitAnalysis::find_stuck() {
   stuck_.emplace();
   for (const auto& [id, process] : registry_.processes_.processes())
-    if (process.is_blocked()) stuck_->insert(id);
+    if (is_blocked(process)) stuck_->insert(id);
   while (let_processes_go_on() || let_steps_go_on()) {
   }
 }
@@ -35,7 +41,7 @@ bool Registry::WaitAnalysis::is_stuck(ProcessId process) const {
   if (stuck_) return stuck_->contains(process);
   const auto& processes = registry_.processes_.processes();
   const auto found = processes.find(process);
-  return found != processes.end() && found->second.is_blocked();
+  return found != processes.end() && is_blocked(found->second);
 }
 
 std::uint32_t Registry::WaitAnalysis::stuck_of(const std::string& component) const {
@@ -86,10 +92,18 @@ bool Registry::WaitAnalysis::is_stuck(const Group& group) const {
          });
 }
 
+bool Registry::WaitAnalysis::is_blocked(const Process& process) const {
+  if (!process.is_blocked() || trust_ == Trust::suspected) return process.is_blocked();
+  return process.look == Look::idle || process.component->look == Look::idle;
+}
+
 /// Whether anything new may still come from the component.
 bool Registry::WaitAnalysis::can_act(const std::string& name) const {
   const Component* const component = registry_.processes_.find_component(name);
-  return component == nullptr || component->can_act(stuck_of(name));
+  if (component == nullptr) return true;
+  const bool may_have_others =
+      trust_ == Trust::proven && component->processes == 0 && component->look != Look::idle;
+  return component->can_act(stuck_of(name)) || (may_have_others && !component->has_exited);
 }
 
 /// Whether all members of a group that has a step may still close it.

@@ -17,11 +17,15 @@ struct Registry::StuckWait {
 };
 
 /// Finds out who waits in vain. A process is stuck when all of it waits, and none of its waits can end by
-/// what processes that are not stuck may still do. Where it cannot be known (a component whose number of
-/// processes was not told, processes that have not shown up yet) the best is assumed.
+/// what processes that are not stuck may still do. Of processes that have not shown up yet the best is
+/// assumed.
 class Registry::WaitAnalysis {
  public:
-  explicit WaitAnalysis(const Registry& registry);
+  /// What is taken for granted of processes all of whose connections wait: that they do nothing else, and
+  /// that a component of which the number of processes is not known has no others; or only what a look has
+  /// shown.
+  enum class Trust : std::uint8_t { suspected, proven };
+  WaitAnalysis(const Registry& registry, Trust trust);
 
   /// Whether all waits can end. It is made with every message, and mostly they can: that it finds by the
   /// numbers of processes that are blocked, and so takes no longer for more processes.
@@ -40,6 +44,7 @@ class Registry::WaitAnalysis {
   [[nodiscard]] std::vector<StuckWait> cycle() const;
 
  private:
+  [[nodiscard]] bool is_blocked(const Process& process) const;
   [[nodiscard]] bool can_act(const std::string& component) const;
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
@@ -59,6 +64,7 @@ class Registry::WaitAnalysis {
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
 
   const Registry& registry_;
+  Trust trust_;
   bool can_all_end_ = false;
   std::optional<std::set<ProcessId>> stuck_;  ///< none, at first: all that are blocked
   std::set<StepId> held_up_;  ///< somebody who writes or reads it waits for memory or disk in vain

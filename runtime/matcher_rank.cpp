@@ -10,6 +10,7 @@
 
 #include "matcher_server.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/run_processes.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
@@ -32,7 +33,8 @@ void MatcherRank::run() {
 }
 
 MatcherRank::Server::Server(MatcherRankOptions options)
-    : socket_path_(matcher_socket_path(options.socket_path,
+    : run_mark_(runtime::run_mark(options.socket_path)),
+      socket_path_(matcher_socket_path(options.socket_path,
                                        options.nodes.index_on_host(options.link ? options.link->rank() : 0))),
       listener_(listen_at(socket_path_)),
       listener_watch_(loop_, listener_.number()),
@@ -168,6 +170,7 @@ void MatcherRank::Server::handle_coordinator(const ReceivedMessage& message) {
       });
     }
     case MessageType::status_query:
+      if (desk_) desk_->look_again();
       return status();
     case MessageType::shutdown:
       return shut_down([this, status] {

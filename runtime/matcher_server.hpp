@@ -162,6 +162,7 @@ class MatcherRank::Server final {
   void carry_out(const RelayItem& item);
   void make_or_clear(const RelayItem& item);
   void make_spilled(const RelayItem& item);
+  void look_at(const RelayItem& item);
   enum class Timing { at_once, held };  ///< whether data had to land first
   void destroy(matcher::SegmentId segment, Timing timing = Timing::at_once);
   /// Ahead of a directory that has not been named by the user.
@@ -181,6 +182,7 @@ class MatcherRank::Server final {
   void do_round(const RelayItem& item);
 
   boost::asio::io_context loop_{1};
+  std::string run_mark_;  ///< runtime::run_mark()
   std::string socket_path_;
   FileDescriptor listener_;
   boost::asio::posix::stream_descriptor listener_watch_;

@@ -78,6 +78,8 @@ void RegistryDesk::take_item(const RelayItem& item) {
       return registry_.spill_made(item.number, item.text);
     case RelayItemKind::spill_gone:
       return registry_.spill_gone(item.number);
+    case RelayItemKind::looked:
+      return registry_.looked(item.number, item.bytes != 0);
     case RelayItemKind::get_waits:
     case RelayItemKind::get_goes_on:
       return take_get_wait(item);
@@ -290,6 +292,21 @@ void RegistryDesk::take_lease_joined(const RelayItem& item) {
 void RegistryDesk::tell_news() {
   tell_published();
   order_drains();
+  order_looks();
+}
+
+void RegistryDesk::order_looks() {
+  for (const matcher::LookRequest& request : std::exchange(looks_, {})) {
+    RelayItem item = item_to(environment_.nodes->rank_of({request.node, request.index}), RelayItemKind::look);
+    item.number = request.number;
+    item.fields = encode(request);
+    environment_.send(std::move(item));
+  }
+}
+
+void RegistryDesk::look_again() {
+  registry_.look_again();
+  tell_news();
 }
 
 /// Nodes that fetched data of the last step of a rule are likely to want that of the next one; they come

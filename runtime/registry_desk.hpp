@@ -33,6 +33,8 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void take(const RelayItem& item);
   /// Every process of the component has ended, and what they sent has been taken.
   void component_exited(const ComponentExited& exit);
+  /// Tells of waits that look hopeless, ahead of a status.
+  void look_again();
   [[nodiscard]] StatusReport status() const;
   /// Ahead of the end of the run.
   void keep_unfinished_logs() { registry_.keep_unfinished_logs(); }
@@ -62,6 +64,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   [[nodiscard]] std::optional<matcher::LandingReader> reader_of(const RelayItem& item) const;
   void tell_news();
   void tell_published();
+  void order_looks();
   // desk_drains.cpp
   void order_drains();
   void order_drain(const matcher::Step& step);
@@ -87,6 +90,7 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void published(const matcher::Step& step) override { published_.push_back(step.id); }
   void drain(const matcher::Step& step) override { drains_.push_back(step.id); }
+  void look(const matcher::LookRequest& request) override { looks_.push_back(request); }
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { environment_.event(text); }
   void detail(const std::string& text) override {
@@ -113,8 +117,9 @@ class RegistryDesk final : private matcher::RegistryAnswers, private matcher::Se
     std::uint64_t header_revision = 0;
   };
   std::map<matcher::StepId, std::map<std::uint32_t, Told>> told_;
-  std::vector<matcher::StepId> published_;  ///< of these nobody was told yet
-  std::vector<matcher::StepId> drains_;     ///< likewise
+  std::vector<matcher::StepId> published_;   ///< of these nobody was told yet
+  std::vector<matcher::StepId> drains_;      ///< likewise
+  std::vector<matcher::LookRequest> looks_;  ///< likewise
   std::vector<matcher::FileRule> rules_;
   /// The drain that is under way, by several matchers.
   struct SharedDrain {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "idle_processes.hpp"
 #include "matcher_server.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/spill_file.hpp"
@@ -83,6 +84,8 @@ void MatcherRank::Server::carry_out(const RelayItem& item) {
       return destroy(item.number);
     case RelayItemKind::drop_warm:
       return store_.drop_warm();
+    case RelayItemKind::look:
+      return look_at(item);
     case RelayItemKind::mark_gone:
       return store_.mark_gone(item.number, static_cast<std::uint32_t>(item.bytes));
     case RelayItemKind::drain:
@@ -138,6 +141,20 @@ void MatcherRank::Server::destroy(matcher::SegmentId segment, Timing timing) {
   RelayItem reply;
   reply.kind = RelayItemKind::spill_gone;
   reply.number = segment;
+  tree_.send_up(std::move(reply));
+}
+
+/// Whether anybody may act.
+void MatcherRank::Server::look_at(const RelayItem& item) {
+  const auto request = decode<matcher::LookRequest>(item.fields);
+  const std::vector<pid_t> processes(request.processes.begin(), request.processes.end());
+  const bool is_nobody_able = request.component.empty()
+                                  ? std::ranges::all_of(processes, is_idle)
+                                  : is_component_idle(run_mark_, request.component, processes);
+  RelayItem reply;
+  reply.kind = RelayItemKind::looked;
+  reply.number = item.number;
+  reply.bytes = is_nobody_able ? 1 : 0;
   tree_.send_up(std::move(reply));
 }
 

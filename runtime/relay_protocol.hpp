@@ -33,6 +33,7 @@ enum class RelayItemKind : std::uint8_t {
   lease_joined = 15,       ///< fields: another LeaseReader that waits for a lease; number: the step
   spill_made = 16,         ///< number: a segment; text: why it could not be made, or empty
   start_trouble = 17,      ///< text: why this matcher cannot do its part
+  looked = 19,             ///< number: of the look; bytes: whether nobody of them can act (1)
   spill_gone = 18,         ///< number: a segment on disk that has been destroyed here
   // from the registry
   answer = 32,           ///< connection, type, tag, fields; number: a segment to be introduced before, or 0
@@ -55,6 +56,7 @@ enum class RelayItemKind : std::uint8_t {
   spill_segment = 47,  ///< number: a segment to be made on disk; bytes → spill_made, unless at matcher 0
   log_segment = 50,    ///< number: a segment that is a part of a log; bytes; wanted_bytes: its offset; text:
                        ///< the metadata log; tag: whether its user wants it to outlast the run (1)
+  look = 52,           ///< number: of the look; fields: LookRequest → looked
   keep_log = 51,       ///< number: a segment of it; bytes: whether its names stay (1)
 };
 

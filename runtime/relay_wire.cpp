@@ -30,11 +30,15 @@ void fields(auto& a, Is<DrainTables> auto& m) {
 void fields(auto& a, Is<DrainReport> auto& m) {
   a(m.status, m.text, m.bytes);
 }
+void fields(auto& a, Is<matcher::LookRequest> auto& m) {
+  a(m.number, m.node, m.index, m.component, m.processes);
+}
 void fields(auto& a, Is<LeaseReader> auto& m) {
   a(m.matcher, m.connection);
 }
 
 SLUICE_MESSAGE(RelayItem)
+SLUICE_MESSAGE(matcher::LookRequest)
 SLUICE_MESSAGE(LeaseReader)
 SLUICE_MESSAGE(DrainOrder)
 SLUICE_MESSAGE(DrainReport)

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "unit/matcher/registry_world.hpp"
 
 using namespace sluice;
@@ -296,5 +299,85 @@ TEST_SUITE("registry: waits that can never end") {
     CHECK(report.waits[0].processes == 2);
     CHECK(report.waits[0].since_ms == 3000);
     CHECK(mentions(report.waits[0].waits_for, "'a.nc' from model"));
+  }
+}
+
+TEST_SUITE("registry: what looks hopeless") {
+  /// model reads b.nc and writes a.nc, analysis the other way round.
+  struct KnotWorld : World {
+    KnotWorld(std::uint32_t model_processes, std::uint32_t analysis_processes)
+        : World({{"a.nc", "model", {"analysis"}}, {"b.nc", "analysis", {"model"}}}, 64 * mib,
+                {{"model", model_processes}, {"analysis", analysis_processes}}) {
+      model = process("model");
+      analysis = process("analysis");
+      rule = 1;
+      of_model = open(model, "b.nc", alone());
+      rule = 0;
+      of_analysis = open(analysis, "a.nc", alone());
+    }
+    bool has_failed() { return refusal(of_model) == NC_ENOENT && refusal(of_analysis) == NC_ENOENT; }
+    bool is_waiting_still() { return is_waiting(of_model) && is_waiting(of_analysis); }
+    bool is_told() {
+      return std::ranges::any_of(answers.events, [](const std::string& event) {
+        return mentions(event, "this may be a cycle of waits: model waits for 'b.nc' from analysis");
+      });
+    }
+
+    ProcessId model{};
+    ProcessId analysis{};
+    std::uint32_t of_model = 0;
+    std::uint32_t of_analysis = 0;
+  };
+
+  TEST_CASE("a cycle of processes that are all there is fails at once") {
+    KnotWorld world(1, 1);
+    CHECK(world.has_failed());
+  }
+
+  TEST_CASE("where another thread may act it is told, and fails when none may any more") {
+    KnotWorld world(1, 1);
+    world.are_processes_idle = false;
+    REQUIRE(world.is_waiting_still());
+    CHECK_FALSE(world.is_told());
+    world.registry.look_again();
+    CHECK(world.is_waiting_still());
+    world.registry.look_again();
+    CHECK(world.is_waiting_still());
+    CHECK(world.is_told());
+    const std::size_t events = world.answers.events.size();
+    world.registry.look_again();
+    CHECK(world.is_waiting_still());
+    CHECK(world.answers.events.size() == events);
+    world.are_processes_idle = true;
+    world.registry.look_again();
+    CHECK(world.has_failed());
+  }
+
+  TEST_CASE("of a component whose processes nobody has counted all of it is looked at") {
+    KnotWorld world(1, 0);
+    REQUIRE(world.is_waiting_still());
+    world.registry.look_again();
+    world.registry.look_again();
+    CHECK(world.is_told());
+    CHECK(world.is_waiting_still());
+    const auto other = world.process("analysis");
+    world.rule = 1;
+    world.write(other, "b.nc");
+    CHECK(world.is_opened(world.of_model));
+  }
+
+  TEST_CASE("it fails when the system shows that there is nobody else") {
+    KnotWorld world(1, 0);
+    world.are_components_idle = true;
+    CHECK(world.has_failed());
+  }
+
+  TEST_CASE("what a look says of processes that have gone on since does not count") {
+    KnotWorld world(1, 1);
+    const auto looks = std::exchange(world.answers.looks, {});
+    REQUIRE(looks.size() == 2);
+    REQUIRE(world.registry.connect("analysis", 2, 1002) == world.analysis);  // another thread of it
+    for (const LookRequest& look : looks) world.registry.looked(look.number, true);
+    CHECK(world.is_waiting_still());
   }
 }

@@ -126,12 +126,14 @@ class KeptAnswers final : public RegistryAnswers {
   }
   void published(const Step& step) override { ended_steps.insert(step.id); }
   void drain(const Step& step) override { drains.push_back(step.id); }
+  void look(const LookRequest& request) override { looks.push_back(request); }
   void erased(StepId step) override { erased_steps.insert(step); }
   void event(const std::string& text) override { events.push_back(text); }
 
   std::map<std::uint32_t, Answer> by_tag;
   std::vector<std::string> events;
   std::vector<StepId> drains;
+  std::vector<LookRequest> looks;  ///< that have not been answered
   std::set<StepId> ended_steps;
   std::set<StepId> erased_steps;
   bool has_answered_twice = false;
@@ -164,6 +166,8 @@ struct World {
                  memory, answers) {}
 
   std::uint64_t now_ms = 0;
+  bool are_processes_idle = true;
+  bool are_components_idle = false;
   PlainMemory memory;
   KeptAnswers answers;
   Registry registry;
@@ -268,7 +272,19 @@ struct World {
   }
   void close(ProcessId p, StepId step) { registry.close_read(p, {step, {}}); }
 
-  const Answer& answer(std::uint32_t tag) { return answers.by_tag[tag]; }
+  const Answer& answer(std::uint32_t tag) {
+    answer_looks();
+    return answers.by_tag[tag];
+  }
+  /// Looks at single processes show that they have no other threads.
+  void answer_looks() {
+    while (!answers.looks.empty()) {
+      const LookRequest request = answers.looks.front();
+      answers.looks.erase(answers.looks.begin());
+      const bool is_idle = request.component.empty() ? are_processes_idle : are_components_idle;
+      registry.looked(request.number, is_idle);
+    }
+  }
   bool is_waiting(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::none; }
   bool is_created(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::created; }
   bool is_opened(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::opened; }

@@ -14,6 +14,14 @@ namespace sluice::matcher {
 
 struct Group;
 
+/// What a look at processes whose connections all wait has told.
+enum class Look : std::uint8_t {
+  none,   ///< there was none since one of them went on
+  asked,  ///< it is under way
+  able,   ///< another thread, or another process of the component, may act
+  idle,   ///< nobody may
+};
+
 /// A component of the workflow as the registry sees it.
 struct Component {
   std::string name;
@@ -23,11 +31,14 @@ struct Component {
   std::uint32_t blocked = 0;                    ///< of those that are there: Process::is_blocked
   bool has_connected = false;                   ///< any process of it, ever
   bool has_exited = false;
-  std::string reason;  ///< how it exited
+  std::string reason;      ///< how it exited
+  Look look = Look::none;  ///< at all of it, where the number of its processes is not known
 
-  /// Whether anything new may still come from it, where `stuck` of its processes do nothing any more.
+  /// Whether anything new may still come from it, where `stuck` of its processes do nothing any more. That
+  /// there are no others than those which are connected has to be shown.
   [[nodiscard]] bool can_act(std::uint32_t stuck) const noexcept {
-    return !has_exited && (processes == 0 || stuck < processes);
+    if (has_exited) return false;
+    return processes > 0 ? stuck < processes : live.empty() || stuck < live.size();
   }
 };
 
@@ -51,6 +62,7 @@ struct Process {
   /// Its connections whose gets wait for memory for what they read, and for how many segments: several
   /// matchers of a node may bring what one get needs.
   std::map<std::uint64_t, std::uint32_t> landing_waits;
+  Look look = Look::none;
 
   /// "model (process 4711)"
   [[nodiscard]] std::string name() const;
@@ -77,6 +89,8 @@ class ProcessTable {
   static void change(Process& process, const Change& change) {
     const bool was_blocked = process.is_blocked();
     change();
+    process.look = Look::none;
+    process.component->look = Look::none;
     process.component->blocked += process.is_blocked() ? 1U : 0U;
     process.component->blocked -= was_blocked ? 1U : 0U;
   }
@@ -87,6 +101,7 @@ class ProcessTable {
   }
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
   [[nodiscard]] const std::map<ProcessId, Process>& processes() const noexcept { return processes_; }
+  [[nodiscard]] std::vector<ProcessId> ids() const;
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;
   /// How many components have exited.
   [[nodiscard]] std::uint32_t ended_components() const noexcept;

@@ -25,12 +25,13 @@ namespace sluice::matcher {
 /// well-made client does throws Error(NC_EINVAL) or is refused with it; state is then unchanged.
 ///
 /// registry.cpp: processes, closes, ends; registry_publication.cpp: what readers see of steps in progress;
-/// registry_readers.cpp: who has read what; registry_drains.cpp: steps that are written to files; registry_logs.cpp: their burst-buffer logs;
-/// registry_files.cpp: those that are in files; registry_removals.cpp: what is deleted;
-/// registry_names.cpp: what datasets are called, and which paths are one;
-/// registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who gets
-/// them, and when they are on disk; registry_uses.cpp: who uses which files; registry_waits.cpp: what is held
-/// back; registry_status.cpp: status; wait_analysis.hpp: what can never come.
+/// registry_readers.cpp: who has read what; registry_drains.cpp: steps that are written to files;
+/// registry_logs.cpp: their burst-buffer logs; registry_files.cpp: those that are in files;
+/// registry_removals.cpp: what is deleted; registry_names.cpp: what datasets are called, and which paths are
+/// one; registry_opens.cpp: groups and what they get; registry_memory.cpp: segments; registry_grants.cpp: who
+/// gets them, and when they are on disk; registry_uses.cpp: who uses which files; registry_waits.cpp: what is
+/// held back; registry_status.cpp: status; registry_looks.cpp: what only looks hopeless; wait_analysis.hpp:
+/// what can never come.
 class Registry {
  public:
   Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers);
@@ -101,6 +102,11 @@ class Registry {
   void spill_made(SegmentId segment, const std::string& trouble);
   /// A segment on disk has been destroyed, by another matcher than this one's.
   void spill_gone(SegmentId segment);
+
+  /// What LookRequest asked. Ignored where the processes have gone on since.
+  void looked(std::uint64_t number, bool is_idle);
+  /// To be called now and then: tells of waits that look hopeless, and are not known to be, and looks again.
+  void look_again();
 
   /// The run is about to end: logs of steps that have not reached their files keep their names.
   void keep_unfinished_logs();
@@ -328,6 +334,15 @@ class Registry {
   bool fail_youngest(const std::function<bool(const MemoryWait&)>& concerns);
   bool fail_creates_without_memory(std::uint32_t node);
   bool fail_cycle(const WaitAnalysis& analysis);
+
+  // registry_looks.cpp
+  void ask_for_looks(const WaitAnalysis& suspected);
+  void ask_for_look(Process& process);
+  void ask_for_look(Component& component);
+  [[nodiscard]] std::string cycle_text(const std::vector<StuckWait>& cycle) const;
+  [[nodiscard]] std::string suspicion() const;
+
+  // registry_waits.cpp
   bool give_own_step(const std::vector<StuckWait>& cycle);
   void refuse_get(const GetWait& wait, int status, const std::string& text);
   [[nodiscard]] std::string wait_text(const Group& group) const;
@@ -335,6 +350,8 @@ class Registry {
   [[nodiscard]] std::string memory_wait_text(const DatasetKey& key) const;
   [[nodiscard]] std::string memory_wait_text(const MemoryWait& wait) const;
   [[nodiscard]] std::string blockers_text(Medium medium) const;
+  [[nodiscard]] std::string blocker(Medium medium) const;
+  [[nodiscard]] std::string missing_readers_text(const Step& step, std::size_t reader) const;
   [[nodiscard]] std::string hopeless_text(const MemoryWait& wait) const;
   [[nodiscard]] std::string memory_text(std::uint32_t node, std::uint64_t bytes) const;
   [[nodiscard]] std::string hopeless_memory_text(std::uint32_t node, std::uint64_t bytes) const;
@@ -366,6 +383,15 @@ class Registry {
   bool has_told_of_doubtful_ = false;
   std::map<StepId, Step*> unconsumed_;   ///< all others: those that somebody waits for, or may
   std::vector<bool> is_continued_rule_;  ///< files of it were opened for writing again
+  /// Looks that have not been answered: at a process, or at a component.
+  struct PendingLook {
+    ProcessId process{};
+    std::string component;
+  };
+  std::map<std::uint64_t, PendingLook> looks_;
+  std::uint64_t next_look_ = 1;
+  std::string suspicion_;  ///< at the last look_again()
+  std::set<std::string> told_suspicions_;
   std::uint64_t logs_ended_ = 0;  ///< burst-buffer logs that were closed: they end where their data does
   StepId next_step_ = 1;
   std::uint64_t next_removal_ = 0;

@@ -14,6 +14,15 @@
 
 namespace sluice::matcher {
 
+/// Whether anybody may act of a process, or of a component.
+struct LookRequest {
+  std::uint64_t number = 0;
+  std::uint32_t node = 0;
+  std::uint32_t index = 0;               ///< of the matcher, on that node
+  std::string component;                 ///< all of it; empty: the one process
+  std::vector<std::uint32_t> processes;  ///< of the operating system: that wait
+};
+
 /// Where the registry's answers go. Every request with a ticket is answered exactly once, at once or later,
 /// unless its process ends. Implementations must not call the registry back.
 class RegistryAnswers {
@@ -39,6 +48,8 @@ class RegistryAnswers {
   virtual void published(const Step& /*step*/) {}
   /// The complete step is to be written to its file; it stays as it is until Registry::drained().
   virtual void drain(const Step& /*step*/) {}
+  /// Processes all of whose connections wait are to be looked at, for Registry::looked().
+  virtual void look(const LookRequest& /*request*/) {}
   /// The step is no more; its segments go back to their pools now.
   virtual void erased(StepId step) = 0;
   /// A line for the event log.
