@@ -56,7 +56,9 @@ void RegistryDesk::take_drain_item(const RelayItem& item) {
     return registry_.note_drain(drain_.step, all);
   }
   if (item.kind == RelayItemKind::drain_ready) {
-    std::ranges::move(decode<DrainTables>(item.fields).tables, std::back_inserter(drain_.tables.tables));
+    auto tables = decode<DrainTables>(item.fields);
+    std::ranges::move(tables.tables, std::back_inserter(drain_.tables.tables));
+    if (!tables.partial.empty()) drain_.tables.partial = std::move(tables.partial);
   } else {
     const auto report = decode<DrainReport>(item.fields);
     drain_.outcome.bytes += report.bytes;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
-#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::runtime {
 
@@ -50,7 +49,7 @@ void DrainWorker::work() {
 
 DrainReport DrainWorker::report_of(const Work& work) {
   try {
-    return {NC_NOERR, {}, carry_out(work)};
+    return carry_out(work);
   } catch (const Error& error) {
     return {error.status(), error.what(), 0};
   } catch (const std::exception& error) {  // no memory
@@ -58,7 +57,7 @@ DrainReport DrainWorker::report_of(const Work& work) {
   }
 }
 
-std::uint64_t DrainWorker::carry_out(const Work& work) {
+DrainReport DrainWorker::carry_out(const Work& work) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_reports{100};
   auto next_report = Clock::now() + between_reports;
@@ -70,21 +69,28 @@ std::uint64_t DrainWorker::carry_out(const Work& work) {
     boost::asio::post(loop_,
                       [this, step = work.task.view->step, progress] { handlers_.progress(step, progress); });
   };
-  storage::PosixFileSystem system;
-  const std::string& path = work.task.order.path;
+  const matcher::StepId step = work.task.view->step;
+  DrainReport report{NC_NOERR, {}, 0};
   switch (work.stage) {
     case DrainStage::whole:
-      return drain_step(system, work.task, watch);
+      report.bytes = drain_step(system_, work.task, watch);
+      break;
     case DrainStage::make:
-      return make_partial(system, path), 0;
+      partials_.erase(step);
+      report.partial = partials_.try_emplace(step, system_, work.task.order.path).first->second.path();
+      break;
     case DrainStage::part:
-      return drain_part(system, work.task, watch);
+      report.bytes = drain_part(system_, work.task, watch);
+      break;
     case DrainStage::finish:
-      return finish_partial(system, path, true), 0;
+      partials_.at(step).publish();
+      partials_.erase(step);
+      break;
     case DrainStage::remove:
-      return finish_partial(system, path, false), 0;
+      partials_.erase(step);
+      break;
   }
-  return 0;
+  return report;
 }
 
 }  // namespace sluice::runtime

@@ -4,10 +4,13 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "sluice/storage/partial_file.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 #include "step_drain.hpp"
 
 namespace sluice::runtime {
@@ -46,7 +49,7 @@ class DrainWorker {
   };
   void work();
   [[nodiscard]] DrainReport report_of(const Work& work);
-  [[nodiscard]] std::uint64_t carry_out(const Work& work);
+  [[nodiscard]] DrainReport carry_out(const Work& work);
 
   boost::asio::io_context& loop_;
   Handlers handlers_;
@@ -54,6 +57,8 @@ class DrainWorker {
   std::mutex mutex_;  ///< of what follows
   std::condition_variable has_news_;
   std::deque<std::unique_ptr<Work>> queue_;
+  storage::PosixFileSystem system_;
+  std::map<matcher::StepId, storage::PartialFile> partials_;  ///< of the thread: that several write
   std::thread thread_;  ///< from the first task on
 };
 

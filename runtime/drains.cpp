@@ -82,6 +82,7 @@ void MatcherRank::Server::start_drain(matcher::StepId step) {
 void MatcherRank::Server::send_drain_tables(matcher::StepId step) {
   DrainTables tables;
   const DrainTask& task = drains_.at(step);
+  tables.partial = task.partial;
   const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
   for (const matcher::LogView& log : task.view->logs) {
     for (const matcher::LogSegment& table : log.tables) {
@@ -98,8 +99,10 @@ void MatcherRank::Server::send_drain_tables(matcher::StepId step) {
 
 void MatcherRank::Server::drain_part_of(const RelayItem& item) {
   DrainTask& task = drains_.at(item.number);
-  task.tables = decode<DrainTables>(item.fields).tables;
-  DrainTask part{task.view, task.order, std::exchange(task.segments, {}), std::exchange(task.tables, {})};
+  auto tables = decode<DrainTables>(item.fields);
+  task.partial = std::move(tables.partial);
+  DrainTask part{task.view, task.order, std::exchange(task.segments, {}), std::move(tables.tables),
+                 task.partial};
   drain_worker_.submit(DrainStage::part, std::move(part));
 }
 
@@ -113,7 +116,10 @@ void MatcherRank::Server::finish_drain(const RelayItem& item) {
 
 void MatcherRank::Server::note_drain_stage(matcher::StepId step, DrainStage stage,
                                            const DrainReport& report) {
-  if (stage == DrainStage::make && report.status == NC_NOERR) return send_drain_tables(step);
+  if (stage == DrainStage::make && report.status == NC_NOERR) {
+    drains_.at(step).partial = report.partial;
+    return send_drain_tables(step);
+  }
   end_drain(step, report);
 }
 

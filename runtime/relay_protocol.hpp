@@ -91,12 +91,14 @@ struct TableCopy {
 };
 struct DrainTables {
   std::vector<TableCopy> tables;
+  std::string partial = {};  ///< from the first part, and then to all: the file that is written
 };
 
 struct DrainReport {
   std::int32_t status = 0;
   std::string text;
-  std::uint64_t bytes = 0;  ///< written
+  std::uint64_t bytes = 0;    ///< written
+  std::string partial = {};   ///< the file that was made, which others write, too
 };
 
 /// The connection whose get waits for a lease: of the matcher that asks for it, or of another of its node.

@@ -25,10 +25,10 @@ void fields(auto& a, Is<TableCopy> auto& m) {
   a(m.segment, m.contents);
 }
 void fields(auto& a, Is<DrainTables> auto& m) {
-  a(m.tables);
+  a(m.tables, m.partial);
 }
 void fields(auto& a, Is<DrainReport> auto& m) {
-  a(m.status, m.text, m.bytes);
+  a(m.status, m.text, m.bytes, m.partial);
 }
 void fields(auto& a, Is<matcher::LookRequest> auto& m) {
   a(m.number, m.node, m.index, m.component, m.processes);

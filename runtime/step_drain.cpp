@@ -10,6 +10,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/gathered_writes.hpp"
 #include "sluice/storage/header_file.hpp"
+#include "sluice/storage/partial_file.hpp"
 
 namespace sluice::runtime {
 namespace {
@@ -250,23 +251,19 @@ class FileDrain {
   StepSource::Share share_ = StepSource::Share::nothing;
 };
 
-constexpr const char* partial_suffix = ".partial";
-
 KeptFile file_of(const DrainTask& task, const StepSource& source) {
   return kept_file(*task.view, static_cast<formats::Version>(task.order.version), source.record_count(),
                    task.order.keep.variables);
 }
 
 /// Writes what the task says to the partial file, to storage.
-std::int64_t write_partial(storage::FileSystem& system, const DrainTask& task, StepSource& source,
+std::int64_t write_partial(storage::File& file, const DrainTask& task, StepSource& source,
                            const DrainWatcher& watcher, const DrainOptions& options) {
-  const auto file = system.open(task.order.path + partial_suffix, storage::OpenMode::update);
   const KeptFile kept = file_of(task, source);
   const auto extent = task.order.parts == 1 ? FileDrain::Extent::whole : FileDrain::Extent::part;
   const std::int64_t bytes =
-      FileDrain(*file, kept, source, {options, watcher, extent, task.order.part == 0}).run();
-  file->sync();
-  file->close();
+      FileDrain(file, kept, source, {options, watcher, extent, task.order.part == 0}).run();
+  file.sync();
   return bytes;
 }
 
@@ -306,42 +303,23 @@ std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, 
 
 }  // namespace
 
-void make_partial(storage::FileSystem& system, const std::string& path) {
-  system.open(path + partial_suffix, storage::OpenMode::create)->close();
-}
-
-void finish_partial(storage::FileSystem& system, const std::string& path, bool is_complete) {
-  if (!is_complete) return system.remove(path + partial_suffix);
-  system.rename(path + partial_suffix, path);
-  system.sync_directory(storage::directory_of(path));
-}
-
 std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
   StepSource source(*task.view, {task.segments, task.tables, task.order.part == 0});
-  return static_cast<std::uint64_t>(write_partial(system, task, source, watcher, options));
+  const auto file = system.open(task.partial, storage::OpenMode::update);
+  const auto bytes = write_partial(*file, task, source, watcher, options);
+  file->close();
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
-  const std::string& path = task.order.path;
   StepSource source(*task.view, {task.segments, task.tables});
   if (can_append(system, task, source, file_of(task, source)))
     return static_cast<std::uint64_t>(append_records(system, task, source, watcher, options));
-  std::int64_t bytes = 0;
-  try {
-    make_partial(system, path);
-    bytes = write_partial(system, task, source, watcher, options);
-    system.rename(path + partial_suffix, path);
-  } catch (...) {
-    try {
-      finish_partial(system, path, false);
-    } catch (const Error&) {
-      // What went wrong before matters more.
-    }
-    throw;
-  }
-  system.sync_directory(storage::directory_of(path));
+  storage::PartialFile partial(system, task.order.path);
+  const std::int64_t bytes = write_partial(partial.file(), task, source, watcher, options);
+  partial.publish();
   return static_cast<std::uint64_t>(bytes);
 }
 

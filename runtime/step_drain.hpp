@@ -18,6 +18,7 @@ struct DrainTask {
   DrainOrder order;
   std::vector<OwnedSegment> segments;  ///< all that the view names and that are on this node
   std::vector<TableCopy> tables = {};  ///< of other nodes
+  std::string partial = {};            ///< where several write: the file that one of them has made
 };
 
 struct DrainOptions {
@@ -28,8 +29,9 @@ struct DrainOptions {
 /// Is told how far it is after each write; ends the drain by throwing.
 using DrainWatcher = std::function<void(const matcher::DrainProgress&)>;
 
-/// Writes the step to PATH.partial in ascending order of offsets, syncs it, and renames it to PATH: whatever
-/// happens, at PATH is what was there before or all of the step. PATH.partial does not outlast a failure.
+/// Writes the step to a partial file (storage::PartialFile) in ascending order of offsets, syncs it, and
+/// renames it to PATH: whatever happens, at PATH is what was there before or all of the step. The partial file
+/// does not outlast a failure.
 /// Where the order says what PATH should have, PATH has that, and the step only adds records to it, these are
 /// written there, to storage, and then their number.
 /// Returns the bytes written. Throws IoError, FormatError, Error(NC_EIO) for a damaged request table, and
@@ -37,11 +39,9 @@ using DrainWatcher = std::function<void(const matcher::DrainProgress&)>;
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options = {});
 
-/// The same by several, one after the other: one makes PATH.partial, then each writes and syncs its part,
-/// then one gives the file its name, or removes it. Throw as drain_step().
-void make_partial(storage::FileSystem& system, const std::string& path);
+/// The same by several: one has made the partial file, then each writes and syncs its part of it, and then
+/// that one gives the file its name, or removes it. Throws as drain_step().
 std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options = {});
-void finish_partial(storage::FileSystem& system, const std::string& path, bool is_complete);
 
 }  // namespace sluice::runtime

@@ -52,6 +52,12 @@ class FaultyFile final : public File {
     base_->sync();
   }
   [[nodiscard]] bool try_lock() override { return base_->try_lock(); }
+  [[nodiscard]] bool try_lock_for_sure() override { return base_->try_lock_for_sure(); }
+  [[nodiscard]] std::int64_t owner() const override { return base_->owner(); }
+  [[nodiscard]] bool is_removed() const override { return base_->is_removed(); }
+  void take_permissions_of(const std::string& path) override { base_->take_permissions_of(path); }
+  [[nodiscard]] std::string mark() const override { return base_->mark(); }
+  bool set_mark(const std::string& mark) noexcept override { return base_->set_mark(mark); }
   void close() override {
     check(Kind::close, 0);
     base_->close();

@@ -13,6 +13,7 @@
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/layout.hpp"
 #include "sluice/formats/linear_range.hpp"
+#include "sluice/storage/partial_file.hpp"
 #include "sluice/storage/split_dataset.hpp"
 
 namespace sluice::storage {
@@ -295,10 +296,11 @@ class Merge {
   }
 
   /// Writes the whole file; what fails in any thread is thrown.
-  void run(const std::string& path) {
-    const auto file = system_.open(path, OpenMode::create);
-    file->reserve(end_bytes());
-    file->write(0, formats::encode_header(header_));
+  void run(PartialFile& partial) {
+    const std::string& path = partial.path();
+    File& file = partial.file();
+    file.reserve(end_bytes());
+    file.write(0, formats::encode_header(header_));
     ChunkSource source(header_, layout_, options_.chunk_bytes);
     source_ = &source;
     std::vector<std::thread> threads;
@@ -310,8 +312,7 @@ class Merge {
     work(path);
     for (auto& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
-    file->sync();
-    file->close();
+    file.sync();
   }
 
   [[nodiscard]] std::int64_t data_bytes() const noexcept { return data_bytes_; }
@@ -382,23 +383,17 @@ std::int64_t merge_files(FileSystem& system, const std::string& master, const st
                          const MergeOptions& options) {
   const auto dataset = open_split_dataset(system, master);
   dataset->check_complete();
-  const std::string partial = out + ".partial";
   for (const auto& path : dataset->paths()) {
-    if (path == out || path == partial)
+    if (path == out || (path.starts_with(out + ".") && path.ends_with(".partial")))
       throw Error(NC_EINVAL, out + " is one of the files to merge: choose another name for the result");
   }
   if (!options.replaces && system.exists(out))
     throw Error(NC_EEXIST, out + " is there already: remove it, or use --force");
   Merge merge(system, *dataset, options);
   if (options.begin) options.begin();
-  try {
-    merge.run(partial);
-    system.rename(partial, out);
-  } catch (...) {
-    if (system.exists(partial)) system.remove(partial);
-    throw;
-  }
-  system.sync_directory(directory_of(out));
+  PartialFile partial(system, out);
+  merge.run(partial);
+  partial.publish();
   return merge.data_bytes();
 }
 

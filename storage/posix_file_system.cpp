@@ -5,18 +5,32 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "file_errors.hpp"
 #include "sluice/storage/file_descriptor.hpp"
 
 namespace sluice::storage {
 namespace {
+
+constexpr const char* mark_name = "user.sluice.origin";
+
+/// The process's umask, which umask() would change for a moment, in all threads.
+mode_t file_mode_mask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Umask:")) return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
+  }
+  return 077;
+}
 
 /// Calls again when a signal came in between.
 template <class Call>
@@ -26,8 +40,8 @@ auto restarting(const Call& call) {
   return result;
 }
 
-FileDescriptor open_descriptor(const std::string& path, int flags, const char* action) {
-  FileDescriptor descriptor(restarting([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
+FileDescriptor open_descriptor(const std::string& path, int flags, const char* action, mode_t mode = 0666) {
+  FileDescriptor descriptor(restarting([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
   if (!descriptor) fail(errno, path, action);
   return descriptor;
 }
@@ -59,9 +73,19 @@ class PosixFile final : public File {
   void begin_sync(const FileRange& range) override;
   void sync() override;
   [[nodiscard]] bool try_lock() override;
+  [[nodiscard]] bool try_lock_for_sure() override;
+  [[nodiscard]] std::int64_t owner() const override { return facts().st_uid; }
+  [[nodiscard]] bool is_removed() const override { return facts().st_nlink == 0; }
+  void take_permissions_of(const std::string& path) override;
+  [[nodiscard]] std::string mark() const override;
+  bool set_mark(const std::string& mark) noexcept override;
   void close() override;
 
  private:
+  [[nodiscard]] struct stat facts() const;
+  /// 0, or the error's number.
+  [[nodiscard]] int set_lock() noexcept;
+
   [[noreturn]] void fail_to_write(int error_number, const char* action) const {
     throw IoError(status_of_errno(error_number, NC_EWRITE), error_number, path_, action);
   }
@@ -75,11 +99,16 @@ class PosixFile final : public File {
   std::span<std::byte> mapped_;
 };
 
-std::int64_t PosixFile::size_bytes() const {
+struct stat PosixFile::facts() const {
   struct stat facts {};
-  if (::fstat(descriptor_.number(), &facts) != 0) fail(errno, path_, "tell the size of");
-  if (!S_ISREG(facts.st_mode)) throw IoError(NC_EFILE, EISDIR, path_, "read");
-  return facts.st_size;
+  if (::fstat(descriptor_.number(), &facts) != 0) fail(errno, path_, "look at");
+  return facts;
+}
+
+std::int64_t PosixFile::size_bytes() const {
+  const auto now = facts();
+  if (!S_ISREG(now.st_mode)) throw IoError(NC_EFILE, EISDIR, path_, "read");
+  return now.st_size;
 }
 
 std::size_t PosixFile::read(std::int64_t offset_bytes, std::span<std::byte> bytes) const {
@@ -176,13 +205,40 @@ void PosixFile::sync() {
   if (restarting([&] { return ::fdatasync(descriptor_.number()); }) != 0) fail_to_write(errno, "sync");
 }
 
-bool PosixFile::try_lock() {
+int PosixFile::set_lock() noexcept {
   struct flock lock {};
   lock.l_type = is_writable_ ? F_WRLCK : F_RDLCK;
   lock.l_whence = SEEK_SET;
   // The lock of the open file, not of the process: it does not go when the process closes another descriptor.
-  if (restarting([&] { return ::fcntl(descriptor_.number(), F_OFD_SETLK, &lock); }) == 0) return true;
-  return errno != EAGAIN && errno != EACCES;
+  const auto code = restarting([&] { return ::fcntl(descriptor_.number(), F_OFD_SETLK, &lock); });
+  return code == 0 ? 0 : errno;
+}
+
+bool PosixFile::try_lock() {
+  const int error = set_lock();
+  return error != EAGAIN && error != EACCES;
+}
+
+bool PosixFile::try_lock_for_sure() {
+  return set_lock() == 0;
+}
+
+void PosixFile::take_permissions_of(const std::string& path) {
+  struct stat existing {};
+  const bool exists = ::stat(path.c_str(), &existing) == 0 && S_ISREG(existing.st_mode);
+  const mode_t mode = exists ? existing.st_mode & 0777 : 0666 & ~file_mode_mask();
+  if (::fchmod(descriptor_.number(), mode) != 0) fail(errno, path_, "set the permissions of");
+}
+
+std::string PosixFile::mark() const {
+  std::array<char, 4096> text{};
+  const auto bytes = ::fgetxattr(descriptor_.number(), mark_name, text.data(), text.size());
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, bytes))};
+}
+
+bool PosixFile::set_mark(const std::string& mark) noexcept {
+  if (mark.empty()) return ::fremovexattr(descriptor_.number(), mark_name) == 0 || errno == ENODATA;
+  return ::fsetxattr(descriptor_.number(), mark_name, mark.data(), mark.size(), 0) == 0;
 }
 
 void PosixFile::close() {
@@ -206,15 +262,17 @@ bool may_be_regular_file(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<File> PosixFileSystem::open(const std::string& path, OpenMode mode) {
-  int flags = O_RDWR;
-  if (mode == OpenMode::read) flags = O_RDONLY;
+  const bool is_read = mode == OpenMode::read || mode == OpenMode::read_no_link;
+  const bool is_private = mode == OpenMode::create_private;
+  int flags = is_read ? O_RDONLY : O_RDWR;
   flags |= O_NONBLOCK;  // a pipe does not wait; to files it means nothing
   if (mode == OpenMode::create) flags |= O_CREAT | O_TRUNC;
-  if (mode == OpenMode::create_new) flags |= O_CREAT | O_EXCL;
+  if (mode == OpenMode::create_new || is_private) flags |= O_CREAT | O_EXCL;
+  if (mode == OpenMode::read_no_link || is_private) flags |= O_NOFOLLOW;
   const bool creates = (flags & O_CREAT) != 0;
-  auto descriptor = open_descriptor(path, flags, creates ? "create" : "open");
+  auto descriptor = open_descriptor(path, flags, creates ? "create" : "open", is_private ? 0600 : 0666);
   check_kind(descriptor, path);
-  return std::make_unique<PosixFile>(path, std::move(descriptor), mode != OpenMode::read);
+  return std::make_unique<PosixFile>(path, std::move(descriptor), !is_read);
 }
 
 bool PosixFileSystem::exists(const std::string& path) {
@@ -228,6 +286,17 @@ std::int64_t PosixFileSystem::modified_ns(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) fail(errno, path, "look at");
   return static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
+}
+
+std::optional<std::int64_t> PosixFileSystem::owner_of(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0) return facts.st_uid;
+  if (errno != ENOENT && errno != ENOTDIR) fail(errno, path, "look at");
+  return std::nullopt;
+}
+
+std::int64_t PosixFileSystem::user() const {
+  return ::geteuid();
 }
 
 void PosixFileSystem::remove(const std::string& path) {

@@ -12,6 +12,7 @@
 #include "sluice/formats/layout.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/log_round.hpp"
+#include "sluice/storage/partial_file.hpp"
 #include "sluice/storage/record_limit.hpp"
 #include "sluice/storage/step_file.hpp"
 
@@ -20,7 +21,6 @@ namespace {
 
 /// Logs that are open at once, two files each: fewer than a process may have.
 constexpr std::size_t most_open_logs = 400;
-constexpr std::size_t copy_bytes = std::size_t{4} << 20;
 
 /// What belongs together.
 struct GroupKey {
@@ -161,11 +161,10 @@ void recover_steps(FileSystem& system, const LogGroup& group, const std::string&
     fill_records(system, target, left.header, known, records);
     return replay(system, group, target, options, recovery);
   }
-  const auto partial = target + ".partial";
-  create_filled_file(system, partial, left.header, records);
-  replay(system, group, partial, options, recovery);
-  system.rename(partial, target);
-  system.sync_directory(directory_of(target));
+  PartialFile partial(system, target);
+  create_filled_file(partial.file(), left.header, records);
+  replay(system, group, partial.path(), options, recovery);
+  partial.publish();
   recovery.is_new_file = true;
 }
 
@@ -208,19 +207,10 @@ Recovery recover_file(FileSystem& system, const LogGroup& group, const std::stri
 
 void copy_file(FileSystem& system, const std::string& from, const std::string& to) {
   const auto source = system.open(from, OpenMode::read);
-  const auto partial = to + ".partial";
-  const auto target = system.open(partial, OpenMode::create);
-  std::vector<std::byte> bytes(copy_bytes);
-  for (std::int64_t at = 0;;) {
-    const auto got = source->read(at, bytes);
-    if (got == 0) break;
-    target->write(at, std::span(bytes).first(got));
-    at += static_cast<std::int64_t>(got);
-  }
-  target->sync();
-  target->close();
-  system.rename(partial, to);
-  system.sync_directory(directory_of(to));
+  PartialFile target(system, to);
+  target.file().copy(*source, {0, source->size_bytes()}, 0);
+  target.file().sync();
+  target.publish();
 }
 
 }  // namespace sluice::storage

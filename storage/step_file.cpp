@@ -83,18 +83,15 @@ std::int64_t end_of_data(const formats::Header& header, const formats::Layout& l
 
 }  // namespace
 
-void create_filled_file(FileSystem& files, const std::string& path, const formats::Header& header,
-                        std::int64_t records) {
+void create_filled_file(File& file, const formats::Header& header, std::int64_t records) {
   const auto bytes = formats::encode_header(header);
   const auto layout = formats::layout_of(header, std::ssize(bytes));
-  const auto file = files.open(path, OpenMode::create);
-  file->reserve(end_of_data(header, layout, records));
-  file->write(0, bytes);
-  Filler filler(*file, header, layout);
+  file.reserve(end_of_data(header, layout, records));
+  file.write(0, bytes);
+  Filler filler(file, header, layout);
   filler.fill_fixed();
   filler.fill_records(0, records);
   filler.flush();
-  file->close();
 }
 
 void fill_records(FileSystem& files, const std::string& path, const formats::Header& header,

@@ -17,6 +17,7 @@
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/storage/faulty_file_system.hpp"
 #include "sluice/storage/memory_file_system.hpp"
+#include "sluice/storage/partial_file.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -242,10 +243,12 @@ TEST_SUITE("draining a step") {
       CHECK((bytes > 0 && bytes <= system.bytes("/d/a.nc").size()));
       CHECK_FALSE(system.exists("/d/a.nc.partial"));
       storage::MemoryFileSystem shared;
-      make_partial(shared, "/d/a.nc");
-      for (const DrainTask& part : divided(header, records, logs))
+      storage::PartialFile partial(shared, "/d/a.nc");
+      for (DrainTask& part : divided(header, records, logs)) {
+        part.partial = partial.path();
         (void)drain_part(shared, part, nobody, {4 * chunk, chunk});
-      finish_partial(shared, "/d/a.nc", true);
+      }
+      partial.publish();
       CHECK(shared.bytes("/d/a.nc") == system.bytes("/d/a.nc"));
       for (int id = 0; id < header.variable_count(); ++id) {
         CAPTURE(round);

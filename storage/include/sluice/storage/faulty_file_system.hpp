@@ -34,6 +34,10 @@ class FaultyFileSystem final : public FileSystem {
   [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
   [[nodiscard]] bool exists(const std::string& path) override { return base_.exists(path); }
   [[nodiscard]] std::int64_t modified_ns(const std::string& path) override { return base_.modified_ns(path); }
+  [[nodiscard]] std::optional<std::int64_t> owner_of(const std::string& path) override {
+    return base_.owner_of(path);
+  }
+  [[nodiscard]] std::int64_t user() const override { return base_.user(); }
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;

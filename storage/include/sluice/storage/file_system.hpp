@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,10 +14,12 @@
 namespace sluice::storage {
 
 enum class OpenMode {
-  read,        ///< an existing file
-  update,      ///< an existing file, for reading and writing
-  create,      ///< for reading and writing; emptied where it exists
-  create_new,  ///< for reading and writing; NC_EEXIST where it exists
+  read,            ///< an existing file
+  read_no_link,    ///< an existing file, not by a symbolic link
+  update,          ///< an existing file, for reading and writing
+  create,          ///< for reading and writing; emptied where it exists
+  create_new,      ///< for reading and writing; NC_EEXIST where it exists
+  create_private,  ///< as create_new, for its owner alone; NC_EEXIST where there is a symbolic link, too
 };
 
 /// An open file of bytes. One thread at a time. All functions throw IoError, whose status is PnetCDF's for
@@ -52,6 +55,20 @@ class File {
   /// those who write where it is open for reading. False when another has such a lock. Always true on file
   /// systems without locks.
   [[nodiscard]] virtual bool try_lock() = 0;
+  /// As try_lock(), but false on file systems without locks: who gets the lock knows that nobody has it.
+  [[nodiscard]] virtual bool try_lock_for_sure() { return try_lock(); }
+  /// The number of the user who owns the file.
+  [[nodiscard]] virtual std::int64_t owner() const { return 0; }
+  /// Whether nobody can open the file any more: it has no name.
+  [[nodiscard]] virtual bool is_removed() const { return false; }
+  /// Gives the file, which may be private so far, the permissions of the file at that path; where there is
+  /// none, those that a new file has.
+  virtual void take_permissions_of(const std::string& /*path*/) {}
+  /// A line that goes with the file wherever it is renamed to, of which programs do not know
+  /// (storage/file_mark.hpp); empty where there is none.
+  [[nodiscard]] virtual std::string mark() const { return {}; }
+  /// An empty one takes it away. False where the file system keeps none.
+  virtual bool set_mark(const std::string& /*mark*/) noexcept { return false; }
   /// Tells errors that some file systems keep until then; the destructor closes without a word.
   virtual void close() = 0;
 };
@@ -65,6 +82,10 @@ class FileSystem {
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   /// When the file was written to last, in ns of the system's clock; 0 where nobody keeps that.
   [[nodiscard]] virtual std::int64_t modified_ns(const std::string& path) = 0;
+  /// Who owns what is there, be it a symbolic link; nothing where nothing is.
+  [[nodiscard]] virtual std::optional<std::int64_t> owner_of(const std::string& path) = 0;
+  /// Whom new files belong to.
+  [[nodiscard]] virtual std::int64_t user() const = 0;
   virtual void remove(const std::string& path) = 0;
   /// In one step; what was at `to` is gone.
   virtual void rename(const std::string& from, const std::string& to) = 0;

@@ -12,6 +12,8 @@ class PosixFileSystem final : public FileSystem {
   [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
   [[nodiscard]] bool exists(const std::string& path) override;
   [[nodiscard]] std::int64_t modified_ns(const std::string& path) override;
+  [[nodiscard]] std::optional<std::int64_t> owner_of(const std::string& path) override;
+  [[nodiscard]] std::int64_t user() const override;
   void remove(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
