@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <exception>
 
 #include "agreement.hpp"
+#include "sluice/runtime/session.hpp"
 #include "sluice/storage/element_codec.hpp"
+#include "sluice/storage/file_mark.hpp"
 
 namespace sluice::api {
 namespace {
@@ -35,10 +39,35 @@ std::string absolute_path(const std::string& path) {
                   "hint nc_burst_buf_dirname a directory with more room");
 }
 
+/// Collective: the processes that open the file now, and when; rank 0 says both.
+formats::BurstLogIdentity new_identity(const Communicator& comm) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::array<std::uint64_t, 2> told{
+      runtime::random_number(),
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count())};
+  if (comm.size() > 1)
+    check_mpi(MPI_Bcast(told.data(), 2, MPI_UINT64_T, 0, comm.get()), "share the number of a group");
+  return {0, static_cast<std::int64_t>(told[1]), told[0]};
+}
+
+/// The file says whose logs belong to it, so that those of an earlier program do not get into it.
+void mark_file(const std::string& path, const formats::BurstLogIdentity& identity) noexcept {
+  try {
+    storage::FileMark mark;
+    mark.created_ns = identity.created_ns;
+    mark.group = identity.group;
+    mark.content = storage::growing_content;
+    (void)storage::set_mark(*storage::PosixFileSystem().open(path, storage::OpenMode::update), mark);
+  } catch (const std::exception&) {
+    // Recovery then knows less, and says so.
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<BurstDriver::Log> BurstDriver::create_log(const OpenRequest& request,
-                                                          const BurstOptions& options, int ncid) {
+                                                          const BurstOptions& options, int ncid,
+                                                          const formats::BurstLogIdentity& identity) {
   auto log = std::make_unique<Log>();
   const auto path = storage::without_prefix(request.path);
   formats::BurstLogHeader header;
@@ -46,6 +75,7 @@ std::unique_ptr<BurstDriver::Log> BurstDriver::create_log(const OpenRequest& req
   header.rank = request.comm.rank();
   header.path = absolute_path(path);
   header.processor = processor_name();
+  header.identity = identity;
   const auto existing = options.overwrites ? storage::BurstLogWriter::Existing::overwrite
                                            : storage::BurstLogWriter::Existing::refuse;
   log->writer = std::make_unique<storage::BurstLogWriter>(
@@ -208,8 +238,10 @@ OpenedDriver open_with_burst_buffer(const OpenRequest& request, int ncid, bool c
     if (log != nullptr) log->writer->remove();
   };
   try {
-    together(request.comm, [&] { log = BurstDriver::create_log(request, options, ncid); });
+    const auto identity = new_identity(request.comm);
+    together(request.comm, [&] { log = BurstDriver::create_log(request, options, ncid, identity); });
     OpenedDriver opened = open(request);
+    if (request.comm.is_root()) mark_file(storage::without_prefix(request.path), identity);
     opened.driver = std::make_unique<BurstDriver>(request.comm, std::move(log), options, opened);
     for (const auto& [key, value] : as_hints(options)) opened.hints.insert_or_assign(key, value);
     return opened;

@@ -27,7 +27,8 @@ class BurstDriver final : public Driver {
   };
 
   /// Creates this process's log. Not collective. Throws as storage::BurstLogWriter.
-  static std::unique_ptr<Log> create_log(const OpenRequest& request, const BurstOptions& options, int ncid);
+  static std::unique_ptr<Log> create_log(const OpenRequest& request, const BurstOptions& options, int ncid,
+                                         const formats::BurstLogIdentity& identity);
 
   /// `opened` is of the driver below; `comm` outlives this.
   BurstDriver(const Communicator& comm, std::unique_ptr<Log> log, const BurstOptions& options,

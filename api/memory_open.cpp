@@ -49,14 +49,26 @@ std::optional<BurstOptions> log_options(const OpenRequest& request,
   return options;
 }
 
+/// What this process's log says of itself, beside the place of its file.
+struct LogIdentity {
+  formats::BurstLogStep step;
+  runtime::RunIdentity run;
+};
+
 /// The step is open for writing; it is given back where its log cannot be made.
 std::unique_ptr<StepLog> make_log(const std::optional<BurstOptions>& options, const std::string& file,
                                   const Communicator& comm, const CoupledGroup& group,
-                                  const formats::BurstLogStep& step) {
+                                  const LogIdentity& log) {
   if (!options) return nullptr;
+  const formats::BurstLogStep& step = log.step;
   try {
-    return std::make_unique<StepLog>(
-        *group.session, *options, StepLog::Place{file, group.member.group, comm.rank(), comm.size(), step});
+    return std::make_unique<StepLog>(*group.session, *options,
+                                     StepLog::Place{file,
+                                                    group.member.group,
+                                                    comm.rank(),
+                                                    comm.size(),
+                                                    step,
+                                                    {log.run.number, log.run.begin_ns, group.member.group}});
   } catch (...) {
     group.session->discard({static_cast<std::uint64_t>(step.step)});
     throw;
@@ -105,7 +117,8 @@ std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginn
                               {},
                               {},
                               created.publish_at};
-    parts.disk = make_log(options, match.file, request.comm, group, log_step(created.step, created.step));
+    parts.disk = make_log(options, match.file, request.comm, group,
+                          {log_step(created.step, created.step), environment.run});
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
   };
   const Outcome outcome = outcome_of(make);
@@ -167,7 +180,8 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
                               answer.control, request.writes(), answer.record_count, wait_us,
                               answer.pattern, answer.ranges,    answer.publish_at};
-    parts.disk = make_log(options, match.file, request.comm, group, log_step(answer.step, answer.origin));
+    parts.disk = make_log(options, match.file, request.comm, group,
+                          {log_step(answer.step, answer.origin), environment.run});
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
     if (!may_grow()) take_header();
   });

@@ -32,9 +32,10 @@ std::string log_name(const StepLog::Place& place) {
          metadata_suffix;
 }
 
-/// Of this netCDF file, with something in it, and nobody needs it.
+/// Of this user and this netCDF file, with something in it, and nobody needs it.
 bool is_leftover(storage::FileSystem& files, const std::string& path, const std::string& netcdf_path) {
   try {
+    if (files.owner_of(path) != files.user()) return false;
     const storage::BurstLogReader log(files, path);
     if (log.header().path != netcdf_path || log.header().entry_count == 0) return false;
     return !storage::is_in_use(files, path);
@@ -94,11 +95,11 @@ void StepLog::refuse_leftovers(const Place& place) const {
 }
 
 void StepLog::create(const Place& place) {
-  auto metadata = files_.open(paths_.metadata, storage::OpenMode::create_new);
+  auto metadata = files_.open(paths_.metadata, storage::OpenMode::create_private);
   try {
     lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
     (void)lock_->try_lock();
-    data_ = files_.open(paths_.data, storage::OpenMode::create_new);
+    data_ = files_.open(paths_.data, storage::OpenMode::create_private);
     data_->write(0, std::as_bytes(std::span(formats::burst_log_magic)));
     formats::BurstLogHeader header;
     header.is_external = false;  // the variable's type, but in this machine's byte order: readers share it
@@ -107,6 +108,7 @@ void StepLog::create(const Place& place) {
     header.path = place.netcdf_path;
     header.processor = processor_name();
     header.step = place.step;
+    header.identity = place.identity;
     entries_ = std::make_unique<storage::BurstLogEntries>(std::move(metadata), std::move(header));
   } catch (...) {
     remove();

@@ -32,6 +32,7 @@ class StepLog final : public runtime::SegmentSource {
     std::int64_t rank = 0;
     std::int64_t processes = 1;
     formats::BurstLogStep step;
+    formats::BurstLogIdentity identity;
   };
 
   /// Creates the files. `session`, which grants everything else, outlives this. Throws IoError: NC_EBAD_FILE

@@ -34,7 +34,7 @@ int exec_command(const Arguments& arguments) {
                               (existing != nullptr && *existing != '\0' ? std::string(":") + existing : "");
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
   for (const char* name :
-       {"SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES", "SLUICE_OTHERS", "SLUICE_LOGS"})
+       {"SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES", "SLUICE_OTHERS", "SLUICE_RUN", "SLUICE_LOGS"})
     ::unsetenv(name);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

@@ -196,6 +196,8 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
                   {"SLUICE_RULES", rules_for(workflow, component.name)}};
   if (std::string others = other_rules_for(workflow, component.name); !others.empty())
     own["SLUICE_OTHERS"] = std::move(others);
+  if (const auto run = context.environment.find("SLUICE_RUN"); run != context.environment.end())
+    own.insert(*run);
   if (!workflow.spill_directory.empty()) own["SLUICE_LOGS"] = workflow.spill_directory.string();
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   std::vector<std::string> behind;

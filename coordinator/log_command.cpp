@@ -76,6 +76,10 @@ void print_header(const storage::BurstLogReader& log, bool is_file_readable, boo
   if (header.step)
     std::cout << "  step         " << header.step->step << " of a workflow, which continues step "
               << header.step->origin << '\n';
+  if (const auto& identity = header.identity) {
+    if (identity->run != 0) std::cout << "  run          " << identity->run << '\n';
+    std::cout << "  group        " << identity->group << '\n';
+  }
   std::cout << "  data         " << describe_data(header) << "\n  entries      " << header.entry_count
             << (is_in_use ? "  (a running program writes this log)" : "") << "\n\n";
 }

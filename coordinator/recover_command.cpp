@@ -1,13 +1,21 @@
+#include <grp.h>
+#include <pwd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <ctime>
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "commands.hpp"
 #include "exit_status.hpp"
@@ -28,6 +36,8 @@ struct CommandLine {
   std::string directory;
   std::string output_directory;  ///< empty: the files are where the logs say
   bool deletes = false;
+  bool takes_any_owner = false;
+  bool is_forced = false;
 };
 
 constexpr const char* help = R"(sluice recover [options] DIRECTORY
@@ -42,6 +52,8 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
   add("output-directory,o", program_options::value<std::string>()->value_name("DIR"),
       "complete copies of the netCDF files in this directory, and leave the files themselves alone");
   add("delete", "delete the logs of a file when everything in them has reached it (default: they are kept)");
+  add("any-owner", "for root: take the logs of all users, and write each one's files as that user");
+  add("force", "write a file also where it says that it is of a later step or run than the logs");
   add("help,h", "print this");
   program_options::options_description all = options;
   all.add_options()("directory", program_options::value<std::string>());
@@ -62,6 +74,9 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
     if (values.count("output-directory") != 0)
       line.output_directory = values["output-directory"].as<std::string>();
     line.deletes = values.count("delete") != 0;
+    line.is_forced = values.count("force") != 0;
+    line.takes_any_owner = values.count("any-owner") != 0;
+    if (line.takes_any_owner && ::geteuid() != 0) throw program_options::error("--any-owner is for root");
     return line;
   } catch (const program_options::error& error) {
     std::cerr << "sluice recover: " << error.what() << "\nwrite sluice recover DIRECTORY\n";
@@ -96,10 +111,70 @@ std::string describe_missing_ranks(const storage::LogGroup& group) {
   return text;
 }
 
+/// "anna", or the number where the user has no name.
+std::string name_of_user(std::int64_t user) {
+  const passwd* const entry = ::getpwuid(static_cast<uid_t>(user));
+  return entry != nullptr ? entry->pw_name : "user " + std::to_string(user);
+}
+
+/// What is done while it lives is done by that user, with his rights and no more: logs may name any file.
+class ActingAs {
+ public:
+  explicit ActingAs(std::int64_t user) {
+    if (user == ::geteuid()) return;
+    const passwd* const entry = ::getpwuid(static_cast<uid_t>(user));
+    const gid_t group = entry != nullptr ? entry->pw_gid : static_cast<gid_t>(user);
+    groups_.resize(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+    if (::getgroups(static_cast<int>(groups_.size()), groups_.data()) < 0) fail(user);
+    is_other_ = true;
+    const bool has_groups =
+        entry != nullptr ? ::initgroups(entry->pw_name, group) == 0 : ::setgroups(0, nullptr) == 0;
+    if (!has_groups || ::setegid(group) != 0 || ::seteuid(static_cast<uid_t>(user)) != 0) {
+      go_back();
+      fail(user);
+    }
+  }
+  ~ActingAs() { go_back(); }
+  ActingAs(const ActingAs&) = delete;
+  ActingAs& operator=(const ActingAs&) = delete;
+
+ private:
+  [[noreturn]] static void fail(std::int64_t user) {
+    throw Error(NC_EPERM, "this process cannot act as " + name_of_user(user));
+  }
+  void go_back() noexcept {
+    if (!is_other_) return;
+    // As root again, which can do all of it.
+    (void)!::seteuid(::getuid());
+    (void)!::setegid(::getgid());
+    (void)!::setgroups(groups_.size(), groups_.data());
+  }
+
+  bool is_other_ = false;
+  std::vector<gid_t> groups_;
+};
+
+std::string describe_time(std::int64_t since_1970_ns) {
+  const auto seconds = static_cast<std::time_t>(since_1970_ns / 1'000'000'000);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return text.data();
+}
+
+/// A link stays: the file that it names is replaced.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target.string();
+}
+
 /// The file that the logs are replayed into: in the output directory a copy, made now if it is not there.
 std::string target_of(storage::FileSystem& system, const CommandLine& line, const storage::LogGroup& group) {
   const std::string& netcdf_path = group.netcdf_path;
-  if (line.output_directory.empty()) return netcdf_path;
+  if (line.output_directory.empty()) return behind_links(netcdf_path);
   auto target = line.output_directory + "/" + storage::name_of(netcdf_path);
   if (group.is_of_workflow() || system.exists(target)) return target;
   const auto header = storage::read_header(*system.open(netcdf_path, storage::OpenMode::read)).decoded.header;
@@ -113,6 +188,39 @@ void delete_logs(storage::FileSystem& system, const storage::LogGroup& group) {
   for (const storage::FoundLog& log : group.logs) storage::remove_log(system, log.metadata_path);
 }
 
+void print_problems(const storage::LogGroup& group, const storage::Recovery& recovery) {
+  for (const auto* const problems : {&group.damage, &recovery.problems}) {
+    for (const auto& problem : *problems) std::cout << "  " << problem.path << ": " << problem.what << '\n';
+  }
+}
+
+/// Whether all logs of the group could be read, and say what can be.
+bool is_sound(const storage::LogGroup& group, const storage::Recovery& recovery) {
+  return recovery.problems.empty() && group.damage.empty() && !group.has_unreadable_logs;
+}
+
+/// Says what the file is where nothing was done to it. Whether the logs are of no use any more.
+bool print_unchanged(const std::string& target, const storage::LogGroup& group,
+                     const storage::Recovery& recovery) {
+  using enum storage::Recovery::Unchanged;
+  if (recovery.unchanged == has_all_already) {
+    std::cout << target << ": has everything in " << format_count(group.logs.size(), "log") << " already\n";
+    print_problems(group, recovery);
+    return is_sound(group, recovery);
+  }
+  if (recovery.unchanged == is_of_later_step) {
+    std::cout << target << ": is of a later step of the same run, which has replaced "
+              << format_count(group.logs.size(), "log") << " of an earlier one\n";
+    return true;
+  }
+  std::cerr << "sluice recover: " << target << " is of a later run than "
+            << format_count(group.logs.size(), "log") << " (" << group.logs.front().metadata_path
+            << ", …): it began " << describe_time(recovery.later_begin_ns);
+  if (group.identity) std::cerr << ", the logs' " << describe_time(group.identity->created_ns);
+  std::cerr << "\nthey are left alone; to have what they hold, give --output-directory, or --force\n";
+  return false;
+}
+
 void print_result(const std::string& target, const storage::LogGroup& group,
                   const storage::Recovery& recovery) {
   const auto& replay = recovery.replay;
@@ -123,9 +231,7 @@ void print_result(const std::string& target, const storage::LogGroup& group,
     std::cout << "; " << format_count(static_cast<std::uint64_t>(replay.record_count), "record");
   if (group.is_of_workflow() && replay.puts == 0) std::cout << "; nothing had been put";
   std::cout << (recovery.is_new_file ? "; a new file\n" : "\n");
-  for (const auto* const problems : {&group.damage, &recovery.problems}) {
-    for (const auto& problem : *problems) std::cout << "  " << problem.path << ": " << problem.what << '\n';
-  }
+  print_problems(group, recovery);
   if (replay.out_of_range > 0)
     std::cout << "  " << format_count(static_cast<std::uint64_t>(replay.out_of_range), "put")
               << " had values that the variable's type cannot hold: they are fill values now\n";
@@ -134,20 +240,30 @@ void print_result(const std::string& target, const storage::LogGroup& group,
 /// Whether everything that the logs hold is in the file.
 bool recover_group(storage::FileSystem& system, const CommandLine& line, const storage::LogGroup& group) {
   try {
+    const ActingAs owner(group.owner);
     const auto target = target_of(system, line, group);
-    const auto recovery = storage::recover_file(system, group, target);
+    const auto marks = line.is_forced ? storage::FileMarks::ignored : storage::FileMarks::obeyed;
+    const auto recovery = storage::recover_file(system, group, target, {}, marks);
     if (recovery.is_in_use) {
       std::cerr << "sluice recover: " << group.netcdf_path
                 << ": a running program writes its logs\nwait until it has ended\n";
       return false;
     }
+    if (recovery.unchanged != storage::Recovery::Unchanged::no) {
+      const bool is_done = print_unchanged(target, group, recovery);
+      if (is_done && line.deletes) delete_logs(system, group);
+      return is_done;
+    }
     print_result(target, group, recovery);
+    if (!recovery.kept_as.empty())
+      std::cout << "  the file that was there does not say which run it is of: it is now " << recovery.kept_as
+                << '\n';
     const auto missing = describe_missing_ranks(group);
     if (!missing.empty())
       std::cout << "  not here: logs of the processes " << missing << " of " << group.process_count
                 << (group.is_of_workflow() ? ": they put nothing, or their logs are on another node" : "")
                 << "; where nodes have directories of their own, recover on each\n";
-    const bool is_complete = recovery.problems.empty() && group.damage.empty() && !group.has_unreadable_logs;
+    const bool is_complete = is_sound(group, recovery);
     if (line.deletes && is_complete)
       delete_logs(system, group);
     else if (line.deletes)
@@ -157,6 +273,35 @@ bool recover_group(storage::FileSystem& system, const CommandLine& line, const s
     std::cerr << "sluice recover: " << group.netcdf_path << " cannot be recovered: " << error.what()
               << "\nits logs are kept\n";
     return false;
+  }
+}
+
+bool recover_groups(storage::FileSystem& system, const CommandLine& line,
+                    const std::vector<storage::LogGroup>& groups) {
+  bool is_complete = true;
+  std::map<std::string, std::string> copies;  // in the output directory: of which file
+  for (const auto& group : groups) {
+    const auto& path = group.netcdf_path;
+    const auto& taken = copies.try_emplace(storage::name_of(path), path).first->second;
+    if (!line.output_directory.empty() && taken != path) {
+      std::cerr << "sluice recover: " << path << " and " << taken << " would have the same name in "
+                << line.output_directory << "\nrecover the logs of one of them from another directory\n";
+      is_complete = false;
+      continue;
+    }
+    is_complete = recover_group(system, line, group) && is_complete;
+  }
+  return is_complete;
+}
+
+/// Logs that others have left are theirs to recover.
+void print_left_out(const std::vector<storage::OthersLog>& logs) {
+  std::map<std::int64_t, std::vector<std::string>> by_owner;
+  for (const auto& log : logs) by_owner[log.owner].push_back(log.path);
+  for (const auto& [owner, paths] : by_owner) {
+    std::cout << format_count(paths.size(), "log") << " of " << name_of_user(owner) << " left out ("
+              << paths.front() << (paths.size() > 1 ? ", …" : "")
+              << "): each user recovers his own; root takes all with --any-owner\n";
   }
 }
 
@@ -170,16 +315,18 @@ int recover_command(const Arguments& arguments) {
   storage::PosixFileSystem system;
   storage::FoundLogs found;
   try {
-    found = storage::find_logs(system, line->directory);
+    const auto owners = line->takes_any_owner ? storage::LogOwners::anybody : storage::LogOwners::myself;
+    found = storage::find_logs(system, line->directory, owners);
   } catch (const Error& error) {
     std::cerr << "sluice recover: " << error.what() << "\ngive the directory that holds the logs\n";
     return status_mistake;
   }
   bool is_complete = found.unreadable.empty();
   for (const auto& log : found.unreadable) std::cerr << "sluice recover: " << log.what << '\n';
-  if (found.groups.empty() && found.unreadable.empty())
+  print_left_out(found.of_others);
+  if (found.groups.empty() && found.unreadable.empty() && found.of_others.empty())
     std::cout << "no burst-buffer logs in " << line->directory << '\n';
-  for (const auto& group : found.groups) is_complete = recover_group(system, *line, group) && is_complete;
+  is_complete = recover_groups(system, *line, found.groups) && is_complete;
   try {
     if (line->deletes) storage::finish_removals(system, line->directory);
   } catch (const Error& error) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 
 #include "coupling_warnings.hpp"
@@ -11,7 +12,9 @@
 #include "format.hpp"
 #include "readiness.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/rules.hpp"
 #include "sluice/runtime/run_processes.hpp"
+#include "sluice/runtime/session.hpp"
 #include "workflow_messages.hpp"
 
 namespace sluice::coordinator {
@@ -45,6 +48,10 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
                              const JobNodes& nodes) {
   LaunchContext context;
   context.environment = current_environment();
+  // For all of it: logs and files say which run they are of.
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  context.environment["SLUICE_RUN"] = runtime::encode_run_identity(
+      {runtime::random_number(), std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
   remove_surrounding_job(context.environment);
   keep_jobs_together(context.environment, directory, nodes);
   context.socket_path = directory.socket().string();

@@ -14,6 +14,8 @@ constexpr std::size_t magic_bytes = 8;
 constexpr std::size_t longest_name = 1 << 16;
 constexpr std::string_view step_magic = "SluiceWF";
 constexpr std::size_t step_bytes = 24;  // with the magic
+constexpr std::string_view identity_magic = "SluiceID";
+constexpr std::size_t identity_bytes = 32;  // with the magic
 
 std::size_t padded(std::size_t size, std::size_t unit) noexcept {
   return (size + unit - 1) / unit * unit;
@@ -63,7 +65,9 @@ class HeaderDecoder {
   void take_format();
   bool flag_at(std::size_t offset, const char* name) const;
   std::string name_at(std::size_t offset, std::size_t length_bytes = 4) const;
-  std::optional<BurstLogStep> step_at(std::size_t path_end) const;
+  std::optional<std::size_t> own_blocks_at(std::size_t path_end) const;
+  bool has_block(std::size_t at, std::string_view magic, std::size_t size) const;
+  void take_own_blocks(std::size_t path_end);
   bool has_long_path_length() const;
   bool has_layout_of_pnetcdf(std::size_t processor_at) const;
   void take_places_of_pnetcdf(std::size_t names_end, std::size_t path_at);
@@ -118,18 +122,31 @@ bool HeaderDecoder::has_long_path_length() const {
   return std::ranges::all_of(upper, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// What Sluice writes behind the names, as its own layout has it.
-std::optional<BurstLogStep> HeaderDecoder::step_at(std::size_t path_end) const {
+/// Where what Sluice writes behind the names is, as its own layout has it.
+std::optional<std::size_t> HeaderDecoder::own_blocks_at(std::size_t path_end) const {
   const auto processor_at = padded(path_end, 4);
   const auto length = int32_at(processor_at);
   if (length <= 0 || static_cast<std::size_t>(length) > longest_name) return std::nullopt;
-  const auto at = padded(processor_at + 4 + static_cast<std::size_t>(length), 8);
-  if (header_.entry_begin < static_cast<std::int64_t>(at + step_bytes) ||
-      header_.entry_begin > file_size_bytes_)
-    return std::nullopt;
-  if (std::memcmp(bytes(at, step_magic.size()).data(), step_magic.data(), step_magic.size()) != 0)
-    return std::nullopt;
-  return BurstLogStep{int64_at(at + 8), int64_at(at + 16)};
+  return padded(processor_at + 4 + static_cast<std::size_t>(length), 8);
+}
+
+bool HeaderDecoder::has_block(std::size_t at, std::string_view magic, std::size_t size) const {
+  if (header_.entry_begin < static_cast<std::int64_t>(at + size) || header_.entry_begin > file_size_bytes_)
+    return false;
+  return std::memcmp(bytes(at, magic.size()).data(), magic.data(), magic.size()) == 0;
+}
+
+void HeaderDecoder::take_own_blocks(std::size_t path_end) {
+  auto at = own_blocks_at(path_end);
+  if (!at) return;
+  if (has_block(*at, step_magic, step_bytes)) {
+    header_.step = BurstLogStep{int64_at(*at + 8), int64_at(*at + 16)};
+    *at += step_bytes;
+  }
+  if (has_block(*at, identity_magic, identity_bytes)) {
+    header_.identity = BurstLogIdentity{static_cast<std::uint64_t>(int64_at(*at + 8)), int64_at(*at + 16),
+                                        static_cast<std::uint64_t>(int64_at(*at + 24))};
+  }
 }
 
 /// PnetCDF ends names by a zero byte in place of padding them. `processor_at`: where it would have the
@@ -196,8 +213,9 @@ BurstLogHeader HeaderDecoder::decode() {
   header_.path = name_at(fixed_bytes, length_bytes);
   const auto path_at = fixed_bytes + length_bytes;
   const auto path_end = path_at + header_.path.size();
-  header_.step = step_at(path_end);
-  const bool is_of_pnetcdf = !header_.step && has_layout_of_pnetcdf(path_end + 1);
+  take_own_blocks(path_end);
+  const bool is_own = header_.step || header_.identity;
+  const bool is_of_pnetcdf = !is_own && has_layout_of_pnetcdf(path_end + 1);
   const auto processor_at = is_of_pnetcdf ? path_end + 1 : padded(path_end, 4);
   header_.processor = name_at(processor_at);
   const auto names_end = processor_at + 4 + header_.processor.size();
@@ -221,18 +239,28 @@ std::vector<std::byte> encode_burst_log_header(BurstLogHeader& header) {
   const auto names_bytes = 4 + padded(header.path.size(), 4) + 4 + padded(header.processor.size(), 4);
   // Aligned, so that the entries' numbers are.
   const auto names_end = padded(fixed_bytes + names_bytes, 8);
-  header.entry_begin = static_cast<std::int64_t>(names_end + (header.step ? step_bytes : 0));
+  header.entry_begin = static_cast<std::int64_t>(names_end + (header.step ? step_bytes : 0) +
+                                                 (header.identity ? identity_bytes : 0));
   for (const auto value :
        {header.process_count, header.rank, header.max_dimensions, header.entry_count, header.entry_begin})
     fields.put_int64(value);
   append_name(header.path, bytes);
   append_name(header.processor, bytes);
   bytes.resize(names_end);
+  const auto begin_block = [&](std::string_view magic) {
+    const auto name = std::as_bytes(std::span(magic));
+    bytes.insert(bytes.end(), name.begin(), name.end());
+  };
   if (header.step) {
-    const auto step_name = std::as_bytes(std::span(step_magic));
-    bytes.insert(bytes.end(), step_name.begin(), step_name.end());
+    begin_block(step_magic);
     fields.put_int64(header.step->step);
     fields.put_int64(header.step->origin);
+  }
+  if (header.identity) {
+    begin_block(identity_magic);
+    fields.put_int64(static_cast<std::int64_t>(header.identity->run));
+    fields.put_int64(header.identity->created_ns);
+    fields.put_int64(static_cast<std::int64_t>(header.identity->group));
   }
   return bytes;
 }

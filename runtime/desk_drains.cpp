@@ -6,6 +6,7 @@
 #include "held_requests.hpp"
 #include "registry_desk.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/rules.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
@@ -34,6 +35,10 @@ void RegistryDesk::order_drain(const matcher::Step& step) {
   order.parts = static_cast<std::uint32_t>(drainers.size());
   order.drained_logs = step.drained_logs;
   order.drained_records = step.drained_records;
+  const RunIdentity run = read_run_identity();
+  order.run = run.number;
+  order.run_begin_ns = run.begin_ns;
+  order.origin = step.origin;
   for (const std::uint32_t drainer : drainers) {
     tell_view(drainer, 0, step);
     RelayItem item = item_to(drainer, RelayItemKind::drain);

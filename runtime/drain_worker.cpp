@@ -83,6 +83,7 @@ DrainReport DrainWorker::carry_out(const Work& work) {
       report.bytes = drain_part(system_, work.task, watch);
       break;
     case DrainStage::finish:
+      mark_drained(partials_.at(step).file(), work.task);
       partials_.at(step).publish();
       partials_.erase(step);
       break;

@@ -59,7 +59,7 @@ class DrainWorker {
   std::deque<std::unique_ptr<Work>> queue_;
   storage::PosixFileSystem system_;
   std::map<matcher::StepId, storage::PartialFile> partials_;  ///< of the thread: that several write
-  std::thread thread_;  ///< from the first task on
+  std::thread thread_;                                        ///< from the first task on
 };
 
 }  // namespace sluice::runtime

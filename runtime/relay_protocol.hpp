@@ -82,6 +82,10 @@ struct DrainOrder {
   /// many records; -1: not known.
   std::uint64_t drained_logs = 0;
   std::int64_t drained_records = -1;
+  /// What the file says of itself when it is complete (storage::FileMark).
+  std::uint64_t run = 0;
+  std::int64_t run_begin_ns = 0;
+  std::uint64_t origin = 0;
 };
 
 /// What is in use of a request table.
@@ -97,8 +101,8 @@ struct DrainTables {
 struct DrainReport {
   std::int32_t status = 0;
   std::string text;
-  std::uint64_t bytes = 0;    ///< written
-  std::string partial = {};   ///< the file that was made, which others write, too
+  std::uint64_t bytes = 0;   ///< written
+  std::string partial = {};  ///< the file that was made, which others write, too
 };
 
 /// The connection whose get waits for a lease: of the matcher that asks for it, or of another of its node.

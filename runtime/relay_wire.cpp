@@ -19,7 +19,8 @@ void fields(auto& a, Is<matcher::StepView> auto& m) {
     m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control);
 }
 void fields(auto& a, Is<DrainOrder> auto& m) {
-  a(m.path, m.version, m.keep, m.part, m.parts, m.drained_logs, m.drained_records);
+  a(m.path, m.version, m.keep, m.part, m.parts, m.drained_logs, m.drained_records, m.run, m.run_begin_ns,
+    m.origin);
 }
 void fields(auto& a, Is<TableCopy> auto& m) {
   a(m.segment, m.contents);

@@ -186,6 +186,20 @@ std::uint32_t positive_number(const char* name) {
 
 }  // namespace
 
+RunIdentity read_run_identity() {
+  const std::string text = variable("SLUICE_RUN");
+  RunIdentity run;
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, run.number);
+  if (number.ec != std::errc{} || number.ptr == end || *number.ptr != '-') return {};
+  const auto begin = std::from_chars(number.ptr + 1, end, run.begin_ns);
+  return begin.ec == std::errc{} && begin.ptr == end ? run : RunIdentity{};
+}
+
+std::string encode_run_identity(const RunIdentity& run) {
+  return std::to_string(run.number) + "-" + std::to_string(run.begin_ns);
+}
+
 ClientEnvironment read_client_environment() {
   ClientEnvironment environment;
   environment.socket_path = variable("SLUICE_SOCKET");
@@ -194,6 +208,7 @@ ClientEnvironment read_client_environment() {
   const WorldPlace place = world_place([](const char* name) { return std::getenv(name); });
   environment.socket_path = matcher_socket_path(environment.socket_path, matcher_index(place, shares));
   environment.component = variable("SLUICE_COMPONENT");
+  environment.run = read_run_identity();
   environment.log_directory = variable("SLUICE_LOGS");
   environment.others = parse_other_rules(variable("SLUICE_OTHERS"));
   const std::string text = variable("SLUICE_RULES");

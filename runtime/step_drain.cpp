@@ -8,6 +8,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/gathered_writes.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/partial_file.hpp"
@@ -251,6 +252,16 @@ class FileDrain {
   StepSource::Share share_ = StepSource::Share::nothing;
 };
 
+storage::FileMark mark_of(const DrainTask& task) {
+  storage::FileMark mark;
+  mark.run = task.order.run;
+  mark.created_ns = task.order.run_begin_ns;
+  mark.origin = static_cast<std::int64_t>(task.order.origin);
+  mark.step = static_cast<std::int64_t>(task.view->step);
+  mark.complete = mark.step;
+  return mark;
+}
+
 KeptFile file_of(const DrainTask& task, const StepSource& source) {
   return kept_file(*task.view, static_cast<formats::Version>(task.order.version), source.record_count(),
                    task.order.keep.variables);
@@ -288,6 +299,13 @@ bool can_append(storage::FileSystem& system, const DrainTask& task, StepSource& 
 std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, StepSource& source,
                             const DrainWatcher& watcher, const DrainOptions& options) {
   const auto file = system.open(task.order.path, storage::OpenMode::update);
+  // Whoever finds it in the middle knows how far the last drain has come.
+  if (auto mark = storage::mark_of(*file); mark && mark->is_of_same(mark_of(task))) {
+    mark->content = storage::growing_content;
+    (void)storage::set_mark(*file, *mark);
+  } else {
+    (void)file->set_mark({});
+  }
   const KeptFile kept = file_of(task, source);
   const std::int64_t bytes =
       FileDrain(*file, kept, source,
@@ -297,11 +315,18 @@ std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, 
   file->write(formats::record_count_offset,
               formats::encode_record_count(kept.header.version, kept.header.record_count));
   file->sync();
+  mark_drained(*file, task);
   file->close();
   return bytes;
 }
 
 }  // namespace
+
+void mark_drained(storage::File& file, const DrainTask& task) {
+  storage::FileMark mark = mark_of(task);
+  mark.content = storage::content_of(file);
+  (void)storage::set_mark(file, mark);
+}
 
 std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
@@ -319,6 +344,7 @@ std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, con
     return static_cast<std::uint64_t>(append_records(system, task, source, watcher, options));
   storage::PartialFile partial(system, task.order.path);
   const std::int64_t bytes = write_partial(partial.file(), task, source, watcher, options);
+  mark_drained(partial.file(), task);
   partial.publish();
   return static_cast<std::uint64_t>(bytes);
 }

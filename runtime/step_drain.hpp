@@ -30,14 +30,16 @@ struct DrainOptions {
 using DrainWatcher = std::function<void(const matcher::DrainProgress&)>;
 
 /// Writes the step to a partial file (storage::PartialFile) in ascending order of offsets, syncs it, and
-/// renames it to PATH: whatever happens, at PATH is what was there before or all of the step. The partial file
-/// does not outlast a failure.
-/// Where the order says what PATH should have, PATH has that, and the step only adds records to it, these are
-/// written there, to storage, and then their number.
-/// Returns the bytes written. Throws IoError, FormatError, Error(NC_EIO) for a damaged request table, and
-/// what the watcher throws.
+/// renames it to PATH: whatever happens, at PATH is what was there before or all of the step. The partial
+/// file does not outlast a failure. Where the order says what PATH should have, PATH has that, and the step
+/// only adds records to it, these are written there, to storage, and then their number. Returns the bytes
+/// written. Throws IoError, FormatError, Error(NC_EIO) for a damaged request table, and what the watcher
+/// throws.
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options = {});
+
+/// Notes in a file that is complete which step it is of.
+void mark_drained(storage::File& file, const DrainTask& task);
 
 /// The same by several: one has made the partial file, then each writes and syncs its part of it, and then
 /// that one gives the file its name, or removes it. Throws as drain_step().

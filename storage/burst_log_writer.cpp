@@ -56,7 +56,7 @@ void remove_log(FileSystem& files, const std::string& metadata_path) {
 void finish_removals(FileSystem& files, const std::string& directory) {
   const auto ending = removal_mark_of(std::string(metadata_suffix));
   for (const auto& name : files.list(directory)) {
-    if (!name.ends_with(ending)) continue;
+    if (!name.ends_with(ending) || files.owner_of(directory + "/" + name) != files.user()) continue;
     const auto metadata =
         directory + "/" + name.substr(0, name.size() - ending.size()) + std::string(metadata_suffix);
     if (!files.exists(metadata)) remove_log(files, metadata);
@@ -72,18 +72,40 @@ BurstLogWriter::BurstLogWriter(FileSystem& files, BurstLogPaths paths, formats::
 
 BurstLogWriter::~BurstLogWriter() = default;
 
-void BurstLogWriter::create(Existing existing, formats::BurstLogHeader header) {
-  if (files_.exists(paths_.metadata)) {
+/// What others have left in a shared directory is neither in the way nor touched.
+void BurstLogWriter::avoid_files_of_others(const formats::BurstLogHeader& header) {
+  const auto is_of_other = [&](const std::string& path) {
+    return files_.owner_of(path).value_or(files_.user()) != files_.user();
+  };
+  if (!is_of_other(paths_.metadata) && !is_of_other(paths_.data)) return;
+  const auto group = header.identity ? header.identity->group : static_cast<std::uint64_t>(files_.user());
+  // "x.nc_0_3.meta" becomes "x.nc_77_0_3.meta".
+  std::string path = paths_.metadata;
+  const auto before_rank = path.find_last_of('_');
+  const auto before_ncid = before_rank == 0 ? before_rank : path.find_last_of('_', before_rank - 1);
+  path.insert(before_ncid == std::string::npos ? path.find_last_of('/') + 1 : before_ncid,
+              "_" + std::to_string(group));
+  paths_ = burst_log_paths_of(path);
+}
+
+/// Data without metadata tells nothing: it may go.
+void BurstLogWriter::remove_existing(Existing existing) {
+  if (files_.owner_of(paths_.metadata)) {
     const bool is_in_use = !files_.open(paths_.metadata, OpenMode::update)->try_lock();
     if (is_in_use || existing == Existing::refuse) refuse_existing(paths_.metadata, is_in_use);
+    remove_log(files_, paths_.metadata);
   }
-  const auto mode = existing == Existing::refuse ? OpenMode::create_new : OpenMode::create;
+  if (files_.owner_of(paths_.data)) files_.remove(paths_.data);
+}
+
+void BurstLogWriter::create(Existing existing, formats::BurstLogHeader header) {
   std::unique_ptr<LogFile> metadata;
   try {
-    metadata = std::make_unique<LogFile>(files_.open(paths_.metadata, mode));
+    avoid_files_of_others(header);
+    remove_existing(existing);
+    metadata = std::make_unique<LogFile>(files_.open(paths_.metadata, OpenMode::create_private));
     if (!metadata->try_lock()) refuse_existing(paths_.metadata, true);
-    // Data without metadata tells nothing: it may go.
-    data_ = std::make_unique<LogFile>(files_.open(paths_.data, OpenMode::create));
+    data_ = std::make_unique<LogFile>(files_.open(paths_.data, OpenMode::create_private));
   } catch (const IoError& error) {
     if (metadata != nullptr) files_.remove(paths_.metadata);
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;

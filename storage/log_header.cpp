@@ -8,7 +8,8 @@ void LogHeader::write(const formats::Header& header) {
   formats::Header empty = header;
   empty.record_count = 0;
   const auto partial = path_ + ".partial";
-  const auto file = files_.open(partial, OpenMode::create);
+  if (files_.owner_of(partial)) files_.remove(partial);  // of a try that found the disk full
+  const auto file = files_.open(partial, OpenMode::create_private);
   file->write(0, formats::encode_header(empty));
   file->close();
   files_.rename(partial, path_);

@@ -226,7 +226,10 @@ bool PosixFile::try_lock_for_sure() {
 void PosixFile::take_permissions_of(const std::string& path) {
   struct stat existing {};
   const bool exists = ::stat(path.c_str(), &existing) == 0 && S_ISREG(existing.st_mode);
-  const mode_t mode = exists ? existing.st_mode & 0777 : 0666 & ~file_mode_mask();
+  // Its owner goes on writing it.
+  const mode_t mode = (exists ? existing.st_mode & 0777 : 0666 & ~file_mode_mask()) | 0600;
+  // Who may do so gives it to the same user and group.
+  if (exists) (void)!::fchown(descriptor_.number(), existing.st_uid, existing.st_gid);
   if (::fchmod(descriptor_.number(), mode) != 0) fail(errno, path_, "set the permissions of");
 }
 
@@ -357,7 +360,12 @@ void prepare_creation(const std::string& path, bool keeps_existing) {
     fail(errno, path, "create");
   }
   if (keeps_existing) fail(EEXIST, path, "create (it exists already)");
-  if (::truncate(path.c_str(), 0) == 0 || errno == ENOENT) return;
+  if (::truncate(path.c_str(), 0) == 0) {
+    // It is another file from now on.
+    (void)::removexattr(path.c_str(), mark_name);
+    return;
+  }
+  if (errno == ENOENT) return;
   // PnetCDF says NC_EFILE when a file that exists cannot be emptied, whatever the reason.
   throw IoError(NC_EFILE, errno, path, "overwrite");
 }

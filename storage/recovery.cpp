@@ -1,15 +1,23 @@
 #include "sluice/storage/recovery.hpp"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "log_directory.hpp"
+#include "owned_files.hpp"
+#include "private_copies.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/layout.hpp"
+#include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/log_round.hpp"
 #include "sluice/storage/partial_file.hpp"
@@ -21,10 +29,15 @@ namespace {
 
 /// Logs that are open at once, two files each: fewer than a process may have.
 constexpr std::size_t most_open_logs = 400;
+constexpr std::size_t compared_bytes = std::size_t{1} << 20;
 
-/// What belongs together.
+/// What belongs together; in the order in which the files were created.
 struct GroupKey {
   std::string netcdf_path;
+  std::int64_t owner = 0;
+  std::int64_t created_ns = 0;
+  std::uint64_t run = 0;
+  std::uint64_t group = 0;  ///< where the steps of a workflow do not tell
   std::int64_t origin = 0;
   auto operator<=>(const GroupKey&) const = default;
 };
@@ -33,9 +46,13 @@ void add_log(FileSystem& system, const std::string& path, std::map<GroupKey, Log
   const BurstLogReader log(system, path);
   const formats::BurstLogHeader& header = log.header();
   const auto step = header.step.value_or(formats::BurstLogStep{});
-  auto& group = groups[{header.path, step.origin}];
+  const auto identity = header.identity.value_or(formats::BurstLogIdentity{});
+  auto& group = groups[{header.path, system.user(), identity.created_ns, identity.run,
+                        step.origin != 0 ? 0 : identity.group, step.origin}];
   group.netcdf_path = header.path;
   group.origin = step.origin;
+  group.identity = header.identity;
+  group.owner = system.user();
   group.logs.push_back({path, header.rank, step.step, header.entry_count, header.process_count});
 }
 
@@ -61,52 +78,51 @@ bool is_in_use(FileSystem& system, const LogGroup& group) {
                              [&](const FoundLog& log) { return is_in_use(system, log.metadata_path); });
 }
 
+/// What the logs are read with, and where they go.
+struct Places {
+  FileSystem& logs;
+  FileSystem& files;
+  const std::string& target;
+};
+
 /// Those of one step: what processes of different steps have put has an order.
-void replay_step(FileSystem& system, std::span<const FoundLog> found, const std::string& path,
-                 const ReplayOptions& options, Recovery& recovery) {
+void replay_step(const Places& places, std::span<const FoundLog> found, const ReplayOptions& options,
+                 Recovery& recovery) {
   for (std::size_t first = 0; first < found.size(); first += most_open_logs) {
     const auto last = std::min(found.size(), first + most_open_logs);
     std::vector<BurstLogReader> logs;
-    for (std::size_t i = first; i < last; ++i) logs.emplace_back(system, found[i].metadata_path);
-    add(replay_logs(system, logs, path, options), recovery.replay);
+    for (std::size_t i = first; i < last; ++i) logs.emplace_back(places.logs, found[i].metadata_path);
+    add(replay_logs(places.files, logs, places.target, options), recovery.replay);
     for (const auto& log : logs) collect_problems(log, recovery.problems);
   }
 }
 
-void replay(FileSystem& system, const LogGroup& group, const std::string& path, const ReplayOptions& options,
+void replay(const Places& places, std::span<const FoundLog> logs, const ReplayOptions& options,
             Recovery& recovery) {
-  const std::span<const FoundLog> logs(group.logs);
   for (std::size_t first = 0; first < logs.size();) {
     const auto of_step = [&](const FoundLog& log) { return log.step == logs[first].step; };
     const auto end = std::ranges::find_if_not(logs.subspan(first), of_step);
     const auto count = static_cast<std::size_t>(end - logs.subspan(first).begin());
-    replay_step(system, logs.subspan(first, count), path, options, recovery);
+    replay_step(places, logs.subspan(first, count), options, recovery);
     first += count;
   }
 }
 
-/// The header that the steps' processes have left, and when the last one did.
-struct LeftHeader {
-  formats::Header header;
-  std::int64_t modified_ns = 0;
-};
-
-/// The newest: of the last step, and of those that differ the one that knows most. Processes that were ended
-/// in the middle of a redefinition have the old one; they have put nothing that it does not know.
-LeftHeader left_header(FileSystem& system, const LogGroup& group) {
-  std::optional<LeftHeader> best;
+/// The newest header that the steps' processes have left: of the last step, and of those that differ the one
+/// that knows most. Processes that were ended in the middle of a redefinition have the old one; they have put
+/// nothing that it does not know.
+formats::Header left_header(FileSystem& system, const LogGroup& group) {
+  std::optional<formats::Header> best;
   std::int64_t best_step = 0;
   for (const FoundLog& log : group.logs) {
     const auto path = burst_log_paths_of(log.metadata_path).header;
     if (path.empty() || !system.exists(path)) continue;
-    LeftHeader left{read_header(*system.open(path, OpenMode::read)).decoded.header, system.modified_ns(path)};
-    const auto variables = left.header.variable_count();
-    const bool is_better = !best || log.step > best_step || variables > best->header.variable_count() ||
-                           (variables == best->header.variable_count() &&
-                            formats::encoded_size(left.header) > formats::encoded_size(best->header));
-    const auto newest = std::max(left.modified_ns, best ? best->modified_ns : std::int64_t{0});
+    auto left = read_header(*system.open(path, OpenMode::read)).decoded.header;
+    const auto variables = left.variable_count();
+    const bool is_better =
+        !best || log.step > best_step || variables > best->variable_count() ||
+        (variables == best->variable_count() && formats::encoded_size(left) > formats::encoded_size(*best));
     if (is_better) best = std::move(left);
-    best->modified_ns = newest;
     best_step = std::max(best_step, log.step);
   }
   if (!best)
@@ -135,72 +151,290 @@ std::int64_t records_in(FileSystem& system, const LogGroup& group, const formats
   return records;
 }
 
-/// Whether the file is what some of the steps' logs, or their drain, have made already.
-bool is_made_of_them(FileSystem& system, const std::string& path, const LeftHeader& left) {
-  if (!system.exists(path) || system.modified_ns(path) <= left.modified_ns) return false;
+/// What is at the path where a file is to be, if anything.
+struct Existing {
+  std::unique_ptr<File> file;
+  std::optional<FileMark> mark;
+  bool is_as_marked = false;  ///< nobody has changed it since
+  [[nodiscard]] bool tells_origin() const noexcept {
+    return mark && (is_as_marked || mark->content == growing_content);
+  }
+};
+
+Existing existing_file(FileSystem& files, const std::string& path, FileMarks marks) {
+  Existing existing;
+  if (!files.exists(path)) return existing;
+  existing.file = files.open(path, OpenMode::read);
+  if (marks == FileMarks::ignored) return existing;
+  existing.mark = mark_of(*existing.file);
+  existing.is_as_marked = existing.mark && existing.mark->content == content_of(*existing.file);
+  return existing;
+}
+
+/// What a file says that has all of these logs.
+FileMark mark_for(const LogGroup& group) {
+  FileMark mark;
+  if (group.identity) {
+    mark.run = group.identity->run;
+    mark.created_ns = group.identity->created_ns;
+    if (!group.is_of_workflow()) mark.group = group.identity->group;
+  }
+  mark.origin = group.origin;
+  for (const FoundLog& log : group.logs) {
+    mark.step = std::max(mark.step, log.step);
+    mark.ranks.insert(log.rank);
+  }
+  return mark;
+}
+
+/// A file of the same steps has what these logs have not: of earlier steps, or of other processes.
+bool has_more(const FileMark& mark, const FileMark& wanted) {
+  return mark.complete != 0 || !std::ranges::includes(wanted.ranks, mark.ranks);
+}
+
+/// A file that is as marked cannot be made of these logs alone, and has what they have.
+bool has_all(const FileMark& mark, const FileMark& wanted) {
+  if (wanted.step <= mark.complete) return true;
+  return has_more(mark, wanted) && !mark.lacks_puts && wanted.step <= mark.step &&
+         std::ranges::includes(mark.ranks, wanted.ranks);
+}
+
+bool has_header(const File& file, const formats::Header& expected) {
   try {
-    formats::Header header = read_header(*system.open(path, OpenMode::read)).decoded.header;
-    header.record_count = left.header.record_count;
-    return formats::encode_header(header) == formats::encode_header(left.header);
+    formats::Header header = read_header(file).decoded.header;
+    header.record_count = expected.record_count;
+    return formats::encode_header(header) == formats::encode_header(expected);
   } catch (const Error&) {
     return false;
   }
 }
 
-void recover_steps(FileSystem& system, const LogGroup& group, const std::string& target,
-                   const ReplayOptions& wanted, Recovery& recovery) {
-  const auto is_empty = [](const FoundLog& log) { return log.entries == 0; };
-  if (std::ranges::all_of(group.logs, is_empty)) return;  // nothing that a file could be made of
-  const LeftHeader left = left_header(system, group);
+bool are_equal(const File& first, const File& second) {
+  if (first.size_bytes() != second.size_bytes()) return false;
+  std::array<std::vector<std::byte>, 2> parts{std::vector<std::byte>(compared_bytes),
+                                              std::vector<std::byte>(compared_bytes)};
+  for (std::int64_t at = 0; at < first.size_bytes(); at += std::ssize(parts[0])) {
+    const auto got = first.read(at, parts[0]);
+    if (second.read(at, parts[1]) != got ||
+        !std::equal(parts[0].begin(), parts[0].begin() + static_cast<std::ptrdiff_t>(got), parts[1].begin()))
+      return false;
+  }
+  return true;
+}
+
+/// A name beside the file that nothing has.
+std::string name_for_existing(FileSystem& files, const std::string& path) {
+  for (int number = 1;; ++number) {
+    const auto name = path + ".before-recovery" + (number == 1 ? "" : "." + std::to_string(number));
+    if (!files.owner_of(name)) return name;
+  }
+}
+
+/// The partial file takes its place. What is there and does not say what it is is not lost.
+void take_place(FileSystem& files, PartialFile& partial, const Existing& existing, Recovery& recovery) {
+  if (existing.file != nullptr && are_equal(*existing.file, partial.file())) {
+    recovery.unchanged = Recovery::Unchanged::has_all_already;
+    (void)existing.file->set_mark(partial.file().mark());
+    return partial.remove();
+  }
+  if (existing.file != nullptr && !existing.tells_origin()) {
+    recovery.kept_as = name_for_existing(files, partial.target());
+    std::error_code failure;
+    std::filesystem::create_hard_link(partial.target(), recovery.kept_as, failure);
+    // Where there are no links, nothing is there for a moment.
+    if (failure) files.rename(partial.target(), recovery.kept_as);
+  }
+  partial.publish();
+}
+
+/// Makes the file of the logs, or of what is there and the logs.
+void make_file(const Places& places, const LogGroup& group, const Existing& existing,
+               const ReplayOptions& wanted, Recovery& recovery) {
+  const formats::Header header = left_header(places.logs, group);
   const std::int64_t records =
-      records_in(system, group, left.header, system.capacity_bytes(directory_of(target)));
+      records_in(places.logs, group, header, places.files.capacity_bytes(directory_of(places.target)));
   ReplayOptions options = wanted;
   options.most_records = records;
-  if (is_made_of_them(system, target, left)) {
-    const auto known = read_header(*system.open(target, OpenMode::read)).decoded.header.record_count;
-    fill_records(system, target, left.header, known, records);
-    return replay(system, group, target, options, recovery);
+  FileMark mark = mark_for(group);
+  const bool continues = existing.tells_origin() && existing.mark->is_of_same(mark) &&
+                         has_more(*existing.mark, mark) && has_header(*existing.file, header);
+  PartialFile partial(places.files, places.target);
+  std::span<const FoundLog> logs(group.logs);
+  if (continues) {
+    copy_contents(*existing.file, partial.file());
+    const auto known = read_header(partial.file()).decoded.header.record_count;
+    fill_records(partial.file(), header, known, records);
+    const auto is_there = [&](const FoundLog& log) { return log.step <= existing.mark->complete; };
+    logs = logs.subspan(static_cast<std::size_t>(std::ranges::count_if(logs, is_there)));
+    mark.complete = existing.mark->complete;
+    mark.step = std::max(mark.step, existing.mark->step);
+  } else {
+    create_filled_file(partial.file(), header, records);
   }
-  PartialFile partial(system, target);
-  create_filled_file(partial.file(), left.header, records);
-  replay(system, group, partial.path(), options, recovery);
-  partial.publish();
-  recovery.is_new_file = true;
+  replay({places.logs, places.files, partial.path()}, logs, options, recovery);
+  // What could not be read may be mended, and is put then.
+  const bool are_sound = recovery.problems.empty() && group.damage.empty() && !group.has_unreadable_logs;
+  mark.lacks_puts = !are_sound || (continues && existing.mark->lacks_puts);
+  if (continues) mark.ranks.insert(existing.mark->ranks.begin(), existing.mark->ranks.end());
+  mark.content = content_of(partial.file());
+  (void)set_mark(partial.file(), mark);
+  recovery.is_new_file = !continues;
+  take_place(places.files, partial, existing, recovery);
+}
+
+void recover_steps(const Places& places, const LogGroup& group, const ReplayOptions& options, FileMarks marks,
+                   Recovery& recovery) {
+  const Existing existing = existing_file(places.files, places.target, marks);
+  if (existing.tells_origin()) {
+    const FileMark wanted = mark_for(group);
+    const bool is_same = existing.mark->is_of_same(wanted);
+    if (is_same && existing.is_as_marked && has_all(*existing.mark, wanted)) {
+      recovery.unchanged = Recovery::Unchanged::has_all_already;
+      return;
+    }
+    if (!is_same && wanted.is_before(*existing.mark)) {
+      recovery.unchanged = wanted.run == existing.mark->run ? Recovery::Unchanged::is_of_later_step
+                                                            : Recovery::Unchanged::is_of_later_run;
+      recovery.later_begin_ns = existing.mark->created_ns;
+      return;
+    }
+  }
+  make_file(places, group, existing, options, recovery);
+}
+
+/// A program's own logs complete the file that it has written, and no other.
+void expect_own_file(const LogGroup& group, const std::string& target, const Existing& existing) {
+  if (!group.identity || !existing.mark || existing.mark->is_of_same(mark_for(group))) return;
+  const bool is_later = mark_for(group).is_before(*existing.mark);
+  throw Error(NC_EINVAL,
+              target + " is not the file that these logs are for: " + (is_later ? "a later" : "another") +
+                  " program has written it. Look which one you need; --force puts the logs into it "
+                  "nevertheless");
+}
+
+/// Into a copy of the file that is there.
+void recover_puts(const Places& places, const LogGroup& group, const ReplayOptions& options, FileMarks marks,
+                  Recovery& recovery) {
+  expect_own_file(group, places.target, existing_file(places.files, places.target, marks));
+  PrivateCopies copies(places.files);
+  replay({places.logs, copies, places.target}, group.logs, options, recovery);
+  copies.publish();
+}
+
+/// Nothing that a file could be made of; but something may be torn.
+void read_empty_logs(FileSystem& logs, const LogGroup& group, Recovery& recovery) {
+  for (const FoundLog& found : group.logs) {
+    BurstLogReader log(logs, found.metadata_path);
+    (void)log.next();
+    collect_problems(log, recovery.problems);
+  }
+}
+
+/// Whose logs do not say of which run they are: their numbers of processes tell whether they are of one. One
+/// that differs is damaged; more are another program's.
+void refuse_mixture(LogGroup& group) {
+  if (group.identity) return;
+  for (const FoundLog& first : group.logs) {
+    const auto is_alike = [&](const FoundLog& log) {
+      return log.step == first.step && log.process_count == first.process_count;
+    };
+    const auto is_other = [&](const FoundLog& log) {
+      return log.step == first.step && log.process_count != first.process_count;
+    };
+    const auto other = std::ranges::find_if(group.logs, is_other);
+    if (std::ranges::count_if(group.logs, is_alike) < 2 || std::ranges::count_if(group.logs, is_other) < 2)
+      continue;
+    group.refusal = "its logs are of more than one program: " + first.metadata_path + " of one of " +
+                    std::to_string(first.process_count) + " processes, " + other->metadata_path +
+                    " of one of " + std::to_string(other->process_count) +
+                    ". Take those that you do not need to another directory";
+    return;
+  }
+}
+
+/// Of the same file, and some say of which run they are and some do not.
+void refuse_unidentified(std::vector<LogGroup>& groups) {
+  const auto has_puts = [](const LogGroup& group) {
+    return std::ranges::any_of(group.logs, [](const FoundLog& log) { return log.entries > 0; });
+  };
+  for (LogGroup& group : groups) {
+    const auto is_other = [&](const LogGroup& other) {
+      return other.identity && other.netcdf_path == group.netcdf_path && other.owner == group.owner &&
+             has_puts(other);
+    };
+    const auto other = std::ranges::find_if(groups, is_other);
+    if (group.identity || other == groups.end()) continue;
+    group.refusal = "the log " + group.logs.front().metadata_path + " does not say of which run it is, and " +
+                    other->logs.front().metadata_path +
+                    " is of the same file: they are of different programs. Take those that you do not need "
+                    "to another directory";
+  }
+}
+
+/// Whose files may be logs.
+std::set<std::int64_t> owners_in(FileSystem& system, const std::string& directory) {
+  std::set<std::int64_t> owners;
+  for (const auto& name : system.list(directory)) {
+    if (!name.ends_with(".meta") && !name.ends_with(".data")) continue;
+    if (const auto owner = system.owner_of(directory + "/" + name)) owners.insert(*owner);
+  }
+  return owners;
+}
+
+void add_readable_log(FileSystem& logs, const std::string& path, std::map<GroupKey, LogGroup>& groups,
+                      std::vector<LogStatement>& unreadable) {
+  try {
+    add_log(logs, path, groups);
+  } catch (const Error& error) {
+    unreadable.push_back({path, error.what()});
+  }
 }
 
 }  // namespace
 
-FoundLogs find_logs(FileSystem& system, const std::string& directory) {
+FoundLogs find_logs(FileSystem& system, const std::string& directory, LogOwners owners) {
   FoundLogs found;
   std::map<GroupKey, LogGroup> groups;
-  ListedLogs listed = list_logs(system, directory);
-  found.unreadable = std::move(listed.damaged);
-  for (const auto& path : listed.metadata) {
-    try {
-      add_log(system, path, groups);
-    } catch (const Error& error) {
-      found.unreadable.push_back({path, error.what()});
+  for (const std::int64_t owner : owners_in(system, directory)) {
+    OwnedFiles logs(system, owner);
+    ListedLogs listed = list_logs(logs, directory);
+    if (owners == LogOwners::myself && owner != system.user()) {
+      for (const auto& path : listed.metadata) found.of_others.push_back({path, owner});
+      for (const auto& log : listed.damaged) found.of_others.push_back({log.path, owner});
+      continue;
     }
+    std::ranges::move(listed.damaged, std::back_inserter(found.unreadable));
+    for (const auto& path : listed.metadata) add_readable_log(logs, path, groups, found.unreadable);
   }
   for (auto& [key, group] : groups) {
     std::ranges::sort(group.logs, {}, [](const FoundLog& log) { return std::tie(log.step, log.rank); });
     compare_headers(group);
+    refuse_mixture(group);
     const auto is_of_group = [&](const LogStatement& log) { return belongs_to(log, group); };
     group.has_unreadable_logs = std::ranges::any_of(found.unreadable, is_of_group);
     found.groups.push_back(std::move(group));
   }
+  refuse_unidentified(found.groups);
   return found;
 }
 
 Recovery recover_file(FileSystem& system, const LogGroup& group, const std::string& netcdf_path,
-                      const ReplayOptions& options) {
+                      const ReplayOptions& options, FileMarks marks) {
   Recovery recovery;
   recovery.is_in_use = is_in_use(system, group);
   if (recovery.is_in_use) return recovery;
+  OwnedFiles logs(system, group.owner);
+  const auto is_empty = [](const FoundLog& log) { return log.entries == 0; };
+  if (std::ranges::all_of(group.logs, is_empty)) {
+    read_empty_logs(logs, group, recovery);
+    return recovery;
+  }
+  if (!group.refusal.empty()) throw Error(NC_EINVAL, group.refusal);
+  const Places places{logs, system, netcdf_path};
   if (group.is_of_workflow()) {
-    recover_steps(system, group, netcdf_path, options, recovery);
+    recover_steps(places, group, options, marks, recovery);
   } else {
-    replay(system, group, netcdf_path, options, recovery);
+    recover_puts(places, group, options, marks, recovery);
   }
   return recovery;
 }
@@ -208,7 +442,7 @@ Recovery recover_file(FileSystem& system, const LogGroup& group, const std::stri
 void copy_file(FileSystem& system, const std::string& from, const std::string& to) {
   const auto source = system.open(from, OpenMode::read);
   PartialFile target(system, to);
-  target.file().copy(*source, {0, source->size_bytes()}, 0);
+  copy_contents(*source, target.file());
   target.file().sync();
   target.publish();
 }

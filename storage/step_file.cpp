@@ -94,16 +94,13 @@ void create_filled_file(File& file, const formats::Header& header, std::int64_t 
   filler.flush();
 }
 
-void fill_records(FileSystem& files, const std::string& path, const formats::Header& header,
-                  std::int64_t first, std::int64_t end) {
+void fill_records(File& file, const formats::Header& header, std::int64_t first, std::int64_t end) {
   if (first >= end) return;
   const auto layout = formats::layout_of(header, formats::encoded_size(header));
-  const auto file = files.open(path, OpenMode::update);
-  file->reserve(end_of_data(header, layout, end));
-  Filler filler(*file, header, layout);
+  file.reserve(end_of_data(header, layout, end));
+  Filler filler(file, header, layout);
   filler.fill_records(first, end);
   filler.flush();
-  file->close();
 }
 
 }  // namespace sluice::storage

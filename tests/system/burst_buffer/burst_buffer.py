@@ -3,6 +3,7 @@ import functools
 import glob
 import os
 import pathlib
+import pwd
 import random
 import signal
 import sys
@@ -113,6 +114,60 @@ def subfiles():
     sluice("recover", "logs", "-o", "out")
     sluice("merge", "out/wave.nc", "merged_copy.nc")
     expect(digest("merged.nc") == digest("merged_copy.nc"), "the copy is another")
+
+
+def two_programs():
+    """A program's logs do not get into the file of a later program; and a file that is there is never written in place."""
+    clean()
+    launcher = start(3, 9)
+    wait_for(lambda: told(3) == [9] * 3, "puts")
+    kill_ranks(launcher)
+    os.mkdir("other")
+    for path in glob.glob("logs/*"):
+        os.rename(path, path.replace("logs/", "other/")) if "_2." in path else os.remove(path)
+    clear_told()
+    launcher = start(2, 5)
+    wait_for(lambda: told(2) == [5] * 2, "puts")
+    kill_ranks(launcher)
+    os.link("wave.nc", "as_it_was.nc")
+    before = digest("wave.nc")
+    text = sluice("recover", "other", status=1)
+    expect("a later program has written it" in text and digest("wave.nc") == before, "logs of an earlier program are put into the file")
+    sluice("recover", "logs")
+    check_rows("wave.nc", [5] * 2)
+    expect(digest("as_it_was.nc") == before, "the file was written in place")
+    expect(not glob.glob("*.partial"), "a partial file is left")
+
+
+def clear_told():
+    for path in glob.glob("told.*"):
+        os.remove(path)
+
+
+def other_users():
+    """What another user has left under the names of a program's logs is neither in its way nor touched."""
+    if os.geteuid() != 0:
+        sys.exit(77)
+    clean()
+    nobody = pwd.getpwnam("nobody")
+    for suffix in ("meta", "data"):
+        path = pathlib.Path(f"logs/wave.nc_0_0.{suffix}")
+        path.write_text("PnetCDF0")
+        os.chown(path, nobody.pw_uid, nobody.pw_gid)
+    os.symlink("/etc/passwd", "logs/wave.nc_0_1.meta")
+    os.chown("logs/wave.nc_0_1.meta", nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
+    theirs = sorted(os.listdir("logs"))
+    finish(start(2, -20), 0)
+    check_rows("wave.nc", [20] * 2)
+    expect(sorted(os.listdir("logs")) == theirs, "another user's files are gone, or logs are left")
+    clear_told()
+    launcher = start(2, 30)
+    wait_for(lambda: told(2) == [30] * 2, "puts")
+    kill_ranks(launcher)
+    text = sluice("recover", "--delete", "logs")
+    expect("2 logs of nobody left out" in text, "it is not told whose logs are left out")
+    check_rows("wave.nc", [30] * 2)
+    expect(sorted(os.listdir("logs")) == theirs, f"left: {os.listdir('logs')}")
 
 
 def in_use():

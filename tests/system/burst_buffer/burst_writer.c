@@ -1,6 +1,7 @@
-/* burst_writer FILE PUTS SLEEP_US: rank r puts rows of value 1000 i + r into record i of rows(time, ranks,
- * 8), for i below PUTS, and tells in told.RANK how many puts have returned. Then it waits for ever without
- * closing the file, or, where PUTS is negative, closes it after -PUTS. */
+/* burst_writer FILE PUTS SLEEP_US [FIRST]: rank r puts rows of value 1000 i + r into record i of rows(time,
+ * ranks, 8), for i below PUTS, and tells in told.RANK how many puts have returned. Then it waits for ever
+ * without closing the file, or, where PUTS is negative, closes it after -PUTS. FIRST: it creates the file
+ * with so many rows before, closes it, and goes on when there is a file "go". */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>
@@ -15,15 +16,11 @@ static void tell(FILE* file, int puts) {
   fflush(file);
 }
 
-int main(int argc, char** argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
-  const int puts = abs(atoi(argv[2]));
+static int rank, size;
+
+static void put_rows(const char* path, int puts, int sleep_us, int ends) {
   int ncid, dimids[3], varid;
-  CHECK(ncmpi_create(MPI_COMM_WORLD, argv[1], NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid));
+  CHECK(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid));
   CHECK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dimids[0]));
   CHECK(ncmpi_def_dim(ncid, "rank", size, &dimids[1]));
   CHECK(ncmpi_def_dim(ncid, "x", 8, &dimids[2]));
@@ -40,12 +37,25 @@ int main(int argc, char** argv) {
     for (int k = 0; k < 8; ++k) row[k] = 1000.0 * i + rank;
     CHECK(ncmpi_put_vara_double(ncid, varid, start, count, row));
     tell(file, i + 1);
-    if (atoi(argv[3]) > 0) usleep((useconds_t)atoi(argv[3]));
+    if (sleep_us > 0) usleep((useconds_t)sleep_us);
   }
-  if (atoi(argv[2]) > 0)
-    for (;;) pause();
+  while (!ends) pause();
+  fclose(file);
   CHECK(ncmpi_end_indep_data(ncid));
   CHECK(ncmpi_close(ncid));
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 4) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int puts = atoi(argv[2]), sleep_us = atoi(argv[3]);
+  if (argc > 4) {
+    put_rows(argv[1], atoi(argv[4]), 0, 1);
+    while (access("go", F_OK) != 0) usleep(10000);
+  }
+  put_rows(argv[1], abs(puts), sleep_us, puts < 0);
   MPI_Finalize();
   return 0;
 }

@@ -4,14 +4,16 @@ import filecmp
 import glob
 import os
 import pathlib
+import pwd
 import random
+import re
 import signal
 import sys
 import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from burst_rows import check_rows, digest, told
+from burst_rows import check_rows, digest, rows_of, told
 from harness import SmallDisk, call, clear_directory, descendants, descendants_named, expect, finish, is_logged, kill, launch, start, wait_for
 
 CASE, BUILD = sys.argv[1:]
@@ -154,13 +156,117 @@ def appended():
     # The last one's logs are complete when their writer has opened the next file.
     wait_for(lambda: len(glob.glob("logs/*.meta")) == 12 and not any(map(is_open, glob.glob("logs/*.meta"))), "six steps")
     end_everything(run)
-    # What was drained does not count.
-    for name in ("a.nc", "a.nc.partial"):
-        if os.path.exists(name):
-            os.remove(name)
+    # Some steps have been drained: that is known, whatever the file's time says.
+    if os.path.exists("a.nc"):
+        os.utime("a.nc", (time.time() + 3600,) * 2)
     sluice("recover", "logs")
+    expect(glob.glob("a.nc*") == ["a.nc"], f"left: {glob.glob('a.nc*')}")
     launch(2, KEEP, "append", "a.nc", "6", cwd="direct", status=0)
     expect(filecmp.cmp("a.nc", "direct/a.nc", shallow=False), "the recovered file is not the one that was written directly")
+
+
+def created_again():
+    """A file that was complete and drained, and then created anew: what the second step has put is there, and nothing of the first, whatever the files' times say."""
+    clean("logs")
+    keep_logs = "environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}"
+    run = run_flow(WRITER, "wave.nc 3 0 7", 2, keep_logs)
+    wait_for(lambda: os.path.exists("wave.nc"), "the drain")
+    check_rows("wave.nc", [7] * 2)
+    pathlib.Path("go").touch()
+    wait_for(lambda: told(2) == [3] * 2, "the second step")
+    end_everything(run)
+    expect(len(glob.glob("logs/*.meta")) == 4, "the logs of both steps are not there")
+    os.utime("wave.nc", (time.time() + 3600,) * 2)
+    for _ in range(2):
+        sluice("recover", "logs")
+        check_rows("wave.nc", [3] * 2)
+        expect(rows_of("wave.nc", 2)[1] == 3, "there are records of the first step")
+    sluice("recover", "--delete", "logs")
+    expect(os.listdir("logs") == [] and glob.glob("wave.nc*") == ["wave.nc"], f"left: {os.listdir('logs')} {glob.glob('wave.nc*')}")
+
+
+def two_runs():
+    """Logs of an earlier, larger run come to light when a later one has written its file: they are neither mixed with it, nor take its place."""
+    for later_is_killed in (False, True):
+        clean("logs", "other")
+        run = run_flow(WRITER, "wave.nc 9 0", 3)
+        wait_for(lambda: told(3) == [9] * 3, "puts")
+        end_everything(run)
+        for path in glob.glob("logs/*"):
+            os.rename(path, path.replace("logs/", "other/")) if re.search(r"_2\.\w+$", path) else os.remove(path)
+        expect(len(os.listdir("other")) == 3, "the logs of one rank")
+        for rank in range(3):
+            os.remove(f"told.{rank}")
+        run = run_flow(WRITER, "wave.nc 5 0" if later_is_killed else "wave.nc -5 0", 2)
+        if later_is_killed:
+            wait_for(lambda: told(2) == [5] * 2, "puts")
+            end_everything(run)
+            sluice("recover", "logs")
+        else:
+            finish(run, 0)
+        before = digest("wave.nc")
+        check_rows("wave.nc", [5] * 2)
+        text = sluice("recover", "other", status=1)
+        expect("wave.nc is of a later run than 1 log (other/wave.nc_" in text, "it is not told which is which")
+        expect(digest("wave.nc") == before and len(os.listdir("other")) == 3, "the later run's file was changed")
+        # In one directory, too.
+        for path in glob.glob("other/*"):
+            os.rename(path, path.replace("other/", "logs/"))
+        sluice("recover", "logs", status=1)
+        expect(digest("wave.nc") == before, "the later run's file was changed")
+        os.mkdir("out")
+        sluice("recover", "--force", "-o", "out", "logs")
+        expect(glob.glob("wave.nc*") == ["wave.nc"], f"left: {glob.glob('wave.nc*')}")
+
+
+def other_users():
+    """What another user has put into a shared directory is not replayed, not removed, and in nobody's way."""
+    if os.geteuid() != 0:
+        sys.exit(77)
+    clean("logs")
+    os.chmod("logs", 0o1777)
+    nobody = pwd.getpwnam("nobody")
+    run = run_flow(WRITER, "wave.nc 4 0", 1)
+    wait_for(lambda: told(1) == [4], "puts")
+    end_everything(run)
+    expect(all(os.stat(path).st_mode & 0o777 == 0o600 for path in glob.glob("logs/*")), "others can read the logs")
+    # The same logs as another user's, for this file and for one that is none of his business.
+    path = os.path.realpath("wave.nc")
+    for log in glob.glob("logs/*"):
+        for name, target in (("for_mine", path), ("profile", path[:-7] + "profile")):
+            copy = log.replace("wave.nc_", f"wave.nc_{name}")
+            pathlib.Path(copy).write_bytes(pathlib.Path(log).read_bytes().replace(path.encode(), target.encode()))
+            os.chown(copy, nobody.pw_uid, nobody.pw_gid)
+            os.chmod(copy, 0o644)
+    theirs = sorted(glob.glob("logs/*_for_mine*") + glob.glob("logs/*_profile*"))
+    expect(len(theirs) == 6, f"logs: {os.listdir('logs')}")
+    pathlib.Path("profile").write_text("mine")
+    text = sluice("recover", "--delete", "logs")
+    expect("2 logs of nobody left out" in text, "it is not told whose logs are left out")
+    check_rows("wave.nc", [4])
+    expect(pathlib.Path("profile").read_text() == "mine" and sorted(glob.glob("logs/*")) == theirs, "another user's logs were taken, or removed")
+    before = digest("wave.nc")
+    # A run that is killed, and one that ends well.
+    os.remove("told.0")
+    run = run_flow(WRITER, "wave.nc 2 0", 1)
+    wait_for(lambda: told(1) == [2], "puts")
+    end_everything(run)
+    sluice("recover", "--delete", "logs")
+    finish(run_flow(WRITER, "wave.nc -4 0", 1), 0)
+    expect(digest("wave.nc") == before and sorted(glob.glob("logs/*")) == theirs, "another user's logs are in the way, or gone")
+    # Root acts as that user, who may not write here; his own file he may.
+    text = sluice("recover", "--any-owner", "logs", status=1)
+    expect("profile cannot be recovered" in text and pathlib.Path("profile").read_text() == "mine" and digest("wave.nc") == before, "a log made root write a file")
+    his = pathlib.Path("his")
+    his.mkdir()
+    os.chown(his, nobody.pw_uid, nobody.pw_gid)
+    as_nobody = ("setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups")
+    call(*as_nobody, SLUICE, "recover", "--any-owner", "logs", status=2)
+    call(*as_nobody, SLUICE, "recover", "-o", "his", "logs", status=0)
+    expect(os.stat("his/profile").st_uid == nobody.pw_uid, "the owner himself cannot recover")
+    os.remove("his/profile")
+    sluice("recover", "--any-owner", "-o", "his", "logs")
+    expect(os.stat("his/profile").st_uid == nobody.pw_uid, "what root recovers is not its owner's")
 
 
 def is_open(path):

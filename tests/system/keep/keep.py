@@ -215,7 +215,28 @@ def matcher_killed():
         os.remove("a.nc")
     expect(result.status == 3 and "matcher was killed" in result.err, "the reason is not told")
     expect(os.path.exists("a.nc.partial"), "the drain was never met in its middle")
-    os.remove("a.nc.partial")
+    # What it has left goes with the next run that writes the file.
+    run()
+    call("ncvalidator", "-q", "a.nc", status=0)
+    expect(files_on_disk() == ["a.nc"], f"files on the disk: {files_on_disk()}")
+
+
+def two_runs():
+    """Two runs that write the same file at the same time: the file is always one of the two, whole, and nothing else is left."""
+    sizes = (90, 110)
+    for size in sizes:
+        os.makedirs(f"direct{size}")
+        launch(1, program, "large", "a.nc", str(size), cwd=f"direct{size}", status=0)
+    for _ in range(2):
+        runs = []
+        for size in sizes:
+            write_flow({"model": (1, f"large a.nc {size}"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 512MiB")
+            os.rename("flow.yaml", f"flow{size}.yaml")
+            runs.append(harness.start(build + "/bin/sluice", "run", f"flow{size}.yaml", "--log-dir", f"logs{size}"))
+        for each in runs:
+            finish(each, 0)
+        expect(any(filecmp.cmp("a.nc", f"direct{size}/a.nc", shallow=False) for size in sizes), "the file is neither run's")
+        expect(files_on_disk() == ["a.nc"], f"files on the disk: {files_on_disk()}")
 
 
 def interrupted():

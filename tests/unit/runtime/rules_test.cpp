@@ -204,6 +204,14 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   CHECK(find_other_rule(with_others, "b.nc") == 4);
   CHECK(find_other_rule(with_others, "b.txt") == OrdinaryFile::no_rule);
   ::unsetenv("SLUICE_OTHERS");
+  for (const char* damaged : {"", "x", "1", "1-", "1-2x", "-1-2", "99999999999999999999-1"}) {
+    ::setenv("SLUICE_RUN", damaged, 1);
+    CHECK(read_run_identity().number == 0);
+  }
+  ::setenv("SLUICE_RUN", encode_run_identity({~std::uint64_t{0}, 1'700'000'000'000'000'000}).c_str(), 1);
+  CHECK(read_run_identity().number == ~std::uint64_t{0});
+  CHECK(read_run_identity().begin_ns == 1'700'000'000'000'000'000);
+  ::unsetenv("SLUICE_RUN");
   ::unsetenv("SLUICE_SOCKET");
   CHECK_FALSE(read_client_environment().is_coupled());
 }

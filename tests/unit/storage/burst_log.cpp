@@ -118,6 +118,25 @@ TEST_CASE("a log is written byte by byte as the format says") {
   CHECK(complete_puts(files, puts) == 4);
 }
 
+TEST_CASE("a log says of which run, step and group it is, and damage there is not taken for one") {
+  const formats::BurstLogIdentity identity{~std::uint64_t{0}, 1'700'000'000'000'000'000, 77};
+  for (const bool has_step : {false, true}) {
+    auto header = log_header();
+    header.identity = identity;
+    if (has_step) header.step = formats::BurstLogStep{9, 3};
+    auto bytes = formats::encode_burst_log_header(header);
+    CHECK(header.entry_begin == std::ssize(bytes));
+    const auto decoded = formats::decode_burst_log_header(bytes, std::ssize(bytes), "x").value();
+    CHECK(decoded.identity == identity);
+    CHECK(decoded.step == header.step);
+    CHECK(decoded.path == header.path);
+    bytes[bytes.size() - 32] = std::byte{'s'};
+    CHECK_FALSE(formats::decode_burst_log_header(bytes, std::ssize(bytes), "x").value().identity);
+    for (std::size_t cut = 0; cut < bytes.size(); ++cut)
+      CHECK_FALSE(formats::decode_burst_log_header(std::span(bytes).first(cut), std::ssize(bytes), "x"));
+  }
+}
+
 TEST_CASE("PnetCDF's own logs are understood") {
   PosixFileSystem files;
   BurstLogReader reader(files, (folder / "ok_pnetcdf.meta").string());

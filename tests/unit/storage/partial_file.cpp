@@ -77,7 +77,8 @@ TEST_CASE("what is not published goes; what somebody left who was killed goes wi
   PartialFile file(files, target);
   CHECK(file.path() == target + ".partial");
   CHECK(file.file().size_bytes() == 0);
-  CHECK(files.list(scratch.path) == std::vector<std::string>{"a.nc.2.partial", "a.nc.partial", "b.nc.partial"});
+  CHECK(files.list(scratch.path) ==
+        std::vector<std::string>{"a.nc.2.partial", "a.nc.partial", "b.nc.partial"});
 }
 
 TEST_CASE("what another user has left is neither used nor removed") {
@@ -106,7 +107,9 @@ TEST_CASE("a link at the name is not followed") {
   CHECK(text_of(files, scratch.path + "/a.nc") == "other");
 }
 
-TEST_CASE("nobody else can read it before it is complete; then it has the permissions of any new file, or its predecessor's") {
+TEST_CASE(
+    "nobody else can read it before it is complete; then it has the permissions of any new file, or its "
+    "predecessor's") {
   const Scratch scratch;
   PosixFileSystem files;
   const std::string target = scratch.path + "/a.nc";

@@ -2,16 +2,23 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/layout.hpp"
 #include "sluice/storage/burst_log_entries.hpp"
+#include "sluice/storage/burst_log_writer.hpp"
+#include "sluice/storage/faulty_file_system.hpp"
+#include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/posix_file_system.hpp"
@@ -47,15 +54,17 @@ formats::Header dataset_header() {
 class Log {
  public:
   Log(FileSystem& files, const std::string& base, std::int64_t rank, formats::BurstLogStep step,
-      const std::string& netcdf_path = "d/a.nc")
+      const std::string& netcdf_path = "d/a.nc",
+      std::optional<formats::BurstLogIdentity> identity = formats::BurstLogIdentity{11, 1000, 1})
       : files_(files), base_(base), data_(files.open(base + ".data", OpenMode::create)) {
     formats::BurstLogHeader header;
     header.is_external = false;
-    header.process_count = 2;
+    header.process_count = 8;
     header.rank = rank;
     header.path = netcdf_path;
     header.processor = "node";
     header.step = step;
+    header.identity = identity;
     data_->write(0, std::as_bytes(std::span(formats::burst_log_magic)));
     entries_ = std::make_unique<BurstLogEntries>(files.open(base + ".meta", OpenMode::create), header);
     files.open(base + ".header", OpenMode::create)->write(0, formats::encode_header(dataset_header()));
@@ -102,6 +111,15 @@ std::vector<int> rows_of(FileSystem& files, const std::string& path = "d/a.nc") 
   return rows;
 }
 
+using Unchanged = Recovery::Unchanged;
+
+/// A directory that is removed at the end of a test.
+struct Scratch {
+  std::string path = std::filesystem::absolute("step_recovery." + std::to_string(::getpid())).string();
+  Scratch() { std::filesystem::create_directory(path); }
+  ~Scratch() { std::filesystem::remove_all(path); }
+};
+
 Recovery recover_all(FileSystem& files) {
   const auto found = find_logs(files, "d");
   CHECK(found.unreadable.empty());
@@ -145,18 +163,216 @@ TEST_CASE("later steps of a dataset win over earlier ones, whichever rank wrote 
   CHECK(rows_of(files) == std::vector<int>{1, 3});
 }
 
-TEST_CASE("of a dataset that was created again, the later one is what remains") {
+TEST_CASE(
+    "of a dataset that was created again, the later one is what remains, whatever the times of files say") {
+  MemoryFileSystem memory;
+  PosixFileSystem posix;
+  const Scratch scratch;
+  for (FileSystem* files : {static_cast<FileSystem*>(&memory), static_cast<FileSystem*>(&posix)}) {
+    const std::string target = scratch.path + "/a.nc";
+    Log first(*files, scratch.path + "/a.nc_1_0", 0, {5, 5}, target);
+    first.put_row(3, 1);
+    first.close();
+    Log second(*files, scratch.path + "/a.nc_2_0", 0, {6, 6}, target);
+    second.put_row(0, 2);
+    second.close();
+    for (const bool is_repeated : {false, true}) {
+      const auto found = find_logs(*files, scratch.path);
+      REQUIRE(found.groups.size() == 2);
+      const auto of_first = recover_file(*files, found.groups[0], target);
+      CHECK((of_first.unchanged == Unchanged::is_of_later_step) == is_repeated);
+      if (!is_repeated && files == &posix) {
+        // Newer than all logs: that tells nothing.
+        std::filesystem::last_write_time(
+            target, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+      }
+      const auto of_second = recover_file(*files, found.groups[1], target);
+      CHECK((of_second.unchanged == Unchanged::has_all_already) == is_repeated);
+      CHECK(rows_of(*files, target) == std::vector<int>{2});
+    }
+    CHECK(files->owner_of(target + ".before-recovery") == std::nullopt);
+  }
+}
+
+TEST_CASE("a later run's file is not mixed with an earlier run's logs, nor replaced by them") {
   MemoryFileSystem files;
-  Log first(files, "d/a.nc_1_0", 0, {5, 5});
-  first.put_row(3, 1);
-  first.close();
-  Log second(files, "d/a.nc_2_0", 0, {6, 6});
-  second.put_row(0, 2);
-  second.close();
+  const formats::BurstLogIdentity earlier{22, 1000, 1};
+  const formats::BurstLogIdentity later{11, 2000, 2};
+  const auto write = [&](const std::string& base, std::int64_t rank, const formats::BurstLogIdentity& run) {
+    Log log(files, base, rank, {5, 5}, "d/a.nc", run);
+    log.put_row(rank, static_cast<std::int16_t>(run.created_ns));
+    log.close();
+  };
+  SUBCASE("in one directory") {
+    for (const std::int64_t rank : {0, 1}) write("d/a.nc_later_" + std::to_string(rank), rank, later);
+    for (const std::int64_t rank : {2, 3}) write("d/a.nc_earlier_" + std::to_string(rank), rank, earlier);
+    const auto found = find_logs(files, "d");
+    REQUIRE(found.groups.size() == 2);
+    for (const auto& group : found.groups) (void)recover_file(files, group, "d/a.nc");
+    CHECK(rows_of(files) == std::vector<int>{2000, 2000});
+  }
+  SUBCASE("on two nodes, which are recovered one after the other") {
+    for (const std::int64_t rank : {0, 1}) write("a/a.nc_1_" + std::to_string(rank), rank, later);
+    for (const std::int64_t rank : {2, 3}) write("b/a.nc_1_" + std::to_string(rank), rank, earlier);
+    CHECK(recover_file(files, find_logs(files, "a").groups.at(0), "d/a.nc").is_new_file);
+    const auto group = find_logs(files, "b").groups.at(0);
+    const auto recovery = recover_file(files, group, "d/a.nc");
+    CHECK(recovery.unchanged == Unchanged::is_of_later_run);
+    CHECK(recovery.later_begin_ns == 2000);
+    CHECK(rows_of(files) == std::vector<int>{2000, 2000});
+    CHECK(recover_file(files, group, "d/a.nc", {}, FileMarks::ignored).is_new_file);
+    CHECK(rows_of(files) == std::vector<int>{-1, -1, 1000, 1000});
+  }
+}
+
+TEST_CASE("what a drain has brought to the file is known; a step behind it is added to that") {
+  MemoryFileSystem files;
+  const auto put = [&](std::int64_t rank, formats::BurstLogStep step, std::int64_t record,
+                       std::int16_t value) {
+    Log log(files, "d/a.nc_" + std::to_string(step.step) + "_" + std::to_string(rank), rank, step);
+    log.put_row(record, value);
+    log.close();
+  };
+  // Both ranks' logs of step 5 were there when it was drained; those of rank 1 are on another node.
+  put(0, {5, 5}, 0, 1);
+  put(1, {5, 5}, 1, 2);
+  (void)recover_all(files);
+  {
+    const auto file = files.open("d/a.nc", OpenMode::update);
+    FileMark mark = mark_of(*file).value();
+    CHECK(mark.ranks == std::set<std::int64_t>{0, 1});
+    mark.complete = mark.step;
+    mark.ranks.clear();
+    CHECK(set_mark(*file, mark));
+  }
+  remove_log(files, "d/a.nc_5_1.meta");
+  CHECK(recover_all(files).unchanged == Unchanged::has_all_already);
+  for (const bool is_growing : {false, true}) {
+    if (is_growing) {
+      // The matcher was killed while it added records in place.
+      const auto file = files.open("d/a.nc", OpenMode::update);
+      FileMark mark = mark_of(*file).value();
+      mark.step = mark.complete;
+      mark.ranks.clear();
+      mark.content = growing_content;
+      CHECK(set_mark(*file, mark));
+    }
+    put(0, {7, 5}, 2, 3);
+    const auto recovery = recover_all(files);
+    CHECK_FALSE(recovery.is_new_file);
+    CHECK(recovery.replay.puts == 1);
+    CHECK(rows_of(files) == std::vector<int>{1, 2, 3});
+  }
+  CHECK(recover_all(files).unchanged == Unchanged::has_all_already);
+}
+
+TEST_CASE("a file of which nobody knows what it is is kept under another name, unless it is the same") {
+  MemoryFileSystem files;
+  Log log(files, "d/a.nc_1_0", 0, {5, 5});
+  log.put_row(0, 1);
+  log.close();
+  files.open("d/a.nc", OpenMode::create)->write(0, std::vector<std::byte>(5));
+  CHECK(recover_all(files).kept_as == "d/a.nc.before-recovery");
+  CHECK(files.bytes("d/a.nc.before-recovery").size() == 5);
+  CHECK(rows_of(files) == std::vector<int>{1});
+  // Somebody has changed it since.
+  files.bytes("d/a.nc").back() = std::byte{77};
+  CHECK(recover_all(files).kept_as == "d/a.nc.before-recovery.2");
+  CHECK(rows_of(files) == std::vector<int>{1});
+  // A copy of what recovery makes.
+  (void)files.open("d/a.nc", OpenMode::update)->set_mark({});
+  const auto recovery = recover_all(files);
+  CHECK(recovery.kept_as.empty());
+  CHECK(recovery.unchanged == Unchanged::has_all_already);
+  CHECK_FALSE(files.exists("d/a.nc.partial"));
+}
+
+TEST_CASE(
+    "a recovery that fails anywhere leaves the file as it was or as it is to be, and the next one is as the "
+    "first") {
+  const auto prepare = [](MemoryFileSystem& files) {
+    files.open("d/a.nc", OpenMode::create)->write(0, std::vector<std::byte>(5));
+    for (const std::int64_t rank : {0, 1}) {
+      Log log(files, "d/a.nc_1_" + std::to_string(rank), rank, {5, 5});
+      log.put_row(rank, static_cast<std::int16_t>(10 + rank));
+      log.close();
+    }
+  };
+  std::size_t operations = 0;
+  MemoryFileSystem whole;
+  prepare(whole);
+  FaultyFileSystem counting(whole, [&](const FileOperation&) { return ++operations, Fault{}; });
+  (void)recover_all(counting);
+  REQUIRE(operations > 10);
+  for (std::size_t failing = 1; failing <= operations; ++failing) {
+    CAPTURE(failing);
+    MemoryFileSystem files;
+    prepare(files);
+    std::size_t operation = 0;
+    FaultyFileSystem faulty(files, [&](const FileOperation& asked) {
+      return ++operation == failing ? Fault{ENOSPC, asked.bytes / 2} : Fault{};
+    });
+    try {
+      const auto found = find_logs(faulty, "d");
+      for (const auto& group : found.groups) (void)recover_file(faulty, group, "d/a.nc");
+    } catch (const Error&) {
+      // Told.
+    }
+    // Where a log could not be read, the others are there, and it was told.
+    for (const char* name : {"d/a.nc", "d/a.nc.before-recovery"}) {
+      if (!files.exists(name) || files.bytes(name).size() == 5) continue;
+      const auto rows = rows_of(files, name);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        CHECK((rows[i] == -1 || rows[i] == static_cast<int>(10 + i)));
+    }
+    CHECK((files.exists("d/a.nc") || files.exists("d/a.nc.before-recovery")));
+    (void)recover_all(files);
+    CHECK(files.bytes("d/a.nc") == whole.bytes("d/a.nc"));
+  }
+}
+
+TEST_CASE(
+    "logs of others are left out, and named; so are headers and data that others have put beside one's own") {
+  MemoryFileSystem files;
+  const auto write = [&](std::int64_t user, const std::string& base, std::int64_t rank) {
+    files.act_as(user);
+    Log log(files, base, rank, {5, 5});
+    log.put_row(rank, static_cast<std::int16_t>(user));
+    log.close();
+  };
+  write(7, "d/a.nc_1_0", 0);
+  write(8, "d/a.nc_2_1", 1);
   const auto found = find_logs(files, "d");
-  REQUIRE(found.groups.size() == 2);
-  for (const auto& group : found.groups) (void)recover_file(files, group, group.netcdf_path);
-  CHECK(rows_of(files) == std::vector<int>{2});
+  REQUIRE(found.of_others.size() == 1);
+  CHECK(found.of_others.front().path == "d/a.nc_1_0.meta");
+  CHECK(found.of_others.front().owner == 7);
+  REQUIRE(found.groups.size() == 1);
+  (void)recover_file(files, found.groups.front(), "d/a.nc");
+  CHECK(rows_of(files) == std::vector<int>{-1, 8});
+  const auto all = find_logs(files, "d", LogOwners::anybody);
+  CHECK(all.of_others.empty());
+  REQUIRE(all.groups.size() == 2);
+  CHECK(all.groups[0].owner == 7);
+  CHECK(all.groups[1].owner == 8);
+  for (const char* suffix : {".header", ".data"}) {
+    if (files.exists("d/a.nc")) files.remove("d/a.nc");
+    files.act_as(7);
+    const auto name = std::string("d/a.nc_2_1") + suffix;
+    const auto bytes = files.bytes(name);
+    files.remove(name);
+    files.open(name, OpenMode::create)->write(0, bytes);
+    files.act_as(8);
+    const auto group = find_logs(files, "d").groups.at(0);
+    bool is_told = false;
+    try {
+      is_told = !recover_file(files, group, "d/a.nc").problems.empty();
+    } catch (const Error& error) {
+      is_told = std::string(error.what()).find("another user") != std::string::npos;
+    }
+    CHECK(is_told);
+    files.remove(name);
+    files.open(name, OpenMode::create)->write(0, bytes);
+  }
 }
 
 TEST_CASE(
@@ -256,10 +472,11 @@ TEST_CASE("cut at any byte, a log gives all puts that are complete, and names th
 }
 
 TEST_CASE(
-    "an older file gives way; a newer one of the same header is what another node's logs were brought to") {
-  const std::string directory =
-      std::filesystem::absolute("step_recovery." + std::to_string(::getpid())).string();
-  for (const char* node : {"", "/a", "/b"}) std::filesystem::create_directory(directory + node);
+    "what another node's logs, or these, were brought to is added to, not replaced, whatever the times of "
+    "files say") {
+  const Scratch scratch;
+  const std::string& directory = scratch.path;
+  for (const char* node : {"/a", "/b"}) std::filesystem::create_directory(directory + node);
   PosixFileSystem files;
   const std::string target = directory + "/a.nc";
   const auto recover = [&](const std::string& node) {
@@ -268,28 +485,142 @@ TEST_CASE(
     return recover_file(files, found.groups.front(), target);
   };
   // The file of an earlier run.
-  Log old(files, directory + "/old_1_0", 0, {1, 1}, target);
+  Log old(files, directory + "/old_1_0", 0, {9, 9}, target, formats::BurstLogIdentity{1, 5, 1});
   old.put_row(7, 9);
   old.close();
   (void)recover("");
   REQUIRE(rows_of(files, target).size() == 8);
-  for (const char* suffix : {".meta", ".data", ".header"}) files.remove(directory + "/old_1_0" + suffix);
-  const auto long_ago = std::filesystem::last_write_time(target) - std::chrono::hours(1);
-  std::filesystem::last_write_time(target, long_ago);
-
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(target, now + std::chrono::hours(1));
   for (const std::int64_t rank : {0, 1}) {
     Log log(files, directory + (rank == 0 ? "/a" : "/b") + "/a.nc_1_" + std::to_string(rank), rank, {5, 5},
             target);
     log.put_row(2 * rank, static_cast<std::int16_t>(rank + 1));
     log.close();
-    std::filesystem::last_write_time(directory + (rank == 0 ? "/a/a.nc_1_0.header" : "/b/a.nc_1_1.header"),
-                                     long_ago + std::chrono::minutes(1));
   }
   CHECK(recover("/a").is_new_file);
   CHECK(rows_of(files, target) == std::vector<int>{1});
+  std::filesystem::last_write_time(target, now - std::chrono::hours(1));
   CHECK_FALSE(recover("/b").is_new_file);
   CHECK(rows_of(files, target) == std::vector<int>{1, -1, 2});
-  CHECK_FALSE(recover("/a").is_new_file);
+  CHECK(recover("/a").unchanged == Unchanged::has_all_already);
   CHECK(rows_of(files, target) == std::vector<int>{1, -1, 2});
-  std::filesystem::remove_all(directory);
+}
+
+namespace {
+
+/// A program's own log, of one process, for the file that is there: one row of shorts.
+void write_own_log(FileSystem& files, const std::string& base, const formats::BurstLogHeader& header,
+                   std::int64_t record, std::uint8_t value) {
+  BurstLogWriter writer(files, burst_log_paths_of(base + ".meta"), header, BurstLogWriter::Existing::refuse);
+  const std::array<std::int64_t, 2> start{record, 0};
+  const std::array<std::int64_t, 2> count{1, columns};
+  const formats::HyperslabView slab{start, count, {}};
+  const auto room = writer.room(2 * columns);
+  for (std::size_t i = 0; i < 2 * columns; ++i) room[i] = static_cast<std::byte>(i % 2 == 0 ? 0 : value);
+  writer.add(2 * columns);
+  (void)writer.finish(0, formats::Type::int16, std::span(&slab, 1));
+  writer.commit();
+  writer.close();
+}
+
+formats::BurstLogHeader own_header(std::int64_t rank, std::int64_t processes,
+                                   std::optional<formats::BurstLogIdentity> identity) {
+  formats::BurstLogHeader header;
+  header.cdf_version = 1;
+  header.process_count = processes;
+  header.rank = rank;
+  header.path = "d/a.nc";
+  header.processor = "node";
+  header.identity = identity;
+  return header;
+}
+
+void write_dataset(FileSystem& files, const formats::BurstLogIdentity& identity) {
+  const auto file = files.open("d/a.nc", OpenMode::create);
+  file->write(0, formats::encode_header(dataset_header()));
+  FileMark mark;
+  mark.created_ns = identity.created_ns;
+  mark.group = identity.group;
+  mark.content = growing_content;
+  CHECK(set_mark(*file, mark));
+}
+
+}  // namespace
+
+TEST_CASE("a program's own logs complete a copy of its file, and no other program's") {
+  MemoryFileSystem files;
+  const formats::BurstLogIdentity earlier{0, 1000, 5};
+  const formats::BurstLogIdentity later{0, 2000, 3};
+  write_dataset(files, later);
+  write_own_log(files, "d/a.nc_0_0", own_header(0, 4, later), 0, 7);
+  write_own_log(files, "d/a.nc_0_5", own_header(5, 8, earlier), 5, 9);
+  const auto found = find_logs(files, "d");
+  REQUIRE(found.groups.size() == 2);
+  CHECK_THROWS_WITH_AS((void)recover_file(files, found.groups[0], "d/a.nc"),
+                       doctest::Contains("a later program has written it"), Error);
+  CHECK(rows_of(files).empty());
+  (void)recover_file(files, found.groups[1], "d/a.nc");
+  CHECK(rows_of(files) == std::vector<int>{7});
+  const auto before = files.bytes("d/a.nc");
+  (void)recover_file(files, find_logs(files, "d").groups[1], "d/a.nc");
+  CHECK(files.bytes("d/a.nc") == before);
+  (void)recover_file(files, found.groups[0], "d/a.nc", {}, FileMarks::ignored);
+  CHECK(rows_of(files).back() == 9);
+}
+
+TEST_CASE("a full disk leaves a program's file as it was") {
+  MemoryFileSystem files;
+  const formats::BurstLogIdentity identity{0, 1000, 5};
+  write_dataset(files, identity);
+  write_own_log(files, "d/a.nc_0_0", own_header(0, 1, identity), 2, 7);
+  const auto before = files.bytes("d/a.nc");
+  bool is_full = false;
+  FaultyFileSystem faulty(files, [&](const FileOperation& asked) {
+    is_full = is_full || (asked.kind == FileOperation::Kind::write && asked.offset_bytes > 0);
+    return is_full && asked.kind == FileOperation::Kind::write ? Fault{ENOSPC, asked.bytes / 2} : Fault{};
+  });
+  CHECK_THROWS_AS((void)recover_file(faulty, find_logs(files, "d").groups.at(0), "d/a.nc"), IoError);
+  CHECK(is_full);
+  CHECK(files.bytes("d/a.nc") == before);
+  CHECK_FALSE(files.exists("d/a.nc.partial"));
+}
+
+TEST_CASE("logs that do not say which run they are of, and do not fit together, are refused by name") {
+  MemoryFileSystem files;
+  const formats::BurstLogIdentity identity{0, 1000, 5};
+  write_dataset(files, identity);
+  const auto before = files.bytes("d/a.nc");
+  for (const std::int64_t rank : {0, 1})
+    write_own_log(files, "d/a.nc_0_" + std::to_string(rank), own_header(rank, 2, {}), rank, 1);
+  SUBCASE("of programs of several sizes") {
+    for (const std::int64_t rank : {4, 5})
+      write_own_log(files, "d/a.nc_0_" + std::to_string(rank), own_header(rank, 8, {}), rank, 2);
+    CHECK_THROWS_WITH_AS((void)recover_file(files, find_logs(files, "d").groups.at(0), "d/a.nc"),
+                         doctest::Contains("d/a.nc_0_4.meta of one of 8."), Error);
+  }
+  SUBCASE("with others that do") {
+    write_own_log(files, "d/a.nc_1_0", own_header(0, 2, identity), 0, 2);
+    const auto found = find_logs(files, "d");
+    REQUIRE(found.groups.size() == 2);
+    CHECK_THROWS_WITH_AS((void)recover_file(files, found.groups[0], "d/a.nc"),
+                         doctest::Contains("d/a.nc_0_0.meta does not say of which run it is"), Error);
+  }
+  CHECK(files.bytes("d/a.nc") == before);
+}
+
+TEST_CASE("another user's files are not in the way of a log, and stay") {
+  MemoryFileSystem files;
+  files.act_as(7);
+  for (const char* suffix : {".meta", ".data"})
+    files.open(std::string("d/a.nc_0_0") + suffix, OpenMode::create)->write(0, std::vector<std::byte>(3));
+  files.act_as(8);
+  const formats::BurstLogIdentity identity{0, 1000, 5};
+  for (const auto existing : {BurstLogWriter::Existing::refuse, BurstLogWriter::Existing::overwrite}) {
+    BurstLogWriter writer(files, burst_log_paths_of("d/a.nc_0_0.meta"), own_header(0, 1, identity), existing);
+    CHECK(writer.paths().metadata == "d/a.nc_5_0_0.meta");
+    writer.close();
+  }
+  CHECK(files.owner_of("d/a.nc_0_0.meta") == 7);
+  CHECK(files.bytes("d/a.nc_0_0.data").size() == 3);
 }

@@ -2,6 +2,7 @@
 // The bytes of burst-buffer logs, docs/formats/burst-buffer-log.md.
 #include <array>
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,6 +38,15 @@ struct BurstLogStep {
   bool operator==(const BurstLogStep&) const = default;
 };
 
+/// Whose a log is: Sluice's own, behind the names and the step. Recovery goes by it alone.
+struct BurstLogIdentity {
+  std::uint64_t run = 0;  ///< of a workflow, a random number; else 0
+  std::int64_t created_ns =
+      0;  ///< when that run began, or, without one, the file was created or opened: ns since 1970
+  std::uint64_t group = 0;  ///< a random number of the processes that created or opened the file together
+  auto operator<=>(const BurstLogIdentity&) const = default;
+};
+
 /// The header of a metadata log.
 struct BurstLogHeader {
   int cdf_version = 0;  ///< the digit after "CDF" in the field `format`: 1, 2, 5; 0 in PnetCDF's own logs
@@ -50,6 +60,7 @@ struct BurstLogHeader {
   std::string path;                 ///< basename: the netCDF file, absolute
   std::string processor;            ///< proc_name: MPI's name of the node
   std::optional<BurstLogStep> step = {};
+  std::optional<BurstLogIdentity> identity = {};
 };
 
 /// Encodes a header in this machine's byte order and sets its entry_begin. Throws Error(NC_EBAD_FILE) for

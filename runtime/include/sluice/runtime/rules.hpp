@@ -27,6 +27,15 @@ struct OtherRule {
   std::string pattern;
 };
 
+/// Which run this is: SLUICE_RUN, "NUMBER-BEGIN".
+struct RunIdentity {
+  std::uint64_t number = 0;   ///< random; 0: none
+  std::int64_t begin_ns = 0;  ///< since 1970
+};
+/// Of this process's environment; nothing is known where it is not set or damaged.
+[[nodiscard]] RunIdentity read_run_identity();
+[[nodiscard]] std::string encode_run_identity(const RunIdentity& run);
+
 /// The environment that `sluice run` gives to a component's processes; read once.
 ///   SLUICE_SOCKET     path of the socket of the machine's first matcher
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
@@ -34,6 +43,7 @@ struct OtherRule {
 ///   SLUICE_RULES      one line per rule that names this component:
 ///   "INDEX<TAB>w|r|rw[d][n]<TAB>THROUGH<TAB>PATTERN"; d: drained, n: identity is by name
 ///   SLUICE_OTHERS     one line per rule that does not: "INDEX<TAB>PATTERN"
+///   SLUICE_RUN        which run this is
 ///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
 /// `sluice run` sets these, and nothing else is needed; without SLUICE_SOCKET every file is an ordinary file.
 struct ClientEnvironment {
@@ -41,6 +51,7 @@ struct ClientEnvironment {
   std::string component;
   std::vector<ClientRule> rules;
   std::vector<OtherRule> others = {};
+  RunIdentity run = {};
   std::string log_directory = {};  ///< of burst-buffer logs; empty: beside the netCDF file
   [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }
 };

@@ -47,8 +47,9 @@ class BurstLogWriter {
  public:
   enum class Existing { refuse, overwrite };
 
-  /// Creates both files and holds a lock on the first. `files` outlives this. Throws IoError: NC_EEXIST where
-  /// there is a log and it is to be kept, or is in use; NC_EBAD_FILE where there is no such directory; ….
+  /// Creates both files, for their owner alone, and holds a lock on the first. `files` outlives this. Where
+  /// another user has files of these names, they have other ones. Throws IoError: NC_EEXIST where there is a
+  /// log and it is to be kept, or is in use; NC_EBAD_FILE where there is no such directory; ….
   BurstLogWriter(FileSystem& files, BurstLogPaths paths, formats::BurstLogHeader header, Existing existing);
   ~BurstLogWriter();
   BurstLogWriter(const BurstLogWriter&) = delete;
@@ -85,6 +86,8 @@ class BurstLogWriter {
 
  private:
   void create(Existing existing, formats::BurstLogHeader header);
+  void avoid_files_of_others(const formats::BurstLogHeader& header);
+  void remove_existing(Existing existing);
   void write_data();
 
   FileSystem& files_;

@@ -7,9 +7,9 @@
 namespace sluice::storage {
 
 /// A new file that has its name when it is complete, and another one before: TARGET.partial. It is locked as
-/// long as somebody writes it, so that two who make the same file at once have one each (TARGET.2.partial, …),
-/// and what somebody left who was killed is known as such: then it is removed. What belongs to another user
-/// is left alone. Nobody else can read it before it is complete.
+/// long as somebody writes it, so that two who make the same file at once have one each (TARGET.2.partial,
+/// …), and what somebody left who was killed is known as such: then it is removed. What belongs to another
+/// user is left alone. Nobody else can read it before it is complete.
 class PartialFile {
  public:
   /// Throws IoError. `system` outlives this.

@@ -12,7 +12,6 @@ namespace sluice::storage {
 void create_filled_file(File& file, const formats::Header& header, std::int64_t records);
 
 /// Fills the records [first, end) of a file that has this header. Throws IoError.
-void fill_records(FileSystem& files, const std::string& path, const formats::Header& header,
-                  std::int64_t first, std::int64_t end);
+void fill_records(File& file, const formats::Header& header, std::int64_t first, std::int64_t end);
 
 }  // namespace sluice::storage
