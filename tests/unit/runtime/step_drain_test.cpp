@@ -16,6 +16,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/storage/faulty_file_system.hpp"
+#include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/partial_file.hpp"
 
@@ -312,6 +313,48 @@ TEST_SUITE("draining a step") {
         CHECK((is_old || now == anew.bytes("/d/a.nc")));
       }
     }
+  }
+
+  TEST_CASE("a file says which step it is of, and while records are added to it, which it was of") {
+    formats::Header header = make_header(formats::Version::cdf1, 3, 5);
+    std::vector<Log> logs;
+    logs.emplace_back(0);
+    logs[0].put(1, 1, {Numbers{1, 0, 0}, Numbers{1, 3, 5}, {}}, 1.5);
+    const auto task_of_step = [&](std::uint64_t step, std::int64_t records) {
+      header.record_count = records;
+      DrainTask task = task_of(header, records, logs);
+      matcher::StepView view = *task.view;
+      view.step = step;
+      task.view = std::make_shared<const matcher::StepView>(std::move(view));
+      task.order.run = 11;
+      task.order.run_begin_ns = 1000;
+      task.order.origin = 4;
+      return task;
+    };
+    storage::MemoryFileSystem memory;
+    const auto mark_now = [&] {
+      return storage::mark_of(*memory.open("/d/a.nc", storage::OpenMode::read)).value();
+    };
+    drain_step(memory, task_of_step(4, 2), nobody);
+    CHECK(mark_now().run == 11);
+    CHECK(mark_now().created_ns == 1000);
+    CHECK(mark_now().origin == 4);
+    CHECK(mark_now().complete == 4);
+    CHECK(mark_now().content == storage::content_of(*memory.open("/d/a.nc", storage::OpenMode::read)));
+    logs.emplace_back(1);
+    logs[1].put(1, 2, {Numbers{4, 0, 0}, Numbers{1, 3, 5}, {}}, 2.5);
+    DrainTask task = task_of_step(6, 5);
+    task.order.drained_logs = 1;
+    task.order.drained_records = 2;
+    storage::FaultyFileSystem full(memory, [](const storage::FileOperation& asked) {
+      return storage::Fault{asked.kind == storage::FileOperation::Kind::write ? ENOSPC : 0, 0};
+    });
+    CHECK_THROWS_AS(drain_step(full, task, nobody), IoError);
+    CHECK(mark_now().complete == 4);
+    CHECK(mark_now().content == storage::growing_content);
+    drain_step(memory, task, nobody);
+    CHECK(mark_now().complete == 6);
+    CHECK(mark_now().content == storage::content_of(*memory.open("/d/a.nc", storage::OpenMode::read)));
   }
 
   TEST_CASE("a list of variables gives a file of these, their dimensions and the global attributes") {
