@@ -334,20 +334,16 @@ void read_empty_logs(FileSystem& logs, const LogGroup& group, Recovery& recovery
 /// that differs is damaged; more are another program's.
 void refuse_mixture(LogGroup& group) {
   if (group.identity) return;
-  for (const FoundLog& first : group.logs) {
-    const auto is_alike = [&](const FoundLog& log) {
-      return log.step == first.step && log.process_count == first.process_count;
-    };
-    const auto is_other = [&](const FoundLog& log) {
-      return log.step == first.step && log.process_count != first.process_count;
-    };
-    const auto other = std::ranges::find_if(group.logs, is_other);
-    if (std::ranges::count_if(group.logs, is_alike) < 2 || std::ranges::count_if(group.logs, is_other) < 2)
-      continue;
-    group.refusal = "its logs are of more than one program: " + first.metadata_path + " of one of " +
-                    std::to_string(first.process_count) + " processes, " + other->metadata_path +
-                    " of one of " + std::to_string(other->process_count) +
-                    ". Take those that you do not need to another directory";
+  std::map<std::int64_t, std::map<std::int64_t, std::vector<const FoundLog*>>> steps;
+  for (const FoundLog& log : group.logs) steps[log.step][log.process_count].push_back(&log);
+  for (auto& [step, by_count] : steps) {
+    std::erase_if(by_count, [](const auto& entry) { return entry.second.size() < 2; });
+    if (by_count.size() < 2) continue;
+    const auto& [count, logs] = *by_count.begin();
+    const auto& [other_count, others] = *std::next(by_count.begin());
+    group.refusal = "its logs are of more than one program: " + logs.front()->metadata_path + " of one of " +
+                    std::to_string(count) + " processes, " + others.front()->metadata_path + " of one of " +
+                    std::to_string(other_count) + ". Take those that you do not need to another directory";
     return;
   }
 }
@@ -358,12 +354,13 @@ void refuse_unidentified(std::vector<LogGroup>& groups) {
     return std::ranges::any_of(group.logs, [](const FoundLog& log) { return log.entries > 0; });
   };
   for (LogGroup& group : groups) {
+    if (group.identity) continue;
     const auto is_other = [&](const LogGroup& other) {
       return other.identity && other.netcdf_path == group.netcdf_path && other.owner == group.owner &&
              has_puts(other);
     };
     const auto other = std::ranges::find_if(groups, is_other);
-    if (group.identity || other == groups.end()) continue;
+    if (other == groups.end()) continue;
     group.refusal = "the log " + group.logs.front().metadata_path + " does not say of which run it is, and " +
                     other->logs.front().metadata_path +
                     " is of the same file: they are of different programs. Take those that you do not need "

@@ -223,14 +223,14 @@ def matcher_killed():
 
 def two_runs():
     """Two runs that write the same file at the same time: the file is always one of the two, whole, and nothing else is left."""
-    sizes = (90, 110)
+    sizes = (60, 70)
     for size in sizes:
         os.makedirs(f"direct{size}")
-        launch(1, program, "large", "a.nc", str(size), cwd=f"direct{size}", status=0)
+        launch(2, program, "large", "a.nc", str(size), cwd=f"direct{size}", status=0)
     for _ in range(2):
         runs = []
         for size in sizes:
-            write_flow({"model": (1, f"large a.nc {size}"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 512MiB")
+            write_flow({"model": (2, f"large a.nc {size}"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 512MiB")
             os.rename("flow.yaml", f"flow{size}.yaml")
             runs.append(harness.start(build + "/bin/sluice", "run", f"flow{size}.yaml", "--log-dir", f"logs{size}"))
         for each in runs:

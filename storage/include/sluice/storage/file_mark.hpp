@@ -24,7 +24,7 @@ struct FileMark {
 
   /// Of the same steps of one run, or of the same processes.
   [[nodiscard]] bool is_of_same(const FileMark& other) const noexcept {
-    return run == other.run && (run != 0 ? origin == other.origin : group == other.group);
+    return run == other.run && origin == other.origin && group == other.group;
   }
   /// Whether it is of an earlier create.
   [[nodiscard]] bool is_before(const FileMark& other) const noexcept;
