@@ -40,6 +40,8 @@ class MemoryDriver final : public Driver {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
+  /// So leaving define mode puts no fill values, and readers of what is not put yet can wait for it.
+  [[nodiscard]] bool reads_unwritten_as_fill() const noexcept override { return true; }
   void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                  const formats::Header& new_header, const formats::Layout& new_layout) override;
   void fill(const formats::Header& header, const formats::Layout& layout, int varid,

@@ -23,11 +23,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds time_to_be_ready{30};
 constexpr seconds time_to_stop{5};      ///< from SIGTERM to SIGKILL
 constexpr seconds time_to_notice{10};   ///< that the matcher is gone
 constexpr seconds time_to_clean_up{2};  ///< for a launcher whose ranks were killed
-constexpr seconds time_to_shut_down{20};
+constexpr seconds time_until_slow{5};   ///< then a stage that is not over is told of
 
 constexpr const char* log_file = "events.log";
 constexpr const char* summary_file = "summary.txt";
@@ -132,6 +131,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       tick_timer_(context_),
       drain_timer_(context_),
       deadline_(context_),
+      slow_timer_(context_),
       matcher_listener_watch_(context_),
       wait_notices_(options.notice_after),
       unread_notices_(options.notice_after),
@@ -194,11 +194,7 @@ void Run::start_matcher() {
       std::make_unique<SupervisedProcess>(context_, console_, "matcher", std::move(child), matchers_.is_job(),
                                           SupervisedProcess::Callbacks{[] {}, [this] { matcher_exited(); }});
   inherited_line_.reset();
-  deadline_.expires_after(time_to_be_ready);
-  deadline_.async_wait([this](const boost::system::error_code& error) {
-    if (!error)
-      runtime_failed("the matcher was not ready after " + std::to_string(time_to_be_ready.count()) + " s");
-  });
+  limit_stage(options_.ready_timeout, "the matcher is not ready", "--ready-timeout");
 }
 
 ChildOptions Run::matcher_alone() {
@@ -268,6 +264,7 @@ void Run::kill_matchers() {
 void Run::start_components() {
   if (stage_ != Stage::starting) return;
   deadline_.cancel();
+  slow_timer_.cancel();
   stage_ = Stage::running;
   const int processes = count_processes(workflow_);
   const std::string where = nodes_.are_several()
@@ -384,11 +381,31 @@ void Run::begin_shutdown() {
   // Its launcher may have ended, and the line to it not: then nobody is there any more who would tell.
   if (line_->is_lost() || has_matcher_exited_) return matcher_exited();
   line_->shut_down();
-  deadline_.expires_after(time_to_shut_down);
-  deadline_.async_wait([this](const boost::system::error_code& error) {
+  limit_stage(options_.end_timeout, "the matcher has not ended", "--end-timeout");
+}
+
+/// Says when a stage takes long, and ends the run when it takes longer than `limit`. `what` is true until the
+/// stage is over; `option` sets the limit.
+void Run::limit_stage(seconds limit, const std::string& what, const std::string& option) {
+  tell_slow_stage(what, limit, option);
+  if (limit == seconds::zero()) return;
+  deadline_.expires_after(limit);
+  deadline_.async_wait([this, limit, what, option](const boost::system::error_code& error) {
     if (!error)
-      runtime_failed("the matcher did not shut down within " + std::to_string(time_to_shut_down.count()) +
-                     " s");
+      runtime_failed(what + " after " + std::to_string(limit.count()) + " s; " + option + " allows more");
+  });
+}
+
+void Run::tell_slow_stage(const std::string& what, seconds limit, const std::string& option) {
+  slow_timer_.expires_after(time_until_slow);
+  slow_timer_.async_wait([this, what, limit, option, stage = stage_](const boost::system::error_code& error) {
+    if (error || stage_ != stage) return;
+    const std::string until =
+        limit == seconds::zero() ? "" : "; the run ends after " + std::to_string(limit.count()) + " s";
+    const std::string notice =
+        what + " after " + std::to_string(time_until_slow.count()) + " s" + until + " (" + option + ")";
+    log("sluice", notice);
+    console_.notice(notice);
   });
 }
 
@@ -509,6 +526,7 @@ void Run::await_launcher() {
 void Run::matcher_exited() {
   has_matcher_exited_ = true;
   deadline_.cancel();
+  slow_timer_.cancel();
   const bool orderly = stage_ == Stage::shutting_down && outcome_.report &&
                        (!matcher_->end()->failed() || is_launcher_overdue_);
   if (!orderly && outcome_.runtime_failure.empty() && outcome_.interrupted_by == 0) {

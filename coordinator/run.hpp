@@ -34,7 +34,9 @@ namespace sluice::coordinator {
 struct RunOptions {
   std::filesystem::path log_directory;  ///< empty: ".sluice/NAME-DATE-PID" beside the workflow file
   Console::Options console;
-  std::chrono::seconds notice_after{30};  ///< a wait that lasts so long is told
+  std::chrono::seconds notice_after{30};   ///< a wait that lasts so long is told
+  std::chrono::seconds ready_timeout{30};  ///< for the matchers to be ready; 0: no limit
+  std::chrono::seconds end_timeout{20};    ///< for the matchers to end; 0: no limit
 };
 
 /// One run of a workflow, from the first process to the summary. One event loop, no threads.
@@ -73,6 +75,8 @@ class Run {
   void begin_draining();
   void begin_shutdown();
   void finish();
+  void limit_stage(std::chrono::seconds limit, const std::string& what, const std::string& option);
+  void tell_slow_stage(const std::string& what, std::chrono::seconds limit, const std::string& option);
 
   // what may come in between
   void await_signals();
@@ -87,6 +91,7 @@ class Run {
   void runtime_failed(const std::string& what);
   void tick();
   void ask_for_status();
+  void look_for_answer();
   void received(const runtime::StatusReport& report);
   void show_progress(const runtime::StatusReport& report);
   void show_draining(const runtime::StatusReport& report);
@@ -120,7 +125,8 @@ class Run {
   boost::asio::signal_set signals_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer drain_timer_;
-  boost::asio::steady_timer deadline_;  ///< of the stage: ready, stop, shutdown
+  boost::asio::steady_timer deadline_;    ///< of the stage: ready, stop, shutdown
+  boost::asio::steady_timer slow_timer_;  ///< until a stage that takes long is told of
   std::unique_ptr<SupervisedProcess> matcher_;
   std::unique_ptr<MatcherLine> line_;
   std::optional<runtime::PacketSocket> inherited_line_;  ///< the other end, until the matcher has it
@@ -132,6 +138,8 @@ class Run {
   bool has_room_for_terminals_;
   std::chrono::milliseconds next_progress_;
   bool status_asked_ = false;
+  std::chrono::steady_clock::time_point status_asked_at_;
+  bool is_silence_told_ = false;  ///< the matcher has not answered for long, and the user knows
   int interruptions_ = 0;
   bool has_matcher_exited_ = false;
   bool is_launcher_overdue_ = false;

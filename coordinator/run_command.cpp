@@ -15,13 +15,19 @@ namespace program_options = boost::program_options;
 int run_command(const Arguments& arguments) {
   program_options::options_description options("Options");
   int notice_after = 30;
+  int ready_timeout = 30;
+  int end_timeout = 20;
   std::string log_directory;
   options.add_options()  //
       ("log-dir", program_options::value(&log_directory),
        "directory for the run's log (default: .sluice/NAME-DATE-PID beside FLOW)")  //
       ("notice-after", program_options::value(&notice_after)->default_value(notice_after),
-       "tell of a wait when it has lasted so many seconds")        //
-      ("quiet,q", "print the components' output and errors only")  //
+       "tell of a wait when it has lasted so many seconds")  //
+      ("ready-timeout", program_options::value(&ready_timeout)->default_value(ready_timeout),
+       "end the run when the matchers are not ready after so many seconds; 0: never")  //
+      ("end-timeout", program_options::value(&end_timeout)->default_value(end_timeout),
+       "end them when they have not ended so many seconds after the components; 0: never")  //
+      ("quiet,q", "print the components' output and errors only")                           //
       ("verbose,v", "print every event");
   int status = status_ok;
   const auto line = read_flow_command_line(
@@ -30,6 +36,10 @@ int run_command(const Arguments& arguments) {
   if (notice_after < 1) {
     std::cerr << "sluice run: --notice-after is " << notice_after
               << "\nit must be a number of seconds from 1\n";
+    return status_mistake;
+  }
+  if (ready_timeout < 0 || end_timeout < 0) {
+    std::cerr << "sluice run: --ready-timeout and --end-timeout are numbers of seconds from 0\n";
     return status_mistake;
   }
   const auto workflow = read_workflow(line->flow);
@@ -59,6 +69,8 @@ int run_command(const Arguments& arguments) {
   print_findings(*workflow, find_unfit_programs(*workflow, inspections), "warning: ");
   if (!run_options.console.quiet) print_findings(*workflow, find_notes(*workflow, inspections), "note: ");
   run_options.notice_after = std::chrono::seconds(notice_after);
+  run_options.ready_timeout = std::chrono::seconds(ready_timeout);
+  run_options.end_timeout = std::chrono::seconds(end_timeout);
   return Run(*workflow, installation, run_options, nodes, inspections).execute();
 }
 

@@ -13,7 +13,12 @@ constexpr std::size_t budget_per_part = 256;
 /// How many boxes the uncovered rest may fall into.
 constexpr std::size_t max_rest = 4096;
 
+/// Bits of memory that marking elements may take, beyond one row.
+constexpr std::int64_t max_marks = std::int64_t{1} << 26;
+
 using Part = std::span<const Progression>;
+
+enum class Coverage { whole, partial, unknown };
 
 /// The parts, one by one.
 struct Parts {
@@ -50,8 +55,9 @@ Hull hull_of(std::span<const std::int64_t> shape, const Parts& parts, std::size_
   return hull;
 }
 
-/// Sweeps over the hulls in ascending order and compares each part with those whose hull has not ended.
-bool are_disjoint(std::span<const std::int64_t> shape, const Parts& parts) {
+/// Of parts that have as many elements as the box: they cover it unless two of them share an element. Sweeps
+/// over the hulls in ascending order and compares each part with those whose hull has not ended.
+Coverage coverage_unless_overlapping(std::span<const std::int64_t> shape, const Parts& parts) {
   std::vector<Hull> hulls;
   hulls.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) hulls.push_back(hull_of(shape, parts, i));
@@ -60,14 +66,14 @@ bool are_disjoint(std::span<const std::int64_t> shape, const Parts& parts) {
   std::vector<Hull> open;
   for (const Hull& hull : hulls) {
     std::erase_if(open, [&](const Hull& other) { return other.last < hull.first; });
-    if (budget < open.size()) return false;
+    if (budget < open.size()) return Coverage::unknown;
     budget -= open.size();
     for (const Hull& other : open) {
-      if (have_common_element(parts[hull.part], parts[other.part])) return false;
+      if (have_common_element(parts[hull.part], parts[other.part])) return Coverage::partial;
     }
     open.push_back(hull);
   }
-  return true;
+  return Coverage::whole;
 }
 
 /// A dense box, one range [first, first + count) per dimension.
@@ -92,16 +98,19 @@ void subtract(Box box, Part part, std::vector<Box>& rest) {
 }
 
 /// Takes one part after the other away from the whole. Parts may overlap; only dense ones are taken away.
-bool leave_no_rest(std::span<const std::int64_t> shape, const Parts& parts) {
+Coverage coverage_by_subtraction(std::span<const std::int64_t> shape, const Parts& parts) {
   Box whole;
   for (const std::int64_t count : shape) whole.push_back({0, count});
   std::vector<Box> rest{whole};
   std::vector<Box> remaining;
   std::size_t budget = base_budget + budget_per_part * parts.size();
+  bool all_dense = true;
   for (std::size_t i = 0; i < parts.size() && !rest.empty(); ++i) {
-    if (!std::ranges::all_of(parts[i], [](const Progression& p) { return p.step == 1 || p.count == 1; }))
+    if (!std::ranges::all_of(parts[i], [](const Progression& p) { return p.step == 1 || p.count == 1; })) {
+      all_dense = false;
       continue;
-    if (rest.size() > max_rest || budget < rest.size()) return false;
+    }
+    if (rest.size() > max_rest || budget < rest.size()) return Coverage::unknown;
     budget -= rest.size();
     remaining.clear();
     for (Box& box : rest) {
@@ -113,23 +122,65 @@ bool leave_no_rest(std::span<const std::int64_t> shape, const Parts& parts) {
     }
     rest.swap(remaining);
   }
-  return rest.empty();
+  if (rest.empty()) return Coverage::whole;
+  return all_dense ? Coverage::partial : Coverage::unknown;
+}
+
+Coverage coverage(std::span<const std::int64_t> shape, const Parts& parts) {
+  std::int64_t elements = 1;
+  for (const std::int64_t count : shape) elements *= count;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < parts.size() && sum <= elements; ++i) {
+    std::int64_t product = 1;
+    for (const Progression& p : parts[i]) product *= p.count;
+    sum += product;
+  }
+  if (sum < elements) return Coverage::partial;
+  return sum == elements ? coverage_unless_overlapping(shape, parts) : coverage_by_subtraction(shape, parts);
+}
+
+/// Sets the bits of the elements of `part`, from dimension `d` on; `position`: by the dimensions before it.
+void mark(std::span<const std::int64_t> shape, Part part, std::size_t d, std::int64_t position,
+          std::vector<bool>& marks) {
+  if (d == shape.size()) {
+    marks[static_cast<std::size_t>(position)] = true;
+    return;
+  }
+  for (std::int64_t i = 0; i < part[d].count; ++i)
+    mark(shape, part, d + 1, position * shape[d] + part[d].first + i * part[d].step, marks);
+}
+
+/// Marks the elements of some rows (indexes of the first dimension) at a time.
+bool are_all_marked(std::span<const std::int64_t> shape, const Parts& parts) {
+  std::int64_t row = 1;
+  for (const std::int64_t count : shape.subspan(1)) row *= count;
+  const std::int64_t step = std::clamp<std::int64_t>(max_marks / row, 1, shape[0]);
+  std::vector<Progression> part(shape.size());
+  for (std::int64_t first = 0; first < shape[0]; first += step) {
+    const std::int64_t rows = std::min(step, shape[0] - first);
+    std::vector<bool> marks(static_cast<std::size_t>(rows * row));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Progression& p = parts[i][0];
+      const auto common = formats::intersect(first, rows, 1, p.first, p.count, p.step);
+      std::ranges::copy(parts[i], part.begin());
+      part[0] = {common.a_first, common.count, common.a_step};
+      mark(shape, part, 0, 0, marks);
+    }
+    if (std::ranges::find(marks, false) != marks.end()) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 bool covers(std::span<const std::int64_t> shape, const std::vector<Progression>& parts) {
+  return coverage(shape, {parts, shape.size()}) == Coverage::whole;
+}
+
+bool covers_exactly(std::span<const std::int64_t> shape, const std::vector<Progression>& parts) {
   const Parts list{parts, shape.size()};
-  std::int64_t elements = 1;
-  for (const std::int64_t count : shape) elements *= count;
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < list.size() && sum <= elements; ++i) {
-    std::int64_t product = 1;
-    for (const Progression& p : list[i]) product *= p.count;
-    sum += product;
-  }
-  if (sum < elements) return false;
-  return sum == elements ? are_disjoint(shape, list) : leave_no_rest(shape, list);
+  const Coverage quick = coverage(shape, list);
+  return quick == Coverage::unknown ? are_all_marked(shape, list) : quick == Coverage::whole;
 }
 
 }  // namespace sluice::matcher

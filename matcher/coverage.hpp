@@ -17,4 +17,8 @@ struct Progression {
 /// say false where an answer would take too long, never true where an element is missing.
 [[nodiscard]] bool covers(std::span<const std::int64_t> shape, const std::vector<Progression>& parts);
 
+/// The same, always exact. Where the short ways do not tell, it marks each element: that takes a bit an
+/// element of as many rows as fit into 8 MiB, and of one row at least.
+[[nodiscard]] bool covers_exactly(std::span<const std::int64_t> shape, const std::vector<Progression>& parts);
+
 }  // namespace sluice::matcher

@@ -37,13 +37,16 @@ struct WriteIndex::Impl {
       : dimensions(n), element_bytes(static_cast<std::int64_t>(bytes)), pending(n) {}
 
   void index_pending();
+  void start_hits(const formats::HyperslabView& read);
   Match collect(const formats::HyperslabView& read);
   [[nodiscard]] std::uint32_t writer(const Hit& hit) const noexcept {
     return levels[hit.level].id(hit).writer;
   }
   [[nodiscard]] bool are_of_one_writer() const noexcept;
   [[nodiscard]] bool has_overlapping_writers();
-  [[nodiscard]] bool are_covering(const formats::HyperslabView& read);
+  /// The parts of the read that the hits are, one progression per dimension, hit after hit.
+  [[nodiscard]] std::vector<Progression> parts_of(const formats::HyperslabView& read);
+  [[nodiscard]] bool is_put(const formats::HyperslabView& read);
 
   int dimensions;
   std::int64_t element_bytes;
@@ -65,13 +68,17 @@ void WriteIndex::Impl::index_pending() {
   pending = BoxList(dimensions);
 }
 
-/// Finds the hits of a read that has elements and puts them in order, without those that a later one hides
-/// altogether.
-Match WriteIndex::Impl::collect(const formats::HyperslabView& read) {
+void WriteIndex::Impl::start_hits(const formats::HyperslabView& read) {
   hits.list.clear();
   hits.read_elements = read.elements();
   hits.elements = 0;
   hits.may_overlap = false;
+}
+
+/// Finds the hits of a read that has elements and puts them in order, without those that a later one hides
+/// altogether.
+Match WriteIndex::Impl::collect(const formats::HyperslabView& read) {
+  start_hits(read);
   if (levels.size() == 1 && levels.front().collect_next(read, 0, hits)) return {true, false};
   for (std::size_t i = 0; i < levels.size(); ++i)
     levels[i].collect(read, static_cast<std::uint16_t>(i), hits);
@@ -86,7 +93,7 @@ Match WriteIndex::Impl::collect(const formats::HyperslabView& read) {
     return {true, has_rivals};
   }
   if (!hits.may_overlap) return {hits.elements >= hits.read_elements, false};
-  const bool is_covered = hits.elements >= hits.read_elements && are_covering(read);
+  const bool is_covered = hits.elements >= hits.read_elements && covers(read.count, parts_of(read));
   const bool are_disjoint = is_covered && hits.elements == hits.read_elements;
   return {is_covered, !are_disjoint && has_overlapping_writers()};
 }
@@ -116,7 +123,7 @@ bool WriteIndex::Impl::has_overlapping_writers() {
   return false;
 }
 
-bool WriteIndex::Impl::are_covering(const formats::HyperslabView& read) {
+std::vector<Progression> WriteIndex::Impl::parts_of(const formats::HyperslabView& read) {
   std::vector<Progression> parts;
   parts.reserve(hits.list.size() * read.start.size());
   for (const Hit& hit : hits.list) {
@@ -124,7 +131,20 @@ bool WriteIndex::Impl::are_covering(const formats::HyperslabView& read) {
     for (const formats::CommonRange& range : piece.ranges)
       parts.push_back({range.a_first, range.count, range.a_step});
   }
-  return covers(read.count, parts);
+  return parts;
+}
+
+bool WriteIndex::Impl::is_put(const formats::HyperslabView& read) {
+  start_hits(read);
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    levels[i].collect(read, static_cast<std::uint16_t>(i), hits);
+  const bool had_fills = std::erase_if(hits.list, [&](const Hit& hit) {
+                           return (levels[hit.level].id(hit).log_offset & RequestId::fill_bit) != 0;
+                         }) > 0;
+  if (std::ranges::any_of(hits.list, &Hit::covers_read)) return true;
+  if (hits.list.empty() || hits.elements < hits.read_elements) return false;
+  if (!had_fills && !hits.may_overlap) return true;
+  return covers_exactly(read.count, parts_of(read));
 }
 
 WriteIndex::WriteIndex(int dimensions, std::size_t element_bytes)
@@ -170,6 +190,13 @@ Match WriteIndex::match(const formats::HyperslabView& read, const PieceSink& sin
 
 Match WriteIndex::match(const formats::HyperslabView& read, std::vector<Piece>& pieces) {
   return match(read, [&](const Piece& piece) { pieces.push_back(piece); });
+}
+
+bool WriteIndex::is_put(const formats::HyperslabView& read) {
+  require_sound(read, impl_->dimensions, "a read request");
+  if (is_empty(read)) return true;
+  impl_->index_pending();
+  return impl_->is_put(read);
 }
 
 }  // namespace sluice::matcher

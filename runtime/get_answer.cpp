@@ -33,11 +33,10 @@ void ToldRanges::tell(const RangesOf& ranges_of, std::span<const replay::PlanSou
 }
 
 int unwritten_variable(matcher::StepIndex& index, const Get& request) {
-  const matcher::PieceSink ignore = [](const matcher::Piece&) {};
   for (const ReadAccess& access : request.accesses) {
     matcher::WriteIndex& writes = index.writes(access.varid).index;
     for (const formats::HyperslabView& slab : slabs_of(list_of(request, access))) {
-      if (!writes.match(slab, ignore).is_covered) return access.varid;
+      if (!writes.is_put(slab)) return access.varid;
     }
   }
   return -1;

@@ -312,7 +312,7 @@ void MatchExchange::finish_round(Step& step, matcher::Reach reach) {
       for (const ReadAccess& access : waiting.get.accesses) {
         if (outcome.is_failure()) break;
         const auto reads = slabs_of(list_of(waiting.get, access));
-        if (may_wait && matched.unwritten_variable < 0 && !growth.index->is_covered(access.varid, reads))
+        if (may_wait && matched.unwritten_variable < 0 && !growth.index->are_put(access.varid, reads))
           matched.unwritten_variable = access.varid;
         matched.plans.push_back(growth.index->plan(access.varid, reads));
         matched.element_bytes.push_back(formats::size_of(step.header.variable(access.varid).type));

@@ -78,11 +78,9 @@ replay::Plan OwnedRequests::plan_part(const matcher::Ownership& ownership, std::
   return builder.take();
 }
 
-bool OwnedRequests::is_covered(int varid, std::span<const formats::HyperslabView> reads) {
+bool OwnedRequests::are_put(int varid, std::span<const formats::HyperslabView> reads) {
   matcher::WriteIndex& writes = indexes_.writes(varid).index;
-  const matcher::PieceSink ignore = [](const matcher::Piece&) {};
-  return std::ranges::all_of(
-      reads, [&](const formats::HyperslabView& read) { return writes.match(read, ignore).is_covered; });
+  return std::ranges::all_of(reads, [&](const formats::HyperslabView& read) { return writes.is_put(read); });
 }
 
 replay::Plan OwnedRequests::plan(int varid, std::span<const formats::HyperslabView> reads) {

@@ -25,8 +25,8 @@ class OwnedRequests {
                                         const MatchParts& request);
   /// The plan of a whole access, of which every part is here. Throws Error(NC_EIO).
   [[nodiscard]] replay::Plan plan(int varid, std::span<const formats::HyperslabView> reads);
-  /// Whether everything that these read was written. Throws Error(NC_EIO).
-  [[nodiscard]] bool is_covered(int varid, std::span<const formats::HyperslabView> reads);
+  /// Whether everything that these read was put; a fill is no put. Throws Error(NC_EIO).
+  [[nodiscard]] bool are_put(int varid, std::span<const formats::HyperslabView> reads);
   /// The end of the records that were written.
   [[nodiscard]] std::int64_t records_end() const noexcept { return indexes_.records_end(); }
 

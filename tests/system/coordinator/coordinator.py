@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import LIMIT_S, clear_directory, expect, finish, is_alive, wait_for
+from harness import LIMIT_S, clear_directory, descendants_named, expect, finish, is_alive, wait_for
 
 build, case = sys.argv[1:3]
 sluice = build + "/bin/sluice"
@@ -247,6 +247,46 @@ def stopped_component():
     os.kill(pid_in("a.pid"), signal.SIGSTOP)
     process.send_signal(signal.SIGTERM)
     expect(finish(process).status == 143, "a stopped component could not be ended")
+
+
+def line_with(text, process):
+    """Reads what the run tells until a line has this text."""
+    for line in process.stdout:
+        print(line, end="")
+        if text in line:
+            return line
+    expect(False, "nobody said: " + text)
+
+
+def stopped_matcher():
+    """A matcher that does not answer is told of while the components wait for it, and so is its next answer."""
+    write_flow({"a": shell("until [ -e go ]; do sleep 0.05; done")})
+    process = subprocess.Popen([sluice, "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    matcher = wait_for(lambda: descendants_named("sluice-matcher", process.pid), "the matcher")[0]
+    line_with("1 component", process)
+    os.kill(matcher, signal.SIGSTOP)
+    line_with(f"the matcher (process {matcher}) is stopped: kill -CONT {matcher} lets it go on", process)
+    os.kill(matcher, signal.SIGCONT)
+    line_with("the matcher answers again", process)
+    write("go", "")
+    process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == 0, f"exit status {process.returncode}")
+
+
+def slow_matcher():
+    """How long matchers may take to be ready, and to end, is the user's to say."""
+    os.mkdir("bin")
+    write("bin/mpirun", "#!/bin/sh\nexec sleep 300\n", 0o755)
+    write_flow({"a": shell("true")}, more="staging: {matchers: 2}\n")
+    result = run("--ready-timeout", "6", env=dict(os.environ, PATH=os.getcwd() + "/bin:" + os.environ["PATH"]))
+    expect(result.status == 3, f"exit status {result.status}")
+    expect("the matcher is not ready after 5 s; the run ends after 6 s (--ready-timeout)" in result.out + result.err, "nobody said that it takes long")
+    expect("the matcher is not ready after 6 s; --ready-timeout allows more" in result.err, "the error")
+    write_flow({"a": shell("pkill -STOP -x -P $PPID sluice-matcher")})
+    result = run("--end-timeout", "2")
+    expect(result.status == 3 and "the matcher has not ended after 2 s; --end-timeout allows more" in result.err, f"exit status {result.status}")
+    result = run("--end-timeout", "-1")
+    expect(result.status == 2 and "--end-timeout" in result.err, f"exit status {result.status}")
 
 
 def environment():

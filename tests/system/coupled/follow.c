@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 static int columns = 37; /* or COLUMNS of the environment */
+static int fills;        /* with FILL in the environment: fill mode is on, and each record is filled first */
 static int rank, ranks;
 
 static void check(int status, const char* call) {
@@ -47,6 +48,8 @@ static int create_file(const char* name, MPI_Offset records, int* rows_of, int* 
   check(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &dims[0]), "def_dim");
   check(ncmpi_def_dim(ncid, "n", records, &dims[1]), "def_dim");
   check(ncmpi_def_dim(ncid, "x", columns, &dims[2]), "def_dim");
+  int old_mode;
+  if (fills) check(ncmpi_set_fill(ncid, NC_FILL, &old_mode), "set_fill");
   const int of_rows[] = {dims[1], dims[2]}, of_records[] = {dims[0], dims[2]};
   check(ncmpi_def_var(ncid, "rows", NC_DOUBLE, 2, of_rows, rows_of), "def_var");
   check(ncmpi_def_var(ncid, "records", NC_DOUBLE, 2, of_records, records_of), "def_var");
@@ -62,6 +65,10 @@ static void write_file(const char* name, MPI_Offset records, int syncs, MPI_Offs
   for (MPI_Offset row = 0; row < records; ++row) {
     for (MPI_Offset i = 0; i < count; ++i) values[i] = value(row, first + i);
     const MPI_Offset start[] = {row, first}, counts[] = {1, count};
+    if (fills) {
+      check(ncmpi_fill_var_rec(ncid, records_of, row), "fill_var_rec");
+      usleep(3000);
+    }
     check(ncmpi_put_vara_double_all(ncid, records_of, start, counts, values), "put a record");
     check(ncmpi_put_vara_double_all(ncid, rows_of, start, counts, values), "put a row");
     if (row == kill_round) {
@@ -237,6 +244,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (getenv("COLUMNS") != NULL) columns = atoi(getenv("COLUMNS"));
+  fills = getenv("FILL") != NULL;
   if (argc < 4) return 2;
   const int files = getenv("FILES") && strstr(argv[2], "%d") ? atoi(getenv("FILES")) : 1;
   for (int i = 0; i < files; ++i) {

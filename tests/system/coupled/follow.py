@@ -31,6 +31,13 @@ def write():
         run("write", {"model": (writers, "write a.nc 30"), "first": (readers, "rows a.nc 30"), "second": (2, "records a.nc 30")}, two_readers)
 
 
+def write_filled():
+    """In fill mode, and with records that are filled before they are put: who gets them waits for the values."""
+    for through, writers, readers in [("memory", 1, 1), ("memory", 2, 3), ("burst-buffer", 2, 1)]:
+        rules = [(*rule, "through: " + through) for rule in two_readers]
+        run("write", {"model": (writers, "write a.nc 30"), "first": (readers, "rows a.nc 30"), "second": (2, "records a.nc 30")}, rules, FILL="1")
+
+
 def write_reopened():
     run("write", {"model": (2, "write a.nc 30"), "first": (1, "reopen a.nc 30"), "second": (3, "rows a.nc 30")}, two_readers)
 

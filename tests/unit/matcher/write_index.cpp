@@ -38,7 +38,8 @@ class Fixture {
         shape_(std::move(shape)),
         variable_(static_cast<std::size_t>(test::elements_of(shape_))),
         sequences_(variable_.size(), 0),
-        writers_(variable_.size(), 0) {}
+        writers_(variable_.size(), 0),
+        put_(variable_.size(), false) {}
 
   void write(const formats::Hyperslab& box, std::uint64_t sequence, bool is_fill = false) {
     const int request = static_cast<int>(offsets_.size());
@@ -50,6 +51,7 @@ class Fixture {
     test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
       const std::size_t at = test::position_of(shape_, index);
       writers_[at] |= 1U << (request % 7);
+      if (!is_fill) put_[at] = true;
       if (sequence < sequences_[at]) return;
       sequences_[at] = sequence;
       variable_[at] = {request, position};
@@ -64,10 +66,13 @@ class Fixture {
     const Match match = index_.match(box.view(), pieces);
     const bool is_covered = match.is_covered;
     std::vector<Origin> expected;
+    bool is_put = true;
     test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& index, std::int64_t) {
+      is_put = is_put && put_[test::position_of(shape_, index)];
       expected.push_back(variable_[test::position_of(shape_, index)]);
       if (std::popcount(writers_[test::position_of(shape_, index)]) > 1) CHECK(match.depends_on_clock);
     });
+    CHECK(index_.is_put(box.view()) == is_put);
     const std::vector<Origin> painted = paint(box, pieces, expected.size());
     CHECK(painted == expected);
     const bool is_complete = std::ranges::find(painted, -1, &Origin::request) == painted.end();
@@ -116,6 +121,7 @@ class Fixture {
   std::vector<Origin> variable_;
   std::vector<std::uint64_t> sequences_;
   std::vector<unsigned> writers_;  ///< per element, a bit for each that wrote it
+  std::vector<bool> put_;          ///< by a request that was no fill
   std::vector<std::uint64_t> offsets_;
   std::uint64_t next_offset_ = 0;
   std::size_t painted_ = 0;  ///< elements, those painted twice counted twice
@@ -142,6 +148,20 @@ TEST_CASE("random writes and reads agree with a dense array") {
     }
     for (int i = 0; i < 20; ++i) fixture.check_read(random.hyperslab(shape));
   }
+}
+
+TEST_CASE("what was put by strided requests that overlap is known to be there, and fills are not") {
+  Fixture fixture({40, 6});
+  fixture.write({{0, 0}, {20, 6}, {2, 1}}, 1);
+  fixture.write({{0, 0}, {20, 6}, {2, 1}}, 2);
+  const formats::Hyperslab whole{{0, 0}, {40, 6}, {}};
+  fixture.check_read(whole);
+  fixture.write(whole, 3, true);
+  fixture.check_read(whole);
+  fixture.write({{1, 0}, {20, 6}, {2, 1}}, 4);
+  fixture.check_read(whole);
+  fixture.write(whole, 5, true);
+  fixture.check_read(whole);
 }
 
 TEST_CASE("single elements in any order are found and cover what they cover") {

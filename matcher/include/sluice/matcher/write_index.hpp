@@ -58,6 +58,10 @@ class WriteIndex {
   /// The same without taking memory for all pieces at once.
   Match match(const formats::HyperslabView& read, const PieceSink& sink);
 
+  /// Whether every element of `read` has been put, exactly. A fill is no put: who waits for data waits on.
+  /// Throws Error(NC_EIO) for a read that is not sound.
+  [[nodiscard]] bool is_put(const formats::HyperslabView& read);
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
