@@ -21,6 +21,7 @@ Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswe
     pools_.push_back(std::make_unique<SegmentPool>(memory, options.memory_bytes, node, options.warm));
   if (!directory_.empty() && !directory_.ends_with('/')) directory_ += '/';
   is_continued_rule_.resize(rules_.size());
+  publication_waits_.resize(rules_.size());
   rule_uses_.resize(rules_.size());
   for (const FileRule& rule : rules_) most_processes_.emplace_back(rule.readers.size(), 0);
 }
@@ -126,6 +127,9 @@ Registry::Membership Registry::writing_membership(Process& process, StepId step)
 void Registry::finish_member(Group& group, std::uint32_t rank) {
   Group::MemberState& member = group.members.at(rank);
   member.is_finished = true;
+  if (group.writes() && group.step != nullptr &&
+      group.step->logs[group.step->first_own_log + rank]->synced.has_value())
+    --group.synced;
   if (Process* process = processes_.find(member.process)) {
     std::erase(process->memberships, GroupMembership{&group, rank});
   }
@@ -135,7 +139,7 @@ void Registry::finish_member(Group& group, std::uint32_t rank) {
 void Registry::finish_group(Group& group) {
   Step* const step = group.step;
   const auto ended = groups_.extract(GroupId{group.component, group.id});
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
   if (step == nullptr) return;
   if (!group.writes()) {
     std::erase(step->readers, &group);
@@ -217,7 +221,7 @@ void Registry::set_header(const Ticket& ticket, ProcessId process, HeaderRequest
   step.structure = request.structure;
   step.header_revision = ++step.revision;
   answers_.done(ticket);
-  if (step.publish_at == PublishAt::write) advance();
+  if (step.publish_at == PublishAt::write) advance_on(step.key);
 }
 
 void Registry::publish(ProcessId process, PublishRequest request) {
@@ -236,8 +240,19 @@ void Registry::publish(ProcessId process, PublishRequest request) {
   }
   datasets_[step.key].counters += request.counters;
   if (!log.burst_log.empty()) ++logs_ended_;
-  finish_member(*group, rank);
-  advance();
+  leave(*group, rank);
+}
+
+/// A member has closed: what it did for the dataset as a whole is done by the last one.
+void Registry::leave(Group& group, std::uint32_t rank) {
+  const DatasetKey key = group.key;
+  const bool is_last = group.finished + 1 == group.size;
+  finish_member(group, rank);
+  if (is_last) {
+    advance_on(key);
+  } else {
+    advance_memory();
+  }
 }
 
 void Registry::discard(ProcessId process, StepId id, FileState file) {
@@ -251,8 +266,9 @@ void Registry::discard(ProcessId process, StepId id, FileState file) {
       end_unfinished(step, caller.name() + " aborted it");
     }
   }
+  const DatasetKey key = group->key;
   finish_member(*group, rank);
-  advance();
+  advance_on(key);
 }
 
 void Registry::close_read(ProcessId process, const CloseRequest& request) {
@@ -262,8 +278,7 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
   }
   datasets_[group->key].counters += request.counters;
-  finish_member(*group, rank);
-  advance();
+  leave(*group, rank);
 }
 
 const Step& Registry::step(StepId id) const {

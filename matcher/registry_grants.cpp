@@ -55,7 +55,7 @@ void Registry::join_landing_wait(StepId id, MatcherPlace place, const LandingRea
   if (processes_.find(reader.process) == nullptr || wait == memory_waits_.end()) return;
   wait->waiters.push_back(reader);
   begin_wait(*wait, reader);
-  advance();
+  fail_waits();
 }
 
 bool Registry::MemoryWait::concerns(ProcessId process) const noexcept {
@@ -66,7 +66,7 @@ void Registry::serve(MemoryWait wait) {
   if (try_grant(wait)) return;
   for (const LandingReader& waiter : wait.waiters) begin_wait(wait, waiter);
   memory_waits_.push_back(std::move(wait));
-  advance();
+  advance_memory();
 }
 
 void Registry::begin_wait(const MemoryWait& wait, const LandingReader& waiter) {
@@ -192,12 +192,12 @@ void Registry::spill_made(SegmentId segment, const std::string& trouble) {
     made.release();
     note_spill_refused(*wait, wait->spill.asked_bytes, trouble);
   }
-  advance();
+  advance_memory();
 }
 
 void Registry::spill_gone(SegmentId segment) {
   pool(node_of(segment)).note_gone(segment);
-  advance();
+  advance_memory();
 }
 
 /// Gives up the oldest consumed step with data on the node's disk; only if asked for, one that its rule has

@@ -74,7 +74,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
   ProcessTable::change(process, [&] { ++process.waits; });
   if (is_new) decide(group);
   if (group.is_waiting()) {
-    advance();
+    fail_waits();
   } else if (answer_member(group, request.member.rank)) {
     finish_member(group, request.member.rank);
   }
@@ -225,7 +225,7 @@ void Registry::decide_inquire(Group& group) {
 void Registry::describe(Group& group, std::uint8_t version) {
   group.outcome = Group::Outcome::described;
   group.version = version;
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
 }
 
 /// Its step has gone, and its file is there.
@@ -233,7 +233,7 @@ void Registry::give_file(Group& group, const std::string& path, std::uint8_t ver
   if (group.purpose == GroupPurpose::inquire) return describe(group, version);
   group.outcome = Group::Outcome::file;
   group.path = path;
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
   answers_.event(group.component->name + " reads " + quoted(group.key) + " from the file " + path +
                  ": its memory was needed for newer data");
 }
@@ -259,17 +259,32 @@ void Registry::give_earlier_file(Group& group) {
 }
 
 void Registry::wait(Group& group, Group::WaitsFor waits_for) {
-  group.waits_for = waits_for;
-  if (std::find(waiting_groups_.begin(), waiting_groups_.end(), &group) == waiting_groups_.end()) {
-    waiting_groups_.push_back(&group);
+  std::list<Group*>& queue =
+      waits_for == Group::WaitsFor::memory ? memory_groups_ : datasets_[group.key].waiting;
+  if (group.queue == nullptr) {
+    group.place_in_all = waiting_groups_.insert(waiting_groups_.end(), &group);
+    group.place_in_queue = queue.insert(queue.end(), &group);
+  } else {
+    if (group.queue != &queue) queue.splice(queue.end(), *group.queue, group.place_in_queue);
+    if (group.waits_for == Group::WaitsFor::publication) --publication_waits_[group.key.rule];
   }
+  group.queue = &queue;
+  group.waits_for = waits_for;
+  if (waits_for == Group::WaitsFor::publication) ++publication_waits_[group.key.rule];
+}
+
+void Registry::stop_waiting(Group& group) noexcept {
+  if (group.queue == nullptr) return;
+  std::exchange(group.queue, nullptr)->erase(group.place_in_queue);
+  waiting_groups_.erase(group.place_in_all);
+  if (group.waits_for == Group::WaitsFor::publication) --publication_waits_[group.key.rule];
 }
 
 void Registry::refuse(Group& group, int status, std::string text) {
   group.outcome = Group::Outcome::refused;
   group.status = status;
   group.text = std::move(text);
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
   if (status == NC_EEXIST || (status == NC_ENOENT && group.purpose == GroupPurpose::remove)) return;
   answers_.event(group.component->name + refused_call(group.purpose) + quoted(group.key) + ": " + group.text);
 }
@@ -278,7 +293,7 @@ void Registry::give_step(Group& group, Step& step) {
   if (group.purpose == GroupPurpose::inquire) return describe(group, step.version);
   group.outcome = Group::Outcome::step;
   group.step = &step;
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
   if (group.purpose != GroupPurpose::open_read) return;
   step.readers.push_back(&group);
   group.seen_publication = step.publications;

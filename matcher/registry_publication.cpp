@@ -15,15 +15,12 @@ void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& 
   WriteLog& log = *step.logs[step.first_own_log + rank];
   if (request.point.position.chunks > log.tables.size())
     throw Error(NC_EINVAL, "it has put more than its request tables hold");
+  if (!log.synced) ++group->synced;
   log.synced = request.point;
-  bool is_complete = group->has_all_arrived();
-  for (const auto& [member_rank, member] : group->members) {
-    const bool has_synced = step.logs[step.first_own_log + member_rank]->synced.has_value();
-    is_complete = is_complete && (has_synced || member.is_finished);
-  }
+  const bool is_complete = group->has_all_arrived() && group->synced + group->finished == group->size;
   if (is_complete) publish_synced(step);
   answers_.done(ticket);
-  advance();
+  if (is_complete) advance_on(step.key);
 }
 
 /// All processes of the group have told what they had put: readers see it, all of it at once.
@@ -37,6 +34,7 @@ void Registry::publish_synced(Step& step) {
     log.synced.reset();
     step.published_records = std::max(step.published_records, point.record_count);
   }
+  step.writers->synced = 0;
   ++step.publications;
   ++step.revision;
 }
@@ -89,7 +87,7 @@ void Registry::wait_for_puts(const Ticket& ticket, ProcessId process, StepId id,
   (void)step_for_get(process, id);
   get_waits_.push_back({ticket, process, id, what, now_ms_()});
   ProcessTable::change(caller, [&] { ++caller.waits; });
-  advance();
+  fail_waits();
 }
 
 void Registry::end_get_wait(const Ticket& ticket) {

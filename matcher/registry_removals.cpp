@@ -14,7 +14,7 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
   std::uint64_t id = own_groups + next_removal_++;
   while (groups_.contains(GroupId{caller.component, id})) id = own_groups + next_removal_++;
   join(ticket, caller, GroupPurpose::remove, {key, {id, 0, 1}, false, 1, path});
-  advance();
+  advance_on(key);
 }
 
 /// ncmpi_close is collective, and yet each process only tells that it has closed: what one of them does next
@@ -42,7 +42,7 @@ void Registry::take_away(Group& group) {
     return refuse(group, NC_ENOENT, quoted(group.key) + " was not published: there is nothing to delete");
   }
   group.outcome = Group::Outcome::removed;
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
   if (!is_there) return;
   dataset.is_recycled = false;
   dataset.drained_origin = 0;

@@ -8,26 +8,58 @@
 
 namespace sluice::matcher {
 
-/// After every change that may let somebody go on, or stop somebody for ever.
+namespace {
+bool removes(const Group& group) {
+  return group.purpose == GroupPurpose::remove;
+}
+bool does_not_remove(const Group& group) {
+  return group.purpose != GroupPurpose::remove;
+}
+}  // namespace
+
+/// After a change that may let anybody go on, or stop anybody for ever.
 void Registry::advance() {
-  do {
-    settle_waits();
-  } while (fail_hopeless_waits());
+  settle_all();
+  fail_waits();
 }
 
-void Registry::settle_groups(bool (*is_meant)(const Group&)) {
-  for (auto next = waiting_groups_.begin(); next != waiting_groups_.end();) {
-    Group& group = **next++;  // the group may leave the list
+/// After a change of one dataset. It may have given memory back, too.
+void Registry::advance_on(const DatasetKey& key) {
+  std::list<Group*>& waiting = datasets_[key].waiting;
+  settle_groups(waiting, removes);
+  settle_groups(waiting, does_not_remove);
+  advance_memory();
+}
+
+/// After a change that may have given memory back.
+void Registry::advance_memory() {
+  settle_memory();
+  fail_waits();
+}
+
+/// After a change that lets nobody go on: somebody waits more than before, or has ended.
+void Registry::fail_waits() {
+  while (fail_hopeless_waits()) settle_all();
+}
+
+void Registry::settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Group&)) {
+  for (auto next = queue.begin(); next != queue.end();) {
+    Group& group = **next++;  // the group may leave the queue
     if (!is_meant(group)) continue;
     decide(group);
     if (!group.is_waiting()) answer_members(group);
   }
 }
 
-void Registry::settle_waits() {
+void Registry::settle_all() {
   // What is deleted may be what others need the memory of.
-  settle_groups([](const Group& group) { return group.purpose == GroupPurpose::remove; });
-  settle_groups([](const Group& group) { return group.purpose != GroupPurpose::remove; });
+  settle_groups(waiting_groups_, removes);
+  settle_groups(waiting_groups_, does_not_remove);
+  settle_memory();
+}
+
+void Registry::settle_memory() {
+  settle_groups(memory_groups_, does_not_remove);
   for (auto wait = memory_waits_.begin(); wait != memory_waits_.end();) {
     bool is_over = true;
     try {

@@ -21,11 +21,24 @@ Registry::WaitAnalysis::WaitAnalysis(const Registry& registry, Trust trust)
 
 /// By what processes that do not wait may do.
 bool Registry::WaitAnalysis::can_every_wait_end() const {
-  return std::ranges::all_of(registry_.waiting_groups_,
-                             [&](const Group* group) { return can_end(*group); }) &&
+  return (can_every_file_come() ||
+          std::ranges::all_of(registry_.waiting_groups_,
+                              [&](const Group* group) { return can_end(*group); })) &&
          std::ranges::all_of(registry_.memory_waits_,
                              [&](const MemoryWait& wait) { return can_be_served(wait); }) &&
          std::ranges::all_of(registry_.get_waits_, [&](const GetWait& wait) { return can_end(wait); });
+}
+
+/// What can_end() would say of each group, where all of them wait for files of writers that can act. There
+/// may be as many groups as there are processes, and rules are few.
+bool Registry::WaitAnalysis::can_every_file_come() const {
+  std::size_t files_waited_for = 0;
+  for (std::size_t rule = 0; rule < registry_.rules_.size(); ++rule) {
+    const std::uint32_t waits = registry_.publication_waits_[rule];
+    if (waits > 0 && !can_act(registry_.rules_[rule].writer)) return false;
+    files_waited_for += waits;
+  }
+  return files_waited_for == registry_.waiting_groups_.size();
 }
 
 /// The least fixed point: whoever can go on may let others go on.

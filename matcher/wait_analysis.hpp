@@ -53,6 +53,7 @@ class Registry::WaitAnalysis {
   [[nodiscard]] std::uint32_t stuck_of(const std::string& component) const;
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
   [[nodiscard]] bool can_every_wait_end() const;
+  [[nodiscard]] bool can_every_file_come() const;
   void find_stuck();
   bool let_processes_go_on();
   void let_go_on(ProcessId process);

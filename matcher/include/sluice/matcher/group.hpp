@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -69,7 +70,14 @@ struct Group {
   std::string text;                              ///< refused
   std::map<std::uint32_t, MemberState> members;  ///< by rank; those that have arrived
   std::uint32_t finished = 0;
+  std::uint32_t synced =
+      0;  ///< of a step in progress: members that have synced since the last publication, and go on
   std::uint64_t seen_publication = 0;  ///< open_read: Step::publications when one of it looked last
+
+  /// Where it is among those that wait; null: it does not.
+  std::list<Group*>* queue = nullptr;
+  std::list<Group*>::iterator place_in_queue{};
+  std::list<Group*>::iterator place_in_all{};
 
   [[nodiscard]] bool is_waiting() const noexcept { return outcome == Outcome::waiting; }
   [[nodiscard]] bool writes() const noexcept {

@@ -127,6 +127,7 @@ class Registry {
   struct Dataset {
     Step* newest = nullptr;  ///< the newest published step
     std::vector<Step*> in_progress;
+    std::list<Group*> waiting;  ///< for something of this dataset, in the order of arrival
     bool is_recycled = false;   ///< the newest step was consumed and its memory taken
     Claim claim = Claim::none;  ///< of that step, then
     std::uint32_t steps_published = 0;
@@ -319,8 +320,14 @@ class Registry {
 
   // registry_waits.cpp
   void advance();
-  void settle_groups(bool (*is_meant)(const Group&));
-  void settle_waits();
+  void advance_on(const DatasetKey& key);
+  void leave(Group& group, std::uint32_t rank);
+  void advance_memory();
+  void fail_waits();
+  void settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Group&));
+  void settle_all();
+  void settle_memory();
+  void stop_waiting(Group& group) noexcept;
   void drop_waits_of(const Process& process);
   void drop_memory_waits_on(const Step& step, const std::string& reason);
   void drop_landing_waits_on(const Step& step);
@@ -371,7 +378,9 @@ class Registry {
   std::map<DatasetKey, DatasetKey> newest_of_name_;  ///< identity: path: by same_name(), what was published
   std::map<StepId, std::unique_ptr<Step>> steps_;
   std::map<GroupId, std::unique_ptr<Group>> groups_;
-  std::list<Group*> waiting_groups_;  ///< in the order of arrival
+  std::list<Group*> waiting_groups_;              ///< all, in the order of arrival
+  std::list<Group*> memory_groups_;               ///< those of them that wait for memory
+  std::vector<std::uint32_t> publication_waits_;  ///< per rule: how many of them wait for a publication
   std::list<MemoryWait> memory_waits_;
   std::list<GetWait> get_waits_;
   std::list<Step*> waiting_drains_;  ///< in the order of their publication
