@@ -253,7 +253,7 @@ void Registry::give_earlier_file(Group& group) {
   constexpr std::uint8_t look_yourself = 0;
   if (group.purpose == GroupPurpose::inquire) return describe(group, look_yourself);
   group.outcome = Group::Outcome::file;
-  waiting_groups_.remove(&group);
+  stop_waiting(group);
   answers_.event(group.component->name + (group.writes() ? " goes on in the file " : " reads the file ") +
                  group.path + ", which was there before the run");
 }
