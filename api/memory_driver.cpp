@@ -42,8 +42,9 @@ MemoryDriver::MemoryDriver(Parts&& parts)
       rule_(parts.rule),
       step_(parts.step),
       publish_at_(parts.publish_at),
+      key_(parts.key),
       reader_(parts.session, parts.step, parts.is_writer ? runtime::StepPattern{} : parts.pattern,
-              sight_of(parts)) {
+              sight_of(parts), parts.first_offsets) {
   if (parts.is_writer) {
     start_writing(parts);
   } else {
@@ -56,10 +57,17 @@ void MemoryDriver::start_writing(Parts& parts) {
   try {
     runtime::SegmentSource* source = session_.get();
     if (parts.disk) source = parts.disk.get();
-    writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk),
-                             runtime::WriteLog(*source, step_, session_->expected_size({rule_, {}})),
-                             matcher::LogPatternBuilder(parts.pattern.base_record)});
-    writing_->log.raise_sequence(parts.pattern.last_put);
+    auto log = std::move(parts.log);
+    if (log != nullptr) {
+      log->go_on(step_);
+    } else {
+      log = std::make_unique<runtime::WriteLog>(*source, step_, std::nullopt);
+    }
+    log->expect(session_->expected_size({rule_, {}}));
+    const std::uint64_t first_offset = log->first_offset();
+    writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk), std::move(log),
+                             matcher::LogPatternBuilder(parts.pattern.base_record, first_offset)});
+    writing_->log->raise_sequence(parts.pattern.last_put);
   } catch (...) {
     // The step is open at the matcher, and no destructor will give it back.
     session_->discard({step_});
@@ -98,7 +106,7 @@ void MemoryDriver::expect_own_process() const {
 void MemoryDriver::write_header(const formats::Header& header, const formats::Layout& /*layout*/) {
   together(comm_, [&] {
     writing_->structure = matcher::structure_of(header);
-    writing_->log.expect(session_->expected_size({rule_, writing_->structure}));
+    writing_->log->expect(session_->expected_size({rule_, writing_->structure}));
     if (writing_->disk) writing_->disk->write_header(header);
     std::optional<runtime::HeaderUpdate> update;
     if (comm_.is_root()) {
@@ -107,10 +115,10 @@ void MemoryDriver::write_header(const formats::Header& header, const formats::La
       update = {step_, formats::encode_header(encoded), writing_->structure};
     }
     // Segments come with the header's answer, and so the first put need not ask for any.
-    const auto wanted = writing_->disk ? std::vector<runtime::NeedSegment>{} : writing_->log.wanted_ahead();
+    const auto wanted = writing_->disk ? std::vector<runtime::NeedSegment>{} : writing_->log->wanted_ahead();
     auto segments = session_->prepare(update ? &*update : nullptr, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (segments[i]) writing_->log.provide(wanted[i].use, std::move(*segments[i]));
+      if (segments[i]) writing_->log->provide(wanted[i].use, std::move(*segments[i]));
   });
 }
 
@@ -124,10 +132,10 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
   expect_own_process();
   // One entry for all, later than every put before this call and earlier than every put after it, on whatever
   // rank: the latest clock of the group.
-  std::uint64_t sequence = writing_->log.next_sequence();
+  std::uint64_t sequence = writing_->log->next_sequence();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &sequence, 1, MPI_UINT64_T, MPI_MAX, comm_.get()),
             "agree on the time of a fill");
-  writing_->log.raise_sequence(sequence);
+  writing_->log->raise_sequence(sequence);
   if (!comm_.is_root()) return;
   std::vector<std::int64_t> count = header.shape(varid);
   std::vector<std::int64_t> start(count.size(), 0);
@@ -136,11 +144,11 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
     count[0] = records;
   }
   const formats::HyperslabView box{start, count, {}};
-  writing_->log.append_fill(varid, sequence, box);
+  writing_->log->append_fill(varid, sequence, box);
   const bool has_records = header.is_record_variable(varid);
   writing_->pattern.add({varid, has_records, true, 0, header.variable(varid).dimids},
                         matcher::summarize(std::span(&box, 1), has_records));
-  writing_->log.commit();
+  writing_->log->commit();
   announce_puts();
 }
 
@@ -160,14 +168,14 @@ void MemoryDriver::append_requests(const formats::Header& header, const Access& 
     matcher::FingerprintBuilder identity;
     identity.add(summary.boxes);
     identity.add(summary.lowest_record, std::int64_t{has_records});
-    writing_->log.append_list(
+    writing_->log->append_list(
         {access.varid, sequence, first_offset, element_bytes, access.slabs, identity.value()});
   } else {
     std::uint64_t log_offset = first_offset;
     for (const formats::HyperslabView& slab : access.slabs) {
       const std::int64_t elements = slab.elements();
       if (elements == 0) continue;
-      writing_->log.append_request(access.varid, sequence, log_offset, slab);
+      writing_->log->append_request(access.varid, sequence, log_offset, slab);
       log_offset += static_cast<std::uint64_t>(elements) * element_bytes;
     }
   }
@@ -183,7 +191,7 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
   FillValue fill{};
   if (!is_plain) header.fill_value(access.varid, fill.data());
 
-  runtime::WriteLog& log = writing_->log;
+  runtime::WriteLog& log = *writing_->log;
   const std::uint64_t bytes = static_cast<std::uint64_t>(access.elements) * element_bytes;
   const auto room = log.reserve(bytes);
   int status = NC_NOERR;
@@ -213,10 +221,10 @@ void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*l
                        std::span<Access> accesses, Mode mode) {
   expect_own_process();
   // Of requests with the same sequence later ones win, so that one is enough for the call.
-  std::uint64_t sequence = writing_->log.next_sequence();
+  std::uint64_t sequence = writing_->log->next_sequence();
   if (mode == Mode::collective) {
     sequence = writing_->group->enter_put(sequence);
-    writing_->log.raise_sequence(sequence);
+    writing_->log->raise_sequence(sequence);
   }
   writing_->summaries.clear();
   for (Access& access : accesses) {
@@ -240,7 +248,7 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
   const bool is_of_group = writing_ && mode == Mode::collective;
   // What the others put before this call is to be seen, as it would be in a file.
   if (is_of_group) {
-    runtime::WriteLog& log = writing_->log;
+    runtime::WriteLog& log = *writing_->log;
     log.raise_sequence(writing_->group->enter_get(log.next_sequence()));
   }
   std::exception_ptr failure;
@@ -282,7 +290,7 @@ void MemoryDriver::sync() {
 
 /// What any of the group puts from now on is later than what has been put.
 void MemoryDriver::sync_group() {
-  runtime::WriteLog& log = writing_->log;
+  runtime::WriteLog& log = *writing_->log;
   log.raise_sequence(writing_->group->sync(log.next_sequence()));
 }
 
@@ -295,7 +303,7 @@ void MemoryDriver::end_independent() {
 void MemoryDriver::publish_synced() {
   std::exception_ptr failure;
   try {
-    session_->sync({step_, writing_->log.position(), writing_->group->record_count(writing_->known_records),
+    session_->sync({step_, writing_->log->position(), writing_->group->record_count(writing_->known_records),
                     writing_->pattern.pattern().requests});
   } catch (...) {
     failure = std::current_exception();
@@ -322,14 +330,18 @@ void MemoryDriver::flush(Mode /*mode*/) {
 void MemoryDriver::publish(std::int64_t record_count) {
   expect_own_process();
   is_open_ = false;
-  writing_->log.commit();
-  writing_->log.finish();
+  writing_->log->commit();
+  writing_->log->finish();
   if (writing_->disk) writing_->disk->close();
-  session_->remember_size({rule_, writing_->structure}, writing_->log.size());
+  session_->remember_size({rule_, writing_->structure}, writing_->log->size());
   const std::int64_t records = writing_->group->leave(record_count);
   matcher::LogPattern pattern = writing_->pattern.pattern();
-  pattern.last_put = writing_->log.last_sequence();
-  session_->publish({step_, records, counters_, std::move(pattern), writing_->log.ranges()});
+  pattern.last_put = writing_->log->last_sequence();
+  session_->publish(
+      {step_, records, counters_, std::move(pattern), writing_->log->ranges(), writing_->log->position()});
+  if (writing_->disk != nullptr) return;
+  session_->keep_log(key_, {step_, static_cast<std::uint32_t>(comm_.rank()),
+                            static_cast<std::uint32_t>(comm_.size()), std::move(writing_->log)});
 }
 
 void MemoryDriver::close_read() {

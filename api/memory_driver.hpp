@@ -31,7 +31,10 @@ class MemoryDriver final : public Driver {
     runtime::StepPattern pattern;  ///< of a writer only base_record and last_put
     std::vector<runtime::LogRange> ranges = {};
     runtime::PublishAt publish_at = runtime::PublishAt::close;
-    std::unique_ptr<StepLog> disk = {};  ///< of a writer whose data goes to a burst-buffer log
+    std::unique_ptr<StepLog> disk = {};             ///< of a writer whose data goes to a burst-buffer log
+    runtime::DatasetKey key = {};                   ///< of a writer
+    std::unique_ptr<runtime::WriteLog> log = {};    ///< of one that goes on in the log of the step before
+    std::vector<std::uint64_t> first_offsets = {};  ///< runtime::Opened
   };
   /// From here on the step is open: the destructor gives it back when close() or discard() has not. Throws
   /// when the control block cannot be mapped.
@@ -64,7 +67,7 @@ class MemoryDriver final : public Driver {
   struct Writing {
     std::unique_ptr<GroupAgreement> group;
     std::unique_ptr<StepLog> disk;  ///< null: data is in memory
-    runtime::WriteLog log;
+    std::unique_ptr<runtime::WriteLog> log;
     matcher::LogPatternBuilder pattern;
     matcher::BoxesSummaries summaries = {};  ///< of the accesses of one call
     std::int64_t known_records = 0;          ///< that were put, or agreed on
@@ -88,6 +91,7 @@ class MemoryDriver final : public Driver {
   const std::uint32_t rule_;
   const std::uint64_t step_;
   const runtime::PublishAt publish_at_;
+  const runtime::DatasetKey key_;
   std::optional<Writing> writing_;
   MemoryReader reader_;
   runtime::AccessCounters counters_;

@@ -1,5 +1,6 @@
 // Creating, opening and deleting datasets of the workflow.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "agreement.hpp"
@@ -54,6 +55,18 @@ struct LogIdentity {
   formats::BurstLogStep step;
   runtime::RunIdentity run;
 };
+
+/// Collective: the step of which all processes of the group have kept their logs, each in the same place; 0:
+/// not all have.
+std::uint64_t common_log(const Communicator& comm, const CoupledGroup& group,
+                         const runtime::DatasetKey& key) {
+  const auto step = static_cast<std::int64_t>(group.session->kept_log_of(key, group.member));
+  std::array<std::int64_t, 2> most_and_least{step, -step};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most_and_least.data(), most_and_least.size(), MPI_INT64_T, MPI_MAX,
+                          comm.get()),
+            "share which logs are kept");
+  return most_and_least[0] == -most_and_least[1] ? static_cast<std::uint64_t>(step) : 0;
+}
 
 /// The step is open for writing; it is given back where its log cannot be made.
 std::unique_ptr<StepLog> make_log(const std::optional<BurstOptions>& options, const std::string& file,
@@ -119,6 +132,7 @@ std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginn
                               created.publish_at};
     parts.disk = make_log(options, match.file, request.comm, group,
                           {log_step(created.step, created.step), environment.run});
+    parts.key = match.key;
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
   };
   const Outcome outcome = outcome_of(make);
@@ -159,6 +173,8 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
   const CoupledGroup group = make_coupled_group(request.comm, environment);
   const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
+  const std::uint64_t continues =
+      request.writes() && !options ? common_log(request.comm, group, match.key) : 0;
   OpenedDriver opened;
   runtime::Opened answer;
   const auto take_header = [&] {
@@ -174,7 +190,8 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   };
   together(request.comm, [&] {
     const std::uint64_t wait_us = microseconds_of([&] {
-      answer = group.session->open({match.key, group.member, match.file, match.is_on_disk}, request.writes());
+      answer = group.session->open({match.key, group.member, match.file, match.is_on_disk, continues},
+                                   request.writes());
     });
     if (answer.step == 0) return;
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
@@ -182,6 +199,12 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
                               answer.pattern, answer.ranges,    answer.publish_at};
     parts.disk = make_log(options, match.file, request.comm, group,
                           {log_step(answer.step, answer.origin), environment.run});
+    parts.first_offsets = answer.first_offsets;
+    if (request.writes()) {
+      parts.key = match.key;
+      auto log = group.session->take_log(match.key);
+      if (answer.is_continued) parts.log = std::move(log);
+    }
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
     if (!may_grow()) take_header();
   });

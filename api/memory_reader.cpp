@@ -50,11 +50,13 @@ bool byte_is_unsigned(const formats::Header& header) noexcept {
 }
 
 MemoryReader::MemoryReader(std::shared_ptr<runtime::Session> session, std::uint64_t step,
-                           const runtime::StepPattern& pattern, Sight sight)
+                           const runtime::StepPattern& pattern, Sight sight,
+                           std::vector<std::uint64_t> first_offsets)
     : session_(std::move(session)),
       step_(step),
       pattern_(pattern),
       sight_(sight),
+      first_offsets_(std::move(first_offsets)),
       logs_(session_->step_logs(step)) {}
 
 void MemoryReader::get(const formats::Header& header, std::span<Access> accesses,
@@ -105,6 +107,7 @@ bool MemoryReader::replay(const formats::Header& header, Access& access, const r
                           runtime::StepLogs::Reader& logs) const {
   const auto recorded = session_->plans().find(key);
   if (recorded == nullptr || recorded->shared->plan.elements != access.elements) return false;
+  if (!may_move(*recorded)) return false;
   const std::vector<replay::PlanSource> sources = sources_here(*recorded);
   const auto is_there = [&](const replay::PlanSource& source) {
     return logs.holds(source.writer, source.first, source.end);
@@ -117,13 +120,44 @@ bool MemoryReader::replay(const formats::Header& header, Access& access, const r
 /// What a plan reads of the logs of this step.
 std::vector<replay::PlanSource> MemoryReader::sources_here(const runtime::RecordedPlan& recorded) const {
   std::vector<replay::PlanSource> sources = recorded.shared->sources;
+  const auto shifts = shifts_here(recorded);
   for (replay::PlanSource& source : sources) {
-    const auto moved = static_cast<std::uint64_t>(replay::shift_of(recorded.shifts, source.writer));
+    const auto moved = static_cast<std::uint64_t>(replay::shift_of(shifts, source.writer));
     source.writer += pattern_.first_writer - recorded.first_writer;
     source.first += moved;
     source.end += moved;
   }
   return sources;
+}
+
+/// How far the log offsets of a plan are from those of this step: also where logs go on in those of an
+/// earlier step, each from another offset.
+std::vector<runtime::LogShift> MemoryReader::shifts_here(const runtime::RecordedPlan& recorded) const {
+  if (first_offsets_ == recorded.first_offsets) return recorded.shifts;
+  const auto at = [](const std::vector<std::uint64_t>& offsets, std::size_t i) {
+    return i < offsets.size() ? static_cast<std::int64_t>(offsets[i]) : 0;
+  };
+  std::vector<runtime::LogShift> shifts;
+  for (std::size_t i = 0; i < std::max(first_offsets_.size(), recorded.first_offsets.size()); ++i) {
+    const auto writer = static_cast<std::uint32_t>(recorded.first_writer + i);
+    shifts.push_back({writer, replay::shift_of(recorded.shifts, writer) + at(first_offsets_, i) -
+                                  at(recorded.first_offsets, i)});
+  }
+  for (const runtime::LogShift& shift : recorded.shifts) {
+    if (shift.writer < recorded.first_writer || shift.writer - recorded.first_writer >= shifts.size())
+      shifts.push_back(shift);
+  }
+  std::ranges::sort(shifts, {}, &runtime::LogShift::writer);
+  return shifts;
+}
+
+/// What was packed on its way from another node is known by log offsets as they were, so that a plan which
+/// reads it holds only where these are the same.
+bool MemoryReader::may_move(const runtime::RecordedPlan& recorded) const {
+  if (first_offsets_ == recorded.first_offsets && first_offsets_.empty()) return true;
+  return std::ranges::none_of(recorded.shared->sources, [](const replay::PlanSource& source) {
+    return source.writer >= runtime::first_landing_log;
+  });
 }
 
 /// Takes the page faults of what is about to be read, where that is most of the sources.
@@ -201,8 +235,8 @@ void MemoryReader::match(const formats::Header& header, std::span<const Missing>
     Access& access = *missing[i].access;
     const runtime::PlanUse& use = answer.uses[i];
     const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
-    auto recorded = std::make_shared<const runtime::RecordedPlan>(
-        runtime::RecordedPlan{plans.at(use.plan, element_bytes), pattern_.first_writer, use.shifts});
+    auto recorded = std::make_shared<const runtime::RecordedPlan>(runtime::RecordedPlan{
+        plans.at(use.plan, element_bytes), pattern_.first_writer, use.shifts, first_offsets_});
     const replay::Plan& plan = recorded->shared->plan;
     if (plan.elements != access.elements) {
       throw Error(NC_EIO, "damaged answer: a plan of " + std::to_string(plan.elements) +
@@ -223,7 +257,8 @@ void MemoryReader::run(const formats::Header& header, Access& access, const runt
   header.fill_value(access.varid, fill.data());
   const formats::Type type = header.variable(access.varid).type;
   const replay::Conversion conversion{type, access.memory, byte_is_unsigned(header), fill.data()};
-  replay::MovedLogs moved(logs, pattern_.first_writer - recorded.first_writer, recorded.shifts);
+  const auto shifts = shifts_here(recorded);
+  replay::MovedLogs moved(logs, pattern_.first_writer - recorded.first_writer, shifts);
   access.status = replay::execute(recorded.shared->plan, moved, conversion, access.buffer);
 }
 

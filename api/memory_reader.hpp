@@ -27,7 +27,8 @@ class MemoryReader {
   };
   /// `pattern`: empty for a step that is being written.
   MemoryReader(std::shared_ptr<runtime::Session> session, std::uint64_t step,
-               const runtime::StepPattern& pattern, Sight sight);
+               const runtime::StepPattern& pattern, Sight sight,
+               std::vector<std::uint64_t> first_offsets = {});
 
   /// Log data of the step that the matcher has told of. Throws Error(NC_EIO) when it is damaged.
   void add_ranges(std::span<const runtime::LogRange> ranges) { logs_->add(ranges); }
@@ -52,6 +53,8 @@ class MemoryReader {
                             runtime::StepLogs::Reader& logs) const;
   [[nodiscard]] std::vector<Missing> replay_all(const formats::Header& header, std::span<Access> accesses);
   [[nodiscard]] std::vector<replay::PlanSource> sources_here(const runtime::RecordedPlan& recorded) const;
+  [[nodiscard]] std::vector<runtime::LogShift> shifts_here(const runtime::RecordedPlan& recorded) const;
+  [[nodiscard]] bool may_move(const runtime::RecordedPlan& recorded) const;
   void prefault(const formats::Header& header, const Access& access, const runtime::RecordedPlan& recorded,
                 runtime::StepLogs::Reader& logs) const;
   void match_all(const formats::Header& header, std::span<const Missing> missing);
@@ -64,7 +67,8 @@ class MemoryReader {
   const std::uint64_t step_;
   const runtime::StepPattern pattern_;
   const Sight sight_;
-  matcher::BoxesSummaries summaries_;        ///< of the accesses of one call
+  const std::vector<std::uint64_t> first_offsets_;  ///< runtime::Opened
+  matcher::BoxesSummaries summaries_;               ///< of the accesses of one call
   std::shared_ptr<runtime::StepLogs> logs_;  ///< shared by all that have this step open in this process
 };
 

@@ -60,8 +60,10 @@ void add_log(std::uint64_t process, std::int64_t rows, matcher::StepView& view, 
   log.tables = {{id, table_bytes}};
   log.data = {{id + 1, data_bytes}};
   view.logs.push_back(log);
-  task.segments.push_back({id, {table_bytes}, std::move(table_file)});
-  task.segments.push_back({id + 1, {data_bytes}, std::move(data_file)});
+  task.segments.push_back(
+      {id, {table_bytes}, std::make_shared<const runtime::FileDescriptor>(std::move(table_file))});
+  task.segments.push_back(
+      {id + 1, {data_bytes}, std::make_shared<const runtime::FileDescriptor>(std::move(data_file))});
 }
 
 runtime::DrainTask make_task(const std::string& path, std::int64_t rows) {

@@ -27,6 +27,22 @@ void LogExtent::add(int varid, std::span<const int> dimids, std::span<const Inde
   }
 }
 
+void LogExtent::add(const LogExtent& other) {
+  is_known = is_known && other.is_known;
+  variables |= other.variables;
+  for (const Dimension& dimension : other.dimensions) {
+    const auto known = std::ranges::find(dimensions, dimension.dimid, &Dimension::dimid);
+    if (known != dimensions.end()) {
+      known->first = std::min(known->first, dimension.first);
+      known->end = std::max(known->end, dimension.end);
+    } else if (dimensions.size() < most_dimensions) {
+      dimensions.push_back(dimension);
+    } else {
+      is_known = false;
+    }
+  }
+}
+
 bool LogExtent::may_reach(int dimid, const IndexRange& range) const noexcept {
   const auto known = std::ranges::find(dimensions, dimid, &Dimension::dimid);
   if (known == dimensions.end()) return dimensions.size() >= most_dimensions;

@@ -157,8 +157,10 @@ void Registry::complete(Step& step) {
   Dataset& dataset = datasets_[step.key];
   step.state = StepState::published;
   ++step.revision;
+  set_apart(step);
   if (rule_of(step.key).replays && !step.is_cut && !step.is_in_files) set_pattern(step);
   note_early_readers(step);
+  if (!step.is_cut) close_logs(step);
   std::erase(dataset.in_progress, &step);
   if (rule_of(step.key).is_drained()) want_drain(step);  // before the one goes that need not be drained now
   supersede(dataset);
@@ -169,6 +171,14 @@ void Registry::complete(Step& step) {
   note_name(step.key);
   answers_.published(step);
   start_next_drain();
+}
+
+/// What comes behind the ends belongs to steps that continue this one.
+void Registry::close_logs(Step& step) {
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
+    step.logs[i]->published = step.logs[i]->end;
+    step.logs[i]->is_complete = true;
+  }
 }
 
 void Registry::end_unfinished(Step& step, const std::string& reason) {
@@ -228,14 +238,21 @@ void Registry::publish(ProcessId process, PublishRequest request) {
   const auto [group, rank] = writing_membership(processes_.at(process), request.step);
   Step& step = *group->step;
   WriteLog& log = *step.logs[step.first_own_log + rank];
-  for (LogRange& range : request.ranges) {
-    if (!log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
+  for (std::size_t i = 0; i < request.ranges.size(); ++i) {
+    LogRange& range = request.ranges[i];
+    const bool is_known = i + 1 < log.ranges.size() && range.segment == log.ranges[i].segment &&
+                          range.segment_offset == log.ranges[i].segment_offset &&
+                          range.length_bytes == log.ranges[i].length_bytes;
+    if (!is_known && !log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
     range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
   }
   if (step.state == StepState::in_progress) {
     log.ranges = std::move(request.ranges);
-    log.trim();
+    log.end = request.position;
+    log.trim(request.position);
     log.pattern = request.pattern;
+    if (log.begin.chunks == 0) log.extent = log.pattern.extent;
+    if (log.begin.chunks != 0) log.extent.add(log.pattern.extent);
     step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
   }
   datasets_[step.key].counters += request.counters;

@@ -55,7 +55,8 @@ void Registry::drained(StepId id, const DrainOutcome& outcome) {
   // Of a step that was cut off the number of records is in its tables.
   const bool is_known = outcome.status == NC_NOERR && !step.is_cut && waiting_removals_.empty();
   dataset.drained_origin = is_known ? step.origin : 0;
-  dataset.drained_logs = step.logs.size();
+  dataset.drained_logs.clear();
+  for (const auto& log : step.logs) dataset.drained_logs.push_back(log->published);
   dataset.drained_records = step.record_count;
   const bool is_whole = rule_of(step.key).keep.variables.empty() && waiting_removals_.empty();
   dataset.kept_path = outcome.status == NC_NOERR && is_whole ? step.path : std::string();

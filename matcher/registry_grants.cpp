@@ -220,10 +220,10 @@ void Registry::hand_over(MemoryWait& wait, SegmentLease segment) {
   const auto [group, rank] = membership(processes_.at(wait.waiters.front().process), wait.request.step, true);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
-  segments.push_back(std::move(segment));
-  if (wait.request.is_ahead && wait.request.use == SegmentUse::data) log.ahead = segments.back().id();
+  segments.push_back(std::make_shared<SegmentLease>(std::move(segment)));
+  if (wait.request.is_ahead && wait.request.use == SegmentUse::data) log.ahead = segments.back()->id();
   ++group->step->revision;
-  answers_.granted(wait.ticket, segments.back());
+  answers_.granted(wait.ticket, *segments.back());
 }
 
 void Registry::note_spilled(const Step& step, std::uint64_t bytes) {

@@ -15,11 +15,12 @@ void Registry::grant_log(const Ticket& ticket, Process& process, const SegmentRe
     throw Error(NC_EINVAL, process.name() + " puts into a log what does not belong there");
   WriteLog& log = *step.logs[step.first_own_log + rank];
   log.burst_log = request.log.metadata_path;
-  log.data.push_back(pool(process.place.node)
-                         .log({request.bytes, request.use, process.id, process.place.index}, request.log));
+  log.data.push_back(std::make_shared<SegmentLease>(
+      pool(process.place.node)
+          .log({request.bytes, request.use, process.id, process.place.index}, request.log)));
   ++step.revision;
   datasets_[step.key].bytes_spilled += request.bytes;
-  answers_.granted(ticket, log.data.back());
+  answers_.granted(ticket, *log.data.back());
 }
 
 void Registry::await_room(const Ticket& ticket, ProcessId process, RoomRequest request) {
@@ -75,7 +76,7 @@ void Registry::keep_logs(const Step& step) {
   std::string example;
   for (const auto& log : step.logs) {
     if (log->burst_log.empty() || log->data.empty()) continue;
-    const SegmentId segment = log->data.front().id();
+    const SegmentId segment = log->data.front()->id();
     pool(node_of(segment)).memory().keep_log(segment, true);
     dataset.kept_logs.push_back({step.id, segment});
     example = log->burst_log;

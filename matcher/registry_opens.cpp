@@ -23,7 +23,7 @@ void Registry::create(const Ticket& ticket, ProcessId process, const CreateReque
 
 void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
   join(ticket, processes_.at(process), GroupPurpose::open_write,
-       {request.key, request.member, false, 1, request.path, false, request.is_on_disk});
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, request.continues});
 }
 
 void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
@@ -65,6 +65,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
     entry->is_on_disk = request.is_on_disk;
     entry->version = request.version;
     entry->path = request.path;
+    entry->continues = request.continues;
     entry->spans_nodes = request.member.spans_nodes;
     entry->node = process.place.node;
   }
@@ -316,6 +317,7 @@ Step* Registry::make_step(Group& group, const Step* base) {
     step->header_revision = ++step->revision;
     step->structure = base->structure;
     step->logs = base->logs;
+    continue_logs(*step, *base, group);
     for (const auto& log : base->logs)
       step->pattern.last_put = std::max(step->pattern.last_put, log->pattern.last_put);
   }
@@ -337,17 +339,39 @@ Step* Registry::make_step(Group& group, const Step* base) {
   step->partition = rule_of(group.key).partition;
   step->read_by.resize(rule_of(group.key).readers.size());
   step->writers = &group;
-  step->first_own_log = step->logs.size();
+  if (!step->is_continued) add_own_logs(*step, group.size);
   step->pattern.first_writer = static_cast<std::uint32_t>(step->first_own_log);
-  for (std::uint32_t rank = 0; rank < group.size; ++rank) {
-    step->logs.push_back(std::make_shared<WriteLog>());
-    if (step->publish_at == PublishAt::sync) step->logs.back()->published = {0, 0};
-  }
   Step* const made = step.get();
   datasets_[group.key].in_progress.push_back(made);
   steps_.emplace(made->id, std::move(step));
   unconsumed_.emplace(made->id, made);
   return made;
+}
+
+void Registry::add_own_logs(Step& step, std::uint32_t processes) {
+  step.first_own_log = step.logs.size();
+  for (std::uint32_t rank = 0; rank < processes; ++rank) {
+    step.logs.push_back(std::make_shared<WriteLog>());  // shared by the steps that continue this one
+    if (step.publish_at == PublishAt::sync) step.logs.back()->published = {0, 0};
+  }
+}
+
+/// The processes that wrote the base go on in their logs: so a step that adds a record takes no more than
+/// that.
+void Registry::continue_logs(Step& step, const Step& base, const Group& group) {
+  if (group.continues != base.id || base.is_cut || group.size != base.logs.size() - base.first_own_log)
+    return;
+  std::vector<std::shared_ptr<WriteLog>> logs;
+  for (std::size_t i = base.first_own_log; i < base.logs.size(); ++i) {
+    if (!base.logs[i]->may_be_continued()) return;
+    auto log = base.logs[i]->continued();
+    if (log == nullptr) return;
+    if (rule_of(base.key).publish_at != PublishAt::sync) log->published = {};
+    logs.push_back(std::move(log));
+  }
+  std::ranges::move(logs, step.logs.begin() + static_cast<std::ptrdiff_t>(base.first_own_log));
+  step.first_own_log = base.first_own_log;
+  step.is_continued = true;
 }
 
 /// Gives the outcome to the members that wait for it. May end the group.

@@ -28,7 +28,8 @@ void Registry::publish_synced(Step& step) {
   step.published_records = std::max(step.published_records, step.record_count);
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     WriteLog& log = *step.logs[i];
-    const SyncPoint point = log.synced.value_or(SyncPoint{{}, 0, log.pattern.requests});  // it has closed
+    const SyncPoint point =
+        log.synced.value_or(SyncPoint{log.end, 0, log.pattern.requests});  // it has closed
     log.published = point.position;
     log.published_requests = point.requests;
     log.synced.reset();
@@ -70,9 +71,8 @@ void Registry::note_early_readers(Step& step) {
   if (step.publish_at != PublishAt::sync) return;
   bool is_all_published = true;
   for (std::size_t i = step.first_own_log; i < step.logs.size() && !step.is_cut; ++i) {
-    WriteLog& log = *step.logs[i];
+    const WriteLog& log = *step.logs[i];
     is_all_published = is_all_published && log.published_requests == log.pattern.requests;
-    log.published = {};
   }
   for (ReaderRecord& reader : step.read_by) {
     for (const auto& [process, seen] : reader.early)

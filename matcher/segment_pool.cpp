@@ -39,6 +39,12 @@ void SegmentLease::trim(std::uint64_t used_bytes) noexcept {
   if (pool_ != nullptr) charged_bytes_ = pool_->trim(id_, used_bytes);
 }
 
+bool SegmentLease::restore() noexcept {
+  if (pool_ == nullptr || !pool_->restore(id_)) return false;
+  charged_bytes_ = bytes_;
+  return true;
+}
+
 void SegmentLease::release() noexcept {
   if (pool_ != nullptr) std::exchange(pool_, nullptr)->give_back(id_);
 }
@@ -163,6 +169,19 @@ std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept
     total_bytes_ -= segment.spared_bytes;
   }
   return segment.bytes - segment.spared_bytes;
+}
+
+bool SegmentPool::restore(SegmentId id) noexcept {
+  Segment& segment = segments_.at(id);
+  if (!segment.is_trimmed) return true;
+  const std::uint64_t most = limit_bytes_ - std::min(limit_bytes_, segment.spared_bytes);
+  if (used_bytes() > most) return false;
+  if (total_bytes_ > most) drop_warm();
+  while (total_bytes_ > most) destroy(free_.rbegin()->second.front());
+  total_bytes_ += std::exchange(segment.spared_bytes, 0);
+  segment.is_trimmed = false;
+  note_use();
+  return true;
 }
 
 void SegmentPool::give_back(SegmentId id) noexcept {

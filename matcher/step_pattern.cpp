@@ -72,7 +72,7 @@ void LogPatternBuilder::add(const Request& request, const BoxesSummary& boxes) {
   }
   const std::int64_t base = request.has_records ? pattern_.base_record : 0;
   requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (request.has_records ? 1 : 0),
-                static_cast<std::int64_t>(request.log_offset));
+                static_cast<std::int64_t>(request.is_fill ? 0 : request.log_offset - first_offset_));
   requests_.add(boxes.boxes);
   requests_.add(boxes.lowest_record - base);
   if (boxes.records_end == 0) return;

@@ -59,10 +59,12 @@ const std::shared_ptr<const ListedBoxes>& list_of(const TableEntry& request,
 }
 
 void TableScan::read(std::uint32_t writer, const LogView& log, const Sinks& sinks, Reach reach) {
-  const TablePosition end = reach == Reach::published || log.is_cut ? log.published : TablePosition{};
+  const bool is_limited = reach != Reach::everything || log.is_cut || log.is_complete;
+  const TablePosition end = is_limited ? log.published : TablePosition{};
   const std::size_t chunks = std::min<std::uint64_t>(log.tables.size(), end.chunks);
   if (chunks == 0) return;
   Cursor& cursor = cursors_[writer];
+  if (cursor.chunk >= chunks) return;
   for (;; ++cursor.chunk, cursor.position = 0) {
     const bool is_last = cursor.chunk + 1 == end.chunks;
     if (!read_chunk(writer, log, is_last ? end.bytes : TablePosition{}.bytes, sinks)) return;
@@ -83,6 +85,7 @@ bool TableScan::read_chunk(std::uint32_t writer, const LogView& log, std::uint64
     const std::size_t first = std::exchange(cursor.position, reader.position());
     switch (entry.kind) {
       case EntryKind::segment:
+        if (cursor.has_all_ranges) break;
         add_range(log,
                   {writer, entry.log_offset, entry.length_bytes, entry.segment_id, entry.segment_offset});
         break;
@@ -99,7 +102,19 @@ bool TableScan::read_chunk(std::uint32_t writer, const LogView& log, std::uint64
   return true;
 }
 
-void TableScan::take_list_request(const Cursor& cursor, const TableEntry& request, const Sinks& sinks) {
+void TableScan::begin_at(std::uint32_t writer, const TablePosition& begin, std::span<const LogRange> ranges) {
+  Cursor& cursor = cursors_[writer];
+  cursor.first_list = begin.lists;
+  cursor.chunk = begin.chunks == 0 ? 0 : begin.chunks - 1;
+  cursor.position = begin.chunks == 0 ? 0 : begin.bytes;
+  cursor.ranges.assign(ranges.begin(), ranges.end());
+  cursor.has_all_ranges = true;
+}
+
+void TableScan::take_list_request(const Cursor& cursor, TableEntry request, const Sinks& sinks) {
+  if (request.list < cursor.first_list)
+    throw Error(NC_EIO, "a request table names a list of an earlier step");
+  request.list -= cursor.first_list;
   const std::shared_ptr<const ListedBoxes>& list = list_of(request, cursor.lists);
   if (sinks.take_list) return sinks.take_list(request, list);
   for_each_box(request, *list,

@@ -1,9 +1,13 @@
 // Connections of client processes.
+#include <fcntl.h>
+#include <poll.h>
+
 #include <chrono>
 #include <utility>
 
 #include "matcher_server.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
 
@@ -21,8 +25,9 @@ void MatcherRank::Server::watch_listener() {
     try {
       accept_clients();
       watch_listener();
-    } catch (const Error& failure) {  // no descriptors left; who waits in the queue may still be served later
+    } catch (const Error& failure) {  // no descriptors left; who comes later may still be served
       event(std::string("a connection cannot be accepted now: ") + failure.what());
+      turn_away();
       accept_pause_.expires_after(std::chrono::milliseconds(100));
       accept_pause_.async_wait([this](const boost::system::error_code&) { watch_listener(); });
     }
@@ -40,6 +45,28 @@ void MatcherRank::Server::accept_clients() {
       event(std::string("a connection was turned away: ") + error.what());
     }
   }
+}
+
+/// There is no descriptor left for the connection that comes next: its process is told so.
+void MatcherRank::Server::turn_away() {
+  spare_.reset();
+  try {
+    if (const auto socket = accept_connection(listener_)) {
+      // It says hello as soon as it is connected; the answer would be lost if that were left unread.
+      constexpr int patience_ms = 20;
+      pollfd wait{socket->descriptor(), POLLIN, 0};
+      (void)::poll(&wait, 1, patience_ms);
+      ReceivedMessage hello;
+      (void)socket->try_receive(hello);
+      const ErrorReply reply{NC_ENFILE,
+                             "the matcher has no file descriptor left for another connection: raise the hard "
+                             "limit (ulimit -Hn), or use more matchers a node (staging.matchers)"};
+      (void)socket->try_send({MessageType::error, hello.tag, encode(reply)});
+    }
+  } catch (const Error&) {
+    // It has gone, or is another user's.
+  }
+  spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 void MatcherRank::Server::add_client(PacketSocket socket) {

@@ -20,7 +20,8 @@ SegmentGrant grant_of(const SegmentStore& store, matcher::SegmentId segment, boo
           is_new,
           extent.offset_bytes,
           extent.may_have_name,
-          store.has_cheap_faults(segment)};
+          store.has_cheap_faults(segment),
+          extent.file};
 }
 
 }  // namespace
@@ -181,7 +182,7 @@ void MatcherRank::Server::answer_get_of(Client& client, WaitingGet& waiting) {
   KnownStep* const known = known_steps_.find(request.step);
   if (known == nullptr) throw Error(NC_EBADID, "step " + std::to_string(request.step) + " is no more");
   const matcher::StepView& view = *known->view;
-  matcher::StepIndex& index = known->updated_index(store_, request.is_by_writer);
+  matcher::StepIndex& index = known->index_for(store_, request);
   if (known->may_wait(request.is_by_writer)) {
     const int varid = unwritten_variable(index, request);
     if (varid >= 0) return hold_get(waiting, varid);
@@ -209,18 +210,28 @@ void MatcherRank::Server::send_error(Client& client, std::uint32_t tag, int stat
 }
 
 void MatcherRank::Server::send_segment(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
-  const bool is_new = client.known_segments.insert(segment).second;
-  const SegmentGrant grant = grant_of(store_, segment, is_new);
-  if (!is_new) return send(client, MessageType::segment, tag, encode(grant));
-  const std::array<int, 1> descriptors{store_.descriptor(segment)};
+  if (!client.known_segments.insert(segment).second)
+    return send(client, MessageType::segment, tag, encode(grant_of(store_, segment, false)));
+  (void)store_.descriptor(segment);  // throws where it could not be made
   RelayItem note;
   note.kind = RelayItemKind::segment_mapped;
   note.connection = client.id;
   note.number = segment;
   tree_.send_up(std::move(note));
   announce_drops(client);
-  client.socket->send(MessageType::segment, tag, encode(grant), descriptors);
+  send_grant(client, tag, segment);
   if (!client.socket->trouble().empty()) troubled_.insert(client.id);
+}
+
+/// With the descriptor of its file, unless the connection has had that.
+void MatcherRank::Server::send_grant(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
+  const auto descriptor = store_.descriptor(segment);
+  const std::uint64_t file = store_.extent(segment).file;
+  const bool is_new = file == 0 || client.known_files.insert(file).second;
+  const auto grant = encode(grant_of(store_, segment, is_new));
+  const std::array<int, 1> descriptors{descriptor->number()};
+  client.socket->send(MessageType::segment, tag, grant,
+                      is_new ? std::span<const int>(descriptors) : std::span<const int>{});
 }
 
 /// Sends the segment's descriptor ahead of an answer that names it, unless the client has it.
@@ -252,11 +263,9 @@ void MatcherRank::Server::lend_to_neighbour(Client& client, matcher::SegmentId s
     waiting_neighbours_[segment].push_back(client.id);
     return;
   }
-  if (!store_.contains(segment))
+  if (!store_.contains(segment) || store_.extent(segment).bytes == 0)
     return send(client, MessageType::segment, 0, encode(SegmentGrant{segment, 0, false}));
-  const SegmentGrant grant = grant_of(store_, segment, true);
-  const std::array<int, 1> descriptors{store_.descriptor(segment)};
-  client.socket->send(MessageType::segment, 0, encode(grant), descriptors);
+  send_grant(client, 0, segment);
 }
 
 void MatcherRank::Server::serve_waiting_neighbours(matcher::SegmentId segment) {

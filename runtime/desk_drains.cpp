@@ -21,7 +21,7 @@ std::vector<std::uint32_t> RegistryDesk::drainers_of(const matcher::Step& step) 
   std::set<std::uint32_t> nodes{environment_.nodes->place_of(0).node};
   for (const auto& log : step.logs) {
     if (log->tables.empty()) continue;
-    const std::uint32_t node = matcher::node_of(log->tables.front().id());
+    const std::uint32_t node = matcher::node_of(log->tables.front()->id());
     if (nodes.insert(node).second) drainers.push_back(environment_.nodes->rank_of({node, 0}));
   }
   return drainers;

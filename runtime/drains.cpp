@@ -63,7 +63,7 @@ void MatcherRank::Server::start_drain(matcher::StepId step) {
   DrainTask& task = drains_.at(step);
   try {
     for (OwnedSegment& segment : task.segments) {
-      segment.file = store_.duplicate_of(segment.segment);
+      segment.file = store_.descriptor(segment.segment);
       segment.extent = store_.extent(segment.segment);
     }
   } catch (const Error& error) {

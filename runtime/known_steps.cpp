@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/runtime/read_lists.hpp"
+
 namespace sluice::runtime {
 
 matcher::StepIndex& KnownStep::updated_index(matcher::SegmentMemory& memory, bool is_by_writer) {
@@ -16,6 +18,23 @@ matcher::StepIndex& KnownStep::updated_index(matcher::SegmentMemory& memory, boo
   wanted->update(view->logs, view->is_final,
                  sees_more ? matcher::Reach::everything : matcher::Reach::published);
   return *wanted;
+}
+
+matcher::StepIndex& KnownStep::index_for(matcher::SegmentMemory& memory, const Get& request) {
+  const bool has_others = view->first_own_log > 0 || view->is_continued();
+  if (!view->is_final || !view->is_apart || !has_others || request.accesses.empty())
+    return updated_index(memory, request.is_by_writer);
+  if (added_index == nullptr) {
+    auto made = std::make_unique<matcher::StepIndex>(memory);
+    made->take_behind(*view, view->begins());
+    added_index = std::move(made);
+  }
+  const bool is_added = std::ranges::all_of(request.accesses, [&](const ReadAccess& access) {
+    return std::ranges::all_of(slabs_of(list_of(request, access)), [&](const formats::HyperslabView& slab) {
+      return added_index->is_added(access.varid, slab, view->pattern.base_record);
+    });
+  });
+  return is_added ? *added_index : updated_index(memory, request.is_by_writer);
 }
 
 std::int64_t KnownStep::record_count() const noexcept {

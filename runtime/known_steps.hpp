@@ -6,6 +6,7 @@
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/step_index.hpp"
 #include "sluice/matcher/step_view.hpp"
+#include "sluice/runtime/protocol.hpp"
 
 namespace sluice::runtime {
 
@@ -19,6 +20,8 @@ struct KnownStep {
   /// and what the step's own writers see as long as that is more.
   std::unique_ptr<matcher::StepIndex> index;
   std::unique_ptr<matcher::StepIndex> writers_index;
+  /// Of a step that continues others: what it has put itself, however much that they did.
+  std::unique_ptr<matcher::StepIndex> added_index;
   std::unique_ptr<matcher::TableScan> scan;  ///< of this node's tables, while the step grows
   bool was_seen_published = false;
   bool was_fetched_ahead = false;
@@ -26,6 +29,8 @@ struct KnownStep {
   /// The index for a get, with all that is in the request tables now. `memory` has the tables. Throws
   /// Error(NC_EIO) when one is damaged.
   [[nodiscard]] matcher::StepIndex& updated_index(matcher::SegmentMemory& memory, bool is_by_writer);
+  /// The same for the accesses of this get. They may all be to records that the step has added.
+  [[nodiscard]] matcher::StepIndex& index_for(matcher::SegmentMemory& memory, const Get& request);
   /// The number of records that readers see; `index` has been updated. Where each put is visible at once, the
   /// request tables know more than the registry.
   [[nodiscard]] std::int64_t record_count() const noexcept;

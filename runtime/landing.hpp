@@ -12,6 +12,7 @@
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
 #include "sluice/replay/packer.hpp"
+#include "sluice/runtime/step_logs.hpp"
 
 namespace sluice::runtime {
 
@@ -71,7 +72,7 @@ class Landing {
   using SourceOf = std::function<std::optional<matcher::MatcherPlace>(std::uint32_t writer)>;
 
   /// Landing logs have writer numbers from here on, the step's own logs less.
-  static constexpr std::uint32_t first_landing_log = 1U << 30;
+  static constexpr std::uint32_t first_landing_log = runtime::first_landing_log;
   /// Dense copies from this size on are mirrored.
   static constexpr std::uint64_t least_mirrored_bytes = 4096;
   /// Copies from this size on have a bundle of their own.

@@ -13,22 +13,26 @@
 
 namespace sluice::runtime {
 
-FileDescriptor LogFiles::add(matcher::SegmentId segment, const matcher::LogPlace& place) {
+std::shared_ptr<const FileDescriptor> LogFiles::add(matcher::SegmentId segment,
+                                                    const matcher::LogPlace& place) {
   const std::string& metadata_path = place.metadata_path;
-  const auto paths = storage::burst_log_paths_of(metadata_path);
-  FileDescriptor data(::open(paths.data.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!data) throw IoError(NC_EIO, errno, paths.data, "open the burst-buffer log");
-  Log& log = logs_[metadata_path];
-  if (log.lock == nullptr) {
+  Log log;
+  if (const auto known = logs_.find(metadata_path); known != logs_.end()) {
+    log = std::move(known->second);
+    logs_.erase(known);
+  } else {
+    const auto paths = storage::burst_log_paths_of(metadata_path);
+    FileDescriptor data(::open(paths.data.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!data) throw IoError(NC_EIO, errno, paths.data, "open the burst-buffer log");
+    log.data = std::make_shared<const FileDescriptor>(std::move(data));
     // Its writer has such a lock, too: it keeps off those who want to have the log for themselves.
     log.lock = storage::PosixFileSystem().open(metadata_path, storage::OpenMode::read);
     (void)log.lock->try_lock();
-    log.data = duplicate(data.number());
   }
   ++log.segments;
   log.is_wanted = log.is_wanted || place.is_kept;
   log_of_.emplace(segment, metadata_path);
-  return data;
+  return logs_.emplace(metadata_path, std::move(log)).first->second.data;
 }
 
 void LogFiles::release(matcher::SegmentId segment) noexcept {
@@ -74,8 +78,8 @@ void LogFiles::remove(const std::string& metadata_path, const Log& log) noexcept
     return;
   }
   struct stat facts {};
-  if (::fstat(log.data.number(), &facts) == 0 && facts.st_size > 0)
-    ::fallocate(log.data.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, facts.st_size);
+  if (::fstat(log.data->number(), &facts) == 0 && facts.st_size > 0)
+    ::fallocate(log.data->number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, facts.st_size);
 }
 
 }  // namespace sluice::runtime

@@ -15,9 +15,10 @@ namespace sluice::runtime {
 /// file or not wanted, and its files are removed, unless it is kept.
 class LogFiles {
  public:
-  /// The segment is a part of this log's data. Returns a descriptor of the data file. Throws IoError where
-  /// the log cannot be opened.
-  [[nodiscard]] FileDescriptor add(matcher::SegmentId segment, const matcher::LogPlace& place);
+  /// The segment is a part of this log's data. Returns the data file, shared by all its segments. Throws
+  /// IoError where the log cannot be opened.
+  [[nodiscard]] std::shared_ptr<const FileDescriptor> add(matcher::SegmentId segment,
+                                                          const matcher::LogPlace& place);
   /// The segment is no more.
   void release(matcher::SegmentId segment) noexcept;
   /// The log that the segment is or was a part of; one that is not known any more is left as it is.
@@ -27,11 +28,11 @@ class LogFiles {
 
  private:
   struct Log {
-    std::unique_ptr<storage::File> lock;  ///< the metadata log
-    FileDescriptor data;
-    std::size_t segments = 0;  ///< that are in use
-    bool is_kept = false;      ///< `sluice recover` may need it
-    bool is_wanted = false;    ///< its user wants it in any case
+    std::unique_ptr<storage::File> lock;         ///< the metadata log
+    std::shared_ptr<const FileDescriptor> data;  ///< shared by those who map it
+    std::size_t segments = 0;                    ///< that are in use
+    bool is_kept = false;                        ///< `sluice recover` may need it
+    bool is_wanted = false;                      ///< its user wants it in any case
     [[nodiscard]] bool may_go() const noexcept { return !is_kept && !is_wanted; }
   };
   using Logs = std::map<std::string, Log>;  // by the path of the metadata log

@@ -1,5 +1,6 @@
 #include "sluice/runtime/matcher_rank.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ MatcherRank::Server::Server(MatcherRankOptions options)
       listener_(listen_at(socket_path_)),
       listener_watch_(loop_, listener_.number()),
       accept_pause_(loop_),
+      spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       idle_timer_(loop_),
       retry_timer_(loop_),
       retry_pause_(least_retry_pause),

@@ -56,7 +56,8 @@ class MatcherRank::Server final {
     std::unique_ptr<WatchedSocket> socket;
     LocalProcess* process = nullptr;                        ///< after hello
     std::string end_reason;                                 ///< it is to be closed
-    std::unordered_set<matcher::SegmentId> known_segments;  ///< whose descriptors went over this connection
+    std::unordered_set<matcher::SegmentId> known_segments;  ///< that were named on this connection
+    std::unordered_set<std::uint64_t> known_files;          ///< whose descriptors went over it
     std::vector<matcher::SegmentId> dropped_segments;  ///< of those, the ones it has not been told to drop
     std::unordered_map<matcher::StepId, ToldRanges> told;
     bool is_known_to_registry = false;  ///< for sure: it has been answered by it
@@ -95,6 +96,7 @@ class MatcherRank::Server final {
   // client_connections.cpp
   void watch_listener();
   void accept_clients();
+  void turn_away();
   void add_client(PacketSocket socket);
   void on_client(ClientId id);
   void drain(ClientId id, std::size_t max_messages);
@@ -119,6 +121,7 @@ class MatcherRank::Server final {
   void send_error(Client& client, std::uint32_t tag, int status, const std::string& text);
   void send_segment(Client& client, std::uint32_t tag, matcher::SegmentId segment);
   void introduce_segment(Client& client, matcher::SegmentId segment);
+  void send_grant(Client& client, std::uint32_t tag, matcher::SegmentId segment);
   void announce_drops(Client& client);
   void collect_destroyed_segments();
   void lend_to_neighbour(Client& client, matcher::SegmentId segment);
@@ -187,6 +190,7 @@ class MatcherRank::Server final {
   FileDescriptor listener_;
   boost::asio::posix::stream_descriptor listener_watch_;
   boost::asio::steady_timer accept_pause_;
+  FileDescriptor spare_;  ///< to be given up for as long as it takes to tell a process that there is no other
   boost::asio::steady_timer idle_timer_;
   static constexpr std::chrono::milliseconds least_retry_pause{1};
   boost::asio::steady_timer retry_timer_;  ///< of held gets, where there are other matchers

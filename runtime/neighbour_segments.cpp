@@ -54,12 +54,12 @@ void NeighbourSegments::on_answers(matcher::MatcherPlace neighbour) {
   connection.read_on();
 }
 
-/// A segment that has been destroyed meanwhile comes without a descriptor: who wanted it finds that out.
+/// A segment that has been destroyed meanwhile comes without bytes: who wanted it finds that out.
 void NeighbourSegments::take(const ReceivedMessage& message, FileDescriptor file) {
   if (message.type != MessageType::segment) throw Error(NC_EIO, "another matcher sent no segment");
   const auto grant = decode<SegmentGrant>(message.fields);
-  if (file)
-    environment_.store->adopt(grant.segment, {grant.bytes, grant.offset_bytes, grant.is_of_log},
+  if (grant.bytes != 0)
+    environment_.store->adopt(grant.segment, {grant.bytes, grant.offset_bytes, grant.is_of_log, grant.file},
                               std::move(file), grant.has_cheap_faults);
   asked_.erase(grant.segment);
   settle(grant.segment);

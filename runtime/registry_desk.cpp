@@ -144,7 +144,9 @@ void RegistryDesk::dispatch(const RelayItem& item, const Connection& connection)
     }
     case MessageType::open_write: {
       const auto m = decode<Open>(item.fields);
-      return serve([&] { registry_.open_write(ticket, process, {m.key, m.member, m.path, m.is_on_disk}); });
+      return serve([&] {
+        registry_.open_write(ticket, process, {m.key, m.member, m.path, m.is_on_disk, m.continues});
+      });
     }
     case MessageType::open_read: {
       const auto m = decode<Open>(item.fields);
@@ -201,7 +203,8 @@ void RegistryDesk::take_close(const RelayItem& item, matcher::ProcessId process)
     case MessageType::publish: {
       auto m = decode<Publish>(item.fields);
       return take_note([&] {
-        registry_.publish(process, {m.step, m.record_count, m.counters, m.pattern, std::move(m.ranges)});
+        registry_.publish(process,
+                          {m.step, m.record_count, m.counters, m.pattern, std::move(m.ranges), m.position});
       });
     }
     case MessageType::discard: {
@@ -385,6 +388,7 @@ void RegistryDesk::opened(const Ticket& ticket, const matcher::Step& step) {
   reply.origin = step.origin;
   reply.path = step.path;
   if (!step.control.empty() && is_writer(ticket, step)) reply.control = step.control.id();
+  reply.is_continued = step.is_continued && is_writer(ticket, step);
   answer(ticket, MessageType::opened, encode(reply), reply.control);
 }
 

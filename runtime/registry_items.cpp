@@ -243,6 +243,10 @@ void MatcherRank::Server::tell_opened(const RelayItem& item, std::int64_t least_
   opened.record_count = std::max(opened.record_count, least_records);
   std::vector<matcher::SegmentId> segments;
   if (item.number != 0) segments.push_back(item.number);
+  if (view.is_continued()) {
+    for (std::size_t i = view.first_own_log; i < view.logs.size(); ++i)
+      opened.first_offsets.push_back(view.logs[i].first_offset);
+  }
   if (view.is_final) {
     const std::uint32_t node = nodes_.place_of(tree_.rank()).node;
     for (const std::uint32_t writer : used_logs_.writers(client->process->id, view.rule, view.pattern)) {
@@ -252,7 +256,8 @@ void MatcherRank::Server::tell_opened(const RelayItem& item, std::int64_t least_
       }
     }
     if (moving_) {
-      const auto wanted = landing_patterns_.of_process(client->process->id, view.rule, view.pattern);
+      const auto wanted =
+          landing_patterns_.of_process(client->process->id, view.rule, view.pattern_of_offsets());
       const auto landed = moving_->landed(view.step, wanted);
       opened.ranges.insert(opened.ranges.end(), landed.begin(), landed.end());
     }
@@ -289,9 +294,8 @@ void MatcherRank::Server::use_spill_directory(const std::string& directory) {
   if (directory.empty()) return;
   if (directory.starts_with(spill_here_or_elsewhere))
     return find_spill_directory(directory.substr(std::string_view(spill_here_or_elsewhere).size()));
-  store_.set_spill_directory(directory);
   try {
-    probe_spill_directory(directory);
+    store_.set_spill_directory(directory, probe_spill_directory(directory));
   } catch (const Error& error) {
     RelayItem trouble;
     trouble.kind = RelayItemKind::start_trouble;
@@ -308,8 +312,7 @@ void MatcherRank::Server::find_spill_directory(const std::string& first_choice) 
   for (const std::string& directory :
        {first_choice, std::string(temporary == nullptr ? "/tmp" : temporary)}) {
     try {
-      probe_spill_directory(directory);
-      store_.set_spill_directory(directory);
+      store_.set_spill_directory(directory, probe_spill_directory(directory));
       break;
     } catch (const Error& error) {
       trouble += (trouble.empty() ? "" : "; ") + std::string(error.what());

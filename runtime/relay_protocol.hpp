@@ -78,9 +78,9 @@ struct DrainOrder {
   /// nobody put.
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
-  /// What the file should have from a drain before, if nobody has touched it: all of so many logs, and so
-  /// many records; -1: not known.
-  std::uint64_t drained_logs = 0;
+  /// What the file should have from a drain before, if nobody has touched it: of each log all before a
+  /// position, and so many records; -1: not known.
+  std::vector<matcher::TablePosition> drained_logs = {};
   std::int64_t drained_records = -1;
   /// What the file says of itself when it is complete (storage::FileMark).
   std::uint64_t run = 0;

@@ -12,11 +12,11 @@ void fields(auto& a, Is<matcher::LogSegment> auto& m) {
   a(m.segment, m.bytes);
 }
 void fields(auto& a, Is<matcher::LogView> auto& m) {
-  a(m.tables, m.data, m.ranges, m.published, m.is_cut, m.extent);
+  a(m.tables, m.data, m.ranges, m.published, m.is_complete, m.is_cut, m.extent, m.begin, m.first_offset);
 }
 void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
-    m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control);
+    m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control, m.is_apart);
 }
 void fields(auto& a, Is<DrainOrder> auto& m) {
   a(m.path, m.version, m.keep, m.part, m.parts, m.drained_logs, m.drained_records, m.run, m.run_begin_ns,

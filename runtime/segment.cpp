@@ -75,13 +75,10 @@ FileDescriptor create_segment(std::uint64_t bytes) {
   return file;
 }
 
-FileDescriptor duplicate(int descriptor) {
-  FileDescriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  if (!copy) fail_segment("duplicate the descriptor");
-  return copy;
-}
+namespace {
 
-Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access) : access_(access) {
+/// Throws where the file does not keep its size, or does not have the segment.
+void check_extent(const FileDescriptor& file, const SegmentExtent& extent) {
   struct stat facts {};
   if (::fstat(file.number(), &facts) != 0) fail_segment("inquire");
   if (!keeps_its_size(file, facts, extent.may_have_name)) {
@@ -94,28 +91,65 @@ Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access
     throw Error(NC_EIO, "a segment of " + std::to_string(file_bytes) + " bytes was received as one of " +
                             std::to_string(bytes) + " at " + std::to_string(offset));
   }
-  if (bytes == 0) return;
-  const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
+}
+
+}  // namespace
+
+MappedWindow::MappedWindow(const FileDescriptor& file, std::uint64_t offset_bytes, std::uint64_t bytes,
+                           Mapping::Access access)
+    : first_(offset_bytes), access_(access) {
+  const int protection = access == Mapping::Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
   void* const address =
-      ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), static_cast<off_t>(offset));
+      ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), static_cast<off_t>(offset_bytes));
   if (address == MAP_FAILED) fail_segment("map " + std::to_string(bytes) + " bytes");
   bytes_ = {static_cast<std::byte*>(address), static_cast<std::size_t>(bytes)};
-  if (bytes >= huge_page_bytes) ::madvise(address, bytes, MADV_HUGEPAGE);
 }
 
-Mapping::~Mapping() {
-  unmap();
+MappedWindow::~MappedWindow() {
+  ::munmap(bytes_.data(), bytes_.size());
 }
+
+std::span<std::byte> MappedWindow::part(std::uint64_t offset_bytes, std::uint64_t bytes) const noexcept {
+  if (offset_bytes < first_ || offset_bytes - first_ > bytes_.size()) return {};
+  const auto rest = bytes_.subspan(offset_bytes - first_);
+  return bytes <= rest.size() ? rest.first(bytes) : std::span<std::byte>{};
+}
+
+void MappedWindow::make_writable() {
+  if (access_ == Mapping::Access::read_write) return;
+  if (::mprotect(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE) != 0) fail_segment("make writable");
+  access_ = Mapping::Access::read_write;
+}
+
+Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access) : access_(access) {
+  check_extent(file, extent);
+  if (extent.bytes == 0) return;
+  window_ = std::make_shared<MappedWindow>(file, extent.offset_bytes, extent.bytes, access);
+  bytes_ = window_->part(extent.offset_bytes, extent.bytes);
+  if (bytes_.size() >= huge_page_bytes) ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);
+}
+
+Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access,
+                 std::shared_ptr<MappedWindow> window)
+    : window_(std::move(window)), access_(access) {
+  check_extent(file, extent);
+  bytes_ = window_->part(extent.offset_bytes, extent.bytes);
+  if (access == Access::read_write) window_->make_writable();
+  if (bytes_.size() >= huge_page_bytes) ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);
+}
+
+Mapping::~Mapping() = default;
 
 Mapping::Mapping(Mapping&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})),
+    : window_(std::move(other.window_)),
+      bytes_(std::exchange(other.bytes_, {})),
       access_(other.access_),
       touched_bytes_(other.touched_bytes_.load()),
       read_blocks_(other.read_blocks_.load()) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   if (this != &other) {
-    unmap();
+    window_ = std::move(other.window_);
     bytes_ = std::exchange(other.bytes_, {});
     access_ = other.access_;
     touched_bytes_ = other.touched_bytes_.load();
@@ -130,9 +164,7 @@ std::span<std::byte> Mapping::writable() const noexcept {
 
 void Mapping::make_writable() {
   if (access_ == Access::read_write) return;
-  if (!bytes_.empty() && ::mprotect(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE) != 0) {
-    fail_segment("make writable");
-  }
+  if (window_ != nullptr) window_->make_writable();
   access_ = Access::read_write;
 }
 
@@ -167,11 +199,6 @@ void Mapping::prefault_reads(std::uint64_t offset, std::uint64_t bytes) const no
 void Mapping::note_touched(std::uint64_t bytes) const noexcept {
   if (bytes > touched_bytes_.load(std::memory_order_relaxed))
     touched_bytes_.store(bytes, std::memory_order_relaxed);
-}
-
-void Mapping::unmap() noexcept {
-  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
-  bytes_ = {};
 }
 
 }  // namespace sluice::runtime

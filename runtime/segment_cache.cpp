@@ -14,25 +14,25 @@ constexpr std::chrono::seconds arrival_limit{10};
 
 void SegmentCache::add(const SegmentGrant& grant, FileDescriptor file) {
   const std::lock_guard lock(mutex_);
-  if (!file) {
-    if (!entries_.contains(grant.segment)) {
-      throw Error(NC_EIO,
-                  "the matcher gave segment " + std::to_string(grant.segment) + " without its descriptor");
-    }
-    return;
+  auto known = grant.file == 0 ? nullptr : files_[grant.file];
+  if (file && known == nullptr) known = std::make_shared<MappedFile>(std::move(file));
+  if (grant.file != 0) files_[grant.file] = known;
+  if (entries_.contains(grant.segment)) return;
+  if (known == nullptr) {
+    throw Error(NC_EIO,
+                "the matcher gave segment " + std::to_string(grant.segment) + " without its descriptor");
   }
-  entries_.insert_or_assign(
-      grant.segment, Entry{std::move(file), {grant.bytes, grant.offset_bytes, grant.is_of_log}, nullptr});
+  entries_.emplace(grant.segment,
+                   Entry{known, {grant.bytes, grant.offset_bytes, grant.is_of_log, grant.file}, nullptr});
   arrived_.notify_all();
 }
 
 void SegmentCache::map_all() noexcept {
   const std::lock_guard lock(mutex_);
   for (auto& [segment, entry] : entries_) {
-    if (!entry.file) continue;
+    if (entry.mapping != nullptr || entry.extent.file != 0) continue;
     try {
       map(entry, Mapping::Access::read);
-      entry.file.reset();
     } catch (const Error&) {
       // Who uses it is told.
     }
@@ -54,7 +54,8 @@ SegmentCache::Entry& SegmentCache::wait_for(std::unique_lock<std::mutex>& lock, 
 
 void SegmentCache::map(Entry& entry, Mapping::Access access) {
   if (entry.mapping == nullptr) {
-    entry.mapping = std::make_shared<Mapping>(entry.file, entry.extent, access);
+    entry.mapping = std::make_shared<Mapping>(entry.file->map(entry.extent, access));
+    if (entry.extent.file == 0) entry.file.reset();
   } else if (access == Mapping::Access::read_write) {
     entry.mapping->make_writable();
   }
@@ -64,15 +65,15 @@ std::shared_ptr<const Mapping> SegmentCache::mapping(std::uint64_t segment, Mapp
   std::unique_lock lock(mutex_);
   Entry& entry = wait_for(lock, segment);
   map(entry, access);
-  entry.file.reset();
   return entry.mapping;
 }
 
 SegmentCache::Writable SegmentCache::writable(std::uint64_t segment) {
   std::unique_lock lock(mutex_);
   Entry& entry = wait_for(lock, segment);
+  const auto file = entry.mapping == nullptr ? entry.file->descriptor() : nullptr;
   map(entry, Mapping::Access::read_write);
-  return {entry.mapping, std::move(entry.file), entry.extent.offset_bytes};
+  return {entry.mapping, file, entry.extent.offset_bytes};
 }
 
 }  // namespace sluice::runtime

@@ -1,7 +1,5 @@
 #include "segment_store.hpp"
 
-#include <fcntl.h>
-
 #include <cstring>
 #include <new>
 #include <utility>
@@ -16,14 +14,37 @@ namespace sluice::runtime {
 static_assert(sizeof(ControlSlot) == matcher::control_slot_bytes);
 static_assert(control_block_bytes(0) == matcher::control_common_bytes);
 
+namespace {
+
+/// Processes write larger segments as files, and who writes to one waits for others that write to it.
+constexpr std::uint64_t least_large_bytes = std::uint64_t{256} << 10;
+constexpr std::uint32_t files_for_large = 16;
+constexpr std::uint32_t files_on_disk = 4;
+
+}  // namespace
+
+SegmentStore::SegmentStore()
+    : small_({create_segment}),
+      large_({.make = create_segment, .files = files_for_large}),
+      huge_({[this](std::uint64_t bytes) { return huge_pages_->create(bytes); }}),
+      on_disk_({[](std::uint64_t) { return FileDescriptor(); }}) {}
+
 void SegmentStore::create(matcher::SegmentId segment, std::uint64_t bytes) {
   last_made_ = segment;
-  if (const auto range = cut_warm(bytes)) {
-    entries_.emplace(segment, Entry{duplicate(warm_->file().number()), range->extent, true, range->is_warm});
+  if (auto range = cut_warm(bytes)) {
+    if (warm_number_ == 0) warm_number_ = segment;
+    range->extent.file = warm_number_;
+    entries_.emplace(segment, Entry{warm_file_, range->extent, true, range->is_warm});
     return;
   }
   const bool is_huge = has_huge_pages(bytes) && (warm_ == nullptr || !warm_->is_costly());
-  entries_.emplace(segment, Entry{memory_file(bytes, is_huge), {bytes}, true, is_huge});
+  auto [file, extent] = ranges_for(bytes, is_huge).cut(segment, bytes);
+  entries_.emplace(segment, Entry{std::move(file), extent, true, is_huge});
+}
+
+FileRanges& SegmentStore::ranges_for(std::uint64_t bytes, bool is_huge) noexcept {
+  if (is_huge) return huge_;
+  return bytes < least_large_bytes ? small_ : large_;
 }
 
 std::optional<WarmMemory::Range> SegmentStore::cut_warm(std::uint64_t bytes) {
@@ -42,6 +63,7 @@ FileDescriptor SegmentStore::memory_file(std::uint64_t bytes, bool is_huge) cons
 void SegmentStore::prewarm(std::uint64_t bytes) {
   if (bytes == 0 || warm_ != nullptr) return;
   warm_ = std::make_unique<WarmMemory>(memory_file(bytes, has_huge_pages(bytes)), bytes);
+  warm_file_ = std::make_shared<MappedFile>(warm_->file());
   warm_bytes_ = bytes;
 }
 
@@ -57,13 +79,26 @@ SegmentStore::WarmUse SegmentStore::warm_use() const noexcept {
 bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
   if (spill_directory_.empty())
     throw Error(NC_ENO_SPACE, "this node has no directory in which room can be reserved");
-  entries_.emplace(segment, Entry{create_spill_file(spill_directory_, bytes), {bytes}});
+  auto [file, extent] = on_disk_.cut(segment, bytes);
+  entries_.emplace(segment, Entry{std::move(file), extent});
   return true;
+}
+
+void SegmentStore::set_spill_directory(const std::string& directory, bool can_punch) {
+  spill_directory_ = directory;
+  FileRanges::Options options;
+  options.make = [this](std::uint64_t) { return create_spill_file(spill_directory_, 0); };
+  options.reserve = [this](const FileDescriptor& file, std::uint64_t offset, std::uint64_t bytes) {
+    reserve_in_spill_file(file, spill_directory_, offset, bytes);
+  };
+  options.files = files_on_disk;
+  if (!can_punch) options.file_bytes = 0;
+  on_disk_ = FileRanges(std::move(options));
 }
 
 void SegmentStore::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
                                  const matcher::LogPlace& place) {
-  FileDescriptor file = logs_.add(segment, place);
+  auto file = std::make_shared<MappedFile>(logs_.add(segment, place));
   entries_.emplace(segment, Entry{std::move(file), {bytes, place.offset_bytes, true}});
 }
 
@@ -73,7 +108,15 @@ void SegmentStore::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {
 
 void SegmentStore::adopt(matcher::SegmentId segment, const SegmentExtent& extent, FileDescriptor file,
                          bool has_cheap_faults) {
-  entries_.emplace(segment, Entry{std::move(file), extent, false, has_cheap_faults});
+  std::shared_ptr<MappedFile> known;
+  if (const auto found = neighbours_files_.find(extent.file); found != neighbours_files_.end())
+    known = found->second;
+  if (known == nullptr) {
+    if (!file) throw Error(NC_EIO, "another matcher named a file that it did not send");
+    known = std::make_shared<MappedFile>(std::move(file));
+    if (extent.file != 0) neighbours_files_.emplace(extent.file, known);
+  }
+  entries_.emplace(segment, Entry{std::move(known), extent, false, has_cheap_faults});
 }
 
 void SegmentStore::note_failure(matcher::SegmentId segment) {
@@ -95,9 +138,8 @@ bool SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   if (found->second.extent.may_have_name) {
     logs_.release(segment);
   } else if (found->second.file && found->second.is_own) {
-    ::fallocate(found->second.file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                static_cast<off_t>(found->second.extent.offset_bytes),
-                static_cast<off_t>(found->second.extent.bytes));
+    punch_hole(*found->second.file->descriptor(), found->second.extent.offset_bytes,
+               found->second.extent.bytes);
   }
   entries_.erase(found);
   destroyed_.push_back(segment);
@@ -127,11 +169,11 @@ void SegmentStore::set_awaited(matcher::SegmentId control, bool is_awaited) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-int SegmentStore::descriptor(matcher::SegmentId segment) const {
+std::shared_ptr<const FileDescriptor> SegmentStore::descriptor(matcher::SegmentId segment) const {
   const Entry& entry = at(segment);
   if (!entry.file)
     throw Error(NC_ENO_SPACE, "the system has no memory for segment " + std::to_string(segment));
-  return entry.file.number();
+  return entry.file->descriptor();
 }
 
 SegmentExtent SegmentStore::extent(matcher::SegmentId segment) const {
@@ -162,7 +204,7 @@ std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
   auto& entry = const_cast<Entry&>(at(segment));
   if (entry.mapping == nullptr) {
     if (!entry.file) return {};
-    entry.mapping = std::make_shared<Mapping>(entry.file, entry.extent, Mapping::Access::read_write);
+    entry.mapping = std::make_shared<Mapping>(entry.file->map(entry.extent, Mapping::Access::read_write));
   }
   return entry.mapping->writable();
 }

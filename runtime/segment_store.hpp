@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "file_ranges.hpp"
 #include "log_files.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
@@ -21,6 +22,7 @@ namespace sluice::runtime {
 /// and control blocks are mapped when they are looked at first.
 class SegmentStore final : public matcher::SegmentMemory {
  public:
+  SegmentStore();
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
   [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
   void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
@@ -36,8 +38,9 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// their names.
   void remove_logs() noexcept { logs_.remove_all(); }
 
-  /// Where segments on disk are made from now on.
-  void set_spill_directory(const std::string& directory) { spill_directory_ = directory; }
+  /// Where segments on disk are made from now on. `can_punch`: its file system gives ranges of a file back;
+  /// else each segment has a file of its own.
+  void set_spill_directory(const std::string& directory, bool can_punch = true);
   [[nodiscard]] const std::string& spill_directory() const noexcept { return spill_directory_; }
 
   /// Segments of a huge page and more are made there from now on.
@@ -54,7 +57,8 @@ class SegmentStore final : public matcher::SegmentMemory {
   };
   [[nodiscard]] WarmUse warm_use() const noexcept;
 
-  /// A segment of another matcher of this node.
+  /// A segment of another matcher of this node. `file`: empty where the file is known by its number. Throws
+  /// Error(NC_EIO) when it is not.
   void adopt(matcher::SegmentId segment, const SegmentExtent& extent, FileDescriptor file,
              bool has_cheap_faults = false);
   /// The segment could not be made: its descriptor is refused with NC_ENO_SPACE, its contents are nothing.
@@ -70,12 +74,9 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// is in the request tables for who looks there behind this call.
   void set_awaited(matcher::SegmentId control, bool is_awaited);
 
-  /// A segment's descriptor, to be sent to those who may map it. Throws Error(NC_EIO) when there is no such
-  /// segment.
-  [[nodiscard]] int descriptor(matcher::SegmentId segment) const;
-  [[nodiscard]] FileDescriptor duplicate_of(matcher::SegmentId segment) const {
-    return duplicate(descriptor(segment));
-  }
+  /// The descriptor of a segment's file, to be sent to those who may map it; shared. Throws Error(NC_EIO)
+  /// when there is no such segment.
+  [[nodiscard]] std::shared_ptr<const FileDescriptor> descriptor(matcher::SegmentId segment) const;
   [[nodiscard]] SegmentExtent extent(matcher::SegmentId segment) const;
   /// Whether its page faults cost little even when it is used first: its pages were made ahead, or are huge.
   [[nodiscard]] bool has_cheap_faults(matcher::SegmentId segment) const {
@@ -94,7 +95,7 @@ class SegmentStore final : public matcher::SegmentMemory {
 
  private:
   struct Entry {
-    FileDescriptor file;
+    std::shared_ptr<MappedFile> file;  ///< shared by the segments in it; null: it could not be made
     SegmentExtent extent;
     bool is_own = true;
     bool has_cheap_faults = false;
@@ -106,10 +107,18 @@ class SegmentStore final : public matcher::SegmentMemory {
   [[nodiscard]] std::optional<WarmMemory::Range> cut_warm(std::uint64_t bytes);
   [[nodiscard]] bool has_huge_pages(std::uint64_t bytes) const noexcept;
   [[nodiscard]] FileDescriptor memory_file(std::uint64_t bytes, bool is_huge) const;
+  [[nodiscard]] FileRanges& ranges_for(std::uint64_t bytes, bool is_huge) noexcept;
 
   std::unordered_map<matcher::SegmentId, Entry> entries_;
   std::optional<HugePageFiles> huge_pages_;
+  FileRanges small_;  ///< segments that are always written as memory
+  FileRanges large_;  ///< those that may be written as files
+  FileRanges huge_;   ///< with huge pages
+  FileRanges on_disk_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<MappedFile>> neighbours_files_;  ///< by their numbers
   std::unique_ptr<WarmMemory> warm_;
+  std::shared_ptr<MappedFile> warm_file_;  ///< shared by its segments
+  std::uint64_t warm_number_ = 0;
   std::uint64_t warm_bytes_ = 0;
   std::vector<matcher::SegmentId> destroyed_;
   matcher::SegmentId last_made_ = 0;

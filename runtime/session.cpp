@@ -473,6 +473,29 @@ void Session::remember_size(const StepKind& kind, LogSize size) {
   expected_sizes_[kind] = size;
 }
 
+void Session::keep_log(const DatasetKey& key, KeptLog log) {
+  constexpr std::size_t most_logs = 256;  // of a program with very many files; most are written once
+  const std::lock_guard lock(mutex_);
+  if (kept_logs_.size() >= most_logs && !kept_logs_.contains(key)) {
+    kept_logs_.erase(
+        std::ranges::min_element(kept_logs_, {}, [](const auto& entry) { return entry.second.step; }));
+  }
+  kept_logs_.insert_or_assign(key, std::move(log));
+}
+
+std::uint64_t Session::kept_log_of(const DatasetKey& key, const Member& member) const {
+  const std::lock_guard lock(mutex_);
+  const auto kept = kept_logs_.find(key);
+  if (kept == kept_logs_.end()) return 0;
+  return kept->second.rank == member.rank && kept->second.size == member.size ? kept->second.step : 0;
+}
+
+std::unique_ptr<WriteLog> Session::take_log(const DatasetKey& key) {
+  const std::lock_guard lock(mutex_);
+  auto kept = kept_logs_.extract(key);
+  return kept.empty() ? nullptr : std::move(kept.mapped().log);
+}
+
 bool Session::is_alive() {
   if (is_lost_) return false;
   const std::lock_guard lock(mutex_);

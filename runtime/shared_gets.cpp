@@ -196,7 +196,7 @@ void MatcherRank::Server::answer_shared_get(ClientId id, std::uint32_t tag, cons
     if (view.is_final) {
       const bool was_ahead = known != nullptr && known->was_fetched_ahead;
       used_logs_.note(client->process->id, view.rule, view.pattern, answer.ranges);
-      landing_patterns_.note(client->process->id, view.rule, view.pattern, landed, was_ahead);
+      landing_patterns_.note(client->process->id, view.rule, view.pattern_of_offsets(), landed, was_ahead);
     }
     for (const LandingPart& part : landed) {
       for (const LogRange& range : part.ranges) told.tell_landed(range, answer.ranges);
@@ -249,7 +249,7 @@ void MatcherRank::Server::take_lease(const RelayItem& item) {
 /// A step that is published: what its readers needed of the last one of its pattern is brought here at once.
 void MatcherRank::Server::fetch_ahead(KnownStep& known) {
   if (!moving_ || !known.view->is_final || std::exchange(known.was_seen_published, true)) return;
-  auto wanted = landing_patterns_.wanted(known.view->rule, known.view->pattern);
+  auto wanted = landing_patterns_.wanted(known.view->rule, known.view->pattern_of_offsets());
   if (wanted.empty()) return;
   known.was_fetched_ahead = true;
   moving_->fetch_ahead(known.view, std::move(wanted));

@@ -72,7 +72,7 @@ std::optional<Arguments> parse(int count, char** words) {
   return is_complete ? std::optional(arguments) : std::nullopt;
 }
 
-/// Every segment is a descriptor here: use as many as the system lets us.
+/// Every connection and every burst-buffer log takes some: use as many as the system lets us.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

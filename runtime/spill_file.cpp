@@ -39,19 +39,34 @@ FileDescriptor create_nameless(const std::string& directory) {
 
 FileDescriptor create_spill_file(const std::string& directory, std::uint64_t bytes) {
   FileDescriptor file = create_nameless(directory);
-  int result = 0;
-  do {
-    result = ::fallocate(file.number(), 0, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) return file;
-  if (errno == EOPNOTSUPP || errno == ENOSYS) {
-    fail(errno, directory, "reserve room in it (its file system knows no fallocate; choose another one)");
-  }
-  fail(errno, directory, "reserve " + std::to_string(bytes) + " bytes in it");
+  if (bytes > 0) reserve_in_spill_file(file, directory, 0, bytes);
+  return file;
 }
 
-void probe_spill_directory(const std::string& directory) {
-  (void)create_spill_file(directory, probe_bytes);
+void reserve_in_spill_file(const FileDescriptor& file, const std::string& directory,
+                           std::uint64_t offset_bytes, std::uint64_t bytes) {
+  int result = 0;
+  do {
+    result = ::fallocate(file.number(), 0, static_cast<off_t>(offset_bytes), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return;
+  const int error_number = errno;
+  punch_hole(file, offset_bytes, bytes);  // what was reserved before the disk was full
+  if (error_number == EOPNOTSUPP || error_number == ENOSYS) {
+    fail(error_number, directory,
+         "reserve room in it (its file system knows no fallocate; choose another one)");
+  }
+  fail(error_number, directory, "reserve " + std::to_string(bytes) + " bytes in it");
+}
+
+bool punch_hole(const FileDescriptor& file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
+  return ::fallocate(file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     static_cast<off_t>(offset_bytes), static_cast<off_t>(bytes)) == 0;
+}
+
+bool probe_spill_directory(const std::string& directory) {
+  const FileDescriptor file = create_spill_file(directory, probe_bytes);
+  return punch_hole(file, 0, probe_bytes);
 }
 
 }  // namespace sluice::runtime

@@ -281,13 +281,13 @@ std::int64_t write_partial(storage::File& file, const DrainTask& task, StepSourc
 /// Whether what is at the path is what a drain has left there, and the step only adds records to that.
 bool can_append(storage::FileSystem& system, const DrainTask& task, StepSource& source, KeptFile kept) {
   const std::int64_t records = task.order.drained_records;
-  if (records <= 0 || kept.header.record_dimension() < 0 || kept.header.record_count <= records) return false;
+  if (kept.header.record_dimension() < 0 || kept.header.record_count <= records) return false;
   kept.header.record_count = records;
   try {
     const auto file = system.open(task.order.path, storage::OpenMode::read);
     return storage::read_header(*file).bytes == formats::encode_header(kept.header) &&
            file->size_bytes() == kept.size_bytes() &&
-           source.only_adds_records(static_cast<std::size_t>(task.order.drained_logs), records);
+           source.only_adds_records(task.order.drained_logs, records);
   } catch (const IoError&) {
     return false;
   } catch (const FormatError&) {
@@ -339,9 +339,13 @@ std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, con
 
 std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
+  if (task.order.drained_records > 0 && task.view->is_told_whole()) {
+    // What is in the file already need not be read again.
+    StepSource added(*task.view, {task.segments, task.tables, true, task.order.drained_logs});
+    if (can_append(system, task, added, file_of(task, added)))
+      return static_cast<std::uint64_t>(append_records(system, task, added, watcher, options));
+  }
   StepSource source(*task.view, {task.segments, task.tables});
-  if (can_append(system, task, source, file_of(task, source)))
-    return static_cast<std::uint64_t>(append_records(system, task, source, watcher, options));
   storage::PartialFile partial(system, task.order.path);
   const std::int64_t bytes = write_partial(partial.file(), task, source, watcher, options);
   mark_drained(partial.file(), task);

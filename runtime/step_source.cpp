@@ -6,13 +6,17 @@
 
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/mapped_file.hpp"
 
 namespace sluice::runtime {
 
 MappedSegments::MappedSegments(const std::vector<OwnedSegment>& segments,
                                const std::vector<TableCopy>& tables) {
-  for (const OwnedSegment& segment : segments)
-    mappings_.emplace(segment.segment, Mapping(segment.file, segment.extent, Mapping::Access::read));
+  std::map<const FileDescriptor*, MappedFile> files;
+  for (const OwnedSegment& segment : segments) {
+    MappedFile& file = files.try_emplace(segment.file.get(), segment.file).first->second;
+    mappings_.emplace(segment.segment, file.map(segment.extent, Mapping::Access::read));
+  }
   for (const TableCopy& table : tables) copies_.emplace(table.segment, table.contents);
 }
 
@@ -68,6 +72,10 @@ class StepSource::MaskLogs final : public replay::LogReader {
 StepSource::StepSource(const matcher::StepView& view, const Parts& parts)
     : view_(view), segments_(parts.segments, parts.tables), has_fill_(parts.has_fill), index_(segments_) {
   if (view.header.empty()) return;
+  if (!parts.behind.empty()) {
+    index_.take_behind(view, parts.behind);
+    return;
+  }
   index_.set_header(view.header);
   index_.update(view.logs, true, matcher::Reach::published);
 }
@@ -87,7 +95,8 @@ std::int64_t StepSource::record_count() const noexcept {
   return is_told_by_tables ? std::max(view_.record_count, index_.records_end()) : view_.record_count;
 }
 
-bool StepSource::only_adds_records(std::size_t first_log, std::int64_t first_record) {
+bool StepSource::only_adds_records(std::span<const matcher::TablePosition> behind,
+                                   std::int64_t first_record) {
   const formats::Header header = formats::decode_metadata(view_.header, view_.name);
   bool adds_only = true;
   const auto look = [&](const matcher::TableEntry& entry, std::span<const std::byte>) {
@@ -97,8 +106,12 @@ bool StepSource::only_adds_records(std::size_t first_log, std::int64_t first_rec
     adds_only = adds_only && is_new;
   };
   matcher::TableScan scan(segments_);
-  for (std::size_t i = first_log; i < view_.logs.size() && adds_only; ++i)
-    scan.read(static_cast<std::uint32_t>(i), view_.logs[i], look, matcher::Reach::published);
+  for (std::size_t i = 0; i < view_.logs.size() && adds_only; ++i) {
+    if (i < behind.size() && behind[i] == view_.logs[i].published) continue;
+    const auto writer = static_cast<std::uint32_t>(i);
+    if (i < behind.size()) scan.begin_at(writer, behind[i], view_.logs[i].ranges);
+    scan.read(writer, view_.logs[i], look, matcher::Reach::published);
+  }
   return adds_only;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "relay_protocol.hpp"
@@ -18,7 +20,7 @@ namespace sluice::runtime {
 struct OwnedSegment {
   matcher::SegmentId segment = 0;
   SegmentExtent extent;
-  FileDescriptor file;
+  std::shared_ptr<const FileDescriptor> file;  ///< shared with the store of segments
 };
 
 /// Segments as they are mapped here, to be read.
@@ -54,6 +56,8 @@ class StepSource {
     const std::vector<OwnedSegment>& segments;
     const std::vector<TableCopy>& tables;
     bool has_fill = true;
+    /// Only what is behind a position of each log is known; none: everything.
+    std::span<const matcher::TablePosition> behind = {};
   };
 
   /// Reads the request tables. `view` and `parts` outlive this. Throws Error(NC_EIO) when they are damaged.
@@ -62,8 +66,9 @@ class StepSource {
   /// The number of records of the step.
   [[nodiscard]] std::int64_t record_count() const noexcept;
 
-  /// Whether the logs from number `first_log` on have nothing but records from `first_record` on.
-  [[nodiscard]] bool only_adds_records(std::size_t first_log, std::int64_t first_record);
+  /// Whether the logs have nothing behind these positions but records from `first_record` on.
+  [[nodiscard]] bool only_adds_records(std::span<const matcher::TablePosition> behind,
+                                       std::int64_t first_record);
 
   /// A part of a variable, whose type and fill value are those of `variable` in `header`.
   struct Read {

@@ -50,7 +50,8 @@ bool make_pages(const FileDescriptor& file, std::uint64_t first, std::uint64_t e
 
 }  // namespace
 
-WarmMemory::WarmMemory(FileDescriptor file, std::uint64_t bytes) : file_(std::move(file)), end_(bytes) {
+WarmMemory::WarmMemory(FileDescriptor file, std::uint64_t bytes)
+    : file_(std::make_shared<const FileDescriptor>(std::move(file))), end_(bytes) {
   thread_ = std::thread([this] { work(); });
 }
 
@@ -68,7 +69,7 @@ void WarmMemory::work() {
     const std::uint64_t first = warm_end_;
     const std::uint64_t end = busy_end_;
     lock.unlock();
-    const bool is_made = make_pages(file_, first, end);
+    const bool is_made = make_pages(*file_, first, end);
     if (end >= judged_bytes)
       is_costly_ = processor_time_us() - begin_us > costly_us_per_mebibyte * (end >> 20);
     lock.lock();
@@ -110,7 +111,7 @@ void WarmMemory::drop() noexcept {
   end_ = first_;
   settle(lock);
   if (end > first)
-    ::fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+    ::fallocate(file_->number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
                 static_cast<off_t>(end - first));
 }
 

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -40,7 +41,7 @@ class WarmMemory {
   /// can be: several times as long as to clear them. Of a virtual machine whose host takes back what is free.
   [[nodiscard]] bool is_costly() const noexcept { return is_costly_.load(std::memory_order_relaxed); }
 
-  [[nodiscard]] const FileDescriptor& file() const noexcept { return file_; }
+  [[nodiscard]] const std::shared_ptr<const FileDescriptor>& file() const noexcept { return file_; }
   /// What was cut off while it was warm.
   [[nodiscard]] std::uint64_t used_bytes() const noexcept { return used_bytes_; }
 
@@ -48,8 +49,8 @@ class WarmMemory {
   void work();
   void settle(std::unique_lock<std::mutex>& lock);
 
-  FileDescriptor file_;
-  mutable std::mutex mutex_;  ///< of what follows; never held for long
+  std::shared_ptr<const FileDescriptor> file_;  ///< shared by those who map it
+  mutable std::mutex mutex_;                    ///< of what follows; never held for long
   mutable std::condition_variable has_moved_;
   std::uint64_t first_ = 0;     ///< what is before it was cut off
   std::uint64_t end_ = 0;       ///< and what is behind it

@@ -101,7 +101,7 @@ void fields(auto& a, Is<Created> auto& m) {
   a(m.step, m.control, m.publish_at);
 }
 void fields(auto& a, Is<Open> auto& m) {
-  a(m.key, m.member, m.path, m.is_on_disk);
+  a(m.key, m.member, m.path, m.is_on_disk, m.continues);
 }
 void fields(auto& a, Is<Inquire> auto& m) {
   a(m.key, m.member, m.path, m.is_on_disk);
@@ -114,7 +114,7 @@ void fields(auto& a, Is<LogPattern> auto& m) {
 }
 void fields(auto& a, Is<Opened> auto& m) {
   a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.origin,
-    m.path);
+    m.path, m.is_continued, m.first_offsets);
 }
 void fields(auto& a, Is<NeedSegment> auto& m) {
   a(m.step, m.use, m.bytes, m.wanted_bytes, m.log.metadata_path, m.log.offset_bytes, m.log.is_kept,
@@ -133,7 +133,7 @@ void fields(auto& a, Is<Room> auto& m) {
   a(m.given_back);
 }
 void fields(auto& a, Is<SegmentGrant> auto& m) {
-  a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults);
+  a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults, m.file);
 }
 void fields(auto& a, Is<HeaderUpdate> auto& m) {
   a(m.step, m.header, m.structure);
@@ -142,7 +142,7 @@ void fields(auto& a, Is<AccessCounters> auto& m) {
   a(m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us, m.replayed_gets);
 }
 void fields(auto& a, Is<Publish> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position);
 }
 void fields(auto& a, Is<Sync> auto& m) {
   a(m.step, m.position, m.record_count, m.requests);

@@ -19,7 +19,7 @@ void fields(auto& a, Is<matcher::Keep> auto& m) {
   a(m.keeps, m.variables);
 }
 void fields(auto& a, Is<matcher::TablePosition> auto& m) {
-  a(m.chunks, m.bytes);
+  a(m.chunks, m.bytes, m.lists);
 }
 void fields(auto& a, Is<matcher::Fingerprint> auto& m) {
   a(m.low, m.high);

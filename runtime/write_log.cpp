@@ -13,12 +13,12 @@ namespace sluice::runtime {
 
 namespace {
 
-constexpr std::uint64_t smallest_segment = 1ULL << 16;       // that a matcher grants
+constexpr std::uint64_t smallest_segment = 1ULL << 12;       // that a matcher grants
 constexpr std::uint64_t smallest_data_segment = 1ULL << 20;  // where nothing is known
 constexpr std::uint64_t largest_data_segment = 1ULL
                                                << 26;  // unless more is expected, or a single put needs it
 constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
-constexpr std::uint64_t smallest_table_chunk = smallest_segment;
+constexpr std::uint64_t smallest_table_chunk = 1ULL << 16;  // likewise
 constexpr std::uint64_t largest_table_chunk = 1ULL << 24;
 
 /// What to ask for next: what is still to come as far as is known.
@@ -73,14 +73,21 @@ WritableSegment WriteLog::take_segment(SegmentUse use, std::uint64_t bytes, std:
   return source_.need_segment({step_, use, bytes, wanted_bytes});
 }
 
+/// In a log that goes on from step to step, segments are few however little each step puts.
+std::uint64_t WriteLog::wanted_bytes(std::uint64_t used, std::uint64_t expected,
+                                     std::uint64_t otherwise) const noexcept {
+  const std::uint64_t wanted = next_segment_bytes(used, expected, otherwise);
+  return goes_on_ ? std::max(wanted, otherwise) : wanted;
+}
+
 void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) {
   // Offsets keep their alignment in memory: the segment begins where its first log offset has the same
   // remainder.
   const std::uint64_t shift = log_offset % large_alignment;
   // A quarter of what there is already: what remains empty of it is memory that others may wait for.
   const std::uint64_t wanted =
-      next_segment_bytes(next_offset_, expected_.data_bytes,
-                         std::clamp(next_offset_ / 4, smallest_data_segment, largest_data_segment));
+      wanted_bytes(next_offset_, first_offset_ + expected_.data_bytes,
+                   std::clamp(next_offset_ / 4, smallest_data_segment, largest_data_segment));
   WritableSegment segment = take_segment(SegmentUse::data, bytes + shift, wanted);
   const std::uint64_t length = segment.memory.size() - shift;
   if (segment.memory.size() < bytes + shift)
@@ -110,6 +117,18 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
 void WriteLog::finish() noexcept {
   if (!ranges_.empty()) ranges_.back().length_bytes = next_offset_ - ranges_.back().log_offset;
   close();
+  data_ahead_.reset();  // the matcher takes back what was not used
+  table_ahead_.reset();
+}
+
+void WriteLog::go_on(std::uint64_t step) noexcept {
+  step_ = step;
+  goes_on_ = true;
+  first_offset_ = next_offset_ = (next_offset_ + large_alignment - 1) & ~(large_alignment - 1);
+  first_table_bytes_ =
+      table_chunks_ == 0 ? 0 : full_tables_bytes_ + sizeof(std::uint64_t) + table_.used_bytes();
+  if (!ranges_.empty()) ranges_.back().length_bytes = data_end_ - ranges_.back().log_offset;
+  lists_.clear();  // who reads what this step puts reads nothing before
 }
 
 void WriteLog::close() noexcept {
@@ -128,7 +147,7 @@ bool WriteLog::store_large(const Room& room, const void* source, std::uint64_t b
   const std::uint64_t place = data_file_offset_ + offset;
   for (std::uint64_t done = 0; done < bytes;) {
     const ssize_t written =
-        ::pwrite(data_file_.number(), data + done, bytes - done, static_cast<off_t>(place + done));
+        ::pwrite(data_file_->number(), data + done, bytes - done, static_cast<off_t>(place + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;  // then as memory; a wrong address is the caller's in either case
     done += static_cast<std::uint64_t>(written);
@@ -138,12 +157,13 @@ bool WriteLog::store_large(const Room& room, const void* source, std::uint64_t b
 
 void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   const std::uint64_t wanted =
-      next_segment_bytes(table_bytes_, expected_.table_bytes,
-                         std::clamp(table_bytes_, smallest_table_chunk, largest_table_chunk));
+      wanted_bytes(table_bytes_, first_table_bytes_ + expected_.table_bytes,
+                   std::clamp(table_bytes_, smallest_table_chunk, largest_table_chunk));
   WritableSegment segment = take_segment(SegmentUse::table, entry_bytes + sizeof(std::uint64_t), wanted);
   table_.commit();
   table_ = matcher::TableWriter(segment.memory);
   table_mapping_ = std::move(segment.mapping);
+  full_tables_bytes_ = table_bytes_;
   table_bytes_ += segment.memory.size();
   ++table_chunks_;
 }
@@ -174,12 +194,12 @@ void WriteLog::append_request(int varid, std::uint64_t sequence, std::uint64_t l
 void WriteLog::append_list(const List& list) {
   matcher::TableEntry entry;
   const auto known = lists_.find(list.identity);
-  entry.list = known != lists_.end() ? known->second : lists_.size();
+  entry.list = known != lists_.end() ? known->second : list_count_;
   if (known == lists_.end()) {
     entry.kind = matcher::EntryKind::list;
     entry.boxes = list.boxes;
     append(entry);
-    lists_.emplace(list.identity, entry.list);
+    lists_.emplace(list.identity, list_count_++);
   }
   entry.kind = matcher::EntryKind::list_request;
   entry.varid = list.varid;

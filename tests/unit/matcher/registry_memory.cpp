@@ -10,9 +10,10 @@ using namespace sluice::matcher::test;
 
 TEST_SUITE("segment pool") {
   TEST_CASE("sizes are the next of eight steps per power of two, and waste at most an eighth") {
-    CHECK(SegmentPool::size_class(0) == 64 * kib);
-    CHECK(SegmentPool::size_class(1) == 64 * kib);
-    CHECK(SegmentPool::size_class(64 * kib + 1) == 128 * kib);
+    CHECK(SegmentPool::size_class(0) == 4 * kib);
+    CHECK(SegmentPool::size_class(1) == 4 * kib);
+    CHECK(SegmentPool::size_class(4 * kib + 1) == 8 * kib);
+    CHECK(SegmentPool::size_class(64 * kib + 1) == 72 * kib);
     CHECK(SegmentPool::size_class(mib) == mib);
     CHECK(SegmentPool::size_class(mib + 1) == mib + mib / 8);
     CHECK(SegmentPool::size_class(100 * mib) == 104 * mib);
@@ -167,9 +168,9 @@ TEST_SUITE("segment pool") {
       std::uint64_t bytes, used_bytes, charged_bytes;
     };
     for (const auto& [bytes, used, charged] :
-         {Case{mib, 3 * kib, 64 * kib}, Case{2 * mib, 1, 2 * mib}, Case{5 * mib, 1, 2 * mib},
+         {Case{mib, 3 * kib, 4 * kib}, Case{2 * mib, 1, 2 * mib}, Case{5 * mib, 1, 2 * mib},
           Case{5 * mib, 2 * mib, 2 * mib}, Case{5 * mib, 2 * mib + 1, 4 * mib},
-          Case{5 * mib, 4 * mib, 4 * mib}, Case{5 * mib, 4 * mib + 1, 4 * mib + 64 * kib},
+          Case{5 * mib, 4 * mib, 4 * mib}, Case{5 * mib, 4 * mib + 1, 4 * mib + 4 * kib},
           Case{5 * mib, 5 * mib, 5 * mib}}) {
       auto segment = pool.make({bytes, SegmentUse::data, {}});
       REQUIRE(segment);

@@ -59,9 +59,10 @@ class Log {
  public:
   explicit Log(std::uint64_t number)
       : number_(2 * number + 1),
-        files_{create_segment(mib), create_segment(mib)},
-        table_(files_[0], {mib}, Mapping::Access::read_write),
-        data_(files_[1], {mib}, Mapping::Access::read_write),
+        files_{std::make_shared<const FileDescriptor>(create_segment(mib)),
+               std::make_shared<const FileDescriptor>(create_segment(mib))},
+        table_(*files_[0], {mib}, Mapping::Access::read_write),
+        data_(*files_[1], {mib}, Mapping::Access::read_write),
         writer_(table_.writable()) {
     matcher::TableEntry entry;
     entry.kind = matcher::EntryKind::segment;
@@ -90,15 +91,16 @@ class Log {
     matcher::LogView log;
     log.tables = {{number_, mib}};
     log.data = {{number_ + 1, mib}};
+    log.ranges = {{static_cast<std::uint32_t>(view.logs.size()), 0, mib, number_ + 1, 0}};
     view.logs.push_back(log);
-    segments.push_back({number_, {mib}, FileDescriptor(::fcntl(files_[0].number(), F_DUPFD_CLOEXEC, 0))});
-    segments.push_back({number_ + 1, {mib}, FileDescriptor(::fcntl(files_[1].number(), F_DUPFD_CLOEXEC, 0))});
+    segments.push_back({number_, {mib}, files_[0]});
+    segments.push_back({number_ + 1, {mib}, files_[1]});
   }
   [[nodiscard]] std::span<std::byte> table() { return table_.writable(); }
 
  private:
   std::uint64_t number_;
-  std::array<FileDescriptor, 2> files_;
+  std::array<std::shared_ptr<const FileDescriptor>, 2> files_;
   Mapping table_;
   Mapping data_;
   matcher::TableWriter writer_;
@@ -280,7 +282,7 @@ TEST_SUITE("draining a step") {
       DrainTask task = task_of(header, 5, logs);
       storage::MemoryFileSystem anew;
       drain_step(anew, task, nobody);
-      task.order.drained_logs = 1;
+      task.order.drained_logs = {matcher::TablePosition{}};
       task.order.drained_records = 2;
       bool was_renamed = false;
       storage::FaultyFileSystem watched(memory, [&](const storage::FileOperation& operation) {

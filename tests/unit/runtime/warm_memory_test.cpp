@@ -31,7 +31,7 @@ TEST_CASE("what is ready is cut off the beginning, warm and zeroed, and no byte 
     CHECK(range->extent.bytes == bytes);
     CHECK(range->extent.offset_bytes == next);
     next += bytes;
-    const Mapping mapping(memory.file(), range->extent, Mapping::Access::read_write);
+    const Mapping mapping(*memory.file(), range->extent, Mapping::Access::read_write);
     CHECK(has_only(mapping, std::byte{0}));
   }
   CHECK(memory.used_bytes() == next);
@@ -49,7 +49,7 @@ TEST_CASE("what is cut off while memory is being made keeps what is written to i
     for (;;) {
       const auto range = memory.cut(bytes);
       if (!range) break;
-      Mapping& mapping = mappings.emplace_back(memory.file(), range->extent, Mapping::Access::read_write);
+      Mapping& mapping = mappings.emplace_back(*memory.file(), range->extent, Mapping::Access::read_write);
       CHECK(has_only(mapping, std::byte{0}));
       std::ranges::fill(mapping.writable(), static_cast<std::byte>(mappings.size()));
     }
@@ -64,7 +64,7 @@ TEST_CASE("what is dropped is given to nobody, and what was cut off before stays
   WarmMemory memory(create_segment(8 * mib), 8 * mib);
   const auto range = memory.cut(mib);
   REQUIRE(range);
-  const Mapping mapping(memory.file(), range->extent, Mapping::Access::read_write);
+  const Mapping mapping(*memory.file(), range->extent, Mapping::Access::read_write);
   std::ranges::fill(mapping.writable(), std::byte{7});
   memory.drop();
   CHECK_FALSE(memory.cut(64 * kib));

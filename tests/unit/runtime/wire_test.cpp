@@ -91,9 +91,14 @@ void for_every_message(Use use) {
   use(NeedSegment{9, SegmentUse::data, 4096, 4096, {}, true});
   use(Several{{{MessageType::header, 7, bytes_of({1, 2})}, {MessageType::need_segment, 8, {}}}});
   use(NeedSegment{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
-  use(SegmentGrant{10, 8192, true, 4096, true});
+  use(SegmentGrant{10, 8192, true, 4096, true, false, 7});
   use(HeaderUpdate{9, bytes_of({0, 255}), {1, 2}});
-  use(Publish{9, 12, some_counters(), {{1, 2}, 3, 4, true, {true, 5, {{1, 2, 3}}}, 6}, {{0, 8, 16, 10, 64}}});
+  use(Publish{9,
+              12,
+              some_counters(),
+              {{1, 2}, 3, 4, true, {true, 5, {{1, 2, 3}}}, 6},
+              {{0, 8, 16, 10, 64}},
+              {2, 64}});
   use(Discard{9});
   use(CloseRead{9, some_counters()});
   use(some_get());

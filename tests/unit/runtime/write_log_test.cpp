@@ -257,9 +257,9 @@ namespace {
 class OneSegment final : public SegmentSource {
  public:
   explicit OneSegment(std::uint64_t bytes)
-      : file_(create_segment(bytes + offset)),
+      : file_(std::make_shared<const FileDescriptor>(create_segment(bytes + offset))),
         mapping_(
-            std::make_shared<Mapping>(file_, SegmentExtent{bytes, offset}, Mapping::Access::read_write)) {}
+            std::make_shared<Mapping>(*file_, SegmentExtent{bytes, offset}, Mapping::Access::read_write)) {}
 
   WritableSegment need_segment(const NeedSegment& request) override {
     if (request.use == SegmentUse::table) return tables_.need_segment(request);
@@ -269,7 +269,7 @@ class OneSegment final : public SegmentSource {
 
  private:
   static constexpr std::uint64_t offset = 12288;
-  FileDescriptor file_;
+  std::shared_ptr<const FileDescriptor> file_;
   std::shared_ptr<const Mapping> mapping_;
   HeapSource tables_;
 };
@@ -330,4 +330,54 @@ TEST_CASE("a list of boxes takes room once, however many variables it is put to"
   CHECK(lists == 1);
   CHECK(requests == 100);
   CHECK(table_bytes < 8 * boxes.size() + 100 * 64);
+}
+
+TEST_CASE("a log goes on in another step: behind what was put, in the same segments, with lists of its own") {
+  HeapSource source;
+  WriteLog log(source, 7, {});
+  const std::vector<std::int64_t> start{3}, count{2};
+  const std::vector<formats::HyperslabView> boxes(2, formats::HyperslabView{start, count, {}});
+  const auto put_list = [&] {
+    const auto room = log.reserve(32);
+    log.append_list({1, log.next_sequence(), room.log_offset, 8, boxes, {5, 6}});
+    log.commit();
+    return room.log_offset;
+  };
+  put(log, 0, 0, 100);
+  put_list();
+  put_list();
+  log.finish();
+  const matcher::TablePosition end = log.position();
+  CHECK(end.lists == 1);
+  CHECK(log.ranges()[0].length_bytes == 168);
+  const std::size_t segments = source.granted.size();
+  for (std::uint64_t step = 8; step < 50; ++step) {
+    log.go_on(step);
+    CHECK(log.first_offset() % 64 == 0);
+    CHECK(put_list() == log.first_offset());
+    CHECK(log.position().lists == end.lists + step - 7);
+    CHECK(log.size().data_bytes == 32);
+    log.finish();
+    CHECK(log.ranges().size() == 1);
+    CHECK(log.ranges()[0].length_bytes == log.first_offset() + 32);
+  }
+  CHECK(source.granted.size() == segments);
+  // As much as fits, and more: what is there already is used first.
+  log.go_on(50);
+  put(log, 0, 1, 60000);
+  put(log, 0, 2, 2'000'000);
+  log.finish();
+  REQUIRE(log.ranges().size() == 2);
+  CHECK(log.ranges()[0].log_offset + log.ranges()[0].length_bytes <= log.ranges()[1].log_offset);
+  CHECK(source.granted.back().request.step == 50);
+  CHECK(source.granted.size() == segments + 1);
+  // From the position on, a reader needs nothing that was before.
+  const auto table = std::ranges::find_if(
+      source.granted, [](const auto& granted) { return granted.request.use == SegmentUse::table; });
+  TableReader reader(table->memory(), end.bytes);
+  TableEntry entry;
+  REQUIRE(reader.next(entry));
+  CHECK(entry.kind == EntryKind::list);
+  REQUIRE(reader.next(entry));
+  CHECK(entry.list == end.lists);
 }

@@ -55,11 +55,12 @@ struct Group {
   DatasetKey key;
   std::uint32_t size = 1;
   bool no_clobber = false;
-  bool is_import = false;    ///< create: of what a file has that was there before
-  bool is_on_disk = false;   ///< open, inquire: the file is there
-  std::uint8_t version = 1;  ///< create: asked for; described: that of the dataset
-  std::string path;          ///< to be written: of the file that the dataset stands for, or is in; or the
-                             ///< file that is the outcome
+  bool is_import = false;       ///< create: of what a file has that was there before
+  bool is_on_disk = false;      ///< open, inquire: the file is there
+  std::uint8_t version = 1;     ///< create: asked for; described: that of the dataset
+  std::string path;             ///< to be written: of the file that the dataset stands for, or is in; or the
+                                ///< file that is the outcome
+  std::uint64_t continues = 0;  ///< open_write: OpenRequest::continues
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< of the member that came first: its memory holds the control block
 

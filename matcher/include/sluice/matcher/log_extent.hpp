@@ -30,6 +30,8 @@ struct LogExtent {
   /// Widens it by boxes of a variable that have elements. `dimids`: the variable's; `ranges`: one for each of
   /// its first dimensions.
   void add(int varid, std::span<const int> dimids, std::span<const IndexRange> ranges);
+  /// Widens it by another, of the same variables and dimensions. What one of them does not tell is not told.
+  void add(const LogExtent& other);
   /// Whether an index of the range may be in it.
   [[nodiscard]] bool may_reach(int dimid, const IndexRange& range) const noexcept;
 };

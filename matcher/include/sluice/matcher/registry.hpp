@@ -136,7 +136,7 @@ class Registry {
     AccessCounters counters;
     std::uint64_t kept_bytes = 0;  ///< written to its file
     StepId drained_origin = 0;     ///< Step::origin of what its file has; 0: none
-    std::size_t drained_logs = 0;
+    std::vector<TablePosition> drained_logs;
     std::int64_t drained_records = 0;
     std::string kept_path;  ///< the file that has all of the newest step, and more than its memory may last
     std::uint8_t kept_version = 1;
@@ -200,6 +200,7 @@ class Registry {
   void finish_member(Group& group, std::uint32_t rank);
   void finish_group(Group& group);
   void complete(Step& step);
+  static void close_logs(Step& step);
   void end_unfinished(Step& step, const std::string& reason);
   void end_by_death(Step& step, const std::string& reason);
   void discard_step(Step& step, const std::string& reason);
@@ -262,6 +263,8 @@ class Registry {
   [[nodiscard]] bool is_from_before(const Group& group) const;
   void give_earlier_file(Group& group);
   Step* make_step(Group& group, const Step* base);
+  static void add_own_logs(Step& step, std::uint32_t processes);
+  void continue_logs(Step& step, const Step& base, const Group& group);
   void answer_members(Group& group);
   bool answer_member(Group& group, std::uint32_t rank);
   void answer(const Ticket& ticket, const Group& group);

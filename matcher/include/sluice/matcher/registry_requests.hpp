@@ -84,9 +84,10 @@ struct CreateRequest {
   Member member;
   bool no_clobber = false;
   std::uint8_t version = 1;
-  std::string path = {};    ///< absolute, of the file that the dataset stands for
-  bool is_import = false;   ///< begins with what the file has: NC_EEXIST where there is a step by now
-  bool is_on_disk = false;  ///< of an open or inquiry: OpenRequest::is_on_disk
+  std::string path = {};        ///< absolute, of the file that the dataset stands for
+  bool is_import = false;       ///< begins with what the file has: NC_EEXIST where there is a step by now
+  bool is_on_disk = false;      ///< of an open or inquiry: OpenRequest::is_on_disk
+  std::uint64_t continues = 0;  ///< as in OpenRequest
 };
 
 struct OpenRequest {
@@ -94,6 +95,9 @@ struct OpenRequest {
   Member member;
   std::string path = {};    ///< as in CreateRequest
   bool is_on_disk = false;  ///< the file is there: its writer gets it, where this run has not made one
+  /// open_write: the step whose logs these very processes have written last, each the one of its rank, and
+  /// can go on in; 0: there is none. The same of all members.
+  StepId continues = 0;
 };
 
 struct SegmentRequest {
@@ -139,6 +143,7 @@ struct PublishRequest {
   AccessCounters counters;
   LogPattern pattern = {};
   std::vector<LogRange> ranges = {};
+  TablePosition position = {};  ///< the end of what it put in its request table
 };
 
 /// A writer's report at ncmpi_sync.

@@ -47,6 +47,7 @@ enum class EntryKind : std::uint8_t { request = 1, fill = 2, segment = 3, list =
 struct TablePosition {
   std::uint64_t chunks = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t lists = 0;  ///< that are before it; only who begins to read there needs to know
   bool operator==(const TablePosition&) const = default;
 };
 

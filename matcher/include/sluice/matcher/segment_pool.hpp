@@ -18,7 +18,7 @@ namespace sluice::matcher {
 enum class ProcessId : std::uint64_t {};
 
 /// Smallest segment; all sizes are multiples of it.
-inline constexpr std::uint64_t segment_unit_bytes = 64U << 10;
+inline constexpr std::uint64_t segment_unit_bytes = 4U << 10;
 
 /// Segments of this and more may have pages of this size: who touches a byte takes all of one. Behind the
 /// last whole one there are small pages.
@@ -101,6 +101,9 @@ class SegmentLease {
   /// Nothing more will be written to it, and nothing is behind `used_bytes`: memory that nobody has touched
   /// counts no longer.
   void trim(std::uint64_t used_bytes) noexcept;
+  /// More will be written to it: all of it counts again, in the place of free segments where there is no
+  /// other room. False: there is none.
+  [[nodiscard]] bool restore() noexcept;
   void release() noexcept;
 
  private:
@@ -208,6 +211,7 @@ class SegmentPool {
   [[nodiscard]] std::optional<std::size_t> newest_in(const FreeList& list, const Request& request) const;
 
   [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
+  [[nodiscard]] bool restore(SegmentId id) noexcept;
   void give_back(SegmentId id) noexcept;
   void destroy(SegmentId id) noexcept;
   [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);

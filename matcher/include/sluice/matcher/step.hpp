@@ -35,25 +35,40 @@ struct SyncPoint {
   Fingerprint requests = {};      ///< LogPattern::requests so far
 };
 
+/// A segment of one log, or of several that continue one another; the last of them gives it back.
+using SharedSegment = std::shared_ptr<SegmentLease>;
+
 /// The write log of one process in one step: the segments with its request table and its data, in the order
-/// in which they were granted.
+/// in which they were granted. A log may continue the one that the same process wrote in the step that was
+/// reopened: in the same segments, behind what was published then.
 struct WriteLog {
-  std::vector<SegmentLease> tables;
-  std::vector<SegmentLease> data;
-  std::vector<LogRange> ranges;  ///< where the data is, ascending; known when it is published
-  LogPattern pattern;            ///< the same
-  TablePosition published;       ///< readers see the requests before it
+  std::vector<SharedSegment> tables;
+  std::vector<SharedSegment> data;
+  std::vector<LogRange> ranges;    ///< where the data is, ascending; known when it is published
+  LogPattern pattern;              ///< the same; of what this step has added
+  LogExtent extent;                ///< the same; of all
+  TablePosition begin = {0, 0};    ///< where this step's requests begin
+  std::uint64_t first_offset = 0;  ///< and their data: a log offset
+  std::size_t earlier_data = 0;    ///< segments of `data` that an earlier step has
+  TablePosition end;               ///< of its request table; known when it is published
+  Fingerprint earlier;             ///< of all that was put in the logs that it continues
+  TablePosition published;         ///< readers see the requests before it
   Fingerprint published_requests;
   std::optional<SyncPoint> synced;  ///< told, while others of the group have not
+  bool is_complete = false;         ///< what is behind `published` belongs to later steps
   bool is_cut = false;              ///< what is behind `published` is nobody's any more
   SegmentId ahead = 0;              ///< of `data`, granted before the first put; 0: none
   std::string burst_log;            ///< the metadata log on disk that the data is in, if any
 
+  /// Whether the same process may go on in it, in another step.
+  [[nodiscard]] bool may_be_continued() const noexcept;
+  /// A log that does. The ends of its segments count again. None: there is no memory for that.
+  [[nodiscard]] std::shared_ptr<WriteLog> continued() const;
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;
-  /// It is published: what its segments have behind their ranges counts no longer. The one that was granted
-  /// ahead goes back if nothing was put there.
-  void trim() noexcept;
+  /// It is published: what its segments have behind their ranges, and its tables behind `end`, counts no
+  /// longer. What was granted ahead goes back if nothing was put there.
+  void trim(const TablePosition& end) noexcept;
   void add_bytes(Medium medium, NodeBytes& bytes) const;
   [[nodiscard]] LogView view() const;
 };
@@ -122,6 +137,8 @@ struct Step {
   /// steps that continue one another.
   std::vector<std::shared_ptr<WriteLog>> logs;
   std::size_t first_own_log = 0;
+  bool is_continued = false;  ///< its own logs are in the place of the reopened step's, and continue them
+  bool is_apart = false;      ///< published: its own logs have no record below its base
   std::vector<SegmentLease> landings;  ///< for what is brought to other nodes
   Group* writers = nullptr;            ///< until all of them are done with it
   std::vector<Group*> readers;         ///< groups that have it open
@@ -135,8 +152,9 @@ struct Step {
   std::string reason;                           ///< why it was discarded or cut off
   DrainState drain = DrainState::none;
   StepId origin = 0;  ///< of the steps that continue one another, the first
-  /// What its file has already when it is drained: logs, and records; -1: nothing is known of it.
-  std::size_t drained_logs = 0;
+  /// What its file has already when it is drained: of each log what is before a position, and records; -1:
+  /// nothing is known of it.
+  std::vector<TablePosition> drained_logs;
   std::int64_t drained_records = -1;
 
   /// Its memory is needed for its file.
@@ -156,7 +174,10 @@ struct Step {
   }
 };
 
-/// Computes the pattern of a step whose logs are all published.
+/// Finds Step::is_apart, when its logs are all published.
+void set_apart(Step& step) noexcept;
+
+/// Computes the pattern of a step whose logs are all published, and of which that is known.
 void set_pattern(Step& step) noexcept;
 
 }  // namespace sluice::matcher

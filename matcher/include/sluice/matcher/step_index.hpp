@@ -29,6 +29,15 @@ class StepIndex {
   /// each call. Throws Error(NC_EIO) when a table is damaged, now and ever after.
   void update(std::span<const LogView> logs, bool is_final, Reach reach = Reach::published);
 
+  /// In place of set_header() and update(): of a published step, only what is behind a position of each log
+  /// (of those without one, all).
+  void take_behind(const StepView& view, std::span<const TablePosition> positions);
+  /// Whether a box of the variable lies where nothing else may be than what a step with that base has put.
+  /// Throws as writes().
+  [[nodiscard]] bool is_added(int varid, const formats::HyperslabView& box, std::int64_t base_record) const {
+    return variables_.has_records(varid) && !box.start.empty() && box.start[0] >= base_record;
+  }
+
   /// The write requests of variable `varid`; holds until the next change of the header. Throws Error(NC_EIO)
   /// when the header has no such variable.
   [[nodiscard]] VariableWrites writes(int varid) { return variables_.writes(varid); }
@@ -44,6 +53,8 @@ class StepIndex {
   }
 
  private:
+  void read(std::uint32_t writer, const LogView& log, bool is_final, Reach reach);
+
   VariableIndexes variables_;
   TableScan scan_;
   bool is_final_ = false;

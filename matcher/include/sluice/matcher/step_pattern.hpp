@@ -60,7 +60,9 @@ struct LogPattern {
 /// Gathers a LogPattern from the requests as they are made.
 class LogPatternBuilder {
  public:
-  explicit LogPatternBuilder(std::int64_t base_record) noexcept {
+  /// `first_offset`: where the log begins, if it goes on in that of an earlier step.
+  explicit LogPatternBuilder(std::int64_t base_record, std::uint64_t first_offset = 0) noexcept
+      : first_offset_(first_offset) {
     pattern_.base_record = base_record;
     pattern_.extent.is_known = true;
   }
@@ -86,6 +88,7 @@ class LogPatternBuilder {
  private:
   FingerprintBuilder requests_;
   LogPattern pattern_;
+  std::uint64_t first_offset_ = 0;
 };
 
 /// What the plans of a step depend on. Two steps with the same pattern have the same plans for the same

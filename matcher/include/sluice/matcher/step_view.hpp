@@ -26,8 +26,13 @@ struct LogView {
   std::vector<LogSegment> data;
   std::vector<LogRange> ranges;  ///< where the data is, when it is published
   TablePosition published;       ///< readers see the requests before it
-  bool is_cut = false;           ///< and so does everybody else: its writer died
+  bool is_complete = false;      ///< and so does everybody else: what is behind belongs to later steps
+  bool is_cut = false;           ///< the same: its writer died
   LogExtent extent;              ///< when it is published
+  /// Where what the step has added begins, where it continues the log of an earlier step: in the tables, and
+  /// a log offset.
+  TablePosition begin = {0, 0};
+  std::uint64_t first_offset = 0;
 };
 
 /// What a matcher that answers gets needs to know of a step. The registry gives it out, anew when it has
@@ -48,6 +53,22 @@ struct StepView {
   PartitionKind partition = PartitionKind::range;
   bool is_cut = false;    ///< final, but not all of its writers have closed it
   SegmentId control = 0;  ///< of the group that writes it; 0: none
+  bool is_apart =
+      false;  ///< final: its own logs have no record below the base, and earlier ones none from there on
+
+  /// Where in each log begins what the step itself has put: of those of earlier steps, behind all.
+  [[nodiscard]] std::vector<TablePosition> begins() const {
+    std::vector<TablePosition> positions;
+    for (std::size_t i = 0; i < logs.size(); ++i)
+      positions.push_back(i < first_own_log ? logs[i].published : logs[i].begin);
+    return positions;
+  }
+  /// The pattern, for what goes by log offsets as they are: none where they go on from step to step.
+  [[nodiscard]] StepPattern pattern_of_offsets() const { return is_continued() ? StepPattern{} : pattern; }
+  /// Whether own logs continue those of an earlier step.
+  [[nodiscard]] bool is_continued() const noexcept {
+    return std::ranges::any_of(logs, [](const LogView& log) { return log.first_offset != 0; });
+  }
 
   /// Whether it is published, and told where all of its data is. Of a log whose writer died only its tables
   /// know.

@@ -52,8 +52,9 @@ void for_each_box(const TableEntry& request, const ListedBoxes& list, Take&& tak
 [[nodiscard]] const std::shared_ptr<const ListedBoxes>& list_of(
     const TableEntry& request, std::span<const std::shared_ptr<const ListedBoxes>> lists);
 
-/// How much of a log whose step is being written is read: its own writers see everything.
-enum class Reach : std::uint8_t { published, everything };
+/// How much of a log is read: while its step is being written, its own writers see everything; of a published
+/// step, `added` is what it has put itself in logs that continue those of earlier steps.
+enum class Reach : std::uint8_t { published, everything, added };
 
 /// Reads the request tables of a step's logs, each entry once: what was committed since it was called last.
 /// The tables are other processes' memory: everything that they say is checked.
@@ -91,21 +92,26 @@ class TableScan {
   /// All entries are new again.
   void restart() noexcept { cursors_.clear(); }
 
+  /// The log is read from there on; not after read(). `ranges`: where all of its data is.
+  void begin_at(std::uint32_t writer, const TablePosition& begin, std::span<const LogRange> ranges);
+
   /// Where the data of a writer's log is, in ascending order; as far as the tables were read.
   [[nodiscard]] std::span<const LogRange> ranges(std::uint32_t writer) const noexcept;
 
  private:
   struct Cursor {
     std::vector<std::shared_ptr<const ListedBoxes>> lists;
+    std::uint64_t first_list = 0;  ///< their numbers begin there
     std::size_t chunk = 0;
     std::size_t position = 0;
     std::vector<LogRange> ranges;
+    bool has_all_ranges = false;  ///< what the tables say of them is known
   };
 
   /// False where it stops ahead of an entry.
   bool read_chunk(std::uint32_t writer, const LogView& log, std::uint64_t end, const Sinks& sinks);
   void add_range(const LogView& log, const LogRange& range);
-  void take_list_request(const Cursor& cursor, const TableEntry& request, const Sinks& sinks);
+  void take_list_request(const Cursor& cursor, TableEntry request, const Sinks& sinks);
 
   SegmentMemory& memory_;
   std::map<std::uint32_t, Cursor> cursors_;  ///< by writer

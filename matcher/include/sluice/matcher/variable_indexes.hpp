@@ -42,6 +42,9 @@ class VariableIndexes {
   [[nodiscard]] std::size_t element_bytes(int varid) const {
     return const_cast<VariableIndexes*>(this)->at(varid).element_bytes;
   }
+  [[nodiscard]] bool has_records(int varid) const {
+    return const_cast<VariableIndexes*>(this)->at(varid).has_records;
+  }
   /// The end of the records that requests were added for.
   [[nodiscard]] std::int64_t records_end() const noexcept { return records_end_; }
 

@@ -35,9 +35,12 @@ struct RecordedPlan {
   std::shared_ptr<const SharedPlan> shared;  ///< with other requests
   std::uint32_t first_writer = 0;  ///< of the logs that were the step's own; the writers move with it
   std::vector<LogShift> shifts;    ///< how far the log offsets are from those in `shared`
+  std::vector<std::uint64_t> first_offsets = {};  ///< where own logs began, if they went on in earlier ones
 
   /// Without the shared part.
-  [[nodiscard]] std::size_t bytes() const noexcept { return sizeof *this + shifts.size() * sizeof(LogShift); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return sizeof *this + shifts.size() * sizeof(LogShift) + first_offsets.size() * sizeof(std::uint64_t);
+  }
 };
 
 /// The plans that this process has been given, by pattern and request (docs/architecture.md, "Replay"). Those

@@ -130,8 +130,9 @@ struct Created {
 struct Open {
   DatasetKey key;
   Member member;
-  std::string path = {};    ///< as in Create
-  bool is_on_disk = false;  ///< the file is there
+  std::string path = {};        ///< as in Create
+  bool is_on_disk = false;      ///< the file is there
+  std::uint64_t continues = 0;  ///< open_write: matcher::OpenRequest::continues
 };
 
 /// What is the dataset that an open for reading would find? It is not opened. `member`: a group of one.
@@ -163,6 +164,8 @@ struct Opened {
   std::uint64_t origin = 0;  ///< of the steps that continue one another, the first
   std::string path =
       {};  ///< where the data is in files: the file, as its writer named it; there is no header
+  bool is_continued = false;  ///< to a writer: each process goes on in the log that it wrote last
+  std::vector<std::uint64_t> first_offsets = {};  ///< where data of own logs begins; none: at 0 in all
 };
 
 /// Ask for memory for the write log of this process in `step`: at least `bytes`. Before it grants one, the
@@ -192,8 +195,8 @@ struct Room {
 };
 
 /// A segment: so many bytes of its file, from an offset on. The descriptor of that is attached when this
-/// process has not had it before (`has_descriptor`). `has_cheap_faults`: its pages
-/// were made ahead, or are huge.
+/// connection has not had it before (`has_descriptor`), with each segment where the file has no number.
+/// `has_cheap_faults`: its pages were made ahead, or are huge.
 struct SegmentGrant {
   std::uint64_t segment = 0;
   std::uint64_t bytes = 0;
@@ -201,6 +204,7 @@ struct SegmentGrant {
   std::uint64_t offset_bytes = 0;
   bool is_of_log = false;
   bool has_cheap_faults = false;
+  std::uint64_t file = 0;  ///< SegmentExtent::file
 };
 
 /// What is asked in one breath: the matcher wakes up once.
@@ -241,6 +245,7 @@ struct Publish {
   AccessCounters counters;
   LogPattern pattern = {};
   std::vector<LogRange> ranges = {};  ///< where all of its log's data is; `writer` does not count
+  TablePosition position = {};        ///< the end of its request table
 };
 
 /// ncmpi_abort, or a close that cannot publish.

@@ -7,13 +7,14 @@
 #include <unordered_map>
 
 #include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/mapped_file.hpp"
 #include "sluice/runtime/protocol.hpp"
 #include "sluice/runtime/segment.hpp"
 
 namespace sluice::runtime {
 
 /// The segments that this process knows, mapped when they are used first and kept mapped, so that recycled
-/// ones are warm. Any threads.
+/// ones are warm; and the files that they are in. Any threads.
 class SegmentCache {
  public:
   /// A segment that the matcher named; `file` is its descriptor when one came with it.
@@ -28,18 +29,17 @@ class SegmentCache {
   /// about to bring is waited for. Throws Error(NC_EIO) when it does not come.
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(std::uint64_t segment, Mapping::Access access);
 
-  /// A segment that is mapped for the first time now, together with its descriptor; an empty one when it was
-  /// mapped before.
+  /// A segment; one that is mapped for the first time now together with its file, shared with the cache.
   struct Writable {
     std::shared_ptr<const Mapping> mapping;
-    FileDescriptor file;
+    std::shared_ptr<const FileDescriptor> file;
     std::uint64_t file_offset = 0;  ///< of the segment in that file
   };
   [[nodiscard]] Writable writable(std::uint64_t segment);
 
  private:
   struct Entry {
-    FileDescriptor file;  ///< until it is mapped
+    std::shared_ptr<MappedFile> file;  ///< shared with other segments; one of its own until it is mapped
     SegmentExtent extent;
     std::shared_ptr<Mapping> mapping;
   };
@@ -49,6 +49,7 @@ class SegmentCache {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::unordered_map<std::uint64_t, Entry> entries_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<MappedFile>> files_;  ///< by number; shared with entries
 };
 
 }  // namespace sluice::runtime

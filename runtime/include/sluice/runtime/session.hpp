@@ -86,6 +86,19 @@ class Session : public SegmentSource {
   [[nodiscard]] std::optional<LogSize> expected_size(const StepKind& kind) const;
   void remember_size(const StepKind& kind, LogSize size);
 
+  /// A write log that was published, for the next step of the dataset, should the same processes write it.
+  struct KeptLog {
+    std::uint64_t step = 0;
+    std::uint32_t rank = 0;  ///< this process's in the group
+    std::uint32_t size = 0;
+    std::unique_ptr<WriteLog> log;
+  };
+  void keep_log(const DatasetKey& key, KeptLog log);
+  /// The step whose log was kept, if the process had that place in a group of that size; 0: none.
+  [[nodiscard]] std::uint64_t kept_log_of(const DatasetKey& key, const Member& member) const;
+  /// It is kept no longer. Null: there is none.
+  [[nodiscard]] std::unique_ptr<WriteLog> take_log(const DatasetKey& key);
+
   /// True in a forked child.
   [[nodiscard]] bool is_foreign() const noexcept { return fork_guard_.is_child(); }
   /// Whether the matcher is still there, as far as is known without waiting.
@@ -162,6 +175,7 @@ class Session : public SegmentSource {
     auto operator<=>(const OwedUse&) const = default;
   };
   std::multimap<OwedUse, SegmentGrant> owed_;
+  std::map<DatasetKey, KeptLog> kept_logs_;
 };
 
 /// A number that nobody else draws: a process token, a group's id.

@@ -14,6 +14,9 @@
 
 namespace sluice::runtime {
 
+/// Logs of data that was brought from other nodes have writer numbers from here on.
+inline constexpr std::uint32_t first_landing_log = 1U << 30;
+
 /// Where the data of one step's write logs is in this process: the ranges that the matcher told, over mapped
 /// segments. Shared by all that have the step open in this process, because the matcher tells each range to a
 /// process once.

@@ -23,8 +23,9 @@ struct WritableSegment {
   std::uint64_t id = 0;
   std::span<std::byte> memory;
   std::shared_ptr<const Mapping>
-      mapping;          ///< what `memory` is in, shared with the cache of segments; null: memory that stays
-  FileDescriptor file;  ///< of a segment that was not mapped before
+      mapping;  ///< what `memory` is in, shared with the cache of segments; null: memory that stays
+  std::shared_ptr<const FileDescriptor>
+      file;                       ///< of a segment that was not mapped before, shared with the cache
   std::uint64_t file_offset = 0;  ///< where the segment begins in that file
 };
 
@@ -119,9 +120,17 @@ class WriteLog {
 
   /// The end of what was appended to the request table.
   [[nodiscard]] matcher::TablePosition position() const noexcept {
-    return {table_chunks_, table_.used_bytes()};
+    return {table_chunks_, table_.used_bytes(), list_count_};
   }
-  [[nodiscard]] LogSize size() const noexcept { return {next_offset_, table_bytes_}; }
+  [[nodiscard]] LogSize size() const noexcept {
+    const std::uint64_t table_bytes = table_chunks_ == 0 ? 0 : sizeof(std::uint64_t) + table_.used_bytes();
+    return {next_offset_ - first_offset_, full_tables_bytes_ + table_bytes - first_table_bytes_};
+  }
+  /// Behind finish(): goes on in another step, which continues that one. What is put from now on is published
+  /// with it.
+  void go_on(std::uint64_t step) noexcept;
+  /// Where the data of this step begins.
+  [[nodiscard]] std::uint64_t first_offset() const noexcept { return first_offset_; }
   /// Where the data is; the number of the writer is left out.
   [[nodiscard]] const std::vector<LogRange>& ranges() const noexcept { return ranges_; }
 
@@ -132,6 +141,8 @@ class WriteLog {
   }
   void close() noexcept;
   [[nodiscard]] WritableSegment take_segment(SegmentUse use, std::uint64_t bytes, std::uint64_t wanted_bytes);
+  [[nodiscard]] std::uint64_t wanted_bytes(std::uint64_t used, std::uint64_t expected,
+                                           std::uint64_t otherwise) const noexcept;
   void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
@@ -143,29 +154,34 @@ class WriteLog {
   static constexpr std::uint64_t prepared_bytes = 16U << 10;
 
   SegmentSource& source_;
-  const std::uint64_t step_;
+  std::uint64_t step_;
   LogSize expected_;
   bool is_size_known_ = false;
   std::optional<WritableSegment> data_ahead_;
   std::optional<WritableSegment> table_ahead_;
   std::uint64_t next_offset_ = 0;
+  std::uint64_t first_offset_ = 0;  ///< of what this step puts
+  bool goes_on_ = false;            ///< in more than one step
 
   std::byte* data_ = nullptr;     ///< memory of log offset data_first_
   std::uint64_t data_first_ = 0;  ///< log offsets [data_first_, data_end_) are in the current segment
   std::uint64_t data_end_ = 0;
   std::uint64_t data_shift_ = 0;  ///< where in the segment data_first_ is
   std::shared_ptr<const Mapping> data_mapping_;
-  FileDescriptor data_file_;
-  std::uint64_t data_file_offset_ = 0;  ///< of the segment in that file
+  std::shared_ptr<const FileDescriptor> data_file_;  ///< shared with the cache of segments
+  std::uint64_t data_file_offset_ = 0;               ///< of the segment in that file
   std::vector<LogRange> ranges_;
 
   matcher::TableWriter table_;
   std::shared_ptr<const Mapping> table_mapping_;
-  std::uint64_t table_bytes_ = 0;  ///< of all chunks
+  std::uint64_t table_bytes_ = 0;        ///< of all chunks
+  std::uint64_t full_tables_bytes_ = 0;  ///< of those before the last
+  std::uint64_t first_table_bytes_ = 0;  ///< what earlier steps have put there
   std::uint64_t table_chunks_ = 0;
   std::uint64_t last_sequence_ = 0;
   std::unordered_map<matcher::Fingerprint, std::uint64_t, matcher::FingerprintHash>
-      lists_;  ///< their numbers
+      lists_;                     ///< their numbers
+  std::uint64_t list_count_ = 0;  ///< also of earlier steps
 };
 
 }  // namespace sluice::runtime

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""costs.py BUILD PROGRAM CASE: what must not grow with the number of files, or of steps. PROGRAM is couple.c, or append_many.c for the cases that append."""
+import os
+import re
+import struct
+import sys
+import time
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import clear_directory, descendants_named, expect, finish
+
+build, program, case = sys.argv[1:4]
+
+
+def open_files(pid):
+    """How many descriptors a process has; 0 when it has ended."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def mappings(pid):
+    try:
+        with open(f"/proc/{pid}/maps") as lines:
+            return sum(1 for _ in lines)
+    except OSError:
+        return 0
+
+
+def descriptors():
+    """Eight processes write 200 files before any is read, and no process may have more than 256 descriptors."""
+    harness.write_flow(program, {"model": (8, "repeat 200 write a%d.nc 100"), "analysis": (1, "read a199.nc 100 repeat 200 read a%d.nc 100")}, [("*.nc", "model", ["analysis"])])
+    process = harness.start("sh", "-c", f"ulimit -n 256; exec {build}/bin/sluice run flow.yaml")
+    most = {"sluice-matcher": [0, 0], os.path.basename(program): [0, 0]}
+    while process.poll() is None:
+        for name, counts in most.items():
+            for pid in descendants_named(name, process.pid):
+                counts[:] = max(counts[0], open_files(pid)), max(counts[1], mappings(pid))
+        time.sleep(0.1)
+    finish(process, 0)
+    print(most)
+    expect(0 < most["sluice-matcher"][0] < 100, "descriptors of the matcher: " + str(most))
+    expect(most["sluice-matcher"][1] < 400 and most[os.path.basename(program)][1] < 1200, "mappings: " + str(most))
+
+
+def append(steps, same, writers, readers, *keys):
+    harness.write_flow(program, {"writer": (writers, f"write {steps} {same}"), "reader": (readers, f"read {steps}")}, [("history.nc", "writer", ["reader"], *keys)], "memory: 16MiB")
+    output = finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0).all
+    expect(not re.search(r"[1-9][\d.]* .iB spilled", output), "it did not stay in memory")
+
+
+def same_group():
+    """What 2000 steps add are 250 KiB; each step had taken 128 KiB a process beside that."""
+    append(2000, 2000, 2, 2)
+
+
+def other_groups():
+    append(600, 40, 3, 2)
+
+
+def kept():
+    append(600, 600, 2, 1, "keep: true")
+    with open("history.nc", "rb") as file:
+        contents = file.read()
+    records, = struct.unpack(">i", contents[4:8])
+    expect(records == 600, f"{records} records in the file")
+    values = struct.unpack(f">{600 * 16}d", contents[-600 * 128:])
+    expect(all(values[i] == i // 16 * 100 + i % 16 for i in range(600 * 16)), "other values in the file")
+
+
+clear_directory()
+globals()[case]()
