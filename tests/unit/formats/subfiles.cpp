@@ -205,9 +205,9 @@ TEST_CASE("files are laid out without their headers as compute_layout lays them 
       if (random.chance(50)) header.variable(id).type = Type::int8;
     }
     const auto subfiling = divided(header, static_cast<int>(random.between(2, 12)));
-    const LayoutOptions options{.header_align_bytes = random.between(0, 1) * 1024,
+    const LayoutOptions options{.data_align_bytes = random.between(0, 1) * 1024,
                                 .header_free_bytes = random.between(0, 100),
-                                .variable_align_bytes = random.between(0, 1) * 64};
+                                .record_align_bytes = random.between(0, 1) * 64};
     const SubfileHeaders headers(header, subfiling);
     for (int file = 0; file <= subfiling.subfiles(); ++file) {
       const auto sections = headers.lay_out(file, headers.encoded_size(file), options, nullptr);
