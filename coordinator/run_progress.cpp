@@ -61,8 +61,10 @@ void Run::look_for_answer() {
   const auto silence = std::chrono::steady_clock::now() - status_asked_at_;
   if (!status_asked_ || is_silence_told_ || silence < longest_silence) return;
   is_silence_told_ = true;
-  const std::string notice = "the matcher " + describe_standstill(matcher_->id()) +
-                             "; it has not answered for " +
+  const std::vector<pid_t> matchers =
+      matchers_.is_job() ? runtime::processes_with_environment(runtime::matcher_mark(directory_.socket()))
+                         : std::vector<pid_t>{matcher_->id()};
+  const std::string notice = describe_standstill(matchers) + "; it has not answered for " +
                              format_duration(std::chrono::duration_cast<milliseconds>(silence)) +
                              ", and coupled calls of the components wait for it";
   log("sluice", notice);

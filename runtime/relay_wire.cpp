@@ -1,5 +1,6 @@
 // The encoding of what goes between matchers and the registry.
 #include "relay_protocol.hpp"
+#include "sluice/matcher/registry_requests.hpp"
 #include "wire_codec.hpp"
 #include "wire_fields.hpp"
 
