@@ -8,7 +8,7 @@ using namespace sluice::matcher::test;
 
 namespace {
 
-std::vector<FileRule> one_rule(Through through = Through::memory) {
+std::vector<FileRule> rule_through(Through through = Through::memory) {
   return {{"*.nc", "model", {"model", "viewer"}, true, PublishAt::close, through}};
 }
 
@@ -16,7 +16,7 @@ std::vector<FileRule> one_rule(Through through = Through::memory) {
 
 TEST_SUITE("registry: files from before the run") {
   TEST_CASE("its writer gets the file until it has made one, and who reads only waits for that") {
-    World world(one_rule());
+    World world(rule_through());
     const auto writer = world.process("model");
     const auto reader = world.process("viewer");
     const auto asked = world.open_earlier(reader, "a.nc");
@@ -30,7 +30,7 @@ TEST_SUITE("registry: files from before the run") {
   }
 
   TEST_CASE("a reader never gets it, also when nothing can come any more") {
-    World world(one_rule());
+    World world(rule_through());
     const auto asked = world.open_earlier(world.process("viewer"), "a.nc");
     world.registry.component_exited("model", "exited with status 0");
     CHECK(world.refusal(asked) == NC_ENOENT);
@@ -38,7 +38,7 @@ TEST_SUITE("registry: files from before the run") {
 
   TEST_CASE(
       "of several groups that go on in it one imports it, and the others go on in what that makes of it") {
-    World world(one_rule());
+    World world(rule_through());
     const auto p = world.processes("model", 2);
     REQUIRE(world.file(world.open_earlier(p[0], "a.nc", true)) == "/files/a.nc");
     REQUIRE(world.file(world.open_earlier(p[1], "a.nc", true)) == "/files/a.nc");
@@ -52,7 +52,7 @@ TEST_SUITE("registry: files from before the run") {
   }
 
   TEST_CASE("what the run has made and deleted, or given up, is not there although an old file is") {
-    World world(one_rule());
+    World world(rule_through());
     const auto writer = world.process("model");
     SUBCASE("deleted") {
       world.write(writer, "a.nc");
@@ -66,7 +66,7 @@ TEST_SUITE("registry: files from before the run") {
   }
 
   TEST_CASE("an inquiry of its writer says that the file tells") {
-    World world(one_rule());
+    World world(rule_through());
     const auto asked = world.ask([&](const Ticket& ticket) {
       world.registry.inquire(ticket, world.process("model"),
                              {{0, "a.nc"}, world.alone(), "/files/a.nc", true});
@@ -76,7 +76,7 @@ TEST_SUITE("registry: files from before the run") {
   }
 
   TEST_CASE("where data is in files, it is read as it is, and gone on with in its place") {
-    World world(one_rule(Through::file));
+    World world(rule_through(Through::file));
     const auto writer = world.process("model");
     CHECK(world.file(world.open_earlier(writer, "a.nc")) == "/files/a.nc");
     CHECK(world.is_opened(world.open_earlier(writer, "a.nc", true)));

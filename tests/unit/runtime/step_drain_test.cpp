@@ -346,7 +346,7 @@ TEST_SUITE("draining a step") {
     logs.emplace_back(1);
     logs[1].put(1, 2, {Numbers{4, 0, 0}, Numbers{1, 3, 5}, {}}, 2.5);
     DrainTask task = task_of_step(6, 5);
-    task.order.drained_logs = 1;
+    task.order.drained_logs.resize(1);
     task.order.drained_records = 2;
     storage::FaultyFileSystem full(memory, [](const storage::FileOperation& asked) {
       return storage::Fault{asked.kind == storage::FileOperation::Kind::write ? ENOSPC : 0, 0};
