@@ -59,6 +59,7 @@ TEST_CASE("a serial component is started without the launcher") {
   CHECK(plan.environment == Environment{{"HOME", "/root"},
                                         {"LD_PRELOAD", "/lib/client.so"},
                                         {"SLUICE_COMPONENT", "model"},
+                                        {"SLUICE_OTHERS", "1\tb.nc\n"},
                                         {"SLUICE_RULES", "0\trw\tmemory\ta*.nc\n"},
                                         {"SLUICE_SOCKET", "/run/socket"}});
 }
@@ -69,8 +70,8 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
   CHECK(plan.by_launcher);
   CHECK(plan.arguments == Words{"mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "env",
                                 "LD_PRELOAD=/lib/client.so", "SLUICE_COMPONENT=model",
-                                "SLUICE_RULES=0\trw\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
-                                "./program", "an argument"});
+                                "SLUICE_OTHERS=1\tb.nc\n", "SLUICE_RULES=0\trw\tmemory\ta*.nc\n",
+                                "SLUICE_SOCKET=/run/socket", "./program", "an argument"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
 }
@@ -112,8 +113,9 @@ TEST_CASE("a launcher of the user's gets the ranks and the program where he says
   const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
   CHECK(plan.by_launcher);
   CHECK(plan.arguments == Words{"start", "-n4", "4", "--", "--fast", "env", "LD_PRELOAD=/lib/client.so",
-                                "SLUICE_COMPONENT=model", "SLUICE_RULES=0\trw\tmemory\ta*.nc\n",
-                                "SLUICE_SOCKET=/run/socket", "./program", "an argument", "end"});
+                                "SLUICE_COMPONENT=model", "SLUICE_OTHERS=1\tb.nc\n",
+                                "SLUICE_RULES=0\trw\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
+                                "./program", "an argument", "end"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
 }
 

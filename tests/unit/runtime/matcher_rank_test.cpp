@@ -90,7 +90,7 @@ TEST_SUITE("matcher rank: put and get") {
   }
 
   TEST_CASE("step after step uses the same memory") {
-    LiveMatcher matcher(one_rule(), 32 * mib);
+    LiveMatcher matcher(one_rule(), 32 * mib, {{"model", 1}, {"analysis", 1}});
     const auto writer = matcher.session("model");
     const auto reader = matcher.session("analysis");
     for (int i = 1; i <= 40; ++i) {

@@ -133,9 +133,9 @@ TEST_CASE("every message survives encoding and decoding") {
 }
 
 TEST_CASE("the bytes of a message are as the protocol says") {
-  CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5, "/f"}) ==
-        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0, 0,   0,
-                  3, 0, 0, 0, 4, 0, 0, 0, 1,   1, 5, 2, 0, 0, 0, '/', 'f'}));
+  CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5, "/f", true}) ==
+        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0,   0,   0, 3,
+                  0, 0, 0, 4, 0, 0, 0, 1, 1,   5, 2, 0, 0, 0, '/', 'f', 1}));
   CHECK(encode(HeaderUpdate{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}));
@@ -178,7 +178,7 @@ TEST_CASE("an error names the message, what is wrong and where") {
   auto fields = encode(Remove{{1, "f"}});
   fields[4] = std::byte{200};
   CHECK_THROWS_WITH_AS((void)decode<Remove>(fields),
-                       "damaged message Remove: 200 bytes, fewer are left at byte 8 of 9", Error);
+                       "damaged message Remove: 200 bytes, fewer are left at byte 8 of 13", Error);
   CHECK_THROWS_AS((void)decode<NeedSegment>(encode(NeedSegment{1, static_cast<SegmentUse>(3), 1})), Error);
 }
 
