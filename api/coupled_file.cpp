@@ -124,7 +124,7 @@ bool CoupledFileDriver::takes_posted_puts() const noexcept {
 }
 
 int CoupledFileDriver::take_flush_status() noexcept {
-  return below_->take_flush_status();
+  return below_ != nullptr ? below_->take_flush_status() : std::exchange(flush_status_, NC_NOERR);
 }
 
 bool CoupledFileDriver::withdraw_put(std::int64_t ticket) {
@@ -148,6 +148,7 @@ void CoupledFileDriver::flush(Mode mode) {
 void CoupledFileDriver::close(const formats::Header& header) {
   step_->expect_own_process();
   below_->close(header);
+  flush_status_ = below_->take_flush_status();
   below_.reset();  // whatever it may still have open
   step_->end(header.record_count, counters_);
 }

@@ -88,6 +88,7 @@ class CoupledFileDriver final : public Driver {
  private:
   std::unique_ptr<FileStep> step_;  ///< ends behind the driver below, when that has closed the file
   std::unique_ptr<Driver> below_;
+  int flush_status_ = 0;  ///< of the flush at close
   runtime::AccessCounters counters_;
 };
 

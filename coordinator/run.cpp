@@ -43,6 +43,15 @@ void keep_jobs_together(Environment& environment, const RunDirectory& directory,
                         directory.shared_memory().string());
 }
 
+/// Each job has a place of its own there: two that make the same directory at once fail in Open MPI 4.1.
+void part_jobs(Environment& environment, const RunDirectory& directory, const std::string& job) {
+  const auto base = environment.find("OMPI_MCA_orte_tmpdir_base");
+  if (base == environment.end() || base->second != directory.sessions().string()) return;
+  base->second = (directory.sessions() / job).string();
+  std::error_code ignored;  // then Open MPI says what is wrong
+  std::filesystem::create_directory(base->second, ignored);
+}
+
 LaunchContext launch_context(const Installation& installation, const RunDirectory& directory,
                              const JobNodes& nodes) {
   LaunchContext context;
@@ -189,6 +198,7 @@ void Run::log(std::string_view source, std::string_view text) {
 void Run::start_matcher() {
   log("sluice", "workflow " + workflow_.name + ", " + format_count(workflow_.components.size(), "component"));
   ChildOptions child = matchers_.is_job() ? matcher_job() : matcher_alone();
+  part_jobs(child.environment, directory_, ".matchers");  // no component's name begins with a dot
   log("sluice", "the matcher starts: " + as_shell_command(child.arguments));
   matcher_ =
       std::make_unique<SupervisedProcess>(context_, console_, "matcher", std::move(child), matchers_.is_job(),
@@ -309,6 +319,7 @@ void Run::start_component(Member& member) {
   child.program = plan.arguments.front();
   child.arguments = std::move(plan.arguments);
   child.environment = std::move(plan.environment);
+  part_jobs(child.environment, directory_, name);
   child.directory = std::move(plan.directory);
   child.signal_at_our_death = plan.by_launcher ? SIGTERM : SIGKILL;  // a launcher ends its ranks itself
   log(name, "starts in " + child.directory.string() + ": " + as_shell_command(child.arguments));
