@@ -209,6 +209,7 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
     if (!terminals.empty()) rank_command = redirected_to_terminal(terminals, std::move(rank_command));
     plan.arguments.insert(plan.arguments.end(), rank_command.begin(), rank_command.end());
     own.erase("LD_PRELOAD");
+    own.erase("SLUICE_COMPONENT");  // the launcher is none of its processes
   }
   for (const auto& [name, value] : own) plan.environment[name] = value;
   plan.arguments.insert(plan.arguments.end(), component.command.begin(), component.command.end());

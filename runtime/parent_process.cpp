@@ -33,7 +33,9 @@ bool is_child_of_run() {
   if (socket == nullptr) return false;
   const std::string variables = '\0' + contents_of("/proc/" + std::to_string(::getppid()) + "/environ");
   const std::string mark = std::string("SLUICE_SOCKET=") + socket;
-  return variables.find('\0' + mark + '\0') != std::string::npos;
+  const bool is_of_component =
+      variables.find(std::string(1, '\0') + "SLUICE_COMPONENT=") != std::string::npos;
+  return is_of_component && variables.find('\0' + mark + '\0') != std::string::npos;
 }
 
 }  // namespace sluice::runtime

@@ -74,6 +74,7 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
                                 "SLUICE_SOCKET=/run/socket", "./program", "an argument"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
+  CHECK_FALSE(plan.environment.contains("SLUICE_COMPONENT"));  // its ranks' parent belongs to none
 }
 
 TEST_CASE("without a launcher even a component with a rank is started directly") {
