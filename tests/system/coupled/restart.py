@@ -49,7 +49,8 @@ def alone():
     for kind, keys in each_kind():
         if kind == "file":
             continue  # they write to one file at the same time, as without a run
-        run({"model": (4, "alone r.nc 3 check r.nc 7 make r-go.nc 1"), "viewer": (2, "check r-go.nc 1 check r.nc 7")}, keys)
+        # the readers wait for a file that they see only when it is closed, whatever r.nc's rule says
+        run({"model": (4, "alone r.nc 3 check r.nc 7 make go.nc 1"), "viewer": (2, "check go.nc 1 check r.nc 7")}, keys, ("go.nc", "model", ["viewer"]))
         outside("check r.nc 7" if kind in ON_DISK else "check r.nc 3")
 
 
