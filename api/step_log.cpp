@@ -46,19 +46,6 @@ bool is_leftover(storage::FileSystem& files, const std::string& path, const std:
 
 }  // namespace
 
-std::vector<std::string> leftover_logs(storage::FileSystem& files, const std::string& directory,
-                                       const std::string& netcdf_path, std::int64_t rank) {
-  const std::string begin = storage::name_of(netcdf_path) + "_";
-  const std::string end = (rank < 0 ? "" : "_" + std::to_string(rank)) + metadata_suffix;
-  std::vector<std::string> found;
-  for (const std::string& name : files.list(directory)) {
-    const auto path = directory + "/" + name;
-    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files, path, netcdf_path))
-      found.push_back(path);
-  }
-  return found;
-}
-
 StepLog::StepLog(runtime::Session& session, const BurstOptions& options, const Place& place)
     : session_(session),
       options_(options),
@@ -82,8 +69,19 @@ StepLog::StepLog(runtime::Session& session, const BurstOptions& options, const P
 /// What an earlier run could not bring to the file would be out of date as soon as this one has written it.
 void StepLog::refuse_leftovers(const Place& place) const {
   // The first process sees all logs of its node, and the others' first those that are their own.
-  const auto found =
-      leftover_logs(files_, options_.directory, place.netcdf_path, place.rank == 0 ? -1 : place.rank);
+  const std::string begin = storage::name_of(place.netcdf_path) + "_";
+  const std::string end = (place.rank == 0 ? "" : "_" + std::to_string(place.rank)) + metadata_suffix;
+  std::vector<std::string> found;
+  const auto list_logs = [&] {
+    std::vector<std::string> names = files_.list(options_.directory);
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(metadata_suffix); });
+    return names;
+  };
+  for (const std::string& name : session_.first_listing(options_.directory, list_logs)) {
+    const auto path = options_.directory + "/" + name;
+    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files_, path, place.netcdf_path))
+      found.push_back(path);
+  }
   if (found.empty()) return;
   if (!options_.overwrites)
     throw Error(NC_EEXIST,

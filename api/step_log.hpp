@@ -91,9 +91,4 @@ class StepLog final : public runtime::SegmentSource {
   bool is_closed_ = false;
 };
 
-/// The logs of one netCDF file that an earlier run has left in a directory, by their metadata logs; `rank`:
-/// only those of one process, if not negative.
-[[nodiscard]] std::vector<std::string> leftover_logs(storage::FileSystem& files, const std::string& directory,
-                                                     const std::string& netcdf_path, std::int64_t rank);
-
 }  // namespace sluice::api

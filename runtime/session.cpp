@@ -483,6 +483,14 @@ void Session::keep_log(const DatasetKey& key, KeptLog log) {
   kept_logs_.insert_or_assign(key, std::move(log));
 }
 
+const std::vector<std::string>& Session::first_listing(
+    const std::string& directory, const std::function<std::vector<std::string>()>& list) {
+  const std::lock_guard lock(mutex_);
+  const auto known = first_listings_.find(directory);
+  return known != first_listings_.end() ? known->second
+                                        : first_listings_.emplace(directory, list()).first->second;
+}
+
 std::uint64_t Session::kept_log_of(const DatasetKey& key, const Member& member) const {
   const std::lock_guard lock(mutex_);
   const auto kept = kept_logs_.find(key);

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -99,6 +100,11 @@ class Session : public SegmentSource {
   /// It is kept no longer. Null: there is none.
   [[nodiscard]] std::unique_ptr<WriteLog> take_log(const DatasetKey& key);
 
+  /// The names that a directory had when this process first asked, as `list` gives them. Where a run puts
+  /// many files, they are not gone through with each of them.
+  [[nodiscard]] const std::vector<std::string>& first_listing(
+      const std::string& directory, const std::function<std::vector<std::string>()>& list);
+
   /// True in a forked child.
   [[nodiscard]] bool is_foreign() const noexcept { return fork_guard_.is_child(); }
   /// Whether the matcher is still there, as far as is known without waiting.
@@ -160,7 +166,8 @@ class Session : public SegmentSource {
   std::atomic<std::uint32_t> last_tag_ = 0;
   SegmentCache segments_;
   PlanCache plans_{plan_cache_bytes};
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;                                        ///< of what follows
+  std::map<std::string, std::vector<std::string>> first_listings_;  ///< by directory; never changed
   std::string lost_reason_;
   std::vector<std::unique_ptr<Connection>> idle_;  ///< the one that was used last is at the end
   int first_thread_ = 0;                           ///< that made a call which may wait
