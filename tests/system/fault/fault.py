@@ -19,8 +19,12 @@ def write_flow(writer, reader):
     harness.write_flow(program, {"writer": (2, "writer " + writer), "reader": (2, "reader " + reader)}, [("case.*.nc", "writer", ["reader"])])
 
 
+runs = []
+
+
 def start():
-    return harness.start(build + "/bin/sluice", "run", "flow.yaml")
+    runs.append(harness.start(build + "/bin/sluice", "run", "flow.yaml"))
+    return runs[-1]
 
 
 def components(run):
@@ -106,10 +110,9 @@ def interrupted():
     expect(not any(is_alive(pid) for pid in programs), "components are still running")
 
 
-before = set(os.listdir("/dev/shm"))
 kind, _, stage = case.partition(".")
 {"writer": lambda: writer_killed(stage), "reader": lambda: reader_killed_in_mid_transfer() if stage == "transfer" else reader_killed(stage), "matcher": matcher_killed, "launcher": launcher_killed, "coordinator": coordinator_killed,
  "interrupt": interrupted}[kind]()
-left = [name for name in set(os.listdir("/dev/shm")) - before if "sluice" in name]
+left = [name for name in os.listdir("/dev/shm") if any(name.startswith(f"sluice-{run.pid}-") for run in runs)]
 expect(not left, f"left in /dev/shm: {left}")
 print("as expected")
