@@ -3,8 +3,8 @@
 import re
 import sys
 
-# What our library can do and Debian's build cannot.
-OTHER_VALUES = {"pnetcdf_large_single_req", "pnetcdf_thread_safe", "pnetcdf_subfiling", "pnetcdf_burst_buffering"}
+# What our library can do and Debian's build cannot; and the version whose interface it has.
+OTHER_VALUES = {"pnetcdf_large_single_req", "pnetcdf_thread_safe", "pnetcdf_subfiling", "pnetcdf_burst_buffering", "pnetcdf_version_minor", "pnetcdf_version_sub"}
 
 
 def constants(path):
