@@ -48,6 +48,15 @@ def left_out():
         run()
 
 
+def goes_at_once():
+    """What all ranks of the reader have closed goes before the next step: in step with each other, writer and reader need the memory of few steps and no disk."""
+    steps = range(16)
+    write_flow({"model": (2, program + "".join(f" write a{i}.nc {MIB} read b{i}.nc 10" for i in steps)),
+                "analysis": (2, program + "".join(f" read a{i}.nc {MIB} write b{i}.nc 10" for i in steps))},
+               [("a*.nc", "model", ["analysis"]), ("b*.nc", "analysis", ["model"])], "memory: 8MiB")
+    expect("spilled to" not in run(), "steps stay that nobody needs")
+
+
 def no_disk():
     """Without a disk a put that nobody can make room for fails, and says who holds what."""
     write_flow({"model": (1, f"{program} write a.nc {6 * MIB} overflow b.nc {6 * MIB}"), "viewer": (1, f"{program} missing b.nc whole a.nc {6 * MIB}")},
