@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <span>
 
 #include "dataset_table.hpp"
 #include "functions.hpp"
@@ -41,6 +42,15 @@ std::optional<std::int64_t> number_hint(const Hints& hints, const char* key) {
   const auto value = leading_number(it->second);
   return value >= 0 ? std::optional(value) : std::nullopt;
 }
+
+/// What is told of a mode and hints at once. Each broadcast is waited for at each create and open, so that
+/// most texts are to need one only.
+struct FirstPart {
+  int mode = 0;
+  int text_bytes = 0;
+  int coupling_texts = 0;
+  std::array<char, 500> text{};
+};
 
 /// The same, and absent where it is 0.
 std::optional<std::int64_t> positive_hint(const Hints& hints, const char* key) {
@@ -88,18 +98,23 @@ ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints
     std::ranges::for_each(mine.coupling, append);
     for (const auto& [key, value] : mine.hints) append(key), append(value);
   }
-  std::array<int, 3> told{mine.mode, static_cast<int>(text.size()), static_cast<int>(mine.coupling.size())};
-  check_mpi(MPI_Bcast(told.data(), told.size(), MPI_INT, 0, comm.get()), "broadcast");
-  text.resize(static_cast<std::size_t>(told[1]));
-  if (!text.empty()) check_mpi(MPI_Bcast(text.data(), told[1], MPI_CHAR, 0, comm.get()), "broadcast");
-  ModeAndHints of_root{told[0], {}};
+  FirstPart told{mine.mode, static_cast<int>(text.size()), static_cast<int>(mine.coupling.size())};
+  std::copy_n(text.begin(), std::min(text.size(), told.text.size()), told.text.begin());
+  check_mpi(MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, comm.get()), "broadcast");
+  text.resize(static_cast<std::size_t>(told.text_bytes));
+  std::copy_n(told.text.begin(), std::min(text.size(), told.text.size()), text.begin());
+  if (text.size() > told.text.size()) {
+    const auto rest = std::span(text).subspan(told.text.size());
+    check_mpi(MPI_Bcast(rest.data(), static_cast<int>(rest.size()), MPI_CHAR, 0, comm.get()), "broadcast");
+  }
+  ModeAndHints of_root{told.mode, {}};
   std::size_t at = 0;
   const auto next = [&] {
     std::string value(text.c_str() + at);
     at += value.size() + 1;
     return value;
   };
-  for (int i = 0; i < told[2]; ++i) of_root.coupling.push_back(next());
+  for (int i = 0; i < told.coupling_texts; ++i) of_root.coupling.push_back(next());
   while (at < text.size()) {
     std::string key = next();
     of_root.hints.emplace(std::move(key), next());

@@ -113,6 +113,21 @@ TEST_CASE("rank 0's hints are in force on all ranks, and in safe mode others are
   }
 }
 
+TEST_CASE("rank 0's hints are in force on all ranks however long they are") {
+  const SafeMode safe_mode(false);
+  // Their text is broadcast with the mode up to 500 bytes, and what is longer behind it.
+  for (const std::size_t blanks : {1, 100, 200}) {
+    const std::string number = my_rank() == 0 ? "2048" : "4096";
+    const Info info("nc_var_align_size", number + std::string(blanks, ' ') + ".");
+    for (const char* const key : {"a_hint_of_nobody", "b_hint_of_nobody", "c_hint_of_nobody"})
+      MPI_Info_set(info, key, std::string(blanks, 'x').c_str());
+    int file = 0;
+    REQUIRE(ncmpi_create(MPI_COMM_WORLD, "opening_long_hints.nc", NC_CLOBBER, info, &file) == NC_NOERR);
+    CHECK(value_of_hint(file, "nc_var_align_size") == 2048);
+    CHECK(ncmpi_close(file) == NC_NOERR);
+  }
+}
+
 TEST_CASE("hints that would have ranks exchange data in different ways do no harm") {
   const Info info("romio_cb_write", my_rank() % 2 == 0 ? "enable" : "disable");
   int file = -1;
