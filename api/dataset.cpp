@@ -13,15 +13,6 @@
 namespace sluice::api {
 namespace {
 
-/// What is in force until the next enddef has said otherwise.
-formats::LayoutOptions options_before(const Dataset& dataset) {
-  auto options = dataset.layout_options;
-  // A file that was opened does not tell how it is aligned.
-  const bool was_opened = dataset.header_before_redef != nullptr && options.data_align_bytes == 0;
-  if (was_opened) options.data_align_bytes = 4;
-  return options;
-}
-
 /// Whether leaving define mode writes the fill value to the whole of the variable.
 bool is_to_be_filled(const Dataset& dataset, int varid) {
   return !dataset.driver->reads_unwritten_as_fill() && !is_old_variable(dataset, varid) &&
@@ -78,8 +69,7 @@ void check_new_records(const Dataset& dataset, const formats::Layout& layout) {
 /// Leaves define mode. A failure leaves the dataset in define mode, on all ranks.
 void end_definitions(Dataset& dataset, const formats::EnddefArguments& arguments) {
   const auto* const old_header = dataset.header_before_redef.get();
-  const auto options =
-      formats::options_in_force(dataset.alignment_hints, arguments, options_before(dataset), dataset.header);
+  const auto options = formats::options_in_force(dataset.alignment_hints, arguments);
   formats::Layout layout;
   together(dataset.comm, [&] {
     layout = formats::compute_layout(dataset.header, options,
@@ -90,7 +80,7 @@ void end_definitions(Dataset& dataset, const formats::EnddefArguments& arguments
   if (old_header != nullptr)
     dataset.driver->move_data(*old_header, dataset.layout_before_redef, dataset.header, layout);
   write_header(dataset, layout);
-  dataset.layout_options = options;
+  dataset.layout_options = formats::with_defaults(options, dataset.header);
   fill_new_variables(dataset);
   dataset.header_before_redef.reset();
   dataset.in_define_mode = false;

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <optional>
 #include <span>
 
 #include "dataset_table.hpp"
@@ -32,17 +31,6 @@ std::int64_t leading_number(std::string_view text) {
   return value;
 }
 
-/// No hint of PnetCDF has blanks in its key. MPI takes keys of 36 bytes at most.
-constexpr const char* data_of_records_key = "data alignment without fixed sizes";
-
-/// As PnetCDF reads the number of a hint: absent where there is none or a negative one.
-std::optional<std::int64_t> number_hint(const Hints& hints, const char* key) {
-  const auto it = hints.find(key);
-  if (it == hints.end()) return std::nullopt;
-  const auto value = leading_number(it->second);
-  return value >= 0 ? std::optional(value) : std::nullopt;
-}
-
 /// What is told of a mode and hints at once. Each broadcast is waited for at each create and open, so that
 /// most texts are to need one only.
 struct FirstPart {
@@ -51,12 +39,6 @@ struct FirstPart {
   int coupling_texts = 0;
   std::array<char, 500> text{};
 };
-
-/// The same, and absent where it is 0.
-std::optional<std::int64_t> positive_hint(const Hints& hints, const char* key) {
-  const auto value = number_hint(hints, key);
-  return value == 0 ? std::nullopt : value;
-}
 
 }  // namespace
 
@@ -79,8 +61,6 @@ Hints collect_hints(MPI_Info user) {
   const char* const text = std::getenv("PNETCDF_HINTS");
   Hints hints = parse_hints(text != nullptr ? text : "");
   const bool aligns_data = hints.contains("nc_var_align_size") || hints.contains("nc_header_align_size");
-  const auto record = hints.find("nc_record_align_size");
-  if (!aligns_data && record != hints.end()) hints.emplace(data_of_records_key, record->second);
   if (user == MPI_INFO_NULL) return hints;
   Hints of_user = InfoHandle::duplicate_of(user).entries();
   // Both keys mean the same alignment: that of the environment wins, whichever key it comes by.
@@ -136,10 +116,9 @@ std::int64_t byte_hint(const Hints& hints, const std::string& key) {
 
 formats::AlignmentHints alignment_hints_of(const Hints& hints) {
   formats::AlignmentHints alignments;
-  alignments.data = positive_hint(hints, "nc_var_align_size");
-  if (!alignments.data) alignments.data = positive_hint(hints, "nc_header_align_size");
-  alignments.record = number_hint(hints, "nc_record_align_size");
-  alignments.data_of_records = number_hint(hints, data_of_records_key);
+  alignments.data = byte_hint(hints, "nc_var_align_size");
+  if (alignments.data == 0) alignments.data = byte_hint(hints, "nc_header_align_size");
+  alignments.record = byte_hint(hints, "nc_record_align_size");
   return alignments;
 }
 
@@ -177,7 +156,6 @@ Hints hints_in_force(const Hints& asked, const Hints& below, const formats::Layo
   }
   all.insert_or_assign("nc_var_align_size", std::to_string(layout.data_align_bytes));
   all.insert_or_assign("nc_record_align_size", std::to_string(layout.record_align_bytes));
-  all.erase(data_of_records_key);
   return all;
 }
 

@@ -179,8 +179,8 @@ void Opening::agree_on_arguments(const OpeningCall& call, Status other_mode) {
   }
   for (const auto& [key, value] : dataset->asked_hints) dataset->info.set(key, value);
   dataset->alignment_hints = alignment_hints_of(dataset->asked_hints);
-  dataset->layout_options.data_align_bytes = dataset->alignment_hints.data.value_or(0);
-  dataset->layout_options.record_align_bytes = dataset->alignment_hints.record.value_or(0);
+  dataset->layout_options.data_align_bytes = dataset->alignment_hints.data;
+  dataset->layout_options.record_align_bytes = dataset->alignment_hints.record;
   dataset->copies_posted_puts = in_place_swap_of(dataset->asked_hints) == "disable";
 }
 

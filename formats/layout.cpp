@@ -11,28 +11,16 @@ namespace sluice::formats {
 namespace {
 
 constexpr std::int64_t default_data_align_bytes = 512;
-constexpr std::int64_t default_record_align_bytes = 4;
+constexpr std::int64_t default_align_behind_fixed_bytes = 4;
 
 /// What variables start at, in any case.
 constexpr std::int64_t least_align_bytes = 4;
-
-/// A multiple of 4; 0, which someone may ask for, is as good as 4.
-std::int64_t usable(std::int64_t alignment) {
-  return std::max(rounded_up(alignment, least_align_bytes), least_align_bytes);
-}
 
 /// The first fixed-size variable, or null.
 const VariableExtent* first_fixed(std::span<const VariableExtent> variables) {
   const auto found = std::find_if(variables.begin(), variables.end(),
                                   [](const auto& variable) { return !variable.is_record; });
   return found == variables.end() ? nullptr : &*found;
-}
-
-bool has_fixed_variables(const Header& header) {
-  for (int id = 0; id < header.variable_count(); ++id) {
-    if (!header.is_record_variable(id)) return true;
-  }
-  return false;
 }
 
 /// How variables are placed.
@@ -61,57 +49,72 @@ std::int64_t place(const Rules& rules, bool records, std::int64_t offset,
   return offset;
 }
 
-LayoutOptions with_defaults(LayoutOptions options) {
+LayoutOptions with_defaults(std::span<const VariableExtent> variables, LayoutOptions options) {
+  const auto default_record_align =
+      first_fixed(variables) != nullptr ? default_align_behind_fixed_bytes : default_data_align_bytes;
   if (options.data_align_bytes == 0) options.data_align_bytes = default_data_align_bytes;
-  if (options.record_align_bytes == 0) options.record_align_bytes = default_record_align_bytes;
+  if (options.record_align_bytes == 0) options.record_align_bytes = default_record_align;
   return options;
 }
 
-/// Where the data section starts, aligned where there is something to align; not before `previous` did.
-std::int64_t data_begin(std::span<const VariableExtent> variables, std::int64_t header_size,
-                        const LayoutOptions& options, const Layout* previous) {
-  auto begin = checked_sum(header_size, options.header_free_bytes);
-  if (previous != nullptr) begin = std::max(begin, previous->header_extent);
-  return variables.empty() ? begin : rounded_up(begin, options.data_align_bytes);
+/// Where a file without variables would go on. No alignment counts, and no room.
+Layout without_variables(std::int64_t header_size, const Layout* previous) {
+  Layout layout;
+  layout.header_size = header_size;
+  layout.header_extent = std::max(header_size, previous != nullptr ? previous->header_extent : 0);
+  layout.record_begin = layout.header_extent;
+  return layout;
 }
 
-/// Where the record section starts, behind the fixed-size variables. Without these it is the data section.
+/// Where the data section starts; not before `previous` did. Records alone are aligned by record_begin.
+std::int64_t data_begin(bool has_fixed, std::int64_t header_size, const LayoutOptions& options,
+                        const Layout* previous) {
+  auto begin = checked_sum(header_size, options.header_free_bytes);
+  if (previous != nullptr) begin = std::max(begin, previous->header_extent);
+  return has_fixed ? rounded_up(begin, options.data_align_bytes) : begin;
+}
+
+/// Where the record section starts, behind the fixed-size variables or as the data section.
 std::int64_t record_begin(std::int64_t fixed_end, bool has_fixed, const LayoutOptions& options,
                           const Layout* previous) {
-  auto begin = has_fixed ? checked_sum(fixed_end, options.fixed_free_bytes) : fixed_end;
+  auto begin = rounded_up(fixed_end, least_align_bytes);
+  if (has_fixed) begin = checked_sum(begin, options.fixed_free_bytes);
   if (previous != nullptr) begin = std::max(begin, previous->record_begin);
-  return rounded_up(begin, has_fixed ? options.record_align_bytes : least_align_bytes);
+  return rounded_up(begin, options.record_align_bytes);
 }
 
 }  // namespace
 
-LayoutOptions options_in_force(const AlignmentHints& hints, const EnddefArguments& arguments,
-                               const LayoutOptions& held, const Header& header) {
-  const auto former = with_defaults(held);
-  const auto& data_hint =
-      hints.data_of_records && !has_fixed_variables(header) ? hints.data_of_records : hints.data;
-  const auto data = data_hint ? data_hint : arguments.data_align;
-  const auto record = hints.record ? hints.record : arguments.record_align;
-  return {.data_align_bytes = usable(data.value_or(former.data_align_bytes)),
+LayoutOptions options_in_force(const AlignmentHints& hints, const EnddefArguments& arguments) {
+  const auto data = hints.data != 0 ? hints.data : arguments.data_align;
+  const auto record = hints.record != 0 ? hints.record : arguments.record_align;
+  return {.data_align_bytes = rounded_up(data, least_align_bytes),
           .header_free_bytes = arguments.header_free_bytes,
           .fixed_free_bytes = arguments.fixed_free_bytes,
-          .record_align_bytes = usable(record.value_or(former.record_align_bytes))};
+          .record_align_bytes = rounded_up(record, least_align_bytes)};
+}
+
+LayoutOptions with_defaults(const LayoutOptions& options, const Header& header) {
+  if (header.variable_count() > 0) return with_defaults(extents_of(header), options);
+  return {.header_free_bytes = options.header_free_bytes, .fixed_free_bytes = options.fixed_free_bytes};
 }
 
 Layout lay_out(Version version, std::int64_t header_size_bytes, std::span<VariableExtent> variables,
                const LayoutOptions& asked, const Layout* previous) {
+  if (variables.empty()) return without_variables(header_size_bytes, previous);
   check_variable_sizes(version, variables);
   const auto* const first = first_fixed(variables);
-  const auto options = with_defaults(asked);
+  const bool has_fixed = first != nullptr;
+  const auto options = with_defaults(variables, asked);
   const Rules rules{version, previous != nullptr};
   Layout layout;
   layout.header_size = header_size_bytes;
   layout.record_size = record_bytes(variables);
   const auto fixed_end =
-      place(rules, false, data_begin(variables, layout.header_size, options, previous), variables);
-  layout.record_begin = record_begin(fixed_end, first != nullptr, options, previous);
+      place(rules, false, data_begin(has_fixed, layout.header_size, options, previous), variables);
+  layout.record_begin = record_begin(fixed_end, has_fixed, options, previous);
   place(rules, true, layout.record_begin, variables);
-  layout.header_extent = first != nullptr ? first->begin : layout.record_begin;
+  layout.header_extent = has_fixed ? first->begin : layout.record_begin;
   return layout;
 }
 

@@ -63,11 +63,9 @@ static struct {
 static Bytes round_up(Bytes bytes, Bytes unit) {
   return (bytes + unit - 1) / unit * unit;
 }
-static Bytes usable(Bytes alignment) {
-  return alignment == 0 ? 4 : round_up(alignment, 4);
-}
-static Bytes first_of(Bytes a, Bytes b) {
-  return a != 0 ? a : b;
+/* The first that asks for an alignment, as a multiple of 4. */
+static Bytes first_of(Bytes a, Bytes b, Bytes c, Bytes d) {
+  return round_up(a ? a : b ? b : c ? c : d, 4);
 }
 static Bytes larger(Bytes a, Bytes b) {
   return a > b ? a : b;
@@ -77,33 +75,25 @@ static Bytes row_bytes(void) {
 }
 
 static void expect_alignments(const Stage* stage) {
-  const Bytes of_environment = first_of(environment.variable, environment.header);
-  const Bytes of_info = first_of(info_hints.variable, info_hints.header);
-  if (of_environment)
-    expected.data_align = usable(of_environment);
-  else if (!has_fixed && environment.record)
-    expected.data_align = usable(environment.record);
-  else if (of_info)
-    expected.data_align = usable(of_info);
-  else if (stage && stage->ending == ARGUMENTS)
-    expected.data_align = usable(stage->v_align);
-  const Bytes of_hints = first_of(environment.record, info_hints.record);
-  if (of_hints)
-    expected.record_align = usable(of_hints);
-  else if (stage && stage->ending == ARGUMENTS)
-    expected.record_align = usable(stage->r_align);
+  const int has_arguments = stage && stage->ending == ARGUMENTS;
+  const Bytes of_environment = environment.variable ? environment.variable : environment.header;
+  const Bytes of_info = info_hints.variable ? info_hints.variable : info_hints.header;
+  expected.data_align = first_of(of_environment, of_info, has_arguments ? stage->v_align : 0, 512);
+  expected.record_align = first_of(environment.record, info_hints.record, has_arguments ? stage->r_align : 0,
+                                   has_fixed ? 4 : 512);
 }
 
 static void expect_layout(const Stage* stage, Bytes header_bytes) {
   const int has_arguments = stage && stage->ending == ARGUMENTS;
   expect_alignments(stage);
   expected.extent = larger(expected.extent, header_bytes + (has_arguments ? stage->h_minfree : 0));
-  expected.extent = round_up(expected.extent, expected.data_align);
   if (has_fixed) {
+    expected.extent = round_up(expected.extent, expected.data_align);
     const Bytes end = expected.extent + fixed_count * row_bytes() + (has_arguments ? stage->v_minfree : 0);
     expected.records = round_up(larger(expected.records, end), expected.record_align);
   } else {
-    expected.extent = expected.records = larger(expected.records, expected.extent);
+    expected.records = round_up(larger(expected.records, expected.extent), expected.record_align);
+    expected.extent = expected.records;
   }
 }
 
@@ -163,7 +153,6 @@ static void check_file(const Stage* stage) {
 static void create_file(int format) {
   int dims[2];
   memset(&expected, 0, sizeof expected);
-  expected.data_align = 512, expected.record_align = 4;
   MUST(ncmpi_create(MPI_COMM_WORLD, "redefinition.nc", NC_CLOBBER | format, info, &ncid));
   MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &dims[0]));
   MUST(ncmpi_def_dim(ncid, "x", 5 * ranks, &dims[1]));
@@ -192,7 +181,6 @@ static void change_file(const Stage* stage) {
   if (stage->change == REOPEN_AND_GROW) {
     MUST(ncmpi_close(ncid));
     MUST(ncmpi_open(MPI_COMM_WORLD, "redefinition.nc", NC_WRITE, info, &ncid));
-    expected.data_align = expected.record_align = 4; /* nothing is known of the file */
   }
   MUST(ncmpi_inq_header_size(ncid, &size));
   MUST(ncmpi_inq_header_extent(ncid, &extent));

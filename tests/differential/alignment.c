@@ -2,6 +2,9 @@
  * as 1.15. tests/c_api/redefinition.c goes through what 1.15 does. */
 #include "report.h"
 
+/* 1.15 shows another one for records alone, and after an enddef without arguments. */
+static int shows_record_alignment = 1;
+
 static void show_layout(int ncid) {
   MPI_Offset size, extent, record_size, offset;
   int variables = 0;
@@ -20,7 +23,7 @@ static void show_layout(int ncid) {
       "pnetcdf_subfiling",    "nc_num_subfiles",           "unknown",          "other"};
   MPI_Info info;
   MUST(ncmpi_inq_file_info(ncid, &info));
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
+  for (size_t i = shows_record_alignment ? 0 : 1; i < sizeof keys / sizeof *keys; ++i) {
     char value[MPI_MAX_INFO_VAL + 1];
     int found = 0;
     MPI_Info_get(info, (char*)keys[i], MPI_MAX_INFO_VAL, value, &found);
@@ -40,6 +43,7 @@ static MPI_Info hints(const char* header, const char* record) {
 
 static void one(const char* path, MPI_Info info, const MPI_Offset* first, const MPI_Offset* second) {
   int ncid, t, x, id;
+  shows_record_alignment = first == NULL || second != NULL;
   show("---- %s", path);
   MUST(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, info, &ncid));
   show_layout(ncid);
@@ -80,6 +84,7 @@ static void one(const char* path, MPI_Info info, const MPI_Offset* first, const 
 
 static void only_records(void) {
   int ncid, t, id;
+  shows_record_alignment = 0;
   MUST(ncmpi_create(MPI_COMM_WORLD, "alignment_records.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));
   MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &t));
   MUST(ncmpi_enddef(ncid));
@@ -93,12 +98,13 @@ static void only_records(void) {
 
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
-  const MPI_Offset align[4] = {0, 1024, 0, 256}, room[4] = {100, 4, 200, 4};
+  const MPI_Offset align[4] = {0, 1024, 0, 256}, room[4] = {100, 4, 200, 4}, zero[4] = {0};
   unsetenv("PNETCDF_HINTS");
   one("alignment_default.nc", MPI_INFO_NULL, NULL, NULL);
   one("alignment_arguments.nc", MPI_INFO_NULL, align, NULL);
   one("alignment_twice.nc", MPI_INFO_NULL, align, align);
   one("alignment_room.nc", MPI_INFO_NULL, room, room);
+  one("alignment_zero.nc", MPI_INFO_NULL, zero, zero);
   one("alignment_room_later.nc", MPI_INFO_NULL, NULL, room);
   one("alignment_hints.nc", hints("100", "40"), NULL, NULL);
   one("alignment_hint_header.nc", hints("2048", NULL), align, align);

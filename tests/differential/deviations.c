@@ -340,38 +340,9 @@ static void alignment_in_redefinitions(void) {
   MUST(ncmpi_redef(ncid));
   MUST(ncmpi__enddef(ncid, 0, 1028, 0, 16));
   show_begins();
-}
-static void alignment_of_zero(void) {
-  define("deviations.nc", 0);
-  MUST(ncmpi__enddef(ncid, 0, 0, 0, 0));
-  show_begins();
-}
-static void alignment_when_opened(void) {
-  static const char title[400];
-  define_and_end("deviations.nc", 0);
-  MUST(ncmpi_close(ncid));
-  MUST(ncmpi_open(MPI_COMM_WORLD, "deviations.nc", NC_WRITE, MPI_INFO_NULL, &ncid));
   MUST(ncmpi_redef(ncid));
-  MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "title", sizeof title, title));
   MUST(ncmpi_enddef(ncid));
   show_begins();
-}
-static void alignment_without_fixed(void) {
-  int t, id;
-  MPI_Offset begin;
-  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
-  MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &t));
-  MUST(ncmpi_def_var(ncid, "r", NC_INT, 1, &t, &id));
-  MUST(ncmpi__enddef(ncid, 0, 512, 100, 4096));
-  MUST(ncmpi_inq_varoffset(ncid, id, &begin));
-  show("%d", (int)begin);
-}
-static void alignment_without_variables(void) {
-  MPI_Offset extent;
-  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
-  MUST(ncmpi__enddef(ncid, 100, 512, 0, 4));
-  MUST(ncmpi_inq_header_extent(ncid, &extent));
-  show("%d", (int)extent);
 }
 /* One key of ncmpi_inq_file_info. */
 static void show_hint(const char* key) {
@@ -382,6 +353,28 @@ static void show_hint(const char* key) {
   MPI_Info_get(info, (char*)key, MPI_MAX_INFO_VAL, value, &found);
   show("%s", found ? value : "none");
   MPI_Info_free(&info);
+}
+static void alignment_without_fixed(void) {
+  int t, id;
+  MPI_Offset begin;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "t", NC_UNLIMITED, &t));
+  MUST(ncmpi_def_var(ncid, "r", NC_INT, 1, &t, &id));
+  MUST(ncmpi__enddef(ncid, 0, 1024, 100, 64));
+  MUST(ncmpi_inq_varoffset(ncid, id, &begin));
+  show("%d", (int)begin);
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi_enddef(ncid));
+  MUST(ncmpi_inq_varoffset(ncid, id, &begin));
+  show("%d", (int)begin);
+  show_hint("nc_record_align_size");
+}
+static void alignment_without_variables(void) {
+  MPI_Offset extent;
+  MUST(ncmpi_create(MPI_COMM_WORLD, "deviations.nc", 0, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi__enddef(ncid, 100, 512, 0, 512));
+  MUST(ncmpi_inq_header_extent(ncid, &extent));
+  show("%d", (int)extent);
 }
 static void hint_of_header_alignment(void) {
   define_and_end("deviations.nc", 0);
@@ -634,8 +627,6 @@ static const struct {
     CASE(blank_in_hints),
     CASE(alignment_of_variables),
     CASE(alignment_in_redefinitions),
-    CASE(alignment_of_zero),
-    CASE(alignment_when_opened),
     CASE(alignment_without_fixed),
     CASE(alignment_without_variables),
     CASE(hint_of_header_alignment),

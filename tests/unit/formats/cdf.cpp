@@ -174,7 +174,7 @@ TEST_CASE("the bytes are those of the worked example") {
   Attribute units{.name = "units", .type = Type::text, .count = 1, .values = {std::byte{'m'}}};
   variable.attributes.put(units);
   header.add_variable(variable);
-  const auto layout = compute_layout(header, {.data_align_bytes = 4}, nullptr);
+  const auto layout = compute_layout(header, {.record_align_bytes = 4}, nullptr);
   const unsigned char expected[] = {
       'C', 'D', 'F', 1,  0,   0,   0,   2,                  // magic, two records
       0,   0,   0,   10, 0,   0,   0,   2,                  // two dimensions

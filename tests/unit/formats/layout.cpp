@@ -96,43 +96,52 @@ TEST_CASE("alignments and room are as asked for") {
   }
 }
 
-TEST_CASE("without fixed-size variables the records start where the data starts") {
+TEST_CASE("without fixed-size variables the records are the data, and aligned as records") {
   Header header;
   add(header, Type::int32, 3, true);
-  const auto layout = compute_layout(
-      header, {.data_align_bytes = 2000, .fixed_free_bytes = 50, .record_align_bytes = 3000}, nullptr);
-  CHECK(begins(header) == Offsets{2000});
-  CHECK(layout.header_extent == 2000);
+  SUBCASE("as asked for, behind the header's room") {
+    const auto layout = compute_layout(header,
+                                       {.data_align_bytes = 2000,
+                                        .header_free_bytes = 600,
+                                        .fixed_free_bytes = 500,
+                                        .record_align_bytes = 300},
+                                       nullptr);
+    CHECK(begins(header) == Offsets{900});
+    CHECK(layout.header_extent == 900);
+  }
+  SUBCASE("by default to 512, again and again") {
+    auto layout = compute_layout(header, {.record_align_bytes = 520}, nullptr);
+    CHECK(begins(header) == Offsets{520});
+    layout = compute_layout(header, {}, &layout);
+    CHECK(begins(header) == Offsets{1024});
+    CHECK(layout.header_extent == 1024);
+  }
 }
 
-TEST_CASE("alignments come from hints, else from the arguments, else from the enddef before") {
-  Header header;
-  add(header, Type::int32, 3);
-  const auto alignments = [&](const AlignmentHints& hints, const EnddefArguments& arguments,
-                              const LayoutOptions& held) {
-    const auto options = options_in_force(hints, arguments, held, header);
+TEST_CASE("alignments come from hints, else from the arguments, in multiples of 4") {
+  const auto alignments = [](const AlignmentHints& hints, const EnddefArguments& arguments) {
+    const auto options = options_in_force(hints, arguments);
     return Offsets{options.data_align_bytes, options.record_align_bytes};
   };
-  CHECK(alignments({}, {}, {}) == Offsets{512, 4});
-  CHECK(alignments({}, {}, {.data_align_bytes = 64, .record_align_bytes = 32}) == Offsets{64, 32});
-  const LayoutOptions held{.data_align_bytes = 64, .record_align_bytes = 32};
-  CHECK(alignments({}, {.data_align = 1028, .record_align = 9}, held) == Offsets{1028, 12});
-  CHECK(alignments({}, {.data_align = 0, .record_align = 0}, held) == Offsets{4, 4});
-  CHECK(alignments({.data = 197, .record = 0, .data_of_records = {}}, {.data_align = 8, .record_align = 8},
-                   held) == Offsets{200, 4});
-  SUBCASE("room is that of the arguments alone") {
-    const LayoutOptions roomy{.header_free_bytes = 7, .fixed_free_bytes = 7};
-    CHECK(options_in_force({}, {}, roomy, header).header_free_bytes == 0);
-    CHECK(options_in_force({}, {.data_align = 8, .record_align = 8, .fixed_free_bytes = 5}, roomy, header)
-              .fixed_free_bytes == 5);
-  }
-  SUBCASE("the environment's alignment of records is the data's where all variables have records") {
-    const AlignmentHints hints{.data = 44, .record = 92, .data_of_records = 92};
-    CHECK(alignments(hints, {}, {}) == Offsets{44, 92});
-    Header records;
-    add(records, Type::int32, 3, true);
-    CHECK(options_in_force(hints, {.data_align = 8, .record_align = 8}, {}, records).data_align_bytes == 92);
-  }
+  CHECK(alignments({}, {}) == Offsets{0, 0});
+  CHECK(alignments({}, {.data_align = 1028, .record_align = 9}) == Offsets{1028, 12});
+  CHECK(alignments({.data = 197}, {.data_align = 8, .record_align = 8}) == Offsets{200, 8});
+  CHECK(alignments({.record = 2}, {.data_align = 8, .record_align = 8}) == Offsets{8, 4});
+  CHECK(options_in_force({}, {.header_free_bytes = 5, .fixed_free_bytes = 6}).fixed_free_bytes == 6);
+}
+
+TEST_CASE("default alignments are those of the variables that there are") {
+  Header header;
+  const auto alignments = [&](const LayoutOptions& asked) {
+    const auto options = with_defaults(asked, header);
+    return Offsets{options.data_align_bytes, options.record_align_bytes};
+  };
+  CHECK(alignments({.data_align_bytes = 8, .record_align_bytes = 8}) == Offsets{0, 0});
+  add(header, Type::int32, 3, true);
+  CHECK(alignments({}) == Offsets{512, 512});
+  add(header, Type::int32, 3);
+  CHECK(alignments({}) == Offsets{512, 4});
+  CHECK(alignments({.data_align_bytes = 8, .record_align_bytes = 16}) == Offsets{8, 16});
 }
 
 TEST_CASE("a file without variables is its header") {
@@ -177,12 +186,17 @@ TEST_CASE("a redefinition moves data only when it must, and never down") {
   CHECK(layout.record_size == 24);
 }
 
-TEST_CASE("room that was made stays, also where nothing needs it") {
+TEST_CASE("without variables no room is made, and what a longer header took stays") {
   Header header;
+  header.attributes.put(
+      {.name = "a", .type = Type::text, .count = 100, .values = std::vector<std::byte>(100)});
   auto layout = compute_layout(header, {.header_free_bytes = 100}, nullptr);
-  CHECK(layout.header_extent == 132);
+  const auto extent = layout.header_size;
+  CHECK(layout.header_extent == extent);
+  header.attributes.remove(0);
   layout = compute_layout(header, {}, &layout);
-  CHECK(layout.header_extent == 132);
+  CHECK(layout.header_extent == extent);
+  CHECK(layout.header_size < extent);
 }
 
 TEST_CASE("room behind the fixed-size section takes new variables") {

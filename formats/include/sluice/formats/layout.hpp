@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,36 +7,36 @@
 
 namespace sluice::formats {
 
-/// Alignment and reserved room in bytes, as they are in force for one layout. An alignment of 0 is the
-/// default of a new file: 512 for the data section, 4 for the record section.
+/// Alignment and reserved room in bytes, as they are asked for. An alignment of 0 is the default.
 struct LayoutOptions {
-  std::int64_t data_align_bytes = 0;    ///< start of the data section, which ends the header's room
+  std::int64_t data_align_bytes = 0;    ///< start of the fixed-size variables, which ends the header's room
   std::int64_t header_free_bytes = 0;   ///< h_minfree: room behind the header
   std::int64_t fixed_free_bytes = 0;    ///< v_minfree: room behind the fixed-size variables
-  std::int64_t record_align_bytes = 0;  ///< start of the record section, where there are fixed-size variables
+  std::int64_t record_align_bytes = 0;  ///< start of the record section
 };
 
-/// The alignments that hints ask for. They hold as long as the file is open.
+/// The alignments that hints ask for; 0 where they ask for none. They hold as long as the file is open.
 struct AlignmentHints {
-  std::optional<std::int64_t> data;    ///< nc_var_align_size, or else nc_header_align_size
-  std::optional<std::int64_t> record;  ///< nc_record_align_size
-  /// Of the data section where there is no fixed-size variable: nc_record_align_size of the environment.
-  std::optional<std::int64_t> data_of_records;
+  std::int64_t data = 0;    ///< nc_var_align_size, or else nc_header_align_size
+  std::int64_t record = 0;  ///< nc_record_align_size
 };
 
-/// The arguments of ncmpi__enddef; none for ncmpi_enddef.
+/// The arguments of ncmpi__enddef; all 0 for ncmpi_enddef. Alignments of 0 ask for none.
 struct EnddefArguments {
-  std::optional<std::int64_t> data_align;    ///< v_align
-  std::optional<std::int64_t> record_align;  ///< r_align
-  std::int64_t header_free_bytes = 0;        ///< h_minfree
-  std::int64_t fixed_free_bytes = 0;         ///< v_minfree
+  std::int64_t data_align = 0;         ///< v_align
+  std::int64_t record_align = 0;       ///< r_align
+  std::int64_t header_free_bytes = 0;  ///< h_minfree
+  std::int64_t fixed_free_bytes = 0;   ///< v_minfree
 };
 
-/// The options of one enddef: alignments come from the hints, else from the arguments, else from `held`, the
-/// options of the enddef before; all are multiples of 4. Room is the arguments'. `header` is to be laid out.
+/// The options of one enddef, whatever those of the enddef before were: alignments come from the hints, else
+/// from the arguments, as multiples of 4. Room is the arguments'.
 /// Source: the documentation and the test expectations of PnetCDF 1.15.
-[[nodiscard]] LayoutOptions options_in_force(const AlignmentHints& hints, const EnddefArguments& arguments,
-                                             const LayoutOptions& held, const Header& header);
+[[nodiscard]] LayoutOptions options_in_force(const AlignmentHints& hints, const EnddefArguments& arguments);
+
+/// The same options with the alignments that `header` is laid out with: 512 by default, and 4 for a record
+/// section behind fixed-size variables. Without variables nothing is aligned: 0.
+[[nodiscard]] LayoutOptions with_defaults(const LayoutOptions& options, const Header& header);
 
 /// Bytes of the variable, or of one record of it, without padding. Throws Error(NC_EVARSIZE) when that is
 /// more than 2^63 - 4, which no format can hold. The second one is for a variable that is not in `header`
