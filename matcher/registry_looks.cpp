@@ -23,6 +23,7 @@ void Registry::ask_for_looks(const WaitAnalysis& suspected) {
 void Registry::ask_for_look(Process& process) {
   if (process.look != Look::none) return;
   process.look = Look::asked;
+  process.look_number = next_look_;
   looks_[next_look_] = {process.id, {}};
   answers_.look({next_look_++, process.place.node, process.place.index, {}, {process.process_id}});
 }
@@ -37,6 +38,7 @@ void Registry::ask_for_look(Component& component) {
     request.processes.push_back(process.process_id);
   }
   component.look = Look::asked;
+  component.look_number = next_look_;
   looks_[next_look_++] = {{}, component.name};
   answers_.look(request);
 }
@@ -44,13 +46,14 @@ void Registry::ask_for_look(Component& component) {
 void Registry::looked(std::uint64_t number, bool is_idle) {
   const auto pending = looks_.extract(number);
   if (pending.empty()) return;
-  const auto note = [&](Look& look) {
-    if (look == Look::asked) look = is_idle ? Look::idle : Look::able;
+  const auto note = [&](auto& looked_at) {  // it may have gone on, and be asked about anew
+    if (looked_at.look == Look::asked && looked_at.look_number == number)
+      looked_at.look = is_idle ? Look::idle : Look::able;
   };
   if (!pending.mapped().component.empty()) {
-    note(processes_.component(pending.mapped().component).look);
+    note(processes_.component(pending.mapped().component));
   } else if (Process* const process = processes_.find(pending.mapped().process)) {
-    note(process->look);
+    note(*process);
   }
   if (is_idle) advance();
 }

@@ -117,6 +117,13 @@ bool has_ended(pid_t process) {
   return name_end == std::string::npos || name_end + 2 >= stat.size() || stat[name_end + 2] == 'Z';
 }
 
+/// What an MPI library starts beside a process that no launcher has started: it opens no files of its own
+/// accord.
+bool is_mpi_daemon(pid_t process) {
+  const std::string name = first_line(directory_of(process) / "comm");
+  return name == "orted" || name == "prted" || name == "hydra_pmi_proxy";
+}
+
 /// It has one thread, which waits for the end of its children.
 bool waits_for_children(pid_t process) {
   if (numbers_in(directory_of(process) / "task").size() != 1) return false;
@@ -165,7 +172,7 @@ bool is_component_idle(const std::string& mark, const std::string& component,
     if (std::ranges::find(waiting, process) != waiting.end()) return is_idle(process);
     const bool has_children =
         std::ranges::any_of(parent_of, [&](const auto& entry) { return entry.second == process; });
-    return has_ended(process) || (has_children && waits_for_children(process));
+    return has_ended(process) || is_mpi_daemon(process) || (has_children && waits_for_children(process));
   });
 }
 

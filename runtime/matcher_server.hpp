@@ -166,6 +166,7 @@ class MatcherRank::Server final {
   void make_or_clear(const RelayItem& item);
   void make_spilled(const RelayItem& item);
   void look_at(const RelayItem& item);
+  void look_at(const matcher::LookRequest& request, std::chrono::milliseconds pause);
   enum class Timing { at_once, held };  ///< whether data had to land first
   void destroy(matcher::SegmentId segment, Timing timing = Timing::at_once);
   /// Ahead of a directory that has not been named by the user.

@@ -59,7 +59,7 @@ def goes_at_once():
 
 def no_disk():
     """Without a disk a put that nobody can make room for fails, and says who holds what."""
-    write_flow({"model": (1, f"{program} write a.nc {6 * MIB} overflow b.nc {6 * MIB}"), "viewer": (1, f"{program} missing b.nc whole a.nc {6 * MIB}")},
+    write_flow({"model": (1, f"{program} write a.nc {6 * MIB} overflow b.nc {6 * MIB}"), "viewer": (1, f"{program} unwritten b.nc whole a.nc {6 * MIB}")},
                [("*.nc", "model", ["viewer"])], "memory: 8MiB", "spill: none")
     run()
     expect(is_logged("viewer has not read 'a.nc'; it waits for 'b.nc' from model"), "the log does not tell who holds the memory")

@@ -159,6 +159,13 @@ static void miss_file(const char* name) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* The file is there, whatever it has. */
+static void open_and_close(const char* name) {
+  int ncid;
+  check(ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
+  check(ncmpi_close(ncid), "close", name);
+}
+
 static void read_until_gone(const char* name) {
   int ncid, status;
   while ((status = ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid)) == NC_NOERR) {
@@ -221,6 +228,7 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "invalid") == 0) return expect_refusal(name, NC_EINVAL), 2;
   if (strcmp(command, "invalid-open") == 0) return expect_no_open(name), 2;
   if (strcmp(command, "missing") == 0) return miss_file(name), 2;
+  if (strcmp(command, "unwritten") == 0) return open_and_close(name), 2;
   if (strcmp(command, "alone") == 0) return go_alone(atoi(words[1])), 2;
   if (strcmp(command, "beside") == 0 && left > 3) return go_on_beside(words), 4;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;

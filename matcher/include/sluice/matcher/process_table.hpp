@@ -31,8 +31,9 @@ struct Component {
   std::uint32_t blocked = 0;                    ///< of those that are there: Process::is_blocked
   bool has_connected = false;                   ///< any process of it, ever
   bool has_exited = false;
-  std::string reason;      ///< how it exited
-  Look look = Look::none;  ///< at all of it, where the number of its processes is not known
+  std::string reason;             ///< how it exited
+  Look look = Look::none;         ///< at all of it, where the number of its processes is not known
+  std::uint64_t look_number = 0;  ///< of the last look that was asked for
 
   /// Whether anything new may still come from it, where `stuck` of its processes do nothing any more. That
   /// there are no others than those which are connected has to be shown.
@@ -63,6 +64,7 @@ struct Process {
   /// matchers of a node may bring what one get needs.
   std::map<std::uint64_t, std::uint32_t> landing_waits;
   Look look = Look::none;
+  std::uint64_t look_number = 0;  ///< of the last look that was asked for
 
   /// "model (process 4711)"
   [[nodiscard]] std::string name() const;
