@@ -110,12 +110,16 @@ void Registry::let_logs_go(const Step& drained) {
 /// last of the rule, and little.
 void Registry::free_disk(const Step& step) {
   const std::uint32_t rule = step.key.rule;
-  if (rules_.at(rule).through != Through::burst_buffer) {
-    for (std::uint32_t node = 0; node < pools_.size(); ++node)
-      while (consumed_.bytes_on(node, Medium::disk) > retain_bytes_ && erase_spilled(node, false)) {
-      }
-    return;
-  }
+  const auto has_ended = [&](const std::string& reader) {
+    const Component* const component = processes_.find_component(reader);
+    if (component == nullptr) return false;
+    const bool are_all_gone = component->processes > 0 && component->ended.size() >= component->processes;
+    return component->has_exited || are_all_gone;
+  };
+  // What was spilled stays readable, as a file would, while a reader lives: a put that finds the disk full
+  // takes it.
+  const bool is_log = rules_.at(rule).through == Through::burst_buffer;
+  if (!is_log && !std::ranges::all_of(rules_.at(rule).readers, has_ended)) return;
   while (consumed_.most_bytes(Medium::disk) > retain_bytes_) {
     Step* const first = consumed_.first_spare_of(rule);
     if (first == nullptr) return;
