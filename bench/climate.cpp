@@ -1,7 +1,8 @@
-// Times how E3SM's atmosphere (its F case) writes and reads history through the PnetCDF interface: hundreds
-// of variables whose elements the processes hold in tiny pieces, one nonblocking request each with a list of
-// the pieces, then one wait for all. Run by bench/files, as bench_files is. The decompositions come from
-// map_f_case_16p.nc, the file of E3SM's I/O benchmark; its 16 parts are dealt out to the processes.
+// Times history output of E3SM's atmosphere (its F case), written and read through the PnetCDF interface.
+// There are hundreds of variables, and the processes hold their elements in tiny pieces. Each variable has
+// one nonblocking request with a list of the pieces; one wait follows for all. bench/files runs this program
+// and bench_files. The decompositions come from map_f_case_16p.nc, the file of E3SM's I/O benchmark. Its 16
+// parts are divided among the processes.
 #include <cstdio>
 #include <memory>
 
@@ -73,8 +74,8 @@ std::shared_ptr<const Pieces> read_pieces(const std::string& path, const std::st
   return pieces;
 }
 
-/// The 414 variables of the F case: those by the maps, and small ones that rank 0 has. How many there are of
-/// each is E3SM's, for its history file h0.
+/// The 414 variables of the F case: the variables with maps, and small ones of rank 0. The numbers of each
+/// kind are from E3SM's history file h0.
 std::vector<Group> groups_of(const std::string& map) {
   const auto along_columns = [&](const char* name, int dimensions) {
     return read_pieces(map, name, dimensions);
@@ -95,7 +96,7 @@ std::vector<Group> groups_of(const std::string& map) {
   };
 }
 
-/// All variables' elements of this process, group by group; floats in the file are floats here.
+/// This process's elements of all variables, group by group; floats in the file are floats here.
 struct Values {
   std::vector<std::vector<float>> floats;
   std::vector<std::vector<double>> doubles;

@@ -1,6 +1,6 @@
-// bench_drain DIRECTORY MEBIBYTES REPETITIONS: draining a step of that size, put in rows by four processes,
-// to a file in DIRECTORY, and copying that file, in turn; both with the sync behind it. One line a
-// repetition: milliseconds of the drain and of the copy.
+// bench_drain DIRECTORY MEBIBYTES REPETITIONS: times draining a step of that size to a file in DIRECTORY, and
+// copying that file, in turn. Four processes have put the step in rows. Both times include the sync. Prints
+// one line per repetition: milliseconds of the drain and of the copy.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -28,7 +28,7 @@ double milliseconds_of(const auto& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Every fourth row by one process, each row a put.
+/// Every fourth row by one process; each row is a put.
 void add_log(std::uint64_t process, std::int64_t rows, matcher::StepView& view, runtime::DrainTask& task) {
   const std::uint64_t data_bytes = static_cast<std::uint64_t>(rows * columns) * sizeof(double);
   const std::uint64_t id = 2 * process + 1;
@@ -100,7 +100,7 @@ int main(int count, char** words) {
     storage::PosixFileSystem system;
     for (int i = 0; i < std::atoi(words[3]); ++i) {
       const double drain = milliseconds_of([&] { runtime::drain_step(system, task, [](const auto&) {}); });
-      const double copied = milliseconds_of([&] { storage::copy_file(system, path, copy); });
+      const double copied = milliseconds_of([&] { storage::copy_files(system, {{path, copy}}); });
       std::printf("%.2f %.2f\n", drain, copied);
       system.remove(path);
       system.remove(copy);

@@ -13,7 +13,7 @@ int process_count = 1;
 
 namespace {
 
-/// The longest time of all processes.
+/// The longest time of any process.
 template <class Work>
 double seconds(const Work& work) {
   MPI_Barrier(MPI_COMM_WORLD);
@@ -50,11 +50,11 @@ std::int64_t kibibytes_of(std::string_view key) {
   return 0;
 }
 
-/// How much more memory this process has taken at any time since it was made than it had then.
+/// The peak growth of this process's memory since this object was made.
 class PeakMemory {
  public:
   PeakMemory() {
-    std::ofstream("/proc/self/clear_refs") << "5";  // starts the high-water mark anew
+    std::ofstream("/proc/self/clear_refs") << "5";  // resets the high-water mark
     before_ = kibibytes_of("VmRSS:");
   }
   [[nodiscard]] std::int64_t kibibytes() const { return kibibytes_of("VmHWM:") - before_; }

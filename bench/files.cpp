@@ -1,5 +1,5 @@
 // Times parallel accesses to an ordinary netCDF file through the PnetCDF interface. Linked with Debian's
-// libpnetcdf; bench/files runs it with and without our library preloaded and compares.
+// libpnetcdf; bench/files runs it with and without Sluice's library preloaded, and compares.
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,12 +18,12 @@ struct Part {
   Offsets start, count, stride;
 };
 
-/// Divides `total` among `parts`: the first of part `i`.
+/// Divides `total` among `parts`: returns the first index of part `i`.
 MPI_Offset first_of(MPI_Offset total, int parts, int i) {
   return total * i / parts;
 }
 
-/// The process grid and this process's block of an array: dimensions are divided as `grid` says.
+/// This process's block of an array that is divided among a grid of processes.
 Part block_of(const Offsets& shape, const std::vector<int>& grid) {
   Part part;
   int rest = rank_of_process;
@@ -52,7 +52,7 @@ void define_array(int file, const Offsets& shape, nc_type type) {
   check(ncmpi_def_var(file, "array", type, static_cast<int>(shape.size()), dimids.data(), &varid), "def_var");
 }
 
-/// One array of doubles, each process its block, in one collective call.
+/// One array of doubles; each process writes its block in one collective call.
 Case block_case(const std::string& name, const Offsets& shape, const std::vector<int>& grid, nc_type type) {
   Case result;
   result.name = name;
@@ -90,7 +90,7 @@ Case strided_case(const Offsets& shape) {
   return result;
 }
 
-/// Columns dealt out in turn, one nonblocking request each.
+/// Columns in turn among the processes, with one nonblocking request each.
 Case column_requests_case(const Offsets& shape) {
   Case result;
   result.name = "column requests";
@@ -115,7 +115,7 @@ Case column_requests_case(const Offsets& shape) {
   return result;
 }
 
-/// Very many variables, a piece of each on every process, one wait for all.
+/// Very many variables, with a piece of each on every process and one wait for all.
 Case small_variables_case(int variables, MPI_Offset length) {
   Case result;
   result.name = "small variables";
@@ -146,7 +146,7 @@ Case small_variables_case(int variables, MPI_Offset length) {
   return result;
 }
 
-/// One record after the other, a collective call each.
+/// One record after the other, with a collective call each.
 Case records_case(MPI_Offset records, MPI_Offset length) {
   Case result;
   result.name = "records";

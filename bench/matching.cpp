@@ -1,8 +1,8 @@
 // Measures matching: n write requests against n read requests of one variable, over four decades, with the
-// growth that fits the times. One core, everything included: adding the requests, indexing, matching, and
-// (where it says so) building the plan.
+// growth that fits the times. Uses one core. The times include adding the requests, indexing, matching and,
+// where stated, building the plan.
 //
-//   matching [--repetitions N] [--largest N] [--only TEXT] [--json FILE]
+//     matching [--repetitions N] [--largest N] [--only TEXT] [--json FILE]
 #include <malloc.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct Case {
   std::vector<std::size_t> sizes;
   bool builds_plan = false;
   std::function<Requests(std::size_t)> writes;
-  std::function<Requests(std::size_t)> reads;  ///< none: each write is read as soon as it is there
+  std::function<Requests(std::size_t)> reads;  ///< empty: each write is read as soon as it is added
 };
 
 struct Result {
@@ -70,8 +70,8 @@ Requests elements(std::size_t n, bool is_shuffled, unsigned seed) {
   return requests;
 }
 
-/// One element each of a variable (level, column), columns dealt to processes in blocks of a shuffled order
-/// as climate decompositions do, a process's columns in ascending order, level by level.
+/// Requests of one element of a variable (level, column). Columns are given to processes in blocks of a
+/// shuffled order, as in climate decompositions. A process's columns ascend, level by level.
 Requests climate(std::size_t n, std::size_t processes, unsigned seed) {
   const std::size_t levels = 72;
   const std::size_t columns = std::max<std::size_t>(n / levels, 1);
@@ -92,7 +92,7 @@ Requests climate(std::size_t n, std::size_t processes, unsigned seed) {
 }
 
 /// n blocks of (edge, edge, 32) elements of a three-dimensional variable, shifted by `shift` so that they
-/// straddle those of another decomposition.
+/// overlap the borders of another decomposition.
 Requests blocks(std::size_t n, std::int64_t shift) {
   const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(n))));
   const std::int64_t edge = 16;
@@ -105,8 +105,8 @@ Requests blocks(std::size_t n, std::int64_t shift) {
   return requests;
 }
 
-/// Processor time of this process, which has one thread: other load of the machine counts only where it takes
-/// away caches.
+/// Processor time of this process, which has one thread. Other load of the machine matters only when it takes
+/// cache space.
 double seconds_now() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -1,10 +1,10 @@
-// The least that a step through shared memory can cost: the same bytes copied into shared memory by M
-// processes at the same time, then out of it by N processes at the same time. All buffers are warm; who has
-// nothing to do sleeps. As in a coupled step, the shared memory has huge pages where it can have them. Each
-// way to copy has its turn in each repetition, and the fastest counts. Prints which pages and which way these
-// were, then one line per repetition, in nanoseconds.
+// Measures the minimal cost of a step through shared memory. M processes copy the same bytes into shared
+// memory at the same time; then N processes copy them out at the same time. All buffers are warm, and idle
+// processes sleep. As in a coupled step, the shared memory has huge pages where possible. Each way to copy
+// has its turn in each repetition, and the fastest counts. Prints the pages and the way, then one line per
+// repetition, in nanoseconds.
 //
-//   memory_copies BYTES WRITERS READERS REPETITIONS
+//     memory_copies BYTES WRITERS READERS REPETITIONS
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ using namespace sluice::bench;
 
 namespace {
 
-/// Of the file, or of none: -1.
+/// Maps a file, or anonymous memory (-1).
 void* shared_memory(std::size_t bytes, int file = -1) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, file, 0);
@@ -37,7 +37,7 @@ void* shared_memory(std::size_t bytes, int file = -1) {
   return memory;
 }
 
-/// What a segment of so many bytes is in a run.
+/// The memory of a segment of this size, as in a run.
 struct Log {
   char* bytes = nullptr;
   bool has_huge_pages = false;
@@ -50,8 +50,8 @@ Log make_log(std::size_t bytes) {
   return {static_cast<char*>(shared_memory(bytes, file.number())), true};
 }
 
-/// The ways to copy: all at once by the C library, and in pieces, as large as a row of what a reader of the
-/// step benchmark wants, by the loop that puts and gets use.
+/// The ways to copy: at once by the C library, or in pieces by the loop that puts and gets use. A piece is as
+/// large as a row of a reader's part in the step benchmark.
 struct Way {
   const char* name;
   void (*copy)(char* to, const char* from, std::size_t bytes);
@@ -64,10 +64,10 @@ constexpr std::array<Way, 2> ways{
           sluice::formats::copy_bytes(to + at, from + at, std::min(piece, bytes - at));
       }}}};
 
-/// What all processes see.
+/// The memory that all processes share.
 struct Shared {
   pthread_barrier_t barrier;
-  char* log = nullptr;        ///< the bytes on their way
+  char* log = nullptr;        ///< the bytes under way
   StepTime* times = nullptr;  ///< [way][repetition][process]
 };
 
@@ -108,7 +108,7 @@ std::int64_t span_ns(const StepTime* first, const StepTime* end) {
   return end_ns - begin_ns;
 }
 
-/// Of each repetition by one way.
+/// The time of each repetition by one way.
 std::vector<std::int64_t> spans_ns(const StepTime* times, int repetitions, int writers, int processes) {
   std::vector<std::int64_t> spans;
   for (int repetition = 0; repetition < repetitions; ++repetition, times += processes)

@@ -1,15 +1,16 @@
-// Counts the packets that matchers send each other in a step (docs/architecture.md, "Many matchers, many
-// nodes"), for numbers of ranks that no test can start. tools/bench --only messages holds it against the
-// counters of real runs.
+// Counts the packets that matchers send each other in a step (docs/design/several-matchers.md), for numbers
+// of ranks that no test can start. tools/bench --only messages compares the result with the counters of real
+// runs.
 //
-//   message_model                           a table, up to 10^5 ranks of either component
-//   message_model PATTERN NODES PER_NODE    "FIRST REPLAYED": packets that the busiest matcher sends to match
-//                                           and to move data, in the first step of a pattern and in later
-//                                           ones
+//     message_model                           a table, up to 10^5 ranks of either component
+//     message_model PATTERN NODES PER_NODE    "FIRST REPLAYED": packets that the busiest matcher sends to
+//     match
+//                                             and to move data, in the first step of a pattern and in later
+//                                             ones
 //
-// One matcher a node. An array of two dimensions passes from as many writers to as many readers, with the
-// same number of both on each node. The packets of the relay tree are not counted: of these a matcher sends
-// at most one to each neighbour in a turn of its loop.
+// The model has one matcher per node. An array of two dimensions passes from writers to as many readers, with
+// the same number of both on each node. Packets of the relay tree do not count: a matcher sends at most one
+// of them to each neighbour in a turn of its loop.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -36,7 +37,7 @@ struct Pattern {
   std::string_view meaning;
   Grid (*writers)(std::int64_t ranks);
   Grid (*readers)(std::int64_t ranks);
-  std::int64_t moved_rows = 0;  ///< by which the readers' blocks are out of step
+  std::int64_t moved_rows = 0;  ///< shift of the readers' blocks against the writers' blocks
 };
 
 Grid bands_of_rows(std::int64_t ranks) {
@@ -45,7 +46,7 @@ Grid bands_of_rows(std::int64_t ranks) {
 Grid bands_of_columns(std::int64_t ranks) {
   return {1, ranks};
 }
-/// As square as may be.
+/// A grid that is as square as possible.
 Grid squares(std::int64_t ranks) {
   auto rows = static_cast<std::int64_t>(std::sqrt(static_cast<double>(ranks)));
   while (ranks % rows != 0) --rows;
@@ -84,7 +85,7 @@ struct Sent {
   std::int64_t replayed = 0;
 };
 
-/// The step of a pattern on so many nodes.
+/// The step of a pattern on the given number of nodes.
 class Model {
  public:
   Model(const Pattern& pattern, std::int64_t nodes, std::int64_t per_node, std::int64_t side)
@@ -106,8 +107,8 @@ class Model {
   [[nodiscard]] std::int64_t most_partners() const { return most_partners_; }
 
  private:
-  /// What one reader's get costs in the first step: its matcher asks the owners and fetches from the nodes of
-  /// the writers. In later steps a matcher fetches for all its readers at once.
+  /// The cost of one reader's get in the first step: its matcher asks the owners, and fetches from the
+  /// writers' nodes. In later steps a matcher fetches for all its readers at once.
   void count_reader(std::int64_t rank, std::int64_t ranks) {
     const std::int64_t node = rank / per_node_;
     if (rank % per_node_ == 0) partners_ = 0;
@@ -121,18 +122,18 @@ class Model {
         count{rows.end - rows.first, columns.end - columns.first};
     owned_.clear();
     ownership_of_rows().divide({start, count, {}}, owned_);
-    for (const matcher::OwnedPart& owned : owned_) {  // of one variable an owner has one part
-      ++at(node).first;                               // asked for its part
-      ++at(owned.owner).first;                        // its answer
+    for (const matcher::OwnedPart& owned : owned_) {  // an owner has one part of a variable
+      ++at(node).first;                               // request for its part
+      ++at(owned.owner).first;                        // the owner's answer
       is_owner_[owned.owner] = true;
     }
 
-    // All writers' grids are bands of rows here: what a reader needs is of writers in a row.
+    // Here all writers' grids are bands of rows: a reader needs data of successive writers.
     const Range writers = parts_of(rows, side_, ranks);
     for (std::int64_t source = writers.first / per_node_; source <= (writers.end - 1) / per_node_; ++source) {
       if (source == node) continue;
-      ++at(node).first;    // fetch
-      ++at(source).first;  // what is fetched
+      ++at(node).first;    // fetch request
+      ++at(source).first;  // fetched data
       std::int64_t& known_to = sources_of_node_[static_cast<std::size_t>(source)];
       if (known_to == node) continue;
       known_to = node;
@@ -142,8 +143,7 @@ class Model {
     }
   }
 
-  /// Each owner that is asked collects the requests of all matchers whose processes wrote something of its
-  /// part.
+  /// Each owner that is asked collects the requests of all matchers whose processes have written to its part.
   void count_collections() {
     const matcher::Ownership ownership = ownership_of_rows();
     for (std::int64_t owner = 0; owner < nodes_; ++owner) {
@@ -153,8 +153,8 @@ class Model {
       const Range rows{part->first, has_all ? side_ : std::min(part->end, side_)};
       const Range writers = parts_of(rows, side_, nodes_ * per_node_);
       for (std::int64_t node = writers.first / per_node_; node <= (writers.end - 1) / per_node_; ++node) {
-        ++at(owner).first;  // asks
-        ++at(node).first;   // its answer
+        ++at(owner).first;  // request
+        ++at(node).first;   // answer
       }
     }
   }
@@ -170,7 +170,7 @@ class Model {
   std::int64_t nodes_, per_node_, side_;
   std::vector<Sent> sent_;
   std::vector<bool> is_owner_;
-  std::vector<std::int64_t> sources_of_node_;  ///< the last node that was seen to need something of it
+  std::vector<std::int64_t> sources_of_node_;  ///< the last node found to need data of the writer
   std::vector<matcher::OwnedPart> owned_;
   std::int64_t partners_ = 0, most_partners_ = 0;
 };

@@ -1,5 +1,6 @@
-// Writes a variable whose columns are dealt out, so that a file that is divided among them is in pieces of a
-// certain length: what bench/storage merges. Arguments: FILE, KiB of a piece, pieces in a row, MiB in all.
+// Writes a variable whose columns are distributed, so that a file that is divided among them has pieces of a
+// given length: the input that bench/storage merges. Arguments: FILE, KiB of a piece, pieces in a row, total
+// MiB.
 #include <cstdlib>
 #include <numeric>
 

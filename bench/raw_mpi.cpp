@@ -1,8 +1,9 @@
-// The same pieces by MPI itself: in one job of M + N ranks the first M have the array in bands of rows and
-// the others receive it in bands of columns, every piece as a derived datatype on both sides, nonblocking.
-// Rank 0 prints one line per repetition, in nanoseconds: from the first rank's start to the last one's end.
+// Transfers the same pieces by MPI itself. In one job of M + N ranks, the first M have the array in bands of
+// rows, and the others receive it in bands of columns. Every piece is a derived datatype on both sides,
+// nonblocking. Rank 0 prints one line per repetition, in nanoseconds: from the first rank's start to the last
+// rank's end.
 //
-//   mpirun -n M+N raw_mpi ROWS COLUMNS WRITERS REPETITIONS
+//     mpirun -n M+N raw_mpi ROWS COLUMNS WRITERS REPETITIONS
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ using namespace sluice::bench;
 
 namespace {
 
-/// What a writer's and a reader's block have in common, as a part of `whole`'s memory.
+/// The common part of a writer's and a reader's block, as a part of `whole`'s memory.
 MPI_Datatype common_part(const Block& whole, const Block& rows, const Block& columns) {
   const int sizes[2] = {static_cast<int>(whole.rows), static_cast<int>(whole.columns)};
   const int part[2] = {static_cast<int>(rows.rows), static_cast<int>(columns.columns)};

@@ -1,10 +1,10 @@
-// Measures the registry, through which all creates, opens and closes of a run pass at matcher 0: what a
-// message costs by the number of processes and of steps that have been read before. It must grow with
-// neither. As many writers as readers, each of which opens before the step is there; a small file the other
-// way tells the writers to go on. All processes of a component open together, or each for itself: groups of
-// one process each.
+// Measures the registry at matcher 0, through which all creates, opens and closes of a run pass. Prints the
+// cost of a message by the number of processes, and by the number of earlier steps that were read. The cost
+// must grow with neither. There are as many writers as readers, and each reader opens before the step exists.
+// A small file in the other direction tells the writers to continue. All processes of a component open
+// together, or each by itself (groups of one process).
 //
-//   registry
+//     registry
 #include "sluice/matcher/registry.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Answers final : public RegistryAnswers {
   void opened_file(const Ticket& /*ticket*/, const std::string& /*path*/) override {}
   void described(const Ticket& /*ticket*/, std::uint8_t /*version*/) override {}
   void granted(const Ticket& /*ticket*/, const SegmentLease& /*segment*/) override {}
-  void room(const Ticket& /*ticket*/, std::uint64_t /*given_back*/) override {}
+  void disk_freed(const Ticket& /*ticket*/, std::uint64_t /*given_back*/) override {}
   void leased(const Ticket& /*ticket*/, const SegmentLease& /*segment*/) override {}
   void lease_refused(const Ticket& /*ticket*/, int status, const std::string& text) override {
     throw Error(static_cast<Status>(status), text);
@@ -137,7 +137,7 @@ class Run {
   std::size_t messages_ = 0;
 };
 
-/// Microseconds a message, of `steps` steps after `before`.
+/// Microseconds per message, for `steps` steps after `before` earlier ones.
 double time_of_message(std::uint32_t processes, int before, int steps, bool opens_alone = false) {
   Run run(processes, opens_alone);
   for (int i = 0; i < before; ++i) run.step(i);
@@ -160,7 +160,7 @@ int main() {
     const int steps = processes > 4000 ? 2 : static_cast<int>(8192 / processes);
     const double time = time_of_message(processes, 1, steps, true);
     std::printf("%10u processes %8.2f us\n", processes, time);
-    // Where it grows with their number, more of them would take for ever.
+    // If the cost grows with the number, larger numbers would take forever.
     if (time > 100) break;
   }
   std::printf("and by the steps before it, of one process each:\n");

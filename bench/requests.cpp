@@ -1,5 +1,5 @@
-// Times many small requests on coupled files: an ordinary PnetCDF program, the writer and the reader of a
-// workflow that tools/bench makes.
+// Times many small requests on coupled files. It is an ordinary PnetCDF program: the writer and the reader of
+// a workflow that tools/bench makes.
 //   small      one process puts single doubles, the other gets them, in independent mode
 //   variables  one process puts 500 variables of 16 KiB, the other gets them, in collective mode
 //   climate    E3SM's F case: the writers have the 62 352 elements of a 72 x 866 variable in pieces of one
@@ -34,18 +34,18 @@ constexpr MPI_Offset columns = 866;
 int rank = 0;
 int size = 1;
 
-/// What one step of one process took.
-/// So many bytes, copied so many at a time.
+/// Bytes to copy, and bytes to copy at a time.
 struct CopySizes {
   std::size_t bytes = 0;
   std::size_t at_once = 0;
 };
 
+/// The times of one step in one process.
 struct Times {
   std::int64_t requests_ns = 0;        ///< puts, or gets
   std::int64_t copies_ns = 0;          ///< memcpy of the same bytes, warm
   std::int64_t other_requests_ns = 0;  ///< climate: the get of the whole
-  CopySizes copies = {};               ///< what copies_ns is to be measured of
+  CopySizes copies = {};               ///< the copies that copies_ns measures
 };
 
 /// The pieces of a map that this process has, as arguments for varn.
@@ -148,8 +148,8 @@ int open_step(const Options& options, int step) {
   return ncid;
 }
 
-/// The writer begins the next step when the reader is done with this one, as programs do that compute between
-/// their steps; memory is warm then.
+/// The writer begins the next step when the reader has finished this one, as in programs that compute between
+/// their steps. Memory is warm then.
 void meet(const Options& options, int step) {
   char path[32];
   std::snprintf(path, sizeof path, "ack_%04d.nc", step);
@@ -296,7 +296,8 @@ void define_history(int ncid, const std::vector<Kind>& kinds) {
   require(ncmpi_enddef(ncid), "enddef");
 }
 
-/// What this process puts, or should get: by variable and place, so that sides may be divided differently.
+/// The values that this process puts, or should get. They depend on variable and position only, so the two
+/// sides may be divided differently.
 std::vector<float> history_values(const std::vector<Kind>& kinds, int step) {
   std::vector<float> values;
   int varid = 0;
@@ -382,7 +383,7 @@ int main(int argc, char** argv) {
                     : options.what == "variables" ? variables_step(options, step)
                     : options.what == "history"   ? history_step(options, step, kinds)
                                                   : climate_step(options, step, pieces));
-    // While the other side has nothing to do: else these copies would be in the way of its requests.
+    // Copy while the other side is idle: otherwise these copies would slow down its requests.
     const bool reads = options.role == "read";
     if (reads) times.back().copies_ns = time_of_copy(times.back().copies);
     meet(options, step);

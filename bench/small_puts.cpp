@@ -1,5 +1,5 @@
-// Times many small puts of one file through the PnetCDF interface: what burst buffers are for. Run by
-// bench/files --burst-buffer.
+// Times many small puts to one file through the PnetCDF interface, the use case of burst buffers. bench/files
+// --burst-buffer runs it.
 #include <cstdio>
 #include <numeric>
 
@@ -17,8 +17,8 @@ MPI_Offset width() {
   return columns * process_count;
 }
 
-/// double v(time, row, column), whose columns are dealt out to the processes: what is contiguous in the file
-/// is of all of them.
+/// Defines double v(time, row, column). Its columns are distributed over the processes, so contiguous parts
+/// of the file have data of all processes.
 void define(int file) {
   int dimids[3];
   int varid = 0;
@@ -35,7 +35,7 @@ std::vector<double> row_values(MPI_Offset step, MPI_Offset row) {
   return values;
 }
 
-/// A put a row: 128 bytes.
+/// One put per row: 128 bytes.
 void write_rows(int file) {
   check(ncmpi_begin_indep_data(file), "begin independent mode");
   for (MPI_Offset step = 0; step < steps; ++step) {
@@ -59,7 +59,7 @@ void write_rows_together(int file) {
   }
 }
 
-/// A put an element, of the last step only.
+/// One put per element, in the last step only.
 void write_elements(int file) {
   check(ncmpi_begin_indep_data(file), "begin independent mode");
   for (MPI_Offset step = 0; step < 20; ++step) {

@@ -33,8 +33,8 @@ double element_value(std::int64_t row, std::int64_t column, std::int64_t columns
 
 namespace {
 
-/// Calls visit(element of the block, row, column) for all elements, or for those that change from step to
-/// step.
+/// Calls visit(element of the block, row, column) for all elements, or for the elements that change from step
+/// to step.
 template <class Visit>
 void for_each(const Block& block, bool all, Visit visit) {
   const std::int64_t distance = all ? 1 : stamp_distance;

@@ -1,4 +1,4 @@
-// An ordinary PnetCDF program: reads the files of step_writer in bands of columns and checks what it got.
+// An ordinary PnetCDF program: reads the files of step_writer in bands of columns and checks the data.
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -10,7 +10,7 @@ using namespace sluice::bench;
 
 namespace {
 
-/// Returns the step that the file says it is.
+/// Returns the step number in the file.
 int read_step(const StepOptions& options, const Block& block, std::vector<double>& data, int step) {
   int ncid = -1;
   int varid = -1;

@@ -1,4 +1,4 @@
-// An ordinary PnetCDF program: writes an array in bands of rows, one file a step.
+// An ordinary PnetCDF program: writes an array in bands of rows, one file per step.
 #include <mpi.h>
 #include <pnetcdf.h>
 

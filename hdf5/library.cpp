@@ -1,5 +1,5 @@
-// Files of process-centric blobs by the HDF5 library: docs/formats/blobs-hdf5.md. One file, because it is one
-// shared object, which exports one function.
+// Writes files of process-centric blobs with the HDF5 library: docs/formats/blobs-hdf5.md. This is a single
+// source file, because it becomes a single shared object that exports one function.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <hdf5.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr const char* header_name = "header_blob";
 constexpr const char* data_name = "data_blob";
 
-/// The innermost message of HDF5's error stack, which says what was wrong.
+/// The innermost message of HDF5's error stack, which names the cause.
 std::string last_message() {
   std::string text;
   const auto take = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
@@ -35,7 +35,7 @@ std::string last_message() {
   return text;
 }
 
-/// What went wrong, and the system's number for it, where it has one.
+/// A failure, and the errno of the system if there is one.
 struct Failure : std::runtime_error {
   Failure(const std::string& what, int number) : std::runtime_error(what), error_number(number) {}
   int error_number;
@@ -43,7 +43,7 @@ struct Failure : std::runtime_error {
 
 [[noreturn]] void fail(const std::string& action) {
   const auto message = last_message();
-  // HDF5 has the number in its text only.
+  // HDF5 reports the errno only in its text.
   constexpr std::string_view before = "errno = ";
   const auto at = message.find(before);
   const int number = at == std::string::npos ? 0 : std::atoi(message.c_str() + at + before.size());
@@ -54,7 +54,8 @@ void check(herr_t result, const char* action) {
   if (result < 0) fail(action);
 }
 
-/// The program may use the same HDF5: what it has set about printing errors is its own.
+/// Silences HDF5's error messages while it lives. Restores the program's own setting afterwards, because the
+/// program may use the same HDF5.
 class QuietErrors {
  public:
   QuietErrors() {
@@ -70,7 +71,7 @@ class QuietErrors {
   void* data_ = nullptr;
 };
 
-/// An id that is closed by that function.
+/// Owns an HDF5 id; closes it with the given function.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t), const std::string& action) : id_(id), close_(close) {
@@ -92,7 +93,7 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// All metadata is written and read by all ranks together.
+/// All ranks write and read all metadata collectively.
 Handle parallel_access(const sluice_hdf5_file& file) {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make a property list");
   check(H5Pset_fapl_mpio(access.get(), *static_cast<const MPI_Comm*>(file.comm),
@@ -113,7 +114,8 @@ Handle bytes_space(hsize_t bytes) {
   return Handle(H5Screate_simple(1, &bytes, nullptr), H5Sclose, "describe a range of bytes");
 }
 
-/// Contiguous, and not filled: all of it is written. It has its place at once.
+/// Creates a contiguous dataset without fill values, because every byte is written later. Its space is
+/// allocated at once.
 Handle create_dataset(hid_t file, const char* name, hsize_t bytes) {
   const Handle space = bytes_space(bytes);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make a property list");
@@ -125,7 +127,7 @@ Handle create_dataset(hid_t file, const char* name, hsize_t bytes) {
       H5Dclose, std::string("create ") + name);
 }
 
-/// This rank's part of data_blob, in the file and in memory.
+/// Selects this rank's part of data_blob, in the file and in memory.
 void select_part(hid_t space, hid_t memory, const sluice_hdf5_file& request) {
   const hsize_t begin = request.data_begin;
   const hsize_t bytes = request.data_bytes;
@@ -143,8 +145,8 @@ Handle plain_access() {
   return access;
 }
 
-/// By one process, without MPI: the file with both datasets, of which the header has its bytes. Returns where
-/// data_blob begins.
+/// Creates the file with both datasets in one process, without MPI. Writes the bytes of the header dataset.
+/// Returns the offset of data_blob.
 std::uint64_t create_file(const sluice_hdf5_file& request) {
   const Handle access = plain_access();
   Handle file(H5Fcreate(request.path, H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose,
@@ -161,7 +163,7 @@ std::uint64_t create_file(const sluice_hdf5_file& request) {
   return begin;
 }
 
-/// Takes room for this process's part. Not where the file system cannot do that.
+/// Reserves disk space for this process's part, if the file system supports that.
 void reserve(const sluice_hdf5_file& request, std::uint64_t data_offset) {
   if (request.data_bytes == 0) return;
   const int file = ::open(request.path, O_WRONLY | O_CLOEXEC);
@@ -175,10 +177,10 @@ void reserve(const sluice_hdf5_file& request, std::uint64_t data_offset) {
   ::close(file);
   const bool is_possible = number != EOPNOTSUPP && number != ENOSYS && number != ENODEV && number != EINVAL;
   if (number != 0 && is_possible)
-    throw Failure(std::string("cannot take room for data_blob: ") + std::strerror(number), number);
+    throw Failure(std::string("cannot reserve space for data_blob: ") + std::strerror(number), number);
 }
 
-/// Collective: runs work on all ranks; where it fails on any, throws on all.
+/// Collective: runs `work` on all ranks. If `work` fails on any rank, throws on all ranks.
 template <class Work>
 void together(MPI_Comm comm, const Work& work) {
   constexpr int no_number = -1;
@@ -193,18 +195,18 @@ void together(MPI_Comm comm, const Work& work) {
     failure = std::current_exception();
     number = no_number;
   }
-  // A number of the system counts more than none.
+  // An error with an errno takes precedence over one without.
   std::array<int, 2> worst{number != 0 ? 1 : 0, number};
   MPI_Allreduce(MPI_IN_PLACE, worst.data(), 2, MPI_INT, MPI_MAX, comm);
   if (failure) std::rethrow_exception(failure);
   if (worst[0] != 0) throw Failure("another process could not write its part", worst[1]);
 }
 
-/// The one collective write.
+/// Writes all data in one collective call.
 void write_data(const sluice_hdf5_file& request) {
-  if (request.all_bytes == 0) return;  // HDF5 cannot write nothing to nothing
+  if (request.all_bytes == 0) return;  // HDF5 cannot write an empty selection of an empty dataset
   const Handle access = parallel_access(request);
-  // Closed in the end in any case: what one rank cannot write must not keep the others waiting in H5Fclose.
+  // Closes the file in every case: a rank that cannot write must not keep the others waiting in H5Fclose.
   Handle file(H5Fopen(request.path, H5F_ACC_RDWR, access.get()), H5Fclose,
               std::string("open ") + request.path);
   std::exception_ptr failure;
@@ -226,8 +228,8 @@ void write_data(const sluice_hdf5_file& request) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Nothing that may fail for lack of room is left to the collective part: where HDF5 cannot write something
-/// on one rank, others may wait in it for ever, and where MPI writes less than asked for, nobody is told.
+/// The collective part does nothing that may fail for lack of space. If HDF5 cannot write on one rank, other
+/// ranks may wait in HDF5 forever. If MPI writes less than requested, HDF5 reports no error.
 void write_file(const sluice_hdf5_file& request) {
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(request.comm);
   int rank = 0;
@@ -241,7 +243,7 @@ void write_file(const sluice_hdf5_file& request) {
   write_data(request);
 }
 
-/// Where the bytes of a dataset are, and how many.
+/// The offset and the number of the bytes of a dataset.
 void locate_dataset(hid_t file, const char* name, std::uint64_t& offset, std::uint64_t& bytes) {
   const Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose, std::string("open the dataset ") + name);
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, "tell the size of a dataset");
@@ -268,7 +270,7 @@ void locate_file(const char* path, sluice_hdf5_places& places) {
   locate_dataset(file.get(), data_name, places.data_offset, places.data_bytes);
 }
 
-/// Runs the work; what it throws becomes a text.
+/// Runs `work`; turns an exception into a text.
 template <class Work>
 int told(char* what, size_t what_bytes, const Work& work) noexcept {
   try {
@@ -286,7 +288,7 @@ int told(char* what, size_t what_bytes, const Work& work) noexcept {
   return -1;
 }
 
-/// The library that a function is of.
+/// The library that contains a function.
 template <class Function>
 std::string_view library_of(Function* function) noexcept {
   Dl_info facts{};
@@ -294,8 +296,8 @@ std::string_view library_of(Function* function) noexcept {
   return is_known && facts.dli_fname != nullptr ? facts.dli_fname : "";
 }
 
-/// Debian's flavours of HDF5 have names of their own for the linker. Another one may stand in the way of the
-/// parallel one; only that has the function which is compared with.
+/// Names another HDF5 library that hides the parallel one, if there is one. Debian's flavours of HDF5 have
+/// their own names for the linker; only the parallel flavour has the function that this code compares.
 const char* clash() noexcept {
   const auto parallel = library_of(&H5Pset_fapl_mpio);
   const bool is_hidden = library_of(&H5Fcreate) != parallel || library_of(&H5Dwrite) != parallel ||

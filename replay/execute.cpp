@@ -17,8 +17,8 @@ struct ElementBytes {
   std::int64_t destination = 0;
 };
 
-/// Calls `row` for each row of a strided copy, slower dimensions counted up like an odometer. `steps` in
-/// bytes on both sides.
+/// Calls `row` for each row of a strided copy; the slower dimensions count up like an odometer. `steps` are
+/// in bytes on both sides.
 template <class RowFunction>
 void for_each_row(std::span<const CopyDimension> dimensions, const ElementBytes& bytes,
                   const std::byte* source, std::byte* destination, RowFunction& row_function) {
@@ -57,7 +57,7 @@ void for_each_row(std::span<const CopyDimension> dimensions, const ElementBytes&
   }
 }
 
-/// Runs a plan with functions for rows that are copied or converted, and for rows that are filled.
+/// Runs a plan. One function copies or converts rows, the other fills rows.
 template <class CopyFunction, class FillFunction>
 class Execution {
  public:
@@ -95,7 +95,12 @@ class Execution {
     const std::span<const CopyDimension> dimensions = plan_.dimensions_of(copy);
     check_destination(copy, bounds_of(dimensions));
     if (copy.is_fill) {
-      for_each_row(dimensions, bytes_, fill_, at(copy.destination), fill_row_);
+      // Every row takes the fill value, whatever source steps a damaged plan has.
+      auto fill_row = [&](Row row) {
+        row.source = fill_;
+        fill_row_(row);
+      };
+      for_each_row(dimensions, bytes_, fill_, at(copy.destination), fill_row);
     } else {
       run_strided(copy, dimensions);
     }
@@ -112,7 +117,7 @@ class Execution {
                .destination_step = bytes_.destination});
   }
 
-  /// The destination has been checked.
+  /// The destination is already checked.
   void run_strided(const Copy& copy, std::span<const CopyDimension> dimensions) {
     if (dimensions.empty()) {
       run_element(copy);
@@ -130,7 +135,7 @@ class Execution {
     }
   }
 
-  /// A row without gaps in the source, as much at a time as a segment holds.
+  /// Copies a row without gaps in the source, one segment at a time.
   void run_across_segments(const Copy& copy, const CopyDimension& dimension) {
     Copy part = copy;
     for (std::int64_t left = dimension.count; left > 0;) {
@@ -150,7 +155,7 @@ class Execution {
     }
   }
 
-  /// Each step of the slowest dimension by itself. Goes as deep as there are dimensions.
+  /// Runs each step of the slowest dimension separately. The recursion depth is the number of dimensions.
   void run_apart(const Copy& copy, std::span<const CopyDimension> dimensions) {
     Copy part = copy;
     part.first_dimension += 1;
@@ -163,7 +168,7 @@ class Execution {
   }
 
   void check_destination(const Copy& copy, const CopyBounds& bounds) const {
-    // Sums cannot overflow: the position itself is checked first.
+    // The sums cannot overflow: the position itself is checked first.
     const bool is_inside = copy.destination >= 0 && copy.destination < plan_.elements &&
                            bounds.lowest_destination >= -copy.destination &&
                            bounds.highest_destination < plan_.elements - copy.destination &&
@@ -181,7 +186,7 @@ class Execution {
   const Plan& plan_;
   LogWindow log_;
   ElementBytes bytes_;
-  const std::byte* fill_;  ///< one element as it is in the destination
+  const std::byte* fill_;  ///< one element in the destination's representation
   std::byte* destination_;
   CopyFunction& copy_row_;
   FillFunction& fill_row_;
@@ -196,7 +201,7 @@ void copy_plain(const Plan& plan, LogReader& log, const void* fill, void* destin
   execution.run();
 }
 
-/// Without conversion.
+/// Executes a plan without conversion.
 void copy_plain(const Plan& plan, LogReader& log, std::size_t element_bytes, const void* fill,
                 void* destination) {
   switch (element_bytes) {
@@ -248,7 +253,7 @@ bool may_overlap(const Plan& plan) noexcept {
   return plan.copies.size() + (plan.needs_fill ? 1 : 0) > 1;
 }
 
-/// By way of a copy of the external values: only what is there in the end is converted.
+/// Collects the external values in a copy first, and converts only the final values.
 int convert_at_the_end(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination) {
   const std::size_t bytes = formats::size_of(conversion.external);
   std::vector<std::byte> external(static_cast<std::size_t>(plan.elements) * bytes);
@@ -276,7 +281,7 @@ int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void
     return NC_NOERR;
   }
   const int status = copy_converting(plan, log, conversion, destination);
-  // A value out of range may have been overwritten by a later one.
+  // A later value may have overwritten an out-of-range value.
   if (status == NC_ERANGE && may_overlap(plan)) return convert_at_the_end(plan, log, conversion, destination);
   return status;
 }

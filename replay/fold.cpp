@@ -7,10 +7,10 @@
 namespace sluice::replay {
 namespace {
 
-/// Fewer copies are not worth a dimension.
+/// The smallest number of copies that is worth a new dimension.
 constexpr std::size_t least_to_fold = 3;
 
-/// From one copy to the next.
+/// The distance from one copy to the next.
 struct Distance {
   std::int64_t source_bytes = 0;
   std::int64_t destination = 0;
@@ -27,7 +27,7 @@ bool are_alike(const Plan& plan, const Copy& a, const Copy& b) noexcept {
           std::ranges::equal(plan.dimensions_of(a), plan.dimensions_of(b)));
 }
 
-/// How many copies from `first` on are alike and at the same distance from each other.
+/// The number of copies from `first` on that have the same shape and the same distance from each other.
 std::size_t regular_copies(const Plan& plan, std::size_t first) noexcept {
   const std::vector<Copy>& copies = plan.copies;
   std::size_t end = first + 1;
@@ -38,7 +38,7 @@ std::size_t regular_copies(const Plan& plan, std::size_t first) noexcept {
   return end - first;
 }
 
-/// Appends a copy with its dimensions, which it shares with the copy before when they are the same.
+/// Appends a copy with its dimensions. If the previous copy has the same dimensions, both copies share them.
 void append(Plan& plan, Copy copy, std::span<const CopyDimension> dimensions) {
   copy.dimensions = static_cast<std::uint16_t>(dimensions.size());
   const bool can_share =
@@ -52,8 +52,8 @@ void append(Plan& plan, Copy copy, std::span<const CopyDimension> dimensions) {
   plan.copies.push_back(copy);
 }
 
-/// Whether no element of the destination is reached twice, as far as that is easily seen: each step is beyond
-/// all that the smaller ones span together. Copies that overwrite each other must stay apart and in order.
+/// Whether no element of the destination is reached twice, by a simple test: each step is larger than the
+/// total span of all smaller steps. Copies that overwrite each other must stay separate and in order.
 bool reaches_each_element_once(std::vector<CopyDimension> dimensions) {
   std::ranges::sort(dimensions, {}, [](const CopyDimension& d) { return std::abs(d.destination_step); });
   std::int64_t span = 0;
@@ -65,7 +65,7 @@ bool reaches_each_element_once(std::vector<CopyDimension> dimensions) {
   return true;
 }
 
-/// The dimensions of `count` regular copies made one.
+/// The dimensions of one copy that replaces `count` regular copies.
 void folded_dimensions(std::span<const CopyDimension> inner, std::size_t count, const Distance& step,
                        std::vector<CopyDimension>& folded) {
   folded.assign(inner.begin(), inner.end());

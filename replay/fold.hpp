@@ -3,8 +3,8 @@
 
 namespace sluice::replay {
 
-/// The same plan with copies of the same shape that follow each other at regular distances made one copy with
-/// one more dimension: elements become rows, rows become boxes. The order of elements stays.
+/// Replaces successive copies of the same shape and regular distance by one copy with one more dimension.
+/// Elements become rows, and rows become boxes. The order of elements does not change.
 [[nodiscard]] Plan fold(Plan plan);
 
 }  // namespace sluice::replay

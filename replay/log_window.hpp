@@ -8,20 +8,19 @@
 
 namespace sluice::replay {
 
-/// Remembers where in memory parts of the logs are, so that plans of many small copies ask the LogReader
-/// seldom.
+/// Caches the memory positions of log parts, so plans with many small copies rarely call the LogReader.
 class LogWindow {
  public:
   explicit LogWindow(LogReader& log) noexcept : log_(log) {}
 
-  /// The memory of log offsets [first, end), or nullptr when it is not in one piece. Throws Error(NC_EIO)
-  /// when there is nothing at `first`.
+  /// The memory of log offsets [first, end), or nullptr if the range is not contiguous in memory. Throws
+  /// Error(NC_EIO) if there is no data at `first`.
   [[nodiscard]] const std::byte* find(std::uint32_t writer, std::uint64_t first, std::uint64_t end) {
     Part& part = parts_[writer % parts_.size()];
     if (part.writer != writer || first < part.first || first >= part.end) load(part, writer, first);
     return end <= part.end ? part.memory + (first - part.first) : nullptr;
   }
-  /// How many bytes follow `first` in the same piece of memory, itself included. Throws as find().
+  /// The number of bytes from `first` to the end of its contiguous memory. Throws the same errors as find().
   [[nodiscard]] std::uint64_t bytes_from(std::uint32_t writer, std::uint64_t first) {
     Part& part = parts_[writer % parts_.size()];
     if (part.writer != writer || first < part.first || first >= part.end) load(part, writer, first);

@@ -41,7 +41,7 @@ Packer::Packer(Plan plan, std::size_t element_bytes)
   }
 }
 
-/// The fastest dimension of the copy at hand; one element when it has none.
+/// The fastest dimension of the current copy; one element if the copy has no dimension.
 CopyDimension Packer::row() const noexcept {
   const auto dimensions = plan_.dimensions_of(plan_.copies[next_]);
   return dimensions.empty() ? CopyDimension{1, element_bytes_, 1} : dimensions.back();
@@ -64,7 +64,7 @@ void Packer::advance(std::int64_t elements) {
 }
 
 std::size_t Packer::pack(LogReader& log, std::span<std::byte> room) {
-  LogWindow window(log);  // for this call only: where segments are may have changed before the next
+  LogWindow window(log);  // for this call only: segments may move before the next call
   std::size_t used = 0;
   while (next_ < plan_.copies.size()) {
     const std::int64_t fits = static_cast<std::int64_t>(room.size() - used) / element_bytes_;
@@ -81,7 +81,7 @@ std::size_t Packer::pack(LogReader& log, std::span<std::byte> room) {
     const std::byte* source = window.find(copy.writer, lowest, end);
     if (source != nullptr) {
       source += first - lowest;
-    } else if (dimension.source_step_bytes == element_bytes_) {  // to the end of the segment
+    } else if (dimension.source_step_bytes == element_bytes_) {  // up to the end of the segment
       const std::uint64_t bytes = window.bytes_from(copy.writer, first);
       count = std::min(count, static_cast<std::int64_t>(bytes) / element_bytes_);
       if (count > 0) {

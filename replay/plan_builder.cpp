@@ -10,8 +10,8 @@
 namespace sluice::replay {
 namespace {
 
-/// Adds a dimension that is slower than all of `dimensions` (fastest first), or makes the last one longer
-/// where it goes on.
+/// Adds a dimension that is slower than all of `dimensions` (fastest first). Extends the last dimension
+/// instead if the new one continues it.
 void add_slower(std::vector<CopyDimension>& dimensions, const CopyDimension& slower) {
   if (!dimensions.empty()) {
     CopyDimension& last = dimensions.back();
@@ -24,7 +24,7 @@ void add_slower(std::vector<CopyDimension>& dimensions, const CopyDimension& slo
   dimensions.push_back(slower);
 }
 
-/// Also where the other counts of an empty hyperslab could not be multiplied.
+/// Also safe for an empty hyperslab whose other counts would overflow.
 std::int64_t elements_of(const formats::HyperslabView& read) noexcept {
   return std::ranges::find(read.count, 0) != read.count.end() ? 0 : read.elements();
 }
@@ -50,7 +50,7 @@ void PlanBuilder::add_piece(const formats::HyperslabView& read, const matcher::P
   append(copy, piece_dimensions_);
 }
 
-/// Reads in the order of what was written need no other: then their copies merge.
+/// Reads in the order of the writes need no sorting: their copies then merge.
 void PlanBuilder::add(std::span<const formats::HyperslabView> reads, matcher::WriteIndex& index) {
   constexpr std::size_t reads_at_once = 1024;
   while (reads.size() > reads_at_once) {
@@ -84,8 +84,8 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
   }
   Plan found;
   for (std::size_t k = 0; k < order.size(); ++k) {
-    // What a read needs is all over the memory, but known in advance: the numbers' place first, then they
-    // themselves.
+    // The memory for a read is scattered but known in advance. Prefetches the position of the numbers first,
+    // then the numbers.
     if (k + 16 < order.size()) {
       __builtin_prefetch(&reads[order[k + 16]]);
       __builtin_prefetch(&places[order[k + 16]], 1);
@@ -103,7 +103,7 @@ void PlanBuilder::add_in_order(std::span<const formats::HyperslabView> reads,
     });
     place.copies = found.copies.size() - place.first_copy;
   }
-  // Merging needs the order of the destination.
+  // Copies only merge in the order of the destination.
   for (std::size_t i = 0; i < reads.size(); ++i) {
     if (i + 8 < reads.size()) __builtin_prefetch(found.copies.data() + places[i + 8].first_copy);
     for (const Copy& copy : std::span(found.copies).subspan(places[i].first_copy, places[i].copies)) {

@@ -1,4 +1,4 @@
-// Normative text: docs/formats/plan.md.
+// Normative specification: docs/formats/plan.md.
 #include <bit>
 #include <cstring>
 
@@ -38,7 +38,7 @@ class Encoder {
   std::vector<std::byte>& out_;
 };
 
-/// Takes words; the caller has seen to it that they are there.
+/// Reads words; the caller must check that enough words are left.
 class Decoder {
  public:
   Decoder(std::span<const std::byte> bytes, std::size_t position) noexcept
@@ -114,7 +114,7 @@ Plan decode_plan(std::span<const std::byte> bytes, std::size_t& position) {
     fail(position, "the number of elements is out of range");
   plan.needs_fill = (flags & needs_fill_bit) != 0;
   plan.depends_on_clock = (flags & depends_on_clock_bit) != 0;
-  // Before memory is taken.
+  // The check comes before memory is allocated.
   if (copies > in.words_left() / copy_words ||
       dimensions > (in.words_left() - copies * copy_words) / dimension_words) {
     fail(position, "it is cut off");

@@ -1,4 +1,4 @@
-// Plans of parts of an access, made in different matchers and joined.
+// Joins plans of parts of an access that several matchers have made.
 #include <limits>
 
 #include "sluice/formats/error.hpp"

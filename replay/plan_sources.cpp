@@ -1,4 +1,4 @@
-// Where a plan's data is.
+// Finds the log ranges that a plan reads.
 #include <algorithm>
 #include <tuple>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The innermost loops of a copy: one row of elements at regular distances in source and destination (both in
-// bytes).
+// The innermost loops of a copy. They process one row of elements with regular distances in source and
+// destination, both in bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sluice::replay {
 
-/// A row: where its first elements are, how many there are, and the bytes from one to the next.
+/// A row: its first elements, the number of elements, and the bytes from one element to the next.
 struct Row {
   const std::byte* source = nullptr;
   std::byte* destination = nullptr;
@@ -28,7 +28,7 @@ struct CopyRow {
     constexpr auto size = static_cast<std::int64_t>(bytes);
     if (row.source_step == size && row.destination_step == size) {
       formats::copy_bytes(row.destination, row.source, static_cast<std::size_t>(row.count) * bytes);
-    } else if (row.destination_step == size) {  // gathering: the compiler knows one step
+    } else if (row.destination_step == size) {  // gather: the compiler knows one step
       for (std::int64_t i = 0; i < row.count; ++i) {
         std::memcpy(row.destination + i * size, row.source + i * row.source_step, bytes);
       }
@@ -50,7 +50,7 @@ struct FillRow {
   }
 };
 
-/// Converts, in parts that fit into the first-level cache where either side has gaps.
+/// Converts a row. If either side has gaps, works in parts that fit in the first-level cache.
 class ConvertRow {
  public:
   ConvertRow(formats::Type external, formats::Type memory, bool byte_is_unsigned) noexcept
@@ -82,7 +82,7 @@ class ConvertRow {
     }
   }
 
-  /// NC_NOERR or NC_ERANGE, of all rows so far.
+  /// NC_NOERR or NC_ERANGE for all rows so far.
   [[nodiscard]] int status() const noexcept { return status_; }
 
  private:

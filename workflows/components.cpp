@@ -1,18 +1,12 @@
 #include <algorithm>
 
+#include "ensembles.hpp"
+#include "failure_policy.hpp"
 #include "schema.hpp"
-#include "shell_words.hpp"
+#include "sluice/workflows/shell_words.hpp"
 
 namespace sluice::workflows {
 namespace {
-
-const std::vector<std::string> component_keys{"command",          "ranks",     "directory", "environment",
-                                              "launcher-options", "instances", "restarts"};
-
-constexpr IntegerRange rank_range{0, 1'000'000};
-
-/// Variables that `sluice run` sets itself.
-const std::vector<std::string> own_variables{"SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES"};
 
 std::vector<std::string> read_words(ValueReader& reader, const Value& value, const std::string& of_what) {
   std::vector<std::string> words;
@@ -54,8 +48,9 @@ std::map<std::string, std::string> read_environment(ValueReader& reader, const V
     if (variable.name.empty() || variable.name.find('=') != std::string::npos) {
       reader.findings().mistake(
           variable.name_position,
-          "'" + variable.name + "' is no name of a variable: it is empty or contains '='");
-    } else if (std::find(own_variables.begin(), own_variables.end(), variable.name) != own_variables.end()) {
+          "'" + variable.name +
+              "' is not a valid variable name: a name is not empty and does not contain '='");
+    } else if (std::ranges::find(own_variables, variable.name) != own_variables.end()) {
       reader.findings().mistake(variable.name_position,
                                 "the variable '" + variable.name + "' is set by sluice run: remove it");
     } else if (text) {
@@ -65,7 +60,7 @@ std::map<std::string, std::string> read_environment(ValueReader& reader, const V
   return environment;
 }
 
-/// A directory as text, made absolute.
+/// Reads a directory and makes its path absolute.
 std::filesystem::path read_directory(ValueReader& reader, const Value& value,
                                      const std::filesystem::path& base) {
   const auto text = reader.text(value, "a directory");
@@ -78,17 +73,6 @@ std::filesystem::path read_directory(ValueReader& reader, const Value& value,
   return (base / *text).lexically_normal();
 }
 
-void check_counts(ValueReader& reader, const Section& section) {
-  if (const Value* value = section.find("instances")) {
-    const auto instances = reader.integer(*value, {1, rank_range.most});
-    if (instances && *instances > 1) not_available_yet(reader, *value, "1");
-  }
-  if (const Value* value = section.find("restarts")) {
-    const auto restarts = reader.integer(*value, {0, rank_range.most});
-    if (restarts && *restarts > 0) not_available_yet(reader, *value, "0");
-  }
-}
-
 Component read_component(ValueReader& reader, const NamedValue& named, const std::filesystem::path& base) {
   Component component;
   component.name = named.name;
@@ -99,9 +83,9 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
   if (!is_name(named.name)) {
     reader.findings().mistake(
         named.name_position,
-        "'" + named.name + "' is no name for a component: allowed are " + std::string(name_form));
+        "'" + named.name + "' is not a valid component name: use " + std::string(name_form));
   }
-  const auto section = reader.section(named.value, component_keys, where);
+  const auto section = reader.section(named.value, key_names(KeySection::component), where);
   if (!section) return component;
   if (const Value* value = section->find("command")) {
     component.command = read_command(reader, *value);
@@ -112,11 +96,20 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
         "component '" + named.name + "' has no 'command': write the program and its arguments");
   }
   if (const Value* value = section->find("ranks"))
-    component.ranks = static_cast<int>(reader.integer(*value, rank_range).value_or(0));
+    component.ranks =
+        static_cast<int>(reader.integer(*value, range_of(KeySection::component, "ranks")).value_or(0));
   if (const Value* value = section->find("directory"))
     component.directory = read_directory(reader, *value, base);
   if (const Value* value = section->find("environment"))
     component.environment = read_environment(reader, *value);
+  if (const Value* value = section->find("launcher")) {
+    component.launcher = read_launcher(reader, *value);
+    if (component.ranks == 0) {
+      reader.findings().mistake(
+          value->position,
+          value->what + " has no effect: without 'ranks' the component is started without a launcher");
+    }
+  }
   if (const Value* value = section->find("launcher-options")) {
     component.launcher_options = read_words(reader, *value, "options");
     if (component.ranks == 0 && !component.launcher_options.empty()) {
@@ -125,7 +118,10 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
           value->what + " has no effect: without 'ranks' the component is started without the launcher");
     }
   }
-  check_counts(reader, *section);
+  read_starts(reader, *section, component);
+  if (component.for_each) return component;
+  component.failure = read_failure_policy(reader, *section);
+  read_ensemble_keys(reader, *section, component);
   return component;
 }
 
@@ -141,7 +137,7 @@ std::vector<Component> read_components(ValueReader& reader, const Value& value,
                               "'components' is empty: a workflow starts at least one component");
   for (const NamedValue& entry : *entries)
     components.push_back(read_component(reader, entry, base_directory));
-  return components;
+  return expand_components(components, reader.findings());
 }
 
 }  // namespace sluice::workflows

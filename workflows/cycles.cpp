@@ -10,7 +10,7 @@ namespace {
 
 using Successors = std::map<std::string, std::set<std::string>>;
 
-/// The shortest way from `start` back to itself; empty when there is none.
+/// The shortest path from `start` back to `start`; empty if there is none.
 Cycle shortest_cycle(const Successors& successors, const std::string& start) {
   std::map<std::string, std::string> reached_from;
   std::deque<std::string> queue{start};

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "ensembles.hpp"
 #include "glob.hpp"
 #include "schema.hpp"
+#include "sequence_keys.hpp"
 #include "sluice/formats/near_match.hpp"
 
 namespace sluice::workflows {
@@ -12,16 +15,28 @@ using formats::suggestion;
 
 namespace {
 
-const std::vector<std::string> rule_keys{"path",  "writer", "readers",   "through",
-                                         "steps", "queue",  "when-full", "publish",
-                                         "keep",  "replay", "partition", "identity"};
-
-const std::vector<ReservedChoice> reserved_choices{
-    {"steps", {"single", "stream"}},
-    {"when-full", {"wait", "discard"}},
+/// A key of a rule whose value is a word: its words are in the table of keys.
+struct WordKey {
+  std::string key;
+  void (*set)(FileRule& rule, std::string_view word);
 };
 
-constexpr std::int64_t default_queue = 2;
+/// A new key of this kind is a line here, one in the table of keys, and a member of matcher::FileRule.
+const std::vector<WordKey> word_keys{
+    {"through",
+     [](FileRule& rule, std::string_view word) {
+       rule.through = matcher::through_of(word).value_or(Through::memory);
+     }},
+    {"replay", [](FileRule& rule, std::string_view word) { rule.replays = word == "auto"; }},
+    {"partition",
+     [](FileRule& rule, std::string_view word) {
+       rule.partition = word == "variable" ? PartitionKind::variable : PartitionKind::range;
+     }},
+    {"identity",
+     [](FileRule& rule, std::string_view word) {
+       rule.identity = word == "name" ? Identity::name : Identity::path;
+     }},
+};
 
 /// A rule with its parsed pattern, for comparing rules.
 struct ReadRule {
@@ -29,7 +44,7 @@ struct ReadRule {
   std::optional<Glob> glob;
 };
 
-/// Reads one rule, key by key.
+/// Reads the keys of one rule.
 class RuleReader {
  public:
   RuleReader(ValueReader& reader, const ComponentNames& components)
@@ -39,7 +54,7 @@ class RuleReader {
     ReadRule read;
     read.rule.position = value.position;
     const std::string where = "in file rule " + std::to_string(index + 1);
-    const auto section = reader_.section(value, rule_keys, where);
+    const auto section = reader_.section(value, key_names(KeySection::rule), where);
     if (!section) return read;
     read_path(value, *section, read, where);
     if (const Value* writer =
@@ -48,16 +63,13 @@ class RuleReader {
     }
     if (const Value* readers =
             required(value, *section, "readers", where, "the components that read the files")) {
-      read.rule.readers = read_readers(*readers);
+      read_readers(*readers, read.rule);
     }
-    for (const ReservedChoice& reserved : reserved_choices) check_reserved(reader_, *section, reserved);
-    read_replay(*section, read.rule);
+    for (const WordKey& key : word_keys) read_word(*section, key, read.rule);
     read_publish(*section, read.rule);
-    read_through(*section, read.rule);
-    read_partition(*section, read.rule);
-    read_identity(*section, read.rule);
-    check_queue(*section);
     read_keep(*section, read.rule);
+    read_expose(*section, read.rule);
+    read_sequence_keys(reader_, *section, read.rule);
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
     if (read.rule.through == Through::burst_buffer) check_rule_of_logs(*section, read.rule);
     return read;
@@ -68,20 +80,20 @@ class RuleReader {
                         const std::string& where, const std::string& meaning) {
     const Value* value = section.find(key);
     if (value == nullptr)
-      reader_.findings().mistake(rule.position,
-                                 "there is no '" + key + "' " + where + ": it names " + meaning);
+      reader_.findings().mistake(rule.position, "'" + key + "' is missing " + where + ": name " + meaning);
     return value;
   }
 
   void read_path(const Value& rule, const Section& section, ReadRule& read, const std::string& where) {
-    const Value* value = required(rule, section, "path", where,
-                                  "the files, as a glob over the trailing components of their paths");
+    const Value* value =
+        required(rule, section, "path", where, "the files, by a pattern for the last parts of their paths");
     if (value == nullptr) return;
-    const auto pattern = reader_.text(*value, "a glob over the trailing components of a path");
+    const auto pattern = reader_.text(*value, "a pattern for the last parts of a path");
     if (!pattern) return;
     read.rule.pattern = *pattern;
     read.rule.position = value->position;
-    auto parsed = parse_glob(*pattern);
+    if (has_wrong_instance(*pattern)) return;  // expand_rule() tells
+    auto parsed = parse_glob(with_instance(*pattern, 0));
     if (const auto* problem = std::get_if<GlobProblem>(&parsed)) {
       reader_.findings().mistake(value->position, value->what + " is '" + *pattern + "': " + problem->text);
     } else {
@@ -89,34 +101,40 @@ class RuleReader {
     }
   }
 
-  void read_replay(const Section& section, FileRule& rule) {
-    static const std::vector<std::string> choices{"auto", "off"};
-    if (const Value* value = section.find("replay")) {
-      if (const auto word = reader_.choice(*value, choices)) rule.replays = *word == "auto";
+  void read_word(const Section& section, const WordKey& key, FileRule& rule) {
+    const Value* value = section.find(key.key);
+    if (value == nullptr) return;
+    if (const auto word = reader_.choice(*value, key_of(KeySection::rule, key.key).words))
+      key.set(rule, *word);
+  }
+
+  /// close, close:N, exit, sync or write.
+  void read_publish(const Section& section, FileRule& rule) {
+    const Value* value = section.find("publish");
+    if (value == nullptr) return;
+    const auto word = reader_.text(*value, "a word");
+    if (!word) return;
+    constexpr std::string_view nth = "close:";
+    constexpr std::size_t most_digits = 6;
+    const bool is_nth = word->starts_with(nth);
+    const std::string digits = is_nth ? word->substr(nth.size()) : std::string();
+    const bool is_number = !digits.empty() && digits.size() <= most_digits && digits.front() != '0' &&
+                           digits.find_first_not_of("0123456789") == std::string::npos;
+    if (*word == "sync") {
+      rule.publish_at = PublishAt::sync;
+    } else if (*word == "write") {
+      rule.publish_at = PublishAt::write;
+    } else if (*word == "exit") {
+      rule.closes = 0;
+    } else if (is_number) {
+      rule.closes = static_cast<std::uint32_t>(std::stoul(digits));
+    } else if (const auto choice = reader_.choice(*value, key_of(KeySection::rule, "publish").words);
+               choice && *choice != "close") {
+      reader_.expected(*value, "close: and a number, as in close:2");
     }
   }
 
-  void read_publish(const Section& section, FileRule& rule) {
-    static const std::vector<std::string> choices{"close", "sync", "write"};
-    const Value* value = section.find("publish");
-    if (value == nullptr) return;
-    const auto word = reader_.choice(*value, choices);
-    if (!word) return;
-    rule.publish_at = *word == "sync"    ? PublishAt::sync
-                      : *word == "write" ? PublishAt::write
-                                         : PublishAt::close;
-  }
-
-  void read_through(const Section& section, FileRule& rule) {
-    static const std::vector<std::string> choices(through_words.begin(), through_words.end());
-    const Value* value = section.find("through");
-    if (value == nullptr) return;
-    const auto word = reader_.choice(*value, choices);
-    if (!word) return;
-    rule.through = static_cast<Through>(std::ranges::find(choices, *word) - choices.begin());
-  }
-
-  /// Logs are for whole files.
+  /// Checks a rule whose data goes through burst-buffer logs: logs hold whole files.
   void check_rule_of_logs(const Section& section, FileRule& rule) {
     if (rule.keep.variables.empty()) return;
     const Value* keep = section.find("keep");
@@ -127,10 +145,9 @@ class RuleReader {
     rule.keep = {};
   }
 
-  /// What makes sense only where the data is in memory.
+  /// Refuses keys that make sense only for data in memory.
   void check_rule_of_files(const Section& section, FileRule& rule) {
-    const std::string through =
-        "'through: " + std::string(through_words[static_cast<std::size_t>(rule.through)]) + "'";
+    const std::string through = "'through: " + std::string(matcher::word_of(rule.through)) + "'";
     if (rule.publish_at != PublishAt::close) {
       const Value* publish = section.find("publish");
       reader_.findings().mistake(publish->position, publish->what + " is " + describe_found(publish->node) +
@@ -147,22 +164,6 @@ class RuleReader {
     rule.keep = {};
   }
 
-  void read_partition(const Section& section, FileRule& rule) {
-    static const std::vector<std::string> choices{"range", "variable"};
-    const Value* value = section.find("partition");
-    if (value == nullptr) return;
-    if (const auto word = reader_.choice(*value, choices))
-      rule.partition = *word == "variable" ? PartitionBy::variable : PartitionBy::range;
-  }
-
-  void read_identity(const Section& section, FileRule& rule) {
-    static const std::vector<std::string> choices{"path", "name"};
-    const Value* value = section.find("identity");
-    if (value == nullptr) return;
-    if (const auto word = reader_.choice(*value, choices))
-      rule.identity = *word == "name" ? Identity::name : Identity::path;
-  }
-
   std::optional<std::string> component_name(const Value& value) {
     auto name = reader_.text(value, "a component's name");
     if (name) check_component(*name, value.position, value.what);
@@ -172,19 +173,21 @@ class RuleReader {
   void check_component(const std::string& name, Position position, const std::string& what) {
     const std::vector<std::string>& names = components_.names;
     if (!components_.complete || std::find(names.begin(), names.end(), name) != names.end()) return;
+    if (std::ranges::find(components_.components, name, &Component::name) != components_.components.end())
+      return;  // a member of an ensemble
     const std::string guess = suggestion(name, names);
     reader_.findings().mistake(
-        position, what + " is '" + name + "', which is no component" + guess +
+        position, what + " is '" + name + "', which is not a component" + guess +
                       (guess.empty() ? ": the components are " : " The components are ") + join(names));
   }
 
-  std::vector<std::string> read_readers(const Value& value) {
-    std::vector<std::string> readers;
+  void read_readers(const Value& value, FileRule& rule) {
+    std::vector<std::string>& readers = rule.readers;
     if (value.is_mapping()) {
       const auto entries = reader_.named_values(value, "reader");
       for (const NamedValue& entry : *entries) {
         check_component(entry.name, entry.name_position, "a reader");
-        check_mode(entry.value);
+        if (auto mode = read_mode(reader_, entry)) rule.modes.push_back(std::move(*mode));
         readers.push_back(entry.name);
       }
     } else if (const auto elements = reader_.list(value, "components")) {
@@ -198,32 +201,14 @@ class RuleReader {
         }
       }
     } else {
-      return readers;
+      return;
     }
     if (value.node.size() == 0) {
       reader_.findings().mistake(value.position,
                                  value.what +
-                                     " is empty, so nobody could see the files: name a reader, or remove the "
-                                     "rule (then they are ordinary files)");
+                                     " is empty, so no component could read the files: name a reader, or "
+                                     "remove the rule to get ordinary files");
     }
-    return readers;
-  }
-
-  /// How a reader goes through a stream: all, latest, or every N-th step.
-  void check_mode(const Value& value) {
-    const auto mode = reader_.text(value, "all, latest, or a number of steps");
-    if (!mode || *mode == "all") return;
-    const bool is_number = !mode->empty() && mode->size() < 10 &&
-                           mode->find_first_not_of("0123456789") == std::string::npos && mode->front() != '0';
-    if (*mode == "latest" || is_number) return not_available_yet(reader_, value, "all");
-    reader_.expected(value, "all, latest, or a number of steps");
-  }
-
-  void check_queue(const Section& section) {
-    const Value* value = section.find("queue");
-    if (value == nullptr) return;
-    const auto queue = reader_.integer(*value, {1, 1'000'000});
-    if (queue && *queue != default_queue) not_available_yet(reader_, *value, std::to_string(default_queue));
   }
 
   void read_keep(const Section& section, FileRule& rule) {
@@ -241,6 +226,21 @@ class RuleReader {
     } else {
       rule.keep.keeps = reader_.boolean(*value).value_or(false);
     }
+  }
+
+  void read_expose(const Section& section, FileRule& rule) {
+    const Value* value = section.find("expose");
+    if (value == nullptr) return;
+    rule.exposes = reader_.boolean(*value).value_or(false);
+    if (!rule.exposes) return;
+    const bool is_on_disk = rule.is_drained() || is_in_files(rule.through);
+    if (!is_on_disk && rule.publish_at == PublishAt::close) return;
+    reader_.findings().mistake(
+        value->position,
+        value->what + " is true: " +
+            (is_on_disk ? "the files of this rule are on disk anyway; leave 'expose' out"
+                        : "it shows files that their writer has closed; leave 'publish' out"));
+    rule.exposes = false;
   }
 
   ValueReader& reader_;
@@ -261,25 +261,35 @@ std::vector<std::string> shared_components(const FileRule& a, const FileRule& b)
   return shared;
 }
 
-/// For a component the first rule that covers a path counts. A rule that an earlier one hides from a
-/// component is a mistake; where rules only overlap, a warning.
-void compare_rules(const ReadRule& earlier, const ReadRule& later, Findings& findings) {
-  if (!earlier.glob || !later.glob) return;
+/// Compares two rules. For a component, the first rule that covers a path applies. A rule that an earlier one
+/// hides from a component is a mistake; a mere overlap is a warning. Returns whether there is either.
+bool compare_rules(const ReadRule& earlier, const ReadRule& later, Findings& findings) {
+  if (!earlier.glob || !later.glob) return false;
   const std::vector<std::string> shared = shared_components(earlier.rule, later.rule);
-  if (shared.empty()) return;
+  if (shared.empty()) return false;
   const GlobRelation relation = relate(*earlier.glob, *later.glob);
-  if (relation == GlobRelation::disjoint) return;
+  if (relation == GlobRelation::disjoint) return false;
   const std::string line = std::to_string(earlier.rule.position.line);
   if (relation == GlobRelation::covered) {
     findings.mistake(
         later.rule.position,
-        "for " + join(shared) + ", every file of '" + later.rule.pattern + "' already falls under '" +
-            earlier.rule.pattern + "' in line " + line +
-            ": join the two rules, put the narrower one first, or tell the paths apart by a directory");
+        "for " + join(shared) + ", the rule '" + earlier.rule.pattern + "' in line " + line +
+            " already covers every file of '" + later.rule.pattern +
+            "'. Join the two rules, put the narrower one first, or add different directories to the paths");
   } else {
-    findings.warning(later.rule.position, "a file can fall under both '" + later.rule.pattern + "' and '" +
+    findings.warning(later.rule.position, "a file can match both '" + later.rule.pattern + "' and '" +
                                               earlier.rule.pattern + "' in line " + line + ": for " +
-                                              join(shared) + " the earlier rule counts");
+                                              join(shared) + " the earlier rule applies");
+  }
+  return true;
+}
+
+/// Adds the rule, or the rules of the members of an ensemble.
+void expand(ReadRule read, const std::vector<Component>& components, Findings& findings,
+            std::vector<ReadRule>& expanded) {
+  for (FileRule& rule : expand_rule(read.rule, components, findings)) {
+    if (!rule.family.empty() && read.glob) read.glob = std::get<Glob>(parse_glob(rule.pattern));
+    expanded.push_back({std::move(rule), read.glob});
   }
 }
 
@@ -292,11 +302,22 @@ std::vector<FileRule> read_file_rules(ValueReader& reader, const Value& value,
   if (!elements) return rules;
   RuleReader rule_reader(reader, components);
   std::vector<ReadRule> read;
-  for (const Value& element : *elements) read.push_back(rule_reader.read(element, read.size()));
-  constexpr std::size_t most_compared = 200;  // pairs grow with the square
+  std::size_t index = 0;
+  for (const Value& element : *elements)
+    expand(rule_reader.read(element, index++), components.components, reader.findings(), read);
+  constexpr std::size_t most_compared = 200;  // the number of pairs grows with the square
+  std::set<std::array<int, 4>> told;          // of rules that stand for several, one pair is enough
+  const auto places = [&](std::size_t earlier, std::size_t later) {
+    const Position a = read[earlier].rule.position;
+    const Position b = read[later].rule.position;
+    return std::array<int, 4>{a.line, a.column, b.line, b.column};
+  };
   for (std::size_t later = 0; later < std::min(read.size(), most_compared); ++later) {
-    for (std::size_t earlier = 0; earlier < later; ++earlier)
-      compare_rules(read[earlier], read[later], reader.findings());
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      const bool is_known = !read[later].rule.family.empty() && told.contains(places(earlier, later));
+      if (!is_known && compare_rules(read[earlier], read[later], reader.findings()))
+        told.insert(places(earlier, later));
+    }
   }
   for (ReadRule& rule : read) rules.push_back(std::move(rule.rule));
   return rules;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t longest_pattern = 1024;
 
-/// Parses "[…]" at `at` (the character after '['); returns the position after ']' or npos when the bracket is
-/// not closed or is empty.
+/// Parses "[…]" at `at` (the character after '['). Returns the position after ']', or npos if the bracket is
+/// empty or not closed.
 std::size_t parse_bracket(std::string_view text, std::size_t at, std::bitset<256>& characters) {
   const bool negated = at < text.size() && (text[at] == '!' || text[at] == '^');
   if (negated) ++at;
@@ -33,7 +33,7 @@ std::size_t parse_bracket(std::string_view text, std::size_t at, std::bitset<256
   return std::string_view::npos;
 }
 
-/// The length of a conversion of printf or strftime, "%04d" or "%Y", that `text` begins with; 0: of none.
+/// The length of a printf or strftime conversion ("%04d", "%Y") at the start of `text`; 0 if there is none.
 std::size_t conversion_length(std::string_view text) {
   if (!text.starts_with('%')) return 0;
   const std::size_t letter = text.find_first_not_of("-+ #0123456789.", 1);
@@ -42,21 +42,20 @@ std::size_t conversion_length(std::string_view text) {
   return is_conversion ? letter + 1 : 0;
 }
 
-constexpr const char* known_wildcards = "patterns know '*', '?' and '[a-z]'; ";
+constexpr const char* known_wildcards = "the wildcards are '*', '?' and '[a-z]'. ";
 
-/// What other programs know as wildcards is a mistake here, and not a part of a name.
+/// Finds wildcards of other programs. Such a wildcard is a mistake here, not a part of a name.
 std::optional<GlobProblem> foreign_wildcard(std::string_view text, std::size_t at) {
   if (const std::size_t length = conversion_length(text.substr(at)); length > 0) {
     const std::string conversion(text.substr(at, length));
     return GlobProblem{"'" + conversion + "' is not a wildcard here: " + known_wildcards +
-                       "write '*' in its place, or '[%]' for a '%' that is in the name"};
+                       "Write '*' instead, or '[%]' for a '%' in the name"};
   }
   const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
   if (end == std::string_view::npos) return std::nullopt;
   return GlobProblem{"'" + std::string(text.substr(at, end + 1 - at)) +
                      "' is not a wildcard here: " + known_wildcards +
-                     "write a rule for each of the names, or one with '*'; '[{]' for a '{' that is in the "
-                     "name"};
+                     "Write a rule for each name, or one rule with '*'. Write '[{]' for a '{' in the name"};
 }
 
 std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) {
@@ -69,16 +68,15 @@ std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) 
       element.star = true;
       if (!glob.empty() && glob.back().star) {
         return GlobProblem{
-            "'**' is not a wildcard here: a pattern covers the trailing components of a path, whatever comes "
-            "before them"};
+            "'**' is not a wildcard here and not needed: a pattern is compared with the last parts of a "
+            "path"};
       }
     } else if (c == '?') {
       element.characters.set().reset('/');
     } else if (c == '[') {
       at = parse_bracket(text, at, element.characters);
       if (at == std::string_view::npos) return GlobProblem{"the bracket '[' is not closed by ']'"};
-      if (element.characters.none())
-        return GlobProblem{"a range in brackets is empty: its ends are the wrong way round"};
+      if (element.characters.none()) return GlobProblem{"a range in brackets is empty: swap its ends"};
     } else {
       element.characters.set(static_cast<unsigned char>(c));
     }
@@ -87,7 +85,7 @@ std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) 
   return glob;
 }
 
-/// The positions that a component's glob may have reached, closed over stars that match nothing.
+/// The positions that a component's glob may have reached. Includes positions after stars that match nothing.
 using Positions = std::set<std::size_t>;
 
 Positions closure(const ComponentGlob& glob, const Positions& positions) {
@@ -110,7 +108,7 @@ Positions advance(const ComponentGlob& glob, const Positions& positions, unsigne
   return closure(glob, next);
 }
 
-/// One character of each class that the two globs tell apart.
+/// One character from each class that the two globs distinguish.
 std::vector<unsigned char> representatives(const ComponentGlob& a, const ComponentGlob& b) {
   std::map<std::vector<bool>, unsigned char> classes;
   for (unsigned c = 1; c < 256; ++c) {
@@ -127,7 +125,7 @@ std::vector<unsigned char> representatives(const ComponentGlob& a, const Compone
   return characters;
 }
 
-/// Walks both automata over all texts at once. Patterns that would need more states than this count as
+/// Walks both automata over all texts at once. Patterns that would need more states than this limit count as
 /// overlapping.
 GlobRelation relate_components(const ComponentGlob& first, const ComponentGlob& second) {
   constexpr std::size_t most_states = 2000;
@@ -169,8 +167,9 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
       return GlobProblem{"it contains a control character"};
   }
   if (pattern.front() == '/') {
-    return GlobProblem{"it begins with '/': a pattern covers the trailing components of a path; write '" +
-                       std::string(pattern.substr(1)) + "'"};
+    return GlobProblem{
+        "it begins with '/', but a pattern is compared with the last parts of a path: write '" +
+        std::string(pattern.substr(1)) + "'"};
   }
   Glob glob;
   for (std::size_t start = 0; start <= pattern.size();) {
@@ -180,8 +179,8 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
       return GlobProblem{end == pattern.size() ? "it ends in '/': a pattern names files"
                                                : "it has an empty component ('//')"};
     if (component == "." || component == "..")
-      return GlobProblem{"it has the component '" + std::string(component) +
-                         "': only the names that trail a path can be compared"};
+      return GlobProblem{"it contains '" + std::string(component) +
+                         "': use only names of files and directories"};
     auto parsed = parse_component(component);
     if (auto* problem = std::get_if<GlobProblem>(&parsed)) return std::move(*problem);
     glob.components.push_back(std::move(std::get<ComponentGlob>(parsed)));

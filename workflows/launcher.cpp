@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "schema.hpp"
-#include "shell_words.hpp"
 #include "sluice/formats/near_match.hpp"
+#include "sluice/workflows/shell_words.hpp"
 
 namespace sluice::workflows {
 
@@ -11,10 +11,9 @@ using formats::suggestion;
 namespace {
 
 const std::vector<std::string> launcher_keys{"command"};
-const std::vector<std::string> launchers{"mpirun", "srun", "none"};
 const std::vector<std::string> placeholders{std::string(ranks_placeholder), std::string(program_placeholder)};
 
-/// The first "{name}" of a word from `at` on; empty when there is none.
+/// The first "{name}" of a word at or after `at`; empty if there is none.
 std::string placeholder_in(const std::string& word, std::size_t& at) {
   const std::size_t begin = word.find('{', at);
   const std::size_t end = begin == std::string::npos ? begin : word.find('}', begin);
@@ -23,16 +22,19 @@ std::string placeholder_in(const std::string& word, std::size_t& at) {
   return word.substr(begin, end + 1 - begin);
 }
 
-/// What is wrong with a command line's placeholders; empty when nothing is.
+/// The error in a command line's placeholders; empty if there is none.
 std::string placeholder_mistake(const std::vector<std::string>& words) {
   bool has_ranks = false;
   for (const std::string& word : words) {
     std::size_t at = 0;
     for (std::string found = placeholder_in(word, at); !found.empty(); found = placeholder_in(word, at)) {
-      if (std::find(placeholders.begin(), placeholders.end(), found) == placeholders.end())
-        return "contains " + found + suggestion(found, placeholders) + "; there are {ranks} and {program}";
+      if (std::find(placeholders.begin(), placeholders.end(), found) == placeholders.end()) {
+        const std::string guess = suggestion(found, placeholders);
+        return "contains " + found + guess + (guess.empty() ? ": the" : " The") +
+               " placeholders are {ranks} and {program}";
+      }
       if (found == program_placeholder && word != program_placeholder)
-        return "contains '" + word + "': {program} is a word of its own";
+        return "contains '" + word + "': write {program} as a separate word";
       has_ranks = has_ranks || found == ranks_placeholder;
     }
   }
@@ -71,8 +73,9 @@ Launcher read_custom(ValueReader& reader, const Value& value) {
 
 Launcher read_launcher(ValueReader& reader, const Value& value) {
   if (value.is_mapping()) return read_custom(reader, value);
-  const auto word = reader.choice(value, launchers);
+  const auto word = reader.choice(value, key_of(KeySection::workflow, "launcher").words);
   if (word == "srun") return {Launcher::Kind::srun};
+  if (word == "mpiexec.hydra") return {Launcher::Kind::hydra};
   return {word == "none" ? Launcher::Kind::none : Launcher::Kind::mpirun};
 }
 

@@ -6,13 +6,13 @@
 
 namespace sluice::workflows {
 
-/// What a check of a workflow file finds: mistakes, which make it unusable, and warnings.
+/// The findings of a check of a workflow file: mistakes, which make the file unusable, and warnings.
 class Findings {
  public:
   void mistake(Position position, std::string text) { mistakes_.push_back({position, std::move(text)}); }
   void warning(Position position, std::string text) { warnings_.push_back({position, std::move(text)}); }
   [[nodiscard]] bool has_mistakes() const noexcept { return !mistakes_.empty(); }
-  /// Both in the order of the file.
+  /// Both return their findings in the order of the file.
   [[nodiscard]] std::vector<Mistake> take_mistakes();
   [[nodiscard]] std::vector<Mistake> take_warnings();
 

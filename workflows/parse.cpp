@@ -10,10 +10,6 @@
 namespace sluice::workflows {
 namespace {
 
-const std::vector<std::string> workflow_keys{"version", "name",       "launcher", "hostfile",
-                                             "staging", "components", "files"};
-const std::vector<std::string> staging_keys{"memory", "retain", "prewarm", "huge-pages", "spill", "matchers"};
-
 constexpr std::int64_t schema_version = 1;
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{1} << 20;
 
@@ -33,7 +29,7 @@ std::string read_name(ValueReader& reader, const Section& section, const std::fi
   if (value == nullptr) return stem;
   const auto name = reader.text(*value);
   if (!name) return stem;
-  if (!is_name(*name)) reader.expected(*value, "made of " + std::string(name_form));
+  if (!is_name(*name)) reader.expected(*value, "a name: use " + std::string(name_form));
   return *name;
 }
 
@@ -46,7 +42,8 @@ void read_hostfile(ValueReader& reader, const Section& section, Workflow& workfl
   workflow.hostfile = (std::filesystem::absolute(workflow.file).parent_path() / *text).lexically_normal();
   workflow.hostfile_position = value->position;
   if (workflow.launcher.kind != Launcher::Kind::mpirun)
-    reader.findings().mistake(value->position, "'hostfile' has no effect: it is for launcher: mpirun");
+    reader.findings().mistake(value->position,
+                              "'hostfile' has no effect: only launcher: mpirun uses a host file");
 }
 
 std::uint64_t read_memory(ValueReader& reader, const Value& value, std::uint64_t least_bytes) {
@@ -66,7 +63,7 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   workflow.memory_bytes = usable_memory_bytes() / 4;
   const Value* value = root.find("staging");
   if (value == nullptr) return;
-  const auto section = reader.section(*value, staging_keys, "in 'staging'");
+  const auto section = reader.section(*value, key_names(KeySection::staging), "in 'staging'");
   if (!section) return;
   if (const Value* memory = section->find("memory"))
     workflow.memory_bytes = read_memory(reader, *memory, least_memory_bytes);
@@ -74,11 +71,12 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   if (const Value* prewarm = section->find("prewarm")) {
     workflow.prewarm_bytes = read_memory(reader, *prewarm, 0);
     if (*workflow.prewarm_bytes > workflow.memory_bytes)
-      reader.findings().mistake(prewarm->position, "'prewarm' is more than 'memory': it is a part of it");
+      reader.findings().mistake(prewarm->position,
+                                "'prewarm' is larger than 'memory': memory made ahead is a part of 'memory'");
   }
   if (const Value* huge_pages = section->find("huge-pages")) {
-    static const std::vector<std::string> choices{"auto", "off"};
-    if (const auto word = reader.choice(*huge_pages, choices)) workflow.has_huge_pages = *word == "auto";
+    if (const auto word = reader.choice(*huge_pages, key_of(KeySection::staging, "huge-pages").words))
+      workflow.has_huge_pages = *word == "auto";
   }
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
     const auto directory = reader.text(*spill, "a directory, auto or none");
@@ -89,19 +87,18 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
     }
   }
   if (const Value* matchers = section->find("matchers")) {
-    const auto count = reader.integer(*matchers, {1, 1024});
+    const auto count = reader.integer(*matchers, range_of(KeySection::staging, "matchers"));
     if (count) workflow.matchers = static_cast<int>(*count);
     if (workflow.matchers > 1 && workflow.launcher.kind == Launcher::Kind::none)
       reader.findings().mistake(matchers->position,
                                 "'matchers' is " + std::to_string(workflow.matchers) +
-                                    ", but 'launcher' is none: several matchers are an MPI job");
+                                    ", but 'launcher' is none: several matchers need an MPI launcher");
   }
 }
 
 void check_launchable(const Workflow& workflow, Findings& findings) {
-  if (workflow.launcher.kind != Launcher::Kind::none) return;
   for (const Component& component : workflow.components) {
-    if (component.ranks > 1) {
+    if (component.ranks > 1 && launcher_of(workflow, component).kind == Launcher::Kind::none) {
       findings.mistake(component.position, "component '" + component.name + "' has " +
                                                std::to_string(component.ranks) +
                                                " ranks, but 'launcher' is none: use launcher: mpirun");
@@ -111,7 +108,7 @@ void check_launchable(const Workflow& workflow, Findings& findings) {
 
 void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& workflow) {
   const Value root = reader.root(document);
-  const auto section = reader.section(root, workflow_keys, "at the top level");
+  const auto section = reader.section(root, key_names(KeySection::workflow), "at the top level");
   if (!section) return;
   check_version(reader, *section);
   workflow.name = read_name(reader, *section, workflow.file);
@@ -119,19 +116,22 @@ void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& wo
   read_hostfile(reader, *section, workflow);
   read_staging(reader, *section, workflow);
   const std::filesystem::path base = std::filesystem::absolute(workflow.file).parent_path();
-  ComponentNames names;
+  ComponentNames names{{}, workflow.components};
   if (const Value* components = section->find("components")) {
     workflow.components = read_components(reader, *components, base);
-    for (const Component& component : workflow.components) names.names.push_back(component.name);
+    for (const Component& component : workflow.components)
+      if (component.instance == 0)
+        names.names.push_back(component.ensemble.empty() ? component.name : component.ensemble);
     names.complete = !names.names.empty();
   } else {
-    reader.findings().mistake({}, "there is no 'components': it names the programs to start");
+    reader.findings().mistake({}, "'components' is missing: name the programs to start");
     names.complete = false;
   }
   if (const Value* files = section->find("files"); files != nullptr && !files->node.IsNull()) {
     workflow.files = read_file_rules(reader, *files, names);
   }
   check_launchable(workflow, reader.findings());
+  check_starts(workflow, reader.findings());
 }
 
 }  // namespace
@@ -155,14 +155,14 @@ Workflow parse_workflow(std::string_view text, const std::filesystem::path& file
 Workflow parse_workflow(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
-    throw IoError(NC_EACCESS, EISDIR, file.string(), "cannot read the workflow");
+    throw IoError(NC_EACCESS, EISDIR, file.string(), "read the workflow");
   std::ifstream stream(file, std::ios::binary);
   if (!stream)
-    throw IoError(errno == ENOENT ? NC_ENOENT : NC_EACCESS, errno, file.string(), "cannot open the workflow");
+    throw IoError(errno == ENOENT ? NC_ENOENT : NC_EACCESS, errno, file.string(), "open the workflow");
   std::string text(longest_file_bytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad()) throw IoError(NC_EREAD, errno, file.string(), "cannot read the workflow");
+  if (stream.bad()) throw IoError(NC_EREAD, errno, file.string(), "read the workflow");
   return parse_workflow(text, file);
 }
 

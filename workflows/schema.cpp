@@ -9,13 +9,6 @@ void not_available_yet(ValueReader& reader, const Value& value, const std::strin
                                                 ": this is not available yet; this version has " + available);
 }
 
-void check_reserved(ValueReader& reader, const Section& section, const ReservedChoice& reserved) {
-  const Value* value = section.find(reserved.key);
-  if (value == nullptr) return;
-  const std::optional<std::string> word = reader.choice(*value, reserved.known);
-  if (word && *word != reserved.known.front()) not_available_yet(reader, *value, reserved.known.front());
-}
-
 bool is_name(std::string_view text) {
   constexpr std::size_t longest = 64;
   if (text.empty() || text.size() > longest || text.front() == '-' || text.front() == '.') return false;

@@ -4,45 +4,48 @@
 #include <string>
 #include <vector>
 
+#include "sluice/workflows/key_table.hpp"
 #include "sluice/workflows/workflow.hpp"
 #include "yaml_value.hpp"
 
 namespace sluice::workflows {
 
-/// A key whose only value in this version is its default; other values that the schema knows are refused as
-/// not available yet.
-struct ReservedChoice {
-  std::string key;
-  std::vector<std::string> known;  ///< the first is the default
-};
-
-/// Checks `section`'s value of a reserved key, if it is there.
-void check_reserved(ValueReader& reader, const Section& section, const ReservedChoice& reserved);
-
-/// Reports that what `value` asks for is known but not there yet. `available` is what can be written instead.
+/// Reports that `value` asks for a known feature that is not yet available. `available` is an allowed value.
 void not_available_yet(ValueReader& reader, const Value& value, const std::string& available);
 
-/// `launcher:`, checked: a word, or a command line with {ranks} and {program}.
+/// Reads and checks `launcher:`: a word, or a command line with {ranks} and {program}.
 [[nodiscard]] Launcher read_launcher(ValueReader& reader, const Value& value);
 
-/// `components:`, checked.
+/// Reads and checks `components:`.
 [[nodiscard]] std::vector<Component> read_components(ValueReader& reader, const Value& value,
                                                      const std::filesystem::path& base_directory);
 
-/// What the file rules may refer to.
+/// The limits of a key that is a whole number.
+[[nodiscard]] inline IntegerRange range_of(KeySection section, std::string_view name) {
+  const Key& key = key_of(section, name);
+  return {key.least, key.most};
+}
+
+/// Reads and checks the keys of a component by which it is not started once at the begin of the run. Its
+/// other keys have been read.
+void read_starts(ValueReader& reader, const Section& section, Component& component);
+/// Checks them against the file rules, and finds the rules of `for-each`.
+void check_starts(Workflow& workflow, Findings& findings);
+
+/// The names that file rules may use.
 struct ComponentNames {
-  std::vector<std::string> names;
-  bool complete =
-      true;  ///< false when `components` itself was wrong, so that an unknown name may be its fault
+  std::vector<std::string> names;  ///< as in the file: of ensembles, not of their members
+  const std::vector<Component>& components;
+  bool complete = true;  ///< false if `components` has mistakes: they may be the cause of an unknown name
 };
-/// `files:`, checked, each rule by itself and the rules against each other.
+/// Reads and checks `files:`: each rule by itself, and the rules against each other.
 [[nodiscard]] std::vector<FileRule> read_file_rules(ValueReader& reader, const Value& value,
                                                     const ComponentNames& components);
 
-/// Letters, digits, '_', '-', '.', not more than 64, beginning with a letter, digit or '_': fit for a
-/// directory's name and an output prefix.
+/// Whether the text can name a directory and prefix output lines: at most 64 letters, digits, '_', '-' and
+/// '.', beginning with a letter, digit or '_'.
 [[nodiscard]] bool is_name(std::string_view text);
 inline constexpr std::string_view name_form =
-    "letters, digits, '_', '-' and '.', at most 64 of them, not beginning with '-' or '.'";
+    "at most 64 letters, digits, '_', '-' and '.', and do not begin with '-' or '.'";
 
 }  // namespace sluice::workflows

@@ -1,11 +1,11 @@
-#include "shell_words.hpp"
+#include "sluice/workflows/shell_words.hpp"
 
 #include <optional>
 
 namespace sluice::workflows {
 namespace {
 
-/// The state of one pass over the command, one method a kind of character.
+/// The state of one pass over the command, with one method for each kind of character.
 class Splitter {
  public:
   explicit Splitter(std::string_view command) : command_(command) {}
@@ -90,7 +90,8 @@ class Splitter {
 
   void escaped() {
     if (at_ == command_.size()) {
-      result_.problems.push_back({"it ends in a backslash: remove it, or quote the argument"});
+      result_.problems.push_back(
+          {"the command ends in a backslash: remove the backslash, or quote the argument"});
       return;
     }
     const char c = command_[at_++];
@@ -105,9 +106,9 @@ class Splitter {
   void report_shell(char c) {
     if (reported_shell_) return;
     reported_shell_ = true;
-    result_.problems.push_back(
-        {std::string("it is not run by a shell, so '") + c +
-         "' has no effect: put it in single quotes if it is part of an argument, or write [sh, -c, \"…\"]"});
+    result_.problems.push_back({std::string("no shell runs the command, so '") + c +
+                                "' has no effect. Put '" + c +
+                                "' in single quotes if an argument contains it, or write [sh, -c, \"…\"]"});
   }
 
   std::string_view command_;

@@ -11,7 +11,7 @@ namespace sluice::workflows {
 
 namespace {
 
-/// "max", or of version 1 a number beyond all machines, is none.
+/// Reads a limit. "max" is no limit; in version 1, neither is a number beyond all machines.
 std::optional<std::uint64_t> read_limit(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::uint64_t limit = 0;
@@ -20,7 +20,7 @@ std::optional<std::uint64_t> read_limit(const std::filesystem::path& file) {
   return limit;
 }
 
-/// Whether `controllers`, "cpu,memory", has that of memory.
+/// Whether the list `controllers` ("cpu,memory") contains the memory controller.
 bool has_memory(std::string_view controllers) {
   while (!controllers.empty()) {
     const auto end = std::min(controllers.find(','), controllers.size());

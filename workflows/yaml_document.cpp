@@ -10,8 +10,8 @@
 namespace sluice::workflows {
 namespace {
 
-/// Length of the valid UTF-8 sequence at the start of `text`; 0 when there is none (overlong forms and
-/// surrogates are not valid).
+/// The length of the valid UTF-8 sequence at the start of `text`; 0 if there is none. Overlong forms and
+/// surrogates are invalid.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -33,7 +33,7 @@ std::string hexadecimal(unsigned char byte) {
   return text;
 }
 
-/// Whether all of it is text; the first byte that is not becomes a mistake.
+/// Whether the whole input is text. Reports the first byte that is not as a mistake.
 bool check_characters(std::string_view text, Findings& findings) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
@@ -49,7 +49,7 @@ bool check_characters(std::string_view text, Findings& findings) {
   return true;
 }
 
-/// Whether a tab is in the indentation of the line that `mark` is in.
+/// Whether the indentation of the line at `mark` contains a tab.
 bool is_indented_by_tab(std::string_view text, const YAML::Mark& mark) {
   if (mark.is_null() || mark.pos < mark.column || static_cast<std::size_t>(mark.pos) > text.size())
     return false;
@@ -58,19 +58,21 @@ bool is_indented_by_tab(std::string_view text, const YAML::Mark& mark) {
          std::string_view::npos;
 }
 
-/// yaml-cpp's words for the mistakes that people make most, in ours.
+/// Translates yaml-cpp's messages for the most common mistakes.
 std::string explain(const YAML::Exception& exception, std::string_view text) {
   const std::string& message = exception.msg;
   if (message == "bad file") return "it is nested too deeply";
   if (is_indented_by_tab(text, exception.mark)) return "the line is indented by a tab: indent with blanks";
   if (message == "illegal map value")
     return "a ':' is out of place: check the indentation, and put a text that contains ': ' in quotes";
+  if (message == "the referenced anchor is not defined")
+    return "nothing is called so: put a pattern that begins with '*' in quotes, as in \"*.nc\"";
   if (message == "end of sequence flow not found") return "the list '[' is not closed by ']'";
   if (message == "end of map flow not found") return "the mapping '{' is not closed by '}'";
   return message;
 }
 
-/// Reads past one document and keeps nothing but where it begins.
+/// Skips one document and keeps only its start.
 class DocumentStart : public YAML::EventHandler {
  public:
   Position position() const {
@@ -93,8 +95,9 @@ class DocumentStart : public YAML::EventHandler {
   YAML::Mark mark_ = YAML::Mark::null_mark();
 };
 
-/// Where text stands behind the first document of `text`; nothing when it is the only one.
-/// (YAML::LoadAll would tell too, but never returns when what follows is no document, such as a comma.)
+/// The position of text after the first document of `text`; nothing if there is only one document.
+/// YAML::LoadAll could find this, too. But it never returns if the rest is not a document, for example a
+/// comma.
 std::optional<Position> after_first_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -130,10 +133,9 @@ std::optional<YAML::Node> load_yaml(std::string_view text, Findings& findings) {
     const std::string whole(text);
     const std::optional<Position> next = after_first_document(whole);
     if (next) {
-      findings.mistake(
-          *next,
-          "the YAML document has ended before this (by '---', or by a character that is out of place): "
-          "a workflow file is one document");
+      findings.mistake(*next,
+                       "the YAML document ended before this line, by '---' or by a misplaced character: "
+                       "a workflow file has one document");
       return std::nullopt;
     }
     YAML::Node document = YAML::Load(whole);

@@ -8,14 +8,14 @@
 
 namespace sluice::workflows {
 
-/// A workflow file is read whole; a longer one is none.
+/// The maximum length of a workflow file, which is read whole.
 inline constexpr std::size_t longest_file_bytes = std::size_t{1} << 20;
 
-/// The place of the byte at `offset`.
+/// The line and column of the byte at `offset`.
 [[nodiscard]] Position position_at(std::string_view text, std::size_t offset);
 
-/// The one YAML document in `text`. What is no text, no YAML, or not exactly one document becomes a mistake,
-/// and the result is empty.
+/// Loads the YAML document in `text`. Reports a mistake and returns nothing if the input is not text, not
+/// YAML, or not exactly one document.
 [[nodiscard]] std::optional<YAML::Node> load_yaml(std::string_view text, Findings& findings);
 
 }  // namespace sluice::workflows

@@ -14,7 +14,7 @@ using formats::suggestion;
 
 namespace {
 
-/// Cuts what would make a message unreadable.
+/// Shortens texts that would make a message unreadable.
 std::string shortened(const std::string& text) {
   constexpr std::size_t longest = 60;
   std::string shown;
@@ -48,8 +48,7 @@ std::string describe_found(const YAML::Node& node) {
 Position ValueReader::position_of(const YAML::Node& node, Position otherwise) const {
   const YAML::Mark mark = node.Mark();
   if (mark.is_null() || mark.pos < 0 || node.IsNull()) return otherwise;
-  // yaml-cpp counts bytes in columns; lines that nobody wrote by hand are not worth the time of counting
-  // again
+  // yaml-cpp counts bytes in columns; very long lines are not written by hand, and are not counted again
   constexpr int longest_line = 4096;
   if (mark.column > longest_line || mark.pos < mark.column) return {mark.line + 1, mark.column + 1};
   const std::string_view before =
@@ -132,7 +131,7 @@ std::optional<std::vector<Value>> ValueReader::list(const Value& value, const st
 }
 
 bool ValueReader::is_closed(const YAML::Node& scalar) const {
-  // yaml-cpp takes a quoted text that the end of the file cuts off for a whole one
+  // yaml-cpp accepts a quoted text that the end of the file cuts off
   const YAML::Mark mark = scalar.Mark();
   const auto start = static_cast<std::size_t>(mark.pos);
   if (mark.is_null() || start >= text_.size()) return true;

@@ -13,7 +13,8 @@
 
 namespace sluice::workflows {
 
-/// A value in a workflow file: what it is of, for messages ("'ranks' of component 'model'"), and where it is.
+/// A value in a workflow file with its position, and its description for messages ("'ranks' of component
+/// 'model'").
 struct Value {
   YAML::Node node;
   Position position;
@@ -48,8 +49,8 @@ struct IntegerRange {
   std::int64_t most = INT64_MAX;
 };
 
-/// Takes values of the expected kinds out of YAML nodes. What is of another kind becomes a mistake that says
-/// what was found and what is allowed, and the result is empty.
+/// Reads values of the expected kinds from YAML nodes. A value of another kind becomes a mistake that names
+/// the value found and the allowed values; the result is then empty.
 class ValueReader {
  public:
   /// Both must outlive the reader.
@@ -57,11 +58,12 @@ class ValueReader {
 
   [[nodiscard]] Value root(const YAML::Node& node) const { return {node, {}, "the workflow"}; }
 
-  /// A mapping whose keys are among `allowed`; unknown and repeated keys are mistakes. `where` as in "in
-  /// component 'model'".
+  /// Reads a mapping whose keys are among `allowed`; unknown and repeated keys are mistakes. `where`: for
+  /// example "in component 'model'".
   [[nodiscard]] std::optional<Section> section(const Value& value, std::span<const std::string> allowed,
                                                const std::string& where);
-  /// A mapping whose keys the user chooses; repeated keys are mistakes. `kind` as in "component".
+  /// Reads a mapping whose keys the user chooses; repeated keys are mistakes. `kind`: for example
+  /// "component".
   [[nodiscard]] std::optional<std::vector<NamedValue>> named_values(const Value& value,
                                                                     const std::string& kind);
   [[nodiscard]] std::optional<std::vector<Value>> list(const Value& value, const std::string& of_what);
@@ -84,7 +86,7 @@ class ValueReader {
   Findings& findings_;
 };
 
-/// What was found, in a few words: "'four'", "a list", "nothing".
+/// Describes the value in a few words: "'four'", "a list", "nothing".
 [[nodiscard]] std::string describe_found(const YAML::Node& node);
 
 }  // namespace sluice::workflows

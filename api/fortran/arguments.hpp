@@ -1,5 +1,6 @@
-// How the arguments of a Fortran call become those of the C interface and back. Each class is a temporary of
-// one call: it converts when it is made, and results go back to the caller when the full expression ends.
+// Converts the arguments of a Fortran call to those of the C interface and back. Each class is a temporary of
+// one call. The constructor converts; the destructor at the end of the full expression returns results to the
+// caller.
 #pragma once
 
 #include <mpi.h>
@@ -14,15 +15,15 @@
 
 namespace sluice::fortran {
 
-/// The number of dimensions of a Fortran variable id; 0 when there is no such variable (the C function then
-/// refuses it).
+/// The number of dimensions of a Fortran variable id. Returns 0 if the variable does not exist; the C
+/// function then rejects the id.
 inline std::size_t dimensions_of(int ncid, int fortran_varid) {
   int dimensions = 0;
   ncmpi_inq_varndims(ncid, fortran_varid - 1, &dimensions);
   return static_cast<std::size_t>(dimensions);
 }
 
-/// A string argument, without the blanks that pad it.
+/// A string argument without its padding blanks.
 class TextIn {
  public:
   TextIn(const char* text, std::size_t length)
@@ -33,7 +34,7 @@ class TextIn {
   std::string text_;
 };
 
-/// A string result, padded with blanks and cut to the caller's length. When the call fails, it is blank.
+/// A string result, padded with blanks or cut to the caller's length. It is blank if the call fails.
 class TextOut {
  public:
   TextOut(char* text, std::size_t length) : text_(text), length_(length), buffer_(PATH_MAX + 1, '\0') {}
@@ -54,8 +55,8 @@ class TextOut {
   std::vector<char> buffer_;
 };
 
-/// A dimension, variable or attribute id as result: Fortran counts from 1, and -1 (no record dimension)
-/// stays. Left alone when the call fails.
+/// A dimension, variable or attribute id as result. Fortran counts from 1; -1 (no record dimension) is
+/// unchanged. The result is not written if the call fails.
 class IdOut {
  public:
   explicit IdOut(int* id) : id_(id) {}
@@ -72,7 +73,7 @@ class IdOut {
   int value_ = unset;
 };
 
-/// Dimension ids given to a definition: the fastest dimension comes first in Fortran, last in C.
+/// Dimension ids for a definition. The fastest dimension comes first in Fortran and last in C.
 class DimensionIdsIn {
  public:
   DimensionIdsIn(const int* ids, int count) : ids_(static_cast<std::size_t>(std::max(count, 1))) {
@@ -115,8 +116,8 @@ class InfoOut {
   MPI_Info value_ = MPI_INFO_NULL;
 };
 
-/// A start, count, stride or imap: the order of the dimensions is reversed, and starts count from 0. A null
-/// pointer stays one.
+/// A start, count, stride or imap. The order of the dimensions is reversed, and starts count from 0. A null
+/// pointer stays null.
 class Reversed {
  public:
   Reversed(const MPI_Offset* values, int ncid, int varid, MPI_Offset first = 0) {
@@ -131,8 +132,8 @@ class Reversed {
   std::vector<MPI_Offset> values_;  // one more than needed, for variables without dimensions
 };
 
-/// The starts or counts of a list of blocks: one column per block. Absent counts (a null pointer) stay
-/// absent.
+/// The starts or counts of a list of blocks, with one column for each block. A null pointer (no counts) stays
+/// null.
 class ReversedList {
  public:
   ReversedList(const MPI_Offset* values, int ncid, int varid, int blocks, MPI_Offset first = 0) {

@@ -1,4 +1,4 @@
-"""The module pnetcdf: its procedures call the Fortran 77 interface; what transfers variables goes through sluice_fortran_access."""
+"""The module pnetcdf: its procedures call the Fortran 77 interface; procedures that transfer variables use sluice_fortran_access."""
 
 KINDS = {  # Fortran 77's suffix: (declaration, external type)
     "text": ("character(len=*)", None), "int1": ("integer(kind=OneByteInt)", "nf90_byte"),
@@ -80,12 +80,12 @@ def constants():
 
 
 def accesses():
-    """What transfers variables: (verb, Fortran 77's suffix, "_all" or ""); the position is the number of the access."""
+    """Functions that transfer variables: (verb, Fortran 77's suffix, "_all" or ""). The position is the number of the access."""
     return [(verb, suffix, all_) for verb, all_ in TRANSFERS for suffix in KINDS]
 
 
 def function(name, dummies, body):
-    """A module function whose dummies are (name, declaration)."""
+    """A module function; its dummies are (name, declaration)."""
     arguments = ", &\n      ".join(n for n, _ in dummies)
     declared = "".join(f"    {kind} :: {n}\n" for n, kind in dummies)
     return (f"  function nf90mpi_{name}({arguments}) result(status)\n{declared}    integer :: status\n{body}"
@@ -115,7 +115,7 @@ def attribute_functions(generics):
             generics.setdefault("get_att", []).append(name)
             read = f"nfmpi_get_att_{suffix}(ncid, varid, name, "
             body = f"    status = {read}values)\n"
-            if one:  # only the first value of a longer attribute is wanted
+            if one:  # only the first value of a longer attribute is needed
                 body = (f"    {kind}, allocatable :: list(:)\n    allocate (list(max(1, attribute_length(ncid, varid, name))))\n"
                         f"    list(1) = values\n    status = {read}list)\n    values = list(1)\n")
             yield function(name, where + [("values", f"{kind}{shape}, intent(inout)")], body)
@@ -157,7 +157,7 @@ def access_functions(generics):
             name = f"{verb}_varn_{rank}d_{suffix}{all_}"
             generics.setdefault(f"{verb}_varn{all_}", []).append(name)
             buffer = "values" if is_array else "value"
-            # A scalar goes to the first place, whatever others there are: as in PnetCDF.
+            # As in PnetCDF, a scalar goes to the first position, even if there are others.
             start = [("start", "integer(kind=EightByteInt), intent(in), dimension(:, :)")]
             blocks = [("num", DUMMIES["i"]), *start, ("count", f"{offsets}, dimension(:, :)")] if is_array else start
             starts = "num, start, count" if is_array else "1, start"
@@ -178,7 +178,7 @@ def interface(name, c_parameters, names, buffer):
 
 
 def declaration(c_parameter, name, is_buffer):
-    """What a Fortran 77 function takes for a parameter of the C function."""
+    """The Fortran 77 type of a parameter of the C function."""
     ctype = c_parameter.removesuffix(name).strip()
     intent = "in" if ctype.startswith("const") or "*" not in ctype or ctype.endswith("const*") else "inout"
     if is_buffer or ctype.endswith("void*"):  # without a copy, and without the length of a text

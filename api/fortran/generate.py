@@ -52,7 +52,7 @@ def converted(parameter):
 
 
 def wrapper(name, c_name, parameters, buffer=None):
-    """One function; buffer is a parameter that is passed as it is, whatever its type."""
+    """One function; the parameter `buffer` is passed unchanged, whatever its type."""
     pairs = [(p, C.names([p])[0]) if p == buffer else converted(p) for p in parameters if p != "void"]
     hidden = [f"std::size_t {n}_length" for p, n in zip(parameters, C.names(parameters))
               if p != buffer and re.match(r"(const )?char\* ", p)]
@@ -62,7 +62,7 @@ def wrapper(name, c_name, parameters, buffer=None):
             f"  return ncmpi_{c_name}({', '.join(a for _, a in pairs)});\n}}")
 
 
-# What makes functions gives rows: (name, name of the C function, its parameters, the one that is the buffer or None).
+# The generators of functions yield rows: (name, name of the C function, its parameters, the buffer parameter or None).
 def plain_functions():
     rows = re.findall(r"^(?!cdl_hdr_)(\w+)\((.*)\)", (HERE.parent / "pnetcdf" / "functions.def").read_text(), re.MULTILINE)
     for name, parameters in rows:

@@ -1,5 +1,5 @@
 #pragma once
-// What the generated thunks of the ncmpi_* data functions call. All logic is behind these few entries.
+// The entries that the generated thunks of the ncmpi_* data functions call. These entries contain all logic.
 #include <mpi.h>
 
 namespace sluice::api {
@@ -7,9 +7,9 @@ namespace sluice::api {
 enum class Verb { put, get, iput, iget, bput };
 enum class Shape { var, var1, vara, vars, varm, varn };
 
-/// One call of a data function, as the user made it; nothing has been checked. Unused members keep their
-/// defaults. Typed functions (…_int) set `buffer_type` to the type's MPI datatype and leave `is_flexible`
-/// false: then buffer_count means nothing.
+/// The user's arguments of one data function, unchecked. Unused members keep their defaults. Typed functions
+/// (…_int) set `buffer_type` to the type's MPI datatype and leave `is_flexible` false; buffer_count is then
+/// ignored.
 struct AccessCall {
   Verb verb = Verb::put;
   Shape shape = Shape::var;
@@ -24,18 +24,18 @@ struct AccessCall {
   int list_length = 0;                  ///< varn
   MPI_Offset* const* starts = nullptr;  ///< varn
   MPI_Offset* const* counts = nullptr;  ///< varn; may be null: all counts 1
-  void* buffer = nullptr;               ///< of a put: not written (unless the in-place hint allows it)
+  void* buffer = nullptr;               ///< a put does not write to it (unless the in-place hint allows it)
   MPI_Offset buffer_count =
       -1;  ///< flexible: number of buffer_type; NC_COUNT_IGNORE (-1) where buffer_type is a predefined type
   MPI_Datatype buffer_type = MPI_DATATYPE_NULL;
   int* request = nullptr;  ///< iput, iget, bput
 };
 
-/// Guarded, noexcept: performs the call, returns its NC_* status, never lets an exception out.
+/// Performs the call and returns its NC_* status. Guarded: no exception leaves this function.
 int access(const AccessCall& call) noexcept;
 
 /// One call of an mput or mget function: one access to each of `variables` variables. Typed functions set
-/// `buffer_type`, flexible ones `buffer_counts` and `buffer_types`.
+/// `buffer_type`; flexible functions set `buffer_counts` and `buffer_types`.
 struct MultiAccessCall {
   Verb verb = Verb::put;  ///< put or get
   Shape shape = Shape::var;
@@ -47,13 +47,13 @@ struct MultiAccessCall {
   MPI_Offset* const* counts = nullptr;
   MPI_Offset* const* strides = nullptr;
   MPI_Offset* const* imaps = nullptr;
-  const void* buffers = nullptr;  ///< array of pointers to the users' buffers, of whatever type they are
+  const void* buffers = nullptr;  ///< array of pointers to the users' buffers, of any type
   MPI_Datatype buffer_type = MPI_DATATYPE_NULL;
   const MPI_Offset* buffer_counts = nullptr;
   const MPI_Datatype* buffer_types = nullptr;
 };
 
-/// Guarded, noexcept: as access().
+/// Performs the call like access().
 int multi_access(const MultiAccessCall& call) noexcept;
 
 /// One call of a vard function: `file_type` selects the part of the variable.
@@ -68,7 +68,7 @@ struct DatatypeAccessCall {
   MPI_Datatype buffer_type = MPI_DATATYPE_NULL;
 };
 
-/// Guarded, noexcept: as access().
+/// Performs the call like access().
 int datatype_access(const DatatypeAccessCall& call) noexcept;
 
 }  // namespace sluice::api

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Writes pnetcdf.h, functions.hpp and thunks.cpp from tables: generate.py STATUS_DEF VERSION OUTPUT_DIRECTORY
+"""Writes pnetcdf.h and the sources that follow from it from tables: generate.py STATUS_DEF VERSION OUTPUT_DIRECTORY [TABLE…]
+
+Each TABLE, in the form of functions.def, has the functions of an optional part.
 
 pnetcdf.h      the interface for users
-functions.hpp  sluice::api::ncmpi::X, what stands behind each ncmpi_X that does not transfer data
+functions.hpp  sluice::api::ncmpi::X, the implementation of each ncmpi_X that does not transfer data
 thunks.cpp     the exported functions: each one calls one guarded entry
 pnetcdf.symbols  their names
+dispatch.c     the same functions in the preloaded library: each one calls the client library of the process's MPI
 """
 import pathlib
 import re
@@ -31,10 +34,10 @@ LIST = "MPI_Offset* const* "
 
 
 class Output:
-    """Collects the header's prototypes, the thunks, and the declarations of what stands behind them."""
+    """Collects the header's prototypes, the thunks, and the declarations of their implementations."""
 
     def __init__(self):
-        self.prototypes, self.thunks, self.functions, self.symbols = [], [], [], []
+        self.prototypes, self.thunks, self.functions, self.symbols, self.dispatches = [], [], [], [], []
 
     def section(self, title):
         self.prototypes.append(f"\n/* ==== {title} ==== */\n")
@@ -44,7 +47,13 @@ class Output:
         declaration = f"{result} {symbol}({', '.join(parameters)})"
         self.prototypes.append((f"/* {document} */\n" if document else "") + f"{declaration};")
         self.thunks.append(f"SLUICE_EXPORT {declaration} {{ {body} }}")
+        self.dispatches.append(self.dispatch(symbol, parameters, result))
         self.symbols.append(symbol)
+
+    def dispatch(self, symbol, parameters, result):
+        listed, gives_text = ", ".join(parameters), int(result != "int")
+        found = f"(({result} (*)({listed}))at({len(self.symbols)}, {gives_text}))"
+        return f"SLUICE_EXPORT {result} {symbol}({listed}) {{ return {found}({', '.join(names(listed.split(', ')))}); }}"
 
 
 def names(parameters):
@@ -144,7 +153,7 @@ def add_multi_access_functions(out):
 
 
 def add_datatype_functions(out):
-    out.section("Accesses whose part of the variable is an MPI datatype")
+    out.section("Accesses to the part of a variable that an MPI datatype selects")
     for verb in ("put", "get"):
         for collective in (False, True):
             buffer = "const void* ip" if verb == "put" else "void* ip"
@@ -161,14 +170,28 @@ def statuses(text, keep):
                      for name, value, message in rows if keep(int(value)))
 
 
+def dispatch_text(template, out, status_text):
+    """dispatch.c: the functions, and those that pnetcdf.h does not declare. Adds the symbols of these."""
+    for symbol, parameters, result in [("sluice_last_error", ["void"], "const char*"),
+                                       ("sluice_find_file", ["const char* path", "char* on_disk", "size_t room", "int purpose"], "int")]:
+        out.dispatches.append(out.dispatch(symbol, parameters, result))
+        out.symbols.append(symbol)
+    status = re.search(r"^SLUICE_STATUS\(NC_ENOTBUILT, (-?\d+),", status_text, re.MULTILINE)[1]
+    for key, value in {"COUNT": str(len(out.symbols)), "NC_ENOTBUILT": status, "FUNCTIONS": "\n".join(out.dispatches),
+                       "NAMES": "\n".join(f'    "{symbol}",' for symbol in out.symbols)}.items():
+        template = template.replace(f"@{key}@", value)
+    return template
+
+
 def write(path, text):
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
 
-def main(status_def, version, directory):
+def main(status_def, version, directory, *optional_tables):
     out = Output()
-    add_plain_functions(out, (HERE / "functions.def").read_text())
+    for table in [HERE / "functions.def", *map(pathlib.Path, optional_tables)]:
+        add_plain_functions(out, table.read_text())
     add_attribute_functions(out)
     add_access_functions(out)
     add_multi_access_functions(out)
@@ -185,7 +208,9 @@ def main(status_def, version, directory):
     functions = (HERE / "functions.hpp.in").read_text()
     write(directory / "functions.hpp", functions.replace("@FUNCTIONS@", "\n".join(sorted(set(out.functions)))))
     write(directory / "thunks.cpp", (HERE / "thunks.cpp.in").read_text().replace("@THUNKS@", "\n".join(out.thunks)))
-    write(directory / "pnetcdf.symbols", "\n".join(sorted(out.symbols + ["sluice_last_error"])) + "\n")
+    dispatch = (HERE.parent / "preload" / "dispatch.c.in").read_text()
+    write(directory / "dispatch.c", dispatch_text(dispatch, out, status_text))
+    write(directory / "pnetcdf.symbols", "\n".join(sorted(out.symbols)) + "\n")
 
 
 if __name__ == "__main__":

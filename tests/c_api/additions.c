@@ -1,4 +1,4 @@
-/* What PnetCDF 1.13 to 1.15 added to 1.12.3: NC_COUNT_IGNORE, the header's size in define mode, statuses. */
+/* Additions of PnetCDF 1.13 to 1.15: NC_COUNT_IGNORE, the header's size in define mode, statuses. */
 #include <string.h>
 
 #include "checks.h"
@@ -11,7 +11,7 @@ static void check_statuses(void) {
   EXPECT(strcmp(ncmpi_strerror(-242), "Invalid PnetCDF I/O driver.") == 0);
 }
 
-/* Room for the four elements that each access transfers, and whether they are what was put. */
+/* The buffer for the four elements of each access, and a check of them. */
 static int values[4];
 static const int* fresh(int first) {
   for (int i = 0; i < 4; ++i) values[i] = first + i;
@@ -81,7 +81,7 @@ static void check_datatypes(int ncid, int varid) {
   MPI_Type_free(&four);
 }
 
-/* In define mode the size is that of what is defined; the extent is the file's until enddef. */
+/* In define mode the size is that of the definitions. The extent is the file's until enddef. */
 static void check_redefinition(int ncid) {
   MPI_Offset before = 0, extent_before = 0, size = 0, extent = 0;
   char text[1000] = "";
@@ -123,7 +123,7 @@ static int def_dim_status(int format, MPI_Offset length) {
   return status;
 }
 
-/* As long as 1.15 allows. */
+/* The longest that 1.15 allows. */
 static void check_dimensions(void) {
   EXPECT(def_dim_status(0, 2147483647LL) == NC_NOERR);
   EXPECT(def_dim_status(0, 2147483648LL) == NC_EDIMSIZE);

@@ -1,5 +1,5 @@
-/* Files whose data is in blobs: what is particular to them. That they answer as ordinary files do is for the
- * differential tests. Run with any number of ranks. */
+/* What is special about files with blobs. The differential tests show that they otherwise behave as
+ * ordinary files. Run it with any number of ranks. */
 #include <string.h>
 
 #include "checks.h"
@@ -42,7 +42,7 @@ static void check_columns(int ncid, int variable, int records) {
   }
 }
 
-/* a, b: records by columns; few: only partly written; bytes: one rank alone writes it; never: nobody does. */
+/* a, b: records, divided by columns. few: partly unwritten. bytes: from one rank. never: unwritten. */
 static void define(int ncid) {
   int time, column, id;
   MUST(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &time));
@@ -82,7 +82,7 @@ static void check_some(int ncid) {
   MUST(ncmpi_get_var_int_all(ncid, 4, values));
 }
 
-/* Whether all is in memory until the end, is read while the file is written, or goes out with every put. */
+/* All data is in memory until the end; or it is read while the file is written; or each put writes it. */
 static void check_writing(const char* path, const char* files, const char* buffer, int reads_between) {
   int ncid, attributes = -1;
   MPI_Info info = blob_hints(files, buffer);
@@ -106,7 +106,7 @@ static void check_writing(const char* path, const char* files, const char* buffe
   MUST(ncmpi_close(ncid));
 }
 
-/* Records by as many processes as before and by one alone; definitions. */
+/* The same number of processes, and then a single process, add records. Also definitions. */
 static void check_append(const char* path) {
   int ncid, ids[2], id, values[COLUMNS];
   MUST(ncmpi_open(MPI_COMM_WORLD, path, NC_WRITE, MPI_INFO_NULL, &ncid));
@@ -164,7 +164,7 @@ static void check_independent(void) {
   MUST(ncmpi_close(ncid));
 }
 
-/* The files as they are documented. */
+/* The files are as documented. */
 static void check_files(const char* path) {
   int ncid, id, value = 0, dims[2], count = 0;
   char name[64], text[64] = "";
@@ -174,7 +174,7 @@ static void check_files(const char* path) {
   MUST(ncmpi_get_att_int(ncid, NC_GLOBAL, "global_nprocs", &value));
   EXPECT(value == ranks);
   MUST(ncmpi_get_att_int(ncid, NC_GLOBAL, "num_decompositions", &value));
-  EXPECT(value == (ranks == 1 ? 0 : 1)); /* what one process alone puts is not decomposed */
+  EXPECT(value == (ranks == 1 ? 0 : 1)); /* a single process has no decomposition */
   if (ranks == 1) {
     MUST(ncmpi_close(ncid));
     return;

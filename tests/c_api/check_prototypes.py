@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Our pnetcdf.h declares what a reference pnetcdf.h declares: check_prototypes.py CC OURS REFERENCE [INCLUDE_DIRECTORY...]
+"""Checks that our pnetcdf.h declares everything that a reference pnetcdf.h declares.
 
-Every prototype of the reference is compiled after our header, so that the compiler compares; constants are compared by value.
+check_prototypes.py CC OURS REFERENCE [INCLUDE_DIRECTORY...]
+
+Every prototype of the reference is compiled after our header, so the compiler compares them. Constants are
+compared by value.
 """
 import re
 import subprocess

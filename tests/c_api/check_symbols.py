@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The library exports the symbols of a golden list and no others: check_symbols.py LIBRARY GOLDEN"""
+"""Checks that the library exports exactly the symbols of a golden list: check_symbols.py LIBRARY GOLDEN"""
 import subprocess
 import sys
 

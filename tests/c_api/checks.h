@@ -1,5 +1,5 @@
-/* What the checks of the C interface have in common: each rank counts its mistakes and goes on. Link nothing;
- * one program is one file. */
+/* Checks for programs of the C interface: each rank counts its mistakes and goes on. No library is needed;
+ * a program is one file. */
 #pragma once
 #include <pnetcdf.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static inline void start_ranks(void) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 }
 
-/* Collective, as are all below. An exit status: whether any rank has found a mistake. */
+/* Collective, as all functions below. Returns an exit status: 1 if any rank has found a mistake. */
 static inline int end_ranks(void) {
   MPI_Allreduce(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

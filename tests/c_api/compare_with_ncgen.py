@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The file made from a CDL header is the one that ncgen makes: compare_with_ncgen.py CREATE_FROM_CDL FOLDER
+"""Checks that a file made from a CDL header is the one that ncgen makes: compare_with_ncgen.py
+CREATE_FROM_CDL FOLDER
 
-Every *.cdl of the folder; the kind and the header of both files, as ncdump shows them, are compared.
+For every *.cdl of the folder, compares the kinds of both files, and their headers as ncdump shows them.
 """
 import pathlib
 import re

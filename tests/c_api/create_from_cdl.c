@@ -1,4 +1,4 @@
-/* create_from_cdl CDL NETCDF: the file that a CDL header describes, by cdl_hdr_* and ncmpi_* only. */
+/* create_from_cdl CDL NETCDF: makes the file that a CDL header describes, with cdl_hdr_* and ncmpi_* only. */
 #include <pnetcdf.h>
 #include <stdio.h>
 

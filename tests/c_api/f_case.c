@@ -1,8 +1,8 @@
-/* E3SM's F case: hundreds of variables by three decompositions of many small pieces, written with nonblocking
- * lists and one wait, twice, and a third record by another open.
- *   f_case write FILE MAP        the 16 parts of the map are dealt out to the ranks
+/* E3SM's F case: hundreds of variables by three decompositions of many small pieces. They are written with
+ * nonblocking lists and one wait, twice. Another open writes a third record.
+ *   f_case write FILE MAP        the ranks share the 16 parts of the map
  *   f_case compare FILE OTHER    element by element
- * MAP is map_f_case_16p.nc of E3SM's I/O benchmark, or - for a made-up one of the same shape. */
+ * MAP is map_f_case_16p.nc of E3SM's I/O benchmark, or - for an artificial map of the same shape. */
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>

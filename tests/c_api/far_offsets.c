@@ -1,5 +1,5 @@
-// Files whose headers claim data at offsets up to 2^63 - 1 and beyond, and puts that name such records: an
-// error or zeros, as far as offsets can be computed, and nothing is changed. Found by tools/test --fuzz.
+// Headers that claim data at offsets up to 2^63 - 1 and beyond, and puts to such records. They give an error,
+// or zeros if offsets can be computed, and change nothing. Found by tools/test --fuzz.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ static void data_up_to_the_end_of_what_is_possible(void) {
   const int file = open_golden("ok_cdf5_far_begin.nc");
   const MPI_Offset start[] = {0, 0}, count[] = {2, 2};
   int values[4] = {7, 7, 7, 7};
-  // There is nothing in the file so far out; what matters is that it is asked for where it would be.
+  // The file has no data there. The call must look for it at the right place.
   ncmpi_get_vara_int_all(file, 1, start, count, values);
   expect(ncmpi_close(file) == NC_NOERR, "the file is closed");
 }
@@ -104,7 +104,7 @@ static void copy_golden(const char* name, const char* to) {
   fclose(out);
 }
 
-/// Room is made for an attribute, and for a variable with or without fill, in a file that claims 2^63 - 1
+/// Makes space for an attribute, and for variables with and without fill, in a file that claims 2^63 - 1
 /// records.
 static void a_redefinition_of_such_a_file(void) {
   for (int adds = 0; adds < 3; ++adds) {
@@ -130,7 +130,7 @@ static void a_redefinition_of_such_a_file(void) {
   unlink("far_redefined.nc");
 }
 
-/// Nothing sensible can be in such a file; moving it must not take memory for a negative distance.
+/// Such a file has no meaningful data. Moving it must not allocate memory for a negative distance.
 static void a_redefinition_of_records_that_overlap(void) {
   int file = -1;
   static const char text[1000] = "";
@@ -142,7 +142,7 @@ static void a_redefinition_of_records_that_overlap(void) {
   unlink("far_overlap.nc");
 }
 
-/// The number of records follows from the size of the file, which one process looks at.
+/// The file's size determines the number of records, and one process looks at the size.
 static void a_streamed_file_has_as_many_records_for_all(void) {
   int file = -1;
   MPI_Offset records = -1;

@@ -7,7 +7,7 @@ import re
 import sys
 
 header, output = sys.argv[1:]
-# What functions without ncid must return.
+# The status that functions without an ncid must return.
 OTHERS = {"create": "NC_EBAD_FILE", "open": "NC_EBAD_FILE", "delete": "NC_ENOENT", "inq_file_format": "NC_ENOENT",
           "set_default_format": "NC_EINVAL", "inq_default_format": "NC_EINVAL", "inq_files_opened": "NC_EINVAL",
           "inq_malloc_size": "NC_ENOTENABLED", "inq_malloc_max_size": "NC_ENOTENABLED",
@@ -29,7 +29,7 @@ calls, count = [], 0
 for result, name, parameters in re.findall(r"^(int|const char\*) ((?:ncmpi|cdl_hdr)_\w+)\((.*)\);$", open(header).read(), re.MULTILINE):
     parameters = [] if parameters == "void" else parameters.split(", ")
     call = f"{name}({', '.join(map(value, parameters))})"
-    if name == "ncmpi_inq_file_format":  # without a place for the answer it looks at nothing
+    if name == "ncmpi_inq_file_format":  # without a place for the answer, it checks nothing
         call = call.replace("NULL", "&format")
     expected = "NC_EBADID" if any(re.match(r"int (ncid|hid)", p) for p in parameters) else OTHERS.get(name.removeprefix("ncmpi_"))
     calls.append(f"  expect_text({call}, \"{name}\");" if result != "int" else

@@ -1,7 +1,7 @@
-/* Files whose data is in one HDF5 blob for each process: the same calls write an ordinary file and one in
- * blobs, and what is read of both is the same, by all ranks together and by one alone. Run with any number of
- * ranks. process_blobs example FILE     writes the documented example (two ranks) process_blobs read FILE
- * reads all of a file; 1 and a text where that fails
+/* Files with one HDF5 blob for each process. The same calls write an ordinary file and one with blobs.
+ * Both must read the same, by all ranks together and by one alone. Run it with any number of ranks.
+ *   process_blobs example FILE     writes the documented example (two ranks)
+ *   process_blobs read FILE        reads a whole file; prints the error and returns 1 if that fails
  *   process_blobs threads          writes several files at once */
 #include <pthread.h>
 #include <string.h>

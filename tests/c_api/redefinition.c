@@ -1,6 +1,6 @@
-/* Where things are in the file through redefinitions, for all combinations of formats, hints of the
- * environment and of the info object, arguments of ncmpi__enddef, room, and headers that grow: by the rules
- * of docs/formats/cdf.md, "Layout". What was put stays readable. */
+/* The layout of files through redefinitions, by the rules of docs/formats/cdf.md, "Layout". Tests all
+ * combinations of formats, hints from the environment and the info object, arguments of ncmpi__enddef,
+ * reserved space, and growing headers. Data stays readable. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,18 +8,18 @@
 
 typedef long long Bytes;
 
-/* Alignments as hints ask for them; 0: no hint. */
+/* The alignments that hints ask for; 0: no hint. */
 typedef struct {
   Bytes header, variable, record;
 } Hints;
 
-/* What a stage does before it leaves define mode. */
+/* The changes of a stage before it leaves define mode. */
 typedef struct {
   enum { STAY, GROW_BEYOND_EXTENT, GROW_INTO_ROOM, ADD_FIXED, REOPEN_AND_GROW } change;
-  int room_left;                           /* GROW_INTO_ROOM: what is left of it */
+  int room_left;                           /* GROW_INTO_ROOM: the space that remains */
   enum { NO_ARGUMENTS, ARGUMENTS } ending; /* ncmpi_enddef or ncmpi__enddef */
   Bytes h_minfree, v_align, v_minfree, r_align;
-  enum { AS_IT_IS, BEYOND_EXTENT, BEYOND_RECORDS } raised; /* v_align or r_align: 4 more than where that is */
+  enum { AS_IT_IS, BEYOND_EXTENT, BEYOND_RECORDS } raised; /* v_align or r_align is 4 more than this place */
 } Stage;
 
 static const Stage stages[] = {
@@ -54,10 +54,10 @@ static int records[2], fixed[3], fixed_count;
 static Hints environment, info_hints;
 static MPI_Info info;
 
-/* What is expected. */
+/* The expected layout. */
 static struct {
   Bytes extent, records;          /* begins */
-  Bytes data_align, record_align; /* in force */
+  Bytes data_align, record_align; /* the alignments in force */
 } expected;
 
 static Bytes round_up(Bytes bytes, Bytes unit) {
@@ -101,7 +101,7 @@ static int value_of(int varid, int record, int column) {
   return varid * 100000 + record * 1000 + column;
 }
 
-/* One row of a variable, of a record or of all of it: this rank's part is put. */
+/* Puts this rank's part of one row: of a record, or of a whole variable. */
 static void put_row(int varid, int record, int is_record) {
   int part[5];
   const MPI_Offset start[] = {record, 5 * rank}, count[] = {1, 5};
@@ -168,7 +168,7 @@ static void create_file(int format) {
   check_file(NULL);
 }
 
-/* Makes the header longer; both numbers are multiples of 4. */
+/* Makes the header longer. Both numbers are multiples of 4. */
 static void grow_header(Bytes bytes) {
   static char text[1 << 16];
   MPI_Offset length;
@@ -213,7 +213,7 @@ static void run_all(int format) {
   MUST(ncmpi_close(ncid));
 }
 
-/* The hints as text, of those that are not 0. */
+/* The hints that are not 0, as text. */
 static void set_environment(void) {
   char text[200] = "";
   const Bytes values[] = {environment.header, environment.variable, environment.record};

@@ -1,5 +1,5 @@
-/* Files whose data is in subfiles: what is particular to them. That they answer as ordinary files do is for
- * the differential tests. Run with any number of ranks; the golden files are opened from GOLDEN_FOLDER. */
+/* What is special about files with subfiles. The differential tests show that they otherwise behave as
+ * ordinary files. Run it with any number of ranks. GOLDEN_FOLDER has the golden files. */
 #include <string.h>
 
 #include "checks.h"
@@ -30,7 +30,7 @@ static int value_of(int variable, int record, int i) {
   return 1000 * variable + 100 * record + i;
 }
 
-/* Each rank its share of the rows, of records [first, last). */
+/* Each rank puts its share of the rows, for records [first, last). */
 static void put_records(int ncid, int first, int last) {
   for (int record = first; record < last; ++record) {
     const int row = 5 * rank / ranks, rows = 5 * (rank + 1) / ranks - row;
@@ -68,7 +68,7 @@ static void create(const char* path, int mode, MPI_Info info) {
   MUST(ncmpi_close(ncid));
 }
 
-/* More subfiles than ranks, fewer, or as many; records are appended by another open. */
+/* More, fewer, or as many subfiles as ranks. Another open appends records. */
 static void check_append(void) {
   MPI_Info info = with_hints("3", NULL);
   create("append.nc", NC_CLOBBER | NC_64BIT_DATA, info);
@@ -92,7 +92,7 @@ static void check_append(void) {
   MUST(ncmpi_open(MPI_COMM_SELF, "append.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
   check_records(ncid, 4);
   MUST(ncmpi_close(ncid));
-  /* A subfile is a file of its own. */
+  /* A subfile is itself a netCDF file. */
   MUST(ncmpi_open(MPI_COMM_WORLD, "append.nc.subfile_1.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
   MPI_Offset length = 0;
   MUST(ncmpi_inq_dimlen(ncid, 2, &length));
@@ -100,7 +100,7 @@ static void check_append(void) {
   MUST(ncmpi_close(ncid));
 }
 
-/* New variables are divided, too, and metadata goes to all files; all in one open file. */
+/* New variables are divided, too. Metadata goes to all files. All of this in one open file. */
 static void check_redefinition(void) {
   int ncid, id, dims[2];
   MPI_Info info = with_hints(NULL, "enable");
@@ -122,7 +122,7 @@ static void check_redefinition(void) {
   for (int i = 0; i < 20; ++i) EXPECT(values[i] == NC_FILL_INT);
   MUST(ncmpi_get_var_int_all(ncid, 0, values));
   for (int i = 0; i < 20; ++i) EXPECT(values[i] == value_of(0, 0, i));
-  /* In data mode, shorter names and other values of the same size. */
+  /* In data mode: shorter names, and new values of the same size. */
   MUST(ncmpi_rename_dim(ncid, dims[0], "Y"));
   text[0] = 'y';
   MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "history", sizeof text, text));
@@ -151,7 +151,7 @@ static void check_hints(void) {
   MUST(ncmpi_open(MPI_COMM_WORLD, "append.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
   expect_hints(ncid, "3", "enable");
   MUST(ncmpi_close(ncid));
-  /* The master as it is. */
+  /* The master without its subfiles. */
   MPI_Info info = with_hints(NULL, "disable");
   MUST(ncmpi_open(MPI_COMM_WORLD, "append.nc", NC_NOWRITE, info, &ncid));
   MUST(ncmpi_inq_var(ncid, 0, NULL, NULL, &count, NULL, &attributes));
@@ -168,14 +168,14 @@ static void check_existence(void) {
   int ncid;
   MPI_Info info = with_hints("3", NULL);
   EXPECT(ncmpi_create(MPI_COMM_WORLD, "append.nc", NC_NOCLOBBER, info, &ncid) == NC_EEXIST);
-  /* A subfile that is left over is not overwritten either, and no master is left behind. */
+  /* An old subfile is not overwritten, either, and no master is left behind. */
   create("left.nc", NC_CLOBBER, info);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) unlink("left.nc");
   EXPECT(!file_exists("left.nc"));
   EXPECT(ncmpi_create(MPI_COMM_WORLD, "left.nc", NC_NOCLOBBER, info, &ncid) == NC_EEXIST);
   EXPECT(!file_exists("left.nc"));
-  /* What was begun and is given up leaves nothing. */
+  /* An aborted create leaves no file. */
   MUST(ncmpi_create(MPI_COMM_WORLD, "aborted.nc", NC_CLOBBER, info, &ncid));
   MUST(ncmpi_abort(ncid));
   EXPECT(!file_exists("aborted.nc") && !file_exists("aborted.nc.subfile_0.nc"));
@@ -199,7 +199,7 @@ static void check_damage(void) {
   EXPECT(strstr(sluice_last_error(), "damaged.nc.subfile_1.nc") != NULL);
   if (rank == 0) rename("other.nc.subfile_1.nc", "damaged.nc.subfile_1.nc");
   MPI_Barrier(MPI_COMM_WORLD);
-  /* The first subfile is in truth the second, whose share is another. */
+  /* The first subfile is really the second one, with another share. */
   EXPECT(ncmpi_open(MPI_COMM_WORLD, "damaged.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid) == NC_ENOTNC);
   EXPECT(strstr(sluice_last_error(), "damaged.nc.subfile_0.nc") != NULL);
 }

@@ -1,4 +1,4 @@
-/* Threads of one process work on datasets of their own at the same time, and on one dataset together. */
+/* Threads of one process use separate datasets at the same time, and one dataset together. */
 #include <pnetcdf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void own_dataset(int rank, int thread, int round) {
   expect(memcmp(values, back, sizeof values) == 0, "values of a thread's own dataset", NC_NOERR);
 }
 
-/* Each thread has its part of one variable; errors stay with their thread. */
+/* Each thread has its part of one variable. An error belongs to its thread. */
 static void shared_dataset(int thread) {
   const MPI_Offset start = thread * length, count = length;
   int values[length], back[length] = {0};

@@ -1,10 +1,10 @@
-/* Which error every data function gives for every mistake and for every two at once: verbs, shapes, modes. */
+/* The status of every data function for each mistake, and for each pair of mistakes: verbs, shapes, modes. */
 #include "calls.h"
 #include "report.h"
 
 enum { FIXED, RECORD, SCALAR, TEXTUAL, VARIABLES };
 
-/* An argument as it should be is alternative 0 of each list. */
+/* Alternative 0 of each list is a valid argument. */
 static const MPI_Offset starts[][2] = {{0, 0}, {2, 1}, {3, 3}, {4, 0},  {4, 4},
                                        {0, 4}, {5, 0}, {0, 5}, {-1, 0}, {0, -1}};
 static const MPI_Offset counts[][2] = {{1, 1},  {2, 2},  {0, 1}, {1, 0}, {0, 0},
@@ -76,7 +76,7 @@ static void selections(enum verb verb) {
           report_call(&c, what);
         }
         if (variable == RECORD && n == 7 && !is_nonblocking(verb))
-          continue; /* overlaps: the reference fails in MPI-IO */
+          continue; /* overlapping: the reference fails in MPI-IO */
         MPI_Offset* list[] = {(MPI_Offset*)starts[0], (MPI_Offset*)starts[s]};
         MPI_Offset* lengths[] = {(MPI_Offset*)counts[0], (MPI_Offset*)counts[n]};
         c.shape = VARN, c.starts = list, c.counts = lengths;
@@ -152,7 +152,7 @@ static void buffers(enum verb verb) {
                  bad == 1   ? "bad start"
                  : bad == 2 ? "empty"
                             : "");
-        if (amounts[n] == -1 && t != 0 && t != 2) continue; /* there the reference ends in MPI */
+        if (amounts[n] == -1 && t != 0 && t != 2) continue; /* MPI ends the reference's process here */
         report_call(&c, what);
       }
     }
@@ -167,7 +167,7 @@ static void every_mistake(enum verb verb) {
   buffers(verb);
 }
 
-/* One call of each function as it should be: what the mode says. */
+/* One valid call of each function: only the mode matters. */
 static void modes(const char* mode) {
   show("== %s", mode);
   for (int verb = 0; verb < VERBS; ++verb) {

@@ -1,6 +1,7 @@
-/* Random puts and gets of all verbs, shapes, types and buffers: statuses, what is read, and the files must
- * agree. Every rank writes rows of its own, as what several write at once is undefined; it reads everybody's.
- */
+/* Random puts and gets of all verbs, shapes, types and buffers. Statuses, values and files must agree.
+ * Every rank writes its own rows, because simultaneous writes to one element are undefined. It reads all
+ * rows. */
+#include "../support/seed.h"
 #include "calls.h"
 #include "report.h"
 
@@ -47,7 +48,7 @@ static void define(int format) {
   }
 }
 
-/* Values at home in every type, and now and then one that fits only some. */
+/* Values that every type can hold; sometimes one that only some types can hold. */
 static double value(int is_small) {
   const double far[] = {127,   128,          -129,          255,          256,  32768, -32769,
                         65536, 2147483648.0, -2147483649.0, 4294967296.0, 1e15, -1e15, 1e300};
@@ -55,7 +56,7 @@ static double value(int is_small) {
                                           : (double)draw(&own, 100) + (draw(&own, 3) == 0 ? 0.5 : 0);
 }
 
-/* Out of range values of the memory type become something defined. */
+/* Replaces values out of range of the memory type, whose conversion is undefined. */
 static double within(double x, double least, double greatest) {
   return x < least || x > greatest ? 7 : x;
 }
@@ -110,7 +111,7 @@ static unsigned long long hash(const void* bytes, size_t n) {
   return h;
 }
 
-/* A datatype of n elements, dense or not. */
+/* A datatype of n elements, contiguous or not. */
 static MPI_Datatype derived(MPI_Datatype base, int n, MPI_Offset* items) {
   MPI_Datatype type, inner;
   int lengths[2], places[2], size;
@@ -156,7 +157,7 @@ struct arguments {
   MPI_Datatype made;
 };
 
-/* One dimension's range. A rank that writes stays in its rows. */
+/* The range of one dimension. A writing rank stays in its rows. */
 static int draw_range(int first, int length, int has_stride, MPI_Offset* start, MPI_Offset* count,
                       MPI_Offset* stride) {
   const int from = (int)draw(&own, (unsigned)length);
@@ -182,7 +183,7 @@ static void draw_selection(struct arguments* a, int is_record) {
   if (c->shape == VARS && draw(&own, 5) == 0) {
     for (int i = 0; i < d + 2; ++i) a->stride[i] = 1;
   }
-  /* Dense, spread out, or the last two dimensions exchanged. */
+  /* Contiguous, spread out, or with the last two dimensions exchanged. */
   const int layout = (int)draw(&own, 3);
   const MPI_Offset columns = a->count[d + 1], plane = a->count[d] * columns;
   a->imap[d + 1] = layout == 0 ? 1 : layout == 1 ? 2 : a->count[d];
@@ -190,7 +191,7 @@ static void draw_selection(struct arguments* a, int is_record) {
   if (is_record) a->imap[0] = layout == 1 ? 2 * plane : plane;
   if (layout == 0 && draw(&own, 2)) c->imap = NULL;
   if (c->shape != VARN) return;
-  /* Rows in increasing order, parts of them. */
+  /* Parts of rows, in ascending order. */
   c->num = (int)draw(&own, ROWS + 1);
   a->elements = 0;
   for (int i = 0; i < c->num; ++i) {
@@ -231,7 +232,7 @@ static void draw_call(struct arguments* a, enum verb verb, int type, int is_reco
   draw_selection(a, is_record);
   draw_buffer(a, memory);
   if (is_put(verb)) {
-    /* The reference forgets to write a list after NC_ERANGE. */
+    /* After NC_ERANGE the reference does not write a list. */
     fill_buffer(memory, MOST, c->shape == VARN && !is_nonblocking(verb));
   } else {
     memset(aligned, 0x5a, sizeof aligned);
@@ -254,10 +255,10 @@ static void perform(int round, struct arguments* a) {
   if (!is_put(c->verb)) show("read %016llx", hash(aligned, sizeof aligned));
 }
 
-static void run(int format) {
+static void run(int format, unsigned long long seed) {
   static struct arguments a;
-  shared.state = 100 + (unsigned)format;
-  own.state = 1000 * (unsigned)format + (unsigned)report_rank;
+  shared.state = seed + 100 + (unsigned)format;
+  own.state = seed + 1000 * (unsigned)format + (unsigned)report_rank;
   show("== format %d", format);
   define(format);
   MUST(ncmpi_buffer_attach(ncid, 1 << 20));
@@ -267,7 +268,7 @@ static void run(int format) {
     perform(round, &a);
     together();
   }
-  /* What the others put is not seen before end_indep_data: all write, then all read. */
+  /* Puts of other ranks are not visible before end_indep_data: all ranks write, then all read. */
   for (int phase = 0; phase < 2; ++phase) {
     MUST(ncmpi_begin_indep_data(ncid));
     for (int round = 0; round < ROUNDS / 4; ++round) {
@@ -284,6 +285,7 @@ static void run(int format) {
 
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
-  for (int format = 0; format < FORMATS; ++format) run(format);
+  const unsigned long long seed = test_seed(0);
+  for (int format = 0; format < FORMATS; ++format) run(format, seed);
   return report_end();
 }

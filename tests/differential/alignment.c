@@ -1,8 +1,8 @@
-/* Alignment and room: arguments of _enddef, hints, and what inquiries and hints tell, where 1.12.3 does
- * as 1.15. tests/c_api/redefinition.c goes through what 1.15 does. */
+/* Alignment and reserved space: arguments of _enddef, hints, and what inquiries return for them, as far as
+ * 1.12.3 agrees with 1.15. tests/c_api/redefinition.c tests the rules of 1.15. */
 #include "report.h"
 
-/* 1.15 shows another one for records alone, and after an enddef without arguments. */
+/* For records alone, and after an enddef without arguments, 1.15 returns another alignment. */
 static int shows_record_alignment = 1;
 
 static void show_layout(int ncid) {
@@ -11,7 +11,7 @@ static void show_layout(int ncid) {
   TRY(ncmpi_inq_header_size(ncid, &size));
   TRY(ncmpi_inq_header_extent(ncid, &extent));
   TRY(ncmpi_inq_recsize(ncid, &record_size));
-  if (extent == 0) size = 0; /* not written yet: how long it would be is known since PnetCDF 1.13 only */
+  if (extent == 0) size = 0; /* not written yet: only PnetCDF 1.13 and later know the size */
   show("header %lld in %lld, records of %lld", (long long)size, (long long)extent, (long long)record_size);
   MUST(ncmpi_inq_nvars(ncid, &variables));
   for (int i = 0; i < variables; ++i) {

@@ -1,4 +1,4 @@
-/* The amounts that were written and read: what a process put and got, in bytes of the file. */
+/* The counters of bytes that a process has put and got. */
 #include "report.h"
 
 static void amounts(int ncid, const char* when) {
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   amounts(ncid, "redefined");
   MUST(ncmpi_close(ncid));
   MUST(ncmpi_open(MPI_COMM_WORLD, "amounts.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
-  MPI_Offset put = -1; /* what the header takes to read depends on how it is read */
+  MPI_Offset put = -1; /* reading the header counts, and depends on the implementation */
   MUST(ncmpi_inq_put_size(ncid, &put));
   show("opened: put %lld", (long long)put);
   MUST(ncmpi_close(ncid));

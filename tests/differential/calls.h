@@ -1,10 +1,11 @@
-/* The data functions of PnetCDF by number: one call as a value, so that programs can go through all verbs,
- * shapes and types. */
+/* The data functions of PnetCDF by number. A call is a value, so programs can go through all verbs, shapes
+ * and types. */
 #ifndef SLUICE_TESTS_CALLS_H
 #define SLUICE_TESTS_CALLS_H
 
 #include <mpi.h>
 #include <pnetcdf.h>
+#include <stddef.h>
 
 enum verb { PUT, PUT_ALL, GET, GET_ALL, IPUT, IGET, BPUT, VERBS };
 enum shape { VAR, VAR1, VARA, VARS, VARM, VARN, SHAPES };
@@ -47,7 +48,7 @@ struct call {
 
 #define WHERE c->ncid, c->varid
 
-/* S: suffix of the type (empty in the flexible form); the rest: the buffer's arguments. */
+/* S: suffix of the type (empty in the flexible form). The others: the buffer's arguments. */
 #define CALLS_OF(S, V, ...)                                                                 \
   case VAR:                                                                                 \
     return ncmpi_##V##_var##S(WHERE, __VA_ARGS__);                                          \

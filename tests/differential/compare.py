@@ -1,13 +1,23 @@
 #!/usr/bin/env python3
-"""Runs one program against Debian's libpnetcdf and against Sluice's library, preloaded and linked, and compares what it reports
-and the files it leaves: compare.py --ranks N --reference PROGRAM --linked PROGRAM --library LIBRARY --directory DIRECTORY
+"""Runs one program with Debian's libpnetcdf and with Sluice's library, preloaded and linked. Compares its
+reports and its files.
 
-Each run has a directory of its own below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be the same line by
-line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and ncmpidiff decide. With --reports-only
-files are not compared. With --coupled the program runs once more, in a workflow where the files that the patterns cover pass through memory;
-there only the reports are compared. With --viewer another component looks at all files that the program has left. With --subfiles it runs once more with data in subfiles, all of which ncvalidator has to accept, and `sluice merge`
-has to make the reference's files of them. With --blobs and --process-blobs the same with its data in blobs. With --burst-buffer it runs once more with the hint nc_burst_buf: the same reports and files, and no
-logs are left.
+compare.py --ranks N --reference PROGRAM --linked PROGRAM --library LIBRARY --directory DIRECTORY
+
+Each run has its own directory below DIRECTORY: reference, preloaded, linked. Reports (report.RANK) must be
+equal line by line. Files *.nc must have the same bytes, or else the same contents: ncvalidator, ncdump and
+ncmpidiff decide.
+
+--reports-only   does not compare files
+--coupled        runs once more in a workflow whose files pass through memory; compares only the reports
+--viewer         another component looks at all files that the program has left
+--subfiles       runs once more with data in subfiles: ncvalidator must accept all of them, and
+                 `sluice merge` must make the reference's files of them
+--blobs          the same with data in blobs
+--process-blobs  the same with data in one blob for each process
+--burst-buffer   runs once more with the hint nc_burst_buf: same reports, same files, and no logs are left
+--mpich          a build of the program for MPICH, linked with Sluice's library, is run in place of the preloaded and
+                 the linked one, and in the workflow
 """
 import argparse
 import difflib
@@ -19,6 +29,7 @@ import shutil
 import subprocess
 import sys
 
+HYDRA = ["mpiexec.hydra"]
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
@@ -36,7 +47,7 @@ def run_program(options, name, program, preload, **environment):
     directory = options.directory / name
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    launch = MPIRUN + ["-n", str(options.ranks)] + (["-x", f"LD_PRELOAD={options.library}"] if preload else [])
+    launch = (HYDRA if program == options.mpich else MPIRUN) + ["-n", str(options.ranks)] + (["-x", f"LD_PRELOAD={options.library}"] if preload else [])
     code, output = run(launch + [str(program)] + options.arguments, directory, options.timeout, **environment)
     (directory / "output").write_text(output)
     return directory, code, output
@@ -61,7 +72,7 @@ def run_coupled(options):
     directory = options.directory / "coupled"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    command = json.dumps([str(options.reference)] + options.arguments)
+    command = json.dumps([str(options.mpich or options.reference)] + options.arguments)
     rules = "".join(RULE.format(path=path) for path in options.coupled.split(","))
     (directory / "flow.yaml").write_text(FLOW.format(command=command, ranks=options.ranks) + rules)
     code, output = run([str(options.sluice), "run", "--quiet", "flow.yaml"], directory, options.timeout)
@@ -193,6 +204,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("reference", "linked", "library", "directory"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--mpich", type=pathlib.Path, help="the program, built for MPICH")
     parser.add_argument("--sluice", type=pathlib.Path, help="the command")
     parser.add_argument("--coupled", help="patterns of the files that pass through memory, with commas between them")
     parser.add_argument("--viewer", type=pathlib.Path, help="a program that reports what it finds in the files that it is given")
@@ -208,7 +220,8 @@ def main():
 
     reference, code, output = run_program(options, "reference", options.reference, preload=False)
     problems = [f"the program fails with the reference ({code}):\n{output}"] if code else []
-    for name, program, preload in (("preloaded", options.reference, True), ("linked", options.linked, False)):
+    others = [("mpich", options.mpich, False)] if options.mpich else [("preloaded", options.reference, True), ("linked", options.linked, False)]
+    for name, program, preload in others:
         other, code, output = run_program(options, name, program, preload)
         if code:
             problems.append(f"the program fails {name} ({code}):\n{output}")

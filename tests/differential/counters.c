@@ -1,4 +1,4 @@
-/* The bytes that are counted, of all kinds of accesses, and empty puts of records. */
+/* The counters of bytes for all kinds of accesses, and empty puts of records. */
 #include "report.h"
 
 enum { VARIABLES = 3, COLUMNS = 6 };
@@ -25,7 +25,7 @@ static void define(void) {
   MUST(ncmpi_enddef(ncid));
 }
 
-/* Counters grow by what was transferred; what creating the file counted is not compared. */
+/* The growth of the counters. Bytes that create has counted are not compared. */
 static void show_bytes(void) {
   MPI_Offset put = 0, get = 0;
   MUST(ncmpi_inq_put_size(ncid, &put));

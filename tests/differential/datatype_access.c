@@ -1,5 +1,5 @@
-/* vard: the part of the variable is an MPI datatype. Only types that stay inside of the variable: the
- * reference writes whatever it is told. */
+/* vard: an MPI datatype selects the part of the variable. Only types within the variable, because the
+ * reference writes anywhere. */
 #include "report.h"
 
 static int ncid, fixed, record, other, scalar, shorts;
@@ -28,7 +28,7 @@ static void define(void) {
   const MPI_Offset start[] = {0, 0}, count[] = {3, 4 * report_ranks};
   MUST(ncmpi_put_vara_int_all(ncid, record, start, count, memory + 100));
   MUST(ncmpi_put_vara_int_all(ncid, other, start, count, memory + 100));
-  /* All wrote everything: only now may parts of it be overwritten. */
+  /* All ranks have written everything. Only now may parts be overwritten. */
   MUST(ncmpi_sync(ncid));
   together();
 }

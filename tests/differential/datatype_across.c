@@ -1,5 +1,5 @@
-/* vard with file types that reach from one variable into another, or through the records of several: allowed
- * since PnetCDF 1.9.1 where all are of one type. Each rank has a block of the fast dimension. */
+/* vard with file types that reach from one variable into another, or through the records of several.
+ * PnetCDF allows this since 1.9.1 for variables of one type. Each rank has a block of the fast dimension. */
 #include "report.h"
 
 enum { NY = 2, NX = 5, RECORDS = 3 };
@@ -37,14 +37,14 @@ static void define(const char* name, int format) {
   together();
 }
 
-/* This rank's block of a variable, moved by `shift` bytes, one behind the other. */
+/* This rank's block of several variables, moved by `shift` bytes, one after another. */
 static MPI_Datatype blocks(int n, const int* varids, const MPI_Aint* shifts) {
   MPI_Datatype type, types[16];
   MPI_Aint places[16];
   int lengths[16];
   const int sizes[] = {NY, NX * report_ranks}, parts[] = {NY, NX}, starts[] = {0, NX * report_rank};
   for (int i = 0; i < n; ++i) {
-    lengths[i] = varids[i] != record[2] || report_rank == 0; /* no two ranks write the same */
+    lengths[i] = varids[i] != record[2] || report_rank == 0; /* no two ranks write the same elements */
     places[i] = offsets[varids[i]] - offsets[varids[0]] + shifts[i];
     if (varids[i] == record[2]) {
       types[i] = MPI_INT;
@@ -99,7 +99,7 @@ static void fixed_variables(void) {
   TRY(ncmpi_put_vard_all(ncid, reals, type, values, 2 * NY * NX, MPI_INT));
   MPI_Type_free(&scattered);
   MPI_Type_free(&type);
-  /* One run of bytes over the end of one variable and the beginning of the next. */
+  /* One run of bytes from the end of one variable into the next. */
   const int lengths[] = {report_rank == 0 ? 6 : 0};
   const MPI_Aint places[] = {offsets[fixed[1]] - offsets[fixed[0]] - 12};
   MPI_Datatype across;
@@ -132,7 +132,7 @@ static void record_variables(void) {
   MUST(ncmpi_end_indep_data(ncid));
   show_all();
   MPI_Type_free(&type);
-  /* From a fixed-size variable into the records that there are. */
+  /* From a fixed-size variable into the existing records. */
   const int mixed[] = {fixed[1], record[1], record[0]};
   const MPI_Aint beyond[] = {0, 0, r};
   type = blocks(3, mixed, beyond);

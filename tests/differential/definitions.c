@@ -1,5 +1,5 @@
-/* Definitions of dimensions and variables, good and bad, in all formats; in define and data mode, writable
- * and read-only. */
+/* Valid and invalid definitions of dimensions and variables, in all formats, in define and data mode,
+ * writable and read-only. */
 #include "report.h"
 
 static void define_dimensions(int ncid) {
@@ -27,7 +27,7 @@ static void define_dimensions(int ncid) {
   TRY(ncmpi_def_dim(ncid, "1x", 5, &id));
   TRY(ncmpi_def_dim(ncid, "_x", 5, &id));
   TRY(ncmpi_def_dim(ncid, "\xc3\xa9t\xc3\xa9", 5, &id));
-  TRY(ncmpi_def_dim(ncid, "e\xcc\x81t\xc3\xa9", 5, &id)); /* the same, not composed */
+  TRY(ncmpi_def_dim(ncid, "e\xcc\x81t\xc3\xa9", 5, &id)); /* the same name, decomposed */
   TRY(ncmpi_def_dim(ncid, "bad\xff", 5, &id));
   TRY(ncmpi_def_dim(ncid, "bad\xc3", 5, &id));
   memset(name, 'n', sizeof name);

@@ -1,6 +1,5 @@
-/* What docs/pnetcdf-interface.md says that 1.12.3 does and this library does not, or the other way round:
- * deviations CASE. Each case shows what it got; deviations.txt has what is expected of either library,
- * deviations.py compares. */
+/* The deviations in docs/pnetcdf-interface.md, between 1.12.3 and this library: deviations CASE. Each case
+ * prints its results. deviations.txt has the expected results of both libraries; deviations.py compares. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,7 +8,7 @@
 #include "file_bytes.h"
 #include "report.h"
 
-/* Shows the status alone. */
+/* Prints only the status. */
 #define STATUS(call) show("%s", ncmpi_strerrno(call))
 
 static int ncid, fixed, record, reals, text;
@@ -117,7 +116,7 @@ static void fill_var_rec_too_far(void) {
   STATUS(ncmpi_fill_var_rec(ncid, record, (MPI_Offset)1 << 60));
 }
 
-/* Rank 0 says what is filled, and the others take part. */
+/* Rank 0 selects what is filled; the others take part. */
 static void fill_modes_differ(void) {
   int seen[4] = {0};
   define("deviations.nc", 0);
@@ -193,7 +192,7 @@ static void overlapping_puts(void) {
   show_values(seen, 4);
 }
 
-/* The element that the first request gets does not fit. */
+/* The element of the first request is out of range. */
 static void wait_in_another_order(void) {
   const MPI_Offset first[] = {0}, second[] = {1};
   int requests[2], statuses[2] = {-77, -77};
@@ -241,7 +240,7 @@ static void null_ids(void) {
   STATUS(ncmpi_wait_all(ncid, 1, NULL, NULL));
 }
 
-/* One element of the type, so many bytes behind the begin of the variable. */
+/* One element of the type, that many bytes behind the begin of the variable. */
 static MPI_Datatype displaced(MPI_Datatype of, MPI_Aint bytes) {
   MPI_Datatype type;
   const int length = 1;
@@ -277,8 +276,8 @@ static void vard_into_new_records(void) {
   show("%d records", (int)records);
 }
 
-/* Whether the buffer of a pending put of so many elements is as the program left it, and what is in the file
- * when it is changed before the wait. */
+/* Whether a pending put of that many elements leaves the program's buffer unchanged. Also what the file
+ * has when the buffer changes before the wait. */
 static void put_and_change(int n, const char* hint) {
   int x, varid, seen = -1;
   MPI_Info info;
@@ -294,7 +293,7 @@ static void put_and_change(int n, const char* hint) {
   MUST(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
   const char* after = values[0] == 1 ? "untouched" : "swapped";
   MUST(ncmpi_iput_var_int(ncid, varid, values, NULL));
-  values[0] = 1 << 24 | 1; /* the same swapped */
+  values[0] = 1 << 24 | 1; /* unchanged by swapping */
   MUST(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
   MUST(ncmpi_get_var_int_all(ncid, varid, values));
   seen = values[0];
@@ -319,7 +318,7 @@ static void blank_in_hints(void) {
   show("extent %d", (int)extent);
 }
 
-/* Begins of two fixed-size variables and of the records. */
+/* The begins of two fixed-size variables and of the records. */
 static void show_begins(void) {
   MPI_Offset at[3];
   MUST(ncmpi_inq_varoffset(ncid, fixed, &at[0]));
@@ -398,7 +397,7 @@ static void long_dimensions(void) {
 }
 
 enum { GAP_BEGIN = 1024 };
-/* Two record variables a and b of three integers with 12 bytes between them, two records. */
+/* Two record variables a and b of three integers, with 12 bytes between them and two records. */
 static void write_gap(unsigned records, size_t size) {
   static struct file_bytes f;
   file_start(&f, 1, records);
@@ -455,7 +454,7 @@ static void records_that_are_not_there(void) {
   MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "note", sizeof note, note));
   STATUS(ncmpi_enddef(ncid));
 }
-/* A variable of 14 bytes is the last in the file. */
+/* The last variable in the file, with 14 bytes. */
 static void padding_of_moved_variable(void) {
   static const char note[1000] = "";
   static const short data[7] = {1, 2, 3, 4, 5, 6, 7};
@@ -662,7 +661,7 @@ int main(int argc, char** argv) {
     cases[i].run();
     show("end");
     together();
-    /* What a case leaves open stays so: it is not what the case is about. */
+    /* Files that a case leaves open stay open; cases do not test that. */
     _exit(0);
   }
   return 2;

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""deviations.py CASE --reference PROGRAM --linked PROGRAM --expected FILE --directory DIRECTORY: runs one case of deviations.c with Debian's libpnetcdf and with Sluice's
-library, and compares what each shows with the line of the case in FILE: `case | ranks | 1.12.3 | here`. What the ranks show differently is separated by ` / `. A run that ends before it
-has shown all is a `crash`, one that does not end a `hang`.
+"""deviations.py CASE --reference PROGRAM --linked PROGRAM --expected FILE --directory DIRECTORY
+
+Runs one case of deviations.c with Debian's libpnetcdf and with Sluice's library. Compares the output of
+both with the line of the case in FILE: `case | ranks | 1.12.3 | here`. ` / ` separates different outputs
+of the ranks. A run that ends too early is a `crash`; one that does not end is a `hang`.
 """
 import argparse
 import os

@@ -1,5 +1,5 @@
-/* Collective metadata calls with different arguments on different ranks, with and without safe mode; and
- * errors of one rank only. */
+/* Collective metadata calls whose arguments differ between ranks, with and without safe mode, and errors
+ * of one rank only. */
 #include "report.h"
 
 #define ME (report_rank == 0)
@@ -23,8 +23,7 @@ static void definitions(void) {
   TRY(ncmpi_close(ncid));
 }
 
-/* Each kind of disagreement in a dataset of its own, because what the header holds afterwards differs by
- * rank. */
+/* Each disagreement has its own dataset, because afterwards the header differs between ranks. */
 static void one(const char* what) {
   int ncid, id = -1, old = 0, dims[2] = {0, 1};
   int five = 5, six = 6;
@@ -69,8 +68,7 @@ static void one(const char* what) {
   TRY(ncmpi_close(ncid));
 }
 
-/* Collective data access with a mistake on some ranks only. In safe mode all get the worst of the mistakes in
- * the arguments. */
+/* Collective data access with mistakes on some ranks only. In safe mode all ranks get the worst of them. */
 static void accesses(void) {
   int ncid, x, d, f, c, n;
   double b[4] = {1, 2, 3, 1e300};
@@ -100,7 +98,7 @@ static void accesses(void) {
   TRY(ncmpi_close(ncid));
 }
 
-/* Without safe mode the reference looks at nothing here, and crashes. */
+/* Without safe mode the reference does not check this, and crashes. */
 static void fills(void) {
   int ncid, t, x, r, f, n;
   MUST(ncmpi_create(MPI_COMM_WORLD, "disagreement_fill.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid));

@@ -1,4 +1,4 @@
-/* Headers of CDF files made byte by byte: for what no library writes. */
+/* Makes headers of CDF files byte by byte, also ones that no library writes. */
 #ifndef SLUICE_TESTS_FILE_BYTES_H
 #define SLUICE_TESTS_FILE_BYTES_H
 
@@ -29,7 +29,7 @@ static inline void file_number(struct file_bytes* f, unsigned value) {
   for (int shift = 24; shift >= 0; shift -= 8) f->bytes[f->size++] = (unsigned char)(value >> shift);
 }
 
-/* With its length before it, and padded. */
+/* With its length first, and padded. */
 static inline void file_text(struct file_bytes* f, const char* bytes, size_t n) {
   file_number(f, (unsigned)n);
   memcpy(f->bytes + f->size, bytes, n);

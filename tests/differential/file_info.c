@@ -1,14 +1,13 @@
-/* What ncmpi_inq_file_info shows, all keys of it, for many settings of the hints: after create, after enddef,
- * after opening for reading and for writing; and what is left of the user's buffer where it may be swapped in
- * place. */
+/* All keys of ncmpi_inq_file_info for many hints: after create, after enddef, and after opening for
+ * reading and for writing. Also the user's buffer after a put that may swap it in place. */
 #include "report.h"
 
 static int compare_keys(const void* a, const void* b) {
   return strcmp(a, b);
 }
 
-/* Keys of MPI-IO as such depend on how a file is opened, which is not PnetCDF's concern: those that PnetCDF
- * or the program has set are shown, but for alignments, which 1.15 shows otherwise than 1.12.3. */
+/* Keys of MPI-IO depend on how a file is opened, and are not PnetCDF's. Only those that PnetCDF or the
+ * program has set are printed. Alignments are left out, because 1.15 differs from 1.12.3. */
 static int is_ours(const char* key) {
   if (strstr(key, "_align_size") != NULL) return 0;
   return strncmp(key, "nc_", 3) == 0 || strncmp(key, "pnetcdf_", 8) == 0 || strncmp(key, "my_", 3) == 0;
@@ -48,8 +47,8 @@ static MPI_Info hints_of(const char* settings) {
   return info;
 }
 
-/* What is in the buffer after the wait is what was there before, whether it was swapped in place or not. With
- * nc_in_place_swap=disable a pending put has its values, whatever becomes of the buffer. */
+/* After the wait, the buffer has its earlier contents, swapped in place or not. With
+ * nc_in_place_swap=disable, a pending put keeps its values even when the buffer changes. */
 static void swap(int ncid, int varid, size_t count, int is_copied) {
   static int values[8192];
   MPI_Offset start = 0, length = (MPI_Offset)count;

@@ -1,4 +1,4 @@
-/* Creating, opening, deleting: flags, files that exist, are missing, or are no netCDF files; formats; ids;
+/* Creating, opening and deleting: flags; files that exist, are missing, or are not netCDF; formats; ids;
  * paths. */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ static void default_formats(void) {
   TRY(ncmpi_inq_default_format(NULL));
   for (int f = -1; f < 8; ++f) {
     if (f == NC_FORMAT_NETCDF4 || f == NC_FORMAT_NETCDF4_CLASSIC)
-      continue; /* there the reference answers nonsense */
+      continue; /* here the reference returns nonsense */
     show("set default format %d", f);
     TRY(ncmpi_set_default_format(f, &format)), show("old %d", format);
     TRY(ncmpi_inq_default_format(&format)), show("default %d", format);

@@ -1,9 +1,9 @@
-/* Every inquiry about a dataset with all kinds of things in it, and about one with nothing. */
+/* Every inquiry about a dataset with all kinds of objects, and about an empty one. */
 #include "report.h"
 
 static int is_defining;
 
-/* `was_opened`: the reference does not count the record variables of a dataset that it opened. */
+/* `was_opened`: the reference does not count record variables of an opened dataset. */
 static void inquire(int ncid, int was_opened) {
   int a = -9, b = -9, c = -9, d = -9, dims[10];
   MPI_Offset size = -9, extent = -9;
@@ -24,7 +24,7 @@ static void inquire(int ncid, int was_opened) {
   TRY(ncmpi_inq_recsize(ncid, &size)), show("%lld", (long long)size);
   TRY(ncmpi_inq_header_size(ncid, &size));
   TRY(ncmpi_inq_header_extent(ncid, &extent));
-  if (is_defining) size = 0; /* how long it would be if it were written now: known since PnetCDF 1.13 only */
+  if (is_defining) size = 0; /* its length if it were written now: only PnetCDF 1.13 and later know it */
   show("header %lld in %lld", (long long)size, (long long)extent);
   TRY(ncmpi_inq_nreqs(ncid, &a)), show("%d", a);
   for (int i = -1; i < 5; ++i) {

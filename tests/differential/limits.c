@@ -1,5 +1,5 @@
-/* Sizes at and beyond what the formats can hold: which calls refuse them, and where variables are placed. No
- * data is written. */
+/* Sizes at the limits of the formats and beyond: which calls refuse them, and where variables are placed.
+ * No data is written. */
 #include "report.h"
 
 typedef struct {
@@ -44,7 +44,7 @@ static void one(int cmode, const char* what, int count, const Shape* shapes, int
     show("records of %lld", (long long)value);
     TRY(ncmpi_close(ncid));
   } else {
-    ncmpi_abort(ncid); /* in the reference all ranks delete the file, and one is the first */
+    ncmpi_abort(ncid); /* in the reference all ranks delete the file, and only the first succeeds */
   }
 }
 
@@ -54,7 +54,7 @@ static void one(int cmode, const char* what, int count, const Shape* shapes, int
     one(cmode, what, (int)(sizeof shapes / sizeof *shapes), shapes, first); \
   } while (0)
 
-/* What no format can hold is refused by the definition, where that can be told. */
+/* A definition that no format can hold is refused at once, if possible. */
 static void beyond_all_formats(int cmode, MPI_Offset length) {
   const nc_type types[] = {NC_BYTE, NC_SHORT, NC_INT, NC_DOUBLE};
   int ncid, id, t, two, long_one;

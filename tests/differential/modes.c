@@ -1,5 +1,5 @@
-/* Every function that depends on a mode, in every mode: bad ids, define, collective, independent, read-only.
- */
+/* Every function that depends on a mode, in every mode: bad ids, define, collective, independent,
+ * read-only. */
 #include "report.h"
 
 static void all_calls(int ncid) {
@@ -68,7 +68,7 @@ static int define(const char* path) {
   return ncid;
 }
 
-/* A variable with a _FillValue, but not in fill mode, takes fill_var_rec. */
+/* fill_var_rec works for a variable with a _FillValue that is not in fill mode. */
 static void fill_by_attribute(void) {
   int ncid, dims[2], with, without, no_fill = 0, fill = -1, values[4] = {0};
   MPI_Offset start[2] = {1, 0}, count[2] = {1, 4};
@@ -152,7 +152,8 @@ int main(int argc, char** argv) {
 
   show("---- abort");
   ncid = define("modes_aborted.nc");
-  int status = ncmpi_abort(ncid); /* in the reference all ranks delete the file, and one is the first */
+  int status =
+      ncmpi_abort(ncid); /* in the reference all ranks delete the file, and only the first succeeds */
   if (report_rank == 0) show("abort -> %s", ncmpi_strerrno(status == NC_ENOENT ? NC_NOERR : status));
   together();
   TRY(ncmpi_open(MPI_COMM_WORLD, "modes_aborted.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));

@@ -1,4 +1,4 @@
-/* mput and mget: several variables in one call, in all shapes, with errors among them. */
+/* mput and mget: several variables in one call, in all shapes, some with errors. */
 #include "report.h"
 
 enum { rows = 8, columns = 6, variables = 4 };
@@ -87,7 +87,7 @@ static void errors(void) {
   TRY(ncmpi_mput_var1_int_all(ncid, 1, none, starts, buffers));
   TRY(ncmpi_mget_var1_int_all(ncid, 2, bad, starts, buffers));
   TRY(ncmpi_mput_var1_int_all(ncid, 0, NULL, NULL, NULL));
-  ncmpi_cancel(ncid, NC_REQ_ALL, NULL, NULL); /* the reference leaves what comes before a mistake pending */
+  ncmpi_cancel(ncid, NC_REQ_ALL, NULL, NULL); /* in the reference, requests before a mistake stay pending */
   TRY(ncmpi_mput_var1_int(ncid, 1, ids, starts, buffers));
   TRY(ncmpi_mget_var1_int(ncid, 1, ids, starts, buffers));
   value = 70000;

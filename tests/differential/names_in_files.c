@@ -1,5 +1,5 @@
-/* Names that could not be defined, in files that others wrote: Latin-1, '/', control characters, zero bytes,
- * none at all, not in normal form C. The files are made here byte by byte. */
+/* Names that cannot be defined, in files of other programs: Latin-1, '/', control characters, zero bytes,
+ * empty names, names not in normal form C. The test makes the files byte by byte. */
 #include "file_bytes.h"
 #include "report.h"
 

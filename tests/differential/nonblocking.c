@@ -1,5 +1,5 @@
-/* Nonblocking requests: ids, statuses, orders, partial waits, cancelling, the attached buffer's accounting,
- * range errors, records, modes, closing. */
+/* Nonblocking requests: ids, statuses, orders, partial waits, cancelling, accounting of the attached
+ * buffer, range errors, records, modes, closing. */
 #include "report.h"
 
 static int ncid, fixed, record, bytes, shorts, requests[16], statuses[16];
@@ -84,8 +84,8 @@ static void attached_buffer(void) {
   TRY(ncmpi_buffer_detach(ncid)), show_usage();
 }
 
-/* Where as many ids are given as requests are pending, all of them puts or all gets, the reference does not
- * look at the ids. */
+/* If the number of ids is the number of pending requests, and these are all puts or all gets, the
+ * reference ignores the ids. */
 static void wait_for(int count, int first, int second) {
   int ids[] = {first, second};
   statuses[0] = statuses[1] = 4711;
@@ -115,7 +115,7 @@ static void as_many_ids_as_pending(void) {
           break;
         case 3:
           wait_for(1, NC_REQ_NULL, 0);
-          break; /* not as many */
+          break; /* fewer */
         case 4:
           wait_for(2, requests[1], NC_REQ_NULL);
           break;
@@ -162,7 +162,7 @@ static void ids_and_orders(void) {
   TRY(ncmpi_wait_all(ncid, 0, NULL, NULL));
   TRY(ncmpi_cancel(ncid, -4, NULL, NULL));
   TRY(ncmpi_cancel(ncid, 0, NULL, NULL));
-  /* The reference does not forget what a failed wait named. */
+  /* In the reference, the requests of a failed wait stay pending. */
   MUST(ncmpi_cancel(ncid, NC_REQ_ALL, NULL, NULL));
   MUST(ncmpi_iput_vara_int(ncid, fixed, place(0), one, memory, NULL));
   MUST(ncmpi_iget_vara_int(ncid, fixed, place(1), one, memory + 104, NULL));
@@ -203,7 +203,7 @@ static void values(void) {
   TRY(ncmpi_iput_vara_int(ncid, fixed, start, row, again, &requests[1]));
   TRY(ncmpi_wait_all(ncid, 2, requests, statuses)), show_requests(requests, 2);
   for (int i = 0; i < 5; ++i) show("  %d", seen[i]);
-  /* The datatype and the arrays of numbers may be gone before the wait. */
+  /* The datatype and the arrays of numbers may be freed before the wait. */
   MPI_Datatype spread;
   MPI_Offset begin[] = {report_rank, 0}, length[] = {1, 5};
   int wide[10] = {0};
@@ -238,12 +238,12 @@ static void records(void) {
   TRY(ncmpi_wait_all(ncid, NC_REQ_ALL, NULL, NULL));
   MUST(ncmpi_inq_dimlen(ncid, 0, &length));
   show("  %d records", (int)length);
-  /* What nobody wrote is undefined, and the reference leaves garbage there. */
+  /* Unwritten elements are undefined, and the reference leaves garbage there. */
   static int zeros[1024];
   MUST(ncmpi_put_var_int_all(ncid, record, zeros));
 }
 
-/* Requests of one rank only: the others take part with nothing. */
+/* Requests of one rank only; the other ranks take part without requests. */
 static void one_rank(void) {
   reset();
   const int last = report_rank == report_ranks - 1;
@@ -293,7 +293,7 @@ int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   for (int i = 0; i < 256; ++i) memory[i] = i;
   define();
-  /* With a burst buffer ids that are none mean something else. */
+  /* With a burst buffer, invalid ids have another meaning. */
   if (argc > 1 && strcmp(argv[1], "ids") == 0) {
     ids_and_orders();
     as_many_ids_as_pending();

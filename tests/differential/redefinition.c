@@ -1,6 +1,6 @@
-/* Redefining files whose layout is not what the library would have chosen: gaps before, between and behind
- * the variables. (Not between record variables: the reference moves records as one piece and loses what is
- * behind a gap.) And filling new record variables of files with many small records. */
+/* Redefines files with a layout that the library would not choose: gaps before, between and behind the
+ * variables. There are no gaps between record variables, because the reference moves a record as one piece
+ * and loses data behind a gap. Also fills new record variables in files with many small records. */
 #include "file_bytes.h"
 #include "report.h"
 
@@ -10,7 +10,7 @@ struct variable {
   unsigned type, bytes, begin;
 };
 
-/* Dimensions t (records) and x (3); the file goes on to `size` with bytes that tell where they are. */
+/* Dimensions t (records) and x (3). The file's bytes up to `size` tell their own position. */
 static void write_file(const char* path, unsigned records, const struct variable* variables, unsigned n,
                        size_t size) {
   static struct file_bytes f;
@@ -68,7 +68,7 @@ static void redefine(const char* path, int adds_fixed, int adds_record, int attr
   MUST(ncmpi_close(ncid));
 }
 
-/* Each of the redefinitions on a file of its own. */
+/* Makes each redefinition in its own file. */
 static void all(const char* name, unsigned records, const struct variable* variables, unsigned n,
                 size_t size) {
   const int changes[][3] = {{0, 0, 1}, {0, 0, 1500}, {1, 0, 0}, {0, 1, 0}, {1, 1, 700}};
@@ -86,7 +86,7 @@ static void all(const char* name, unsigned records, const struct variable* varia
     all(name, records, variables, sizeof variables / sizeof *variables, size); \
   } while (0)
 
-/* New record variables in fill mode, behind `records` small records. */
+/* Adds record variables in fill mode behind `records` small records. */
 static void fill(const char* path, MPI_Offset records, int format) {
   int ncid, dimids[2], varid;
   static int values[3 * 3000];

@@ -1,6 +1,6 @@
-/* For programs that run against two PnetCDF libraries: every rank writes what it sees to report.RANK in its
- * working directory, and compare.py compares. Only what both libraries must agree on may be written: no
- * addresses, times, versions. */
+/* For programs that run with two PnetCDF libraries. Every rank writes its results to report.RANK in its
+ * working directory, and compare.py compares them. A report has only results that must agree: no
+ * addresses, times or versions. */
 #ifndef SLUICE_TESTS_REPORT_H
 #define SLUICE_TESTS_REPORT_H
 
@@ -42,8 +42,7 @@ static inline void show(const char* format, ...) {
   fflush(report_file);
 }
 
-/* Whether the other ranks' progress is at this point too: keeps experiments with failing collectives apart.
- */
+/* Waits for the other ranks, so that experiments with failing collectives stay separate. */
 static inline void together(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -58,18 +57,18 @@ static inline int report_status(int line, const char* call, int status) {
 #pragma weak sluice_last_error
 extern const char* sluice_last_error(void);
 
-/* What the library says about its last failure, for people. */
+/* The library's text about its last failure, for people. */
 static inline const char* report_reason(void) {
   return sluice_last_error ? sluice_last_error() : "";
 }
 
-/* With a burst buffer, what flushes tells NC_ERANGE of a put before. */
+/* With a burst buffer, a flush returns NC_ERANGE for an earlier put. */
 static inline int is_of_put_before(int status) {
   const char* hints = getenv("PNETCDF_HINTS");
   return status == NC_ERANGE && hints && strstr(hints, "nc_burst_buf=enable");
 }
 
-/* Calls, and stops the program unless the status is NC_NOERR: for what is only preparation. */
+/* Calls, and ends the program unless the status is NC_NOERR. For preparations. */
 #define MUST(call)                                                                                    \
   do {                                                                                                \
     int must_status = (call);                                                                         \

@@ -1,5 +1,5 @@
-/* view FILE…: opens files that another program has written, and reports all that can be inquired about them,
- * and what a reader may not do. No data: what nobody put is fill values in memory, and may be anything in a
+/* view FILE…: opens files of another program and reports the results of all inquiries, and of calls that a
+ * reader may not make. It reads no data: unwritten elements are fill values in memory, and arbitrary in a
  * file. */
 #include "report.h"
 
@@ -29,7 +29,7 @@ static void view_attributes(int ncid, int varid, int count) {
 static void view_variables(int ncid, int count) {
   for (int varid = 0; varid < count; ++varid) {
     char name[NC_MAX_NAME + 1] = "";
-    int dims = -9, attributes = -9, no_fill = -9, dimids[16]; /* more than the programs use */
+    int dims = -9, attributes = -9, no_fill = -9, dimids[16]; /* more than any program uses */
     nc_type type = 0;
     MPI_Offset offset = -9;
     unsigned char fill[8] = {0};
@@ -37,13 +37,13 @@ static void view_variables(int ncid, int count) {
     show("variable %d: %s, type %d, %d dimensions, %d attributes", varid, name, type, dims, attributes);
     for (int i = 0; i < dims; ++i) show("  dimension %d", dimids[i]);
     TRY(ncmpi_inq_varoffset(ncid, varid, &offset)), show("  offset %lld", (long long)offset);
-    /* The reference takes the bytes of an attribute of another type, too. */
+    /* The reference also accepts the bytes of an attribute of another type. */
     nc_type type_of_fill = type;
     ncmpi_inq_atttype(ncid, varid, "_FillValue", &type_of_fill);
     TRY(ncmpi_inq_var_fill(ncid, varid, &no_fill, fill));
     if (type_of_fill == type) show("  no_fill %d, %x %x %x %x", no_fill, fill[0], fill[1], fill[2], fill[3]);
     view_attributes(ncid, varid, attributes);
-    /* Beyond all bounds, and of the wrong kind. */
+    /* Beyond all bounds, and of a wrong kind. */
     MPI_Offset start[16], one[16];
     for (int i = 0; i < dims; ++i) start[i] = 1LL << 40, one[i] = 1;
     double value = 0;

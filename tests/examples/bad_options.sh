@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mistakes on the command line get one clear line and exit status 2; a missing file gets its name and status 1.
-# Usage: bad_options.sh BUILD_DIRECTORY
+# A mistake on the command line gives one clear line and exit status 2. A missing file gives its name and
+# status 1. Usage: bad_options.sh BUILD_DIRECTORY
 build=$1
 expect() {  # status, text, program and arguments
   local status=$1 text=$2 output got

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The tsunami through files with the system's PnetCDF, and coupled through memory: the result must be the same to the last bit, and no
-# wave file may touch the disk in the coupled run.
-# Usage: coupled_equals_files.sh BUILD_DIRECTORY MODEL_RANKS ANALYSIS_RANKS
+# The tsunami through files with the system's PnetCDF, and coupled through memory. The results must be equal
+# to the last bit, and no wave file may be on disk in the coupled run. Usage: coupled_equals_files.sh
+# BUILD_DIRECTORY MODEL_RANKS ANALYSIS_RANKS
 set -euo pipefail
 build=$1 model_ranks=$2 analysis_ranks=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -13,7 +13,7 @@ namespace {
 constexpr double flat_depth_m = 4000;
 const double expected_speed = std::sqrt(9.81 * flat_depth_m);  // m/s
 
-/// A flat sea of 60 × 40 degrees with a bump in its middle, at the equator.
+/// A flat sea of 60 × 40 degrees at the equator, with a bump in its middle.
 Physics bump_in_the_middle() {
   Physics physics;
   physics.source_longitude = 30, physics.source_latitude = 0;
@@ -24,8 +24,7 @@ Physics bump_in_the_middle() {
 
 const Region flat_region{0, 60, -20, 20};
 
-/// Time in s at which the sea level at a place (found on whichever rank owns it) is highest, over `hours` of
-/// the model.
+/// The time in s of the highest sea level at a place, on whichever rank owns it, during `hours` of the model.
 double time_of_crest_s(ShallowWater& model, double longitude, double hours) {
   const auto& grid = model.grid();
   const auto column = static_cast<int>(std::floor(longitude / grid.grid().spacing_longitude()));
@@ -70,7 +69,7 @@ TEST_CASE("the volume of water is conserved to rounding, with coasts, rotation a
   const double dt = model.stable_step_s();
   for (int step = 0; step < 500; ++step) model.step(dt);
   CHECK(std::abs(model.volume_m3() - before) < 1e-12 * before);
-  CHECK(model.absolute_volume_m3() > 1.5 * before);  // it has moved
+  CHECK(model.absolute_volume_m3() > 1.5 * before);  // the wave has moved
 }
 
 TEST_CASE("results do not depend on the decomposition, to the last bit") {
@@ -101,7 +100,7 @@ TEST_CASE("relief is read right across the place where the file's longitudes beg
       across(relief.grid({10, 30, -60, 60}), MPI_COMM_SELF);
   const Field all = relief.depth(whole), part = relief.depth(across);
   CHECK(across.grid().longitude.front() == doctest::Approx(10.5));
-  // In the file longitude 20.5 is column 0 and 10.5 is column 350.
+  // In the file, longitude 20.5 is column 0 and longitude 10.5 is column 350.
   for (int j = 1; j <= across.rows(); ++j)
     for (int i = 1; i <= across.columns(); ++i) {
       const int file_column = i <= 10 ? 350 + i - 1 : i - 11;

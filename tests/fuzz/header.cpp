@@ -1,5 +1,5 @@
-// The CDF header codec: what is decoded encodes to what decodes to the same; its layout and small selections
-// can be computed.
+// The codec of CDF headers. An encoded header decodes to an equal one. Its layout, and the runs of small
+// selections, can be computed.
 #include <algorithm>
 #include <limits>
 
@@ -13,13 +13,12 @@ using sluice::fuzz::require;
 
 namespace {
 
-/// A header of a file whose data may lie anywhere: the checks of the file's size are those of the other
-/// target.
+/// The header of a file whose data may be anywhere; the other target covers checks of the file's size.
 std::optional<DecodedHeader> decode(std::span<const std::byte> bytes) {
   return decode_header(bytes, true, -1, "fuzz");
 }
 
-/// Encoding cuts names at zero bytes and normalises padding and tags; encoding again changes nothing.
+/// Encoding cuts names at zero bytes, and normalises padding and tags. Encoding once more changes nothing.
 void check_round_trip(const DecodedHeader& first) {
   std::vector<std::byte> encoded;
   try {
@@ -39,7 +38,7 @@ void check_round_trip(const DecodedHeader& first) {
           "as metadata it has the same variables");
 }
 
-/// At most three elements of each dimension, from its beginning, and where there is room every second one.
+/// At most the first three elements of each dimension; where possible, also every second one.
 void check_runs(const Header& header, const Layout& layout, int varid) {
   const auto shape = header.shape(varid);
   if (shape.size() > 8) return;
@@ -50,7 +49,7 @@ void check_runs(const Header& header, const Layout& layout, int varid) {
     stride.push_back(length > 5 ? 2 : 1);
   }
   std::vector<FileRun> runs;
-  // Six records on need not be within 63 bits where the file says that they are there.
+  // Offsets of the sixth record may exceed 63 bits, even in a file that claims to have it.
   const auto furthest = std::numeric_limits<std::int64_t>::max() / 16;
   if (header.is_record_variable(varid) &&
       (layout.record_size > furthest || header.variable(varid).begin > furthest))
@@ -81,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto header = first->header;
     compute_layout(header, {}, nullptr);
   });
-  // The beginning of a file of unknown size: decoded, refused, or more is asked for.
+  // The beginning of a file of unknown size: it is decoded, or refused, or more bytes are requested.
   fuzz::refuse_or([&] {
     static_cast<void>(decode_header(bytes.first(size / 2), false, static_cast<std::int64_t>(size), "fuzz"));
   });

@@ -1,4 +1,4 @@
-// Opening a file by the interface, as a program does: every inquiry, small parts of every variable, close.
+// Opens a file through the interface, as a program does: every inquiry, small parts of every variable, close.
 #include <pnetcdf.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr MPI_Offset small = 3;
 constexpr MPI_Offset large_attribute = 1 << 16;
 
-/// Whether a file's name can be looked for: those that are not UTF-8 or not in normal form cannot.
+/// Whether a name can be looked up: it must be UTF-8 in normal form.
 bool is_plain(const char* name) {
   return *name != '\0' && std::all_of(name, name + std::strlen(name),
                                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -28,7 +28,7 @@ void walk_attributes(int file, int varid, int count) {
     nc_type type = NC_NAT;
     MPI_Offset length = 0;
     require(ncmpi_inq_attname(file, varid, i, name) == NC_NOERR, "an attribute has a name");
-    // Of attributes of the same name in a damaged file the first is found.
+    // A damaged file may repeat the name of an attribute; then the first one is found.
     if (!is_plain(name)) continue;
     int found = -1;
     require(ncmpi_inq_attid(file, varid, name, &found) == NC_NOERR && found <= i,
@@ -57,7 +57,7 @@ void walk_dimensions(int file, int count) {
   }
 }
 
-/// At most `small` elements of each dimension: from its beginning, or up to its end.
+/// At most `small` elements of each dimension: its first ones, or its last ones.
 void read_part(int file, int varid, const std::vector<int>& dimids, bool at_end) {
   std::vector<MPI_Offset> start, count, stride;
   std::size_t elements = 1;
@@ -71,7 +71,7 @@ void read_part(int file, int varid, const std::vector<int>& dimids, bool at_end)
   }
   nc_type type = NC_NAT;
   require(ncmpi_inq_vartype(file, varid, &type) == NC_NOERR, "a variable has a type");
-  // What is not in the file is an error or zeros; neither may crash.
+  // Data that is not in the file gives an error or zeros, never a crash.
   std::vector<double> values(elements + 1);
   std::vector<char> text(elements + 1);
   if (type == NC_CHAR)

@@ -1,4 +1,4 @@
-// An encoded plan: what is decoded encodes to what decodes to the same.
+// An encoded plan: a decoded plan encodes to an equal one.
 #include "sluice/replay/plan.hpp"
 
 #include <vector>

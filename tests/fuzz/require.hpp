@@ -6,7 +6,7 @@
 
 namespace sluice::fuzz {
 
-/// Ends the run as a crash, which libFuzzer keeps the input of.
+/// Ends the run as a crash, so that libFuzzer keeps the input.
 inline void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);

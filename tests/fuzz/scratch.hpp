@@ -1,5 +1,5 @@
 #pragma once
-// What the targets that go through the interface share: MPI, and a file for each input.
+// Tools for targets that use the interface: MPI, and a file for each input.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace sluice::fuzz {
 
-/// The file that the inputs are written to one after another, in a directory of this process.
+/// The file for the inputs, one after another, in a directory of this process.
 class Scratch {
  public:
   Scratch() : folder_(std::filesystem::temp_directory_path() / ("sluice-fuzz-" + std::to_string(getpid()))) {

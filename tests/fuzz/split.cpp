@@ -1,7 +1,7 @@
-// Masters with subfiles or blobs: whatever their headers and maps say, they are refused, or each element has
-// a place in one of the files. The input is a list of parts, each behind its length of two bytes: a master,
-// and what is beside it (of blobs of processes the header_blob and data_blob of one file, which HDF5 would
-// find).
+// Masters with subfiles or blobs. Arbitrary headers and maps are refused, or each element has a place in one
+// of the files. The input is a list of parts, each after its length of two bytes: a master, and the files
+// beside it. For blobs of processes these are the header_blob and data_blob of one file, as HDF5 would find
+// them.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -39,7 +39,7 @@ std::vector<std::span<const std::byte>> parts_of(std::span<const std::byte> inpu
   return parts;
 }
 
-/// The first and the last elements of every variable, at most two of each dimension.
+/// The first and the last elements of every variable, at most two in each dimension.
 void ask_for_places(const formats::Header& header, const formats::Placement& placement,
                     const formats::FileSpace& space) {
   for (int id = 0; id < header.variable_count(); ++id) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the fuzz targets of decoders share.
+// Tools that the fuzz targets of decoders share.
 #include <span>
 
 #include "require.hpp"
@@ -11,7 +11,7 @@ inline std::span<const std::byte> as_bytes(const std::uint8_t* data, std::size_t
   return std::as_bytes(std::span(data, size));
 }
 
-/// Damage is answered by a sluice::Error; any other exception ends the run.
+/// Damage gives a sluice::Error. Any other exception ends the run.
 template <class Action>
 void refuse_or(const Action& action) {
   try {

@@ -1,4 +1,4 @@
-// A request table, which is another process's memory: entries come out well formed, or it is refused.
+// A request table, which is the memory of another process: its entries are well formed, or it is refused.
 #include <cstring>
 #include <vector>
 

@@ -1,9 +1,10 @@
-// The messages between processes: the first byte chooses one, the others are its fields. What is decoded
-// encodes to the same bytes.
+// The messages between processes, and the control messages between matchers. The first byte of the input
+// selects a message, the others are its fields. A decoded message encodes to the same bytes.
 #include "sluice/runtime/wire.hpp"
 
 #include <algorithm>
 
+#include "control_protocol.hpp"
 #include "support.hpp"
 
 using namespace sluice;
@@ -24,29 +25,46 @@ using Check = void (*)(std::span<const std::byte>);
 constexpr Check checks[] = {
     check<runtime::Hello>,
     check<runtime::Welcome>,
-    check<runtime::Create>,
+    check<runtime::CreateRequest>,
     check<runtime::Created>,
-    check<runtime::Open>,
+    check<runtime::OpenRequest>,
     check<runtime::Opened>,
-    check<runtime::NeedSegment>,
-    check<runtime::AwaitRoom>,
-    check<runtime::Several>,
-    check<runtime::Room>,
+    check<runtime::SegmentRequest>,
+    check<runtime::DiskRequest>,
+    check<runtime::Batch>,
+    check<runtime::DiskFreed>,
     check<runtime::SegmentGrant>,
-    check<runtime::HeaderUpdate>,
-    check<runtime::Publish>,
+    check<runtime::HeaderRequest>,
+    check<runtime::PublishRequest>,
     check<runtime::Discard>,
-    check<runtime::CloseRead>,
+    check<runtime::CloseRequest>,
     check<runtime::Get>,
     check<runtime::Plans>,
+    check<runtime::OpenFile>,
+    check<runtime::FileOpened>,
+    check<runtime::FileHolder>,
+    check<runtime::ImageRequest>,
+    check<runtime::ImageMade>,
+    check<runtime::NewestImageRequest>,
+    check<runtime::ListRequest>,
+    check<runtime::Listing>,
+    check<runtime::WatchRequest>,
+    check<runtime::RunView>,
     check<runtime::Remove>,
     check<runtime::ErrorReply>,
     check<runtime::DropSegments>,
     check<runtime::CoordinatorHello>,
     check<runtime::ComponentExited>,
+    check<runtime::ComponentMayStart>,
+    check<runtime::FilePublished>,
+    check<runtime::JobNote>,
+    check<runtime::ComponentSettled>,
     check<runtime::EventNotice>,
     check<runtime::OrdinaryFile>,
+    check<runtime::Gathering>,
     check<runtime::StatusReport>,
+    check<runtime::MessageToRegistry>,
+    check<runtime::MessageToMatcher>,
 };
 
 }  // namespace

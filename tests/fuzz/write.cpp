@@ -1,5 +1,5 @@
-// Changing a file by the interface, as a program does: open for writing, put, redefine, put again, close;
-// what was put is read again.
+// Changes a file through the interface, as a program does: open for writing, put, redefine, put again, close.
+// Puts are read back.
 #include <pnetcdf.h>
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr MPI_Offset small = 3;
 
-/// Where a damaged file says that its data lies is not to become a file of that size: writing there fails.
+/// A damaged file may claim that its data is far away. Writing there must fail, and not make a huge file.
 void limit_file_size() {
   constexpr rlim_t bytes = rlim_t{1} << 20;
   std::signal(SIGXFSZ, SIG_IGN);
@@ -87,7 +87,7 @@ void put_everywhere(int file, double value) {
   }
 }
 
-/// Another definition of each kind, and enough of an attribute to move the data.
+/// Another definition of each kind, and an attribute large enough to move the data.
 void redefine(int file) {
   int fixed = -1;
   int record = -1;
@@ -122,12 +122,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto path = scratch.write(data, size);
   int file = -1;
   if (ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_WRITE, MPI_INFO_NULL, &file) != NC_NOERR) return 0;
-  // Redefining alone keeps what is there; puts before may have been refused, and may fail at the end.
+  // Redefinition alone keeps the data. Earlier puts may have been refused, and may fail at the end.
   if (size % 2 == 0) put_everywhere(file, 3);
   redefine(file);
   put_everywhere(file, 4);
   ncmpi_close(file);
-  // The header is whole whatever became of the data.
+  // The header is valid, whatever the data is.
   if (ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file) != NC_NOERR) return 0;
   int variables = 0;
   require(ncmpi_inq_nvars(file, &variables) == NC_NOERR, "a changed file has variables");

@@ -1,4 +1,4 @@
-"""CDF-5 headers byte by byte, by the grammar of docs/formats/cdf.md: for files as other programs than ours write them."""
+"""CDF-5 headers byte by byte, by the grammar of docs/formats/cdf.md, for files as other programs write them."""
 import struct
 
 
@@ -21,7 +21,7 @@ class Header:
         return struct.pack(self.order + "iq", tag if entries else 0, len(entries)) + b"".join(entries)
 
     def encode(self, places, sizes=None):
-        """Where variables begin, and their vsizes."""
+        """Sets where variables begin, and their vsizes."""
         sizes = sizes or [0] * len(places)
         dimensions = [self.name(name) + struct.pack(self.order + "q", length) for name, length in self.dimensions]
         attributes = [self.attribute(*each) for each in self.attributes]
@@ -33,7 +33,7 @@ class Header:
         return start + self.entries(10, dimensions) + self.entries(12, attributes) + self.entries(11, variables)
 
     def file(self, sizes=None):
-        """With places behind one another, behind the header."""
+        """Places variables one after another, behind the header."""
         sizes = sizes or [0] * len(self.variables)
         at, places = len(self.encode([0] * len(sizes))), []
         for size in sizes:

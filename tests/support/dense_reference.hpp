@@ -8,7 +8,7 @@
 
 namespace sluice::test {
 
-/// Calls visit(index, position) for each element of a hyperslab in row-major order: nested loops.
+/// Calls visit(index, position) for each element of a hyperslab in row-major order, by nested loops.
 inline void for_each_element(
     const formats::HyperslabView& box,
     const std::function<void(const std::vector<std::int64_t>&, std::int64_t)>& visit) {
@@ -28,7 +28,7 @@ inline void for_each_element(
   }
 }
 
-/// Row-major position of an index in an array of that shape.
+/// The row-major position of an index in an array of that shape.
 inline std::size_t position_of(const std::vector<std::int64_t>& shape,
                                const std::vector<std::int64_t>& index) {
   std::int64_t position = 0;
@@ -52,7 +52,7 @@ class HyperslabGenerator {
   }
   bool chance(int percent) { return between(1, 100) <= percent; }
 
-  /// A shape of that many dimensions and not much more than `elements` elements.
+  /// A shape with that many dimensions and about `elements` elements.
   std::vector<std::int64_t> shape(std::size_t dimensions, std::int64_t elements) {
     std::vector<std::int64_t> shape(dimensions, 1);
     for (std::int64_t& length : shape) {
@@ -62,7 +62,7 @@ class HyperslabGenerator {
     return shape;
   }
 
-  /// Any hyperslab within the shape: single elements, rows, boxes, strided ones, now and then an empty one.
+  /// Any hyperslab within the shape: single elements, rows, boxes, strided ones, sometimes an empty one.
   formats::Hyperslab hyperslab(const std::vector<std::int64_t>& shape) {
     const std::int64_t kind = between(0, 3);
     const bool has_stride = chance(40);

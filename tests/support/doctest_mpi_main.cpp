@@ -1,4 +1,4 @@
-// A doctest program under MPI: every rank runs all cases; the exit code is the maximum over ranks.
+// A doctest program under MPI. Every rank runs all cases; the exit code is the maximum over ranks.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <mpi.h>

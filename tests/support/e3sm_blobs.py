@@ -1,4 +1,4 @@
-"""Files of blobs as E3SM's programs write them, made byte by byte from their description: docs/formats/blobs.md, blobs-hdf5.md."""
+"""Blob files as E3SM's programs write them, made byte by byte from docs/formats/blobs.md and blobs-hdf5.md."""
 import math
 import struct
 
@@ -9,22 +9,23 @@ TYPES = {2: "B", 4: "i", 5: "f", 6: "d", 10: "q"}
 
 
 class Dataset:
-    """`dimensions`: (name, length), the record dimension first with length 0; `variables`: (name, type, ids of dimensions, number of its map or 0); `maps`: the dimensions of
-    each; `value`: of an element of a variable, by (number of the variable, record, element)."""
+    """`dimensions`: (name, length), first the record dimension with length 0. `variables`: (name, type,
+    dimension ids, map number or 0). `maps`: the dimensions of each map. `value`: the value of (variable
+    number, record, element)."""
 
     def __init__(self, dimensions, variables, maps, records, value):
         self.dimensions, self.variables, self.maps, self.records, self.value = dimensions, variables, maps, records, value
 
     def elements(self, dimids):
-        """Of a record."""
+        """The number of elements of one record."""
         return math.prod(self.dimensions[each][1] for each in dimids if each != 0)
 
 
 class Blobs:
-    """The blobs of some processes: what is in one file."""
+    """The blobs of some processes, in one file."""
 
     def __init__(self, dataset, order, total, files, lists):
-        """`lists`: the requests of each process of the file, by map."""
+        """`lists`: for each process of the file its requests, by map."""
         self.dataset, self.order, self.lists = dataset, order, lists
         maps = dataset.maps
         self.counts = [[sum(length for _, length in requests) for requests in of_map] for of_map in lists]
@@ -47,7 +48,7 @@ class Blobs:
         return struct.pack(self.order + str(len(values)) + TYPES[kind], *values)
 
     def part(self, varid, record, process):
-        """What a process has of a variable: of a record of it."""
+        """The data that a process has of a variable, or of one record of it."""
         _, kind, dimids, which = self.dataset.variables[varid]
         if which == 0:
             elements = range(self.dataset.elements(dimids)) if process == 0 else []
@@ -60,7 +61,7 @@ class Blobs:
         return [(4, [len(requests)]), (10, [sum(counts[:process])]), (10, [counts[process]]), (4, [offset for offset, _ in requests]), (4, [length for _, length in requests])]
 
     def variable_centric(self):
-        """A file of a dataset in CDF-5. Behind the end of a list is anything."""
+        """The CDF-5 file of a dataset. Bytes behind the end of a list are arbitrary."""
         fixed, records, processes = [], [[] for _ in range(self.dataset.records)], range(len(self.lists[0]))
         for which, of_map in enumerate(self.lists):
             width = max(map(len, of_map))
@@ -86,7 +87,7 @@ class Blobs:
         return self.header.encode(places, sizes) + b"".join(fixed) + b"".join(b"".join(record) for record in records)
 
     def process_centric(self):
-        """header_blob and data_blob."""
+        """The contents of header_blob and data_blob."""
         data = b""
         for process in range(len(self.lists[0])):
             for which in range(len(self.dataset.maps)):
@@ -96,7 +97,7 @@ class Blobs:
         return self.header.encode([0] * len(self.header.variables)), data
 
     def write(self, path, raw_hdf5=None):
-        """One file; of processes by a program that writes two datasets in HDF5, where that is given."""
+        """Writes one file. With `raw_hdf5`, that program writes the two datasets in HDF5."""
         if raw_hdf5 is None:
             with open(path, "wb") as file:
                 file.write(self.variable_centric())

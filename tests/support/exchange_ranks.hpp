@@ -1,25 +1,25 @@
 #pragma once
-// Matcher ranks of several nodes in one process, which match and move data, over a SpreadStep.
+// Matchers of several nodes in one process, which match and move the data of a SpreadStep.
 #include <doctest/doctest.h>
 
 #include <deque>
 
-#include "match_exchange.hpp"
-#include "node_exchange.hpp"
+#include "distributed_matcher.hpp"
 #include "owned_requests.hpp"
+#include "remote_fetcher.hpp"
 #include "sluice/runtime/peer_link.hpp"
 #include "support/exchange_world.hpp"
 #include "support/get_request.hpp"
 
 namespace sluice::test {
 
+using runtime::DistributedMatcher;
 using runtime::ExchangePacket;
-using runtime::LandingPart;
+using runtime::InboundPart;
 using runtime::MatchedGet;
-using runtime::MatchExchange;
-using runtime::NodeExchange;
 using runtime::Outcome;
 using runtime::PacketKind;
+using runtime::RemoteFetcher;
 using runtime::ViewReceiver;
 
 struct Answer {
@@ -27,19 +27,23 @@ struct Answer {
   std::uint32_t rank = 0;
   Outcome outcome;
   MatchedGet matched;
-  std::vector<LandingPart> landed;
+  std::vector<InboundPart> landed;
 };
 
-/// The matcher ranks, and what the registry would tell them.
+/// The matchers, and the messages that the registry would send them.
 class Ranks {
  public:
   Ranks(std::uint32_t nodes, std::uint32_t per_node, const matcher::Partition& partition)
       : per_node_(per_node),
         links_(runtime::links_within_process(nodes * per_node)),
         memories_(nodes * per_node) {
+    matcher::Partition divided = partition;
+    divided.owners = size();
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
-      matchings_.push_back(std::make_unique<MatchExchange>(match_environment(rank, partition)));
-      movings_.push_back(std::make_unique<NodeExchange>(move_environment(rank)));
+      hosts_.push_back(std::make_unique<Host>(*this, rank));
+      matchings_.push_back(std::make_unique<DistributedMatcher>(
+          *hosts_[rank], memories_[rank], DistributedMatcher::Seat{rank, place(rank), divided}));
+      movings_.push_back(new_fetcher(rank));
       links_[rank]->on_packet(PacketKind::exchange, [this, rank](std::uint32_t from, auto bytes) {
         const auto kind = static_cast<ExchangePacket>(bytes.front());
         ++packets_of_kind_[kind];
@@ -62,7 +66,7 @@ class Ranks {
   }
   void tell(SpreadStep& step) { step_ = &step; }
 
-  /// Starts a get of one access; settle() brings the answer.
+  /// Starts a get of one access. settle() completes it.
   void get(std::uint32_t rank, int varid, const std::vector<formats::Hyperslab>& reads, Answer& answer,
            std::uint64_t reader = 0) {
     get(rank, get_request(1, varid, reads), answer, reader);
@@ -74,7 +78,7 @@ class Ranks {
             return keep(answer, {true, rank, outcome, std::move(matched), {}});
           movings_[rank]->land(
               std::move(matched),
-              [rank, &answer](const Outcome& landed, MatchedGet get, const std::vector<LandingPart>& parts) {
+              [rank, &answer](const Outcome& landed, MatchedGet get, const std::vector<InboundPart>& parts) {
                 keep(answer, {true, rank, landed, std::move(get), parts});
               },
               reader);
@@ -84,7 +88,7 @@ class Ranks {
   void turn() {
     for (const auto& link : links_) link->poll();
   }
-  /// Lets packets arrive, and views and leases when nothing else happens.
+  /// Delivers packets until nothing happens, then views and leases.
   void settle() {
     for (bool has_happened = true; has_happened;) {
       has_happened = false;
@@ -96,7 +100,7 @@ class Ranks {
       has_happened = true;
     }
   }
-  /// There is memory for the leases that wait.
+  /// Grants the leases that wait for memory.
   void give_memory() {
     has_memory = true;
     for (auto waiting = std::exchange(waiting_leases_, {}); const auto& give : waiting) give();
@@ -106,13 +110,11 @@ class Ranks {
     movings_[rank]->forget(1);
   }
 
-  /// As if the rank had just begun: it has nothing of what it had before.
-  void restart(std::uint32_t rank) {
-    movings_[rank] = std::make_unique<NodeExchange>(move_environment(rank));
-  }
+  /// Restarts a matcher, which loses everything that it knew.
+  void restart(std::uint32_t rank) { movings_[rank] = new_fetcher(rank); }
 
-  [[nodiscard]] MatchExchange& matching(std::uint32_t rank) { return *matchings_[rank]; }
-  [[nodiscard]] NodeExchange& moving(std::uint32_t rank) { return *movings_[rank]; }
+  [[nodiscard]] DistributedMatcher& matching(std::uint32_t rank) { return *matchings_[rank]; }
+  [[nodiscard]] RemoteFetcher& moving(std::uint32_t rank) { return *movings_[rank]; }
   [[nodiscard]] std::uint64_t packets() const {
     std::uint64_t packets = 0;
     for (const auto& link : links_) packets += link->counters(PacketKind::exchange).packets_sent;
@@ -131,8 +133,8 @@ class Ranks {
     return bytes;
   }
 
-  /// What a process of that rank gets by its plan: from logs of its own node's matcher, and from what has
-  /// landed.
+  /// The values that a process of that rank gets by its plan: from logs on its own node, and from data that
+  /// has arrived.
   [[nodiscard]] std::vector<std::int32_t> run(const Answer& answer, std::size_t access = 0) {
     class Reader final : public replay::LogReader {
      public:
@@ -141,7 +143,7 @@ class Ranks {
         const SpreadStep& step = *ranks_.step_;
         if (writer < step.writers() && step.place_of(writer).node == ranks_.place(answer_.rank).node)
           return ranks_.step_->at(writer, log_offset);
-        for (const LandingPart& part : answer_.landed) {
+        for (const InboundPart& part : answer_.landed) {
           for (const matcher::LogRange& range : part.ranges) {
             if (range.writer != writer || log_offset < range.log_offset) continue;
             const std::uint64_t skipped = log_offset - range.log_offset;
@@ -171,21 +173,21 @@ class Ranks {
   }
 
   bool moves_data = true;
-  bool is_slow = false;    ///< views and leases come when nothing else happens
-  bool has_memory = true;  ///< false: leases that somebody waits for come with give_memory()
-  Outcome lease_outcome;   ///< of every lease
+  bool is_slow = false;    ///< views and leases come only when nothing else happens
+  bool has_memory = true;  ///< false: leases that a get waits for come with give_memory()
+  Outcome lease_outcome;   ///< the outcome of every lease
   std::uint64_t leased_bytes = 0;
   std::vector<matcher::SegmentId> leased_segments;
-  std::uint64_t pieces_not_packed = 0;  ///< that were sent from where they are
-  std::vector<std::uint32_t> released;  ///< whose memory for what is no more was given up
+  std::uint64_t pieces_not_packed = 0;  ///< pieces that were sent from their place in memory
+  std::vector<std::uint32_t> released;  ///< ranks that released the memory of ended steps
   struct Lease {
     std::uint32_t rank = 0;
-    NodeExchange::LeaseRequest request;
+    runtime::LeaseRequest request;
   };
-  std::vector<Lease> leases;  ///< all that were asked for
+  std::vector<Lease> leases;  ///< all requested leases
   struct Joined {
     std::uint32_t rank = 0;
-    NodeExchange::Reader reader;
+    runtime::FetchReader reader;
   };
   std::vector<Joined> joined;
 
@@ -206,70 +208,69 @@ class Ranks {
     receiver({}, std::make_shared<matcher::StepView>(step_->view()));
   }
 
-  MatchExchange::Environment match_environment(std::uint32_t rank, const matcher::Partition& partition) {
-    MatchExchange::Environment environment;
-    environment.rank = rank;
-    environment.place = place(rank);
-    environment.rank_of = [this](matcher::MatcherPlace of) { return rank_of(of); };
-    environment.partition = partition;
-    environment.partition.owners = size();
-    environment.memory = &memories_[rank];
-    environment.send = [this, rank](std::uint32_t to, std::vector<std::byte> packet) {
-      links_[rank]->send(to, PacketKind::exchange, std::move(packet));
-    };
-    environment.view = [this](std::uint64_t, ViewReceiver receiver) {
-      now_or_later([this, receiver = std::move(receiver)] { give_view(receiver); });
-    };
-    return environment;
-  }
-  NodeExchange::Environment move_environment(std::uint32_t rank) {
-    const MatchExchange::Environment common = match_environment(rank, {});
-    NodeExchange::Environment environment;
-    environment.place = common.place;
-    environment.matchers_of_node = per_node_;
-    environment.rank_of = common.rank_of;
-    environment.memory = common.memory;
-    environment.landing_memory = [this, rank](matcher::SegmentId segment) {
-      return memories_[rank].writable(segment);
-    };
-    environment.send = common.send;
-    environment.view = common.view;
-    environment.send_data = [this, rank](runtime::PeerLink::DataRoute to,
-                                         runtime::PeerLink::DataSource source) {
-      links_[rank]->send_data(to, std::move(source));
-    };
-    environment.expect_data = [this, rank](runtime::PeerLink::DataRoute from, std::span<std::byte> place,
-                                           runtime::PeerLink::Landed landed) {
-      links_[rank]->expect_data(from, place, std::move(landed));
-    };
-    environment.keep_mapped = [this](matcher::SegmentId) {
-      ++pieces_not_packed;
+  /// The services that a matcher needs.
+  class Host final : public runtime::FetchHost {
+   public:
+    Host(Ranks& ranks, std::uint32_t rank) : ranks_(ranks), rank_(rank) {}
+
+    std::uint32_t rank_of(matcher::MatcherPlace place) const override { return ranks_.rank_of(place); }
+    void send(std::uint32_t to, std::vector<std::byte> packet) override {
+      link().send(to, PacketKind::exchange, std::move(packet));
+    }
+    void view(std::uint64_t, ViewReceiver receiver) override {
+      ranks_.now_or_later([this, receiver = std::move(receiver)] { ranks_.give_view(receiver); });
+    }
+    std::span<std::byte> inbound_memory(matcher::SegmentId segment) override {
+      return ranks_.memories_[rank_].writable(segment);
+    }
+    std::shared_ptr<const void> keep_mapped(matcher::SegmentId) override {
+      ++ranks_.pieces_not_packed;
       return std::make_shared<int>(0);
+    }
+    void lease(const runtime::LeaseRequest& request, runtime::LeaseReceiver receiver) override {
+      ranks_.lease(rank_, request, std::move(receiver));
+    }
+    void join_lease(std::uint64_t, const runtime::FetchReader& reader) override {
+      ranks_.joined.push_back({rank_, reader});
+    }
+    void on_release() override { ranks_.released.push_back(rank_); }
+    void send_data(runtime::PeerLink::DataRoute to, runtime::PeerLink::DataSource source) override {
+      link().send_data(to, std::move(source));
+    }
+    void expect_data(runtime::PeerLink::DataRoute from, std::span<std::byte> place,
+                     runtime::PeerLink::Landed landed) override {
+      link().expect_data(from, place, std::move(landed));
+    }
+
+   private:
+    [[nodiscard]] runtime::PeerLink& link() { return *ranks_.links_[rank_]; }
+    Ranks& ranks_;
+    std::uint32_t rank_;
+  };
+
+  void lease(std::uint32_t rank, const runtime::LeaseRequest& request, runtime::LeaseReceiver receiver) {
+    const auto give = [this, rank, request, receiver = std::move(receiver)] {
+      const matcher::SegmentId segment = matcher::segment_id(place(rank), next_segment_++);
+      if (!lease_outcome.is_failure()) memories_[rank].create(segment, request.wanted_bytes);
+      if (!lease_outcome.is_failure()) leased_bytes += request.wanted_bytes;
+      if (!lease_outcome.is_failure()) leased_segments.push_back(segment);
+      receiver(lease_outcome, matcher::LogSegment{segment, request.wanted_bytes});
     };
-    environment.on_release = [this, rank] { released.push_back(rank); };
-    environment.lease = [this, rank](const NodeExchange::LeaseRequest& request, auto receiver) {
-      const auto give = [this, rank, request, receiver] {
-        const matcher::SegmentId segment = matcher::segment_id(place(rank), next_segment_++);
-        if (!lease_outcome.is_failure()) memories_[rank].create(segment, request.wanted_bytes);
-        if (!lease_outcome.is_failure()) leased_bytes += request.wanted_bytes;
-        if (!lease_outcome.is_failure()) leased_segments.push_back(segment);
-        receiver(lease_outcome, matcher::LogSegment{segment, request.wanted_bytes});
-      };
-      leases.push_back({rank, request});
-      if (has_memory || request.is_ahead) return now_or_later(give);
-      waiting_leases_.push_back(give);
-    };
-    environment.join_lease = [this, rank](std::uint64_t, const NodeExchange::Reader& reader) {
-      joined.push_back({rank, reader});
-    };
-    return environment;
+    leases.push_back({rank, request});
+    if (has_memory || request.is_ahead) return now_or_later(give);
+    waiting_leases_.push_back(give);
+  }
+  [[nodiscard]] std::unique_ptr<RemoteFetcher> new_fetcher(std::uint32_t rank) {
+    return std::make_unique<RemoteFetcher>(*hosts_[rank], memories_[rank],
+                                           RemoteFetcher::Seat{place(rank), per_node_});
   }
 
   std::uint32_t per_node_;
   std::vector<std::unique_ptr<runtime::PeerLink>> links_;
   std::deque<RankMemory> memories_;
-  std::vector<std::unique_ptr<MatchExchange>> matchings_;
-  std::vector<std::unique_ptr<NodeExchange>> movings_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<std::unique_ptr<DistributedMatcher>> matchings_;
+  std::vector<std::unique_ptr<RemoteFetcher>> movings_;
   std::map<ExchangePacket, std::uint64_t> packets_of_kind_, bytes_of_kind_;
   std::deque<std::function<void()>> held_;
   std::vector<std::function<void()>> waiting_leases_;

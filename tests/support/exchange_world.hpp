@@ -1,6 +1,6 @@
 #pragma once
-// A step whose writers are spread over several matcher ranks of one process: the tables are in the memory of
-// the rank that has them, the data is kept beside, and a dense array tells what readers must get.
+// A step whose writers belong to several matchers in one process. Each matcher has the tables of its writers
+// in its own memory. The data is kept separately. A dense array has the values that readers must get.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace sluice::test {
 
-/// The segments of one rank, in plain memory.
+/// The segments of one matcher, in plain memory.
 class RankMemory final : public matcher::SegmentMemory {
  public:
   void create(matcher::SegmentId segment, std::uint64_t bytes) override { segments_[segment].resize(bytes); }
@@ -46,13 +46,14 @@ class RankMemory final : public matcher::SegmentMemory {
   std::map<matcher::SegmentId, std::vector<std::byte>> segments_;
 };
 
-/// One step of int32 variables. Every writer has its log at one rank.
+/// A step of int32 variables. Each writer's log belongs to one matcher.
 class SpreadStep {
  public:
   static constexpr std::int32_t fill = -7;
   static constexpr std::size_t element_bytes = sizeof(std::int32_t);
 
-  /// `writers[i]`: the rank that has writer i's log. `ranks`: their memories, which outlive this.
+  /// `writers[i]`: the matcher of writer i. `ranks`: the memories of the matchers; they must outlive this
+  /// object.
   SpreadStep(formats::Header header, std::vector<matcher::MatcherPlace> writers,
              std::function<RankMemory&(matcher::MatcherPlace)> memory)
       : header_(std::move(header)), places_(std::move(writers)), memory_(std::move(memory)) {
@@ -66,7 +67,7 @@ class SpreadStep {
     }
   }
 
-  /// A put; its values are unlike all others'.
+  /// Puts values that no other put has.
   void put(std::uint32_t writer, int varid, const formats::Hyperslab& box) {
     const std::int64_t elements = elements_of(box.count);
     const std::uint64_t offset = reserve(writer, static_cast<std::uint64_t>(elements) * element_bytes);
@@ -74,7 +75,7 @@ class SpreadStep {
     note(writer, varid, {box});
     append(writer, entry_of(matcher::EntryKind::request, varid, offset, box));
   }
-  /// A put of a list of boxes, which the writer's table has once however often it is put.
+  /// Puts a list of boxes. The writer's table stores a list once, however often it is put.
   void put_list(std::uint32_t writer, int varid, const std::vector<formats::Hyperslab>& boxes) {
     std::vector<formats::HyperslabView> views;
     std::int64_t elements = 0;
@@ -132,7 +133,7 @@ class SpreadStep {
     std::memcpy(chunk.data() + word * sizeof value, &value, sizeof value);
   }
 
-  /// What a read of these hyperslabs, one behind the other, must give.
+  /// The values that a read of these hyperslabs, one after another, must give.
   [[nodiscard]] std::vector<std::int32_t> expected(int varid,
                                                    const std::vector<formats::Hyperslab>& reads) const {
     std::vector<std::int32_t> values;
@@ -150,7 +151,7 @@ class SpreadStep {
   [[nodiscard]] std::uint32_t writers() const noexcept { return static_cast<std::uint32_t>(places_.size()); }
   [[nodiscard]] matcher::MatcherPlace place_of(std::uint32_t writer) const { return places_[writer]; }
 
-  /// The bytes of a writer's log from an offset to the end of that segment.
+  /// The bytes of a writer's log from an offset to the end of its segment.
   [[nodiscard]] std::span<std::byte> at(std::uint32_t writer, std::uint64_t log_offset) {
     const Log& log = logs_[writer];
     const auto next = log.ranges.upper_bound(log_offset);
@@ -172,7 +173,7 @@ class SpreadStep {
     matcher::LogPatternBuilder pattern{0};
     std::uint64_t next_offset = 0;
     std::map<std::uint64_t, matcher::SegmentId> ranges;  ///< by log offset
-    std::uint64_t end = 0;                               ///< of the last data segment
+    std::uint64_t end = 0;                               ///< the end of the last data segment
   };
 
   void note(std::uint32_t writer, int varid, const std::vector<formats::Hyperslab>& boxes) {
@@ -253,7 +254,7 @@ class SpreadStep {
   std::int32_t next_value_ = 1;
 };
 
-/// A header of int32 variables of these shapes; one that begins with -1 has `records` records.
+/// A header of int32 variables of these shapes. A shape that begins with -1 has `records` records.
 [[nodiscard]] inline formats::Header header_of_shapes(const std::vector<std::vector<std::int64_t>>& shapes,
                                                       std::int64_t records) {
   formats::Header header;

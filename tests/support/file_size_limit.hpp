@@ -1,4 +1,4 @@
-// A full disk, for tests of files that are not behind storage::FileSystem.
+// Simulates a full disk, for files that are not behind storage::FileSystem.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 
 namespace sluice::test {
 
-/// Files of this process cannot grow beyond the limit: a full disk, for a test.
+/// Files of this process cannot grow beyond the limit, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

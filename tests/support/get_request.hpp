@@ -1,5 +1,5 @@
 #pragma once
-// Get messages of tests.
+// Get messages for tests.
 #include <vector>
 
 #include "sluice/runtime/read_lists.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Lists of boxes that many variables have in common, for tests of what is shared.
+// Lists of boxes that many variables share.
 #include <cstdint>
 #include <vector>
 
@@ -12,7 +12,7 @@ struct Grid {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
 
-  /// Single elements, every second one of a row, so that none is next to another.
+  /// Single elements, every second one of a row, so that no two are neighbours.
   [[nodiscard]] std::vector<formats::Hyperslab> dotted(std::int64_t first_row, std::int64_t row_count,
                                                        std::int64_t first_column) const {
     std::vector<formats::Hyperslab> boxes;
@@ -22,7 +22,7 @@ struct Grid {
     }
     return boxes;
   }
-  /// Rows from the last to the first.
+  /// Rows, from the last to the first.
   [[nodiscard]] std::vector<formats::Hyperslab> whole_rows() const {
     std::vector<formats::Hyperslab> boxes;
     for (std::int64_t row = rows; row-- > 0;) boxes.push_back({{row, 0}, {1, columns}, {}});

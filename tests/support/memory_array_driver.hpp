@@ -13,8 +13,8 @@
 
 namespace sluice::test {
 
-/// A driver for one process that keeps each variable as a dense array in its external type. Elements that
-/// nobody put are zero bytes. Counts its calls, and fails on request.
+/// A driver for one process that keeps each variable as a dense array in its external type. Unwritten
+/// elements are zero bytes. The driver counts its calls, and fails on request.
 class MemoryArrayDriver : public api::Driver {
  public:
   std::vector<std::vector<std::byte>> variables;  ///< by varid
@@ -22,7 +22,7 @@ class MemoryArrayDriver : public api::Driver {
   int get_calls = 0;
   std::vector<int> put_list_lengths;
   Status failure = NC_NOERR;  ///< thrown by the next put or get
-  int failing_record = -1;    ///< a put that starts there fails with NC_ENO_SPACE, and the others go on
+  int failing_record = -1;  ///< a put that starts at this record fails with NC_ENO_SPACE; other puts succeed
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory array"; }
   void write_header(const formats::Header& header, const formats::Layout&) override {

@@ -1,5 +1,5 @@
 #pragma once
-// Packets whose contents say who sent them, in which order, and how long they are; a receiver that checks.
+// Packets that tell their sender, number and length, and a receiver that checks them.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace sluice::runtime::test {
 
-/// The `number`th packet from `from`: its number, then bytes that follow from both.
+/// The `number`th packet from `from`: the number, then bytes that depend on both.
 inline std::vector<std::byte> numbered_packet(std::uint32_t from, std::uint64_t number, std::size_t bytes) {
   std::vector<std::byte> packet(sizeof number + bytes);
   std::memcpy(packet.data(), &number, sizeof number);
@@ -22,7 +22,7 @@ inline std::vector<std::byte> numbered_packet(std::uint32_t from, std::uint64_t 
   return packet;
 }
 
-/// Counts what comes from each rank and finds out what is wrong with it.
+/// Counts the packets from each rank, and reports errors.
 class NumberedReceiver {
  public:
   explicit NumberedReceiver(std::uint32_t size) : received_(size, 0) {}
@@ -42,7 +42,7 @@ class NumberedReceiver {
   std::string trouble_;
 };
 
-/// Mostly short, some of several pieces.
+/// Mostly short; some packets have several pieces.
 inline std::size_t random_length(std::mt19937_64& random) {
   const std::uint64_t kind = random() % 20;
   if (kind == 0) return random() % (3U << 20);

@@ -1,4 +1,4 @@
-// What tests of placements have in common: maps of blobs at random, and offsets element by element.
+// Tools for tests of placements: random maps of blobs, and offsets of single elements.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 namespace sluice::test {
 
-/// Each element belongs to one of the processes from `first` on; process -1 stands for none.
+/// Gives each element to one of the processes from `first` on; process -1 stands for none.
 inline formats::DecompositionMap random_map(std::vector<int> dimids, std::int64_t elements,
                                             const formats::Blobs& blobs, int first,
                                             HyperslabGenerator& random) {
@@ -30,7 +30,7 @@ inline formats::DecompositionMap random_map(std::vector<int> dimids, std::int64_
   return map;
 }
 
-/// Where each element of a hyperslab is, in the order of the elements.
+/// The place of each element of a hyperslab, in the order of the elements.
 inline std::vector<std::int64_t> offsets_of(const formats::VariablePlace& place,
                                             const formats::HyperslabView& slab) {
   std::vector<formats::FileRun> runs;
@@ -47,7 +47,7 @@ inline std::vector<std::int64_t> offsets_of(const formats::VariablePlace& place,
   return offsets;
 }
 
-/// Where a place says that its elements are found from those of another: that they are.
+/// If a place says that its elements lie at a fixed distance from another's, checks that they do.
 inline void check_displacement(const formats::VariablePlace& place, const formats::VariablePlace& other,
                                const formats::HyperslabView& slab) {
   const auto displacement = place.displacement_from(other);

@@ -1,14 +1,16 @@
-"""What the tests of whole programs and runs have in common: workflows, starting and ending processes, waiting for something, looking up processes. Each test finds it by
-`sys.path.append(os.path.dirname(sys.path[0]))`; nothing here knows what is tested."""
+"""Tools for tests of whole programs and runs: workflows, starting and ending processes, waiting, finding
+processes. Each test finds this file by `sys.path.append(os.path.dirname(sys.path[0]))`. It knows nothing
+of what is tested."""
 import os
+import random
 import shutil
 import subprocess
 import sys
 import time
 
-LIMIT_S = 100  # far more than any case needs: a hang ends here
+LIMIT_S = 100  # far more than any case needs; ends a hang
 SHOWN = 100000  # characters of a program's output
-MPIRUN = ("mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n")  # and the number of ranks
+MPIRUN = ("mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n")  # followed by the number of ranks
 MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -17,8 +19,16 @@ def expect(condition, text):
         sys.exit("FAILED: " + text)
 
 
+def test_seed(usual=None):
+    """The seed of a random test: SLUICE_TEST_SEED if it is set, else the usual one, else a new one. Prints
+    the seed, so that a failure shows it."""
+    seed = int(os.environ.get("SLUICE_TEST_SEED") or (random.randrange(1 << 30) if usual is None else usual))
+    print(f"SLUICE_TEST_SEED={seed}", flush=True)
+    return seed
+
+
 def clear_directory():
-    """Removes what an earlier run of a test has left in the working directory."""
+    """Removes the files of an earlier run of the test from the working directory."""
     for name in os.listdir("."):
         shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.remove(name)
 
@@ -28,10 +38,11 @@ def mapping(*keys):
 
 
 def write_flow(program, components, rules, *staging):
-    """flow.yaml: components as {name: (ranks, arguments of the program, *more keys)}, rules as [(pattern, writer, readers, *more keys)]; keys as "memory: 4MiB"."""
+    """Writes flow.yaml. Components: {name: (ranks, arguments of the program, *more keys)}. Rules: [(pattern,
+    writer, readers, *more keys)]. Keys: "memory: 4MiB"."""
     if "SLUICE_TEST_MATCHERS" in os.environ:
         staging = ("matchers: " + os.environ["SLUICE_TEST_MATCHERS"], *staging)
-    if not any("prewarm:" in key or "huge-pages:" in key for key in staging):  # what most tests put is little
+    if not any("prewarm:" in key or "huge-pages:" in key for key in staging):  # most tests put little data
         staging = ("prewarm: 0", *staging)
     lines = ["version: 1", "name: test"] + (["staging: " + mapping(*staging)] if any(staging) else [])
     lines += ["components:"] + [f"  {name}: " + mapping(f"command: {program} {arguments}", f"ranks: {ranks}", *keys) for name, (ranks, arguments, *keys) in components.items()]
@@ -49,13 +60,13 @@ class Result:
 
 
 def start(*command, environment=None, **options):
-    """A process whose output is kept, for finish(); `environment` is what is to be added."""
+    """Starts a process whose output is kept for finish(). `environment` is added to this process's."""
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, **MPI_ENVIRONMENT, **(environment or {})}, **options)
 
 
 def finish(process, status=None):
-    """Waits for a process's end, shows what it printed, and checks its exit status where one is expected."""
+    """Waits for a process, prints its output, and checks its exit status if one is expected."""
     try:
         out, err = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -70,7 +81,8 @@ def finish(process, status=None):
 
 
 def show_waits_for_processors(pid):
-    """What tells a hang from a machine that is too busy: how long each process has run, and how long it wanted to and could not."""
+    """Prints what tells a hang from a busy machine: how long each process ran, and how long it had to wait
+    for a processor."""
     print("load", *os.getloadavg())
     for each in [pid, *descendants(pid)]:
         try:
@@ -86,12 +98,12 @@ def call(*command, status=None, **options):
 
 
 def launch(ranks, *command, **options):
-    """The same by mpirun, without Sluice."""
+    """Calls a program by mpirun, without Sluice."""
     return call(*MPIRUN, str(ranks), *command, **options)
 
 
 def wait_for(condition, what):
-    """The first true value of condition()."""
+    """Waits until condition() is true, and returns its value."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         result = condition()
@@ -110,7 +122,7 @@ def descendants(pid):
 
 
 def descendants_named(name, pid):
-    """Those whose program has that name."""
+    """The processes whose program has that name."""
 
     def is_named(process):
         try:
@@ -135,7 +147,7 @@ def is_alive(pid):
 
 
 def kill(pids, number):
-    """Sends a signal to those that are still there."""
+    """Sends a signal to those processes that still exist."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -144,7 +156,7 @@ def kill(pids, number):
 
 
 def users_of(directory):
-    """Processes that have a file of the directory open, with a name or without: {pid}."""
+    """The processes that have a file of the directory open, also a file without a name: {pid}."""
     found, prefix = set(), os.path.realpath(directory) + "/"
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -156,7 +168,7 @@ def users_of(directory):
 
 
 def have_in_environment(name, value):
-    """Processes that were started with this variable: {pid}."""
+    """The processes that were started with this variable: {pid}."""
     found, wanted = set(), f"{name}={value}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -173,8 +185,29 @@ def is_logged(words):
     return subprocess.run(["grep", "-rqF", "--include=events.log", words, "."]).returncode == 0
 
 
+def wait_for_event(run, words):
+    """Waits, during the run, until the event log has the words. `sluice run --notice-after 1` logs each wait
+    after a second: "X waits for 'FILE' ..."."""
+
+    def look():
+        has_ended = run.poll() is not None
+        if is_logged(words):
+            return True
+        if has_ended:
+            finish(run)
+            sys.exit(f"FAILED: the run ended, and its event log does not say: {words}")
+        return False
+
+    wait_for(look, "the event: " + words)
+
+
+def allow(name):
+    """Makes the file that a program waits for: `await NAME` of couple.c, or `until test -e NAME` in a shell."""
+    open(name, "w").close()
+
+
 def in_own_namespace():
-    """Starts this test again where it may mount file systems that nobody else sees, or ends it as skipped."""
+    """Starts this test again in a namespace where it may mount file systems, or ends it as skipped."""
     if os.environ.get("SLUICE_TEST_NAMESPACE"):
         return
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:
@@ -184,7 +217,8 @@ def in_own_namespace():
 
 
 class SmallDisk:
-    """A file system of so many MiB at a directory, in_own_namespace(). In the end there is nothing left there, unless something may be kept."""
+    """A file system of that many MiB at a directory; needs in_own_namespace(). At the end the directory must
+    be empty, unless `may_keep`."""
 
     def __init__(self, directory, mib, may_keep=False):
         self.directory, self.mib, self.may_keep = directory, mib, may_keep

@@ -1,4 +1,5 @@
-"""Makes the burst-buffer logs of this folder, sound and damaged, and expected.txt: python3 make_files.py. Byte by byte by docs/formats/burst-buffer-log.md."""
+"""Makes the burst-buffer logs of this folder, valid and damaged, and expected.txt: python3 make_files.py. The
+bytes follow docs/formats/burst-buffer-log.md."""
 import os
 import struct
 
@@ -28,7 +29,8 @@ def entry(kind, itype, varid, ndims, offset, length, numbers, order="<", esize=N
 
 
 def pnetcdf(entries, count, order="<", path_length="i", max_dims_at=None):
-    """As PnetCDF has it: names end by a zero byte, num_entries is where entry_begin should be; from 1.13 on the path's length has 8 bytes (path_length="q")."""
+    """As PnetCDF writes it: names end with a zero byte, and num_entries is where entry_begin should be. From
+    1.13 on, the path's length has 8 bytes (path_length="q")."""
     fixed = struct.pack(order + "iiqqqq", order == ">", 0, 4, 1, 0, 0)
     data = b"PnetCDF0" + b"CDF0\0\0\0\0" + fixed + bytes(8) + struct.pack(order + path_length, 13) + b"/data/wave.nc\0" + struct.pack(order + "i", 2) + b"n1\0"
     size = (72 if path_length == "i" else 80) + 13 + 1 + 4 + 2 + 1
@@ -86,8 +88,8 @@ write("torn_inside_an_entry", header(2) + ONE + TWO[:50], DATA,
       "1 entries; torn: entry 1 at byte 184: an entry of 64 bytes, and the file ends after 50; 1 of 2 entries cannot be read")
 write("torn_before_an_entry", header(2) + ONE, DATA, "1 entries; torn: entry 1 at byte 184: the file ends inside an entry; 1 of 2 entries cannot be read")
 write("torn_data", header(2) + ONE + TWO, SHORTS + bytes(8),
-      "1 entries; torn: entry 1 at byte 184: the data of a put to variable 1 is missing: it is 16 bytes from byte 14 of a data log of 22")
-write("bad_no_data_log", header(1) + ONE, None, "0 entries; damaged: entry 0 at byte 0: the data log cannot be read: open bad_no_data_log.data: No such file or directory")
+      "1 entries; torn: entry 1 at byte 184: the data log ends too early for a put to variable 1: the put needs 16 bytes from byte 14, and the log has 22 bytes")
+write("bad_no_data_log", header(1) + ONE, None, "0 entries; damaged: entry 0 at byte 0: its data log: cannot open bad_no_data_log.data: No such file or directory")
 
 BEGIN = len(header(0))
 

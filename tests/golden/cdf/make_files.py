@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The recipe of the golden CDF files: python3 make_files.py (in this folder) writes them again.
+"""Makes the golden CDF files: python3 make_files.py, in this folder.
 
-ok_cdf[125].nc are made by Debian's ncgen from ok.cdl; bad_FAULT.nc are the file of base() with one thing wrong, assembled here byte
-by byte. expected.txt says with which status each is refused; `pnetcdf` is the status of Debian's libpnetcdf 1.12.3
-where that is another one ("OK": it opens the file; "-": it takes gigabytes of memory and may crash)."""
+ok_cdf[125].nc come from Debian's ncgen and ok.cdl. bad_FAULT.nc are the file of base() with one fault,
+made byte by byte. expected.txt has the status of each. Its column `pnetcdf` has the status of Debian's
+libpnetcdf 1.12.3 if that differs: "OK" means that it opens the file, "-" that it takes gigabytes of memory
+and may crash.
+"""
 import struct
 import subprocess
 
@@ -13,7 +15,7 @@ TITLE = {"name": "title", "data": b"hello"}
 
 
 class Header:
-    """Bytes of a header in a version, big-endian."""
+    """The bytes of a header in a version, big-endian."""
 
     def __init__(self, version):
         self.version, self.bytes = version, b""
@@ -85,7 +87,7 @@ def title(**other):
 
 
 HUGE, NEGATIVE = 0x7FFFFFFF, -1
-# fault: (bytes, our status, PnetCDF's where it differs)
+# fault: (bytes, our status, PnetCDF's status if it differs)
 FAULTS = {
     "empty": (b"", "NC_EFILE"),
     "magic_only": (base(cut=4), "NC_EFILE"),
@@ -153,7 +155,7 @@ FAULTS = {
     "records_before_fixed": (base(variables=(dict(FIXED, begin=600), dict(RECORD, begin=512))), "NC_ENOTNC"),
 }
 
-# Files that are read although no such names can be defined.
+# Files that can be read, although such names cannot be defined.
 NAMES = {
     "empty_name": base(dimensions=(("t", 0), ("", 3))),
     "slash_in_name": base(variables=fixed(name="a/b")),
@@ -173,10 +175,10 @@ def main():
         f.write(base(records=NEGATIVE))
     with open("ok_no_data.nc", "wb") as f:
         f.write(base(cut=10**6))
-    # The headers are well formed, but offsets of data go beyond 2^63 - 1, or up to it.
+    # The headers are well formed, but offsets of data are close to 2^63 - 1, or beyond.
     with open("ok_cdf5_far_records.nc", "wb") as f:
         f.write(base(5, records=2**63 - 1))
-    # Room between the record variables, so that records share bytes with the next one.
+    # Gaps between the record variables, so that records share bytes with the next record.
     with open("ok_records_overlap.nc", "wb") as f:
         f.write(base(variables=(dict(FIXED, dimids=[0]), RECORD)))
     with open("ok_cdf5_far_begin.nc", "wb") as f:

@@ -33,7 +33,7 @@ static void write_file(const char* path, int mode, MPI_Info info) {
   check(ncmpi_enddef(ncid));
   int values[70];
   for (int i = 0; i < 70; ++i) values[i] = i;
-  /* All write the same. */
+  /* All ranks write the same values. */
   const MPI_Offset start[2] = {0, 0}, count[2] = {10, 7};
   check(ncmpi_put_vara_int_all(ncid, grid, start, count, values));
   const MPI_Offset width = 7;

@@ -1,4 +1,4 @@
-/* Built against the installed tree alone: writes one value and reads it back. */
+/* Built with the installed tree alone. Writes one value and reads it back. */
 #include <pnetcdf.h>
 #include <stdio.h>
 

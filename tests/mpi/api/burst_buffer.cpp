@@ -1,4 +1,4 @@
-// Files with a burst buffer: what is in the log and what in the file, and when.
+// Files with a burst buffer: which data is in the log and which in the file, and when.
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -59,7 +59,7 @@ class Hints {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
-/// A directory for logs that all ranks have, empty at the beginning and gone at the end.
+/// A directory for logs that all ranks see. It is empty at first, and is removed at the end.
 class LogDirectory {
  public:
   LogDirectory() {
@@ -83,7 +83,7 @@ class LogDirectory {
   static inline const std::string path = "burst_logs";
 };
 
-/// num_entries of this rank's log; -1 where there is no log.
+/// num_entries of this rank's log; -1 if there is no log.
 std::int64_t entries_of(const std::string& file) {
   const auto bytes = contents(LogDirectory::metadata(file));
   std::int64_t count = -1;
@@ -91,7 +91,7 @@ std::int64_t entries_of(const std::string& file) {
   return count;
 }
 
-/// int a(records, ranks * columns), int b(ranks * columns), with the hints given.
+/// int a(records, ranks * columns), int b(ranks * columns), with these hints.
 class File {
  public:
   File(const std::string& name, MPI_Info info) : name(name) {
@@ -109,7 +109,7 @@ class File {
   }
   static constexpr std::array<MPI_Offset, 2> count{1, columns};
 
-  /// This rank's part of a record.
+  /// Puts this rank's part of a record.
   void put(MPI_Offset record, int value) const {
     const std::array<int, columns> values{value, value + 1, value + 2, value + 3};
     CHECK(ncmpi_put_vara_int_all(id, a, start(record).data(), count.data(), values.data()) == NC_NOERR);
@@ -126,8 +126,8 @@ class File {
   int b = -1;
 };
 
-/// What the file holds of this rank's part of a record, read past the burst buffer; empty where there is no
-/// such record.
+/// This rank's part of a record in the file itself, without the burst buffer; empty if the record does not
+/// exist.
 std::vector<int> stored(const std::string& name, MPI_Offset record) {
   int id = -1;
   MPI_Offset records = 0;
@@ -201,7 +201,7 @@ TEST_CASE(
   CHECK(stored(file.name, 7) == from(200));
 }
 
-TEST_CASE("a read of a variable that nobody has put flushes nothing") {
+TEST_CASE("a read of an unwritten variable flushes nothing") {
   const LogDirectory logs;
   const auto hints = enabled();
   const File file("other_variable.nc", hints.get());
@@ -213,7 +213,7 @@ TEST_CASE("a read of a variable that nobody has put flushes nothing") {
   file.close();
 }
 
-TEST_CASE("a read of what another process has put flushes on all") {
+TEST_CASE("a read of another process's puts flushes on all processes") {
   const LogDirectory logs;
   const auto hints = enabled();
   const File file("others.nc", hints.get());
@@ -221,7 +221,7 @@ TEST_CASE("a read of what another process has put flushes on all") {
   const std::array<int, columns> mine{5, 6, 7, 8};
   const auto puts = rank_of_world() == 0 ? File::count : std::array<MPI_Offset, 2>{0, 0};
   CHECK(ncmpi_put_vara_int_all(file.id, file.a, file.start(0).data(), puts.data(), mine.data()) == NC_NOERR);
-  // The last process reads it, the others nothing.
+  // The last process reads everything, the others nothing.
   const auto gets = rank_of_world() == last ? File::count : std::array<MPI_Offset, 2>{0, 0};
   std::array<int, columns> values{};
   const std::array<MPI_Offset, 2> start{0, 0};
@@ -265,7 +265,7 @@ TEST_CASE("the later of a process's own puts wins, with whatever buffer they are
                       {"nc_burst_buf_dirname", LogDirectory::path},
                       {"nc_burst_buf_flush_buffer_size", buffer}};
     const File file("order.nc", hints.get());
-    // The ranks do not put the same number of times: they need different numbers of rounds.
+    // The ranks put different numbers of times, so they need different numbers of rounds.
     CHECK(ncmpi_begin_indep_data(file.id) == NC_NOERR);
     const int times = 20 + 30 * rank_of_world();
     for (int i = 0; i < times; ++i) {
@@ -310,7 +310,7 @@ TEST_CASE("nonblocking puts can be cancelled until they are flushed") {
   CHECK(stored(file.name, 1) == from(80));
 }
 
-TEST_CASE("logs are kept where that is asked for, with what was put since the last flush") {
+TEST_CASE("logs are kept on request, with the puts since the last flush") {
   const LogDirectory logs;
   const Hints hints{{"nc_burst_buf", "enable"},
                     {"nc_burst_buf_dirname", LogDirectory::path},
@@ -329,7 +329,7 @@ TEST_CASE("logs are kept where that is asked for, with what was put since the la
   CHECK(metadata.substr(0, 16) == std::string("PnetCDF0CDF5\0\0\0\0", 16));
   CHECK(metadata.find(std::filesystem::absolute("kept.nc").string()) == 68);
   barrier();
-  // A log that is there is not overwritten, and the file stays as it is.
+  // An existing log is not overwritten, and the file stays unchanged.
   int id = -1;
   CHECK(ncmpi_create(MPI_COMM_WORLD, "kept.nc", NC_CLOBBER, hints.get(), &id) == NC_EEXIST);
   CHECK(stored("kept.nc", 1) == from(1));
@@ -344,7 +344,7 @@ TEST_CASE("logs are kept where that is asked for, with what was put since the la
 
 namespace {
 
-/// One element of these does not fit into a short.
+/// One of these elements is out of range of a short.
 constexpr std::array<int, columns> too_large{1, 100000, 3, 4};
 constexpr std::array<int, columns> with_fill{1, NC_FILL_SHORT, 3, 4};
 
@@ -418,7 +418,7 @@ TEST_CASE("a nonblocking put out of range is posted and written; its wait tells 
   CHECK(post_too_large(file, &requests[0]) == NC_NOERR);
   CHECK(ncmpi_wait_all(file.id, 1, requests.data(), statuses.data()) == NC_ERANGE);
   CHECK(statuses[0] == NC_NOERR);
-  // One that was cancelled was never put.
+  // A cancelled request was never put.
   CHECK(post_too_large(file, &requests[0]) == NC_NOERR);
   CHECK(ncmpi_cancel(file.id, 1, requests.data(), statuses.data()) == NC_NOERR);
   CHECK(statuses[0] == NC_NOERR);
@@ -476,7 +476,7 @@ TEST_CASE("the hints in force are shown") {
   file.close();
   int id = -1;
   CHECK(ncmpi_open(MPI_COMM_WORLD, "hints.nc", NC_NOWRITE, hints.get(), &id) == NC_NOERR);
-  CHECK(shown(id, "nc_burst_buf") == "disable");  // nothing is written
+  CHECK(shown(id, "nc_burst_buf") == "disable");  // no log is written
   CHECK(ncmpi_close(id) == NC_NOERR);
 }
 
@@ -505,7 +505,7 @@ TEST_CASE("where only one process cannot make its log, all get an error and no l
   CHECK(std::distance(begin(left), end(left)) == 1);
 }
 
-TEST_CASE("a log that cannot grow is an error of the put; what was put before is flushed") {
+TEST_CASE("a log that cannot grow is an error of the put; earlier puts are flushed") {
   const LogDirectory logs;
   const auto hints = enabled();
   const File file("no_room.nc", hints.get());
@@ -514,7 +514,7 @@ TEST_CASE("a log that cannot grow is an error of the put; what was put before is
   const auto values = from(7);
   int status = NC_NOERR;
   int logged = 1;
-  // More than the room that a log takes ahead.
+  // More than the space that a log reserves.
   for (int i = 0; i < 10000; ++i) {
     const int own =
         ncmpi_put_vara_int_all(file.id, file.a, file.start(0).data(), File::count.data(), values.data());

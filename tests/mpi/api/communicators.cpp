@@ -1,4 +1,5 @@
-// The user's communicator: duplicated once, and free to go while datasets that it opened are in use.
+// The user's communicator: the library duplicates it once. It may be freed while datasets that it opened are
+// in use.
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -7,17 +8,21 @@
 
 namespace {
 
-/// Of this program and the library.
+/// Duplicates that this program and the library have made.
 int duplicated = 0;
 int freed = 0;
-int thread_level = MPI_THREAD_SINGLE;  // that MPI tells
+int thread_level = MPI_THREAD_SINGLE;  // the level that MPI reports
 
 }  // namespace
 
-// The library calls these, which stand in front of MPI's own.
+// The library calls these functions, which come before MPI's own.
 extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   ++duplicated;
   return PMPI_Comm_dup(comm, newcomm);
+}
+extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  ++duplicated;
+  return PMPI_Comm_idup(comm, newcomm, request);
 }
 extern "C" int MPI_Comm_free(MPI_Comm* comm) {
   ++freed;

@@ -1,5 +1,5 @@
-// A collective call with a mistake on one rank: its status is its own, the others' data arrives, and nobody
-// hangs.
+// A collective call with a mistake on one rank: that rank gets the status, the others' data arrives, and no
+// rank hangs.
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -49,7 +49,7 @@ constexpr Case cases[] = {
     {Mistake::empty, "no elements", NC_NOERR},
 };
 
-/// A file with a fixed and a record variable; a row of each belongs to each rank.
+/// A file with a fixed and a record variable. Each rank has a row of each.
 class OpenFile {
  public:
   explicit OpenFile(const char* path) {
@@ -85,7 +85,7 @@ class OpenFile {
   bool is_last = false;
 };
 
-/// The arguments of one rank's access to its row, with a mistake in them.
+/// The arguments of one rank's access to its row, with a mistake.
 struct Row {
   std::array<MPI_Offset, 3> start{};
   std::array<MPI_Offset, 3> count{1, 1, 1};

@@ -1,5 +1,5 @@
-// Creating and opening when the ranks do not agree, or one of them makes a mistake: nobody hangs, and what
-// lies in the file is what rank 0 wants.
+// Create and open when the ranks disagree, or one of them makes a mistake: no rank hangs, and the file is as
+// rank 0 wants it.
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -55,7 +55,7 @@ MPI_Offset value_of_hint(int file, const char* key) {
   return is_set != 0 ? std::atoll(value) : -1;
 }
 
-/// Defines two variables, puts to the second, and reads it again; gives its offset.
+/// Defines two variables, puts the second one, and reads it again. Returns its offset.
 MPI_Offset use(int file) {
   int x = -1;
   int first = -1;
@@ -104,7 +104,7 @@ TEST_CASE("rank 0's hints are in force on all ranks, and in safe mode others are
     int file = -1;
     const int expected = differ ? NC_EMULTIDEFINE_HINTS : NC_NOERR;
     CHECK(ncmpi_create(MPI_COMM_WORLD, "opening_hints.nc", NC_CLOBBER, info, &file) == expected);
-    CHECK(use(file) == 1024 + 3 * sizeof(int));  // the data begins at 1024, with another variable
+    CHECK(use(file) == 1024 + 3 * sizeof(int));  // with another variable, data begins at 1024
     CHECK(value_of_hint(file, "nc_var_align_size") == 1024);
     CHECK(ncmpi_close(file) == NC_NOERR);
     CHECK(ncmpi_open(MPI_COMM_WORLD, "opening_hints.nc", NC_NOWRITE, info, &file) == expected);
@@ -115,7 +115,7 @@ TEST_CASE("rank 0's hints are in force on all ranks, and in safe mode others are
 
 TEST_CASE("rank 0's hints are in force on all ranks however long they are") {
   const SafeMode safe_mode(false);
-  // Their text is broadcast with the mode up to 500 bytes, and what is longer behind it.
+  // The hints' text travels with the mode up to 500 bytes; longer text follows separately.
   for (const std::size_t blanks : {1, 100, 200}) {
     const std::string number = my_rank() == 0 ? "2048" : "4096";
     const Info info("nc_var_align_size", number + std::string(blanks, ' ') + ".");

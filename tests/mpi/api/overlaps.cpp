@@ -1,4 +1,4 @@
-// Puts of one process that overlap in one wait or one list: the later one wins.
+// Overlapping puts of one process, in one wait or one list: the later one wins.
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -6,6 +6,8 @@
 #include <array>
 #include <random>
 #include <vector>
+
+#include "support/seed.hpp"
 
 namespace {
 
@@ -19,7 +21,7 @@ struct Box {
 
 class Generator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
 
   Box box() {
     Box box{};
@@ -53,10 +55,9 @@ TEST_CASE("later puts win over earlier ones of the same wait or list") {
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  unsigned seed = std::random_device{}();
-  MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
-  INFO("seed ", seed);
-  Generator generator(seed + static_cast<unsigned>(rank));
+  std::uint64_t seed = rank == 0 ? sluice::test::test_seed() : 0;
+  MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  Generator generator(seed + static_cast<std::uint64_t>(rank));
 
   int id = -1;
   int x = -1;

@@ -22,7 +22,7 @@ formats::Header header_with(int fixed_variables, int record_variables, std::int6
   return header;
 }
 
-/// One along one dimension, behind those that are there.
+/// A variable along one dimension, behind the existing ones.
 void add_variable(formats::Header& header, formats::Type type, int dimid) {
   formats::Variable added;
   added.name = "added";
@@ -64,7 +64,7 @@ TEST_CASE("parts of any piece of the stream join to the whole move") {
 TEST_CASE("variables with gaps between them move each with its data") {
   auto header = header_with(2, 2, 1);
   auto old_layout = formats::compute_layout(header, {}, nullptr);
-  // As another library may have placed them.
+  // As another library may have placed it.
   header.variable(1).begin += 100;
   header.variable(2).begin += 300;
   header.variable(3).begin += 500;
@@ -84,7 +84,7 @@ TEST_CASE("variables with gaps between them move each with its data") {
   }
 }
 
-TEST_CASE("what a header says beyond the end of the file does not move") {
+TEST_CASE("data that a header claims beyond the end of the file does not move") {
   auto header = header_with(2, 2, std::int64_t{1} << 60);
   const auto old_layout = formats::compute_layout(header, {}, nullptr);
   auto after = header;
@@ -93,21 +93,21 @@ TEST_CASE("what a header says beyond the end of the file does not move") {
   const auto moved = [&](std::int64_t file_bytes) {
     return DataMove({header, old_layout}, {after, new_layout}, file_bytes).stream_bytes();
   };
-  // A record has 40 and 10 bytes of data, and 2 of padding.
+  // A record has 40 and 10 bytes of data, and 2 bytes of padding.
   CHECK(moved(old_layout.record_begin + 2 * old_layout.record_size) == 2 * 50);
   CHECK(moved(old_layout.record_begin + 2 * old_layout.record_size + 1) == 3 * 50);
   CHECK(moved(old_layout.record_begin) == 0);
   CHECK(moved(10) == 0);
 }
 
-TEST_CASE("of the last record only what is in the file moves") {
+TEST_CASE("only the part of the last record that is in the file moves") {
   auto header = header_with(1, 2, 2);
   const auto old_layout = formats::compute_layout(header, {}, nullptr);
   auto after = header;
   add_variable(after, formats::Type::int32, 1);
   const auto new_layout = formats::compute_layout(after, {}, &old_layout);
   const std::int64_t last_record = old_layout.record_begin + old_layout.record_size;
-  // Nothing of the second variable of the last record (at 10 bytes and 2 of padding), then half of it.
+  // First the file lacks the second variable of the last record (10 bytes, 2 of padding), then half of it.
   for (const std::int64_t file_bytes : {last_record + 10, last_record + 12 + 20}) {
     const DataMove move({header, old_layout}, {after, new_layout}, file_bytes);
     std::int64_t end = 0;

@@ -1,4 +1,4 @@
-// Failures of opening and creating, with the codes that Debian's libpnetcdf 1.12.3 gives.
+// Failures of open and create, with the statuses of Debian's libpnetcdf 1.12.3.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ int status_of(const std::function<void()>& work) {
   }
 }
 
-/// Makes a file on rank 0 only, for all.
+/// Rank 0 makes a file for all.
 void make_file(const Communicator& comm, const std::string& path, const std::string& content) {
   if (comm.is_root()) std::ofstream(path) << content;
   MPI_Barrier(comm.get());
@@ -50,7 +50,7 @@ constexpr int no_clobber = 4;
 
 }  // namespace
 
-TEST_CASE("what cannot be opened is refused on all ranks with PnetCDF's code") {
+TEST_CASE("a failed open gives PnetCDF's status on all ranks") {
   const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
   CHECK(open_status(comm, "not_there.nc") == NC_ENOENT);
   CHECK(open_status(comm, "no_directory/x.nc") == NC_ENOENT);
@@ -67,7 +67,7 @@ TEST_CASE("what cannot be opened is refused on all ranks with PnetCDF's code") {
   CHECK(open_status(comm, "version") == NC_ENOTNC);
 }
 
-TEST_CASE("what cannot be created is refused on all ranks with PnetCDF's code") {
+TEST_CASE("a failed create gives PnetCDF's status on all ranks") {
   const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
   CHECK(create_status(comm, "no_directory/x.nc", 0) == NC_ENOENT);
   CHECK(create_status(comm, "/", 0) == NC_EFILE);
@@ -126,7 +126,7 @@ TEST_CASE("a discarded new file is removed") {
   CHECK(open_status(comm, "discarded.nc") == NC_ENOENT);
 }
 
-TEST_CASE("what lies beyond the end of the file reads as zeros") {
+TEST_CASE("data beyond the end of the file reads as zeros") {
   const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
   auto opened = create_file({comm, "short.nc", 0, MPI_INFO_NULL, no_hints});
   formats::Header header;

@@ -3,11 +3,12 @@
 #include <doctest/doctest.h>
 
 #include "support/dense_reference.hpp"
+#include "support/seed.hpp"
 
 namespace sluice::api {
 namespace {
 
-/// Bytes of windows that each byte of [0, size) is in.
+/// For each byte of [0, size), the number of windows that contain it.
 std::vector<int> windows_over(const FileDomains& domains, std::int64_t size, std::int64_t window_bytes) {
   std::vector<int> owners(static_cast<std::size_t>(size), 0);
   for (int a = 0; a < domains.aggregators(); ++a) {
@@ -24,7 +25,7 @@ std::vector<int> windows_over(const FileDomains& domains, std::int64_t size, std
 
 TEST_CASE("an even division gives each byte to one window") {
   FileOptions options;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : test::test_seeds(100)) {
     CAPTURE(seed);
     test::HyperslabGenerator random(seed);
     options.window_bytes = random.between(1, 500);
@@ -38,7 +39,7 @@ TEST_CASE("an even division gives each byte to one window") {
   }
 }
 
-TEST_CASE("a balanced division covers what is touched, once, and leaves large gaps out") {
+TEST_CASE("a balanced division covers the touched parts once, and leaves large gaps out") {
   FileOptions options;
   options.window_bytes = 1 << 20;
   constexpr std::int64_t gib = std::int64_t{1} << 30;
@@ -79,7 +80,7 @@ TEST_CASE("small pieces are exchanged, large ones and single values are not") {
   CHECK(is_exchanged(4096, 512, 0));
   CHECK(!is_exchanged(1, 8, 0));
   CHECK(!is_exchanged(64, 1 << 20, 0));
-  // Reading: four ranks' columns, read whole by each.
+  // Reading: each of four ranks reads whole columns.
   CHECK(!is_exchanged(65536, 128, 65536 * 512));
 }
 

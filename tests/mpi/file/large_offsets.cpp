@@ -1,4 +1,4 @@
-// Files of more than 2^32 bytes, which stay sparse on the disk.
+// Files of more than 2^32 bytes, which are sparse on disk.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t rows = 70000;
 constexpr std::int64_t columns = 70000;
 
-/// A byte variable of more than 4 GiB, one of ints behind it, and records behind that.
+/// A byte variable of more than 4 GiB, then an int variable, then records.
 formats::Header large_header() {
   formats::Header header;
   header.version = formats::Version::cdf5;
@@ -32,7 +32,7 @@ formats::Header large_header() {
   return header;
 }
 
-/// Elements (y, x) of a few rows far apart, the columns dealt out to the ranks: x % size == rank.
+/// Elements (y, x) of a few distant rows. The ranks share the columns: x % size == rank.
 struct Part {
   formats::Hyperslab slab;
   formats::HyperslabView view;

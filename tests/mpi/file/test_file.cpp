@@ -20,7 +20,7 @@ bool is_number(formats::Type type) {
   return type != formats::Type::text;
 }
 
-/// Whole numbers as elements of any type, and back.
+/// Converts whole numbers to elements of any type, and back.
 void to_elements(formats::Type type, const std::vector<int>& values, std::vector<std::byte>& bytes) {
   bytes.assign(values.size() * formats::size_of(type) + 1, std::byte{0xEE});
   const auto n = static_cast<std::int64_t>(values.size());
@@ -72,30 +72,31 @@ void TestFile::create() {
   }
   MPI_Barrier(comm_.get());
   if (kind_ == Kind::file) {
-    driver_ =
-        std::make_unique<api::FileDriver>(comm_, api::FileHandle::open(comm_, path_, mode, MPI_INFO_NULL),
-                                          options_, api::FileDriver::Facts{header_.version, 0, true, false});
+    driver_ = std::make_unique<api::FileDriver>(
+        comm_, api::FileHandle::open(comm_, path_, mode, MPI_INFO_NULL), options_,
+        api::FileDriver::OpenInfo{header_.version, 0, true, false});
   } else if (kind_ == Kind::subfiles) {
-    api::SubfileDriver::Facts facts;
-    facts.subfiling = formats::Subfiling(files_);
-    facts.files.is_writable = true;
+    api::SubfileDriver::OpenInfo open_info;
+    open_info.subfiling = formats::Subfiling(files_);
+    open_info.files.is_writable = true;
     driver_ = std::make_unique<api::SubfileDriver>(comm_, api::FileSet(paths, mode, MPI_INFO_NULL), options_,
-                                                   std::move(facts));
+                                                   std::move(open_info));
   } else {
-    api::BlobDriver::Facts facts;
-    facts.blobs.processes = comm_.size();
-    facts.blobs.files = files_;
-    facts.files.is_writable = true;
-    facts.pending_bytes = random.between(0, 20000);
+    api::BlobDriver::OpenInfo open_info;
+    open_info.blobs.processes = comm_.size();
+    open_info.blobs.files = files_;
+    open_info.files.is_writable = true;
+    open_info.pending_bytes = random.between(0, 20000);
     driver_ = std::make_unique<api::BlobDriver>(comm_, api::FileSet(paths, mode, MPI_INFO_NULL), options_,
-                                                std::move(facts));
+                                                std::move(open_info));
   }
 }
 
 void TestFile::use_mode(api::Mode mode) {
   if (mode == api::Mode::independent && mode != mode_) driver_->flush(api::Mode::collective);
   if (mode == api::Mode::collective && mode != mode_) driver_->end_independent();
-  // What blobs keep in memory is seen by others after a collective call, as MPI-IO has it for all files.
+  // Others see data that blobs keep in memory only after a collective call, as MPI-IO defines it for all
+  // files.
   if (mode == mode_ && mode == api::Mode::independent && kind_ == Kind::blobs) driver_->sync();
   mode_ = mode;
 }
@@ -158,7 +159,7 @@ void TestFile::reopen() {
   auto file = api::FileHandle::open(comm_, path_, MPI_MODE_RDWR, MPI_INFO_NULL);
   driver_ = std::make_unique<api::FileDriver>(
       comm_, std::move(file), options_,
-      api::FileDriver::Facts{header_.version, header_.record_count, true, false});
+      api::FileDriver::OpenInfo{header_.version, header_.record_count, true, false});
 }
 
 TestFile::Prepared TestFile::draw_access(int owner, bool overlaps, bool within_records) {
@@ -169,7 +170,7 @@ TestFile::Prepared TestFile::draw_access(int owner, bool overlaps, bool within_r
   const std::int64_t slabs = random.chance(30) ? random.between(0, 40) : 1;
   for (std::int64_t i = 0; i < slabs && elements_of(shape) > 0; ++i) {
     auto slab = random.hyperslab(shape);
-    // Ranks that overlap their own puts must not meet other ranks: each has its share of the last dimension.
+    // A rank whose puts overlap must not meet other ranks: each rank has its share of the last dimension.
     if (overlaps && !shape.empty()) {
       const std::int64_t share = shape.back() / comm_.size();
       slab.start.back() = share * owner + random.between(0, std::max<std::int64_t>(0, share - 1));
@@ -213,7 +214,7 @@ TestFile::Prepared TestFile::draw_next(const std::vector<Prepared>& before, int 
 std::vector<api::Access> TestFile::accesses_of(std::vector<Prepared>& list) {
   std::vector<api::Access> accesses;
   for (auto& prepared : list) {
-    // As nonblocking requests do that name the same list.
+    // As with nonblocking requests that name the same list.
     prepared.access.slabs =
         prepared.repeats ? accesses.back().slabs : std::span<const formats::HyperslabView>(prepared.views);
     prepared.access.buffer = prepared.buffer.data();

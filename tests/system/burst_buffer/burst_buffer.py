@@ -1,4 +1,4 @@
-"""burst_buffer.py CASE SLUICE WRITER: programs with burst buffers that end too early, and what is done about it."""
+"""burst_buffer.py CASE SLUICE WRITER: programs with burst buffers that end too early, and their recovery."""
 import functools
 import glob
 import os
@@ -13,9 +13,9 @@ sys.path.append(os.path.dirname(sys.path[0]))
 import burst_rows
 import harness
 from burst_rows import digest, told
-from harness import call, children, clear_directory, expect, finish, kill, wait_for
+from harness import allow, call, children, clear_directory, expect, finish, kill, wait_for
 
-CASE, SLUICE, WRITER = sys.argv[1:]
+CASE, SLUICE, WRITER, STOP_AT_WRITE = sys.argv[1:]
 check_rows = functools.partial(burst_rows.check_rows, holes=(0, None))  # a hole of the file
 HINTS = "nc_burst_buf=enable;nc_burst_buf_dirname=logs"
 
@@ -39,7 +39,8 @@ def sluice(*arguments, status=0):
 
 
 def killed():
-    """All that was put before a SIGKILL is recovered; doing it again changes nothing; then the logs go."""
+    """Everything that was put before a SIGKILL is recovered. A second recovery changes nothing. Then the logs
+    are removed."""
     clean()
     launcher = start(3, 200)
     wait_for(lambda: told(3) == [200] * 3, "puts")
@@ -64,18 +65,16 @@ def killed():
 
 
 def random_kills():
-    """Killed at any time: what the program was told is there."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    random.seed(seed)
+    """Killed at any time: the file has every put that the program knew to be complete."""
+    delays = random.Random(harness.test_seed())
     for _ in range(12):
         clean()
         launcher = start(2, 100000)
         wait_for(lambda: min(told(2)) > 0, "puts")
-        time.sleep(random.uniform(0, 0.1))
+        time.sleep(delays.uniform(0, 0.1))  # any moment will do
         kill_ranks(launcher)
         counts = told(2)
-        # A put that was being written may be torn: then the status is 1, and it is named.
+        # A put that was being written may be torn: then the status is 1, and the put is named.
         text = sluice("recover", "logs", status=None)
         expect("torn" in text or "damaged" not in text, "damage")
         check_rows("wave.nc", counts)
@@ -97,11 +96,11 @@ def output_directory():
     expect(digest("out/wave.nc") == after, "the second recovery changes the copy")
     os.remove("wave.nc")
     text = sluice("recover", "logs", status=1)
-    expect("wave.nc cannot be recovered: open" in text and "No such file" in text, "a missing file")
+    expect("wave.nc cannot be recovered: cannot open" in text and "No such file" in text, "a missing file")
 
 
 def subfiles():
-    """The data goes to the subfiles where the dataset has some."""
+    """The data of a dataset with subfiles goes to them."""
     clean()
     launcher = start(2, 60, hints=HINTS + ";nc_num_subfiles=2")
     wait_for(lambda: told(2) == [60] * 2, "puts")
@@ -117,7 +116,7 @@ def subfiles():
 
 
 def two_programs():
-    """A program's logs do not get into the file of a later program; and a file that is there is never written in place."""
+    """A program's logs do not get into the file of a later program, and no existing file is written in place."""
     clean()
     launcher = start(3, 9)
     wait_for(lambda: told(3) == [9] * 3, "puts")
@@ -132,7 +131,7 @@ def two_programs():
     os.link("wave.nc", "as_it_was.nc")
     before = digest("wave.nc")
     text = sluice("recover", "other", status=1)
-    expect("a later program has written it" in text and digest("wave.nc") == before, "logs of an earlier program are put into the file")
+    expect("a later program has written " in text and digest("wave.nc") == before, "logs of an earlier program are put into the file")
     sluice("recover", "logs")
     check_rows("wave.nc", [5] * 2)
     expect(digest("as_it_was.nc") == before, "the file was written in place")
@@ -145,7 +144,7 @@ def clear_told():
 
 
 def other_users():
-    """What another user has left under the names of a program's logs is neither in its way nor touched."""
+    """Another user's files with the names of a program's logs do not disturb it, and stay untouched."""
     if os.geteuid() != 0:
         sys.exit(77)
     clean()
@@ -165,30 +164,32 @@ def other_users():
     wait_for(lambda: told(2) == [30] * 2, "puts")
     kill_ranks(launcher)
     text = sluice("recover", "--delete", "logs")
-    expect("2 logs of nobody left out" in text, "it is not told whose logs are left out")
+    expect("2 logs of user nobody were left out" in text, "it is not told whose logs are left out")
     check_rows("wave.nc", [30] * 2)
     expect(sorted(os.listdir("logs")) == theirs, f"left: {os.listdir('logs')}")
 
 
 def in_use():
-    """Logs of a running program are left alone, and it cannot be disturbed."""
+    """Recovery leaves the logs of a running program alone, and cannot disturb it."""
     clean()
+    allow("hold")
     launcher = start(2, -600, sleep_us=5000)
     wait_for(lambda: min(told(2)) > 5, "puts")
     text = sluice("recover", "--delete", "logs", status=1)
-    expect("a running program writes its logs" in text, "in use")
+    expect("a running program writes the logs of this file" in text, "in use")
+    os.remove("hold")
     finish(launcher, 0)
     check_rows("wave.nc", [600] * 2)
 
 
 def damaged():
-    """What is torn or damaged is named; the rest is recovered; those logs are not deleted."""
+    """Torn or damaged parts are named, and the rest is recovered. Those logs are not deleted."""
     clean()
     launcher = start(1, 40)
     wait_for(lambda: told(1) == [40], "puts")
     kill_ranks(launcher)
     log = pathlib.Path("logs/wave.nc_0_0.meta")
-    # Without the room that was taken ahead: 40 entries of 40 + 3 * 3 * 8 bytes.
+    # Without the reserved space: 40 entries of 40 + 3 * 3 * 8 bytes.
     whole = log.read_bytes()
     whole = whole[:int.from_bytes(whole[56:64], sys.byteorder) + 40 * 112]
     log.write_bytes(whole[:-50])
@@ -205,7 +206,8 @@ def damaged():
 
 
 def lost_parts():
-    """One of three logs has lost its metadata, or its first byte: it is told, the others are recovered, and nothing is deleted."""
+    """One of three logs has lost its metadata, or its first byte. This is reported, the others are recovered,
+    and nothing is deleted."""
     clean()
     launcher = start(3, 20)
     wait_for(lambda: told(3) == [20] * 3, "puts")
@@ -227,6 +229,87 @@ def lost_parts():
     log.with_suffix(".data").write_bytes(b"PnetCDF0data")
     text = sluice("recover", "logs", status=1)
     expect("no burst-buffer logs" not in text, "a damaged log is none")
+
+
+def leave_logs(hints):
+    """A program is killed whose puts are in logs beside its file."""
+    clear_directory()
+    launcher = start(2, 30, hints="nc_burst_buf=enable;" + hints)
+    wait_for(lambda: told(2) == [30] * 2, "puts")
+    kill_ranks(launcher)
+
+
+def is_opened(path, hints=""):
+    """Whether an open succeeds; if not, it says that logs hold data. The program does not find its variable then."""
+    library = os.path.dirname(SLUICE) + "/../lib/libsluice_pnetcdf.so"
+    result = harness.launch(2, "-x", f"LD_PRELOAD={library}", os.path.dirname(SLUICE) + "/couple", "read", path, "16", environment={"PNETCDF_HINTS": hints})
+    is_refused = "logs of wave.nc still hold data" in result.all
+    expect(is_refused == ("NC_EFILE" in result.all), "the status is another")
+    return not is_refused
+
+
+def beside():
+    """Files that lack what logs beside them hold: an open and a merge say so, until the logs have been recovered."""
+    words = "2 logs of wave.nc still hold data (./wave.nc_0_0.meta, …)"
+    for layout in "nc_num_subfiles=2", "sluice_layout=blob;nc_num_subfiles=2":
+        leave_logs(layout)
+        expect(not is_opened("wave.nc"), "a reader is given old data")
+        expect(is_opened("wave.nc", "nc_burst_buf_overwrite=enable"), "the data cannot be given up")
+        expect(words in sluice("merge", "wave.nc", "merged.nc", status=3) and not os.path.exists("merged.nc"), "a merge of old data")
+        sluice("merge", "--without-logs", "wave.nc", "merged.nc")
+        os.remove("merged.nc")
+        os.mkdir("out")
+        sluice("recover", ".", "-o", "out")
+        if "blob" in layout:
+            before = digest("wave.nc")
+            text = sluice("recover", ".", status=1)
+            expect("cannot be put into blobs" in text and "--output-directory" in text and digest("wave.nc") == before, "logs are put into blobs")
+            check_rows("out/wave.nc", [30] * 2)
+            continue
+        sluice("merge", "out/wave.nc", "merged.nc")
+        check_rows("merged.nc", [30] * 2)
+        expect(not is_opened("wave.nc"), "a copy was recovered, not the file")
+        sluice("recover", ".")
+        expect(is_opened("wave.nc") and len(glob.glob("*.meta")) == 2, "recovered, and still refused")
+        sluice("merge", "--force", "wave.nc", "merged.nc")
+        check_rows("merged.nc", [30] * 2)
+    # Logs that a program has left on purpose, when everything is in the file.
+    clear_directory()
+    finish(start(2, -30, hints="nc_burst_buf=enable;nc_burst_buf_del_on_close=disable;nc_num_subfiles=2"), 0)
+    expect(len(glob.glob("*.meta")) == 2 and is_opened("wave.nc"), "a false alarm")
+    sluice("merge", "wave.nc", "merged.nc")
+    check_rows("merged.nc", [30] * 2)
+    # Logs of blobs of processes could not be recovered: there are none.
+    if os.path.exists(os.path.dirname(SLUICE) + "/../lib/libsluice_hdf5.so"):
+        clear_directory()
+        allow("hold")
+        launcher = start(2, -30, hints="nc_burst_buf=enable;sluice_layout=blob-process;nc_num_subfiles=2")
+        wait_for(lambda: told(2) == [30] * 2, "puts")
+        expect(not glob.glob("*.meta"), "logs that nobody can recover")
+        os.remove("hold")
+        finish(launcher, 0)
+        sluice("merge", "wave.nc", "merged.nc")
+        check_rows("merged.nc", [30] * 2)
+
+
+def interrupted():
+    """A signal ends a recovery at once: the file is as it was, and nothing else is left."""
+    for layout in "", "nc_num_subfiles=2":
+        leave_logs(layout)
+        names = sorted(os.listdir("."))
+        before = {name: digest(name) for name in names}
+        os.mkdir("out")
+        for number in signal.SIGTERM, signal.SIGINT:
+            for at in 1, 2:
+                for options in [], ["-o", "out"]:
+                    stop = {"LD_PRELOAD": STOP_AT_WRITE, "STOP_AT": str(at), "STOP_SIGNAL": str(int(number))}
+                    result = call(SLUICE, "recover", *options, "--delete", ".", environment=stop, status=128 + number)
+                    expect(number.name in result.err, "no word of the signal")
+                    expect({name: digest(name) for name in os.listdir(".") if name != "out"} == before and os.listdir("out") == [], f"left: {os.listdir('.')} {os.listdir('out')}")
+        sluice("recover", "--delete", ".")
+        if layout:
+            sluice("merge", "wave.nc", "merged.nc")
+        check_rows("merged.nc" if layout else "wave.nc", [30] * 2)
 
 
 def command_line():

@@ -1,4 +1,4 @@
-"""What burst_writer.c writes and tells, as the tests of this folder see it."""
+"""Reads what burst_writer.c writes and reports, for the tests of this folder."""
 import array
 import hashlib
 import pathlib
@@ -24,7 +24,8 @@ def digest(path):
 
 
 def rows_of(path, ranks):
-    """All numbers of the only variable, fill values as None; and how many records there are. A file may end with a hole, which reads as zeros."""
+    """All numbers of the only variable, with fill values as None, and the number of records. A file may end
+    with a hole, which reads as zeros."""
     begin = int(re.search(r"rows\(.*\n\s*start file offset = *(\d+)", call("ncoffsets", path, status=0).out)[1])
     file = pathlib.Path(path).read_bytes()
     records = int.from_bytes(file[4:12], "big")
@@ -35,7 +36,8 @@ def rows_of(path, ranks):
 
 
 def check_rows(path, counts, holes=(None,)):
-    """Each rank's rows: those it was told are complete are there, and of the rest all or nothing of a row. `holes`: what nobody has put (None: fill values)."""
+    """Checks each rank's rows: rows that it knew to be complete are in the file. Of other rows, all or
+    nothing is there. `holes`: the values of unwritten elements (None: fill values)."""
     call("ncvalidator", "-q", path, status=0)
     numbers, records = rows_of(path, len(counts))
     ranks = len(counts)

@@ -1,7 +1,8 @@
-/* burst_writer FILE PUTS SLEEP_US [FIRST]: rank r puts rows of value 1000 i + r into record i of rows(time,
- * ranks, 8), for i below PUTS, and tells in told.RANK how many puts have returned. Then it waits for ever
- * without closing the file, or, where PUTS is negative, closes it after -PUTS. FIRST: it creates the file
- * with so many rows before, closes it, and goes on when there is a file "go". */
+/* burst_writer FILE PUTS SLEEP_US [FIRST]: rank r puts rows of value 1000 i + r into record i of
+ * rows(time, ranks, 8), for i below PUTS. It writes the number of completed puts to told.RANK. Then it
+ * waits for ever, without closing the file.
+ * If PUTS is negative, it closes the file after -PUTS puts, but not while the file "hold" exists.
+ * With FIRST, it first creates the file with FIRST rows, closes it, and goes on when the file "go" exists. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>
@@ -37,9 +38,10 @@ static void put_rows(const char* path, int puts, int sleep_us, int ends) {
     for (int k = 0; k < 8; ++k) row[k] = 1000.0 * i + rank;
     CHECK(ncmpi_put_vara_double(ncid, varid, start, count, row));
     tell(file, i + 1);
-    if (sleep_us > 0) usleep((useconds_t)sleep_us);
+    if (sleep_us > 0) usleep((useconds_t)sleep_us); /* to be slow */
   }
   while (!ends) pause();
+  while (access("hold", F_OK) == 0) usleep(10000);
   fclose(file);
   CHECK(ncmpi_end_indep_data(ncid));
   CHECK(ncmpi_close(ncid));

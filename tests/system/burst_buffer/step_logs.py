@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""step_logs.py CASE BUILD: workflows whose data goes to burst-buffer logs (through: burst-buffer), runs that are killed, and `sluice recover`."""
+"""step_logs.py CASE BUILD: workflows with data in burst-buffer logs (through: burst-buffer), killed runs, and
+`sluice recover`."""
 import filecmp
 import glob
 import os
@@ -22,6 +23,11 @@ RULE = "through: burst-buffer"
 MARK = "SLUICE_TEST_MARK"  # in the environment of all processes of a run
 
 
+def log_files(directory):
+    """Not the lock of a run."""
+    return [name for name in os.listdir(directory) if not name.startswith(".sluice-")]
+
+
 def clean(*directories):
     clear_directory()
     for directory in directories:
@@ -29,7 +35,7 @@ def clean(*directories):
 
 
 def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader="sleep 0", environment=None):
-    """Starts a run whose component `model` writes what nobody reads."""
+    """Starts a run whose component `model` writes files that no component reads."""
     harness.write_flow(program, {"model": (ranks, arguments, *keys)}, [("*.nc", "model", ["analysis"], RULE)], *staging)
     text = pathlib.Path("flow.yaml").read_text()
     pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {reader}}}\nfiles:"))
@@ -44,31 +50,32 @@ def sluice(*arguments, status=0):
 
 
 def end(run, victims):
-    """Kills these, and waits until nothing of the run is left."""
+    """Kills these processes, and waits until nothing of the run is left."""
     everything = descendants(run.pid)
     kill(victims, signal.SIGKILL)
     result = finish(run)
-    # Some may have been started meanwhile.
+    # More processes may have started meanwhile.
     wait_for(lambda: not any(map(harness.is_alive, everything)) and not harness.have_in_environment(MARK, run.mark), "the end of all processes")
     return result
 
 
 def end_everything(run):
-    """Matchers first, lest they tidy up."""
+    """Matchers first: otherwise they would clean up."""
     end(run, [*descendants_named("sluice-matcher", run.pid), run.pid, *descendants(run.pid)])
 
 
 def killed():
-    """A writer is killed: what it had put is recovered, twice the same; a new run does not go over what is left; then it writes the same file."""
+    """A killed writer: its puts are recovered, twice with the same result. A new run does not overwrite the
+    logs. After recovery it writes the same file."""
     clean("logs")
     run = run_flow(WRITER, "wave.nc 150 0", 3)
     wait_for(lambda: told(3) == [150] * 3, "puts")
     text = sluice("recover", "logs", status=1)
-    expect("a running program writes its logs" in text, "the logs of a run are touched")
+    expect("a running program writes the logs of this file" in text, "the logs of a run are touched")
     kill(descendants_named("burst_writer", run.pid), signal.SIGKILL)
     finish(run, 137)
     expect(is_logged("are kept: 'sluice recover"), "the event log does not say that logs are left")
-    expect(not os.path.exists("wave.nc") and len(os.listdir("logs")) == 9, f"left: {os.listdir('.')} {os.listdir('logs')}")
+    expect(not os.path.exists("wave.nc") and len(log_files("logs")) == 9, f"left: {os.listdir('.')} {os.listdir('logs')}")
     text = sluice("log", *sorted(glob.glob("logs/*.meta"))[:1])
     expect("of 3" in text and "150 complete puts" in text and "step" in text, "the log")
     text = sluice("recover", "logs")
@@ -80,7 +87,7 @@ def killed():
     result = finish(run_flow(WRITER, "wave.nc -150 0", 3))
     expect(result.status != 0 and "NC_EEXIST" in result.all, "a new run goes over logs that are left")
     expect(is_logged("sluice recover --delete") or "sluice recover --delete" in result.all or digest("wave.nc") == before, "no advice")
-    expect(digest("wave.nc") == before and len(os.listdir("logs")) == 9, "something was lost")
+    expect(digest("wave.nc") == before and len(log_files("logs")) == 9, "something was lost")
     sluice("recover", "--delete", "logs")
     expect(os.listdir("logs") == [], "the logs are not deleted")
     finish(run_flow(WRITER, "wave.nc -150 0", 3), 0)
@@ -88,20 +95,21 @@ def killed():
 
 
 def overwritten():
-    """The hint gives up what is left."""
+    """With this hint the logs are given up."""
     clean("logs")
     run = run_flow(WRITER, "wave.nc 20 0", 2)
     wait_for(lambda: told(2) == [20] * 2, "puts")
     end_everything(run)
-    expect(len(os.listdir("logs")) == 6, "there are no logs")
+    expect(len(log_files("logs")) == 6, "there are no logs")
     finish(run_flow(WRITER, "wave.nc -30 0", 1, "environment: {PNETCDF_HINTS: nc_burst_buf_overwrite=enable}"), 0)
     check_rows("wave.nc", [30])
     expect(os.listdir("logs") == [], f"left: {os.listdir('logs')}")
 
 
 def random_kills():
-    """Any part of a run is killed at any time: what the program was told is there. SLUICE_TEST_KILLS says how often (8)."""
-    seed = int(os.environ.get("SLUICE_TEST_SEED", random.randrange(1 << 30)))
+    """Kills any part of a run at any time: the file has every put that the program knew to be complete.
+    SLUICE_TEST_KILLS is the number of kills (8)."""
+    seed = harness.test_seed()
     kills = int(os.environ.get("SLUICE_TEST_KILLS", 8))
     killed_before = [0, 0]
     for turn in range(kills):
@@ -111,7 +119,8 @@ def random_kills():
 
 
 def victims_of(run, dice):
-    """Some of the run's processes: one rank, all of the writer, a matcher, the coordinator, some of everything, everything."""
+    """Some of the run's processes: one rank, the whole writer, a matcher, the coordinator, some processes of
+    any kind, or all."""
     writers, matchers = descendants_named("burst_writer", run.pid), descendants_named("sluice-matcher", run.pid)
     everything = [run.pid, *descendants(run.pid)]
     some = dice.sample(everything, dice.randint(1, len(everything)))
@@ -123,7 +132,7 @@ def kill_once(dice):
     clean("logs")
     ranks, puts = dice.randint(1, 3), dice.choice([20000, -dice.randint(1, 4000)])
     run = run_flow(WRITER, f"wave.nc {puts} 0", ranks, environment={"SLUICE_VIRTUAL_NODES": dice.choice("12")})
-    # Most while they put or close; some before that.
+    # Most kills come during puts or close, some earlier. Any moment will do.
     if dice.random() < 0.85:
         wait_for(lambda: min(told(ranks)) > 0 or run.poll() is not None, "puts")
         time.sleep(dice.choice([0, dice.uniform(0, 0.1), dice.uniform(0, 0.5)]))
@@ -139,7 +148,7 @@ def kill_once(dice):
 def check_recovery(ranks, counts):
     text = sluice("recover", "logs", status=None)
     expect("running program" not in text, "logs are in use, and nobody is there")
-    # A put that was being written may be torn: then the status is 1, and it is named.
+    # A put that was being written may be torn: then the status is 1, and the put is named.
     expect("torn" in text or "damaged" not in text, "damage")
     if not os.path.exists("wave.nc"):
         return expect(max(counts) == 0, f"there is no file, and {counts} were put")
@@ -150,13 +159,14 @@ def check_recovery(ranks, counts):
 
 
 def appended():
-    """Steps that continue one another are recovered together, as if they had been written directly."""
+    """Steps that continue each other are recovered together. The result is as if they had been written
+    directly."""
     clean("logs", "direct")
     run = run_flow(KEEP, "append a.nc 6 sleep 60000", 2)
-    # The last one's logs are complete when their writer has opened the next file.
+    # The last step's logs are complete when their writer has opened the next file.
     wait_for(lambda: len(glob.glob("logs/*.meta")) == 12 and not any(map(is_open, glob.glob("logs/*.meta"))), "six steps")
     end_everything(run)
-    # Some steps have been drained: that is known, whatever the file's time says.
+    # Recovery knows which steps were drained, whatever the file's time is.
     if os.path.exists("a.nc"):
         os.utime("a.nc", (time.time() + 3600,) * 2)
     sluice("recover", "logs")
@@ -166,7 +176,8 @@ def appended():
 
 
 def created_again():
-    """A file that was complete and drained, and then created anew: what the second step has put is there, and nothing of the first, whatever the files' times say."""
+    """A file that was complete and drained, and then created again. It has the puts of the second step and
+    none of the first, whatever the files' times are."""
     clean("logs")
     keep_logs = "environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}"
     run = run_flow(WRITER, "wave.nc 3 0 7", 2, keep_logs)
@@ -186,7 +197,8 @@ def created_again():
 
 
 def two_runs():
-    """Logs of an earlier, larger run come to light when a later one has written its file: they are neither mixed with it, nor take its place."""
+    """Logs of an earlier, larger run appear after a later run has written its file. They are not mixed with
+    it, and do not replace it."""
     for later_is_killed in (False, True):
         clean("logs", "other")
         run = run_flow(WRITER, "wave.nc 9 0", 3)
@@ -194,7 +206,7 @@ def two_runs():
         end_everything(run)
         for path in glob.glob("logs/*"):
             os.rename(path, path.replace("logs/", "other/")) if re.search(r"_2\.\w+$", path) else os.remove(path)
-        expect(len(os.listdir("other")) == 3, "the logs of one rank")
+        expect(len(log_files("other")) == 3, "the logs of one rank")
         for rank in range(3):
             os.remove(f"told.{rank}")
         run = run_flow(WRITER, "wave.nc 5 0" if later_is_killed else "wave.nc -5 0", 2)
@@ -207,9 +219,9 @@ def two_runs():
         before = digest("wave.nc")
         check_rows("wave.nc", [5] * 2)
         text = sluice("recover", "other", status=1)
-        expect("wave.nc is of a later run than 1 log (other/wave.nc_" in text, "it is not told which is which")
-        expect(digest("wave.nc") == before and len(os.listdir("other")) == 3, "the later run's file was changed")
-        # In one directory, too.
+        expect("wave.nc is from a later run (began " in text and "than 1 log (other/wave.nc_" in text, "it is not told which is which")
+        expect(digest("wave.nc") == before and len(log_files("other")) == 3, "the later run's file was changed")
+        # Also when they are in one directory.
         for path in glob.glob("other/*"):
             os.rename(path, path.replace("other/", "logs/"))
         sluice("recover", "logs", status=1)
@@ -220,7 +232,7 @@ def two_runs():
 
 
 def other_users():
-    """What another user has put into a shared directory is not replayed, not removed, and in nobody's way."""
+    """Another user's files in a shared directory are not replayed, not removed, and disturb no one."""
     if os.geteuid() != 0:
         sys.exit(77)
     clean("logs")
@@ -230,7 +242,7 @@ def other_users():
     wait_for(lambda: told(1) == [4], "puts")
     end_everything(run)
     expect(all(os.stat(path).st_mode & 0o777 == 0o600 for path in glob.glob("logs/*")), "others can read the logs")
-    # The same logs as another user's, for this file and for one that is none of his business.
+    # The same logs with another owner: for this file, and for a file of someone else.
     path = os.path.realpath("wave.nc")
     for log in glob.glob("logs/*"):
         for name, target in (("for_mine", path), ("profile", path[:-7] + "profile")):
@@ -242,7 +254,7 @@ def other_users():
     expect(len(theirs) == 6, f"logs: {os.listdir('logs')}")
     pathlib.Path("profile").write_text("mine")
     text = sluice("recover", "--delete", "logs")
-    expect("2 logs of nobody left out" in text, "it is not told whose logs are left out")
+    expect("2 logs of user nobody were left out" in text, "it is not told whose logs are left out")
     check_rows("wave.nc", [4])
     expect(pathlib.Path("profile").read_text() == "mine" and sorted(glob.glob("logs/*")) == theirs, "another user's logs were taken, or removed")
     before = digest("wave.nc")
@@ -254,7 +266,7 @@ def other_users():
     sluice("recover", "--delete", "logs")
     finish(run_flow(WRITER, "wave.nc -4 0", 1), 0)
     expect(digest("wave.nc") == before and sorted(glob.glob("logs/*")) == theirs, "another user's logs are in the way, or gone")
-    # Root acts as that user, who may not write here; his own file he may.
+    # Root acts as that user, who may not write here, but may write his own file.
     text = sluice("recover", "--any-owner", "logs", status=1)
     expect("profile cannot be recovered" in text and pathlib.Path("profile").read_text() == "mine" and digest("wave.nc") == before, "a log made root write a file")
     his = pathlib.Path("his")
@@ -282,32 +294,33 @@ def is_open(path):
 
 
 def kept():
-    """nc_burst_buf_del_on_close=disable: the logs outlast a good run, and hold the same file."""
+    """nc_burst_buf_del_on_close=disable: the logs remain after a good run, and contain the same file."""
     clean("logs", "out")
     finish(run_flow(KEEP, "layout a.nc types 2 b.nc overwrite 2 c.nc", 2, "environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}"), 0)
     expect(glob.glob("logs/a.nc*") and glob.glob("logs/b.nc*") and glob.glob("logs/c.nc*"), "the logs are gone")
     sluice("recover", "-o", "out", "logs")
-    for name in ("a.nc", "b.nc", "c.nc"):  # in the last one time decides whose puts are there
+    for name in ("a.nc", "b.nc", "c.nc"):  # in the last file, one time decides whose puts are there
         expect(filecmp.cmp(name, "out/" + name, shallow=False), f"the logs hold another {name}")
 
 
 def nothing_put():
-    """A writer that ends before it has put anything leaves nothing that is in the way, and the file as it was."""
+    """A writer that ends before its first put leaves nothing that disturbs, and the file unchanged."""
     clean("logs")
     pathlib.Path("wave.nc").write_text("old")
     result = finish(run_flow(KEEP, "create wave.nc kill 9", 2))
     expect(result.status == 137 and len(glob.glob("logs/*.meta")) == 2, "no logs are left")
-    expect("nothing had been put" in sluice("recover", "logs") and pathlib.Path("wave.nc").read_text() == "old", "a file without data took the place of the old one")
+    expect("the program had put nothing" in sluice("recover", "logs") and pathlib.Path("wave.nc").read_text() == "old", "a file without data took the place of the old one")
     finish(run_flow(WRITER, "wave.nc -3 0", 2), 0)
     check_rows("wave.nc", [3] * 2)
 
 
 def directories():
-    """The hint comes before the workflow's directory; without either the logs are beside the file; one that is missing is an error of create."""
+    """The hint has priority over the workflow's directory. Without both, the logs are beside the file. A
+    missing directory is an error of create."""
     clean("logs", "mine", "data")
     run = run_flow(WRITER, "data/wave.nc 5 0", 1, "environment: {PNETCDF_HINTS: nc_burst_buf_dirname=mine}")
     wait_for(lambda: told(1) == [5], "puts")
-    expect(len(os.listdir("mine")) == 3 and os.listdir("logs") == [], "the hint is not followed")
+    expect(len(log_files("mine")) == 3 and os.listdir("logs") == [], "the hint is not followed")
     end_everything(run)
     os.remove("told.0")
     run = run_flow(WRITER, "data/wave.nc 5 0", 1, staging=())
@@ -321,30 +334,31 @@ def directories():
 
 
 def full_disk():
-    """A put that finds no room in the burst buffer fails, and nothing else."""
+    """A put that does not fit into the burst buffer fails, and nothing else."""
     clean("logs")
     with SmallDisk("logs", 6):
         result = finish(run_flow(KEEP, "large a.nc 12", 1))
         expect(result.status != 0 and "NC_ENO_SPACE" in result.all, "a full disk")
-        # What was put before is recovered, and makes room.
+        # The earlier puts are recovered, which frees space.
         sluice("recover", "--delete", "logs")
         call("ncvalidator", "-q", "a.nc", status=0)
         expect(os.listdir("logs") == [], "the logs are not deleted")
         finish(run_flow(KEEP, "large b.nc 3 types 1 c.nc", 1), 0)
         call("ncvalidator", "-q", "b.nc", status=0)
-    # Logs that the user wants to keep give nothing back when their steps go.
+    # Logs that the user wants to keep return no space when their steps end.
     with SmallDisk("logs", 5, may_keep=True):
         keys = ("environment: {PNETCDF_HINTS: nc_burst_buf_del_on_close=disable}",)
         result = finish(run_flow(KEEP, "repeat 4 large d%d.nc 2", 1, *keys))
         expect(result.status != 0 and "NC_ENO_SPACE" in result.all, "a disk full of logs that are kept")
-        expect(is_logged("nobody can give any of it back"), "the reason is not told")
+        expect(is_logged("no process can free space"), "the reason is not told")
 
 
 def waits_for_room():
-    """Ten files through a disk with room for three: the writer waits until some have been read and are in their files, and all are as they should be."""
+    """Ten files through a disk with space for three. The writer waits until some files have been read and
+    drained, and all files are correct."""
     clean("logs")
     with SmallDisk("logs", 7.5):
-        # Nobody reads before the writer is at the fourth file, for which there is no room.
+        # No process reads before the writer has reached the fourth file, which does not fit.
         reader = f"[sh, -c, 'until test -e go; do sleep 0.05; done; exec {KEEP} repeat 10 check a%d.nc 2']"
         run = run_flow(KEEP, "repeat 10 large a%d.nc 2", 2, reader=reader)
         wait_for(lambda: len(glob.glob("logs/a3.nc_*.meta")) == 2, "the fourth file")

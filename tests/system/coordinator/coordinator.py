@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""coordinator.py BUILD CASE [PROGRAM]: runs `sluice` with small components in the working directory and checks what a user sees: output, exit status, messages, and that
-nothing is left behind."""
+"""coordinator.py BUILD CASE [PROGRAM]: runs `sluice` with small components in the working directory. Checks
+what a user sees: output, exit status, messages, and that nothing is left behind."""
 import glob
 import os
 import re
@@ -9,10 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import LIMIT_S, clear_directory, descendants_named, expect, finish, is_alive, wait_for
+from harness import LIMIT_S, allow, clear_directory, descendants_named, expect, finish, is_alive, wait_for, wait_for_event
 
 build, case = sys.argv[1:3]
 sluice = build + "/bin/sluice"
@@ -115,9 +114,10 @@ def statuses():
 
 
 def first_failure():
-    # A process can be told of by `kill -0` until the coordinator has waited for it.
+    # `kill -0` finds a process until the coordinator has waited for it.
     ended = "until [ -s early.pid ] && ! kill -0 $(cat early.pid) 2>/dev/null; do sleep 0.05; done; "
-    write_flow({"late": shell(ended + "exit 4"), "early": shell("echo $$ > early.pid; exit 5"), "good": shell(ended + "sleep 0.5; echo still here")})
+    both_failed = "until grep -rqF 'late exited with status 4' .sluice; do sleep 0.05; done; "
+    write_flow({"late": shell(ended + "exit 4"), "early": shell("echo $$ > early.pid; exit 5"), "good": shell(both_failed + "echo still here")})
     result = run()
     expect(result.status == 5, f"exit status {result.status}, expected 5")
     expect("[good] still here" in result.out, "the failure of one took down another")
@@ -156,7 +156,7 @@ def bad_yaml():
 def command_line():
     for arguments, text in [([], "sluice run FLOW"), (["rum"], "did you mean 'run'"), (["run"], "no workflow file"), (["run", "none.yaml"], "none.yaml"), (["run", "."], "directory"),
                             (["run", "--fast", "flow.yaml"], "--fast"), (["run", "a", "b"], "too many"), (["run", "--notice-after", "0", "a"], "--notice-after"),
-                            (["graph", "flow.yaml"], "not available yet"), (["check"], "no workflow file"), (["exec"], "no program"), (["exec", "--", "no-such-program"], "no-such-program")]:
+                            (["verify"], "no workflow file"), (["check"], "no workflow file"), (["exec"], "no program"), (["exec", "--", "no-such-program"], "no-such-program")]:
         result = finish(start(*arguments))
         expect(result.status == 2 and text in result.err, f"{arguments}: status {result.status}, expected 2 and: {text}")
     for arguments, text in [(["--version"], "sluice 0."), (["--help"], "sluice check FLOW"), (["run", "--help"], "--log-dir"), (["check", "--help"], "check"), (["exec", "--help"], "exec")]:
@@ -205,7 +205,7 @@ def twice():
     pid = pid_in("stubborn.pid")
     ranks = [pid_in(path) for path in ["rank.0.pid", "rank.1.pid"]]
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    wait_for_event(process, "received SIGINT")
     process.send_signal(signal.SIGINT)
     result = finish(process)
     expect(not any(map(is_alive, ranks)), "ranks are still running")
@@ -217,7 +217,9 @@ def foreign_launcher():
     write("bin/mpirun", "#!/bin/sh\necho 'HYDRA build details:'\n", 0o755)
     write_flow({"a": shell("true", ranks=2)})
     result = run(env=dict(os.environ, PATH=os.getcwd() + "/bin:" + os.environ["PATH"]))
-    expect(result.status == 2 and "not that of Open MPI" in result.err and "HYDRA" in result.err, "another MPI's mpirun was used")
+    expect(result.status == 0, "Open MPI's mpirun was not found under another name")
+    result = run(env=dict(os.environ, PATH=os.getcwd() + "/bin"))
+    expect(result.status == 2 and "is not one of Open MPI" in result.err and "HYDRA" in result.err, "another MPI's mpirun was used")
     result = run(env=dict(os.environ, PATH=os.getcwd() + "/nothing"))
     expect(result.status == 2 and "mpirun was not found" in result.err, "a missing mpirun")
 
@@ -250,7 +252,7 @@ def stopped_component():
 
 
 def line_with(text, process):
-    """Reads what the run tells until a line has this text."""
+    """Reads the run's output until a line has this text."""
     for line in process.stdout:
         print(line, end="")
         if text in line:
@@ -259,13 +261,13 @@ def line_with(text, process):
 
 
 def stopped_matcher():
-    """A matcher that does not answer is told of while the components wait for it, and so is its next answer."""
+    """A matcher that does not answer is reported while the components wait for it, and so is its next answer."""
     write_flow({"a": shell("until [ -e go ]; do sleep 0.05; done")})
     process = subprocess.Popen([sluice, "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     matcher = wait_for(lambda: descendants_named("sluice-matcher", process.pid), "the matcher")[0]
     line_with("1 component", process)
     os.kill(matcher, signal.SIGSTOP)
-    line_with(f"the matcher (process {matcher}) is stopped: kill -CONT {matcher} lets it go on", process)
+    line_with(f"the matcher (process {matcher}) is stopped (kill -CONT {matcher} continues it)", process)
     os.kill(matcher, signal.SIGCONT)
     line_with("the matcher answers again", process)
     write("go", "")
@@ -273,10 +275,27 @@ def stopped_matcher():
     expect(process.returncode == 0, f"exit status {process.returncode}")
 
 
+def stopped_other_matcher():
+    """The same of a matcher that the coordinator has no line to."""
+    write_flow({"a": shell("until [ -e go ]; do sleep 0.05; done")}, more="staging: {matchers: 2}\n")
+    process = subprocess.Popen([sluice, "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    line_with("1 component", process)  # all matchers are ready
+    matchers = wait_for(lambda: descendants_named("sluice-matcher", process.pid), "the matchers")
+    matcher = next(each for each in matchers if b"OMPI_COMM_WORLD_RANK=1\0" in open(f"/proc/{each}/environ", "rb").read())
+    os.kill(matcher, signal.SIGSTOP)
+    line = line_with("is stopped (kill -CONT", process)
+    expect("matcher 1 on " in line and f"(process {matcher})" in line, line)
+    os.kill(matcher, signal.SIGCONT)
+    line_with("matcher 1 answers again", process)
+    write("go", "")
+    process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == 0, f"exit status {process.returncode}")
+
+
 def slow_matcher():
-    """How long matchers may take to be ready, and to end, is the user's to say."""
+    """The user sets how long matchers may take to start and to end."""
     os.mkdir("bin")
-    write("bin/mpirun", "#!/bin/sh\nexec sleep 300\n", 0o755)
+    write("bin/mpirun", "#!/bin/sh\n[ $1 = --version ] && exec echo 'mpirun (Open MPI) 4.1.4'\nexec sleep 300\n", 0o755)
     write_flow({"a": shell("true")}, more="staging: {matchers: 2}\n")
     result = run("--ready-timeout", "6", env=dict(os.environ, PATH=os.getcwd() + "/bin:" + os.environ["PATH"]))
     expect(result.status == 3, f"exit status {result.status}")
@@ -300,7 +319,7 @@ def environment():
         lines = [line[len(name) + 3:] for line in result.out.splitlines() if line.startswith(f"[{name}] ")]
         for expected in [os.path.join(os.getcwd(), "place"), "MINE=a b", "OUTER=changed", f"SLUICE_COMPONENT={name}", f"SLUICE_RULES=0\t{rule}\tmemory\ta b*.nc"]:
             expect(expected in lines, f"{name} does not show: {expected}")
-        expect(any(re.fullmatch(r"LD_PRELOAD=/.*/libsluice_pnetcdf.so:libm.so.6", line) for line in lines), f"{name}: LD_PRELOAD")
+        expect(any(re.fullmatch(r"LD_PRELOAD=/.*/libsluice_preload.so:(/.*/libsluice_files.so:)?libm.so.6", line) for line in lines), f"{name}: LD_PRELOAD")
         socket = next(line for line in lines if line.startswith("SLUICE_SOCKET="))
         expect(len(socket) < 100, "the socket's path is long")
     serial = [line for line in result.out.splitlines() if line.startswith("[serial] ")]
@@ -319,7 +338,8 @@ def nested_job():
 
 
 def concurrent_runs():
-    write_flow({"a": shell("sleep 0.5; echo rank $OMPI_COMM_WORLD_RANK", ranks=2), "b": shell("sleep 0.5; echo rank $OMPI_COMM_WORLD_RANK", ranks=2)})
+    all_are_here = "touch here.$$; until [ $(ls here.* | wc -l) = 12 ]; do sleep 0.05; done; "
+    write_flow({name: shell(all_are_here + "echo rank $OMPI_COMM_WORLD_RANK", ranks=2) for name in "ab"})
     for result in [finish(process) for process in [start("run", "flow.yaml") for _ in range(3)]]:
         expect(result.status == 0, f"exit status {result.status}")
         for line in ["[a] rank 0", "[a] rank 1", "[b] rank 0", "[b] rank 1"]:
@@ -336,10 +356,10 @@ def launcher_options():
 
 
 def custom_launcher():
-    """Any launcher: the library is preloaded into the program only, and the status is the launcher's."""
+    """Any launcher works: the library is preloaded only into the program, and the status is the launcher's."""
     write("start.sh", 'test -z "$LD_PRELOAD" || exit 5\nranks=$1; shift\ntest "$1" = --option || exit 6\nshift\nfor i in $(seq $ranks); do RANK=$i "$@" || exit; done\n')
     launcher = 'launcher: {command: "sh start.sh {ranks} {program}"}\n'
-    write_flow({"a": shell("case $LD_PRELOAD in *libsluice_pnetcdf.so) echo rank=$RANK;; esac", ranks=2, **{"launcher-options": "[--option]"})}, more=launcher)
+    write_flow({"a": shell("case $LD_PRELOAD in *libsluice_preload.so*) echo rank=$RANK;; esac", ranks=2, **{"launcher-options": "[--option]"})}, more=launcher)
     result = run()
     expect(result.status == 0 and "[a] rank=1\n" in result.out and "[a] rank=2\n" in result.out, "the launcher was not used")
     write_flow({"a": shell("exit 9", ranks=2, **{"launcher-options": "[--option]"})}, more=launcher)
@@ -352,20 +372,20 @@ def custom_launcher():
 def execute():
     result = finish(start("exec", "--", "sh", "-c", "echo $LD_PRELOAD; echo socket=$SLUICE_SOCKET; exit 9", env=dict(os.environ, SLUICE_SOCKET="stale")))
     expect(result.status == 9, f"exit status {result.status}")
-    expect(result.out.splitlines()[0].endswith("/lib/libsluice_pnetcdf.so") and result.out.splitlines()[1] == "socket=", "the environment")
+    expect(result.out.splitlines()[0].endswith("/lib/libsluice_preload.so") and result.out.splitlines()[1] == "socket=", "the environment")
 
 
 def blanks_in_path():
-    for folder, name in [("bin", "sluice"), ("bin", "sluice-matcher"), ("lib", "libsluice_pnetcdf.so")]:
+    for folder, name in [("bin", "sluice"), ("bin", "sluice-matcher"), ("lib", "libsluice_pnetcdf.so"), ("lib", "libsluice_preload.so")]:
         os.makedirs(f"a place/{folder}", exist_ok=True)
         shutil.copy(f"{build}/{folder}/{name}", f"a place/{folder}/{name}")
     os.mkdir("my flow")
     os.chdir("my flow")
-    write_flow({"a": shell("echo hello; grep -c libsluice_pnetcdf /proc/self/maps >&2; exec cat /proc/self/maps")})
+    write_flow({"a": shell("echo hello; grep -c libsluice_preload /proc/self/maps >&2; exec cat /proc/self/maps")})
     process = subprocess.Popen(["../a place/bin/sluice", "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     result = finish(process)
     expect(result.status == 0 and "[a] hello" in result.out, f"exit status {result.status}")
-    expect(re.search(r"\[a\] .*a place/lib/libsluice_pnetcdf.so", result.out), "the library was not preloaded")
+    expect(re.search(r"\[a\] .*a place/lib/libsluice_preload.so", result.out), "the library was not preloaded")
     expect("cannot be preloaded" not in result.err, "the loader complains")
 
 
@@ -389,10 +409,11 @@ def no_standard_descriptors():
 
 
 def hangup():
-    write_flow({"a": shell("echo $$ > a.pid; sleep 2")})
+    write_flow({"a": shell("echo $$ > a.pid; until [ -e go ]; do sleep 0.05; done")})
     process = subprocess.Popen(["nohup", sluice, "run", "flow.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     pid_in("a.pid")
     process.send_signal(signal.SIGHUP)
+    allow("go")
     expect(finish(process).status == 0, "nohup has no effect")
     os.remove("a.pid")
     write_flow({"a": shell("echo $$ > a.pid; exec sleep 60")})
@@ -412,7 +433,7 @@ def stale_directories():
             write(path + "/notes.txt", "not a run's")
         write(path + "/matcher", "")
         if path != fresh:
-            os.utime(path, (1, 1))  # from here on, runs beside this one may take it for stale
+            os.utime(path, (1, 1))  # from here on, another run may consider it stale
     write_flow({"a": shell("true")})
     try:
         expect(run(env={key: value for key, value in os.environ.items() if key != "XDG_RUNTIME_DIR"}).status == 0, "the run")
@@ -453,27 +474,27 @@ def check():
 
 
 def notes():
-    """What `check` notes is told at the start of a run."""
+    """Notes of `check` also appear at the start of a run."""
     write_flow({"a": "{command: sh -c true}"})
     expect("flow.yaml:4:3: note: no file rule names component 'a'" in run().err, "the note")
     expect("note:" not in run("--quiet").err, "a note in spite of --quiet")
 
 
 def descriptor_limit():
-    """Too low a limit is told as such, before anything is started; it is nobody else's fault."""
+    """A limit that is too low is reported as such, before anything starts."""
     write_flow({"a": shell("true", ranks=2), "b": shell("true")})
     for command in ["run", "check"]:
         result = finish(start(command, "flow.yaml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))))
         expect(result.status == 2 and "the limit on open files is 40" in result.err and "ulimit -n" in result.err, f"{command}: status {result.status}, or the text")
         expect("PATH" not in result.err and not os.path.exists(".sluice"), f"{command}: PATH is blamed, or something was started")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))  # enough for pipes, too little for terminals
+    resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))  # enough for pipes, too few for terminals
     write_flow({"a": shell("echo rank $OMPI_COMM_WORLD_RANK", ranks=8), "b": shell("echo serial")})
     result = run()
     expect(result.status == 0 and "[a] rank 7" in result.out and "[b] serial" in result.out, f"exit status {result.status} with few descriptors")
 
 
 def full_output():
-    """Output that cannot be written is an error, and none of the components'."""
+    """Output that cannot be written is an error of `sluice`, not of the components."""
     write_flow({"a": shell("echo line; echo line; echo done > a.done")})
     for command in ["run", "check"]:
         with open("/dev/full", "w") as full:
@@ -487,8 +508,25 @@ def full_output():
     expect(status == 5, f"exit status {status}, expected the component's")
 
 
+def file_size_limit():
+    """A limit on file sizes is reported like a full disk, and ends only processes that cannot work with it."""
+
+    def set_limit():  # smaller than any event log
+        resource.setrlimit(resource.RLIMIT_FSIZE, (128, 128))
+
+    write_flow({"a": shell("echo done > a.done")})
+    result = run(preexec_fn=set_limit)
+    expect(result.status == 0, f"exit status {result.status}")
+    expect("the event log is incomplete: File too large" in result.err, "the reason is not told")
+    expect(os.path.exists("a.done"), "the component did not finish")
+    write_flow({"a": shell("head -c 1000 /dev/zero > a.large")})
+    expect(run(preexec_fn=set_limit).status == 128 + signal.SIGXFSZ, "components have the signal as ever")
+    status = subprocess.run([sluice, "exec", "--", "sh", "-c", "head -c 1000 /dev/zero > a.large"], preexec_fn=set_limit, timeout=LIMIT_S).returncode
+    expect(status in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ), f"sluice exec: exit status {status}")
+
+
 def cannot_start():
-    """A program that cannot be started is not a mistake any more when others run."""
+    """A program that cannot be started is no mistake of the workflow once others run."""
     write("bad.sh", "#!/no/such/interpreter\n", 0o755)
     write_flow({"good": shell("echo still here"), "bad": "{command: ./bad.sh}"})
     result = run()
@@ -497,12 +535,12 @@ def cannot_start():
 
 
 def left_of_jobs():
-    """Open MPI's files outside of its own session directory that this user's processes leave."""
+    """The files of this user's Open MPI processes outside Open MPI's session directory."""
     return set(glob.glob("/dev/shm/vader_segment.*")) | set(glob.glob("/tmp/ompi.*/pid.*"))
 
 
 def nothing_left():
-    """Ranks, a launcher and a serial MPI program are killed: what Open MPI made for them goes."""
+    """Ranks, a launcher and a serial MPI program are killed: Open MPI's files for them are removed."""
     write_flow({name: "{command: " + sys.argv[3] + f" {name}, ranks: {ranks}}}" for name, ranks in [("a", 2), ("b", 2), ("c", 0)]})
     process = start("run", "flow.yaml", env=dict(os.environ, TMPDIR="/tmp"))
 

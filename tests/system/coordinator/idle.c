@@ -1,5 +1,5 @@
-/* idle NAME: an MPI program whose ranks write "their process id and their parent's" to NAME.RANK and then
- * wait to be ended. */
+/* idle NAME: an MPI program whose ranks write "their process id and their parent's" to NAME.RANK, and then
+ * wait until they are ended. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// append writer|reader SEED STEPS: one file that is reopened for each new record; the reader gets the newest
-// one before the writer goes on. At random steps two records are added, an old one is written again, or the
-// reader gets more than the newest. The exit status is 1 when anything differs.
+// append writer|reader SEED STEPS: reopens one file for each new record. The reader gets the newest record
+// before the writer goes on. At random steps the writer adds two records, or overwrites an old one, or the
+// reader gets more than the newest. The exit status is 1 if anything differs.
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -20,11 +20,11 @@ constexpr MPI_Offset columns = 7;
 
 int size = 1;
 
-/// What happens in one step; both sides know it.
+/// The actions of one step; both sides know them.
 struct Step {
-  MPI_Offset first = 0;    ///< record that is added
-  MPI_Offset records = 1;  ///< how many
-  MPI_Offset again = -1;   ///< an old one that is written once more
+  MPI_Offset first = 0;    ///< the first added record
+  MPI_Offset records = 1;  ///< the number of added records
+  MPI_Offset again = -1;   ///< an old record that is overwritten; -1: none
   bool reads_all = false;
 };
 

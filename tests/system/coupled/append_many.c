@@ -1,7 +1,7 @@
-// append_many write STEPS SAME: one file to which each step adds a record, by opening it, putting and
-// closing; after each SAME steps other processes do that: all in turn, rank 0 alone, all in the opposite
-// order. append_many read STEPS: opens it again and again until it has all records; the newest one and an old
-// one are compared each time, and all of them in the end.
+// append_many write STEPS SAME: one file to which each step adds a record, by opening, putting and closing.
+// After each SAME steps other processes do this: all in turn, rank 0 alone, all in the opposite order.
+// append_many read STEPS: opens the file again and again until it has all records. It compares the newest and
+// an old record each time, and all records at the end.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>

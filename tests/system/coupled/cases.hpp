@@ -1,5 +1,5 @@
-// What the programs of coupled cases share: checks that count failures, and files with one record and one
-// fixed variable.
+// Tools that the programs of coupled cases share: checks that count failures, and files with one record
+// variable and one fixed variable.
 #pragma once
 #include <dlfcn.h>
 #include <mpi.h>
@@ -16,7 +16,7 @@ namespace cases {
 inline int rank = 0;
 inline int size = 1;
 inline std::atomic<int> failures = 0;
-/// What is in files is not filled where nobody asked for it.
+/// Data in files on disk is filled only on request.
 inline const bool is_in_files = std::getenv("SLUICE_TEST_THROUGH") != nullptr;
 
 inline std::string last_error() {
@@ -43,7 +43,7 @@ inline void expect(int status, int expected, const char* what, int line) {
 
 constexpr MPI_Offset columns = 8;
 
-/// A file with a record variable "r" and a fixed variable "f", in data mode.
+/// Creates a file with a record variable "r" and a fixed variable "f", and ends define mode.
 inline int create(MPI_Comm comm, const char* path, int mode = NC_CLOBBER) {
   int ncid = -1, dims[2] = {}, varid = -1;
   OK(ncmpi_create(comm, path, mode, MPI_INFO_NULL, &ncid));
@@ -99,7 +99,7 @@ inline std::vector<int> get_fixed(int ncid) {
   return row;
 }
 
-// Cases that have files of their own: thread_cases.cpp and step_cases.cpp.
+// Cases with their own source files: thread_cases.cpp and step_cases.cpp.
 void write_threads();
 void read_threads();
 void write_many_threads();

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""costs.py BUILD PROGRAM CASE: what must not grow with the number of files, or of steps. PROGRAM is couple.c, or append_many.c for the cases that append."""
+"""costs.py BUILD PROGRAM CASE: costs that must not grow with the number of files or steps. PROGRAM is
+couple.c, or append_many.c for cases that append."""
 import os
 import re
 import struct
@@ -14,7 +15,7 @@ build, program, case = sys.argv[1:4]
 
 
 def open_files(pid):
-    """How many descriptors a process has; 0 when it has ended."""
+    """The number of descriptors of a process; 0 when it has ended."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -29,20 +30,24 @@ def mappings(pid):
         return 0
 
 
-def descriptors():
-    """Eight processes write 200 files before any is read, and no process may have more than 256 descriptors."""
-    harness.write_flow(program, {"model": (8, "repeat 200 write a%d.nc 100"), "analysis": (1, "read a199.nc 100 repeat 200 read a%d.nc 100")}, [("*.nc", "model", ["analysis"])])
+def descriptors(*keys):
+    """Eight processes write 200 files before any is read. No process may have more than 256 descriptors."""
+    harness.write_flow(program, {"model": (8, "repeat 200 write a%d.nc 100"), "analysis": (1, "read a199.nc 100 repeat 200 read a%d.nc 100")}, [("*.nc", "model", ["analysis"], *keys)])
     process = harness.start("sh", "-c", f"ulimit -n 256; exec {build}/bin/sluice run flow.yaml")
     most = {"sluice-matcher": [0, 0], os.path.basename(program): [0, 0]}
     while process.poll() is None:
         for name, counts in most.items():
             for pid in descendants_named(name, process.pid):
                 counts[:] = max(counts[0], open_files(pid)), max(counts[1], mappings(pid))
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two looks
     finish(process, 0)
     print(most)
     expect(0 < most["sluice-matcher"][0] < 100, "descriptors of the matcher: " + str(most))
     expect(most["sluice-matcher"][1] < 400 and most[os.path.basename(program)][1] < 1200, "mappings: " + str(most))
+
+
+def logged_descriptors():
+    descriptors("through: burst-buffer")
 
 
 def append(steps, same, writers, readers, *keys):
@@ -52,7 +57,7 @@ def append(steps, same, writers, readers, *keys):
 
 
 def same_group():
-    """What 2000 steps add are 250 KiB; each step had taken 128 KiB a process beside that."""
+    """2000 steps add 250 KiB of data. Earlier each step took 128 KiB more for each process."""
     append(2000, 2000, 2, 2)
 
 

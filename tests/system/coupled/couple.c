@@ -1,22 +1,30 @@
-// couple COMMAND ARGUMENTS …: one side of a coupling, told what to do step by step:
-//   write NAME LENGTH     creates a file whose one variable has LENGTH numbers that follow from its name, a
-//                         block of them from each rank
-//   read NAME LENGTH      opens it and checks all of them, in rows that go round the ranks
-//   whole NAME LENGTH     the same, but each rank checks all of them
-//   halve NAME LENGTH     the same, but each rank checks every second one
-//   until NAME LENGTH     the same again and again, until it has so many; those before are checked, too
+// couple COMMAND ARGUMENTS …: one side of a coupling. The commands are:
+//   write NAME LENGTH     creates a file with one variable of LENGTH numbers that follow from its name; each
+//       rank puts a block
+//   read NAME LENGTH      opens it and checks all numbers; the ranks take rows in turn
+//   whole NAME LENGTH     the same, but each rank checks all numbers
+//   halve NAME LENGTH     the same, but each rank checks every second number
+//   until NAME LENGTH     the same again and again until the file has LENGTH numbers; earlier ones are
+//       checked, too
 //   keep NAME             opens it, and keeps it open
 //   release NAME          reads the one number 0 of what is kept open, which must be NAME's, and closes it
+//   grow NAME LENGTH      as write, but syncs after the first quarter, and awaits go/NAME before the rest
+//   sparse NAME LENGTH    writes only two numbers of it
 //   half NAME             creates it, puts something, and goes on without closing it
 //   refused NAME          creates it, which must give NC_EIO
 //   invalid NAME, invalid-open NAME   creates it, or opens it for writing, which must give NC_EINVAL
 //   missing NAME          opens it, which must give NC_ENOENT
+//   not-cdf NAME          opens it, which must give NC_ENOTNC
 //   gone NAME             opens and reads it again and again, until that gives NC_ENOENT
-//   overflow NAME LENGTH  as write, but there is no room for it
-//   alone MILLISECONDS    from now on each rank opens for itself, and is so much later than the one before it
-//   beside MILLISECONDS NAME LENGTH  a thread writes NAME after so long; this one goes on at once
-//   sleep MILLISECONDS, say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank)
-// A NAME that contains %d, and all that follows it, is repeated for 0 … COUNT - 1 after `repeat COUNT`.
+//   overflow NAME LENGTH  as write, but memory has no space for it
+//   alone                 from now on each rank opens for itself, and starts when the rank before it has
+//       ended
+//   await FILE            waits until the test has made this ordinary file
+//   late FILE             all ranks but the first await it
+//   beside FILE NAME LENGTH  a thread awaits FILE and then writes NAME; this thread goes on at once
+//   sleep MILLISECONDS    makes the program slow; no order may depend on it
+//   say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank)
+// `repeat COUNT` repeats the next command whose NAME contains %d, and all that follow, for 0 … COUNT - 1.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <pthread.h>
@@ -29,7 +37,7 @@
 static int rank, ranks;
 static MPI_Comm together = MPI_COMM_WORLD;
 
-/* Of our library, which may be loaded before the other. */
+/* A function of our library, which may be loaded before the other one. */
 __attribute__((weak)) const char* sluice_last_error(void);
 
 static void check(int status, const char* call, const char* name) {
@@ -61,12 +69,14 @@ static void write_file(const char* name, MPI_Offset length, int expected) {
   free(values);
   if (status != expected) {
     fprintf(stderr, "rank %d: put %s gave %s\n", rank, name, ncmpi_strerrno(status));
+    if (sluice_last_error != NULL) fprintf(stderr, "rank %d: %s\n", rank, sluice_last_error());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   check(expected == NC_NOERR ? ncmpi_close(ncid) : ncmpi_abort(ncid), "close", name);
 }
 
-/* Checks every `step`th number of what is open from `first` on, closes it, and gives the count of all. */
+/* Checks every `step`th number of the open file from `first` on, and closes it. Returns how many numbers
+ * it has. */
 static MPI_Offset check_file(int ncid, const char* name, int first, int step) {
   int dimension, variable;
   MPI_Offset found;
@@ -151,15 +161,15 @@ static void expect_no_open(const char* name) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void miss_file(const char* name) {
+static void miss_file(const char* name, int expected) {
   int ncid;
   const int status = ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid);
-  if (status == NC_ENOENT) return;
+  if (status == expected) return;
   fprintf(stderr, "rank %d: open %s gave %s\n", rank, name, ncmpi_strerrno(status));
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The file is there, whatever it has. */
+/* The file exists, whatever its contents. */
 static void open_and_close(const char* name) {
   int ncid;
   check(ncmpi_open(together, name, NC_NOWRITE, MPI_INFO_NULL, &ncid), "open", name);
@@ -175,13 +185,66 @@ static void read_until_gone(const char* name) {
   if (status != NC_ENOENT) check(status, "open", name);
 }
 
-static void go_alone(int milliseconds) {
+static void await_file(const char* path) {
+  while (access(path, F_OK) != 0) usleep(20000);
+}
+
+/* Puts the first quarter and syncs, awaits the file go/NAME, and puts the rest. */
+static void grow_file(const char* name, MPI_Offset length) {
+  int ncid, dimension, variable;
+  char awaited[1000];
+  snprintf(awaited, sizeof awaited, "go/%s", name);
+  check(ncmpi_create(together, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
+  check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
+  check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
+  check(ncmpi_enddef(ncid), "enddef", name);
+  for (int part = 0; part < 4; part += part == 0 ? 1 : 3) {
+    const MPI_Offset first = length * part / 4, whole = length * (part == 0 ? 1 : 4) / 4 - first;
+    const MPI_Offset start = first + whole * rank / ranks, count = first + whole * (rank + 1) / ranks - start;
+    double* values = malloc(sizeof *values * (size_t)(count + 1));
+    for (MPI_Offset i = 0; i < count; ++i) values[i] = number(name, start + i);
+    check(ncmpi_put_vara_double_all(ncid, variable, &start, &count, values), "put", name);
+    free(values);
+    if (part == 0) check(ncmpi_sync(ncid), "sync", name);
+    if (part == 0) await_file(awaited);
+  }
+  check(ncmpi_close(ncid), "close", name);
+}
+
+/* Puts -7 as the first two numbers, and leaves the others. */
+static void write_sparsely(const char* name, MPI_Offset length) {
+  int ncid, dimension, variable;
+  const MPI_Offset start = 0, count = rank == 0 ? 2 : 0;
+  const double values[] = {-7, -7};
+  check(ncmpi_create(together, name, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid), "create", name);
+  check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
+  check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
+  check(ncmpi_enddef(ncid), "enddef", name);
+  check(ncmpi_put_vara_double_all(ncid, variable, &start, &count, values), "put", name);
+  check(ncmpi_close(ncid), "close", name);
+}
+
+enum { turn = 1 }; /* the tag of the message that lets the next rank begin */
+
+static void go_alone(void) {
   together = MPI_COMM_SELF;
-  usleep((useconds_t)(milliseconds * rank) * 1000);
+  for (int has_turn = rank == 0; !has_turn; usleep(20000))
+    MPI_Iprobe(rank - 1, turn, MPI_COMM_WORLD, &has_turn, MPI_STATUS_IGNORE);
+  if (rank > 0) MPI_Recv(NULL, 0, MPI_INT, rank - 1, turn, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void end_turn(void) {
+  if (together == MPI_COMM_SELF && rank < ranks - 1)
+    MPI_Send(NULL, 0, MPI_INT, rank + 1, turn, MPI_COMM_WORLD);
+}
+
+/* All but rank 0 come late to what follows. */
+static void come_late(const char* path) {
+  if (rank > 0) await_file(path);
 }
 
 static struct {
-  int milliseconds;
+  const char* awaited;
   const char* name;
   MPI_Offset length;
 } beside;
@@ -189,19 +252,19 @@ static pthread_t thread;
 static int has_thread;
 
 static void* write_beside(void* nothing) {
-  usleep((useconds_t)beside.milliseconds * 1000);
+  await_file(beside.awaited);
   write_file(beside.name, beside.length, NC_NOERR);
   return nothing;
 }
 
 static void go_on_beside(char** words) {
-  beside.milliseconds = atoi(words[1]);
+  beside.awaited = words[1];
   beside.name = words[2];
   beside.length = atoll(words[3]);
   has_thread = pthread_create(&thread, NULL, write_beside, NULL) == 0;
 }
 
-/* Does the command at `words`; returns how many words it has. */
+/* Carries out the command at `words`. Returns how many words it has. */
 static int act(char** words, int left, int round) {
   char name[1000] = "";
   if (left < 2) {
@@ -221,15 +284,20 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "halve") == 0 && left > 2) return read_file(name, atoll(words[2]), 0, 2), 3;
   if (strcmp(command, "until") == 0 && left > 2) return read_until(name, atoll(words[2])), 3;
   if (strcmp(command, "gone") == 0) return read_until_gone(name), 2;
+  if (strcmp(command, "grow") == 0 && left > 2) return grow_file(name, atoll(words[2])), 3;
+  if (strcmp(command, "sparse") == 0 && left > 2) return write_sparsely(name, atoll(words[2])), 3;
   if (strcmp(command, "keep") == 0) return keep_file(name), 2;
   if (strcmp(command, "release") == 0) return release_file(name), 2;
   if (strcmp(command, "half") == 0) return half_write(name), 2;
   if (strcmp(command, "refused") == 0) return expect_refusal(name, NC_EIO), 2;
   if (strcmp(command, "invalid") == 0) return expect_refusal(name, NC_EINVAL), 2;
   if (strcmp(command, "invalid-open") == 0) return expect_no_open(name), 2;
-  if (strcmp(command, "missing") == 0) return miss_file(name), 2;
+  if (strcmp(command, "missing") == 0) return miss_file(name, NC_ENOENT), 2;
+  if (strcmp(command, "not-cdf") == 0) return miss_file(name, NC_ENOTNC), 2;
   if (strcmp(command, "unwritten") == 0) return open_and_close(name), 2;
-  if (strcmp(command, "alone") == 0) return go_alone(atoi(words[1])), 2;
+  if (strcmp(command, "alone") == 0) return go_alone(), 1;
+  if (strcmp(command, "late") == 0) return come_late(name), 2;
+  if (strcmp(command, "await") == 0) return await_file(name), 2;
   if (strcmp(command, "beside") == 0 && left > 3) return go_on_beside(words), 4;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;
   if (strcmp(command, "say") == 0) return rank == 0 ? printf("%s\n", name) : 0, fflush(stdout), 2;
@@ -256,6 +324,7 @@ int main(int argc, char** argv) {
     }
     i += act(argv + i, argc - i, 0);
   }
+  end_turn();
   if (has_thread) pthread_join(thread, NULL);
   MPI_Finalize();
   return 0;

@@ -7,7 +7,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import call, clear_directory, expect, finish
+from harness import allow, call, clear_directory, expect, finish, wait_for_event
 
 build, program, case = sys.argv[1:4]
 THROUGH = os.environ.get("SLUICE_TEST_THROUGH", "memory")
@@ -21,8 +21,14 @@ def start(*arguments):
     return harness.start(build + "/bin/sluice", "run", *arguments, "flow.yaml")
 
 
-def run(*arguments, status=0, on_disk=()):
-    result = finish(start(*arguments), status)
+def run(*arguments, status=0, on_disk=(), awaited=()):
+    """`awaited`: pairs of words in the event log, and a file for which a component waits. The file is made
+    when the log has the words."""
+    process = start(*arguments)
+    for words, name in awaited:
+        wait_for_event(process, words)
+        allow(name)
+    result = finish(process, status)
     files = sorted(glob.glob("**/*.nc", recursive=True))
     if THROUGH == "memory":
         expect(files == sorted(on_disk), f"files on the disk: {files}, expected: {on_disk}")
@@ -49,13 +55,13 @@ def pair():
 
 
 def reader_first():
-    write_flow({"model": (2, "sleep 1500 write a.nc 1000"), "analysis": (2, "read a.nc 1000")}, [("*.nc", "model", ["analysis"])])
-    run()
+    write_flow({"model": (2, "await reader write a.nc 1000"), "analysis": (2, "read a.nc 1000")}, [("*.nc", "model", ["analysis"])])
+    run("--notice-after", "1", awaited=[("waits for 'a.nc' from model", "reader")])
 
 
 def writer_gone():
-    write_flow({"model": (2, "write a.nc 1000 write b.nc 10"), "analysis": (2, "sleep 2000 read b.nc 10 read a.nc 1000 read b.nc 10")}, [("*.nc", "model", ["analysis"])])
-    run()
+    write_flow({"model": (2, "write a.nc 1000 write b.nc 10"), "analysis": (2, "await end read b.nc 10 read a.nc 1000 read b.nc 10")}, [("*.nc", "model", ["analysis"])])
+    run(awaited=[("model exited with status 0", "end")])
 
 
 def pipeline():
@@ -71,7 +77,8 @@ def fan_out():
 
 
 def shared_reads():
-    """What all processes of a node read comes to it once, however many matchers it has: half of the file is there already."""
+    """The data that the processes of a node read comes to the node once, with any number of matchers. Half of
+    the file is on the node already."""
     steps, numbers = 6, 16384
     write_flow({"model": (4, f"repeat {steps} write a%d.nc {numbers} write b%d.nc {2 * numbers} read done%d.nc 4"),
                 "left": (4, f"repeat {steps} whole a%d.nc {numbers} halve b%d.nc {2 * numbers}"),
@@ -122,14 +129,24 @@ def missing():
 
 
 def never_written():
-    write_flow({"model": (1, "sleep 500"), "analysis": (2, "missing a.nc"), "late": (1, "sleep 1500 missing a.nc")}, [("*.nc", "model", ["analysis", "late"])])
-    run()
+    write_flow({"model": (1, "await reader"), "analysis": (2, "missing a.nc"), "late": (1, "await end missing a.nc")}, [("*.nc", "model", ["analysis", "late"])])
+    run("--notice-after", "1", awaited=[("waits for 'a.nc' from model", "reader"), ("model exited with status 0", "end")])
 
 
 def wait_notice():
-    write_flow({"model": (1, "sleep 7000 write a.nc 10"), "analysis": (2, "read a.nc 10")}, [("*.nc", "model", ["analysis"])])
-    result = run("--notice-after", "2")
-    expect(re.search(r"\[sluice\] analysis.* waits for .*a\.nc.*model.* since \d+ s", result.err), "the wait is not told")
+    write_flow({"model": (1, "await notice write a.nc 10"), "analysis": (2, "read a.nc 10")}, [("*.nc", "model", ["analysis"])])
+    result = run("--notice-after", "2", awaited=[("waits for 'a.nc' from model", "notice")])
+    expect(re.search(r"\[sluice\] analysis.* waits for .*a\.nc.*model.* \(\d+ s\)", result.err), "the wait is not told")
+
+
+def late_ranks():
+    """The event log names the processes that are in a collective create or open, and those that are missing.
+    In the first call by a communicator, MPI_Comm_dup waits for them; later calls wait elsewhere."""
+    write_flow({"model": (2, "write a.nc 10 late model.go write b.nc 10"), "viewer": (3, "late viewer.go read a.nc 10 read b.nc 10")}, [("*.nc", "model", ["viewer"])])
+    result = run("--notice-after", "3", awaited=[("1 of 3 processes of viewer is in open of a.nc", "viewer.go"), ("1 of 2 processes of model is in create of b.nc", "model.go")])
+    expect(re.search(r"\[sluice\] 1 of 3 processes of viewer is in open of a\.nc; ranks 1, 2 are not, since \d+ s", result.err), "who is missing in the open is not told")
+    expect(re.search(r"\[sluice\] 1 of 2 processes of model is in create of b\.nc; rank 1 is not, since \d+ s", result.err), "who is missing in the create is not told")
+    expect(len(re.findall(r"\[sluice\] \d of ", result.err)) == 2, "nothing else is told")
 
 
 def writer_fails():
@@ -140,8 +157,8 @@ def writer_fails():
 
 
 def reader_fails():
-    write_flow({"model": (2, "repeat 20 write a%d.nc 1000 sleep 50"), "analysis": (2, "read a0.nc 1000 exit 6")}, [("*.nc", "model", ["analysis"])])
-    result = run(status=6)
+    write_flow({"model": (2, "write a0.nc 1000 await failure repeat 20 write b%d.nc 1000"), "analysis": (2, "read a0.nc 1000 exit 6")}, [("*.nc", "model", ["analysis"])])
+    result = run(status=6, awaited=[("analysis exited with status 6", "failure")])
     expect("model finished" in result.err, "the writer did not go on")
 
 
@@ -153,7 +170,7 @@ def little_memory():
 
 
 def staged():
-    """No more memory is staged than a little above what was put, in steps that are the first of their kind as well."""
+    """Staged memory is only a little more than the data, also in the first step of a kind."""
     lengths = [1_200_000, 200_000, 1_500_000, 70_000]
     write_flow({"model": (2, " ".join(f"write a{i}.nc {length}" for i, length in enumerate(lengths))),
                 "analysis": (2, f"read a{len(lengths) - 1}.nc {lengths[-1]} " + " ".join(f"read a{i}.nc {length}" for i, length in enumerate(lengths[:-1])))},
@@ -166,7 +183,8 @@ def staged():
 
 def prewarmed():
     for prewarm, made in [("16MiB", "16384"), ("0", None)]:
-        for wait_ms in [1500, 6000, 24000]:  # the thread that makes it has a low priority: a busy machine keeps it waiting
+        for wait_ms in [1500, 6000, 24000]:  # the thread that makes memory ahead has a low priority, so a busy machine delays it
+            # Nothing reports when all memory is made; the end of the run logs how much was made.
             write_flow({"model": (2, f"sleep {wait_ms} write a.nc 500000"), "analysis": (2, "read a.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 64MiB",
                        f"prewarm: {prewarm}")
             clear = run("--log-dir", "log-" + prewarm)
@@ -180,7 +198,8 @@ def prewarmed():
 
 
 def pages():
-    """Segments with huge pages, where the system gives them, and with small ones: the programs check what they read."""
+    """Segments with huge pages, if the system has them, and with small ones. The programs check what they
+    read."""
     told = {}
     for wish in ["auto", "off"]:
         write_flow({"model": (2, "write a.nc 2000000 write b.nc 2000000"), "analysis": (2, "read a.nc 2000000 read b.nc 2000000")}, [("*.nc", "model", ["analysis"])],

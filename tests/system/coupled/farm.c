@@ -1,5 +1,5 @@
-// farm write|read: each rank works alone, in the directory d<rank>, on a file that all call x.nc and that has
-// the rank in it. `write` goes there; `read` stays and names the directory.
+// farm write|read: each rank works alone, in the directory d<rank>, on its own file x.nc, which contains the
+// rank. `write` changes to the directory; `read` stays and names it.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>

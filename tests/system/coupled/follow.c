@@ -1,14 +1,19 @@
-/* follow ROLE NAME RECORDS …: one side of a file that is read while it is written. It has rows(n, x) of fixed
-   size and records(t, x) that grow; both get one row a round, each rank its part of it. write NAME RECORDS
-   [SYNCS KILL]   puts RECORDS rows and records, with ncmpi_sync behind each if SYNCS is 1; before the sync of
-   round KILL the last rank kills itself records NAME RECORDS              follows the records from one open,
-   by ncmpi_sync_numrecs reopen NAME RECORDS               the same by opening the file again and again rows
-   NAME RECORDS                 gets row by row: each get waits until the row is there cut NAME RECORDS SEEN
-   follows until SEEN records are there; later there are no more, and no error rest NAME RECORDS SEEN gets row
-   by row; from row SEEN on they are fill values knot NAME RECORDS OTHER           creates NAME and waits for
-   a row of OTHER, whose writer does the same: an error peek NAME RECORDS                 opens it; there are
-   at least RECORDS records fill NAME RECORDS                 puts rounds until there is no memory, which must
-   come before RECORDS A NAME with %d stands for FILES (environment) of them, one after the other. */
+// follow ROLE NAME RECORDS …: one side of a file that is read while it is written. The file has rows(n, x) of
+// fixed size, and records(t, x) that grow. In each round both get one row; each rank puts its part. The
+// roles:
+//   write NAME RECORDS [SYNCS KILL]
+//                            puts RECORDS rows and records, each followed by ncmpi_sync if SYNCS is 1; before
+//                                the sync of round KILL the last rank kills itself
+//   records NAME RECORDS     follows the records from one open, by ncmpi_sync_numrecs
+//   reopen NAME RECORDS      the same by opening the file again and again
+//   rows NAME RECORDS        gets row by row; each get waits until the row is there
+//   cut NAME RECORDS SEEN    follows until SEEN records are there; no more records and no errors come until
+//       the test has made the file "dead"
+//   rest NAME RECORDS SEEN   gets row by row; from row SEEN on they are fill values
+//   knot NAME RECORDS OTHER  creates NAME and waits for a row of OTHER, whose writer does the same: an error
+//   peek NAME RECORDS        opens it; it has at least RECORDS records
+//   fill NAME RECORDS        puts rounds until memory is full, which must happen before RECORDS
+// A NAME with %d stands for FILES (environment) files, one after another.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -37,7 +42,7 @@ static double value(MPI_Offset row, MPI_Offset column) {
   return (double)row * 1000 + (double)column + 0.25;
 }
 
-/* Between two looks; no look may take long, so that this is most of the time. */
+/* The pause between two looks. A look is short, so most of the time is pause. */
 static void pause_a_moment(void) {
   usleep(2000);
 }
@@ -67,17 +72,17 @@ static void write_file(const char* name, MPI_Offset records, int syncs, MPI_Offs
     const MPI_Offset start[] = {row, first}, counts[] = {1, count};
     if (fills) {
       check(ncmpi_fill_var_rec(ncid, records_of, row), "fill_var_rec");
-      usleep(3000);
+      usleep(3000); /* gives readers that do not wait a chance to meet fill values */
     }
     check(ncmpi_put_vara_double_all(ncid, records_of, start, counts, values), "put a record");
     check(ncmpi_put_vara_double_all(ncid, rows_of, start, counts, values), "put a row");
     if (row == kill_round) {
-      MPI_Barrier(MPI_COMM_WORLD); /* everybody has put */
+      MPI_Barrier(MPI_COMM_WORLD); /* all ranks have put */
       if (rank == ranks - 1) raise(SIGKILL);
       pause();
     }
     if (syncs) check(ncmpi_sync(ncid), "sync");
-    usleep(3000);
+    usleep(3000); /* slow, so that readers see the file grow */
   }
   check(ncmpi_close(ncid), "close");
 }
@@ -99,8 +104,8 @@ static MPI_Offset records_in(int ncid) {
   return records;
 }
 
-/* Rows [first, end) as they were put, or (from `written` on) as fill values; a part of the columns on each
- * rank. */
+/* Rows [first, end) as they were put; from `written` on, fill values. Each rank reads a part of the
+ * columns. */
 static void read_rows(int ncid, int variable, MPI_Offset first, MPI_Offset end, MPI_Offset written) {
   double values[columns];
   for (MPI_Offset row = first; row < end; ++row) {
@@ -161,8 +166,10 @@ static void follow_to_cut(const char* name, MPI_Offset seen) {
     pause_a_moment();
     check(ncmpi_sync_numrecs(ncid), "sync_numrecs");
   }
-  for (int look = 0; look < 200; ++look) { /* the writer dies meanwhile */
-    usleep(5000);
+  for (int is_dead = 0; !is_dead;) { /* the test makes the file "dead" when the writer's end is known */
+    is_dead = access("dead", F_OK) == 0;
+    MPI_Bcast(&is_dead, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    pause_a_moment();
     check(ncmpi_sync_numrecs(ncid), "sync_numrecs");
     expect(records_in(ncid) == seen, "records of a writer that died", records_in(ncid));
   }

@@ -7,17 +7,23 @@ import shutil
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import call, clear_directory, expect, write_flow
+import harness
+from harness import allow, clear_directory, expect, finish, wait_for_event, write_flow
 
 build, program, farm, case = sys.argv[1:5]
 KINDS = {"memory": [], "kept": ["keep: true"], "logs": ["through: burst-buffer"], "file": ["through: file"]}
 
 
-def run(components, rules, *arguments, status=0, of=program):
-    """Gives the output, and the event log."""
+def run(components, rules, *arguments, status=0, of=program, awaited=()):
+    """Returns the output and the event log. `awaited`: pairs of words in the event log, and a file for which
+    a component waits. The file is made when the log has the words."""
     shutil.rmtree("log", ignore_errors=True)
     write_flow(of, components, rules)
-    result = call(build + "/bin/sluice", "run", "--log-dir", "log", *arguments, "flow.yaml", status=status)
+    process = harness.start(build + "/bin/sluice", "run", "--log-dir", "log", *arguments, "flow.yaml")
+    for words, name in awaited:
+        wait_for_event(process, words)
+        allow(name)
+    result = finish(process, status)
     with open("log/events.log", encoding="utf-8") as events:
         return result, events.read()
 
@@ -27,7 +33,7 @@ def files():
 
 
 def same_name():
-    """Files of one name in three directories are three files: for readers, and on the disk."""
+    """Files with one name in three directories are three files, for readers and on disk."""
     three = [("d1/x.nc", 1000), ("d2/x.nc", 2000), ("./d3/../d3/x.nc", 3000)]
     for kind, keys in KINDS.items():
         clear_directory()
@@ -43,7 +49,7 @@ def same_name():
 
 
 def changed_directory():
-    """Ranks that work in directories of their own."""
+    """Ranks that work in separate directories."""
     for kind, keys in KINDS.items():
         clear_directory()
         for i in range(3):
@@ -53,7 +59,8 @@ def changed_directory():
 
 
 def links():
-    """What leads to one file is that file: by a link to a directory, by one to the file, with and without the pattern's words."""
+    """Every path to a file means that file: by a link to a directory, by a link to the file, and by paths
+    that the pattern matches or not."""
     for kind, writer in [("memory", "write run/out.nc 1000"), ("kept", "write newest/out.nc 1000"), ("logs", "write first/out.nc 1000")]:
         clear_directory()
         os.makedirs("run")
@@ -70,7 +77,8 @@ def links():
 
 
 def by_name():
-    """Components whose directories differ, of one name; and a second path of that name, which is refused and not taken for the first."""
+    """Components in different directories, with one file name. A second path with that name is refused, and
+    not taken for the first."""
     for keys in [KINDS["memory"], KINDS["logs"]]:
         clear_directory()
         for name in ["here", "there", "here/other"]:
@@ -80,18 +88,19 @@ def by_name():
         run({"model": (2, "write x.nc 1000 write x.nc 1000", "directory: here"), **viewer}, rules)
         _, events = run({"model": (2, "write x.nc 1000 invalid other/x.nc invalid-open other/x.nc write y.nc 10", "directory: here"), **viewer}, rules)
         here = re.escape(os.getcwd()) + "/here"
-        expect(re.search(rf"model cannot create 'x.nc': by `identity: name` in the rule, {here}/other/x.nc and {here}/x.nc, .*are one file: leave .*'\*/x.nc'", events),
+        expect(re.search(rf"model cannot create 'x.nc': `identity: name` in the rule makes one file of {here}/other/x.nc and {here}/x.nc .*'\*/x.nc'", events),
                "the event log does not tell the two files apart")
         expect(not os.path.exists("here/other/x.nc"), "the second file was written")
 
 
 def told():
-    """A reader that waits for a file of which only the name is right is told where that was published, and what to do."""
+    """A reader waits for a file whose name is right but whose directory is not. It is told where the file was
+    published, and what to do."""
     for name in ["here", "there"]:
         os.mkdir(name)
-    result, events = run({"model": (2, "write x.nc 1000 sleep 3500", "directory: here"), "viewer": (2, "missing x.nc", "directory: there")}, [("*.nc", "model", ["viewer"])],
-                         "--notice-after", "1")
-    hint = r"\(it has published 'here/x.nc': .*set `identity: name`"
+    result, events = run({"model": (2, "write x.nc 1000 await ../told", "directory: here"), "viewer": (2, "missing x.nc", "directory: there")}, [("*.nc", "model", ["viewer"])],
+                         "--notice-after", "1", awaited=[("waits for 'there/x.nc' from model", "told")])
+    hint = r"\(it has published 'here/x.nc'\. .*set `identity: name`"
     expect(re.search(r"viewer.* waits for 'there/x.nc' from model " + hint, result.err), "it is not told while it waits")
     expect(re.search(r"viewer cannot open 'there/x.nc': .*" + hint, events), "it is not told in the end")
 

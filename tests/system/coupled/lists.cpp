@@ -1,7 +1,7 @@
-// lists writer|reader SEED STEPS WRITERS READERS: variables that are put and got by lists of boxes which most
-// of them share, in one wait, as climate models do. In each step some variables differ from the others in one
-// thing at random. An ordinary PnetCDF program that compares every element it gets; both sides know all steps
-// by the seed. The exit status is 1 when anything differs.
+// lists writer|reader SEED STEPS WRITERS READERS: an ordinary PnetCDF program whose variables are put and got
+// by shared lists of boxes, in one wait, as in climate models. In each step some variables differ from the
+// others in one random thing. Both sides know all steps by the seed. The exit status is 1 if any element is
+// wrong.
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -44,7 +44,7 @@ struct Put {
   int serial = 0;
 };
 
-/// The puts of one writer in the rows that it has; what differs is drawn.
+/// The puts of one writer in its rows, with random differences.
 std::vector<Put> puts_of(Random& random, int writer, int writers) {
   Boxes list;
   for (MPI_Offset row = writer; row < rows; row += writers) {
@@ -60,7 +60,7 @@ std::vector<Put> puts_of(Random& random, int writer, int writers) {
     if (change == 1) std::swap(put.boxes[some], put.boxes[some + 1]);
     if (change == 2) put.boxes.pop_back();
     if (change == 3) put.boxes[some].count[2] = std::min<MPI_Offset>(2, columns - put.boxes[some].start[2]);
-    if (change == 4) put.boxes[some].start[2] = columns - 1;  // perhaps once more
+    if (change == 4) put.boxes[some].start[2] = columns - 1;  // perhaps the same box again
     if (change == 5) continue;
     puts.push_back(put);
     if (change == 6) puts.push_back({variable, {put.boxes[some]}, put.serial + 500});
@@ -93,7 +93,7 @@ void for_each_element(const Boxes& boxes, Use use) {
 
 struct Step {
   std::vector<std::vector<Put>> puts;  ///< by writer
-  std::vector<Boxes> gets;             ///< by reader: of all variables but the last, which is read whole
+  std::vector<Boxes> gets;             ///< by reader: all variables except the last one, which is read whole
 };
 
 Step make_step(Random& random, int writers, int readers) {
@@ -152,7 +152,7 @@ void write_step(int number, Step& step, int rank) {
   check(ncmpi_close(file), "close");
 }
 
-/// What each variable has, after all puts.
+/// The contents of each variable after all puts.
 std::vector<std::vector<float>> contents_of(int number, const Step& step) {
   std::vector<std::vector<float>> contents(variables, std::vector<float>(rows * columns, -1));
   for (const auto& puts : step.puts) {
@@ -212,7 +212,7 @@ int main(int argc, char** argv) {
   bool is_right = true;
   Step step;
   for (int number = 0; number < steps; ++number) {
-    // Half of the steps repeat the one before.
+    // Half of the steps repeat the previous one.
     if (number == 0 || draw(random, 2) == 0) step = make_step(random, std::atoi(argv[4]), std::atoi(argv[5]));
     if (writes) {
       write_step(number, step, rank);

@@ -36,7 +36,7 @@ std::vector<Variable> make_variables(Random& random, const Dataset& dataset, int
   return variables;
 }
 
-/// A random selection inside of [low, high) per dimension; the count may be 0.
+/// A random selection within [low, high) in each dimension. The count may be 0.
 Slab make_slab(Random& random, const std::vector<std::int64_t>& low, const std::vector<std::int64_t>& high,
                bool strided) {
   Slab slab;
@@ -65,7 +65,7 @@ int make_memory_type(Random& random, int external) {
   return draw(random, 0, 1) == 0 ? external : type;
 }
 
-/// Distances of neighbours when the dimensions are laid out in a random order.
+/// The distances of neighbours when the dimensions are in a random order in memory.
 std::vector<std::int64_t> make_imap(Random& random, const std::vector<std::int64_t>& count) {
   std::vector<std::size_t> order(count.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -91,7 +91,7 @@ Operation make_operation(Random& random, const Dataset& dataset, int number,
   const std::int64_t slabs =
       operation.shape == Shape::varn && dataset.has_overlaps && !low.empty() ? draw(random, 1, 5) : 1;
   for (std::int64_t i = 0; i < slabs; ++i) operation.slabs.push_back(make_slab(random, low, high, strided));
-  // PnetCDF lets an empty put of a single slab make the records that it names: not here.
+  // In PnetCDF an empty put of a single slab makes the records that it names. This program avoids it.
   Slab& first = operation.slabs[0];
   if (variable.is_record && operation.shape != Shape::varn && first.elements() == 0) {
     first.start.assign(first.start.size(), 0);
@@ -101,7 +101,7 @@ Operation make_operation(Random& random, const Dataset& dataset, int number,
   return operation;
 }
 
-/// Cuts the variable along one dimension into a block for each rank.
+/// Cuts the variable along one dimension, into a block for each rank.
 struct Partition {
   std::size_t dimension = 0;
   std::vector<std::int64_t> cuts;
@@ -139,8 +139,8 @@ Operation make_put(Random& random, const Dataset& dataset, int number, const Par
   return put;
 }
 
-/// In a collective phase all ranks put the same variables in the same order; a rank's puts may overlap each
-/// other, the last wins.
+/// In a collective phase all ranks put the same variables in the same order. Puts of one rank may overlap;
+/// the last one wins.
 Phase make_phase(Random& random, const Dataset& dataset, int number, int writers, std::int64_t& serial) {
   Phase phase;
   phase.is_collective = draw(random, 0, 2) != 0;

@@ -1,6 +1,5 @@
 #pragma once
-// Random datasets, puts and gets, the same for whoever knows the seed and the number of writers: what the
-// patterns program writes, reads and expects.
+// Random datasets, puts and gets, which follow from the seed and the number of writers.
 #include <cstdint>
 #include <random>
 #include <string>
@@ -17,12 +16,13 @@ inline std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
 
 struct Variable {
   std::string name;
-  int type = 0;                     ///< nc_type
-  std::vector<int> dimids;          ///< 0 is the record dimension
-  std::vector<std::int64_t> shape;  ///< the record dimension: as many records as are ever written
+  int type = 0;             ///< nc_type
+  std::vector<int> dimids;  ///< 0 is the record dimension
+  std::vector<std::int64_t>
+      shape;  ///< the largest shape; the record dimension has as many records as are ever written
   bool is_record = false;
   bool has_fill_attribute = false;  ///< _FillValue = fill_attribute
-  int first_phase = 0;              ///< defined before that phase
+  int first_phase = 0;              ///< the phase that defines it
   [[nodiscard]] std::int64_t elements() const;
 };
 inline constexpr int fill_attribute = 120;
@@ -45,18 +45,17 @@ struct Operation {
   [[nodiscard]] std::int64_t elements() const;
 };
 
-/// What all writers do between two barriers: their puts of one phase do not touch each other's elements.
+/// The actions of all writers between two barriers. Puts of different writers do not overlap.
 struct Phase {
   bool is_collective = true;
-  bool reopens = false;  ///< the file is closed and reopened before it
+  bool reopens = false;  ///< closes the file and reopens it first
   std::vector<std::vector<Operation>>
-      puts;  ///< per rank; in a collective phase the i-th puts of all ranks are one call
+      puts;  ///< by rank; in a collective phase the i-th puts of all ranks are one call
 };
 
 struct Dataset {
-  bool has_overlaps =
-      true;        ///< several slabs of one call, or several pending requests, may touch the same elements
-  int format = 1;  ///< 1, 2 or 5
+  bool has_overlaps = true;              ///< slabs of one call, or pending requests, may overlap
+  int format = 1;                        ///< 1, 2 or 5
   std::vector<std::int64_t> dimensions;  ///< lengths; the first is the record dimension's largest extent
   std::vector<Variable> variables;
   std::vector<Phase> phases;
@@ -64,7 +63,7 @@ struct Dataset {
 
 [[nodiscard]] Dataset make_dataset(std::uint64_t seed, int writers, bool has_overlaps);
 
-/// One value per element of each variable: what was put last, or `unwritten`.
+/// One value for each element of each variable: the last put, or `unwritten`.
 class Reference {
  public:
   explicit Reference(const Dataset& dataset);
@@ -80,15 +79,15 @@ class Reference {
   std::int64_t record_count_ = 0;
 };
 
-/// What a put of that serial number writes to an element: 0 … 99, which every type can hold.
+/// The value that the put with that serial number gives to an element: 0 … 99, which every type can hold.
 [[nodiscard]] int value_of(std::int64_t serial, int variable, std::int64_t element);
 
-/// Row-major positions in the variable of the operation's elements, in the order of its dense row.
+/// The row-major positions of the operation's elements in the variable, in the order of its dense row.
 [[nodiscard]] std::vector<std::int64_t> elements_of(const Variable& variable, const Operation& operation);
-/// Position in the user's memory of each element of the dense row (differs for varm only).
+/// The position in the user's memory of each element of the dense row; different for varm only.
 [[nodiscard]] std::vector<std::int64_t> memory_positions(const Operation& operation);
 
-/// A get of one variable within its bounds (`records` for the record dimension).
+/// A get of one variable within its bounds; `records` bounds the record dimension.
 [[nodiscard]] Operation make_get(Random& random, const Dataset& dataset, int variable, std::int64_t records);
 
 }  // namespace patterns

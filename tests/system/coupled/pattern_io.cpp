@@ -129,7 +129,7 @@ long double default_fill(int type) {
   }
 }
 
-/// PnetCDF's arguments for an operation. A rank that has nothing takes part with a count of zero.
+/// PnetCDF's arguments for an operation. A rank without elements takes part with a count of zero.
 struct Arguments {
   std::vector<std::vector<MPI_Offset>> starts, counts;
   std::vector<MPI_Offset> stride, imap;
@@ -234,7 +234,7 @@ int id_of(int ncid, const Variable& variable) {
   return varid;
 }
 
-/// Compares what was got with the reference. Through files, what nobody wrote is undefined.
+/// Compares the values with the reference. In files, unwritten elements are undefined.
 void compare(const Dataset& dataset, const Reference& reference, const Operation& operation,
              const Arguments& arguments, int status, bool is_coupled) {
   const Variable& variable = dataset.variables[static_cast<std::size_t>(operation.variable)];
@@ -265,7 +265,7 @@ void compare(const Dataset& dataset, const Reference& reference, const Operation
 
 void check(int status, const char* what) {
   if (status == NC_NOERR) return;
-  // With Sluice's library, what the last error was about.
+  // Sluice's library describes the last error.
   using LastError = const char* (*)();
   const auto last_error = reinterpret_cast<LastError>(dlsym(RTLD_DEFAULT, "sluice_last_error"));
   std::fprintf(stderr, "rank %d: %s: %s (%s)\n", rank, what, ncmpi_strerror(status),
@@ -316,7 +316,7 @@ void run_puts(int ncid, const Dataset& dataset, const Phase& phase) {
     }
     const int varid = id_of(ncid, variable);
     if (operation.is_nonblocking) {
-      // Requests of one wait that overlap have no defined order: one at a time.
+      // Overlapping requests of one wait have no defined order, so each gets its own wait.
       wait();
       has_pending = true;
       if (!operation.slabs.empty())
@@ -325,7 +325,7 @@ void run_puts(int ncid, const Dataset& dataset, const Phase& phase) {
     }
     wait();
     if (operation.slabs.empty() && variable.shape.empty()) {
-      // A rank that has nothing to put to a scalar takes part with an empty list.
+      // A rank that puts nothing to a scalar takes part with an empty list.
       if (phase.is_collective)
         check(ncmpi_put_varn_all(ncid, varid, 0, nullptr, nullptr, nullptr, 0, arguments.type), "empty put");
       continue;

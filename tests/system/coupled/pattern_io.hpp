@@ -1,6 +1,6 @@
 #pragma once
-// A dataset of pattern.hpp through the PnetCDF interface: what the programs patterns and replay have in
-// common.
+// Writes and reads a dataset of pattern.hpp through the PnetCDF interface, for the programs patterns and
+// replay.
 #include "pattern.hpp"
 
 namespace patterns {
@@ -12,20 +12,20 @@ inline int failures = 0;
 /// Counts and prints a status that is not NC_NOERR.
 void check(int status, const char* what);
 
-/// Defines what belongs to the phase: the dimensions before the first one.
+/// Makes the definitions of the phase; the dimensions come before the first one.
 void define(int ncid, const Dataset& dataset, int phase);
 
 /// This rank's puts of the phase.
 void run_puts(int ncid, const Dataset& dataset, const Phase& phase);
 
-/// Which gets are made. Same numbers, same gets.
+/// Selects the gets. Equal numbers give equal gets.
 struct Gets {
-  std::uint64_t seed = 0;      ///< what all ranks decide alike: mode, variables, blocking or not
-  std::uint64_t own_seed = 0;  ///< what this rank selects
-  int phase = 0;               ///< variables that are defined up to it
-  bool is_coupled = true;      ///< then what nobody wrote reads as fill
+  std::uint64_t seed = 0;      ///< for the common decisions of all ranks: mode, variables, blocking or not
+  std::uint64_t own_seed = 0;  ///< for the selections of this rank
+  int phase = 0;               ///< variables that are defined up to this phase
+  bool is_coupled = true;      ///< then unwritten elements read as fill values
 };
-/// Random gets in both modes, blocking and not, of what is defined by now; compares each element.
+/// Makes random gets in both modes, blocking and not, of what is defined by now. Compares each element.
 void run_gets(int ncid, const Dataset& dataset, const Reference& reference, const Gets& what);
 
 }  // namespace patterns

@@ -1,6 +1,6 @@
 // patterns writer|reader files|coupled SEED WRITERS: an ordinary PnetCDF program that puts a random pattern,
-// or gets one and compares every element with a plain reference. Both know the pattern by its seed. The exit
-// status is 1 when anything differs.
+// or gets one and compares every element with a plain reference. Both sides know the pattern by its seed. The
+// exit status is 1 if anything differs.
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -41,7 +41,7 @@ void write(const Dataset& dataset, std::uint64_t seed, bool is_coupled) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   check(ncmpi_close(ncid), "close");
-  // Published after the last step of the other: who has this one sees that.
+  // Published after the last step of the other file: a reader that has this file sees that step.
   check(ncmpi_create(MPI_COMM_WORLD, "pattern_done.nc", NC_CLOBBER, MPI_INFO_NULL, &ncid), "create");
   check(ncmpi_close(ncid), "close");
 }
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   }
   const bool is_coupled = std::string(argv[2]) == "coupled";
   const std::uint64_t seed = std::strtoull(argv[3], nullptr, 10);
-  // Overlapping requests of one call or wait are undefined in a file; libpnetcdf 1.12 leaves such gets
+  // Overlapping requests of one call or wait are undefined in a file. libpnetcdf 1.12 leaves such gets
   // unfilled.
   const Dataset dataset = make_dataset(seed, std::atoi(argv[4]), is_coupled);
   if (std::string(argv[1]) == "writer") {

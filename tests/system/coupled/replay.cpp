@@ -1,6 +1,6 @@
-// replay writer|reader SEED STEPS WRITERS READERS: a long run in which each step repeats the first one, or
-// changes one thing that a pattern consists of, at random; an ordinary PnetCDF program that compares every
-// element it gets. Both sides know all steps by the seed. The exit status is 1 when anything differs.
+// replay writer|reader SEED STEPS WRITERS READERS: an ordinary PnetCDF program with many steps. Each step
+// repeats the first one, or changes one random thing that a pattern consists of. Both sides know all steps by
+// the seed. The exit status is 1 if any element is wrong.
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -23,23 +23,23 @@ struct Arguments {
   int readers = 0;
 };
 
-/// What a step has that the first one has not.
+/// The difference between a step and the first one.
 enum class Change {
   none,
-  order,        // two puts of all ranks change places
-  left_out,     // a put of all ranks is not made
-  added,        // a put of all ranks is made once more
+  order,        // two puts of all ranks are exchanged
+  left_out,     // a put of all ranks is left out
+  added,        // a put of all ranks is repeated
   one_shorter,  // a put of one rank has fewer elements
-  one_moved,    // a put of one rank starts further on
+  one_moved,    // a put of one rank starts later
   one_strided,  // a put of one rank takes every second element
-  one_silent,   // one rank puts nothing at all
-  type,         // of a variable
-  header,       // a dimension is longer
-  attribute,    // fill values: nothing that plans depend on
+  one_silent,   // one rank puts nothing
+  type,         // another type of a variable
+  header,       // a longer dimension
+  attribute,    // other fill values, on which plans do not depend
   writers,      // fewer processes write
   readers,      // fewer processes read
   one_reader,   // one process gets something else
-  gets,         // all get something else
+  gets,         // all processes get something else
   everything,
   last = everything
 };
@@ -50,7 +50,7 @@ struct Step {
   int writers = 0;
   int readers = 0;
   std::uint64_t gets_seed = 0;
-  int other_reader = -1;  ///< who gets something else
+  int other_reader = -1;  ///< the process that gets something else
 };
 
 Operation* pick_put(Random& random, Dataset& dataset, const std::function<bool(const Operation&)>& fits) {
@@ -66,7 +66,7 @@ Operation* pick_put(Random& random, Dataset& dataset, const std::function<bool(c
   return fitting[static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(fitting.size()) - 1))];
 }
 
-/// Changes the slab of one put so that it stays within its own old bounds.
+/// Changes the slab of one put within its old bounds.
 void change_one_put(Random& random, Dataset& dataset, Change change) {
   std::size_t dimension = 0;
   Operation* const put = pick_put(random, dataset, [&](const Operation& candidate) {
@@ -179,7 +179,7 @@ Step make_step(const Arguments& arguments, int number) {
     default:
       break;
   }
-  for (Phase& phase : step.dataset.phases) {  // other values in each step
+  for (Phase& phase : step.dataset.phases) {  // the values differ in each step
     for (auto& puts : phase.puts) {
       for (Operation& put : puts) put.serial += number;
     }

@@ -1,13 +1,12 @@
-// restart COMMAND NAME RECORDS …: files that were there before the run, by all ranks together unless said
-// otherwise:
-//   make        creates it, with so many records
-//   check       opens it for reading, and checks that it has just these
-//   full        the same, and that it has the variable of `redefine`
-//   append      opens it for writing, checks what it has, and adds a record
-//   redefine    the same, and defines and writes a variable more
+// restart COMMAND NAME RECORDS …: files from before the run. All ranks work together unless stated otherwise:
+//   make        creates it, with RECORDS records
+//   check       opens it for reading, and checks that it has exactly these records
+//   full        the same, and checks that it has the variable of `redefine`
+//   append      opens it for writing, checks its records, and adds one
+//   redefine    the same, and defines and writes another variable
 //   alone       each rank by itself opens it for writing and writes the record RECORDS + its rank
-//   until       opens it again and again, until it has so many records and the variable of `redefine`; it
-//               never has as few as it had before the run, which are 3
+//   until       opens it again and again until it has RECORDS records and the variable of `redefine`; it
+//       never has only the 3 records from before the run
 //   follow      the same, without the last condition
 //   format      asks for its format, which must be RECORDS
 //   missing     opens it for reading, and for writing with RECORDS = 1, which must give NC_ENOENT
@@ -27,8 +26,12 @@ static void fail(const char* what, const char* name, const char* why) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+__attribute__((weak)) const char* sluice_last_error(void);
+
 static void check(int status, const char* what, const char* name) {
-  if (status != NC_NOERR) fail(what, name, ncmpi_strerrno(status));
+  if (status == NC_NOERR) return;
+  if (sluice_last_error != NULL) fprintf(stderr, "rank %d: %s\n", rank, sluice_last_error());
+  fail(what, name, ncmpi_strerrno(status));
 }
 
 static void put_record(int ncid, MPI_Offset record, const char* name) {

@@ -22,7 +22,7 @@ def outside(commands):
 
 
 def each_kind():
-    """An earlier run's file of 3 records, by each way that data may take."""
+    """A file of 3 records from an earlier run, for each kind of rule."""
     for kind, keys in KINDS.items():
         clear_directory()
         outside("make r.nc 3")
@@ -30,14 +30,14 @@ def each_kind():
 
 
 def read():
-    """The writer reads what is there; who is a reader only never gets it."""
+    """The writer reads the old file; a mere reader never gets it."""
     for _, keys in each_kind():
         run({"model": (2, "format r.nc 2 check r.nc 3 missing r-none.nc 0 missing r-none.nc 1"), "viewer": (2, "missing r.nc 0")}, keys)
         outside("check r.nc 3")
 
 
 def go_on():
-    """The writer adds to it: readers get all of it, and the file has all of it where one is left."""
+    """The writer adds records. Readers get all records, and so does the file, if one is kept."""
     for kind, keys in each_kind():
         run({"model": (3, "check r.nc 3 append r.nc 3 check r.nc 4 append r.nc 4 redefine r.nc 5 full r.nc 6"), "viewer": (2, "follow r.nc 6" if kind == "written" else "until r.nc 6")}, keys)
         outside("full r.nc 6" if kind in ON_DISK else "check r.nc 3")
@@ -45,11 +45,11 @@ def go_on():
 
 
 def alone():
-    """Processes that go on in it each by itself lose nothing of one another's."""
+    """Processes that continue the file separately lose no data of each other."""
     for kind, keys in each_kind():
         if kind == "file":
             continue  # they write to one file at the same time, as without a run
-        # the readers wait for a file that they see only when it is closed, whatever r.nc's rule says
+        # the readers wait for a file that is visible only when it is closed, whatever r.nc's rule says
         run({"model": (4, "alone r.nc 3 check r.nc 7 make go.nc 1"), "viewer": (2, "check go.nc 1 check r.nc 7")}, keys, ("go.nc", "model", ["viewer"]))
         outside("check r.nc 7" if kind in ON_DISK else "check r.nc 3")
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# run_append.sh BUILD PROGRAM WRITERS READERS [SEED]: a file that grows by a record in each step. Most gets of the newest record must be replayed: each process has 60 of them, a quarter of which may be other ones.
+# run_append.sh BUILD PROGRAM WRITERS READERS [SEED]: each step adds a record to a file. Most gets of the
+# newest record must be replayed: each process has 60 of them, and up to a quarter may be others.
+# SLUICE_TEST_SEED replaces SEED.
 set -euo pipefail
 through=${SLUICE_TEST_THROUGH:-memory}
-build=$1 program=$2 writers=$3 readers=$4 seed=${5:-$RANDOM}
+build=$1 program=$2 writers=$3 readers=$4 seed=${SLUICE_TEST_SEED:-${5:-$RANDOM}}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 echo "== seed $seed"
 cat >flow.yaml <<EOT
@@ -19,7 +21,7 @@ EOT
 timeout 100 "$build/bin/sluice" run flow.yaml >output.txt 2>&1 || { cat output.txt; exit 1; }
 grep -E "^file|^history" output.txt
 case $through in file|subfiles|blobs) exit ;; esac  # these are not replayed
-behind=2  # columns behind that of replayed gets
+behind=2  # columns behind the column of replayed gets
 if [ "$through" = burst-buffer ]; then behind=4; fi
 replayed=$(awk -v behind=$behind '/^history/ { print $(NF - behind) }' output.txt)
 if [ "$replayed" -lt $((readers * 30)) ]; then echo "only $replayed gets were replayed"; exit 1; fi

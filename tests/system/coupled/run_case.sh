@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_case.sh BUILD PROGRAM CASE: the case with several numbers of writers and readers; 0 is a process without a launcher.
+# run_case.sh BUILD PROGRAM CASE: runs the case with several numbers of writers and readers; 0 is a process
+# without a launcher.
 set -euo pipefail
 through=${SLUICE_TEST_THROUGH:-memory}
 build=$1 program=$2 case=$3

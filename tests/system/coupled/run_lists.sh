@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# run_lists.sh BUILD PROGRAM WRITERS READERS [SEED]: variables that share lists of boxes, and some that differ, in steps of which some repeat. Two seeds: one that is always the same and one that never is.
+# run_lists.sh BUILD PROGRAM WRITERS READERS [SEED]: variables that share lists of boxes, and some that
+# differ; some steps repeat. Uses a fixed seed and a new one. SLUICE_TEST_SEED replaces SEED.
 set -euo pipefail
 build=$1 program=$2 writers=$3 readers=$4
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 steps=${STEPS:-40}
-for seed in ${5:-$((writers * 10 + readers)) $RANDOM$RANDOM}; do
+for seed in ${SLUICE_TEST_SEED:-${5:-$((writers * 10 + readers)) $RANDOM$RANDOM}}; do
   echo "== seed $seed, $writers writers, $readers readers"
   cat >flow.yaml <<EOT
 version: 1

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""spill.py BUILD PROGRAM CASE: coupled runs of PROGRAM (couple.c) with staging.spill: more data than memory, full disks, kills."""
+"""spill.py BUILD PROGRAM CASE: coupled runs of PROGRAM (couple.c) with staging.spill: more data than memory,
+full disks, kills."""
 import os
 import re
 import shutil
@@ -43,7 +44,8 @@ def spilled_mib(output):
 
 
 def many_files():
-    """Eight times the memory, all written before the reader comes; gets of the later steps are replayed from disk."""
+    """Eight times the memory, all written before the reader comes. Gets of later steps are replayed from
+    disk."""
     scratch()
     write_flow(f"repeat 32 write a%d.nc {MIB}", f"read a31.nc {MIB} repeat 31 read a%d.nc {MIB}")
     output = run()
@@ -55,32 +57,33 @@ def many_files():
 
 
 def large_file():
-    """A put that is larger than all memory."""
+    """A put larger than all memory. The reader is late, so that more data is on disk when it comes."""
     scratch()
     write_flow(f"write a.nc {32 * MIB} write b.nc {5 * MIB}", f"sleep 500 read a.nc {32 * MIB} read b.nc {5 * MIB} read a.nc {32 * MIB}")
     expect(spilled_mib(run()) > 28, "hardly anything was spilled")
 
 
 def keeps_up():
-    """What is read gives the disk back: far more goes through it than it has room for."""
+    """Steps that were read return their disk space: far more data passes than fits on the disk."""
     with small_disk(12):
-        # The last of each four first, so that the writer is ahead by more than memory holds.
+        # The last of each four comes first, so that the writer is further ahead than memory allows.
         reads = " ".join(f"read a{four + i}.nc {MIB}" for four in range(0, 60, 4) for i in (3, 0, 1, 2))
         write_flow(f"repeat 60 write a%d.nc {MIB}", reads, memory="2MiB")
         expect(spilled_mib(run()) > 12, "the disk was not used again")
 
 
 def full_disk():
-    """A put that finds no room anywhere fails, and nothing else: what was published is read, what comes later is written."""
+    """A put that fits neither in memory nor on disk fails, and nothing else. Published data is read, and
+    later data is written."""
     with small_disk(6):
         write_flow(f"write a.nc {3 * MIB} overflow b.nc {20 * MIB} write c.nc {3 * MIB}", f"read a.nc {3 * MIB} read c.nc {3 * MIB}", memory="2MiB", model_ranks=2)
         output = run()
         expect(spilled_mib(output) > 0, "nothing was spilled")
-        expect(is_logged("raise staging.memory or make room in staging.spill"), "no advice")
+        expect(is_logged("raise staging.memory or free space in staging.spill"), "no advice")
 
 
 def waits_for_readers():
-    """Memory and disk are full of what a reader has not read yet: the writer waits."""
+    """Memory and disk are full of data that a slow reader has not read yet: the writer waits."""
     with small_disk(6):
         write_flow(f"repeat 24 write a%d.nc {MIB}", f"repeat 24 read a%d.nc {MIB} sleep 60", memory="2MiB", model_ranks=2)
         run()
@@ -88,6 +91,7 @@ def waits_for_readers():
 
 def everything_killed():
     scratch()
+    # The reader sleeps until it is killed.
     write_flow(f"repeat 32 write a%d.nc {MIB}", f"sleep 60000 repeat 32 read a%d.nc {MIB}")
     process = start()
     wait_for(lambda: users_of("scratch"), "spilled segments")
@@ -102,18 +106,20 @@ def missing_directory():
     write_flow("write a.nc 10", "read a.nc 10")
     for command in ("check", "run"):
         expect(re.search(r"flow.yaml:3:\d+: staging.spill cannot be used: ", finish(start(command), 2).all), "the mistake is not named")
-    # A directory in which no files can be made; on another node only its matcher can see that.
+    # A directory in which no files can be made. On another node only its matcher can notice that.
     write_flow("write a.nc 10", "read a.nc 10", spill="/proc")
     expect("staging.spill cannot be used: " in finish(start("check"), 2).all, "the mistake is not named")
 
 
 def missing_on_a_node():
-    """The directory is there for the matcher of one node, not for that of the other: a matcher of this test's own hides it."""
+    """The directory exists for the matcher of one node, and not for the other one's: a matcher of this test
+    hides it."""
     scratch()
     for folder in ("bin", "lib"):
         os.makedirs("alone/" + folder, exist_ok=True)
     shutil.copy(build + "/bin/sluice", "alone/bin")
-    shutil.copy(build + "/lib/libsluice_pnetcdf.so", "alone/lib")
+    for library in ("libsluice_pnetcdf.so", "libsluice_preload.so"):
+        shutil.copy(build + "/lib/" + library, "alone/lib")
     with open("alone/bin/sluice-matcher", "w") as matcher:
         matcher.write(f"""#!/bin/sh
 [ "$OMPI_COMM_WORLD_RANK" = 1 ] && exec unshare -m sh -c 'mount -t tmpfs -o ro none scratch && exec {build}/bin/sluice-matcher "$@"' sluice-matcher "$@"

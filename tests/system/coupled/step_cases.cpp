@@ -32,7 +32,7 @@ std::vector<int> part_of(int step, int writer) {
   return values;
 }
 
-/// What each rank puts is the same, whichever group it is in.
+/// A rank puts the same data in every group.
 void put_part(int ncid, int step) {
   const MPI_Offset start = rank * part;
   OK(ncmpi_begin_indep_data(ncid));
@@ -41,7 +41,7 @@ void put_part(int ncid, int step) {
   OK(ncmpi_close(ncid));
 }
 
-/// How many ranks create the file; the others open it when these have closed it.
+/// The number of ranks that create the file. The other ranks open it when these have closed it.
 int creators(int step) {
   const std::array<int, 4> of_step{size, 1, size - 1, size};
   const int creating = of_step[static_cast<std::size_t>(step) % of_step.size()];

@@ -1,4 +1,4 @@
-// Cases of threads: several in one process that work on coupled files at the same time.
+// Several threads of one process use coupled files at the same time.
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace cases {
 
-/// A thread that waits in an open does not hold up another: the file that it waits for depends on what the
-/// other writes.
+/// A thread that waits in an open does not delay another thread. The awaited file depends on the other
+/// thread's file.
 void write_threads() {
   if (rank != 0) return;
   std::thread waiting([] {
@@ -17,6 +17,7 @@ void write_threads() {
     THAT(all_are(get_fixed(ncid), 4));
     OK(ncmpi_close(ncid));
   });
+  // By now the thread usually waits. Nothing depends on that; if it comes later, the case tests less.
   ::usleep(200000);
   for (int file = 0; file < 20; ++file) {
     const int ncid = create(MPI_COMM_SELF, ("case_" + std::to_string(file) + ".nc").c_str());
@@ -51,7 +52,7 @@ std::string own_path(int thread, int round) {
   return "case_own" + std::to_string(thread) + "_" + std::to_string(round) + ".nc";
 }
 
-/// What a thread puts into the shared file in a round.
+/// The value that a thread puts into the shared file in a round.
 int value_of(int writer, int thread, int round) {
   return 100 * writer + 10 * thread + round;
 }
@@ -62,13 +63,13 @@ void run_threads(void (*work)(int ncid, int thread), int ncid) {
   for (auto& thread : threads) thread.join();
 }
 
-/// The records that a thread of a writer puts: one each round.
+/// The record that a thread of a writer puts in a round.
 MPI_Offset record_of(int writer, int thread, int round) {
   return (static_cast<MPI_Offset>(writer) * thread_count + thread) * rounds + round;
 }
 
-/// A file of its own, by nonblocking requests, and a record of the shared one; another thread has requests in
-/// that, too.
+/// A separate file by nonblocking requests, and a record of the shared file. Another thread has pending
+/// requests in that, too.
 void write_by_thread(int shared, int thread) {
   for (int round = 0; round < rounds; ++round) {
     put_record(shared, record_of(rank, thread, round), value_of(rank, thread, round), false);
@@ -103,7 +104,7 @@ void read_by_thread(int shared, int thread) {
 
 }  // namespace
 
-/// Threads that use one dataset together, and create and close others meanwhile.
+/// Threads that use one dataset together, and meanwhile create and close others.
 void write_many_threads() {
   const int ncid = create(MPI_COMM_WORLD, "case_shared.nc");
   OK(ncmpi_begin_indep_data(ncid));

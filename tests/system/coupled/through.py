@@ -8,17 +8,23 @@ import shutil
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import call, clear_directory, expect, write_flow
+import harness
+from harness import allow, call, clear_directory, expect, finish, wait_for_event, write_flow
 
 build, program, case = sys.argv[1:4]
 
 
-def run(through, components, rules, status=0):
-    """Components as {name: (ranks, commands, directory)}, rules as [(pattern, writer, readers)]. Gives the output, and the event log."""
+def run(through, components, rules, status=0, awaited=()):
+    """Components as {name: (ranks, commands, directory)}, rules as [(pattern, writer, readers)]. Gives the output, and the event log.
+    `awaited`: pairs of what the event log must say, and the file that is made then, for which a component waits."""
     shutil.rmtree("log", ignore_errors=True)
     write_flow(program, {name: (ranks, commands, "directory: " + directory) for name, (ranks, commands, directory) in components.items()},
                [(*rule, "through: " + through) for rule in rules])
-    result = call(build + "/bin/sluice", "run", "--log-dir", "log", "flow.yaml", status=status)
+    process = harness.start(build + "/bin/sluice", "run", "--log-dir", "log", "--notice-after", "1", "flow.yaml")
+    for words, name in awaited:
+        wait_for_event(process, words)
+        allow(name)
+    result = finish(process, status)
     with open("log/events.log") as events:
         return result.out, events.read()
 
@@ -35,12 +41,15 @@ def directories():
 
 
 def rewritten():
-    """A writer does not touch a file that somebody reads, and readers do not see it before it is whole again."""
+    """A writer does not touch a file that somebody reads, and readers do not see it before it is whole again.
+    The writer waits for both readers; then `right` closes and waits for the writer, which waits for `left`."""
     for through in ["file", "subfiles", "blobs"] if "SLUICE_VIRTUAL_NODES" not in os.environ else ["file"]:
         run(through, {"model": (2, "write a.nc 1000 read left.nc 10 read right.nc 10 half b.nc write a.nc 2000 write c.nc 10", "."),
-                      "left": (2, "keep a.nc write left.nc 10 sleep 600 release a.nc until a.nc 2000", "."),
-                      "right": (1, "keep a.nc write right.nc 10 sleep 300 release a.nc read c.nc 10 read a.nc 2000", ".")},
-            [("[abc].nc", "model", ["left", "right"]), ("left.nc", "left", ["model"]), ("right.nc", "right", ["model"])], status=3)  # of b.nc
+                      "left": (2, "keep a.nc write left.nc 10 await left.go release a.nc until a.nc 2000", "."),
+                      "right": (1, "keep a.nc write right.nc 10 await right.go release a.nc read c.nc 10 read a.nc 2000", ".")},
+            [("[abc].nc", "model", ["left", "right"]), ("left.nc", "left", ["model"]), ("right.nc", "right", ["model"])], status=3,  # of b.nc
+            awaited=[("has open for reading", "right.go"), ("right waits for 'c.nc' from model", "left.go")])
+        os.remove("left.go"), os.remove("right.go")
 
 
 def knot():
@@ -59,7 +68,7 @@ def killed():
             out, events = run(through, {"model": (2, before + " half a.nc kill 9 sleep 100000", "."), "analysis": (2, after + " gone a.nc say survived", ".")},
                               [("a.nc", "model", ["analysis"]), ("seen.nc", "analysis", ["model"])], status=137)
             expect("[analysis] survived" in out, "the reader did not go on")
-            expect(re.search(r"the step of 'a.nc' was discarded: .*what it has written of " + re.escape(os.getcwd()) + r"/a.nc is still there", events),
+            expect(re.search(r"the step of 'a.nc' was discarded: .*the part of " + re.escape(os.getcwd()) + r"/a.nc that it has written is kept", events),
                    "the event log does not say what happened")
             expect(os.path.exists("a.nc"), "the file is gone")
 

@@ -1,10 +1,11 @@
-/* fault writer STAGE | reader STAGE EXPECTED: one side of a coupling whose last rank kills itself (SIGKILL)
-   at a stage; "none" never does. The writer writes case.1.nc whole, then case.2.nc, where the stages are:
-   create, enddef, put, close (after that call), or start (before any). The reader opens case.1.nc, then
-   case.2.nc: EXPECTED is the name of the status that the second open must give (ANY: whatever but a hang).
-   Its stages are: start, open, get.
-   fault many FILES | all FILES MICROSECONDS: writes large files, or reads them, and checks every element; the
-   reader's last rank kills itself so long after the beginning of its first get (0: never). */
+/* fault writer STAGE | reader STAGE EXPECTED: one side of a coupling whose last rank kills itself
+ * (SIGKILL) at a stage; "none" never does.
+ * The writer writes case.1.nc, then case.2.nc. Its stages are in case.2.nc: create, enddef, put, close
+ * (after that call), or start (before any).
+ * The reader opens case.1.nc, then case.2.nc. EXPECTED is the name of the status of the second open; with
+ * ANY, the open must only end. Its stages are: start, open, get.
+ * fault many FILES | all FILES MICROSECONDS: writes large files, or reads them and checks every element.
+ * The reader's last rank kills itself that long after the beginning of its first get (0: never). */
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -114,7 +115,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "writer") == 0) {
     stage("start");
     write_file("case.1.nc", 0);
-    if (strcmp(fatal_stage, "sleep") == 0) sleep(300); /* somebody else ends this run */
+    if (strcmp(fatal_stage, "sleep") == 0) sleep(300); /* the test ends this run */
     write_file("case.2.nc", 1);
   } else if (strcmp(argv[1], "many") == 0) {
     write_many(atoi(argv[2]));

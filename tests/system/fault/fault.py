@@ -1,16 +1,15 @@
 #!/usr/bin/python3
-"""fault.py BUILD PROGRAM CASE: kills a component, the matcher or the coordinator at a stage of a coupled run, and checks that nothing hangs, that the exit status
-tells, that published data stays readable and that nothing is left behind."""
+"""fault.py BUILD PROGRAM CASE: kills a component, the matcher or the coordinator at a stage of a coupled run.
+Nothing hangs, the exit status tells, published data stays readable, and nothing is left behind."""
 import os
 import random
 import re
 import signal
 import sys
-import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import descendants_named, expect, finish, is_alive, wait_for
+from harness import clear_directory, descendants_named, expect, finish, is_alive, wait_for, wait_for_event
 
 build, program, case = sys.argv[1:4]
 
@@ -22,8 +21,8 @@ def write_flow(writer, reader):
 runs = []
 
 
-def start():
-    runs.append(harness.start(build + "/bin/sluice", "run", "flow.yaml"))
+def start(*arguments):
+    runs.append(harness.start(build + "/bin/sluice", "run", *arguments, "flow.yaml"))
     return runs[-1]
 
 
@@ -52,10 +51,8 @@ def reader_killed(stage):
 
 
 def reader_killed_in_mid_transfer():
-    """Whenever one of two readers dies, the other one gets all files right, with memory that is used again and again."""
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
-    delays = random.Random(seed)
+    """Whenever one of two readers dies, the other one reads all files correctly, while memory is recycled."""
+    delays = random.Random(harness.test_seed())
     for _ in range(3):
         microseconds = delays.randrange(1, 40000)
         harness.write_flow(program, {"writer": (2, "many 8"), "victim": (2, f"all 8 {microseconds}"), "survivor": (2, "all 8 0")},
@@ -65,18 +62,24 @@ def reader_killed_in_mid_transfer():
         expect(not re.search(r"\[(writer|survivor)\] .*fault.c", output), "another component got an error")
 
 
-def matcher_killed():
+def start_waiting():
+    """A run whose reader waits in its second open for a file that the writer does not write."""
     write_flow("sleep", "none ANY")
-    run = start()
+    run = start("--notice-after", "1")
+    wait_for_event(run, "waits for 'case.2.nc' from writer")
+    return run
+
+
+def matcher_killed():
+    run = start_waiting()
     matcher = wait_for(lambda: descendants_named("sluice-matcher", run.pid), "the matcher")[-1]
-    components(run)
-    time.sleep(1)  # let the reader reach its second open
     os.kill(matcher, signal.SIGKILL)
     expect("matcher" in finish(run, 3).all, "the output does not name the matcher")
 
 
 def launcher_killed():
-    """The matchers' mpirun is killed, and one of them stands still, so that the line to it is not closed when everything else has ended."""
+    """The matchers' mpirun is killed, and one matcher is stopped, so that its line is still open when
+    everything else has ended."""
     write_flow("sleep", "none ANY")
     run = start()
     matchers = wait_for(lambda: descendants_named("sluice-matcher", run.pid), "the matchers")
@@ -90,29 +93,26 @@ def launcher_killed():
 
 
 def coordinator_killed():
-    write_flow("sleep", "none ANY")
-    run = start()
+    run = start_waiting()
     matchers = wait_for(lambda: descendants_named("sluice-matcher", run.pid), "the matcher")
     programs = components(run)
-    time.sleep(1)
     run.kill()
     run.communicate()
     wait_for(lambda: not any(is_alive(pid) for pid in matchers + programs), f"processes {matchers + programs} to end")
 
 
 def interrupted():
-    write_flow("sleep", "none ANY")
-    run = start()
+    run = start_waiting()
     programs = components(run)
-    time.sleep(1)
     run.send_signal(signal.SIGINT)
     finish(run, 128 + signal.SIGINT)
     expect(not any(is_alive(pid) for pid in programs), "components are still running")
 
 
+clear_directory()
 kind, _, stage = case.partition(".")
 {"writer": lambda: writer_killed(stage), "reader": lambda: reader_killed_in_mid_transfer() if stage == "transfer" else reader_killed(stage), "matcher": matcher_killed, "launcher": launcher_killed, "coordinator": coordinator_killed,
  "interrupt": interrupted}[kind]()
-# Whoever is killed cannot clean up: the guardian does it then, a moment later.
+# A killed process cannot clean up; the guardian does it a moment later.
 wait_for(lambda: not [name for name in os.listdir("/dev/shm") if any(name.startswith(f"sluice-{run.pid}-") for run in runs)], "what is left in /dev/shm to go")
 print("as expected")

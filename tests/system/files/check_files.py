@@ -1,4 +1,5 @@
-"""check_files.py CASE EVERY_KIND LIBRARY: ordinary files through our library (preloaded) against other people's tools."""
+"""check_files.py CASE EVERY_KIND LIBRARY: ordinary files of our library (preloaded), checked with tools of
+others."""
 import glob
 import os
 import sys
@@ -16,14 +17,14 @@ REAL_DATA = sorted(glob.glob("/usr/share/ferret-vis/data/*.cdf")) + sorted(glob.
 
 
 def run(*command, ranks=0, ours=False):
-    """The standard output; with ranks under mpirun, with our library preloaded or not."""
+    """Returns the standard output. With `ranks` under mpirun, with our library preloaded or not."""
     if not ranks:
         return call(*command, status=0, environment={"LD_PRELOAD": LIBRARY} if ours else {}).out
     return launch(ranks, *(["-x", "LD_PRELOAD=" + LIBRARY] if ours else []), *command, status=0).out
 
 
 def same_content(one, other):
-    """By two tools: PnetCDF's and netCDF's."""
+    """Compares with two tools: PnetCDF's and netCDF's."""
     report = run("ncmpidiff", one, other, ranks=2)
     expect("DIFF" not in report, f"{one} and {other} differ:\n{report}")
     dumps = [run("ncdump", "-n", "x", path) for path in (one, other)]
@@ -35,7 +36,7 @@ def expected(shape, varid):
 
 
 def written_by_us():
-    """Files that we write are those that Debian's libpnetcdf writes, and right in themselves."""
+    """Our files are those that Debian's libpnetcdf writes, and valid."""
     for version in FORMATS:
         stock = f"stock_{version}.nc"
         run(EVERY_KIND, "write", stock, str(version), ranks=2)
@@ -44,7 +45,7 @@ def written_by_us():
             run(EVERY_KIND, "write", ours, str(version), ranks=ranks, ours=True)
             run("ncvalidator", "-q", ours)
             same_content(ours, stock)
-            # Not byte by byte: what PnetCDF leaves between variables is whatever was in its memory.
+            # Not byte by byte: between variables PnetCDF leaves whatever was in its memory.
             expect(os.path.getsize(ours) == os.path.getsize(stock), f"{ours} and {stock} are not of the same size")
             run(EVERY_KIND, "check", ours, str(version), ranks=2)
             check_with_python(ours)
@@ -63,7 +64,7 @@ def check_with_python(path):
 
 
 def written_by_python():
-    """Files of Python's netCDF4 are read, and can be redefined and added to."""
+    """Files of Python's netCDF4 can be read, redefined and extended."""
     types = ["i1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8"]
     for version, format_name in FORMATS.items():
         path = f"python_{version}.nc"
@@ -82,7 +83,7 @@ def written_by_python():
 
 
 def written_by_tools():
-    """Files of ncgen, of nccopy and of Debian's libpnetcdf are read as that library reads them."""
+    """Files of ncgen, nccopy and Debian's libpnetcdf are read as that library reads them."""
     for version, kind in ((1, "classic"), (2, "64-bit offset"), (5, "cdf5")):
         path = f"stock_{version}.nc"
         run(EVERY_KIND, "write", path, str(version), ranks=2)
@@ -98,7 +99,7 @@ def written_by_tools():
 
 
 def real_data():
-    """The files of ferret-datasets, read by PnetCDF's own tools with our library under them."""
+    """PnetCDF's own tools read the files of ferret-datasets through our library."""
     expect(REAL_DATA, "ferret-datasets is not installed")
     for path in REAL_DATA:
         name = os.path.basename(path)

@@ -1,5 +1,5 @@
-/* An ordinary PnetCDF program: every_kind write|check FILE 1|2|5. Writes a file with every kind of variable
- * by every kind of access, or checks it. The value of element i of variable v is (7 i + 3 v) % 100. */
+/* every_kind write|check FILE 1|2|5: an ordinary PnetCDF program. It writes a file with every kind of
+ * variable by every kind of access, or checks it. Element i of variable v has the value (7 i + 3 v) % 100. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static double value_of(long long element, int varid) {
   return (double)((7 * element + 3 * varid) % 100);
 }
 
-/* Columns [first, last) are this rank's. */
+/* This rank has columns [first, last). */
 static MPI_Offset first_column(int r) {
   return COLUMNS * r / ranks;
 }
@@ -61,7 +61,7 @@ static double* block_values(int varid, MPI_Offset plane, MPI_Offset row, MPI_Off
   return values;
 }
 
-/* Records are written from the last to the first, by requests. */
+/* Writes records from the last to the first, by requests. */
 static void write_records(int ncid, int varid) {
   double* values[RECORDS];
   int requests[RECORDS], statuses[RECORDS];
@@ -78,7 +78,7 @@ static void write_records(int ncid, int varid) {
   }
 }
 
-/* Level 0 by one block, level 1 by a list of rows, level 2 row by row in independent mode. */
+/* Writes level 0 by one block, level 1 by a list of rows, level 2 row by row in independent mode. */
 static void write_fixed(int ncid, int varid) {
   const MPI_Offset first = first_column(rank), columns = first_column(rank + 1) - first;
   const MPI_Offset start[] = {0, 0, first}, count[] = {1, ROWS, columns};
@@ -116,7 +116,7 @@ static void write_all(int ncid, int types) {
   }
 }
 
-/* A longer header and new variables: everything moves. */
+/* A longer header and new variables move all data. */
 static void redefine(int ncid, int types) {
   char history[3000];
   int dimids[2], varid;
@@ -141,7 +141,7 @@ static void expect(double got, double wanted, int varid, long long element) {
           wanted);
 }
 
-/* Reads strided halves: even columns by blocks, odd ones by requests. */
+/* Reads strided halves: even columns by blocks, odd columns by requests. */
 static void check_planes(int ncid, int varid, MPI_Offset planes) {
   for (MPI_Offset half = 0; half < 2; ++half) {
     const MPI_Offset start[] = {0, 0, half}, count[] = {planes, ROWS, (COLUMNS - half + 1) / 2},

@@ -1,13 +1,13 @@
-/* keep COMMAND ARGUMENTS …: writes files of all kinds, the same whether it runs coupled or not, or reads
-   them: types FORMAT NAME       all types of CDF-FORMAT, fixed-size and record variables, every element
-     overwrite FORMAT NAME   elements that are put several times, in parts, with strides, by all ranks
-     fill FORMAT NAME        elements that nobody puts, and fills of records
-     layout NAME             hints and gaps in the header, a variable that is added later
-     append NAME RECORDS     a file that is reopened for each record
-     empty NAME              nothing but attributes; and no record
-     large NAME MIB          one variable of MIB mebibytes; check NAME MIB reads it
-     noclobber NAME, delete NAME, read NAME, sleep MILLISECONDS, exit STATUS, kill SIGNAL (the last rank)
-   `repeat COUNT` ahead of all: that often, with %d in names replaced by 0 … COUNT - 1. */
+/* keep COMMAND ARGUMENTS …: writes files of all kinds, the same with and without a run, or reads them:
+ *   types FORMAT NAME       all types of CDF-FORMAT, fixed-size and record variables, every element
+ *   overwrite FORMAT NAME   elements that are put several times, in parts, with strides, by all ranks
+ *   fill FORMAT NAME        unwritten elements, and fills of records
+ *   layout NAME             hints and gaps in the header, and a variable that is added later
+ *   append NAME RECORDS     a file that is reopened for each record
+ *   empty NAME              only attributes, and no record
+ *   large NAME MIB          one variable of MIB mebibytes; check NAME MIB reads it, touch NAME goes on in it
+ *   noclobber NAME, delete NAME, read NAME, sleep MILLISECONDS, exit STATUS, kill SIGNAL (the last rank)
+ * `repeat COUNT` before all others repeats them, with %d in names replaced by 0 … COUNT - 1. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -92,7 +92,7 @@ static void overwrite(int format, const char* name) {
   CHECK(ncmpi_def_var(ncid, "w", NC_SHORT, 2, dimids, &w));
   CHECK(ncmpi_enddef(ncid));
   float values[rows * columns];
-  /* each rank in turn, far from where it wrote before; sync and barrier say which is later */
+  /* each rank in turn, far from its earlier puts; sync and barrier decide which put is later */
   for (int turn = 0; turn < 4; ++turn) {
     MPI_Offset start[2], count[2], stride[2] = {turn % 2 + 1, turn + 1};
     share(rows, &start[0], &count[0]);
@@ -109,7 +109,7 @@ static void overwrite(int format, const char* name) {
     CHECK(ncmpi_sync(ncid));
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  /* one rank, many single elements twice, the second time in another order */
+  /* one rank puts many single elements twice, the second time in another order */
   CHECK(ncmpi_begin_indep_data(ncid));
   if (rank == ranks - 1) {
     for (int round = 0; round < 2; ++round) {
@@ -215,7 +215,7 @@ static void empty(const char* name) {
   CHECK(ncmpi_close(ncid));
 }
 
-/* Leaves it open, without any data. */
+/* Creates a file without data and leaves it open. */
 static void create(const char* name) {
   int ncid, dimid, v;
   CHECK(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER, MPI_INFO_NULL, &ncid));
@@ -238,6 +238,20 @@ static void large(const char* name, int mib) {
     const MPI_Offset start[2] = {y < mib ? y : 0, 0}, count[2] = {y < mib, columns};
     CHECK(ncmpi_put_vara_float_all(ncid, v, start, count, row));
   }
+  free(row);
+  CHECK(ncmpi_close(ncid));
+}
+
+/* Puts the first row once more. */
+static void touch(const char* name) {
+  enum { columns = 1 << 18 };
+  int ncid, v;
+  CHECK(ncmpi_open(MPI_COMM_WORLD, name, NC_WRITE, MPI_INFO_NULL, &ncid));
+  CHECK(ncmpi_inq_varid(ncid, "v", &v));
+  float* row = malloc(sizeof *row * columns);
+  for (int x = 0; x < columns; ++x) row[x] = (float)(x % 1000);
+  const MPI_Offset start[2] = {0, 0}, count[2] = {rank == 0, columns};
+  CHECK(ncmpi_put_vara_float_all(ncid, v, start, count, row));
   free(row);
   CHECK(ncmpi_close(ncid));
 }
@@ -280,7 +294,7 @@ static void read_file(const char* name) {
   CHECK(ncmpi_close(ncid));
 }
 
-/* Carries out one command; gives the arguments behind it. */
+/* Carries out one command. Returns the words after it. */
 static char** run(char** words, int repetition) {
   char name[4096];
   const char* command = *words++;
@@ -300,6 +314,7 @@ static char** run(char** words, int repetition) {
   if (!strcmp(command, "empty")) empty(name);
   if (!strcmp(command, "create")) create(name);
   if (!strcmp(command, "large")) large(name, atoi(*words++));
+  if (!strcmp(command, "touch")) touch(name);
   if (!strcmp(command, "check")) check_large(name, atoi(*words++));
   if (!strcmp(command, "noclobber")) noclobber(name);
   if (!strcmp(command, "delete")) delete_file(name);
@@ -312,7 +327,7 @@ static char** run(char** words, int repetition) {
   if (!strcmp(command, "kill")) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == ranks - 1) raise(atoi(argument));
-    sleep(60);
+    sleep(60); /* mpirun ends the others */
   }
   return words;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""keep.py BUILD PROGRAM CASE [RULE]: files that are coupled and kept (PROGRAM: keep.c), compared with those that the program writes directly.
-RULE: what makes the runtime write the files; "keep: true" if not given."""
+"""keep.py BUILD PROGRAM CASE [RULE]: kept files of PROGRAM (keep.c), compared with files that the program
+writes directly. RULE: the key that makes the runtime write the files, by default "keep: true"."""
 import filecmp
 import glob
 import os
@@ -8,18 +8,17 @@ import re
 import shutil
 import signal
 import sys
-import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import call, clear_directory, descendants_named, expect, finish, is_logged, kill, launch, wait_for
+from harness import call, clear_directory, descendants_named, expect, finish, is_logged, kill, launch, wait_for, wait_for_event
 
 build, program, case = sys.argv[1:4]
 RULE = sys.argv[4] if len(sys.argv) > 4 else "keep: true"
 
 
 def write_flow(components, rules, *staging):
-    """Components as {name: (ranks, commands)}, rules as [(pattern, writer, reader, more)]."""
+    """Components: {name: (ranks, commands)}. Rules: [(pattern, writer, reader, more)]."""
     harness.write_flow(program, components, [(pattern, writer, [reader], more) for pattern, writer, reader, more in rules], *staging)
 
 
@@ -42,12 +41,12 @@ def is_there(process, *names):
 
 
 def files_on_disk():
-    """Logs are gone at the end of a good run."""
+    """A good run leaves no logs."""
     return sorted(glob.glob("*.nc*"))
 
 
 def directly(ranks, commands, *prefix):
-    """What the program does without a run, in direct/."""
+    """Lets the program write the same files without a run, in direct/."""
     os.makedirs("direct")
     launch(ranks, *prefix, program, *commands.split(), cwd="direct", status=0)
 
@@ -84,7 +83,8 @@ def fill():
 
 
 def layout():
-    """Data begins by the rules of PnetCDF 1.15. An older library puts the same values elsewhere; ours, without a run, in the same places."""
+    """Data begins where PnetCDF 1.15 puts it. An older library puts the same values elsewhere; ours, without
+    a run, puts them in the same places."""
     commands, names = "layout a.nc empty b.nc", ["a.nc", "b.nc"]
     pair(commands, names, is_same_bytes=False)
     compare("b.nc")
@@ -99,7 +99,7 @@ def append():
 
 
 def stream():
-    """More files than memory has room for: they wait for the disk."""
+    """More files than fit into memory: they wait for the disk."""
     names = [f"wave_{i}.nc" for i in range(6)]
     commands = "repeat 6 large wave_%d.nc 5"
     write_flow({"model": (2, commands), "analysis": (1, "repeat 6 read wave_%d.nc")}, [("wave_*.nc", "model", "analysis", RULE)], "memory: 20MiB", "spill: none")
@@ -111,15 +111,27 @@ def stream():
 
 
 def recycled():
-    """What was read, and whose memory has gone, is read from the file."""
+    """A step that was read and recycled is read from its file."""
     write_flow({"model": (2, "repeat 6 large wave_%d.nc 5"), "analysis": (2, "repeat 6 check wave_%d.nc 5 check wave_0.nc 5")},
                [("wave_*.nc", "model", "analysis", "keep: true")], "memory: 13MiB", "retain: 0", "spill: none")
     run()
     expect(is_logged(f"analysis reads 'wave_0.nc' from the file {os.getcwd()}/wave_0.nc"), "the event log does not say where the data comes from")
 
 
+def gone_on_with():
+    """The writer itself reads what has gone from memory, and goes on in it."""
+    names = [f"wave_{i}.nc" for i in range(4)]
+    write_flow({"model": (2, " ".join(f"large {name} 5" for name in names) + " check wave_0.nc 5 touch wave_0.nc check wave_0.nc 5"), "analysis": (2, " ".join(f"check {name} 5" for name in names))},
+               [("wave_*.nc", "model", "analysis", "keep: true")], "memory: 13MiB", "retain: 0", "spill: none")
+    run()
+    expect(is_logged(f"model continues 'wave_0.nc' from the file {os.getcwd()}/wave_0.nc"), "the event log does not say where the data comes from")
+    directly(2, " ".join(f"large {name} 5" for name in names))
+    for name in names:
+        compare(name)
+
+
 def spilled():
-    """Steps that are partly on disk already are drained as others are."""
+    """Steps that are partly on disk are drained like others."""
     os.makedirs("scratch")
     names = [f"wave_{i}.nc" for i in range(6)]
     write_flow({"model": (2, "repeat 6 large wave_%d.nc 5"), "analysis": (1, "repeat 6 check wave_%d.nc 5")}, [("wave_*.nc", "model", "analysis", "keep: true")],
@@ -133,12 +145,12 @@ def spilled():
 
 
 def interrupted_twice():
-    """The second ^C ends a drain in the middle: nothing is left of it, unless it was complete."""
+    """The second ^C ends a drain: its file is complete, or nothing is left of it."""
     write_flow({"model": (1, "large a.nc 400 sleep 30000"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", "keep: true")], "memory: 1GiB")
     process = start()
     is_there(process, "a.nc.partial", "a.nc")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.1)
+    wait_for_event(process, "received SIGINT")
     process.send_signal(signal.SIGINT)
     finish(process, 130)
     expect(files_on_disk() in ([], ["a.nc"]), f"files on the disk: {files_on_disk()}")
@@ -147,7 +159,7 @@ def interrupted_twice():
 
 
 def existing():
-    """A file that is there stays as it is until the new one is complete; a link stays a link."""
+    """An existing file stays unchanged until the new one is complete; a link stays a link."""
     os.makedirs("elsewhere")
     for name in ("a.nc", "elsewhere/b.nc"):
         with open(name, "w") as old:
@@ -158,7 +170,7 @@ def existing():
 
 
 def variables():
-    """A list of variables: these, their dimensions, the global attributes."""
+    """A list of variables keeps these, their dimensions, and the global attributes."""
     commands = "types 5 a.nc"
     write_flow({"model": (2, commands), "analysis": (1, "read a.nc")}, [("*.nc", "model", "analysis", "keep: [\"record[45]\", scalar]")])
     run()
@@ -172,7 +184,7 @@ def variables():
 
 
 def existence():
-    """NC_NOCLOBBER and ncmpi_delete mind the file on disk as well."""
+    """NC_NOCLOBBER and ncmpi_delete also regard the file on disk."""
     for name in ("old.nc", "older.nc"):
         with open(name, "w") as old:
             old.write("old")
@@ -187,14 +199,15 @@ def existence():
 def no_directory():
     write_flow({"model": (2, "types 1 nowhere/a.nc types 1 b.nc"), "analysis": (1, "read nowhere/a.nc read b.nc")}, [("*.nc", "model", "analysis", RULE)])
     result = run(status=3)
-    expect(re.search(r"'nowhere/a\.nc' is not on disk.*/nowhere/a\.nc.*No such file", result.err), "the error does not say which file and why")
+    expect(re.search(r"'nowhere/a\.nc' could not be written to disk.*/nowhere/a\.nc.*No such file", result.err), "the error does not say which file and why")
     expect(re.search(r"failed: 1 file could not be written", result.out) and "nowhere/a.nc" in result.out, "the summary does not say so")
     expect(files_on_disk() == ["b.nc"], f"files on the disk: {files_on_disk()}")
 
 
 def full_disk():
-    """A limit on files stands for a disk without room: the small file is written, the large one is not, and nothing is left of it.
-    (Open MPI's own files need 4 MiB, and no segment of these writers is larger than 8.)"""
+    """A limit on file sizes stands for a full disk: the small file is written, the large one is not, and
+    nothing is left of it. (Open MPI's own files need 4 MiB, and no segment of these writers is larger than
+    8.)"""
     write_flow({"model": (2, "large a.nc 12 types 1 b.nc"), "analysis": (1, "read a.nc read b.nc")}, [("*.nc", "model", "analysis", RULE)])
     result = run(status=3, prefix=("prlimit", "--fsize=9000000"))
     expect(re.search(r"'a\.nc'.*a\.nc\.partial.*File too large", result.err), "the error does not say which file and why")
@@ -202,7 +215,7 @@ def full_disk():
 
 
 def writer_dies():
-    """What was complete is kept, what was not is not."""
+    """Complete steps are kept, others are not."""
     write_flow({"model": (2, "types 1 a.nc kill 9"), "analysis": (1, "read a.nc")}, [("*.nc", "model", "analysis", RULE)])
     run(status=137)
     directly(2, "types 1 a.nc")
@@ -210,7 +223,7 @@ def writer_dies():
 
 
 def matcher_killed():
-    """In the middle of a drain: the file is not there, and no other is taken for it."""
+    """Killed during a drain: the file does not exist, and no other is taken for it."""
     write_flow({"model": (1, "large a.nc 400"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 1GiB")
     for _ in range(10):
         process = start()
@@ -219,18 +232,19 @@ def matcher_killed():
         result = finish(process)
         if not os.path.exists("a.nc"):
             break
-        call("ncvalidator", "-q", "a.nc", status=0)  # it was complete before we came: that is right, but shows nothing
+        call("ncvalidator", "-q", "a.nc", status=0)  # it was complete too early: that is correct, but tests nothing
         os.remove("a.nc")
     expect(result.status == 3 and "matcher was killed" in result.err, "the reason is not told")
     expect(os.path.exists("a.nc.partial"), "the drain was never met in its middle")
-    # What it has left goes with the next run that writes the file.
+    # The next run that writes the file removes the partial file.
     run()
     call("ncvalidator", "-q", "a.nc", status=0)
     expect(files_on_disk() == ["a.nc"], f"files on the disk: {files_on_disk()}")
 
 
 def two_runs():
-    """Two runs that write the same file at the same time: the file is always one of the two, whole, and nothing else is left."""
+    """Two runs write the same file at the same time. The file is always complete and from one of them, and
+    nothing else is left."""
     sizes = (60, 70)
     for size in sizes:
         os.makedirs(f"direct{size}")
@@ -248,7 +262,7 @@ def two_runs():
 
 
 def interrupted():
-    """^C once: what is complete still goes to its file."""
+    """^C once: complete steps still go to their files."""
     write_flow({"model": (1, "large a.nc 100 sleep 30000"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 1GiB")
     process = start()
     is_there(process, "a.nc.partial", "a.nc")

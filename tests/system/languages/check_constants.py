@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""check_constants.py OURS DEBIANS: all constants of Debian's pnetcdf.inc are in ours, with the same values."""
+"""check_constants.py OURS DEBIANS: our pnetcdf.inc has all constants of Debian's, with the same values."""
 import re
 import sys
 
-# What our library can do and Debian's build cannot; and the version whose interface it has.
+# Features that Debian's build does not have, and the version.
 OTHER_VALUES = {"pnetcdf_large_single_req", "pnetcdf_thread_safe", "pnetcdf_subfiling", "pnetcdf_burst_buffering", "pnetcdf_version_minor", "pnetcdf_version_sub"}
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""check_module.py OURS DEBIANS: `use pnetcdf` gives a program every name from our module that it gives from Debian's, and none for kinds of numbers,
-which programs declare themselves."""
+"""check_module.py OURS DEBIANS: `use pnetcdf` gives a program every name from our module that Debian's gives.
+It gives no names of kinds, because programs declare those themselves."""
 import gzip
 import re
 import sys
@@ -9,7 +9,7 @@ KINDS = {"onebyteint", "twobyteint", "fourbyteint", "eightbyteint", "fourbyterea
 
 
 def names(path):
-    """What a module file of gfortran says is public: names, and generic names, which have a list of their own."""
+    """The public names in a module file of gfortran, and the generic names, which have their own list."""
     text = gzip.open(path, "rt", encoding="latin1").read()
     lists = re.split(r"\n\n(?=\()", text)
     public = set(re.findall(r"'(\w+)' \d \d+", re.sub(r"\s+", " ", lists[-1])))

@@ -1,4 +1,4 @@
-// field_cpp writer|reader PATH: the same file as field.f90's, through PnetCDF's C++ classes.
+// field_cpp writer|reader PATH: the same file as in field.f90, through PnetCDF's C++ classes.
 #include <mpi.h>
 
 #include <cstdio>

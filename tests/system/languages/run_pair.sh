@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_pair.sh BUILD WRITER READER: both coupled with 3 and 2 ranks; then each preloaded, through an ordinary file, which Debian's ncvalidator accepts.
+# run_pair.sh BUILD WRITER READER: first both coupled, with 3 and 2 ranks. Then each preloaded, through an
+# ordinary file that Debian's ncvalidator accepts.
 set -euo pipefail
 build=$1 writer=$2 reader=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -1,14 +1,14 @@
 /* request PATH [derived]: puts more than 2^31 elements in one call, and gets them in one call. One buffer
- * of 2.1 GiB serves for both. With "derived" the put is a list of two regions of a buffer that a datatype
- * scatters, nonblocking, and the get has another such datatype; both with a count of datatypes, which
- * describe more bytes than an int counts. */
+ * of 2.1 GiB serves both. With "derived", the put is nonblocking, with a list of two regions and a buffer
+ * that a datatype scatters. The get has another such datatype. Both have a count of datatypes that
+ * describe more bytes than an int can count. */
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-static const MPI_Offset elements = 2200000001LL; /* beyond 2^31, and no multiple of anything */
+static const MPI_Offset elements = 2200000001LL; /* more than 2^31, and no multiple of anything */
 
 static void check(int status, const char* what) {
   if (status == NC_NOERR) return;
@@ -17,12 +17,12 @@ static void check(int status, const char* what) {
 }
 #define MUST(call) check((call), #call)
 
-/* Not the same in any two blocks of 2^31 or 2^32 bytes. */
+/* Different in any two blocks of 2^31 or 2^32 bytes. */
 static unsigned char value_at(MPI_Offset i) {
   return (unsigned char)((unsigned long long)i * 0x9e3779b97f4a7c15ULL >> 56);
 }
 
-/* Every `step`th of the values. */
+/* Checks every `step`th value. */
 static void expect_values(const unsigned char* buffer, MPI_Offset step, const char* what) {
   for (MPI_Offset i = 0; i < elements; i += step) {
     if (buffer[i] == value_at(i)) continue;
@@ -33,7 +33,7 @@ static void expect_values(const unsigned char* buffer, MPI_Offset step, const ch
 
 enum { block = 100, half = block / 2 };
 
-/* The bytes of a block with its halves exchanged. */
+/* The bytes of a block, with its halves exchanged. */
 static MPI_Datatype exchanged_halves(void) {
   const int lengths[2] = {half, half}, places[2] = {half, 0};
   MPI_Datatype halves, type;
@@ -53,8 +53,8 @@ static void exchange_halves(unsigned char* buffer) {
   }
 }
 
-/* All elements but the last, as two regions in one request, from blocks whose halves are exchanged in memory.
- */
+/* Puts all elements except the last one, as two regions in one request. In memory the halves of blocks are
+ * exchanged. */
 static void put_derived(int ncid, int varid, unsigned char* buffer) {
   MPI_Offset first[1] = {0}, second[1] = {1100000000}, length[1] = {1100000000}, last[1] = {elements - 1};
   MPI_Offset *starts[2] = {first, second}, *counts[2] = {length, length};
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
 
   madvise(buffer, (size_t)elements, MADV_DONTNEED); /* zeros from here on */
   MUST(ncmpi_open(MPI_COMM_WORLD, argv[1], NC_NOWRITE, MPI_INFO_NULL, &ncid));
-  /* Amounts beyond int in the flexible form, too. */
+  /* The flexible form, too, takes amounts larger than an int. */
   if (is_derived)
     get_derived(ncid, varid, buffer);
   else

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# run.sh file|coupled SLUICE PROGRAM [derived]: the program in /dev/shm, or with its file coupled; exit status 77 where memory is short.
+# run.sh file|coupled SLUICE PROGRAM [derived]: the program in /dev/shm, or with its file coupled. Exit status
+# 77 if memory is too small.
 set -euo pipefail
 kind=$1 sluice=$2 program=$3 access=${4:-}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# The program's buffer and the file, or the segment, take 2.1 GiB each; elements that a datatype scatters are gathered in another buffer.
+# The program's buffer takes 2.1 GiB, and so does the file or segment. Elements that a datatype scatters need
+# another buffer.
 needed_mib=$([ "$access" = derived ] && echo 9000 || echo 6000)
 available_mib=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
 if [ "$available_mib" -lt "$needed_mib" ]; then

@@ -1,5 +1,5 @@
-/* limits write N | read N: puts N pieces of 1 MiB into a.nc and one row into b.nc, and gets them, while this
- * process may not open another file for some of the calls: these fail by NC_ENFILE, the same calls succeed
+/* limits write N | read N: puts N pieces of 1 MiB into a.nc and one row into b.nc, and gets them. For some
+ * calls this process may not open another file. These calls fail with NC_ENFILE, the same calls succeed
  * later, and nothing else is lost. */
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -17,7 +17,7 @@ static void check(int status, int expected, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* No descriptor is free any more. */
+/* From now on no descriptor is free. */
 static struct rlimit forbid(void) {
   struct rlimit before;
   getrlimit(RLIMIT_NOFILE, &before);

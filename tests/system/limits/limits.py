@@ -1,4 +1,4 @@
-"""limits.py CASE BUILD: programs that have no descriptor left for some of their calls."""
+"""limits.py CASE BUILD: programs that have no free descriptor for some of their calls."""
 import os
 import sys
 
@@ -10,7 +10,7 @@ CASE, BUILD = sys.argv[1:]
 
 
 def descriptors():
-    """Each call that needs a descriptor fails alone, and is made again with success."""
+    """Each call that needs a descriptor fails alone, and succeeds when it is repeated."""
     clear_directory()
     program = f"{BUILD}/bin/limits"
     harness.write_flow(program, {"model": (1, "write 24"), "viewer": (1, "read 24")}, [("*.nc", "model", ["viewer"])])

@@ -1,35 +1,21 @@
-/* Blob files as a program that knows E3SM's description of them takes them, by a libpnetcdf that knows
- * nothing of blobs. blob_replay write FILE                 a dataset with every kind of variable blob_replay
- * compare FILE OTHER         two datasets, element by element blob_replay replay FILE FILES OUT      FILES
- * blob files of it into one file in canonical order; with as many ranks as have written them What replay
- * relies on: the variables of all maps are the first; what has global_dimids is decomposed, all else is as it
- * was; all files define the same variables, and those that are not decomposed are read from the first; each
- * request of a list is one start and one count. */
-#include <pnetcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* Reads blob files as a program that knows E3SM's description of them, through a libpnetcdf that knows
+ * nothing of blobs.
+ *   blob_replay write FILE                 a dataset with every kind of variable
+ *   blob_replay compare FILE OTHER         two datasets, element by element
+ *   blob_replay replay FILE FILES OUT      its FILES blob files into one file in canonical order, with as
+ *       many ranks as have written them
+ * replay relies on these rules:
+ * - The variables of all maps come first.
+ * - A variable with global_dimids is decomposed; the others are unchanged.
+ * - All blob files define the same variables. Those that are not decomposed are read from the first file.
+ * - Each request of a list is one start and one count. */
+#include "dataset_program.h"
 
 enum { LEVELS = 3, COLUMNS = 10, BOUNDS = 2, MOST_DIMENSIONS = 4, MOST_MAPS = 6 };
-static int rank, ranks;
-
-static void must(int status, const char* what) {
-  if (status == NC_NOERR) return;
-  fprintf(stderr, "rank %d: %s: %s\n", rank, what, ncmpi_strerrno(status));
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define MUST(call) must(call, #call)
 
 /* Writing. */
 
-static int add(int ncid, const char* name, nc_type type, int dimensions, const int* dimids) {
-  int id;
-  MUST(ncmpi_def_var(ncid, name, type, dimensions, dimids, &id));
-  MUST(ncmpi_put_att_text(ncid, id, "long_name", (MPI_Offset)strlen(name), name));
-  return id;
-}
-
-/* The elements of a box; each has a value of its own. */
+/* Puts the elements of a box; each has its own value. */
 static void put(int ncid, int id, int dimensions, const MPI_Offset* start, const MPI_Offset* count) {
   double values[LEVELS * COLUMNS * BOUNDS];
   MPI_Offset elements = 1, index[MOST_DIMENSIONS];
@@ -63,7 +49,7 @@ static void put_columns(int ncid, int id, MPI_Offset record) {
 
 static void put_records(int ncid, const int* ids, MPI_Offset record) {
   const MPI_Offset first = LEVELS * rank / ranks, behind = LEVELS * (rank + 1) / ranks;
-  /* Whole levels: runs that go beyond the end of a row. */
+  /* Whole levels: runs that continue after the end of a row. */
   const MPI_Offset start[3] = {record, first, 0}, count[3] = {1, behind - first, COLUMNS};
   put(ncid, ids[0], 3, start, count);
   put_columns(ncid, ids[1], record);
@@ -96,43 +82,12 @@ static void write_dataset(const char* path) {
   const MPI_Offset first = COLUMNS * rank / ranks, count = COLUMNS * (rank + 1) / ranks - first;
   put(ncid, area, 1, &first, &count);
   put_records(ncid, ids, 0);
-  /* A map more, when others have their places. */
+  /* Another map, when the others have their places. */
   MUST(ncmpi_sync(ncid));
   const MPI_Offset box[3] = {0, 0, first}, size[3] = {BOUNDS, LEVELS, count};
   put(ncid, late, 3, box, size);
   put_records(ncid, ids, 1);
   MUST(ncmpi_close(ncid));
-}
-
-/* Comparing. */
-
-static void compare(const char* path, const char* other) {
-  int ids[2], variables[2], attributes[2], dimensions[2], dimids[2][MOST_DIMENSIONS];
-  static double values[2][4096];
-  char names[2][NC_MAX_NAME + 1];
-  nc_type types[2];
-  MUST(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, ids));
-  MUST(ncmpi_open(MPI_COMM_WORLD, other, NC_NOWRITE, MPI_INFO_NULL, ids + 1));
-  for (int i = 0; i < 2; ++i) MUST(ncmpi_inq(ids[i], dimensions + i, variables + i, attributes + i, NULL));
-  if (dimensions[0] != dimensions[1] || variables[0] != variables[1] || attributes[0] != attributes[1])
-    must(NC_EINVAL, "they define other things");
-  for (int id = 0; id < variables[0]; ++id) {
-    MPI_Offset elements = 1, length;
-    memset(values, 0, sizeof values);
-    for (int i = 0; i < 2; ++i)
-      MUST(ncmpi_inq_var(ids[i], id, names[i], types + i, dimensions + i, dimids[i], attributes + i));
-    if (strcmp(names[0], names[1]) != 0 || types[0] != types[1] || dimensions[0] != dimensions[1] ||
-        attributes[0] != attributes[1] ||
-        memcmp(dimids[0], dimids[1], (size_t)dimensions[0] * sizeof(int)) != 0)
-      must(NC_EINVAL, names[0]);
-    for (int d = 0; d < dimensions[0]; ++d) {
-      MUST(ncmpi_inq_dimlen(ids[0], dimids[0][d], &length));
-      elements *= length;
-    }
-    for (int i = 0; i < 2; ++i) MUST(ncmpi_get_var_double_all(ids[i], id, values[i]));
-    if (elements > 4096 || memcmp(values[0], values[1], sizeof values[0]) != 0) must(NC_EINVAL, names[0]);
-  }
-  for (int i = 0; i < 2; ++i) MUST(ncmpi_close(ids[i]));
 }
 
 /* Replaying. */
@@ -143,7 +98,7 @@ typedef struct {
   MPI_Offset **starts, **counts; /* with the record dimension first */
 } Map;
 
-static int part = 0; /* of the file that this rank reads: which of its blobs */
+static int part = 0; /* the blob that this rank reads, in its file */
 
 static int integer_of(int ncid, int id, const char* name) {
   int value;
@@ -227,8 +182,8 @@ static void copy_attributes(int in, int from, int out, int to) {
 }
 
 typedef struct {
-  int from, to, map, dimensions, is_record; /* map: -1 where it is as it was */
-  MPI_Offset shape[MOST_DIMENSIONS];        /* of a record */
+  int from, to, map, dimensions, is_record; /* the map; -1: not decomposed */
+  MPI_Offset shape[MOST_DIMENSIONS];        /* of one record */
 } Variable;
 
 static Variable define(int in, int id, int out, int record) {
@@ -321,7 +276,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc == 3 && strcmp(argv[1], "write") == 0) write_dataset(argv[2]);
-  if (argc == 4 && strcmp(argv[1], "compare") == 0) compare(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "compare") == 0) compare(argv[2], argv[3], 1);
   if (argc == 5 && strcmp(argv[1], "replay") == 0) replay(argv[2], atoi(argv[3]), argv[4]);
   MPI_Finalize();
   return 0;

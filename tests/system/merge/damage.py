@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""damage.py BUILD PROGRAM CASE, in a directory of its own: subfiles and blob files that are not what they should be are refused with their names, by `sluice merge` and by
-open. PROGRAM is tests/system/coupled/couple.c, with our library preloaded."""
+"""damage.py BUILD PROGRAM CASE: invalid subfiles and blob files. `sluice merge` and open refuse them, and
+name the files. PROGRAM is tests/system/coupled/couple.c, with our library preloaded. Needs a directory of
+its own."""
 import glob
 import os
 import shutil
@@ -24,7 +25,7 @@ def couple(hints, *commands, status=0):
 
 
 def refused(name, what):
-    """By both, with the file's name and a word of what is wrong; nothing is left."""
+    """Both refuse it, with the file's name and a word about the fault. Nothing is left."""
     merged = call(build + "/bin/sluice", "merge", "a.nc", "whole.nc", status=3)
     opened = couple("", "read", "a.nc", LENGTH, status=None)
     for result in merged, opened:
@@ -47,7 +48,7 @@ def each_layout():
 
 
 def pipes():
-    """A pipe in place of a file is no reason to wait."""
+    """A pipe in place of a file does not make anything wait."""
     for _, names in each_layout():
         for name in names.format(1), names.format(0), "a.nc":
             os.rename(name, "kept")
@@ -59,7 +60,7 @@ def pipes():
 
 
 def exchanged():
-    """Files that have one another's names. HDF5 files tell themselves what they have, in any order."""
+    """Exchanged files. HDF5 files know their own contents, so their order does not matter."""
     for hints, names in each_layout():
         for first, second in (0, 1), (1, 2):
             swap(names.format(first), names.format(second))
@@ -72,7 +73,7 @@ def exchanged():
 
 
 def cut():
-    """Files that are shorter than their data: by a number, a byte, half of it, all of it."""
+    """Files that are shorter than their data: by a number, by a byte, by half, completely."""
     for hints, names in each_layout():
         for name, sizes in {names.format(0): [-8], names.format(2): [-1, 0.5, 0.001]}.items():
             shutil.copy(name, "kept")

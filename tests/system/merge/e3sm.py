@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""e3sm.py BUILD PROGRAM RAW_HDF5 CASE, in a directory of its own: blobs between this library and E3SM's programs. Ours are replayed by a program that knows only E3SM's
-description of them (PROGRAM, blob_replay.c); files as E3SM's programs write them, made here byte by byte from that description, are read and merged by ours."""
+"""e3sm.py BUILD PROGRAM RAW_HDF5 CASE: exchanges blobs with E3SM's programs. PROGRAM (blob_replay.c) knows
+only E3SM's description, and replays our blobs. This test makes files as E3SM's programs write them, byte
+by byte from that description; our library reads and merges them. Needs a directory of its own."""
 import math
 import os
 import random
@@ -8,7 +9,7 @@ import sys
 
 sys.path += [os.path.dirname(sys.path[0]), os.path.dirname(os.path.dirname(sys.path[0])) + "/support"]
 from e3sm_blobs import Blobs, Dataset
-from harness import call, clear_directory, expect, launch
+from harness import call, clear_directory, expect, launch, test_seed
 
 build, program, raw_hdf5, case = sys.argv[1:5]
 sluice, library = build + "/bin/sluice", build + "/lib/libsluice_pnetcdf.so"
@@ -23,7 +24,7 @@ def check_same(*arguments):
 
 
 def replay():
-    """What we write is what such a program takes it for, in one file and in several."""
+    """Such a program reads our files correctly, one file and several."""
     launch(4, program, "write", "plain.nc", status=0)
     for files in 1, 2, 4:
         ours(4, "write", "b.nc", hints=f"sluice_layout=blob;nc_num_subfiles={files}")
@@ -33,7 +34,7 @@ def replay():
         check_same("out.nc", "plain.nc")
 
 
-# The dataset that PROGRAM writes, as E3SM's programs would put it into blobs.
+# The dataset that PROGRAM writes, in blobs as E3SM's programs write them.
 LENGTHS, NAMES = [0, 3, 10, 2], ["time", "lev", "ncol", "nbnd"]
 VARIABLES = [("lev", 6, [1], 0), ("P0", 6, [], 0), ("area", 6, [2], 1), ("T", 5, [0, 1, 2], 2), ("Q", 6, [0, 1, 2], 2), ("time_bnds", 6, [0, 3], 0), ("time", 4, [0], 0), ("late", 4, [3, 1, 2], 3)]
 MAPS = [[2], [1, 2], [3, 1, 2]]
@@ -59,7 +60,8 @@ DATASET = Dataset(list(zip(NAMES, LENGTHS)), VARIABLES, MAPS, 2, value)
 
 
 def lists_of(dimids, processes, source):
-    """Which process has which elements, at random, as requests that end with a row; not always ascending. Each process has some."""
+    """Random elements for each process, as requests that end with a row, not always ascending. Each process
+    has some."""
     requests, row, element, number = [[] for _ in range(processes)], LENGTHS[dimids[-1]], 0, 0
     while element < math.prod(LENGTHS[each] for each in dimids):
         length = min(1 if number < processes else source.randrange(1, 6), row - element % row)
@@ -71,10 +73,9 @@ def lists_of(dimids, processes, source):
 
 
 def datasets(order):
-    """Datasets of some processes in some files, which need not have the same number of them: [blobs of each file]."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    source = random.Random(seed)
+    """Datasets of some processes in some files. The files may have different numbers of processes. [blobs of
+    each file]."""
+    source = random.Random(test_seed())
     for shares in [1], [4], [1, 3], [3, 1, 2]:
         lists = [lists_of(dimids, sum(shares), source) for dimids in MAPS]
         firsts = [sum(shares[:i]) for i in range(len(shares))]
@@ -82,7 +83,7 @@ def datasets(order):
 
 
 def check_read():
-    """f.nc, which is not there, stands for f.nc.0000 and so on."""
+    """f.nc does not exist, and stands for f.nc.0000 and so on."""
     call(sluice, "merge", "--force", "f.nc", "merged.nc", status=0)
     check_same("merged.nc", "plain.nc")
     for ranks in 1, 3:
@@ -113,7 +114,7 @@ def process_centric():
             for i, blobs in enumerate(files):
                 blobs.write(f"f.nc.{i:04}", raw_hdf5)
             check_read()
-    # Our own, when the master is lost.
+    # Our own files when the master is lost.
     ours(4, "write", "own.nc", hints="sluice_layout=blob-process;nc_num_subfiles=2")
     os.remove("own.nc")
     call(sluice, "merge", "own.nc", "own_merged.nc", status=0)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# f_case.sh PROGRAM SLUICE RANKS FILES MAP LAYOUT, in a directory of its own: E3SM's F case in blobs (LAYOUT is blob or blob-process) is, element by element, what it is
-# in one file, read by other numbers of ranks; each blob file is valid; merged, they are the one file, byte for byte.
+# f_case.sh PROGRAM SLUICE RANKS FILES MAP LAYOUT, in its own directory: E3SM's F case in blobs (LAYOUT is
+# blob or blob-process) has the same elements as in one file, also when other numbers of ranks read it. Each
+# blob file is valid. Merged, they are the one file, byte for byte.
 set -eu
 program=$1 sluice=$2 ranks=$3 files=$4 map=$5 layout=$6
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1

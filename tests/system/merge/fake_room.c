@@ -1,4 +1,5 @@
-/* Preloaded: file systems tell that they have room, so that who looks before it writes finds out later. */
+/* Preloaded: every file system reports free space. A program that checks the space first then finds the
+ * disk full later. */
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""full_disk.py BUILD PROGRAM CASE [FAKE_ROOM]: split files on a disk that is full at a moment drawn at random: an error that says so on all ranks, and what was there before
-stays. PROGRAM is tests/system/coupled/couple.c, with our library preloaded. FAKE_ROOM is fake_room.c, with which nobody knows beforehand that the disk is full."""
+"""full_disk.py BUILD PROGRAM CASE [FAKE_ROOM]: divided files on a disk that becomes full at a random moment.
+All ranks get an error that says so, and existing files stay. PROGRAM is tests/system/coupled/couple.c,
+with our library preloaded. With FAKE_ROOM (fake_room.c), no program knows in advance that the disk is
+full."""
 import os
 import random
 import sys
@@ -18,10 +20,8 @@ def couple(hints, *commands, status=None, before=""):
 
 
 def moments(count, most_kib):
-    """So many sizes of the disk in KiB, from nothing at all to enough; the seed is printed."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    source = random.Random(seed)
+    """That many sizes of the disk in KiB, from none to enough. Prints the seed."""
+    source = random.Random(harness.test_seed())
     return sorted(source.randrange(4, most_kib) for _ in range(count)) + [2 * most_kib]
 
 
@@ -46,7 +46,7 @@ def blobs():
 
 
 def process_blobs():
-    """HDF5 itself finds the disk full: an error on all ranks, and neither a part of a file nor an empty one."""
+    """HDF5 itself finds the disk full: all ranks get an error, and no partial or empty file is left."""
     hints, needed = "sluice_layout=blob-process", LENGTH * 8 // 1024
     for before in "", others[0] + ":":
         for kib in [4, 8] + moments(6, needed):

@@ -1,15 +1,18 @@
 #!/usr/bin/python3
-"""hdf5.py PROGRAM SLUICE BUILD CASE, in a directory of its own: files with one HDF5 blob for each process, as other tools see them, damaged, and without libsluice_hdf5.so.
-PROGRAM is tests/c_api/process_blobs.c."""
+"""hdf5.py PROGRAM SLUICE BUILD CASE: files with one HDF5 blob for each process, as other tools see them,
+damaged, and without libsluice_hdf5.so. PROGRAM is tests/c_api/process_blobs.c. Needs a directory of its
+own."""
+import fcntl
 import glob
 import os
+import pwd
 import random
 import shutil
 import struct
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import call, clear_directory, expect, launch
+from harness import call, clear_directory, expect, launch, test_seed
 
 program, sluice, build, case = sys.argv[1:5]
 
@@ -67,7 +70,7 @@ class Header:
 
 
 def structure():
-    """What docs/formats/blobs-hdf5.md says, byte for byte."""
+    """The files are as docs/formats/blobs-hdf5.md says, byte for byte."""
     ranks(2, "example", "example.nc", status=0)
     dump = call("h5dump", "-p", "-H", "example.nc.0000", status=0).out
     for text in 'DATASET "data_blob"', 'DATASET "header_blob"', "H5T_STD_U8LE", "CONTIGUOUS":
@@ -91,7 +94,7 @@ def structure():
 
 
 def merge():
-    """All kinds of variables: as written directly."""
+    """All kinds of variables have the same values as when they are written directly."""
     ranks(3, status=0)
     done = call(sluice, "merge", "several.nc", "merged.nc")
     expect(done.status == 0 and " merged " in done.err, f"status {done.status}: {done.err}")
@@ -101,7 +104,7 @@ def merge():
 
 
 def refuse(what):
-    """The file is refused, with its name, by `sluice merge` and by the library."""
+    """`sluice merge` and the library refuse the file, and name it."""
     done = call(sluice, "merge", "--force", "x.nc", "out.nc")
     expect(done.status == 3 and "x.nc" in done.err, f"{what}: status {done.status}: {done.err}")
     expect(not os.path.exists("out.nc") and not glob.glob("*.partial"), f"{what}: something is left")
@@ -137,9 +140,8 @@ def damaged():
         changed[begin + offset] = value
         damage(bytes(changed))
         refuse(f"byte {offset} of data_blob is {value}")
-    # Anything in the blobs: an error or other values, no crash.
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    # Arbitrary blobs give an error or other values, never a crash.
+    seed = test_seed()
     source = random.Random(seed)
     for _ in range(60):
         changed = bytearray(good)
@@ -152,7 +154,7 @@ def damaged():
 
 
 def absent():
-    """Without libsluice_hdf5.so: an error that says what to install, and no file is touched."""
+    """Without libsluice_hdf5.so: the error says what to install, and no file is touched."""
     ranks(2, "example", "example.nc", status=0)
     os.makedirs("alone/bin"), os.makedirs("alone/lib")
     shutil.copy(build + "/lib/libsluice_pnetcdf.so", "alone/lib")
@@ -170,11 +172,41 @@ def absent():
 
 
 def clash():
-    """A program that has the serial HDF5, as Python's netCDF4 does."""
+    """A program that uses the serial HDF5, as Python's netCDF4 does."""
     serial = glob.glob("/usr/lib/*/libhdf5_serial.so.103")
     expect(serial, "there is no libhdf5_serial.so.103")
     ranks(2, LD_PRELOAD=serial[0], status=0)
 
 
 clear_directory()
+
+
+def partials():
+    """Partial files of another run, or of another user, are neither written nor removed; those of a killed run go."""
+    for owner in ["another run", "nobody", "killed"]:
+        clear_directory()
+        with open("example.nc.partial", "w") as master, open("example.nc.0000.partial", "w") as blob:
+            master.write("another run's master")
+            blob.write("another run's blob")
+            master.flush()
+            if owner == "another run":
+                fcntl.fcntl(master, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+            if owner == "nobody":
+                if os.geteuid() != 0:
+                    continue
+                nobody = pwd.getpwnam("nobody")
+                for name in glob.glob("*.partial"):
+                    os.chown(name, nobody.pw_uid, nobody.pw_gid)
+            ranks(2, "example", "example.nc", status=0)
+        is_left = owner != "killed"
+        expect(sorted(glob.glob("*.partial")) == (["example.nc.0000.partial", "example.nc.partial"] if is_left else []), f"{owner}: {os.listdir('.')}")
+        if is_left:
+            expect(open("example.nc.0000.partial").read() == "another run's blob" and open("example.nc.partial").read() == "another run's master", f"{owner}: partial files were written")
+        call(sluice, "merge", "example.nc", "merged.nc", status=0)
+    umask = os.umask(0)
+    os.umask(umask)
+    for name in "example.nc", "example.nc.0000":
+        expect(os.stat(name).st_mode & 0o777 == 0o666 & ~umask, f"the permissions of {name} are another")
+
+
 globals()[case]()

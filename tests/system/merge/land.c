@@ -1,25 +1,13 @@
-/* A dataset as the land component of E3SM writes it: a grid of which each process has some land elements, the
- * ocean's are nobody's; variables over two dimensions of the same length.
+/* A dataset as E3SM's land component writes it. Each process has some land elements of a grid; no process
+ * has the ocean. Variables have two dimensions of the same length.
  *   land write FILE LAND     LAND: lines "process offset length" of the elements of the grid
- *   land plain FILE LAND     the same, after zeros for all: MPI-IO may leave anything in the gaps
- *   land fill FILE           opens it for writing, and puts a whole record of one variable, the ocean, too
- *   land compare FILE OTHER  two datasets, element by element, each rank all of them */
-#include <pnetcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ *   land plain FILE LAND     the same, after zeros everywhere: MPI-IO may leave anything in the gaps
+ *   land fill FILE           opens it for writing, and puts a whole record of one variable, with the ocean
+ *   land compare FILE OTHER  two datasets, element by element; each rank compares all elements */
+#include "dataset_program.h"
 
 enum { LONGITUDES = 144, LATITUDES = 96, LEVELS = 15, GRID = LONGITUDES * LATITUDES, RECORDS = 2 };
 enum { MOST_PIECES = GRID };
-static int rank, ranks;
-
-static void must(int status, const char* what) {
-  if (status == NC_NOERR) return;
-  fprintf(stderr, "rank %d: %s: %s\n", rank, what, ncmpi_strerrno(status));
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define MUST(call) must(call, #call)
-
 /* This rank's pieces of the grid. */
 static struct { int offset, length; } pieces[MOST_PIECES];
 static int piece_count = 0;
@@ -36,19 +24,12 @@ static void read_pieces(const char* path) {
   fclose(file);
 }
 
-/* Exact in all types of numbers. */
+/* Exact in all number types. */
 static double value(int id, MPI_Offset record, MPI_Offset element) {
   return (double)((id + 1) * 1000000 + record * 300000 + element);
 }
 
-static int add(int ncid, const char* name, nc_type type, int dimensions, const int* dimids) {
-  int id;
-  MUST(ncmpi_def_var(ncid, name, type, dimensions, dimids, &id));
-  MUST(ncmpi_put_att_text(ncid, id, "long_name", (MPI_Offset)strlen(name), name));
-  return id;
-}
-
-/* What all of rank 0 has: `elements` in a record, or at all where `record` is negative. */
+/* Rank 0 puts everything: `elements` of a record, or of the variable if `record` is negative. */
 static void put_whole(int ncid, int id, int record, int elements) {
   double values[GRID];
   const MPI_Offset start[2] = {record, 0}, count[2] = {rank == 0, rank == 0 ? elements : 0};
@@ -64,7 +45,7 @@ static void put_text(int ncid, int id, int record) {
   MUST(ncmpi_iput_vara_text(ncid, id, start, count, text, NULL));
 }
 
-/* Of a variable over the grid. */
+/* Puts zeros into a variable over the grid. */
 static void put_zeros(int ncid, int id, int has_records, int levels) {
   const MPI_Offset start[4] = {0}, count[4] = {RECORDS, levels, LATITUDES, LONGITUDES},
                    flat[3] = {RECORDS, LATITUDES, LONGITUDES};
@@ -74,7 +55,8 @@ static void put_zeros(int ncid, int id, int has_records, int levels) {
   free(zeros);
 }
 
-/* This rank's land on all levels, or where `levels` is 0 of the grid alone. `values` outlive the wait. */
+/* Puts this rank's land on all levels; with `levels` 0, on the grid alone. `values` must live until the
+ * wait. */
 static double* put_land(int ncid, int id, int record, int levels) {
   const int dimensions = 2 + (levels > 0) + (record >= 0), all = levels > 0 ? levels : 1;
   const size_t count = (size_t)(all * piece_count), width = (size_t)dimensions;
@@ -169,38 +151,6 @@ static void fill(const char* path) {
   MUST(ncmpi_close(ncid));
 }
 
-static void compare(const char* path, const char* other) {
-  int ids[2], variables[2], attributes[2], dimensions[2], dimids[2][4];
-  char names[2][NC_MAX_NAME + 1];
-  nc_type types[2];
-  MUST(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, ids));
-  MUST(ncmpi_open(MPI_COMM_WORLD, other, NC_NOWRITE, MPI_INFO_NULL, ids + 1));
-  for (int i = 0; i < 2; ++i) MUST(ncmpi_inq(ids[i], dimensions + i, variables + i, attributes + i, NULL));
-  if (dimensions[0] != dimensions[1] || variables[0] != variables[1] || attributes[0] != attributes[1])
-    must(NC_EINVAL, "they define other things");
-  for (int id = 0; id < variables[0]; ++id) {
-    size_t bytes = sizeof(double);
-    void* values[2];
-    for (int i = 0; i < 2; ++i)
-      MUST(ncmpi_inq_var(ids[i], id, names[i], types + i, dimensions + i, dimids[i], attributes + i));
-    if (strcmp(names[0], names[1]) != 0 || types[0] != types[1] || dimensions[0] != dimensions[1] ||
-        memcmp(dimids[0], dimids[1], (size_t)dimensions[0] * sizeof(int)) != 0)
-      must(NC_EINVAL, names[0]);
-    for (int d = 0; d < dimensions[0]; ++d) {
-      MPI_Offset length;
-      MUST(ncmpi_inq_dimlen(ids[0], dimids[0][d], &length));
-      bytes *= (size_t)length;
-    }
-    for (int i = 0; i < 2; ++i) {
-      values[i] = calloc(1, bytes);
-      MUST(ncmpi_get_var_all(ids[i], id, values[i], 0, MPI_DATATYPE_NULL));
-    }
-    if (memcmp(values[0], values[1], bytes) != 0) must(NC_EINVAL, names[0]);
-    for (int i = 0; i < 2; ++i) free(values[i]);
-  }
-  for (int i = 0; i < 2; ++i) MUST(ncmpi_close(ids[i]));
-}
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -210,7 +160,7 @@ int main(int argc, char** argv) {
     write_dataset(argv[2], strcmp(argv[1], "plain") == 0);
   }
   if (argc == 3 && strcmp(argv[1], "fill") == 0) fill(argv[2]);
-  if (argc == 4 && strcmp(argv[1], "compare") == 0) compare(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "compare") == 0) compare(argv[2], argv[3], 0);
   MPI_Finalize();
   return 0;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""land.py BUILD LAND REPLAY RAW_HDF5 CASE, in a directory of its own: E3SM's land (I) case. Three quarters of the grid are land, the ocean is in no map; variables over two
-dimensions of the same length share a map. LAND is land.c, REPLAY is blob_replay.c, both with another libpnetcdf than ours."""
+"""land.py BUILD LAND REPLAY RAW_HDF5 CASE: E3SM's land (I) case. Three quarters of the grid are land; no map
+has the ocean. Variables over two dimensions of the same length share a map. LAND is land.c, REPLAY is
+blob_replay.c, both with another libpnetcdf than ours. Needs a directory of its own."""
 import filecmp
 import os
 import random
@@ -9,7 +10,7 @@ import sys
 
 sys.path += [os.path.dirname(sys.path[0]), os.path.dirname(os.path.dirname(sys.path[0])) + "/support"]
 from e3sm_blobs import Blobs, Dataset
-from harness import call, clear_directory, expect, launch
+from harness import call, clear_directory, expect, launch, test_seed
 
 build, program, replay, raw_hdf5, case = sys.argv[1:6]
 sluice, library = build + "/bin/sluice", build + "/lib/libsluice_pnetcdf.so"
@@ -23,10 +24,9 @@ DATASET = Dataset(DIMENSIONS, VARIABLES, [[2, 1], [3, 2, 1]], 2,
 
 
 def land(processes):
-    """Pieces of the grid by process, some of which have none: [(offset, length)], each within a row."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    source = random.Random(seed)
+    """The pieces of the grid for each process: [(offset, length)], each within a row. Some processes have
+    none."""
+    source = random.Random(test_seed())
     elements = sorted(source.sample(range(GRID), LAND))
     pieces, owner = [[] for _ in range(processes)], 0
     for element in elements:
@@ -47,7 +47,7 @@ def ours(ranks, *arguments, hints=""):
 
 
 def check_read(name):
-    """By `sluice merge` and by several processes: the plain file."""
+    """`sluice merge` and several processes make the plain file."""
     call(sluice, "merge", "--force", name, "merged.nc", status=0)
     expect(filecmp.cmp("merged.nc", "plain.nc", shallow=False), name + " is merged into another file than the plain one")
     ours(3, "compare", name, "plain.nc")
@@ -76,7 +76,7 @@ def process_centric():
 
 
 def own(layout):
-    """Ours are decomposed by the same two maps, and take what is put into the ocean later."""
+    """Our files have the same two maps, and accept later puts to the ocean."""
     land(4)
     launch(4, program, "plain", "plain.nc", "land.txt", status=0)
     ours(4, "write", "b.nc", "land.txt", hints=f"sluice_layout={layout};nc_num_subfiles=3")

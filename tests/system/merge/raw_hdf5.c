@@ -1,5 +1,5 @@
-/* raw_hdf5 FILE HEADER DATA: an HDF5 file with the bytes of two other files as header_blob and data_blob,
- * made in the way that E3SM's description of them says, by any HDF5 library. */
+/* raw_hdf5 FILE HEADER DATA: makes an HDF5 file with the bytes of two other files as header_blob and
+ * data_blob, as E3SM describes it, with any HDF5 library. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""subfiling_page.py BUILD PROGRAM, in a directory of its own: the files of PnetCDF's page on subfiling, made by ncgen from what is printed there, are opened and merged. The
-page shows an old release: no dimids_org, num_subfiles without its prefix, subfiles without .nc. PROGRAM is blob_replay.c, for comparing two datasets."""
+"""subfiling_page.py BUILD PROGRAM: opens and merges the files of PnetCDF's page on subfiling; ncgen makes
+them from the printed text. The page shows an old release: no dimids_org, num_subfiles without its prefix,
+subfiles without .nc. PROGRAM is blob_replay.c, which compares two datasets. Needs a directory of its own."""
 import os
 import sys
 
@@ -44,7 +45,7 @@ clear_directory()
 ncgen("plain.nc", f"netcdf t1 {{ dimensions: dim0_0 = 8 ; dim0_1 = 4 ; dim0_2 = 4 ; variables: int var0_0(dim0_0, dim0_1, dim0_2) ;\ndata: var0_0 = {numbers(0, 128)} ; }}")
 write("", "num_subfiles", "")
 check()
-# The same as later releases have it.
+# The same in the form of later releases.
 os.remove("t1.nc.subfile_0"), os.remove("t1.nc.subfile_1")
 write(".nc", "_PnetCDF_SubFiling.num_subfiles", OWN + "dimids_org = 0, 1, 2 ;")
 check()

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""Several hosts on one machine, for tests of runs on several nodes: each has a network, a host name, processes, clocks, a /tmp, a /run and a /dev/shm of its own; everything else is shared by all, as by a network file
-system. Nothing that Open MPI or Sluice has on a node is there on another.
+"""Several hosts on one machine, for tests of runs on several nodes. Each host has its own network, host name,
+processes, clocks, /tmp, /run and /dev/shm. Everything else is shared, as by a network file system. Nothing
+that Open MPI or Sluice has on one node is on another.
 
-All of it lives in namespaces below one of the test's own (in_own_machine), and ends with that whatever happens: the kernel kills the processes, and takes the networks and the mounts away.
+All hosts live in namespaces below a namespace of the test (in_own_machine), and always end with it: the
+kernel kills the processes, and removes the networks and the mounts.
 
 hosts.py host NAME ADDRESS SHARED …: the first process of a host; Hosts starts it."""
 import fcntl
@@ -21,7 +23,7 @@ NETWORK = "10.213.7."
 OWN_DIRECTORIES = ("/tmp", "/run", "/dev/shm")
 SKIPPED = 77
 INSIDE = "SLUICE_TEST_HOSTS"
-# Clocks of machines have nothing to do with one another: each host's began that many seconds earlier.
+# The clocks of machines differ: each host's began that many seconds before the previous one's.
 CLOCK_SHIFT_S = 100000
 
 
@@ -36,7 +38,7 @@ def skip(reason):
 
 
 def in_own_machine():
-    """Starts this test again where it may make hosts that nobody else sees, or ends it as skipped."""
+    """Starts this test again in a namespace where it may make hosts, or ends it as skipped."""
     if os.environ.get(INSIDE):
         return
     namespaces = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
@@ -54,7 +56,7 @@ def has_clocks():
 
 
 class Host:
-    """One of them: commands are started there by what command() gives, from outside."""
+    """One host. command() returns the words that start a command there from outside."""
 
     def __init__(self, number, name, shared, clocks):
         self.name, self.address, self.shared = name, NETWORK + str(number), [os.path.abspath(path) for path in shared]
@@ -79,7 +81,7 @@ class Host:
         return ["nsenter", "--target", str(self.first_process), *self.namespaces, "--wdns=" + os.getcwd(), *words]
 
     def processes(self):
-        """All but the first one, as seen from outside."""
+        """The host's processes except the first, as seen from outside."""
         own = os.readlink(f"/proc/{self.first_process}/ns/pid")
         found = set()
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -103,15 +105,15 @@ class Host:
         return sorted(found)
 
     def path(self, path):
-        """A path of the host's own directories, as seen from outside."""
+        """A path in the host's own directories, as seen from outside."""
         return f"/proc/{self.first_process}/root{path}"
 
     def files(self):
-        """What is in the host's own directories that was not there from the start."""
+        """The new files in the host's own directories."""
         return self.all_files() - self.first_files
 
     def all_files(self):
-        """Without those that it shares with others, which may lie below its own."""
+        """Without shared directories, which may lie below the host's own."""
         found = set()
         for own in OWN_DIRECTORIES:
             for directory, directories, names in os.walk(self.path(own)):
@@ -127,7 +129,7 @@ class Host:
 
 
 class Hosts(list):
-    """Some hosts; `shared` are directories that all of them see, even where they lie below directories of a host's own."""
+    """Several hosts. `shared`: directories that all of them see, even below directories of a host's own."""
 
     def __init__(self, names, shared):
         super().__init__()
@@ -146,13 +148,13 @@ class Hosts(list):
             self.append(Host(number, name, shared, clocks))
 
     def environment(self):
-        """What mpirun needs to know on them."""
+        """The environment that mpirun needs on them."""
         return {"OMPI_MCA_plm_rsh_agent": os.path.join(HERE, "remote_shell.py"), "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_pml": "ob1",
                 "OMPI_MCA_orte_tmpdir_base": "/tmp"}
 
 
 def mount_own_directories(shared):
-    """Gives a host its own directories, with what is shared in them at its place."""
+    """Gives a host its own directories, with the shared ones mounted in their places."""
     descriptors = {path: os.open(path, os.O_PATH) for path in shared}
     for own in OWN_DIRECTORIES:
         run("mount", "-t", "tmpfs", "tmpfs", own)

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""nodes.py BUILD SOURCE CASE: `sluice run` on several machines, those of hosts.py, with ranks, matchers and files where a user of mpirun would put them. What has to be there is compared to the last byte
-by the programs that read."""
+"""nodes.py BUILD SOURCE CASE: `sluice run` on the machines of hosts.py, with ranks, matchers and files where
+a user of mpirun would put them. The reading programs compare every byte."""
 import glob
 import os
 import pathlib
-import random
 import re
 import signal
 import subprocess
@@ -20,14 +19,14 @@ from harness import clear_directory, expect, finish, is_logged, kill, wait_for
 
 BUILD, SOURCE, CASE = sys.argv[1:4]
 hosts.in_own_machine()
-harness.LIMIT_S = 180  # every step is dozens of collectives over TCP between processes of several sessions: a busy machine makes these tests slower than any other
+harness.LIMIT_S = 180  # every step has dozens of collectives over TCP between processes of several sessions, so a busy machine slows these tests down more than others
 clear_directory()
 alpha, beta, gamma = everywhere = hosts.Hosts(["alpha", "beta", "gamma"], [SOURCE, BUILD])
 SLUICE, COUPLE, FAULT, REPLAY, PATTERNS, ORDER, WRITER, APPEND, FOLLOW = (f"{BUILD}/bin/{name}" for name in ("sluice", "couple", "fault", "replay_steps", "patterns", "order", "burst_writer", "append_records", "follow"))
 
 
 def on(*places):
-    """The keys of a component whose ranks are to be there: ("alpha:2", "beta:1")."""
+    """The keys of a component with ranks on these machines: ("alpha:2", "beta:1")."""
     return "launcher-options: [--host, '" + ",".join(places) + "']"
 
 
@@ -49,7 +48,8 @@ def run(*arguments, status=0, **options):
 
 
 def expect_nothing_left():
-    """No process and no file of a run is left on any machine, at the latest when those who take care of that are done. An mpirun that had to be killed leaves its session's files."""
+    """No machine has a process or a file of a run any more, at the latest when guardian and caretakers have
+    finished. A killed mpirun leaves its session's files."""
     for host in everywhere:
         wait_for(lambda: not host.processes() and not files_of_runs(host), Description(host))
 
@@ -59,7 +59,7 @@ def files_of_runs(host):
 
 
 class Description:
-    """What a machine has, at the moment when that is asked for."""
+    """The processes and files of a machine at this moment."""
 
     def __init__(self, host):
         self.host = host
@@ -71,7 +71,7 @@ class Description:
 
 
 def matchers(*places):
-    """The matchers' processes, when there is just as many on each machine: {host: count}."""
+    """The matchers' processes, once each machine has the same number: {host: count}."""
     return {host.name: len(host.named("sluice-matcher")) for host in places}
 
 
@@ -80,13 +80,14 @@ def wait_for_processes(name, host, count):
 
 
 def replayed(result, name):
-    """How many gets of the files of a line of the summary were replayed."""
+    """How many gets of the files in a line of the summary were replayed."""
     line = next(line for line in result.out.splitlines() if line.startswith(name + " "))
     return int(re.split(r"  +", line[len(name):].strip())[5])
 
 
 def apart():
-    """The writer is on one machine, the reader on another; the data goes once over the network between them, and nothing else connects them."""
+    """The writer is on one machine, the reader on another. The data crosses the network between them once,
+    and nothing else connects them."""
     numbers, steps = 200000, 6
     write_flow(COUPLE, {"model": (2, f"repeat {steps} write a%d.nc {numbers} read done%d.nc 2", on("alpha:2")), "analysis": (3, f"repeat {steps} read a%d.nc {numbers} write done%d.nc 2", on("beta:3"))},
                [("a*.nc", "model", ["analysis"]), ("done*.nc", "analysis", ["model"])])
@@ -102,9 +103,9 @@ def apart():
 
 
 def spread():
-    """Writers and readers are on all machines, in another order each, with one and two matchers on each machine; each step repeats the first or changes something."""
-    for count, seed, steps in (1, random.getrandbits(30), 20), (2, 672863831, 25):
-        print(f"seed {seed}, {count} matchers on each machine")
+    """Writers and readers are on all machines, in different orders, with one and two matchers on each
+    machine. Each step repeats the first one or changes something."""
+    for count, seed, steps in (1, harness.test_seed(), 20), (2, harness.test_seed(672863831), 25):
         write_flow(REPLAY, {"writer": (4, f"writer {seed} {steps} 4 3", on("alpha:1", "beta:2", "gamma:1")), "reader": (3, f"reader {seed} {steps} 4 3", on("gamma:1", "beta:1", "alpha:1"))},
                    [("step_*.nc", "writer", ["reader"]), ("done_*.nc", "writer", ["reader"])], f"matchers: {count}")
         result = run()
@@ -115,15 +116,14 @@ def spread():
 def patterns():
     """Random puts and gets."""
     for writers, readers in (3, 2), (2, 4):
-        seed = random.randrange(1 << 30)
-        print(f"seed {seed}")
+        seed = harness.test_seed()
         write_flow(PATTERNS, {"writer": (writers, f"writer coupled {seed} {writers}", on("beta:2", "alpha:2")), "reader": (readers, f"reader coupled {seed} {writers}", on("alpha:2", "gamma:2"))},
                    [("pattern*.nc", "writer", ["reader"])])
         run()
 
 
 def serial():
-    """A serial program is where `sluice` is, and exchanges files with ranks on other machines."""
+    """A serial program runs on the machine of `sluice`, and exchanges files with ranks on other machines."""
     write_flow(COUPLE, {"model": (2, "repeat 3 write a%d.nc 50000 read c%d.nc 100", on("beta:1", "gamma:1")), "picture": (0, "repeat 3 read a%d.nc 50000 write b%d.nc 1000"),
                         "last": (1, "repeat 3 read b%d.nc 1000 write c%d.nc 100", on("gamma"))},
                [("a*.nc", "model", ["picture"]), ("b*.nc", "picture", ["last"]), ("c*.nc", "last", ["model"])])
@@ -132,26 +132,41 @@ def serial():
 
 
 def hostfile():
-    """A list of nodes for all, in another order than theirs; some of them for one component; the machine of `sluice` is not in it."""
+    """A list of nodes for all components, in another order. Some nodes are for one component. The machine of
+    `sluice` is not in the list."""
     pathlib.Path("lists").mkdir()
     pathlib.Path("lists/nodes.txt").write_text("gamma slots=2\nbeta slots=2\n")
     components = {"model": (3, "repeat 4 write a%d.nc 30000"), "analysis": (2, "repeat 4 read a%d.nc 30000", on("beta"))}
     write_flow(COUPLE, components, [("a*.nc", "model", ["analysis"])], top=["hostfile: lists/nodes.txt"])
     result = run("--verbose")
     expect("on 3 nodes" in result.all and is_logged(" --host alpha:1 ") and is_logged(" --host gamma:1,beta:1 "), "the matchers' machines")
-    # The same as mpirun's own variable.
+    # The same with mpirun's own variable.
     write_flow(COUPLE, components, [("a*.nc", "model", ["analysis"])])
     result = run(environment={"OMPI_MCA_orte_default_hostfile": os.path.abspath("lists/nodes.txt")})
     expect("on 3 nodes" in result.all, "the matchers' machines")
-    # The machine of `sluice` by its address, and by an alias; then it is alone.
+    # The machine of `sluice` by its address and by an alias; then the run is on this machine alone.
     for name in alpha.address, "localhost":
         pathlib.Path("lists/nodes.txt").write_text(f"{name} slots=4\n")
         write_flow(COUPLE, {"model": (2, "write a.nc 1000"), "analysis": (2, "read a.nc 1000")}, [("a*.nc", "model", ["analysis"])], top=["hostfile: lists/nodes.txt"])
         expect("on 3 nodes" not in (text := run().all) and "core" in text, f"{name} is another machine")
 
 
+def mpich():
+    """Programs with MPICH on several machines, by options and by a list of nodes; those of Open MPI on others."""
+    hydra = {"HYDRA_LAUNCHER": "rsh", "HYDRA_LAUNCHER_EXEC": os.path.join(hosts.HERE, "remote_shell.py"), "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+    program = COUPLE + "_mpich"
+    harness.write_flow("", {"model": (2, program + " repeat 3 write a%d.nc 30000", "launcher-options: [-hosts, 'alpha:1,beta:1']"),
+                            "analysis": (2, COUPLE + " repeat 3 read a%d.nc 30000", on("beta:1", "gamma:1"))}, [("a*.nc", "model", ["analysis"])])
+    expect("on 3 nodes" in run(environment=hydra).all and is_logged(" --host beta:1,gamma:1 "), "the matchers' machines")
+    pathlib.Path("nodes.txt").write_text("gamma slots=1\nbeta slots=1\n")
+    harness.write_flow("", {"model": (2, COUPLE + " repeat 3 write a%d.nc 30000", on("alpha:2")), "analysis": (2, program + " repeat 3 read a%d.nc 30000")}, [("a*.nc", "model", ["analysis"])])
+    flow = pathlib.Path("flow.yaml")
+    flow.write_text("hostfile: nodes.txt\n" + flow.read_text())
+    expect("on 3 nodes" in run(environment=hydra).all, "the matchers' machines")
+
+
 def order():
-    """The later of two puts wins although its machine's clock is far behind."""
+    """The later of two puts wins, although its machine's clock is far behind."""
     waiting = f"[sh, -c, 'until [ -e written ]; do sleep 0.05; done; exec {ORDER} reader a.nc']"
     for places in ("alpha", "beta"), ("beta", "alpha"):
         write_flow(ORDER, {"model": (2, "writer a.nc", on(*places))}, [("a.nc", "model", ["analysis"])])
@@ -162,16 +177,15 @@ def order():
 
 
 def append():
-    """A file that is opened again for each record, by writers on both machines."""
-    seed = random.getrandbits(30)
-    print(f"seed {seed}")
+    """Writers on both machines reopen a file for each record."""
+    seed = harness.test_seed()
     write_flow(APPEND, {"writer": (2, f"writer {seed} 30", on("beta", "alpha")), "reader": (3, f"reader {seed} 30", on("alpha", "beta", "gamma"))},
                [("history.nc", "writer", ["reader"]), ("done*.nc", "writer", ["reader"]), ("seen*.nc", "reader", ["writer"])])
     run()
 
 
 def follow():
-    """Files that are read while they are written."""
+    """Files are read while they are written."""
     for publish, reader in ("sync", "records"), ("write", "rows"):
         write_flow(FOLLOW, {"model": (2, "write a.nc 30" + (" 1" if publish == "sync" else ""), on("alpha", "beta")), "first": (2, f"{reader} a.nc 30", on("gamma", "beta")), "second": (1, "reopen a.nc 30", on("beta"))},
                    [("*.nc", "model", ["first", "second"], "publish: " + publish)])
@@ -179,7 +193,7 @@ def follow():
 
 
 def little_memory():
-    """Writers wait for readers on another machine, and with a directory for what has no room, on each machine, nobody does."""
+    """Writers wait for readers on another machine. With a spill directory on each machine they need not wait."""
     for spill in ["spill: none"], ["spill: /tmp/scratch"]:
         for host in everywhere:
             os.makedirs(host.path("/tmp/scratch"), exist_ok=True)
@@ -190,7 +204,7 @@ def little_memory():
 
 
 def files():
-    """Data in files: one subfile for each machine."""
+    """Data in files; with subfiles, one for each machine."""
     for through, count in ("file", 0), ("subfiles", 3), ("blobs", 0):
         write_flow(COUPLE, {"model": (3, "write a.nc 3000", on("gamma", "beta", "alpha")), "analysis": (2, "read a.nc 3000", on("beta", "alpha"))}, [("a.nc", "model", ["analysis"], "through: " + through)])
         run()
@@ -216,11 +230,12 @@ def make_log_directories():
 
 
 def logs(host):
-    return sorted(os.listdir(host.path("/tmp/logs")))
+    """Not the lock of a run."""
+    return sorted(name for name in os.listdir(host.path("/tmp/logs")) if not name.startswith(".sluice-"))
 
 
 def start_with_logs(puts):
-    """A run whose writer has logs on a disk of each of two machines."""
+    """A run whose writer has logs on local disks of two machines."""
     make_log_directories()
     write_flow(WRITER, {"model": (4, f"wave.nc {puts} 0", on("alpha:2", "beta:2"))}, [("*.nc", "model", ["analysis"], "through: burst-buffer")], "spill: /tmp/logs")
     text = pathlib.Path("flow.yaml").read_text()
@@ -229,7 +244,7 @@ def start_with_logs(puts):
 
 
 def burst_buffer():
-    """Logs on both machines become the file that is written without Sluice, and go."""
+    """Logs on both machines become the file that a program writes without Sluice, and are removed."""
     finish(start_with_logs(-150), 0)
     expect_nothing_left()
     before = digest("wave.nc")
@@ -240,7 +255,8 @@ def burst_buffer():
 
 
 def recover():
-    """Both machines lose all their processes. What was put is recovered from the logs of one, and then of the other."""
+    """Both machines lose all their processes. The puts are recovered from the logs of one machine, then of
+    the other."""
     process = start_with_logs(150)
     wait_for(lambda: told(4) == [150] * 4, "puts")
     while any(host.processes() for host in everywhere):
@@ -250,9 +266,11 @@ def recover():
     for host in alpha, beta:
         expect(len(logs(host)) == 6, f"{host.name} has {logs(host)}")
     for host in beta, alpha, beta:
-        finish(harness.start(*host.command(SLUICE, "recover", "/tmp/logs")), 0)
+        # The system may still be ending threads of the killed processes, and their locks last until then.
+        command = host.command(SLUICE, "recover", "/tmp/logs")
+        wait_for(lambda: subprocess.run(command).returncode == 0, f"the recovery on {host.name}")
     check_rows("wave.nc", [150] * 4)
-    # What such an end leaves of the run's own goes when the next run comes to that machine.
+    # The next run on a machine removes the files that such an end has left.
     for host in alpha, beta:
         os.utime(directory := glob.glob(host.path("/tmp/sluice-*"))[0], (0, 0))
         harness.write_flow("true", {"model": (0, "")}, [])
@@ -267,7 +285,7 @@ def start_slurm():
 
 
 def in_job(cluster, *options, statuses=(0,)):
-    """`sluice run` as a batch job; nothing of it is left on any machine."""
+    """Runs `sluice run` as a batch job; nothing of it is left on any machine."""
     text = cluster.batch(f"{SLUICE} run --verbose flow.yaml 2>&1\necho status $?\n", *options, statuses=statuses)
     for host in everywhere:
         wait_for(lambda: not host.named("sluice-matcher") and not host.named("sluice-caretaker") and not host.named("couple") and not glob.glob(host.path("/tmp/sluice-*")), Description(host))
@@ -299,7 +317,8 @@ def slurm_srun():
     write_flow(COUPLE, components, rules, top=["launcher: srun"])
     pathlib.Path("flow.yaml").write_text(pathlib.Path("flow.yaml").read_text().replace("[--ntasks-per-node=2]", "[--label]"))
     in_job(cluster, "-N", "1", "-n", "4")
-    # A rank on the other machine is killed. The other one notices, or srun ends it by SIGTERM; srun tells one of their ends. The reader is told in any case.
+    # A rank on the other machine is killed. The other rank notices, or srun ends it by SIGTERM; srun reports
+    # one of their ends. The reader is told in any case.
     write_flow(FAULT, {"writer": (2, "writer put", "launcher-options: [--ntasks-per-node=1]"), "reader": (2, "reader none NC_ENOENT", "launcher-options: [--ntasks-per-node=1]")},
                [("case.*.nc", "writer", ["reader"])], top=["launcher: srun"])
     text = in_job(cluster, "-N", "2", "--ntasks-per-node=4", statuses=(1, 128 + signal.SIGKILL, 128 + signal.SIGTERM))
@@ -307,7 +326,7 @@ def slurm_srun():
 
 
 def slurm_outside():
-    """Without an allocation srun is refused before anything starts."""
+    """Without an allocation, srun is refused before anything starts."""
     start_slurm()
     write_flow(COUPLE, {"model": (2, "write a.nc 10")}, [], top=["launcher: srun"])
     result = finish(start(), 2)
@@ -315,7 +334,8 @@ def slurm_outside():
 
 
 def write_fault_flow(writer, reader, expected="ANY"):
-    """Each with a rank on both machines; the last one, which a stage kills, is on the other."""
+    """Each component has a rank on both machines. The last rank, which is killed at a stage, is on the other
+    machine."""
     write_flow(FAULT, {"writer": (2, f"writer {writer}", on("alpha", "beta")), "reader": (2, f"reader {reader} {expected}", on("alpha", "beta"))}, [("case.*.nc", "writer", ["reader"])])
 
 
@@ -335,7 +355,7 @@ def reader_killed():
 
 
 def start_sleeping():
-    """A run in which the reader waits for what the writer will not write."""
+    """A run whose reader waits for a file that the writer will not write."""
     write_fault_flow("sleep", "none")
     process = start()
     for host in alpha, beta:
@@ -345,7 +365,7 @@ def start_sleeping():
 
 
 def matcher_killed():
-    """Here or on the other machine."""
+    """On this or on the other machine."""
     for host in alpha, beta:
         process = start_sleeping()
         kill(host.named("sluice-matcher"), signal.SIGKILL)
@@ -361,7 +381,7 @@ def coordinator_killed():
 
 
 def everything_killed_here():
-    """All processes of the machine of `sluice` but its guardian, as when a batch system ends a job there."""
+    """All processes on the machine of `sluice` except its guardian, as when a batch system ends a job there."""
     process = start_sleeping()
     kill(alpha.processes() - set(alpha.named("sluice-guardian")), signal.SIGKILL)
     finish(process)
@@ -376,13 +396,13 @@ def interrupted():
 
 
 def background():
-    """What a component leaves behind on another machine ends with the run."""
+    """Processes that a component leaves on another machine end with the run."""
     write_flow("sh", {"model": (2, "-c 'setsid sleep 1000 >/dev/null 2>&1 & exit 0'", on("alpha", "beta"))}, [])
     run()
 
 
 def two_runs():
-    """A run that starts on a machine where another run's ranks are leaves that run alone, however long it has been there."""
+    """A run starts on a machine where another run's ranks are. It leaves that run alone, however old that is."""
     write_flow(COUPLE, {"model": (1, "write a.nc 1000 read go.nc 10 write b.nc 1000", on("alpha")), "analysis": (1, "read a.nc 1000 write there.nc 10 read b.nc 1000", on("beta")),
                         "gate": (0, "until there.nc 10 write go.nc 10")},
                [("[ab].nc", "model", ["analysis"]), ("go.nc", "gate", ["model"]), ("there.nc", "analysis", ["gate"])])
@@ -405,7 +425,8 @@ def two_runs():
 
 
 def no_matcher():
-    """A process on a machine that the run does not know of gets an error that says what to do, and nobody hangs."""
+    """A process on a machine that the run does not know gets an error that says what to do, and no process
+    hangs."""
     pathlib.Path("elsewhere.sh").write_text(f'exec mpirun -n 1 --host gamma -x LD_PRELOAD -x SLUICE_SOCKET -x SLUICE_COMPONENT -x SLUICE_RULES -x SLUICE_MATCHERS -x SLUICE_VIRTUAL_NODES {COUPLE} "$@"\n')
     write_flow(COUPLE, {"model": (2, "write a.nc 1000", on("alpha", "beta"))}, [("a.nc", "model", ["analysis"])])
     text = pathlib.Path("flow.yaml").read_text()
@@ -415,7 +436,7 @@ def no_matcher():
 
 
 def refused():
-    """What mpirun cannot place is a mistake of the workflow, told before anything starts, in mpirun's words."""
+    """A workflow that mpirun cannot place is refused before anything starts, with mpirun's words."""
     write_flow(COUPLE, {"model": (5, "write a.nc 1000", "launcher-options: [--nooversubscribe, --host, 'alpha:1,beta:1']")}, [])
     result = run(status=2)
     expect("flow.yaml:" in result.err and "cannot place the ranks of component 'model'" in result.err and "slots" in result.err, "the reason")

@@ -1,6 +1,7 @@
-/* order writer|reader FILE: the processes of the writer put into the same elements in turn, each time fewer,
- * and separated by what PnetCDF orders them by: collective puts, ncmpi_sync, the end of independent mode,
- * closing and opening again. The later put has to be there, however the clocks of their machines differ. */
+/* order writer|reader FILE: the processes of the writer put into the same elements in turn, each time
+ * fewer. Between the puts are the operations that order them in PnetCDF: collective puts, ncmpi_sync, the
+ * end of independent mode, closing and reopening. The later put must win, however the clocks of the
+ * machines differ. */
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 enum { turns = 13, length = 16 * (turns + 1) };
 static int rank, size;
 
-/* Whose turn it is: the last and the first process, that is, other machines. */
+/* Turns alternate between the last and the first process, and so between machines. */
 static int has_turn(int turn) {
   return rank == (turn % 2 == 0 ? size - 1 : 0);
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""A remote shell between the hosts of hosts.py, as mpirun wants one, without keys and accounts.
+"""A remote shell between the hosts of hosts.py, as mpirun needs one, without keys and accounts.
 
-remote_shell.py HOST COMMAND …: runs the words, joined by blanks, by a shell on that host; its output and exit status become ours.
-remote_shell.py serve ADDRESS: what answers there. It is the first process of its host, and so waits for those that have lost their parents, too."""
+remote_shell.py HOST COMMAND …: runs the words, joined by blanks, in a shell on that host. Its output and
+exit status become ours.
+remote_shell.py serve ADDRESS: the server. It is the first process of its host, so it also waits for
+orphaned processes."""
 import os
 import signal
 import socket
@@ -10,7 +12,7 @@ import subprocess
 import sys
 
 PORT = 514
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", "LANG": "C.UTF-8"}  # nothing of the caller's, as with ssh
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", "LANG": "C.UTF-8"}  # none of the caller's variables, as with ssh
 
 
 def answer(connection):
@@ -23,7 +25,7 @@ def answer(connection):
             connection.sendall(data)
         connection.sendall(bytes([process.wait() & 0xFF]))
     except ConnectionError:
-        pass  # who asked is gone; the command is not ended by that
+        pass  # the client has gone; the command goes on
 
 
 def serve(listener):

@@ -1,11 +1,12 @@
-"""Debian's Slurm on the hosts of hosts.py: a controller on the first one, a daemon on each, without accounting, authentication and control groups. It ends with the hosts."""
+"""Debian's Slurm on the hosts of hosts.py: a controller on the first host and a daemon on each, without
+accounting, authentication and control groups. It ends with the hosts."""
 import os
 import shutil
 
 import harness
 from harness import expect, finish, wait_for
 
-CPUS = 8  # of each host, as Slurm is told
+CPUS = 8  # of each host, as in Slurm's configuration
 CONFIGURATION = """ClusterName=hosts
 SlurmctldHost={first}
 AuthType=auth/none
@@ -42,7 +43,7 @@ class Slurm:
         with open("slurm/slurm.conf", "w") as configuration:
             configuration.write(CONFIGURATION.format(first=hosts[0].name, names=",".join(host.name for host in hosts), cpus=CPUS))
         with open("slurm/cgroup.conf", "w") as configuration:
-            configuration.write("CgroupPlugin=cgroup/v1\n")  # it is not used, but has to be one
+            configuration.write("CgroupPlugin=cgroup/v1\n")  # unused, but required
         self.variables = {**hosts.environment(), "SLURM_CONF": os.path.abspath("slurm/slurm.conf")}
         for host in hosts:
             for name in ["slurmctld"] * (host is hosts[0]) + ["slurmd"]:
@@ -57,7 +58,7 @@ class Slurm:
         return finish(self.start(host, *command), status)
 
     def batch(self, script, *options, statuses=(0,)):
-        """Runs a script, which prints \"status N\" in the end, as a job: what it printed."""
+        """Runs a script as a job, and returns its output. The script must print \"status N\" at its end."""
         with open("job.sh", "w") as job:
             job.write("#!/bin/sh\n" + script)
         self.call(self.hosts[0], "sbatch", "--wait", "--output=job.out", *options, "job.sh", status=None)

@@ -1,4 +1,4 @@
-/* What the cases share: checks that say where they failed, and exit. */
+/* Tools that the cases share: checks that tell where they failed, and exit. */
 #ifndef SLUICE_TESTS_CHECK_H
 #define SLUICE_TESTS_CHECK_H
 #include <mpi.h>
@@ -56,7 +56,7 @@ static inline MPI_Offset length_of(int ncid, const char* name) {
   OK(ncmpi_inq_dimlen(ncid, id, &length));
   return length;
 }
-/* First index of part `part` of `parts` of `length`. */
+/* The first index of part `part` when `length` is divided into `parts`. */
 static inline MPI_Offset part_begin(MPI_Offset length, int part, int parts) {
   return length * part / parts;
 }

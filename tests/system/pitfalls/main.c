@@ -1,5 +1,5 @@
-/* pitfalls writer|reader CASE: one side of one case. All files are called case*.nc except where a case is
- * about names. */
+/* pitfalls writer|reader CASE: one side of one case. All files are called case*.nc, except in cases about
+ * names. */
 #include "check.h"
 
 int rank, ranks;

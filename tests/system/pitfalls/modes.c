@@ -1,10 +1,10 @@
-/* Cases about how a file is used: records, modes, redefinition, attributes, names, communicators, order of
+/* Cases about the use of a file: records, modes, redefinition, attributes, names, communicators, order of
  * events. */
 #include <unistd.h>
 
 #include "check.h"
 
-/* Records: written in any order by different ranks; a reader that finds none; one rank without any call in
+/* Records: different ranks write them in any order, a reader finds none, and one rank makes no call in
  * independent mode. */
 static void records_writer(void) {
   const int ncid = create_file("case.nc", 0);
@@ -82,7 +82,8 @@ static void redef_writer(void) {
   OK(ncmpi_enddef(ncid));
   const double other = 0.5 + rank;
   OK(ncmpi_put_var1_double_all(ncid, second, &at, &other));
-  OK(ncmpi_get_var1_int_all(ncid, first, &at, &value)); /* one's own file, while it is written */
+  OK(ncmpi_get_var1_int_all(ncid, first, &at,
+                            &value)); /* reading the writer's own file while it is written */
   EQUAL(value, 100 + rank);
   OK(ncmpi_close(ncid));
 }
@@ -104,8 +105,8 @@ static void redef_reader(void) {
   OK(ncmpi_close(ncid));
 }
 
-/* Names that contain one another, in a folder and with dots and slashes; an attribute that changes from file
- * to file; the file that no rule names. */
+/* Names that contain one another, in a folder and with dots and slashes. An attribute that changes from
+ * file to file. A file that no rule names. */
 static void names_writer(void) {
   const char* names[] = {"case.1.nc", "./case.10.nc", "case.100.nc"};
   for (int k = 0; k < 3; ++k) {
@@ -136,8 +137,8 @@ static void names_reader(void) {
   }
 }
 
-/* The communicator is freed while the file is open; only some processes take part; bput copies at once, iput
- * at the wait. */
+/* The communicator is freed while the file is open. Only some processes take part. bput copies at once,
+ * iput at the wait. */
 static void buffers_writer(void) {
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, rank, &half);
@@ -173,8 +174,8 @@ static void buffers_reader(void) {
   OK(ncmpi_close(ncid));
 }
 
-/* Records appended by reopening for writing, each time by close and open; the reader comes when all is done
- * ("done" is a file of its own). */
+/* Records appended by reopening for writing. The reader comes when all is done ("done" is a separate
+ * file). */
 static void append_writer(void) {
   int ncid = create_file("case.nc", 0), dims[2], id;
   OK(ncmpi_def_dim(ncid, "time", NC_UNLIMITED, &dims[0]));
@@ -190,7 +191,7 @@ static void append_writer(void) {
     OK(ncmpi_put_var1_int_all(ncid, variable_of(ncid, "v"), at, &value));
     OK(ncmpi_close(ncid));
   }
-  ncid = open_file("case.nc", NC_NOWRITE); /* reading one's own file */
+  ncid = open_file("case.nc", NC_NOWRITE); /* reading the writer's own file */
   EQUAL(length_of(ncid, "time"), 5);
   OK(ncmpi_close(ncid));
   ncid = create_file("case.done.nc", 0);
@@ -208,9 +209,9 @@ static void append_reader(void) {
   OK(ncmpi_close(ncid));
 }
 
-/* The writer has exited long before the reader opens; a file that never comes is NC_ENOENT. */
+/* The writer has exited before the reader opens; a file that never comes is NC_ENOENT. */
 static void late_reader(void) {
-  sleep(2);
+  while (access("writer_has_ended", F_OK) != 0) usleep(20000);
   const int ncid = open_file("case.nc", NC_NOWRITE);
   OK(ncmpi_close(ncid));
   int never;

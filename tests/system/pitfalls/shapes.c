@@ -1,4 +1,4 @@
-/* Cases about what is put and got: blocks, holes, strides, types, lists. */
+/* Cases about puts and gets: blocks, holes, strides, types, lists. */
 #include "check.h"
 
 enum { ROWS = 12, COLUMNS = 20 };
@@ -6,7 +6,7 @@ static double cell(MPI_Offset row, MPI_Offset column) {
   return (double)(1000 * row + column);
 }
 
-/* A two-dimensional variable written in blocks of 2 x (ranks/2) … */
+/* A two-dimensional variable, written in blocks of 2 x (ranks/2) */
 static void write_blocks(int ncid, int id) {
   const int parts_x = ranks % 2 == 0 ? 2 : 1, parts_y = ranks / parts_x;
   const MPI_Offset start[2] = {part_begin(ROWS, rank / parts_x, parts_y),
@@ -17,7 +17,8 @@ static void write_blocks(int ncid, int id) {
   for (MPI_Offset j = 0; j < count[0]; ++j)
     for (MPI_Offset i = 0; i < count[1]; ++i) values[j * count[1] + i] = cell(start[0] + j, start[1] + i);
   OK(ncmpi_put_vara_double_all(ncid, id, start, count, values));
-  for (int k = 0; k < ROWS * COLUMNS; ++k) values[k] = -1; /* the buffer is ours again: the put has copied */
+  for (int k = 0; k < ROWS * COLUMNS; ++k)
+    values[k] = -1; /* the put has copied the values, so the buffer is free again */
 }
 
 static int define_grid(int ncid, nc_type type) {
@@ -34,7 +35,7 @@ static void crossing_writer(void) {
   write_blocks(ncid, id);
   OK(ncmpi_close(ncid));
 }
-static void crossing_reader(void) { /* … and read in boxes that cross all of them, and in columns */
+static void crossing_reader(void) { /* and read in boxes that cross all blocks, and in columns */
   const int ncid = open_file("case.nc", NC_NOWRITE), id = variable_of(ncid, "v");
   const MPI_Offset boxes[3][4] = {{1, 3, 10, 14}, {0, rank, ROWS, 1}, {rank % ROWS, 0, 1, COLUMNS}};
   for (int b = 0; b < 3; ++b) {
@@ -99,10 +100,10 @@ static void strides_reader(void) { /* strides of 1 and more, imap, derived buffe
   MPI_Type_free(&every_other);
   OK(ncmpi_close(ncid));
 }
-static void strides_writer(void) { /* the same elements come from strided, transposed and vector-typed puts */
+static void strides_writer(void) { /* the same elements, from strided, transposed and vector-typed puts */
   const int ncid = create_file("case.nc", NC_64BIT_DATA), id = define_grid(ncid, NC_DOUBLE);
   OK(ncmpi_enddef(ncid));
-  for (int phase = 0; phase < 2; ++phase) { /* even columns by a strided put, odd ones transposed */
+  for (int phase = 0; phase < 2; ++phase) { /* even columns by a strided put, odd columns transposed */
     const MPI_Offset start[2] = {0, phase}, count[2] = {rank == 0 ? ROWS : 0, COLUMNS / 2},
                      stride[2] = {1, 2};
     const MPI_Offset imap[2] = {1, ROWS};
@@ -175,7 +176,7 @@ static void types_reader(void) {
 }
 
 enum { LIST = 3000 };
-static void lists_writer(void) { /* thousands of one-element requests a rank, in scattered order */
+static void lists_writer(void) { /* thousands of one-element requests for each rank, in scattered order */
   const int ncid = create_file("case.nc", 0);
   int dim, id, request;
   OK(ncmpi_def_dim(ncid, "x", (MPI_Offset)LIST * ranks, &dim));
@@ -201,7 +202,7 @@ static void lists_reader(void) {
   int* values = malloc(sizeof *values * (size_t)count);
   OK(ncmpi_get_vara_int_all(ncid, id, &start, &count, values));
   for (MPI_Offset k = 0; k < count; ++k) EQUAL(values[k], (start + k) * 3);
-  /* and the same back as single elements, from the end */
+  /* the same elements one by one, from the end */
   for (MPI_Offset k = 0; k < count && k < LIST; ++k) {
     const MPI_Offset at = end - 1 - k;
     int request = 0;
@@ -213,8 +214,8 @@ static void lists_reader(void) {
   OK(ncmpi_close(ncid));
 }
 
-static void overwrites_writer(
-    void) { /* a later put of the same process wins; a big one over many small ones and the other way round */
+static void overwrites_writer(void) { /* a later put of the same process wins: a large one over many small
+                                         ones, and small ones over a large one */
   const int ncid = create_file("case.nc", 0);
   int dims[2], id;
   OK(ncmpi_def_dim(ncid, "rank", ranks, &dims[0]));

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "sluice/formats/status.hpp"
 #include "support/dense_reference.hpp"
 #include "support/memory_array_driver.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using api::AccessCall;
@@ -94,9 +94,7 @@ std::vector<MPI_Offset> as_offsets(const std::vector<std::int64_t>& values) {
 }  // namespace
 
 TEST_CASE("random puts and gets of all shapes agree with a dense array") {
-  const auto seed = std::random_device{}();
-  INFO("seed ", seed);
-  test::HyperslabGenerator generator(seed);
+  test::HyperslabGenerator generator(test::test_seed());
   const OpenDataset dataset;
   const std::vector<std::int64_t> shape{6, 5};
   std::vector<int> reference(30);
@@ -178,7 +176,7 @@ TEST_CASE("puts beyond the records make records, gets beyond them are refused") 
   call.verb = Verb::put;
   CHECK(api::access(call) == NC_NOERR);
   CHECK(dataset->header.record_count == 3);
-  CHECK(dataset->put_bytes == 20);  // with the number of records
+  CHECK(dataset->put_bytes == 20);  // including the number of records
   call.verb = Verb::get;
   std::vector<int> read(4);
   call.buffer = read.data();
@@ -204,7 +202,7 @@ TEST_CASE("an empty put makes the records that it names when all take part, and 
   CHECK(dataset->header.record_count == 7);
 }
 
-TEST_CASE("range errors are told and all other elements are transferred") {
+TEST_CASE("range errors are returned, and all other elements are transferred") {
   const OpenDataset dataset;
   std::vector<int> values{1, 70000, 3, 4, 5, 6};
   CHECK(api::access(dataset.call(Verb::put, Shape::var, shorts, values.data())) == NC_ERANGE);
@@ -306,7 +304,7 @@ TEST_CASE("as many ids as requests of one kind are pending mean these, whatever 
   CHECK(twice[0] == -1);
   CHECK(twice[1] == -1);
   CHECK(statuses[1] == NC_NOERR);
-  // Not where others are pending too.
+  // Not while other requests are pending.
   const int put = post(Verb::iput);
   post(Verb::iput);
   post(Verb::iget);
@@ -315,7 +313,7 @@ TEST_CASE("as many ids as requests of one kind are pending mean these, whatever 
   CHECK(dataset->requests.size() == 3);
 }
 
-TEST_CASE("what does not fit a long becomes the fill value of an int, as in PnetCDF") {
+TEST_CASE("a value out of range of a long becomes the fill value of an int, as in PnetCDF") {
   const OpenDataset dataset;
   double huge = 1e300;
   REQUIRE(api::access(dataset.call(Verb::put, Shape::var, scalar, &huge, MPI_DOUBLE)) == NC_NOERR);
@@ -408,7 +406,7 @@ TEST_CASE("a put that fails makes no records, and is not counted") {
   CHECK(dataset->header.record_count == 3);
   CHECK(dataset->put_bytes == bytes);
 
-  // Of several at once, those that succeed count.
+  // Of several requests in one wait, the successful ones count.
   int ids[3] = {};
   int statuses[3] = {};
   CHECK(put_record(Verb::iput, 7, &ids[0]) == NC_NOERR);

@@ -11,6 +11,7 @@
 
 #include "scattered_buffer.hpp"
 #include "sluice/formats/error.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using api::BufferType;
@@ -18,7 +19,7 @@ using formats::Type;
 
 namespace {
 
-/// A datatype that is freed at the end of its scope.
+/// Frees the datatype at the end of its scope.
 struct Owned {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   Owned() = default;
@@ -35,7 +36,7 @@ struct Owned {
 /// Draws derived datatypes of one base type, several levels deep.
 class TypeGenerator {
  public:
-  explicit TypeGenerator(unsigned seed) : random_(seed) {}
+  explicit TypeGenerator(std::uint64_t seed) : random_(seed) {}
 
   int between(int least, int greatest) {
     return std::uniform_int_distribution<int>(least, greatest)(random_);
@@ -101,7 +102,7 @@ class TypeGenerator {
       next = places.back() + lengths.back();
     }
     if (between(0, 1) == 0)
-      std::swap(places.front(), places.back());  // lengths do not matter for overlap here
+      std::swap(places.front(), places.back());  // here overlap does not depend on the lengths
     if (between(0, 1) == 0) {
       MPI_Type_indexed(n, lengths.data(), places.data(), child, &made.type);
     } else {
@@ -167,9 +168,7 @@ int status_of(MPI_Datatype type) {
 }  // namespace
 
 TEST_CASE("random derived datatypes are packed and unpacked as MPI does it") {
-  const unsigned seed = std::random_device{}();
-  INFO("seed ", seed);
-  TypeGenerator generator(seed);
+  TypeGenerator generator(test::test_seed());
   const MPI_Datatype bases[] = {MPI_INT, MPI_DOUBLE, MPI_SHORT, MPI_SIGNED_CHAR};
   for (int round = 0; round < 600; ++round) {
     const auto base = bases[round % 4];
@@ -189,7 +188,7 @@ TEST_CASE("random derived datatypes are packed and unpacked as MPI does it") {
     MPI_Aint true_lower = 0;
     MPI_Aint true_extent = 0;
     MPI_Type_get_true_extent(owned.type, &true_lower, &true_extent);
-    const bool is_empty = size == 0 || items == 0;  // MPI knows no bounds then
+    const bool is_empty = size == 0 || items == 0;  // then MPI knows no bounds
     const auto reach = is_empty ? 0 : true_lower + true_extent + items * TypeGenerator::extent_of(owned.type);
     std::vector<unsigned char> user(static_cast<std::size_t>(reach) + 64);
     std::iota(user.begin(), user.end(), static_cast<unsigned char>(round));
@@ -252,7 +251,7 @@ TEST_CASE("imap speaks of the packed elements of a derived type") {
   CHECK(user == std::vector<int>{10, 2, 30, 20, 5, 40, 7, 8});
 }
 
-TEST_CASE("an imap that leaves the packed elements touches nobody else's memory") {
+TEST_CASE("an imap with gaps leaves the other elements unchanged") {
   Owned every_other;
   MPI_Type_vector(2, 1, 2, MPI_INT, &every_other.type);
   std::vector<int> user{1, 2, 3, 4, 5, 6, 7, 8};

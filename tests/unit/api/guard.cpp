@@ -12,7 +12,7 @@
 
 using sluice::api::guard;
 
-TEST_CASE("the guard turns exceptions into statuses and keeps what they say") {
+TEST_CASE("the guard turns exceptions into statuses and keeps their texts") {
   CHECK(guard([]() -> int { throw sluice::Error(sluice::NC_EBADID, "no such id"); }) == sluice::NC_EBADID);
   CHECK(std::string(sluice::api::last_error()) == "no such id");
   CHECK(guard([]() -> int { throw std::bad_alloc(); }) == sluice::NC_ENOMEM);

@@ -7,7 +7,7 @@
 
 using sluice::api::Hints;
 
-TEST_CASE("hints of the environment are separated by semicolons, and what is no hint is left out") {
+TEST_CASE("hints in the environment are separated by semicolons, and invalid ones are ignored") {
   const auto hints = sluice::api::parse_hints(" nc_var_align_size = 64;other=5 ;bad;;=x;y=; last=a=b");
   CHECK(hints == Hints{{"nc_var_align_size", "64"}, {"other", "5"}, {"last", "a=b"}});
   CHECK(sluice::api::parse_hints("").empty());
@@ -62,7 +62,7 @@ TEST_CASE("subfiling is shown as it was asked for, and the number of subfiles as
         "disable");
 }
 
-TEST_CASE("the hints in force show the layout that is in force, and keep what nobody knows") {
+TEST_CASE("the hints in force show the layout in force, and keep unknown hints") {
   sluice::formats::LayoutOptions layout;
   layout.data_align_bytes = 512;
   const auto shown =

@@ -95,7 +95,7 @@ TEST_CASE("requests that name the same hyperslabs share one list, others have th
   for (std::size_t i = 0; i + 2 <= numbers.size(); i += 2)
     slabs.push_back({{&numbers[i], 1}, {&numbers[i + 1], 1}, {}});
   const auto first = queue.recent_slabs.list_of(slabs);
-  // The same numbers from another place in memory.
+  // The same numbers at another place in memory.
   const auto copy = numbers;
   std::vector<formats::HyperslabView> same;
   for (std::size_t i = 0; i + 2 <= copy.size(); i += 2)

@@ -202,7 +202,7 @@ struct LongList {
     call.counts = count_pointers.data();
     return selection.resolve(call, header, is_put, rule, &recent);
   }
-  /// Whether the call names the list that `list` is.
+  /// Whether the call names `list` itself.
   bool names(const std::shared_ptr<const formats::SlabList>& list, int varid, const formats::Header& header) {
     Selection selection;
     REQUIRE(resolve(selection, varid, header, false) == NC_NOERR);
@@ -215,7 +215,7 @@ struct LongList {
 
 }  // namespace
 
-TEST_CASE("a list that was named before is found again, and is what it was") {
+TEST_CASE("a list that was named before is found again, unchanged") {
   LongList list(40);
   const auto header = header_of();
   Selection first;

@@ -24,3 +24,11 @@ TEST_CASE("durations are shown in the units that fit") {
 TEST_CASE("a table's columns are aligned, whatever characters they hold") {
   CHECK(format_table({{"a", "1"}, {"ää", "100"}, {"bcd"}}, {false, true}) == "a      1\nää   100\nbcd\n");
 }
+
+TEST_CASE("short times are in milliseconds, and texts of YAML in quotes") {
+  CHECK(format_milliseconds(0) == "0 ms");
+  CHECK(format_milliseconds(999) == "999 ms");
+  CHECK(format_milliseconds(1000) == "1.0 s");
+  CHECK(format_milliseconds(125000) == "2 min 05 s");
+  CHECK(in_quotes("a \"b\" \\c") == R"("a \"b\" \\c")");
+}

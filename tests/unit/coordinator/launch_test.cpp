@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 
 using namespace sluice::coordinator;
 using sluice::workflows::Component;
@@ -32,7 +33,7 @@ LaunchContext context() {
   LaunchContext result;
   result.environment = {{"HOME", "/root"}};
   result.socket_path = "/run/socket";
-  result.client_library = "/lib/client.so";
+  result.preload_library = "/lib/client.so";
   result.cores = 8;
   return result;
 }
@@ -48,6 +49,14 @@ TEST_CASE("each component gets the rules that name it") {
   CHECK(rules_for(workflow, "model") == "0\trw\tmemory\ta*.nc\n");
   CHECK(rules_for(workflow, "analysis") == "0\tr\tmemory\ta*.nc\n1\tw\tmemory\tb.nc\n");
   CHECK(rules_for(workflow, "stranger").empty());
+}
+
+TEST_CASE("the library for programs that read files is preloaded where there is one") {
+  const Workflow workflow = flow({component("model", 0)});
+  LaunchContext with_files = context();
+  with_files.files_library = "/lib/files.so";
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], with_files);
+  CHECK(plan.environment.at("LD_PRELOAD") == "/lib/client.so:/lib/files.so");
 }
 
 TEST_CASE("a serial component is started without the launcher") {
@@ -74,7 +83,8 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
                                 "SLUICE_SOCKET=/run/socket", "./program", "an argument"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
-  CHECK_FALSE(plan.environment.contains("SLUICE_COMPONENT"));  // its ranks' parent belongs to none
+  CHECK_FALSE(
+      plan.environment.contains("SLUICE_COMPONENT"));  // the parent of its ranks belongs to no component
 }
 
 TEST_CASE("without a launcher even a component with a rank is started directly") {
@@ -83,7 +93,7 @@ TEST_CASE("without a launcher even a component with a rank is started directly")
   CHECK(plan_launch(workflow, workflow.components[0], context()).arguments.front() == "./program");
 }
 
-TEST_CASE("in a job of Slurm what mpirun starts shares the nodes with what others have started") {
+TEST_CASE("in a Slurm job the processes of several mpirun share the nodes") {
   const Workflow workflow = flow({component("model", 4)});
   LaunchContext where = context();
   CHECK_FALSE(plan_launch(workflow, workflow.components[0], where).environment.contains("SLURM_OVERLAP"));
@@ -107,6 +117,25 @@ TEST_CASE("srun starts steps that share the allocation, and the user's options h
       Words{"srun", "--overlap", "--kill-on-bad-exit=1", "-n", "4", "--mpi=pmi2", "--cpu-bind=cores", "env"});
 }
 
+TEST_CASE("a component's own launcher comes before the workflow's") {
+  Workflow workflow = flow({component("model", 4), component("analysis", 2)});
+  workflow.components[1].launcher = Launcher{Launcher::Kind::hydra, {"mpiexec.mpich"}};
+  workflow.components[1].launcher_options = {"-hosts", "a,b"};
+  CHECK(plan_launch(workflow, workflow.components[0], context()).arguments.front() == "mpirun");
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[1], context());
+  CHECK(plan.by_launcher);
+  CHECK(Words(plan.arguments.begin(), plan.arguments.begin() + 6) ==
+        Words{"mpiexec.mpich", "-hosts", "a,b", "-n", "2", "env"});
+  CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
+  workflow.components[1].launcher_options.clear();
+  std::ofstream("nodes.txt") << "# all\nn1 slots=4 max_slots=8\n\nn2  # one\n";
+  workflow.hostfile = "nodes.txt";
+  CHECK(plan_launch(workflow, workflow.components[1], context()).arguments[2] == "n1:4,n2");
+  workflow.launcher.kind = Launcher::Kind::none;
+  CHECK_FALSE(is_launched(workflow, workflow.components[0]));
+  CHECK(is_launched(workflow, workflow.components[1]));
+}
+
 TEST_CASE("a launcher of the user's gets the ranks and the program where he says") {
   Workflow workflow = flow({component("model", 4)});
   workflow.launcher = {Launcher::Kind::custom, {"start", "-n{ranks}", "{ranks}", "--", "{program}", "end"}};
@@ -120,7 +149,7 @@ TEST_CASE("a launcher of the user's gets the ranks and the program where he says
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
 }
 
-TEST_CASE("what the user preloads and sets is kept") {
+TEST_CASE("preloaded libraries and variables of the user are kept") {
   Workflow workflow = flow({component("model", 0)});
   workflow.components[0].environment = {{"LD_PRELOAD", "/mine.so"}, {"HOME", "/elsewhere"}};
   const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());

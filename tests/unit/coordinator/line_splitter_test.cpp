@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "support/seed.hpp"
+
 using sluice::coordinator::LineSplitter;
 using Lines = std::vector<std::string>;
 
@@ -42,9 +44,7 @@ TEST_CASE("a line that is too long is handed on in parts") {
 }
 
 TEST_CASE("lines do not depend on how the stream is cut") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(sluice::test::test_seed());
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "ab\n\r"[random() % 4];
   Collector whole;

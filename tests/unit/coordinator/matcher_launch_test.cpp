@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <thread>
 
 #include "sluice/formats/error.hpp"
 
@@ -24,7 +27,7 @@ bool has(const std::vector<std::string>& words, const std::vector<std::string>& 
 }  // namespace
 
 TEST_SUITE("matcher launch") {
-  TEST_CASE("one matcher of one node is no job, and processes are told nothing about it") {
+  TEST_CASE("one matcher on one node is no job, and processes get no variables for it") {
     const MatcherJobSize size = matcher_job_size(workflow_with(1), {});
     CHECK_FALSE(size.is_job());
     CHECK(matcher_variables(size).empty());
@@ -48,6 +51,24 @@ TEST_SUITE("matcher launch") {
                     Error);
   }
 
+  TEST_CASE("a run's directory is not taken for one that was left while it is made") {
+    char base[] = "/tmp/run-directories-XXXXXX";
+    REQUIRE(::mkdtemp(base) != nullptr);
+    std::atomic<bool> is_over = false;
+    std::thread other([&] {
+      while (!is_over) remove_stale_run_directories(base);
+    });
+    int lost = 0;
+    for (int i = 0; i < 300; ++i) {
+      const RunDirectory directory(base);
+      lost += !std::filesystem::exists(directory.sessions());
+    }
+    is_over = true;
+    other.join();
+    CHECK(lost == 0);
+    std::filesystem::remove_all(base);
+  }
+
   TEST_CASE("srun starts the matchers of all nodes as one step") {
     workflows::Workflow workflow = workflow_with(2);
     workflow.launcher.kind = workflows::Launcher::Kind::srun;
@@ -57,7 +78,7 @@ TEST_SUITE("matcher launch") {
     CHECK(plan.arguments.front() == "srun");
     CHECK(has(plan.arguments, {"-N", "3", "-n", "6", "--ntasks-per-node=2", "--distribution=block"}));
     CHECK(has(plan.arguments, {"--machines", "several"}));
-    // parts of one machine are nobody's nodes
+    // components cannot name parts of one machine as nodes
     CHECK(plan_matchers(matcher_job_size(workflow, {{"SLUICE_VIRTUAL_NODES", "2"}}), {},
                         "/bin/sluice-matcher", directory)
               .arguments.front() == "mpirun");
@@ -79,7 +100,7 @@ TEST_SUITE("matcher launch") {
     CHECK(has(here.arguments, {"--coordinator", directory.coordinator_socket().string()}));
     CHECK_FALSE(has(here.arguments, {"--map-by"}));
     CHECK(here.environment.contains("OMPI_ALLOW_RUN_AS_ROOT"));
-    CHECK_FALSE(here.environment.contains("SLUICE_SOCKET"));  // that is what components have
+    CHECK_FALSE(here.environment.contains("SLUICE_SOCKET"));  // only components have this variable
     CHECK_FALSE(has(here.arguments, {"--machines"}));
     context.environment = {{"OMPI_MCA_orte_default_hostfile", "without-this-machine"}};
     const LaunchPlan there =

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A directory of this test's own, empty.
+/// An empty directory for this test only.
 fs::path fresh_directory() {
   const fs::path directory = fs::current_path() / "programs";
   fs::remove_all(directory);
@@ -61,23 +61,26 @@ TEST_CASE("damaged and foreign program files are reported, not believed") {
   }
   std::string foreign = program;
   foreign[4] = 1;  // 32 bits
-  CHECK_FALSE(inspect_program(write_program(directory / "foreign", foreign), {}, true).mistakes.empty());
-  CHECK_FALSE(inspect_program(write_program(directory / "junk", std::string("\1\0\2", 3)), {}, true)
-                  .mistakes.empty());
-  CHECK_FALSE(inspect_program(write_program(directory / "empty", ""), {}, true).mistakes.empty());
+  CHECK_FALSE(
+      inspect_program(write_program(directory / "foreign", foreign), {}, Coupling::writer).mistakes.empty());
+  CHECK_FALSE(
+      inspect_program(write_program(directory / "junk", std::string("\1\0\2", 3)), {}, Coupling::writer)
+          .mistakes.empty());
+  CHECK_FALSE(inspect_program(write_program(directory / "empty", ""), {}, Coupling::writer).mistakes.empty());
 }
 
 TEST_CASE("scripts are fit when their interpreter is there") {
   const fs::path directory = fresh_directory();
   const Inspection good =
-      inspect_program(write_program(directory / "good", "#!/bin/sh -e\necho\n"), {}, true);
+      inspect_program(write_program(directory / "good", "#!/bin/sh -e\necho\n"), {}, Coupling::writer);
   CHECK(good.kind == "a script for /bin/sh");
   CHECK(good.mistakes.empty());
-  CHECK(inspect_program(write_program(directory / "env", "#!/usr/bin/env python3\n"), {}, true).kind ==
-        "a script for python3");
-  CHECK(inspect_program(write_program(directory / "bad", "#!/no/such/shell\n"), {}, true).mistakes.size() ==
-        1);
-  CHECK(inspect_program(write_program(directory / "windows", "#!/bin/sh\r\n"), {}, true).mistakes.size() ==
-        1);
-  CHECK(inspect_program(write_program(directory / "plain", "echo hello\n"), {}, true).notes.size() == 1);
+  CHECK(inspect_program(write_program(directory / "env", "#!/usr/bin/env python3\n"), {}, Coupling::writer)
+            .kind == "a script for python3");
+  CHECK(inspect_program(write_program(directory / "bad", "#!/no/such/shell\n"), {}, Coupling::writer)
+            .mistakes.size() == 1);
+  CHECK(inspect_program(write_program(directory / "windows", "#!/bin/sh\r\n"), {}, Coupling::writer)
+            .mistakes.size() == 1);
+  CHECK(inspect_program(write_program(directory / "plain", "echo hello\n"), {}, Coupling::writer)
+            .notes.size() == 1);
 }

@@ -45,12 +45,12 @@ TEST_CASE(
   CHECK(result.exit_status() == 130);
 }
 
-TEST_CASE("what was lost makes the exit status 3 where no component tells of a failure") {
+TEST_CASE("lost data makes the exit status 3 unless a component has failed") {
   RunOutcome result = outcome();
   result.report->datasets = {{0, "wave_1.nc", 1, 0, {}, 0}, {0, "wave_2.nc", 1, 1, {}, 0}};
   result.report->datasets.back().steps_lost = 1;
   CHECK(result.exit_status() == 3);
-  CHECK(contains(summarize(flow(), result), "failed: a file was not closed by the component that wrote it"));
+  CHECK(contains(summarize(flow(), result), "failed: the writer did not close 1 file"));
   result.first_failed = "analysis";
   CHECK(result.exit_status() == 139);
   result = outcome();
@@ -63,6 +63,21 @@ TEST_CASE("what was lost makes the exit status 3 where no component tells of a f
   CHECK(result.exit_status() == 3);
 }
 
+TEST_CASE("the end tells what each reader took, skipped and missed, where it is not simply all") {
+  RunOutcome result = outcome();
+  result.report->rules = {{{"analysis"}, 5, {{"analysis", 30, 0, 0}}},
+                          {{"analysis"}, 5, {{"analysis", 1, 0, 0}}}};
+  sluice::workflows::Workflow workflow = flow();
+  CHECK_FALSE(contains(summarize(workflow, result), "skipped"));
+  workflow.files[0].modes = {{"analysis", sluice::matcher::ReadMode::latest, 1}};
+  result.report->rules[0].readers = {{"analysis", 7, 22, 1}};
+  CHECK(contains(summarize(workflow, result),
+                 "reader    of         took  skipped  missed\n"
+                 "analysis  wave_*.nc     7       22       1\n"));
+  result.report->rules[1].readers[0].missed = 2;
+  CHECK(contains(summarize(workflow, result), "analysis  other.nc      1        0       2\n"));
+}
+
 TEST_CASE("of many kept files the end names five") {
   RunOutcome result = outcome();
   for (int i = 0; i < 40; ++i) {
@@ -73,7 +88,7 @@ TEST_CASE("of many kept files the end names five") {
   CHECK(contains(text,
                  "the burst-buffer logs of 'wave_0.nc', 'wave_1.nc', 'wave_2.nc', 'wave_3.nc', "
                  "'wave_4.nc' and 35 more are kept"));
-  CHECK(contains(text, "(/scratch/logs)"));
+  CHECK(contains(text, "(DIR: /scratch/logs)"));
   CHECK(contains(text, "'wave_4.nc' is not on disk\nand 35 more files: the event log names them"));
   CHECK_FALSE(contains(text, "wave_5.nc"));
 }
@@ -106,10 +121,18 @@ TEST_CASE("many files of a rule are one line") {
   CHECK_FALSE(contains(text, "wave_7.nc"));
 }
 
-TEST_CASE("the summary says who failed first and how") {
+TEST_CASE("the summary names the first failed component and its end") {
   RunOutcome result = outcome();
   result.first_failed = "analysis";
   const std::string text = summarize(flow(), result);
   CHECK(contains(text, "waves: failed: analysis failed (exit status 139)"));
   CHECK(contains(text, "was killed by signal 11 (SIGSEGV)  <- failed first"));
+}
+
+TEST_CASE("the jobs of a component are counted") {
+  CHECK(JobFigures{1, 1, 0, 0, 0}.describe() == "1 job");
+  CHECK(JobFigures{40, 38, 2, 4, 3}.describe() == "40 jobs, 2 of them failed, 4 retries; 3 files skipped");
+  RunOutcome result = outcome();
+  result.components[1].jobs = JobFigures{40, 38, 2, 0, 0};
+  CHECK(contains(summarize(flow(), result), "40 jobs, 2 of them failed"));
 }

@@ -1,4 +1,4 @@
-// Decomposition maps, headers of blob files, and where elements are in blobs.
+// Decomposition maps, headers of blob files, and places of elements in blobs.
 #include "sluice/formats/blobs.hpp"
 
 #include <doctest/doctest.h>
@@ -7,12 +7,12 @@
 #include <cstring>
 #include <functional>
 #include <limits>
-#include <random>
 
 #include "sluice/formats/blob_placement.hpp"
 #include "sluice/formats/error.hpp"
 #include "support/dense_reference.hpp"
 #include "support/placements.hpp"
+#include "support/seed.hpp"
 
 namespace sluice::formats {
 namespace {
@@ -70,7 +70,7 @@ struct Example {
   }
 };
 
-/// Headers and maps through the files' bytes.
+/// Writes and reads headers and maps as the files' bytes.
 BlobHeader read_back(const Example& example) {
   auto read = read_blob_headers(example.files, example.paths);
   for (int file = 0; file < example.blobs.files; ++file) {
@@ -83,10 +83,8 @@ BlobHeader read_back(const Example& example) {
 
 }  // namespace
 
-TEST_CASE("what the files say is what was kept in them") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+TEST_CASE("headers and maps read from files are those that were written") {
+  test::HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 50; ++repetition) {
     const Example example(random);
     CHECK(blob_file_count(example.files.front().header) == example.blobs.files);
@@ -108,7 +106,7 @@ TEST_CASE("what the files say is what was kept in them") {
 }
 
 TEST_CASE("a request of a list ends where a row does, and the run that it is of is found again") {
-  test::HyperslabGenerator random(3);
+  test::HyperslabGenerator random(test::test_seed(3));
   Example example(random);
   example.blobs.processes = example.blobs.files = 1;
   example.blobs.maps[0].runs = {{{0, Example::rows * Example::columns}}};
@@ -123,7 +121,7 @@ TEST_CASE("a request of a list ends where a row does, and the run that it is of 
 
 TEST_CASE(
     "files without a master say what it would: variables that are not decomposed have nothing of ours") {
-  test::HyperslabGenerator random(5);
+  test::HyperslabGenerator random(test::test_seed(5));
   Example example(random);
   while (example.blobs.files < 3) example = Example(random);
   example.blobs.is_whole_everywhere = true;
@@ -148,13 +146,11 @@ TEST_CASE(
 }
 
 TEST_CASE("elements are in their process's blob, in the order of its list") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+  test::HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 100; ++repetition) {
     const Example example(random);
     const FileSpace space(example.files, example.paths);
-    // No room for more than one map.
+    // The memory limit allows one map only.
     const auto load = [&](int map) { return entries_of_map(example.header, example.blobs, map); };
     const BlobPlacement placement(example.header, example.blobs, example.files, space, load, 0);
     const int varid = static_cast<int>(random.between(0, 1));
@@ -171,7 +167,7 @@ TEST_CASE("elements are in their process's blob, in the order of its list") {
     test::for_each_element(slab.view(), [&](const std::vector<std::int64_t>& index, std::int64_t position) {
       const std::size_t first = has_records ? 1 : 0;
       const std::int64_t element = index[first] * Example::columns + index[first + 1];
-      // By counting through the lists.
+      // Counts through the lists.
       int file = 0;
       std::int64_t in_file = -1;
       for (int process = 0; process < example.blobs.processes && in_file < 0; ++process) {
@@ -197,7 +193,7 @@ TEST_CASE("elements are in their process's blob, in the order of its list") {
 }
 
 TEST_CASE("a record whose blobs would be beyond 63 bits has no place") {
-  test::HyperslabGenerator random(1);
+  test::HyperslabGenerator random(test::test_seed(1));
   const Example example(random);
   const FileSpace space(example.files, example.paths);
   const auto load = [&](int map) { return entries_of_map(example.header, example.blobs, map); };
@@ -213,7 +209,7 @@ TEST_CASE("a record whose blobs would be beyond 63 bits has no place") {
 }
 
 TEST_CASE("files that do not fit together are refused") {
-  test::HyperslabGenerator random(7);
+  test::HyperslabGenerator random(test::test_seed(7));
   Example example(random);
   while (example.blobs.files < 2) example = Example(random);
   const auto refused = [&](const std::function<void(Example&)>& damage) {
@@ -242,8 +238,8 @@ TEST_CASE("files that do not fit together are refused") {
   refused([&](Example& it) { it.files[1].header.add_variable({"more", Type::int8, {}, {}}); });
 }
 
-TEST_CASE("maps whose lists make no sense are refused") {
-  test::HyperslabGenerator random(11);
+TEST_CASE("maps with invalid lists are refused") {
+  test::HyperslabGenerator random(test::test_seed(11));
   const Example example(random);
   const auto& header = example.files[1].header;
   const auto good = encode_map(example.blobs, 1, 0, header);
@@ -261,10 +257,8 @@ TEST_CASE("maps whose lists make no sense are refused") {
   CHECK_THROWS_AS(check_maps(incomplete, "x"), FormatError);
 }
 
-TEST_CASE("holes of a map are given away so that each element is in one list, which keeps what it had") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+TEST_CASE("holes of a map are assigned so that each element is in one list; lists keep their elements") {
+  test::HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 100; ++repetition) {
     Example example(random);
     auto& map = example.blobs.maps[0];
@@ -294,7 +288,7 @@ TEST_CASE("holes of a map are given away so that each element is in one list, wh
 }
 
 TEST_CASE("a variable may have other dimensions than its map, of the same lengths") {
-  test::HyperslabGenerator random(13);
+  test::HyperslabGenerator random(test::test_seed(13));
   Example example(random);
   const int other = example.header.add_dimension({"x2", Example::columns, false});
   const int longer = example.header.add_dimension({"x3", Example::columns + 1, false});
@@ -306,8 +300,8 @@ TEST_CASE("a variable may have other dimensions than its map, of the same length
   CHECK_THROWS_AS(read_blob_headers(example.files, example.paths), FormatError);
 }
 
-TEST_CASE("holes of a map read as what lies behind the master's end") {
-  test::HyperslabGenerator random(17);
+TEST_CASE("holes of a map read as data behind the master's end") {
+  test::HyperslabGenerator random(test::test_seed(17));
   Example example(random);
   auto& map = example.blobs.maps[0];
   map.runs.assign(map.runs.size(), {});

@@ -11,13 +11,14 @@
 
 #include "sluice/formats/copy_bytes.hpp"
 #include "sluice/formats/status.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::formats;
 
 namespace {
 
-/// One value of any type: long double holds all of them exactly.
+/// One value of any type; long double holds all of them exactly.
 long double read(Type type, const std::byte* at) {
   const auto as = [at](auto value) {
     std::memcpy(&value, at, sizeof value);
@@ -88,8 +89,7 @@ bool is_floating(Type type) {
   return type == Type::float32 || type == Type::float64;
 }
 
-/// Random values over all orders of magnitude, never within rounding of 2^63 and 2^64 nor NaN: those have
-/// cases of their own.
+/// Random values of all magnitudes. Never NaN, and never close to 2^63 or 2^64: those have their own cases.
 std::vector<std::byte> random_values(Type type, std::int64_t n, long double reach, std::mt19937_64& random) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(n) * size_of(type));
   std::uniform_real_distribution<double> exponent(0, std::log2(static_cast<double>(reach))), sign(-1, 1);
@@ -140,12 +140,12 @@ std::vector<std::byte> random_values(Type type, std::int64_t n, long double reac
   return bytes;
 }
 
-/// What the plain rule says: out of range by comparison, else the cast (towards zero for integers, to nearest
-/// for floating point).
+/// The plain rule: a comparison decides whether a value is out of range. Otherwise a cast converts it,
+/// towards zero for integers and to nearest for floating point.
 void check_against_rule(Type to, Type from, const std::vector<std::byte>& source, std::int64_t n) {
   std::vector<std::byte> fill(8), result(static_cast<std::size_t>(n) * size_of(to) + 1);
   default_fill(to, fill.data());
-  auto* destination = result.data() + 1;  // misaligned on purpose
+  auto* destination = result.data() + 1;  // deliberately misaligned
   const int status = convert_put(to, destination, from, source.data(), n, fill.data(), false);
   const auto range = limits_of(to);
   bool all_in_range = true;
@@ -185,9 +185,7 @@ To get_one(Type to, Type from, From value, int expected_status, bool byte_is_uns
 }  // namespace
 
 TEST_CASE("every pair of number types converts by the plain rule") {
-  const auto seed = std::random_device{}();
-  MESSAGE("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed());
   for (int to = 1; to < type_count; ++to) {
     for (int from = 1; from < type_count; ++from) {
       const auto to_type = static_cast<Type>(to), from_type = static_cast<Type>(from);
@@ -195,7 +193,7 @@ TEST_CASE("every pair of number types converts by the plain rule") {
       CAPTURE(type_name(to_type));
       CAPTURE(type_name(from_type));
       for (const long double reach : {100.L, 200.L, 40000.L, 5e9L, 1e19L}) {
-        // Around the length of the blocks that are looked at as a whole.
+        // Lengths around the size of the blocks that are checked at once.
         for (const std::int64_t n : {0, 1, 7, 511, 512, 513, 1500}) {
           check_against_rule(to_type, from_type, random_values(from_type, n, reach, random), n);
         }

@@ -1,4 +1,4 @@
-// Files of a dataset in several that end before their data does.
+// Files of a divided dataset that are shorter than their data.
 #include "sluice/formats/file_end.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ FileDescription example() {
   return file;
 }
 
-constexpr std::int64_t bytes = 16;  // of a variable, or of a record of it
+constexpr std::int64_t bytes = 16;  // the size of a variable, or of one of its records
 constexpr std::int64_t pieces = 6;
 const std::vector<Share> all(4, Share::in_all);
 
@@ -45,7 +45,7 @@ bool is_refused(const std::vector<FileEnd>& ends) {
 
 }  // namespace
 
-TEST_CASE("wherever a file ends, the first piece that is not there is told, and whether it ends within one") {
+TEST_CASE("wherever a file ends, its first missing piece is reported, and whether it ends within one") {
   const auto file = example();
   const std::int64_t begin = file.header.variable(0).begin;
   CHECK(end_of_data(file, 2, all) == begin + pieces * bytes);
@@ -61,7 +61,7 @@ TEST_CASE("wherever a file ends, the first piece that is not there is told, and 
   CHECK_FALSE(is_refused({cut_to(begin + pieces * bytes + 100)}));
 }
 
-TEST_CASE("what all files lack was never put; what one lacks was cut off") {
+TEST_CASE("data that all files lack was never put; data that one file lacks was cut off") {
   const std::int64_t begin = example().header.variable(0).begin;
   const auto whole = cut_to(begin + pieces * bytes);
   const FileEnd master;
@@ -73,7 +73,7 @@ TEST_CASE("what all files lack was never put; what one lacks was cut off") {
   }
 }
 
-TEST_CASE("what a file defines without data needs no bytes, and what it has alone says nothing of others") {
+TEST_CASE("definitions without data need no bytes, and data of one file says nothing about others") {
   const auto file = example();
   const std::int64_t begin = file.header.variable(0).begin;
   const std::vector<Share> shares{Share::in_all, Share::in_nobody, Share::in_nobody, Share::in_nobody};

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "sluice/formats/layout.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice::formats;
 
@@ -10,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// Element by element, neighbours merged.
+/// Element by element; neighbours are merged.
 std::vector<FileRun> plain_runs(const Header& header, const Layout& layout, int varid, const Numbers& start,
                                 const Numbers& count, const Numbers& stride) {
   const auto& variable = header.variable(varid);
@@ -42,7 +43,7 @@ struct Example {
   int varid = 0;
 };
 
-/// v(shape), of a type, and perhaps another record variable, which puts gaps between v's records.
+/// v(shape) of a type. Another record variable, if wanted, leaves gaps between v's records.
 Example example(Type type, const Numbers& shape, bool is_record, bool has_other) {
   Example e;
   Variable variable;
@@ -65,9 +66,7 @@ Example example(Type type, const Numbers& shape, bool is_record, bool has_other)
 }  // namespace
 
 TEST_CASE("the runs of a selection are those that element by element are found") {
-  const auto seed = std::random_device{}();
-  MESSAGE("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(sluice::test::test_seed());
   const auto pick = [&random](std::int64_t least, std::int64_t largest) {
     return std::uniform_int_distribution<std::int64_t>(least, largest)(random);
   };

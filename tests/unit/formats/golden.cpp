@@ -25,8 +25,7 @@ std::vector<std::byte> contents(const std::filesystem::path& path) {
   return {first, first + text.size()};
 }
 
-/// The name of the status with which a file's header is refused from its first `n` bytes; "more" when more
-/// are asked for.
+/// The status for a header of which only the first `n` bytes are known; "more" when the decoder needs more.
 std::string outcome(const std::vector<std::byte>& bytes, std::size_t n) {
   try {
     const auto decoded = decode_header(std::span(bytes).first(n), n == bytes.size(),
@@ -90,7 +89,7 @@ TEST_CASE("files of Debian's ncgen are read, and encoded to the same bytes") {
   }
 }
 
-TEST_CASE("metadata is what the CDL says") {
+TEST_CASE("metadata is as in the CDL") {
   const auto header = decode("ok_cdf5.nc");
   CHECK(header.version == Version::cdf5);
   CHECK(header.record_count == 2);

@@ -40,7 +40,7 @@ TEST_CASE("dimensions and variables are found by name, in any normal form") {
   const auto header = example();
   CHECK(header.find_dimension("x") == 1);
   CHECK(header.find_dimension("größe") == 2);
-  CHECK(header.find_dimension("gro\u0308ße") == 2);  // o and a combining diaeresis
+  CHECK(header.find_dimension("gro\u0308ße") == 2);  // o with a combining diaeresis
   CHECK(header.find_dimension("y") == -1);
   CHECK(header.find_variable("height") == 0);
   CHECK(header.find_variable("") == -1);
@@ -71,7 +71,7 @@ TEST_CASE("very many names are found, whatever was renamed before") {
     CHECK(header.find_dimension("r3_" + std::to_string(i)) == -1);
     CHECK(header.find_dimension("r4_" + std::to_string(i)) == (i % 3 == 0 ? i : -1));
   }
-  // A name that is free again is somebody else's.
+  // A name that has become free can be used again.
   header.rename_dimension(1, "d0");
   CHECK(header.find_dimension("d0") == 1);
   CHECK(header.add_dimension({"d0", 7, false}) == count);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "sluice/formats/status.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::formats;
@@ -34,9 +35,7 @@ TEST_CASE("a hyperslab counts its elements and knows its ends") {
 }
 
 TEST_CASE("two progressions meet where a search finds that they meet") {
-  const auto seed = std::random_device{}();
-  MESSAGE("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed());
   const auto pick = [&random](std::int64_t least, std::int64_t largest) {
     return std::uniform_int_distribution<std::int64_t>(least, largest)(random);
   };
@@ -66,8 +65,8 @@ TEST_CASE("large strides and starts do not overflow") {
   CHECK(intersect(0, 3, big / 2, 0, 2, big).count == 2);
   CHECK(intersect(big, 1, std::numeric_limits<std::int64_t>::max(), big - 1, 2, 1).count == 1);
   CHECK(intersect(0, 1'000'000'000, 4'000'000'007, 1, 1'000'000'000, 4'000'000'009).count == 0);
-  // i * 4000000007 == 1 + j * 4000000009 has its first solution at i = 2000000004: beyond both ranges above,
-  // inside these.
+  // i * 4000000007 == 1 + j * 4000000009 has its first solution at i = 2000000004. That is beyond both ranges
+  // above, and within these.
   const auto common = intersect(0, 2'200'000'000, 4'000'000'007, 1, 2'200'000'000, 4'000'000'009);
   CHECK(common.count == 1);
   CHECK(common.a_first == 2'000'000'004);
@@ -101,7 +100,7 @@ TEST_CASE("puts of record variables may go beyond the records there are, gets ma
 }
 
 TEST_CASE("a mapped buffer and a dense one are copied into each other") {
-  // Column-major 2 x 3, as Fortran has it.
+  // A column-major 2 x 3 array, as in Fortran.
   const Numbers count{2, 3}, imap{1, 2};
   const std::int32_t mapped[] = {11, 21, 12, 22, 13, 23};
   std::int32_t dense[6] = {}, back[6] = {};
@@ -112,7 +111,7 @@ TEST_CASE("a mapped buffer and a dense one are copied into each other") {
 }
 
 TEST_CASE("mapped copies agree with nested loops for every element size") {
-  const Numbers count{3, 2, 4}, imap{8, 30, 2};  // with gaps and in no order
+  const Numbers count{3, 2, 4}, imap{8, 30, 2};  // with gaps, in no order
   for (const std::size_t size : {1UL, 2UL, 4UL, 8UL}) {
     std::vector<std::byte> mapped(64 * size), dense(24 * size), back(64 * size);
     for (std::size_t i = 0; i < mapped.size(); ++i) mapped[i] = static_cast<std::byte>(i % 251);

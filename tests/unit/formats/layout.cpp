@@ -9,7 +9,7 @@ using namespace sluice::formats;
 
 namespace {
 
-/// Adds a one-dimensional variable (of a record dimension "t" when `is_record`) with a dimension of its own.
+/// Adds a one-dimensional variable with its own dimension, or with the record dimension "t".
 void add(Header& header, Type type, std::int64_t length, bool is_record = false) {
   Variable variable;
   variable.type = type;
@@ -186,7 +186,7 @@ TEST_CASE("a redefinition moves data only when it must, and never down") {
   CHECK(layout.record_size == 24);
 }
 
-TEST_CASE("without variables no room is made, and what a longer header took stays") {
+TEST_CASE("without variables no space is reserved, and a longer header keeps its extent") {
   Header header;
   header.attributes.put(
       {.name = "a", .type = Type::text, .count = 100, .values = std::vector<std::byte>(100)});
@@ -211,7 +211,7 @@ TEST_CASE("room behind the fixed-size section takes new variables") {
   CHECK(begins(header) == Offsets{512, 1024, 524});
 }
 
-TEST_CASE("what the version cannot say is NC_EVARSIZE, and the header stays as it was") {
+TEST_CASE("a size beyond the version's limits is NC_EVARSIZE, and the header stays unchanged") {
   SUBCASE("CDF-1: no variable starts beyond 2^31 - 1") {
     auto header = of(Version::cdf1);
     for (int i = 0; i < 5; ++i) add(header, Type::int8, two_to_the_31 / 4);

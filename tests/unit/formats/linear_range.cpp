@@ -2,16 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
-
 #include "support/dense_reference.hpp"
+#include "support/seed.hpp"
 
 namespace sluice::formats {
 
 TEST_CASE("the boxes of a range have its elements in their order, two for each dimension at most") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+  test::HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 500; ++repetition) {
     const auto dimensions = static_cast<std::size_t>(random.between(0, 4));
     const auto shape = random.shape(dimensions, 300);

@@ -26,7 +26,7 @@ TEST_CASE("names with illegal characters are refused") {
 }
 
 TEST_CASE("names that are not UTF-8 are refused") {
-  // A lone byte, a cut character, a surrogate, beyond U+10FFFF, an overlong form.
+  // A single byte, a truncated character, a surrogate, a code beyond U+10FFFF, an overlong form.
   for (const char* name : {"\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"}) {
     CHECK(check_name(name) == NC_EBADNAME);
     CHECK(check_wanted_name(name) == NC_EBADNAME);
@@ -40,7 +40,7 @@ TEST_CASE("the limit is 256 bytes, and is looked at first") {
   CHECK(check_name(std::string(257, '/')) == NC_EMAXNAME);
 }
 
-TEST_CASE("what may be looked for is more than what may be defined") {
+TEST_CASE("more names can be looked up than defined") {
   for (const char* name : {"+a ", "a/b", "a\nb", "größe"}) CHECK(check_wanted_name(name) == NC_NOERR);
   CHECK(check_wanted_name("") == NC_EBADNAME);
   CHECK(check_wanted_name(std::string(257, 'a')) == NC_EMAXNAME);
@@ -57,7 +57,7 @@ TEST_CASE("names are stored in normal form C") {
   CHECK(normalised_name("plain") == "plain");
   CHECK(normalised_name("e\u0301te\u0301") == "été");
   CHECK(normalised_name("\u1112\u1161\u11ab") == "한");
-  CHECK(normalised_name("\u212b") == "\u00c5");  // the Ångström sign is the letter
+  CHECK(normalised_name("\u212b") == "\u00c5");  // the Ångström sign is equivalent to the letter
   CHECK(normalised_name("a\u0328\u0301") == normalised_name("a\u0301\u0328"));
-  CHECK(normalised_name("ﬁ") == "ﬁ");  // compatibility forms stay
+  CHECK(normalised_name("ﬁ") == "ﬁ");  // compatibility forms are kept
 }

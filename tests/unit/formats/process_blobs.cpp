@@ -1,28 +1,29 @@
-// Blobs of processes: what is written of maps is read back, and each element is where its process has it.
+// Blobs of processes: encoded maps are decoded, and each element is in its process's blob.
 #include "sluice/formats/process_blobs.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <functional>
-#include <random>
 
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "support/dense_reference.hpp"
 #include "support/placements.hpp"
+#include "support/seed.hpp"
 
 namespace sluice::formats {
 namespace {
 
 using test::HyperslabGenerator;
 
-/// A dataset of four variables: by a map, by the same map in records, by a map of all records, and whole.
+/// A dataset of four variables: one by a map, one by the same map in records, one by a map of all records,
+/// and an undivided one.
 struct Example {
   static constexpr std::int64_t rows = 3, columns = 5, records = 4;
   Header header;
   Blobs blobs;
-  std::vector<std::vector<std::byte>> data;  ///< data_blob, by file; zeros where values would be
+  std::vector<std::vector<std::byte>> data;  ///< data_blob of each file; zeros where values would be
   ProcessBlobDataset read;
 
   explicit Example(HyperslabGenerator& random) {
@@ -60,7 +61,7 @@ struct Example {
     read.paths = {"x"};
     for (int file = 0; file < blobs.files; ++file) {
       ProcessBlobFile description;
-      // Through the bytes, in both orders.
+      // Encodes and decodes in both byte orders.
       for (const auto order : {ByteOrder::big, ByteOrder::little}) {
         const auto bytes = encode_header(blob_file_header(header, blobs, file), order);
         CHECK(byte_order_of(bytes) == order);
@@ -105,7 +106,7 @@ struct Example {
   }
 };
 
-/// Where an element is, by counting: the file, and the offset in its data_blob; file -1 for none.
+/// The place of an element, found by counting: the file, and the offset in its data_blob; file -1 for none.
 struct Found {
   int file = -1;
   std::int64_t offset = 0;
@@ -146,15 +147,13 @@ Found count_to(const Example& example, int varid, std::int64_t record, std::int6
 }  // namespace
 
 TEST_CASE("elements are where their process has them, others behind the end of the master") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  HyperslabGenerator random(seed);
+  HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 200; ++repetition) {
     const Example example(random);
     constexpr std::int64_t master_bytes = 1000;
     const auto files = process_blob_space(example.read, master_bytes);
     const FileSpace space(files, example.read.paths);
-    // No room for more than one map.
+    // The memory limit allows one map only.
     const ProcessBlobPlacement placement(example.read, example.reader(), 0);
     const int varid = static_cast<int>(random.between(0, 4));
     const auto shape = example.header.shape(varid);
@@ -179,7 +178,8 @@ TEST_CASE("elements are where their process has them, others behind the end of t
 }
 
 TEST_CASE("blobs that make no sense are refused") {
-  HyperslabGenerator random(3);
+  HyperslabGenerator random(
+      3);  // always the same example: damage in one example need not be damage in another
   Example example(random);
   while (example.blobs.processes < 2 || example.blobs.maps[0].runs[0].size() < 2) example = Example(random);
   const auto refused = [&](std::size_t offset, std::int32_t value) {

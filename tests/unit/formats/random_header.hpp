@@ -6,7 +6,7 @@
 
 namespace sluice::tests {
 
-/// Random but legal headers of a version: few dimensions, all types, scalars, record variables, attributes.
+/// Random legal headers of one version: few dimensions, all types, scalars, record variables, attributes.
 class RandomHeader {
  public:
   RandomHeader(std::mt19937_64& random, formats::Version version) : random_(random) {
@@ -79,7 +79,7 @@ inline bool same(const formats::Attributes& a, const formats::Attributes& b) {
   return true;
 }
 
-/// All that a file holds of two headers is the same.
+/// Whether two headers are equal in everything that a file has.
 inline bool same(const formats::Header& a, const formats::Header& b) {
   if (a.version != b.version || a.record_count != b.record_count ||
       a.dimension_count() != b.dimension_count() || a.variable_count() != b.variable_count() ||

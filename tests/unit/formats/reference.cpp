@@ -1,4 +1,4 @@
-// What we do beside what Debian's libpnetcdf does: conversion, selections, names, damaged files.
+// Compares our results with Debian's libpnetcdf: conversion, selections, names, damaged files.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,13 +16,14 @@
 #include "sluice/formats/hyperslab.hpp"
 #include "sluice/formats/names.hpp"
 #include "sluice/formats/status.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::formats;
 
 namespace {
 
-/// Numbers around the limits of all types, as far as they are values of T.
+/// Numbers close to the limits of all types, if T can hold them.
 template <class T>
 std::vector<std::byte> numbers_near_limits() {
   std::vector<long double> numbers{
@@ -79,8 +80,8 @@ std::vector<std::byte> numbers_of(Type type) {
   }
 }
 
-/// 2^63 and 2^64 put into 64-bit integers: the reference's result is the undefined one of a cast, ours the
-/// largest integer.
+/// 2^63 and 2^64 put into 64-bit integers: the reference's result is an undefined cast, ours is the largest
+/// integer.
 bool is_undefined_there(Type to, Type from, const std::byte* at) {
   double value = 0;
   if (from == Type::float32) {
@@ -115,9 +116,7 @@ void compare_conversion(int version, bool is_put, Type to, Type from) {
 }
 
 void compare_selections(StartRule start_rule) {
-  const auto seed = std::random_device{}();
-  MESSAGE("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed());
   const auto pick = [&random](int least, int largest) {
     return static_cast<std::int64_t>(std::uniform_int_distribution<int>(least, largest)(random));
   };
@@ -207,7 +206,7 @@ TEST_CASE("names are refused with the codes of Debian's libpnetcdf") {
   }
 }
 
-TEST_CASE("the golden list says of Debian's libpnetcdf what is so") {
+TEST_CASE("the golden list is right about Debian's libpnetcdf") {
   const std::filesystem::path folder = GOLDEN_FOLDER;
   std::ifstream list(folder / "expected.txt");
   std::string name, ours, theirs;

@@ -1,4 +1,4 @@
-// Our layout beside that of files made by Debian's libpnetcdf: offsets, and headers byte for byte.
+// Compares our layout with files of Debian's libpnetcdf: offsets, and headers byte for byte.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/layout.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::formats;
@@ -26,10 +27,10 @@ struct NewVariable {
   std::int64_t attribute_bytes;
 };
 
-/// One trip through define mode, for both sides.
+/// One pass through define mode, for both libraries.
 struct Stage {
   bool is_reopened = false;
-  Numbers arguments;  ///< of ncmpi__enddef, or empty
+  Numbers arguments;  ///< the arguments of ncmpi__enddef, or empty
   std::int64_t attribute_bytes = -1;
   Numbers lengths;
   std::vector<NewVariable> variables;
@@ -145,9 +146,9 @@ std::string as_text(const std::vector<Stage>& stages) {
   return text.str();
 }
 
-/// Stages that version 1.12.3 lays out as 1.15 does: every enddef of a file asks for the same alignments, or
-/// none does. Where the first variable has records, there is one alignment for everything, and no room behind
-/// what is not there.
+/// Stages that version 1.12.3 lays out as 1.15 does. Either every enddef of a file asks for the same
+/// alignments, or none does. If the first variable has records, one alignment serves everything, and no space
+/// follows absent variables.
 class RandomStages {
  public:
   explicit RandomStages(std::mt19937_64& random) : random_(random) {}
@@ -161,7 +162,7 @@ class RandomStages {
       all.push_back(stage(version));
       all.back().is_reopened = i > 0 && pick(0, 2) == 0;
     }
-    // Where there is no variable yet, 1.12.3 aligns as with records, and 1.15 does not.
+    // While there is no variable, 1.12.3 aligns as with records; 1.15 does not.
     const bool begins_empty = begins_with_records_ && all.front().variables.empty();
     if (begins_empty || pick(0, 3) == 0)
       for (auto& s : all) s.arguments.clear();
@@ -180,8 +181,7 @@ class RandomStages {
  private:
   int pick(int least, int largest) { return std::uniform_int_distribution<int>(least, largest)(random_); }
 
-  /// A header without variables that became shorter leaves an extent that 1.15 rounds up, and 1.12.3 does
-  /// not.
+  /// A header without variables that has become shorter leaves an extent. 1.15 rounds it up; 1.12.3 does not.
   static void keep_header_long(std::vector<Stage>& stages) {
     std::int64_t longest = -1;
     for (auto& s : stages) {
@@ -231,9 +231,7 @@ class RandomStages {
 
 TEST_CASE(
     "layouts and headers are those of Debian's libpnetcdf where its rules and those of version 1.15 agree") {
-  const auto seed = std::random_device{}();
-  MESSAGE("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed());
   constexpr int versions[] = {1, 2, 5};
   for (int round = 0; round < 400; ++round) {
     RandomStages generator(random);
@@ -254,7 +252,7 @@ TEST_CASE(
 
 TEST_CASE("sizes beyond the limits are refused where Debian's libpnetcdf refuses them") {
   const std::int64_t half = std::int64_t{1} << 30;
-  // Types and lengths; a negative type is a record variable.
+  // Types and lengths. A negative type is a record variable.
   const std::vector<std::vector<std::pair<int, std::int64_t>>> cases{
       {{1, 2 * half - 4}},
       {{1, half / 2}, {1, half / 2}, {1, half / 2}, {1, half / 2 - 2000}, {1, 8}},

@@ -129,7 +129,7 @@ static MPI_Info parse_hints(const char* hints) {
   return info;
 }
 
-/* A text attribute of zero bytes, of that length. */
+/* A text attribute of that many zero bytes. */
 static int put_text(int file, int variable, const char* name, int64_t length) {
   char* text = calloc((size_t)length + 1, 1);
   const int status = ncmpi_put_att_text(file, variable, name, length, text);

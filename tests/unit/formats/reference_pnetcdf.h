@@ -1,6 +1,6 @@
-/* What Debian's libpnetcdf does, as plain C functions: its header defines the NC_* codes as macros, ours as
-   constants, so the two cannot meet in one file. All of them work on a file of the current directory, in one
-   process. */
+/* Calls of Debian's libpnetcdf as plain C functions. Its header defines the NC_* codes as macros, ours as
+ * constants, so one file cannot include both. All functions use a file in the current directory, in one
+ * process. */
 #ifndef SLUICE_TESTS_REFERENCE_PNETCDF_H
 #define SLUICE_TESTS_REFERENCE_PNETCDF_H
 #include <stdint.h>
@@ -9,46 +9,46 @@
 extern "C" {
 #endif
 
-/* Puts n elements of memory type `memory` into a variable of type `external` and reads its bytes back
+/* Puts n elements of memory type `memory` into a variable of type `external`, and reads its bytes
  * unconverted. */
 int reference_put(int version, int external, int memory, const void* source, int64_t n, void* stored);
 
-/* Stores n elements of type `external` unconverted and gets them as `memory`. */
+/* Stores n elements of type `external` unconverted, and gets them as `memory`. */
 int reference_get(int version, int external, int memory, const void* stored, int64_t n, void* destination);
 
-/* The code for a selection of a variable of that shape; a record variable's first length is its number of
- * records. */
+/* The status of a selection of a variable of that shape. The first length of a record variable is its
+ * number of records. */
 int reference_select(int is_put, int is_record, int dimensions, const int64_t* shape, const int64_t* start,
                      const int64_t* count, const int64_t* stride);
 
-/* The code for defining a dimension of that name. */
+/* The status of defining a dimension with that name. */
 int reference_define_name(const char* name);
 
-/* The code for opening a file. */
+/* The status of opening a file. */
 int reference_open(const char* path);
 
 struct reference_variable {
   int type;
   int dimensions;
   const int* dimids;
-  int64_t attribute_bytes; /* length of a text attribute "note", or -1 */
+  int64_t attribute_bytes; /* the length of a text attribute "note", or -1 */
 };
 
-/* One trip through define mode: adds what is given and leaves it with these arguments (all -1: ncmpi_enddef).
- */
+/* One pass through define mode: adds the given definitions, and leaves define mode with these arguments
+ * (all -1: ncmpi_enddef). */
 struct reference_stage {
-  int is_reopened; /* closes the file and opens it again before */
+  int is_reopened; /* closes the file and opens it again first */
   int64_t header_free, variable_align, variable_free, record_align;
-  int64_t attribute_bytes; /* length of a global text attribute "title", or -1 to leave it alone */
+  int64_t attribute_bytes; /* the length of a global text attribute "title", or -1 to leave the attribute
+                              unchanged */
   int dimensions;
-  const int64_t* lengths; /* of new dimensions d0, d1, ...; 0: the record dimension */
+  const int64_t* lengths; /* lengths of the new dimensions d0, d1, ...; 0: the record dimension */
   int variables;
-  const struct reference_variable* variable; /* new variables v0, v1, ... */
+  const struct reference_variable* variable; /* the new variables v0, v1, ... */
 };
 
-/* Makes a file in stages; hints are "name=value;name=value" or "". After each stage header_size,
-   header_extent, record_size and the variables' offsets are appended to `numbers`. Returns the first error.
- */
+/* Makes a file in stages. Hints are "name=value;name=value" or "". After each stage, appends header_size,
+ * header_extent, record_size and the variables' offsets to `numbers`. Returns the first error. */
 int reference_layout(const char* path, int version, const char* hints, int stages,
                      const struct reference_stage* stage, int64_t* numbers);
 

@@ -18,12 +18,12 @@ TEST_CASE("statuses have names and texts") {
   CHECK(status_text(-1) == nullptr);
 }
 
-TEST_CASE("errors say what, where and with which status") {
+TEST_CASE("errors have a text, a place and a status") {
   const FormatError format(NC_EBADDIM, "a.nc", 17, "bad");
   CHECK(std::string(format.what()) == "a.nc: at byte 17: bad");
   CHECK(format.status() == NC_EBADDIM);
   CHECK(format.offset_bytes() == 17);
-  const IoError io(NC_ENOENT, 2, "b.nc", "cannot open");
+  const IoError io(NC_ENOENT, 2, "b.nc", "open");
   CHECK(std::string(io.what()) == "cannot open b.nc: No such file or directory");
   CHECK(io.error_number() == 2);
 }

@@ -1,11 +1,10 @@
-// Division of variables among subfiles, headers of masters that do not fit together, and file spaces.
+// Division of variables among subfiles, headers of inconsistent masters, and file spaces.
 #include "sluice/formats/subfiles.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstring>
-#include <random>
 
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
@@ -13,11 +12,12 @@
 #include "sluice/formats/subfile_master.hpp"
 #include "support/dense_reference.hpp"
 #include "support/placements.hpp"
+#include "support/seed.hpp"
 
 namespace sluice::formats {
 namespace {
 
-/// A header with variables of the given shapes; length 0 is the record dimension.
+/// A header with variables of these shapes; length 0 is the record dimension.
 Header header_with(const std::vector<std::vector<std::int64_t>>& shapes) {
   Header header;
   header.version = Version::cdf5;
@@ -41,7 +41,7 @@ Subfiling divided(const Header& header, int subfiles) {
   return subfiling;
 }
 
-/// All files, laid out, and their headers as they are read from them.
+/// All files with their layouts, and the headers decoded from their bytes.
 struct Files {
   std::vector<FileSections> sections;
   std::vector<FileDescription> descriptions;
@@ -76,7 +76,7 @@ constexpr auto prefix = "_PnetCDF_SubFiling.";
 
 }  // namespace
 
-TEST_CASE("what is too small, has no dimension to divide, or no possible names stays in the master") {
+TEST_CASE("variables that are too small, cannot be divided, or lack possible names stay in the master") {
   auto header = header_with({{10, 7}, {}, {2, 9}, {0}, {0, 9}, {0, 2}, {3}});
   const auto& names = header.dimensions();
   Variable twice;
@@ -114,7 +114,7 @@ TEST_CASE(
   CHECK(subfiling.division_of(1) == nullptr);
 }
 
-TEST_CASE("a master says what its header was made of") {
+TEST_CASE("a master describes the header that it was made from") {
   const auto header = header_with({{10, 7}, {}, {0, 9}, {2}, {12}});
   const auto subfiling = divided(header, 4);
   const auto read = read_master(master_header(header, subfiling), "x.nc");
@@ -133,7 +133,7 @@ TEST_CASE("a master says what its header was made of") {
   CHECK_THROWS_AS(check_subfile(read, 1, files[1].header, ""), FormatError);
 }
 
-TEST_CASE("what a master says can be read while its header is decoded") {
+TEST_CASE("a master can be read while its header is decoded") {
   auto header = header_with({{10, 7}, {}, {0, 9}, {2}, {12}});
   header.attributes.put(ints("kept", {1}));
   header.variable(0).attributes.put(ints("own", {2}));
@@ -143,7 +143,7 @@ TEST_CASE("what a master says can be read while its header is decoded") {
   const auto sections = headers.lay_out(0, headers.encoded_size(0), {}, nullptr);
   const auto bytes = headers.encode(0, headers.encoded_size(0), sections.begins);
   MasterReader reader("x.nc");
-  // A prefix first, as from a file that is read piece by piece.
+  // First a prefix, as of a file that is read in pieces.
   CHECK_FALSE(
       decode_header(std::span(bytes).first(bytes.size() - 8), false, -1, "x.nc", Detail::all, &reader));
   auto decoded = decode_header(bytes, false, -1, "x.nc", Detail::all, &reader);
@@ -165,12 +165,12 @@ TEST_CASE("what a master says can be read while its header is decoded") {
     CHECK(read.subfiling.division_of(id)->dimension == division->dimension);
     CHECK(read.subfiling.id_in_subfiles(id) == subfiling.id_in_subfiles(id));
   }
-  // A subfile is no master: its attributes stay where they are.
+  // A subfile is not a master, so its attributes are kept.
   MasterReader other("x.nc.subfile_0.nc");
   CHECK_FALSE(other.begin_variables(files_of(header, subfiling).descriptions[1].header));
 }
 
-TEST_CASE("what a master says comes out of its numbers as it was") {
+TEST_CASE("a master's attributes survive encoding and decoding") {
   const auto header = header_with({{10, 7}, {}, {0, 9}, {2}, {12}});
   const auto subfiling = divided(header, 4);
   const auto numbers = subfiling.numbers();
@@ -188,9 +188,7 @@ TEST_CASE("what a master says comes out of its numbers as it was") {
 }
 
 TEST_CASE("files are laid out without their headers as compute_layout lays them out with them") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+  test::HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 100; ++repetition) {
     std::vector<std::vector<std::int64_t>> shapes;
     for (int i = 0; i < 6; ++i) {
@@ -227,7 +225,7 @@ TEST_CASE("files are laid out without their headers as compute_layout lays them 
   }
 }
 
-TEST_CASE("a master whose attributes do not fit together is refused") {
+TEST_CASE("a master with inconsistent attributes is refused") {
   const auto header = header_with({{10, 7}});
   const auto master = master_header(header, divided(header, 2));
   const auto refused = [&](const std::string& name, const std::vector<std::int32_t>& values) {
@@ -241,7 +239,7 @@ TEST_CASE("a master whose attributes do not fit together is refused") {
   refused("dimids_org", {1});
   refused("dimids_org", {1, 77});
   refused("dimids_org", {-1, 1});
-  refused("dimids_org", {1, 0});  // the record dimension, second
+  refused("dimids_org", {1, 0});  // the record dimension is second
   refused("dimids_org", {0, 1});  // divided along the record dimension
   refused("par_dim_index", {2});
   refused("par_dim_index", {-1});
@@ -266,9 +264,7 @@ TEST_CASE("a master whose attributes do not fit together is refused") {
 }
 
 TEST_CASE("each element of a divided variable has one place, and hyperslabs find it in their order") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+  test::HyperslabGenerator random(test::test_seed());
   for (int repetition = 0; repetition < 200; ++repetition) {
     std::vector<std::vector<std::int64_t>> shapes;
     for (int i = 0; i < 4; ++i) {

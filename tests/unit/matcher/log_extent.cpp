@@ -2,13 +2,14 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
 #include <set>
 #include <vector>
 
+#include "sluice/matcher/owned_extent.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 #include "support/dense_reference.hpp"
 #include "support/exchange_world.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using formats::Hyperslab;
@@ -35,10 +36,8 @@ std::vector<bool> asked(const LogExtent& extent, const formats::Header& header,
 
 }  // namespace
 
-TEST_CASE("who owns anything of what was put asks its writer") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+TEST_CASE("an owner of any element that was put asks its writer") {
+  test::HyperslabGenerator random(test::test_seed());
   std::size_t not_asked = 0;
   for (int round = 0; round < 500; ++round) {
     CAPTURE(round);
@@ -72,7 +71,7 @@ TEST_CASE("who owns anything of what was put asks its writer") {
   CHECK(not_asked > 500);
 }
 
-TEST_CASE("bands of rows concern those who own the rows, and nobody else") {
+TEST_CASE("bands of rows concern only the owners of the rows") {
   const auto header = test::header_of_shapes({{40, 10}}, 0);
   const StepPartition partition(header, {matcher::PartitionKind::range, 4, 1});
   LogPatternBuilder log(0);
@@ -84,7 +83,7 @@ TEST_CASE("bands of rows concern those who own the rows, and nobody else") {
   CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{false, true, true, false});
 }
 
-TEST_CASE("nobody asks whose process has put nothing, and everybody where something may be missing") {
+TEST_CASE("a process without puts is not asked, and one with unknown puts is asked by all") {
   const auto header = test::header_of_shapes({{40, 10}}, 0);
   const StepPartition partition(header, {matcher::PartitionKind::range, 3, 1});
   LogPatternBuilder log(0);

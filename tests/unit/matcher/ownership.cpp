@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <vector>
 
 #include "sluice/matcher/box.hpp"
 #include "support/dense_reference.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using matcher::OwnedPart;
@@ -25,7 +25,7 @@ std::vector<OwnedPart> divide(const Ownership& ownership, const formats::Hypersl
   return parts;
 }
 
-/// The owner of each element of a slab, as its parts say; -1 where none does, -2 where two do.
+/// The owner of each element of a slab, by its parts; -1: in no part, -2: in two parts.
 std::vector<std::int64_t> owners_by_parts(const Ownership& ownership, const formats::Hyperslab& slab,
                                           const std::vector<std::int64_t>& shape) {
   std::map<std::size_t, std::int64_t> by_position;
@@ -51,9 +51,7 @@ std::vector<std::int64_t> owners_by_parts(const Ownership& ownership, const form
 }  // namespace
 
 TEST_CASE("the parts of a hyperslab are its elements, each with the owner that the element has") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  HyperslabGenerator random(seed);
+  HyperslabGenerator random(test::test_seed());
   for (int round = 0; round < 1000; ++round) {
     CAPTURE(round);
     const auto shape = random.shape(static_cast<std::size_t>(random.between(0, 5)), 500);
@@ -71,14 +69,12 @@ TEST_CASE("the parts of a hyperslab are its elements, each with the owner that t
 }
 
 TEST_CASE("a part says where it lies in the dense destination of the read") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  HyperslabGenerator random(seed);
+  HyperslabGenerator random(test::test_seed());
   for (int round = 0; round < 300; ++round) {
     const auto shape = random.shape(static_cast<std::size_t>(random.between(1, 4)), 500);
     const Ownership ownership({PartitionKind::range, 5, 1}, 0, shape);
     const formats::Hyperslab slab = random.hyperslab(shape);
-    std::vector<std::vector<std::int64_t>> destination;  // the index that each element of the read is
+    std::vector<std::vector<std::int64_t>> destination;  // the index of each element of the read
     test::for_each_element(slab.view(),
                            [&](const auto& index, std::int64_t) { destination.push_back(index); });
     for (const OwnedPart& part : divide(ownership, slab)) {

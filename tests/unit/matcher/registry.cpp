@@ -155,7 +155,7 @@ TEST_SUITE("registry: steps") {
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 1);
   }
 
-  TEST_CASE("what a process does not have open it can neither write, close nor read") {
+  TEST_CASE("a process can only write, close and read steps that it has open") {
     World world(one_rule());
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -187,13 +187,13 @@ TEST_SUITE("registry: steps") {
 }
 
 TEST_SUITE("registry: the writer's own files") {
-  TEST_CASE("who opens what it is writing itself gets it as it is, and has not read it by that") {
+  TEST_CASE("a process that opens its own step in progress gets it as it is, and has not consumed it") {
     World world({{"*.nc", "model", {"model", "analysis"}, true}}, 64 * mib, {{"model", 2}, {"analysis", 1}});
     const auto p = world.processes("model", 2);
     const auto created = world.create(p[0], "a.nc", world.member(1, 0, 2));
     world.create(p[1], "a.nc", world.member(1, 1, 2));
     const StepId step = world.answer(created).step;
-    // Before there is a header there is nothing to be seen, as with a file.
+    // Before the header exists, readers see no file, as on disk.
     CHECK(world.refusal(world.open(p[0], "a.nc", world.alone())) == NC_ENOENT);
     world.header(p[0], step);
     const auto again = world.open(p[0], "a.nc", world.alone());
@@ -204,14 +204,14 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK(world.is_waiting(other));
     world.close(p[0], step);
     world.publish(p[0], step);
-    // It has closed it: now it waits for the other one, which can still do so.
+    // It has closed the file. Now it waits for the other process, which can still write it.
     const auto later = world.open(p[0], "a.nc", world.alone());
     CHECK(world.is_waiting(later));
     world.publish(p[1], step);
     CHECK(world.is_opened(later));
     CHECK(world.is_opened(other));
     world.close(reader, step);
-    // The early look was none at the whole step; the later one is still open.
+    // The early open did not see the whole step; the later one is still open.
     const auto waiting =
         world.need(p[1], world.answer(world.create(p[1], "b.nc", world.alone())).step, 64 * mib);
     CHECK_FALSE(world.answers.erased_steps.contains(step));
@@ -235,7 +235,7 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK(world.answer(own).step == step);
   }
 
-  TEST_CASE("an open by the writer's component of what it never created fails at once") {
+  TEST_CASE("an open by the writer's component of a file that it never created fails at once") {
     World world(one_rule());
     const auto writer = world.process("model");
     CHECK(world.refusal(world.open(writer, "a.nc", world.alone())) == NC_ENOENT);
@@ -278,7 +278,7 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK(world.registry.pool().used_bytes() == mib);
   }
 
-  TEST_CASE("a deleted dataset is as if it had never been published, but who has it open may go on") {
+  TEST_CASE("a deleted dataset is as if never published, but processes that have it open may continue") {
     World world(one_rule());
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -296,12 +296,12 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK(world.answer(next).step == newer);
   }
 
-  TEST_CASE("a deletion by who has closed the dataset comes behind the others' closes") {
+  TEST_CASE("a deletion by a process that has closed the dataset waits for the other processes' closes") {
     World world(one_rule());
     const auto p = world.processes("model", 2);
     const StepId step = world.answer(world.create(p[0], "a.nc", {100, 0, 2})).step;
     world.create(p[1], "a.nc", {100, 1, 2});
-    // Who has it open deletes what was there before.
+    // A process that has the step open deletes the earlier one, and there is none.
     CHECK(world.refusal(world.remove(p[0], "a.nc")) == NC_ENOENT);
     world.publish(p[0], step);
     CHECK(world.refusal(world.remove(p[1], "a.nc")) == NC_ENOENT);
@@ -321,7 +321,7 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK_FALSE(world.answers.has_answered_twice);
   }
 
-  TEST_CASE("a deletion that would wait for ever deletes what was there before") {
+  TEST_CASE("a deletion that would wait for ever deletes the earlier step") {
     World world(one_rule(), 64 * mib, {{"model", 2}, {"analysis", 1}});
     const auto p = world.processes("model", 2);
     const StepId earlier = world.write(p[0], "a.nc");
@@ -330,7 +330,7 @@ TEST_SUITE("registry: the writer's own files") {
     world.publish(p[0], step);
     const auto removal = world.remove(p[0], "a.nc");
     CHECK(world.is_waiting(removal));
-    world.open(p[1], "a.nc", world.alone());  // its own, which it has not closed
+    world.open(p[1], "a.nc", world.alone());  // its own file, which it has not closed
     CHECK(world.answer(removal).kind == Answer::Kind::done);
     CHECK(world.answers.erased_steps.contains(earlier));
   }

@@ -1,4 +1,4 @@
-// Steps whose processes go on in the logs of the step that they have reopened.
+// Processes that reopen a step continue its logs.
 #include <doctest/doctest.h>
 
 #include "unit/matcher/registry_world.hpp"
@@ -15,7 +15,7 @@ struct Written {
   SegmentId data = 0;
 };
 
-/// A process's first step: a table and data, of which 100 bytes each are used.
+/// A process's first step: a table and data, with 100 bytes used in each.
 Written create_and_publish(World& world, ProcessId p) {
   Written written;
   written.step = world.answer(world.create(p, "a.nc", world.alone())).step;
@@ -34,7 +34,7 @@ std::uint32_t reopen(World& world, ProcessId p, StepId continues) {
 }  // namespace
 
 TEST_SUITE("matcher.registry.continued") {
-  TEST_CASE("a step goes on in the log of the one before, and takes no memory but what it adds") {
+  TEST_CASE("a step continues the log of the previous one, and takes only the memory that it adds") {
     World world(one_rule());
     const auto model = world.process("model");
     const Written first = create_and_publish(world, model);
@@ -61,7 +61,7 @@ TEST_SUITE("matcher.registry.continued") {
     CHECK(world.registry.pool().used_bytes() <= after_first + 100 * (128 + 96) + 2 * 4 * kib);
   }
 
-  TEST_CASE("an earlier step that is still open keeps what it had") {
+  TEST_CASE("an earlier step that is still open keeps its data") {
     World world(one_rule());
     const auto model = world.process("model");
     const auto analysis = world.process("analysis");
@@ -76,7 +76,7 @@ TEST_SUITE("matcher.registry.continued") {
     CHECK_FALSE(world.memory.destroyed.contains(first.data));
   }
 
-  TEST_CASE("logs of their own are for others, and for who names another step") {
+  TEST_CASE("other processes, and those that name another step, get new logs") {
     World world(one_rule());
     const auto model = world.process("model");
     const Written first = create_and_publish(world, model);
@@ -100,7 +100,7 @@ TEST_SUITE("matcher.registry.continued") {
     CHECK(world.registry.step(first.step).view().logs[0].published.bytes == 96);
   }
 
-  TEST_CASE("where the ends of the segments find no room any more, the step has logs of its own") {
+  TEST_CASE("if the ends of the segments do not fit any more, the step gets new logs") {
     World world(one_rule(), 2 * mib);
     const auto model = world.process("model");
     const Written first = create_and_publish(world, model);

@@ -59,7 +59,7 @@ TEST_SUITE("registry: drains") {
     const StepId c = world.write(model, "c.nc");
     CHECK(world.answers.drains == std::vector<StepId>{a});
     CHECK(world.registry.status().drains.size() == 3);
-    world.registry.drained(b, well);  // it was not asked for yet
+    world.registry.drained(b, well);  // its drain was not ordered yet
     CHECK(world.answers.drains == std::vector<StepId>{a});
     world.registry.drained(a, well);
     world.registry.drained(b, well);
@@ -97,7 +97,7 @@ TEST_SUITE("registry: drains") {
     CHECK(world.is_granted(need));
   }
 
-  TEST_CASE("what all have read and whose memory has gone is read from its file") {
+  TEST_CASE("a consumed step whose memory was used again is read from its file") {
     auto rules = kept();
     DrainOutcome outcome = well;
     bool is_served = true;
@@ -124,9 +124,15 @@ TEST_SUITE("registry: drains") {
     CHECK(world.answers.events.back().find(is_served ? "reads 'a.nc' from the file /files/a.nc"
                                                      : "raise staging.retain") != std::string::npos);
     CHECK(world.described(world.inquire(analysis, "a.nc")) == (is_served ? 1 : 0));
-    CHECK(world.refusal(world.reopen(model, "a.nc", world.alone())) == NC_ENOENT);
+    // Its writer reads it there, too, and goes on in it: it imports the file into a new step.
+    CHECK(world.file(world.open(model, "a.nc", world.alone())) == (is_served ? "/files/a.nc" : ""));
+    const auto reopened = world.reopen(model, "a.nc", world.alone());
+    CHECK(world.file(reopened) == (is_served ? "/files/a.nc" : ""));
+    CHECK(world.refusal(reopened) == (is_served ? 0 : NC_ENOENT));
+    CHECK(world.refusal(world.create(model, "a.nc", world.alone(), true)) == NC_EEXIST);
     // A new file of the name is waited for, and then read.
-    const auto created = world.create(model, "a.nc", world.alone());
+    const auto created = is_served ? world.import(model, "a.nc") : world.create(model, "a.nc", world.alone());
+    CHECK(world.refusal(world.import(model, "a.nc")) == NC_EEXIST);
     const auto later = world.open(analysis, "a.nc", world.alone());
     CHECK(world.is_waiting(later));
     world.publish(model, world.answer(created).step);
@@ -158,7 +164,7 @@ TEST_SUITE("registry: drains") {
     CHECK(world.is_granted(need));
   }
 
-  TEST_CASE("what could not be written is told, and nothing else suffers") {
+  TEST_CASE("a step that could not be written is reported, and others are not affected") {
     World world(kept());
     const auto model = world.process("model");
     const StepId a = world.write(model, "a.nc");
@@ -187,7 +193,7 @@ TEST_SUITE("registry: drains") {
     CHECK(world.answers.drains == std::vector<StepId>{a});
   }
 
-  TEST_CASE("a drain is told what the one before it has left in the file, if the step goes on from there") {
+  TEST_CASE("a drain gets the previous drain's position in the file if the step continues from there") {
     World world(kept());
     const auto model = world.process("model");
     const StepId first = world.answer(world.create(model, "a.nc", world.alone())).step;

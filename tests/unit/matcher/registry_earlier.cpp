@@ -15,7 +15,7 @@ std::vector<FileRule> rule_through(Through through = Through::memory) {
 }  // namespace
 
 TEST_SUITE("registry: files from before the run") {
-  TEST_CASE("its writer gets the file until it has made one, and who reads only waits for that") {
+  TEST_CASE("a writer gets the old file until it has made a new one, and readers wait for the new one") {
     World world(rule_through());
     const auto writer = world.process("model");
     const auto reader = world.process("viewer");
@@ -48,10 +48,10 @@ TEST_SUITE("registry: files from before the run") {
     CHECK(world.is_waiting(again));
     world.publish(p[0], step);
     CHECK(world.is_opened(again));
-    CHECK(world.answer(again).logs == 2);  // that of the import as well
+    CHECK(world.answer(again).logs == 2);  // including the log of the import
   }
 
-  TEST_CASE("what the run has made and deleted, or given up, is not there although an old file is") {
+  TEST_CASE("a file that the run has deleted or aborted is missing, although an old file exists") {
     World world(rule_through());
     const auto writer = world.process("model");
     SUBCASE("deleted") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/matcher/process_table.hpp"
 #include "unit/matcher/registry_world.hpp"
 
 using namespace sluice;
@@ -15,7 +16,7 @@ bool mentions(const std::string& text, const std::string& words) {
   return text.find(words) != std::string::npos;
 }
 
-/// a writes x.nc for b, b writes y.nc for a; each with so many processes.
+/// a writes x.nc for b, and b writes y.nc for a. They have that many processes.
 World two_components(std::uint32_t a_size, std::uint32_t b_size) {
   return World({{"x.nc", "a", {"b"}}, {"y.nc", "b", {"a"}}}, 64 * mib, {{"a", a_size}, {"b", b_size}});
 }
@@ -35,7 +36,7 @@ TEST_SUITE("registry: ends and failures") {
     CHECK(world.refusal(world.create(p[2], "a.nc", world.member(1, 2, 3))) == NC_EIO);
     CHECK(world.refusal(world.need(p[1], step, mib)) == NC_EIO);
     CHECK_THROWS_AS((void)world.registry.step_for_get(p[1], step), Error);
-    world.publish(p[1], step);  // it could not know
+    world.publish(p[1], step);  // the process could not know
     CHECK(world.is_waiting(world.open(world.process("analysis"), "a.nc", world.alone())));
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 1);
     CHECK(world.registry.pool().used_bytes() == 0);
@@ -54,7 +55,7 @@ TEST_SUITE("registry: ends and failures") {
     CHECK(world.answer(world.need(p[1], other, mib)).segment == segment);
   }
 
-  TEST_CASE("what a process had mapped while it was cut off in writing is not recycled") {
+  TEST_CASE("segments that a process had mapped when it died in writing are not recycled") {
     World world(one_rule());
     const auto p = world.processes("model", 2);
     const StepId step = world.answer(world.create(p[0], "a.nc", world.alone())).step;
@@ -77,7 +78,7 @@ TEST_SUITE("registry: ends and failures") {
     CHECK_THROWS_AS(world.publish(first, step), Error);
   }
 
-  TEST_CASE("a reader that dies releases what it had open") {
+  TEST_CASE("a reader that dies releases its open steps") {
     World world(one_rule());
     const auto writer = world.process("model");
     const auto readers = world.processes("analysis", 2);
@@ -104,7 +105,7 @@ TEST_SUITE("registry: ends and failures") {
     world.close(readers[1], step);
   }
 
-  TEST_CASE("when a writer has exited, all who wait for its files get NC_ENOENT at once, with the reason") {
+  TEST_CASE("when a writer has exited, all waits for its files get NC_ENOENT at once, with the reason") {
     World world({{"a*.nc", "model", {"analysis"}}, {"b.nc", "other", {"analysis"}}});
     const auto readers = world.processes("analysis", 3);
     const auto one = world.open(readers[0], "a1.nc", world.alone());
@@ -153,7 +154,7 @@ TEST_SUITE("registry: ends and failures") {
     CHECK(world.registry.pool().used_bytes() == mib);
   }
 
-  TEST_CASE("an exit of a component that nobody knows does no harm") {
+  TEST_CASE("the exit of an unknown component does no harm") {
     World world(one_rule());
     world.registry.component_exited("stranger", "exited with status 0");
     CHECK(world.is_created(world.create(world.process("model"), "a.nc", world.alone())));
@@ -170,12 +171,12 @@ TEST_SUITE("registry: waits that can never end") {
     ProcessTable::change(first, [&] { ++first.waits; });
     ProcessTable::change(second, [&] { ++second.waits; });
     CHECK(model.blocked == 2);
-    CHECK(model.can_act(model.blocked));  // the third has not shown up
-    (void)table.connect("model", 1, 11);  // another thread of the first, which can act
+    CHECK(model.can_act(model.blocked));  // the third process has not connected
+    (void)table.connect("model", 1, 11);  // another thread of the first process, which can act
     CHECK(model.blocked == 1);
-    ProcessTable::change(first, [&] { ++first.landing_waits[7]; });
+    ProcessTable::change(first, [&] { ++first.inbound_waits[7]; });
     CHECK(model.blocked == 2);
-    ProcessTable::change(first, [&] { first.landing_waits.clear(); });
+    ProcessTable::change(first, [&] { first.inbound_waits.clear(); });
     CHECK(model.blocked == 1);
     ProcessTable::change(first, [&] { --first.connections; });
     CHECK(model.blocked == 2);
@@ -203,7 +204,7 @@ TEST_SUITE("registry: waits that can never end") {
     for (const auto open : opens) CHECK(world.refusal(open) == NC_ENOENT);
   }
 
-  TEST_CASE("two components that wait for each other are told of the cycle") {
+  TEST_CASE("two components that wait for each other get an error that names the cycle") {
     World world = two_components(1, 1);
     const auto y_by_a = (world.rule = 1, world.open(world.process("a"), "y.nc", world.alone()));
     CHECK(world.is_waiting(y_by_a));
@@ -285,7 +286,7 @@ TEST_SUITE("registry: waits that can never end") {
     CHECK(world.refusal(x_by_b) == NC_ENOENT);
   }
 
-  TEST_CASE("status tells who waits for what, how many and since when") {
+  TEST_CASE("the status shows the waits: processes, files, numbers, and since when") {
     World world(one_rule());
     const auto readers = world.processes("analysis", 2);
     world.now_ms = 1000;
@@ -303,7 +304,7 @@ TEST_SUITE("registry: waits that can never end") {
 }
 
 TEST_SUITE("registry: what looks hopeless") {
-  /// model reads b.nc and writes a.nc, analysis the other way round.
+  /// model reads b.nc and writes a.nc; analysis reads a.nc and writes b.nc.
   struct KnotWorld : World {
     KnotWorld(std::uint32_t model_processes, std::uint32_t analysis_processes)
         : World({{"a.nc", "model", {"analysis"}}, {"b.nc", "analysis", {"model"}}}, 64 * mib,
@@ -334,7 +335,7 @@ TEST_SUITE("registry: what looks hopeless") {
     CHECK(world.has_failed());
   }
 
-  TEST_CASE("where another thread may act it is told, and fails when none may any more") {
+  TEST_CASE("a cycle that another thread may end is reported, and fails when no thread may") {
     KnotWorld world(1, 1);
     world.are_processes_idle = false;
     REQUIRE(world.is_waiting_still());
@@ -353,7 +354,7 @@ TEST_SUITE("registry: what looks hopeless") {
     CHECK(world.has_failed());
   }
 
-  TEST_CASE("of a component whose processes nobody has counted all of it is looked at") {
+  TEST_CASE("all processes of a component of unknown size are looked at") {
     KnotWorld world(1, 0);
     REQUIRE(world.is_waiting_still());
     world.registry.look_again();
@@ -366,17 +367,17 @@ TEST_SUITE("registry: what looks hopeless") {
     CHECK(world.is_opened(world.of_model));
   }
 
-  TEST_CASE("it fails when the system shows that there is nobody else") {
+  TEST_CASE("a wait fails when the system shows that no other process exists") {
     KnotWorld world(1, 0);
     world.are_components_idle = true;
     CHECK(world.has_failed());
   }
 
-  TEST_CASE("what a look says of processes that have gone on since does not count") {
+  TEST_CASE("a look at processes that have continued meanwhile does not count") {
     KnotWorld world(1, 1);
     const auto looks = std::exchange(world.answers.looks, {});
     REQUIRE(looks.size() == 2);
-    REQUIRE(world.registry.connect("analysis", 2, 1002) == world.analysis);  // another thread of it
+    REQUIRE(world.registry.connect("analysis", 2, 1002) == world.analysis);  // another thread of analysis
     for (const LookRequest& look : looks) world.registry.looked(look.number, true);
     CHECK(world.is_waiting_still());
   }

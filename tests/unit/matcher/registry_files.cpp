@@ -13,7 +13,7 @@ namespace {
 
 using FileState = Registry::FileState;
 
-/// model writes, analysis and picture read; all of it in files.
+/// model writes, analysis and picture read, and all data is in files.
 std::vector<FileRule> rule_of_files() {
   return {{"*.nc", "model", {"analysis", "picture"}, true, PublishAt::close, Through::file}};
 }
@@ -26,7 +26,7 @@ bool tells(const World& world, const std::string& text) {
 }  // namespace
 
 TEST_SUITE("registry: data in files") {
-  TEST_CASE("a step in files takes no memory, and readers are told where the file is") {
+  TEST_CASE("a step in files takes no memory, and readers get the file's path") {
     World world(rule_of_files());
     const auto writer = world.process("model");
     const auto asked = world.open(world.process("analysis"), "a.nc", world.alone());
@@ -41,7 +41,7 @@ TEST_SUITE("registry: data in files") {
     CHECK(world.answer(asked).step == step);
   }
 
-  TEST_CASE("who writes a file again waits until all readers have closed it") {
+  TEST_CASE("a writer waits with writing a file again until all readers have closed it") {
     World world(rule_of_files());
     const auto writer = world.process("model");
     const auto analysis = world.process("analysis");
@@ -61,12 +61,12 @@ TEST_SUITE("registry: data in files") {
     CHECK(world.registry.status().waits.at(0).waits_for.find("has open for reading") != std::string::npos);
     world.close(analysis, first);
     CHECK(world.is_waiting(again));
-    world.registry.disconnect(picture);  // it will not close it any more
+    world.registry.disconnect(picture);  // it can no longer close the file
     CHECK_FALSE(world.is_waiting(again));
     const StepId second = world.answer(again).step;
     REQUIRE(second != 0);
     const auto late = world.open(analysis, "a.nc", world.alone());
-    CHECK(world.is_waiting(late));  // what was published before is being overwritten
+    CHECK(world.is_waiting(late));  // the published step is being overwritten
     world.publish(writer, second);
     CHECK(world.answer(late).step == second);
     CHECK_FALSE(world.answers.has_answered_twice);
@@ -86,7 +86,7 @@ TEST_SUITE("registry: data in files") {
     CHECK(world.is_created(again));
   }
 
-  TEST_CASE("a writer that dies in mid-step spoils the file: what it was before is not found any more") {
+  TEST_CASE("a writer that dies in mid-step spoils the file: its earlier contents are lost") {
     World world(rule_of_files());
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -96,10 +96,10 @@ TEST_SUITE("registry: data in files") {
     });
     const auto asked = world.open(reader, "a.nc", world.alone());
     world.registry.disconnect(writer);
-    CHECK(world.is_waiting(asked));  // another process of it may write the file
+    CHECK(world.is_waiting(asked));  // another process of the writer may write the file
     world.registry.component_exited("model", "was killed");
     CHECK(world.refusal(asked) == NC_ENOENT);
-    CHECK(tells(world, "what it has written of /data/a.nc is still there"));
+    CHECK(tells(world, "the part of /data/a.nc that it has written is kept"));
   }
 
   TEST_CASE("a step that was not begun leaves the file as it was, and no trace") {

@@ -52,7 +52,7 @@ TEST_SUITE("registry: inquiries about datasets") {
     const auto reader = world.process("analysis");
     const StepId first = world.write(writer, "a.nc", mib);
     CHECK(world.described(world.inquire(reader, "a.nc")) == 1);
-    // 60 MiB more do not fit as long as the unread step has its one: it must not go.
+    // 60 MiB more do not fit while the unread step has its MiB. The step must not go.
     const StepId second = world.answer(world.create(writer, "b.nc", world.alone())).step;
     const auto large = world.need(writer, second, 63 * mib + 1);
     CHECK(world.is_waiting(large));
@@ -61,7 +61,7 @@ TEST_SUITE("registry: inquiries about datasets") {
     CHECK(world.is_granted(large));
   }
 
-  TEST_CASE("an inquiry about what can never come is refused, at once or when it has become certain") {
+  TEST_CASE("an inquiry about a file that can never come is refused, at once or when this is certain") {
     World world(one_rule());
     const auto reader = world.process("analysis");
     const auto asked = world.inquire(reader, "a.nc");
@@ -73,7 +73,7 @@ TEST_SUITE("registry: inquiries about datasets") {
     CHECK(world.answers.events.back().find("inquire") != std::string::npos);
   }
 
-  TEST_CASE("the writer component is told of what it is writing, once that has a header") {
+  TEST_CASE("inquiries of the writer component are answered once its step has a header") {
     World world(one_rule());
     const auto p = world.processes("model", 2);
     CHECK(world.refusal(world.inquire(p[0], "a.nc")) == NC_ENOENT);
@@ -88,7 +88,7 @@ TEST_SUITE("registry: inquiries about datasets") {
     CHECK(world.described(asked) == 5);
   }
 
-  TEST_CASE("readers that may see a step in progress are told of its version") {
+  TEST_CASE("inquiries of readers that may see a step in progress are answered") {
     World world(one_rule(PublishAt::write));
     const auto writer = world.process("model");
     const auto asked = world.inquire(world.process("analysis"), "a.nc");
@@ -105,10 +105,10 @@ TEST_SUITE("registry: inquiries about datasets") {
     world.registry.disconnect(reader);
     CHECK(world.registry.status().waits.empty());
     publish_version(world, world.process("model"), "a.nc", 5);
-    CHECK(world.is_waiting(asked));  // nobody is there to be told
+    CHECK(world.is_waiting(asked));  // no process is left to be told
   }
 
-  TEST_CASE("who neither writes nor reads a file may not inquire about it") {
+  TEST_CASE("a component that neither writes nor reads a file may not inquire about it") {
     World world(one_rule());
     CHECK(world.refusal(world.inquire(world.process("stranger"), "a.nc")) == NC_EPERM);
   }

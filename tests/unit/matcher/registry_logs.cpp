@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "unit/matcher/registry_world.hpp"
 
 using namespace sluice;
@@ -16,9 +20,10 @@ std::vector<FileRule> burst_rule() {
   return rules;
 }
 
-/// A writer whose data is in logs, and a reader.
+/// A writer whose data is in burst-buffer logs, and a reader.
 struct LogWorld : World {
-  LogWorld() : World(burst_rule(), 4 * mib, {{"model", 1}, {"analysis", 1}}) {
+  explicit LogWorld(std::vector<ComponentSize> sizes = {{"model", 1}, {"analysis", 1}})
+      : World(burst_rule(), 4 * mib, std::move(sizes)) {
     writer = process("model");
     reader = process("analysis");
   }
@@ -37,7 +42,7 @@ struct LogWorld : World {
     publish(writer, written.step);
     return written;
   }
-  /// Written, read, and in its file: nobody needs the log.
+  /// Written, read and drained: no process needs the log.
   Written finish(const std::string& name) {
     const Written written = write_log(name);
     read(reader, name);
@@ -48,11 +53,11 @@ struct LogWorld : World {
     const auto waits = registry.status().waits;
     return waits.size() == 1 ? waits[0].waits_for : std::to_string(waits.size()) + " waits";
   }
-  /// What a process does that finds the disk full: it asks, tries once more, and asks again.
-  std::uint32_t await_room_in_vain(ProcessId process, StepId step) {
-    const std::uint32_t first = await_room(process, step);
-    CHECK(has_room(first));
-    return await_room(process, step, answer(first).given_back);
+  /// A process that finds the disk full asks, tries once more, and asks again.
+  std::uint32_t await_disk_in_vain(ProcessId process, StepId step) {
+    const std::uint32_t first = await_disk(process, step);
+    CHECK(is_disk_freed(first));
+    return await_disk(process, step, answer(first).given_back);
   }
   bool is_kept(SegmentId log) { return memory.kept_logs.contains(log) && memory.kept_logs.at(log); }
 
@@ -102,7 +107,19 @@ TEST_SUITE("registry: burst-buffer logs") {
     CHECK(world.memory.kept_logs.empty());
   }
 
-  TEST_CASE("what is little stays, and what was opened for writing once: it may be so again") {
+  TEST_CASE("the exit of a reader frees a log that it has read, and keeps one without readers") {
+    LogWorld world({{"model", 1}});  // the number of readers is unknown
+    const auto a = world.finish("a.nc");
+    const auto b = world.write_log("b.nc");
+    world.registry.drained(b.step, well);
+    CHECK_FALSE(world.memory.destroyed.contains(a.log));
+    world.registry.component_exited("analysis", "exited with status 0");
+    CHECK(world.memory.destroyed.contains(a.log));
+    CHECK_FALSE(world.memory.destroyed.contains(b.log));
+    CHECK(world.answers.erased_steps == std::set<StepId>{a.step});
+  }
+
+  TEST_CASE("small logs stay, and so do those of rules whose files were reopened for writing") {
     LogWorld world;
     const auto reopen = [&](const std::string& name, std::uint64_t bytes) {
       const auto opened = world.reopen(world.writer, name, world.alone());
@@ -130,10 +147,10 @@ TEST_SUITE("registry: burst-buffer logs") {
     const auto torn = world.begin("a.nc");
     world.registry.disconnect(world.writer);
     CHECK(world.is_kept(torn.log));
-    CHECK(world.memory.destroyed.contains(torn.log));  // nobody reads it any more
+    CHECK(world.memory.destroyed.contains(torn.log));  // no process reads it any more
     REQUIRE(world.answers.events.size() == 2);
     CHECK(world.answers.events[1] ==
-          "the burst-buffer logs of 'a.nc' are kept: 'sluice recover /logs' brings what they hold to "
+          "the burst-buffer logs of 'a.nc' are kept: 'sluice recover /logs' writes their data to "
           "/files/a.nc");
     world.writer = world.process("model");
     const auto whole = world.write_log("a.nc");
@@ -180,15 +197,15 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     LogWorld world;
     const auto a = world.write_log("a.nc");
     const auto b = world.begin("b.nc");
-    const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
+    const std::uint32_t waiting = world.await_disk_in_vain(world.writer, b.step);
     CHECK(world.is_waiting(waiting));
-    CHECK(world.waits_for() == "room in the burst buffer to write 'b.nc' (analysis has not read 'a.nc')");
+    CHECK(world.waits_for() == "space in the burst buffer to write 'b.nc' (analysis has not read 'a.nc')");
     world.read(world.reader, "a.nc");
     CHECK(world.is_waiting(waiting));
     CHECK(world.waits_for() ==
-          "room in the burst buffer to write 'b.nc' ('a.nc' is being brought to its file)");
+          "space in the burst buffer to write 'b.nc' ('a.nc' is being written to its file)");
     world.registry.drained(a.step, well);
-    CHECK(world.has_room(waiting));  // it was the last of its rule
+    CHECK(world.is_disk_freed(waiting));  // it was the last step of its rule
     CHECK(world.memory.destroyed.contains(a.log));
     CHECK(world.registry.status().waits.empty());
   }
@@ -196,35 +213,35 @@ TEST_SUITE("registry: room for burst-buffer logs") {
   TEST_CASE("it fails when only its own step has data on the disk") {
     LogWorld world;
     const auto a = world.begin("a.nc");
-    const std::uint32_t refused = world.await_room_in_vain(world.writer, a.step);
+    const std::uint32_t refused = world.await_disk_in_vain(world.writer, a.step);
     CHECK(world.refusal(refused) == NC_ENO_SPACE);
     CHECK(world.answer(refused).text ==
-          "'a.nc': the burst buffer is full, and nobody can give any of it back: No space left on device. "
-          "Give it a directory with more room (staging.spill, or the hint nc_burst_buf_dirname)");
+          "'a.nc': the burst buffer is full, and no process can free space: No space left on device. "
+          "Use a directory with more space (staging.spill, or the hint nc_burst_buf_dirname)");
     world.publish(world.writer, a.step);
     CHECK(world.read(world.reader, "a.nc") == a.step);
   }
 
-  TEST_CASE("what was given back between its try and its question is not missed") {
+  TEST_CASE("disk space that was returned between the try and the request is not missed") {
     LogWorld world;
     const auto a = world.write_log("a.nc");
     const auto b = world.begin("b.nc");
-    const std::uint32_t first = world.await_room(world.writer, b.step);
+    const std::uint32_t first = world.await_disk(world.writer, b.step);
     world.registry.drained(a.step, well);
     world.write_log("c.nc");
     world.read(world.reader, "c.nc");
     world.read(world.reader, "a.nc");
-    CHECK(world.has_room(world.await_room(world.writer, b.step, world.answer(first).given_back)));
+    CHECK(world.is_disk_freed(world.await_disk(world.writer, b.step, world.answer(first).given_back)));
   }
 
-  TEST_CASE("steps that nobody needs go one at a time") {
+  TEST_CASE("unneeded steps go one at a time") {
     LogWorld world;
     const auto a = world.finish("a.nc");
     const auto b = world.begin("b.nc");
-    const std::uint32_t first = world.await_room_in_vain(world.writer, b.step);
-    CHECK(world.has_room(first));
+    const std::uint32_t first = world.await_disk_in_vain(world.writer, b.step);
+    CHECK(world.is_disk_freed(first));
     CHECK(world.memory.destroyed.contains(a.log));
-    CHECK(world.refusal(world.await_room(world.writer, b.step, world.answer(first).given_back)) ==
+    CHECK(world.refusal(world.await_disk(world.writer, b.step, world.answer(first).given_back)) ==
           NC_ENO_SPACE);
   }
 
@@ -233,13 +250,13 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     const auto a = world.finish("a.nc");
     const auto b = world.begin("b.nc");
     world.memory.is_disk_slow = true;
-    const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
+    const std::uint32_t waiting = world.await_disk_in_vain(world.writer, b.step);
     CHECK(world.memory.destroyed.contains(a.log));
     CHECK(world.is_waiting(waiting));
     world.registry.spill_gone(a.log);
-    CHECK(world.has_room(waiting));
-    world.registry.spill_gone(a.log);  // that was known
-    CHECK(world.refusal(world.await_room(world.writer, b.step, world.answer(waiting).given_back)) ==
+    CHECK(world.is_disk_freed(waiting));
+    world.registry.spill_gone(a.log);  // that was known already
+    CHECK(world.refusal(world.await_disk(world.writer, b.step, world.answer(waiting).given_back)) ==
           NC_ENO_SPACE);
   }
 
@@ -249,9 +266,9 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     const auto a = world.begin("a.nc");
     const StepId b = world.answer(world.create(other, "b.nc", world.alone())).step;
     world.log(other, b, mib, "/logs/b.meta");
-    const std::uint32_t older = world.await_room_in_vain(world.writer, a.step);
+    const std::uint32_t older = world.await_disk_in_vain(world.writer, a.step);
     CHECK(world.is_waiting(older));
-    const std::uint32_t younger = world.await_room_in_vain(other, b);
+    const std::uint32_t younger = world.await_disk_in_vain(other, b);
     CHECK(world.refusal(younger) == NC_ENO_SPACE);
     CHECK(world.is_waiting(older));
     SUBCASE("discarded") {
@@ -263,20 +280,20 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     SUBCASE("dead") {
       world.registry.disconnect(other);
     }
-    CHECK(world.has_room(older));
+    CHECK(world.is_disk_freed(older));
   }
 
-  TEST_CASE("who ends while it waits is forgotten") {
+  TEST_CASE("a process that ends while it waits is forgotten") {
     LogWorld world;
     world.write_log("a.nc");
     const auto b = world.begin("b.nc");
-    const std::uint32_t waiting = world.await_room_in_vain(world.writer, b.step);
+    const std::uint32_t waiting = world.await_disk_in_vain(world.writer, b.step);
     world.registry.disconnect(world.writer);
     CHECK(world.is_waiting(waiting));
     CHECK(world.registry.status().waits.empty());
   }
 
-  TEST_CASE("who waits for memory does not fail because its holder waits for disk that somebody can free") {
+  TEST_CASE("a wait for memory does not fail because its holder waits for disk space that can be freed") {
     auto rules = burst_rule();
     rules.push_back(one_rule()[0]);
     World world(rules, 4 * mib, {{"model", 2}, {"analysis", 1}});
@@ -288,8 +305,8 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     world.publish(first, read);
     const StepId held = world.answer(world.create(first, "b.nc", world.alone())).step;
     CHECK(world.is_granted(world.need(first, held, 3 * mib, SegmentUse::table)));
-    const std::uint64_t seen = world.answer(world.await_room(first, held)).given_back;
-    const std::uint32_t disk = world.await_room(first, held, seen);
+    const std::uint64_t seen = world.answer(world.await_disk(first, held)).given_back;
+    const std::uint32_t disk = world.await_disk(first, held, seen);
     CHECK(world.is_waiting(disk));
     world.rule = 1;
     const StepId small = world.answer(world.create(second, "c.nc", world.alone())).step;
@@ -298,7 +315,7 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     world.rule = 0;
     world.registry.drained(read, well);
     CHECK(world.read(reader, "a.nc") == read);
-    CHECK(world.has_room(disk));
+    CHECK(world.is_disk_freed(disk));
     CHECK(world.is_waiting(memory));
     world.publish(first, held);
     CHECK(world.is_waiting(memory));
@@ -307,11 +324,11 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     CHECK(world.is_granted(memory));
   }
 
-  TEST_CASE("only who writes to a log waits for room in one") {
+  TEST_CASE("only a process that writes to a log may wait for disk space") {
     World world(one_rule());
     const ProcessId writer = world.process("model");
     const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
-    CHECK(world.refusal(world.await_room(writer, step)) == NC_EINVAL);
-    CHECK(world.refusal(world.await_room(writer, step + 1)) == NC_EINVAL);
+    CHECK(world.refusal(world.await_disk(writer, step)) == NC_EINVAL);
+    CHECK(world.refusal(world.await_disk(writer, step + 1)) == NC_EINVAL);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "support/seed.hpp"
 #include "unit/matcher/registry_world.hpp"
 
 using namespace sluice;
@@ -25,7 +26,7 @@ TEST_SUITE("segment pool") {
     }
   }
 
-  TEST_CASE("a freed segment goes first to a process that has it mapped, else to anybody") {
+  TEST_CASE("a freed segment goes first to a process that has it mapped, else to any process") {
     PlainMemory memory;
     SegmentPool pool(memory, 100 * mib);
     auto a = pool.make({mib, SegmentUse::data, ProcessId{1}});
@@ -44,13 +45,13 @@ TEST_SUITE("segment pool") {
     CHECK_FALSE(pool.recycle({64 * kib, SegmentUse::data, ProcessId{1}}));
   }
 
-  TEST_CASE("what data of other nodes has landed in becomes no control block before it was somebody's data") {
+  TEST_CASE("a segment of inbound data becomes no control block before a process has used it for data") {
     PlainMemory memory;
     SegmentPool pool(memory, 256 * kib);
-    auto landing = pool.make({64 * kib, SegmentUse::data, {}});
-    const SegmentId id = landing->id();
-    pool.note_landing(id);
-    landing.reset();
+    auto inbound = pool.make({64 * kib, SegmentUse::data, {}});
+    const SegmentId id = inbound->id();
+    pool.note_inbound(id);
+    inbound.reset();
     CHECK_FALSE(pool.recycle({64 * kib, SegmentUse::control, {}}));
     CHECK(pool.squeeze({64 * kib, SegmentUse::control, {}})->id() != id);
     auto other = pool.make({64 * kib, SegmentUse::data, ProcessId{1}});
@@ -93,11 +94,11 @@ TEST_SUITE("segment pool") {
     CHECK(memory.dropped.empty());
   }
 
-  TEST_CASE("at the limit what is left of the memory made ahead makes room, too") {
+  TEST_CASE("at the limit the rest of the memory made ahead is released, too") {
     PlainMemory memory;
     SegmentPool pool(memory, 4 * mib, 0, warm_shares(2 * mib, 1));
     auto small = pool.make({512 * kib, SegmentUse::data, {}});
-    CHECK(pool.free_bytes() == 2 * mib);  // it is too small to be taken from there
+    CHECK(pool.free_bytes() == 2 * mib);  // the warm memory is too small for it
     CHECK_FALSE(pool.make({3 * mib, SegmentUse::data, {}}));
     auto large = pool.squeeze({3 * mib, SegmentUse::data, {}});
     REQUIRE(large);
@@ -141,13 +142,13 @@ TEST_SUITE("segment pool") {
     CHECK_FALSE(pool.squeeze({~std::uint64_t{0}, SegmentUse::data, {}}));
   }
 
-  TEST_CASE("the end of a segment that nobody has touched does not count once it is trimmed") {
+  TEST_CASE("the untouched end of a segment does not count once it is trimmed") {
     PlainMemory memory;
     SegmentPool pool(memory, 4 * mib);
     auto segment = pool.make({4 * mib, SegmentUse::data, {}});
     REQUIRE(segment);
     segment->trim(mib - 1);
-    segment->trim(4 * mib);  // what was said first holds
+    segment->trim(4 * mib);  // the first limit holds
     CHECK(segment->charged_bytes() == huge_page_bytes);
     CHECK(segment->bytes() == 4 * mib);
     CHECK(pool.used_bytes() == huge_page_bytes);
@@ -155,12 +156,12 @@ TEST_SUITE("segment pool") {
     REQUIRE(other);
     CHECK_FALSE(pool.make({2 * mib, SegmentUse::data, {}}));
     const SegmentId first = segment->id();
-    segment->release();  // there is no room for the whole of it
+    segment->release();  // the whole segment does not fit
     CHECK(memory.destroyed.contains(first));
     CHECK(pool.used_bytes() + pool.free_bytes() == 2 * mib);
   }
 
-  TEST_CASE("what counts of a segment are pages: huge ones as far as they go, small ones behind them") {
+  TEST_CASE("a segment counts by pages: first huge ones, then small ones") {
     PlainMemory memory;
     SegmentPool pool(memory, 64 * mib);
     constexpr std::uint64_t kib = 1024;
@@ -180,7 +181,7 @@ TEST_SUITE("segment pool") {
     }
   }
 
-  TEST_CASE("a segment that was trimmed is given again, and what was touched by any of its uses counts") {
+  TEST_CASE("a trimmed segment is used again, and all pages that any of its users touched count") {
     PlainMemory memory;
     SegmentPool pool(memory, 8 * mib);
     auto segment = pool.make({4 * mib, SegmentUse::data, {}});
@@ -196,18 +197,16 @@ TEST_SUITE("segment pool") {
       CHECK(pool.used_bytes() == 4 * mib);
       if (is_trimmed) segment->trim(10);
     }
-    CHECK(pool.used_bytes() == 4 * mib);  // one use was not trimmed, and may have touched all of it
+    CHECK(pool.used_bytes() == 4 * mib);  // one user did not trim the segment, and may have touched all of it
   }
 
   TEST_CASE("whatever is taken and given back, the sums stay right and the limit is kept") {
-    const auto seed = std::random_device{}();
-    INFO("seed " << seed);
-    std::mt19937 random(seed);
+    std::mt19937 random(sluice::test::test_seed());
     PlainMemory memory;
     const std::uint64_t limit = 64 * mib;
     SegmentPool pool(memory, limit);
     std::vector<SegmentLease> leases;
-    std::map<SegmentId, std::uint64_t> touched;  // by all uses of a segment
+    std::map<SegmentId, std::uint64_t> touched;  // the bytes that all users of a segment have touched
     for (int i = 0; i < 5000; ++i) {
       const SegmentPool::Request request{1ULL << (random() % 25), SegmentUse::data, ProcessId{random() % 4}};
       if (random() % 3 != 0) {
@@ -249,7 +248,7 @@ TEST_SUITE("segment pool") {
 }
 
 TEST_SUITE("registry: memory") {
-  TEST_CASE("the memory of a superseded step is freed when nobody has it open") {
+  TEST_CASE("the memory of a superseded step is freed when no process has it open") {
     World world(one_rule());
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -262,7 +261,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.registry.pool().used_bytes() == mib);
   }
 
-  TEST_CASE("what a process has put counts from its publication on, not what it had asked for") {
+  TEST_CASE("after publication the memory of the puts counts, not the requested memory") {
     World world(one_rule(), 4 * mib, 0, {});
     const auto writer = world.process("model");
     const auto other = world.process("model");
@@ -319,13 +318,13 @@ TEST_SUITE("registry: memory") {
     world.publish(writer, first);  // nothing was put
     CHECK(world.registry.pool().used_bytes() <= with_segment);
     CHECK(world.registry.step(first).logs[0]->data.empty());
-    // What others have to free is not waited for either.
+    // Memory that others have to free is not waited for, either.
     CHECK(world.is_granted(world.need(writer, second, 9 * mib)));
     const auto third = world.answer(world.create(writer, "c.nc", world.alone())).step;
     CHECK(world.refusal(world.need_ahead(writer, third, mib)) == NC_ENO_SPACE);
   }
 
-  TEST_CASE("very many files without data stay readable, and take nobody memory") {
+  TEST_CASE("very many files without data stay readable, and take no memory") {
     World world(one_rule(), 16 * mib, {{"model", 1}, {"analysis", 1}});
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -333,7 +332,7 @@ TEST_SUITE("registry: memory") {
       const std::string name = "go_" + std::to_string(i) + ".nc";
       world.write(writer, name);
       world.read(reader, name);
-      world.open(reader, "go_" + std::to_string(i + 1) + ".nc", world.alone());  // it waits
+      world.open(reader, "go_" + std::to_string(i + 1) + ".nc", world.alone());  // the open waits
       world.close(reader, world.write(writer, "go_" + std::to_string(++i) + ".nc", 64 * kib));
     }
     CHECK(world.is_opened(world.open(reader, "go_0.nc", world.alone())));
@@ -362,7 +361,7 @@ TEST_SUITE("registry: memory") {
       CHECK(world.is_opened(world.open(reader, name, world.alone())));
   }
 
-  TEST_CASE("with much memory only little of what is consumed is kept, and the last file of each rule") {
+  TEST_CASE("with much memory only few consumed steps are kept, and the last file of each rule") {
     World world({{"a*", "model", {"analysis"}}, {"b*", "model", {"analysis"}}}, 8192 * mib,
                 {{"model", 1}, {"analysis", 1}});
     const auto writer = world.process("model");
@@ -382,7 +381,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_opened(world.open(reader, "a0", world.alone())));
   }
 
-  TEST_CASE("as much of what is consumed stays readable as the user asks for") {
+  TEST_CASE("as many consumed steps stay readable as the user asks for") {
     World world({{"*", "model", {"analysis"}}}, 1024 * mib, 512 * mib, {});
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -394,7 +393,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.refusal(world.open(reader, "f3", world.alone())) == NC_ENOENT);
   }
 
-  TEST_CASE("what a declared reader has not consumed is never dropped; the writer waits for it") {
+  TEST_CASE("a step that a declared reader has not consumed is never dropped; the writer waits") {
     World world({{"*.nc", "model", {"analysis", "picture"}}}, 8 * mib);
     const auto writer = world.process("model");
     const auto analysis = world.process("analysis");
@@ -436,7 +435,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_granted(waits));
   }
 
-  TEST_CASE("where each process of a reader opens for itself, what only some of them have read goes last") {
+  TEST_CASE("if each process of a reader opens for itself, steps that only some have read go last") {
     World world(one_rule(), 16 * mib);
     const auto writer = world.process("model");
     const auto readers = world.processes("analysis", 2);
@@ -454,7 +453,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_opened(world.open(readers[1], "b.nc", world.alone())));
   }
 
-  TEST_CASE("a reader that has exited will never consume: what only it has not read makes room") {
+  TEST_CASE("steps that only an exited reader has not read are dropped") {
     World world(one_rule(), 4 * mib);
     const auto writer = world.process("model");
     world.write(writer, "a.nc", 3 * mib);
@@ -590,7 +589,7 @@ TEST_SUITE("registry: memory") {
     CHECK(world.is_created(world.create(writer, "b.nc", world.alone())));
   }
 
-  TEST_CASE("reopening takes no memory for what it continues, and keeps it when the old step goes") {
+  TEST_CASE("a reopened step takes no memory for the continued data, and keeps it when the old step goes") {
     World world(one_rule(), 16 * mib);
     const auto writer = world.process("model");
     const auto reader = world.process("analysis");
@@ -608,9 +607,7 @@ TEST_SUITE("registry: memory") {
 
   TEST_CASE(
       "under any order of calls every request is answered once, and at the end no memory is left in use") {
-    const auto seed = std::random_device{}();
-    INFO("seed " << seed);
-    std::mt19937 random(seed);
+    std::mt19937 random(sluice::test::test_seed());
     for (int round = 0; round < 40; ++round) {
       World world({{"a*", "m", {"r", "s"}}, {"b*", "r", {"m"}}}, 4 * mib, {{"m", 2}, {"r", 2}, {"s", 1}});
       struct Actor {

@@ -29,7 +29,7 @@ bool contains(const std::string& text, const std::string& words) {
 }  // namespace
 
 TEST_SUITE("registry: names") {
-  TEST_CASE("files are told from the workflow's directory, and what is not below it as it is") {
+  TEST_CASE("files are named relative to the workflow's directory, and others by their whole path") {
     KeptAnswers answers;
     PlainMemory memory;
     Registry registry(
@@ -41,12 +41,12 @@ TEST_SUITE("registry: names") {
       registry.create({0, ++tag}, writer, {{0, path}, {tag, 0, 1}, false, 1, path});
     const StatusReport report = registry.status();
     REQUIRE(report.datasets.size() == 2);
-    CHECK(report.datasets[0].tail == "d/x.nc");
-    CHECK(report.datasets[1].tail == "/work/flow2/x.nc");
+    CHECK(report.datasets[0].name == "d/x.nc");
+    CHECK(report.datasets[1].name == "/work/flow2/x.nc");
     CHECK(registry.step(answers.by_tag[1].step).view().name == "d/x.nc");
   }
 
-  TEST_CASE("who waits is told of a file of the same name elsewhere, and of no other") {
+  TEST_CASE("a wait mentions a file of the same name elsewhere, and no other") {
     World world(one_rule("out/*.nc", Identity::path));
     const auto writer = world.process("model");
     const auto asked = world.open(world.process("viewer"), "/there/out/x.nc", world.alone());
@@ -54,11 +54,11 @@ TEST_SUITE("registry: names") {
     world.write(writer, "/here/out/y.nc");
     CHECK_FALSE(contains(wait_text(), "published"));
     world.write(writer, "/here/out/x.nc");
-    CHECK(contains(wait_text(), "(it has published '/here/out/x.nc': "));
+    CHECK(contains(wait_text(), "(it has published '/here/out/x.nc'. "));
     CHECK(contains(wait_text(), "`identity: name`"));
     world.registry.component_exited("model", "exited with status 0");
     CHECK(world.refusal(asked) == NC_ENOENT);
-    CHECK(contains(world.answer(asked).text, "(it has published '/here/out/x.nc': "));
+    CHECK(contains(world.answer(asked).text, "(it has published '/here/out/x.nc'. "));
   }
 
   TEST_CASE(

@@ -1,4 +1,4 @@
-// Several nodes, several matchers of a node: whose memory is taken, and who waits for it.
+// Several nodes, and several matchers of a node: whose memory is taken, and who waits for memory.
 #include <doctest/doctest.h>
 
 #include "unit/matcher/registry_world.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t no_retention = 0;
 
-/// Two processes of one group, each on a node of its own, that are writing a step.
+/// Two processes of one group, on different nodes, that write a step.
 struct GroupOnTwoNodes {
   World world{one_rule(), 5 * mib, no_retention, {}, 2};
   ProcessId here = world.process("model", {0, 0});
@@ -49,7 +49,7 @@ TEST_SUITE("registry: nodes") {
     CHECK_THROWS_AS((void)world.process("model", {2, 0}), Error);
   }
 
-  TEST_CASE("what is freed on a node is given again by the same matcher, and makes room for the others") {
+  TEST_CASE("freed memory of a node is used again by the same matcher, or serves the others") {
     World world(one_rule(), 4 * mib, no_retention, {}, 1);
     const ProcessId left = world.process("model", {0, 0});
     const ProcessId right = world.process("model", {0, 1});
@@ -63,14 +63,14 @@ TEST_SUITE("registry: nodes") {
     CHECK(world.registry.pool(0).used_bytes() + world.registry.pool(0).free_bytes() <= 4 * mib);
   }
 
-  TEST_CASE("memory for what lands counts on the node where it lands, and goes with the step") {
+  TEST_CASE("memory for inbound data counts on its node, and goes with the step") {
     World world(one_rule(), 4 * mib, no_retention, {}, 2);
     const ProcessId writer = world.process("model", {0, 0});
     const ProcessId reader = world.process("analysis", {1, 0});
     world.write(writer, "a.nc", mib);
     const StepId step = world.answer(world.open(reader, "a.nc", world.alone())).step;
     const MatcherPlace place{1, 2};
-    const auto lease = [&](StepId of, const LandingSize& size) {
+    const auto lease = [&](StepId of, const InboundSize& size) {
       const Answer answer = world.answer(world.lease(reader, of, place, size));
       if (answer.kind == Answer::Kind::granted) CHECK(owner_of(answer.segment) == place);
       return answer.kind == Answer::Kind::refused ? static_cast<std::uint64_t>(-answer.status) : answer.bytes;
@@ -78,7 +78,7 @@ TEST_SUITE("registry: nodes") {
     const auto refused = [](int status) { return static_cast<std::uint64_t>(-status); };
     CHECK(lease(step, {mib, 2 * mib}) == 2 * mib);
     CHECK(lease(step, {mib, 8 * mib}) == mib);
-    // The last quarter is for what somebody waits for.
+    // The last quarter is kept for waiting gets.
     CHECK(lease(step, {mib, mib, true}) == refused(NC_ENO_SPACE));
     const ProcessId other = world.process("model", place);
     const StepId full = world.answer(world.create(other, "c.nc", world.alone())).step;
@@ -87,8 +87,8 @@ TEST_SUITE("registry: nodes") {
     CHECK(lease(step, {512 * kib, 512 * kib}) == 512 * kib);
     world.registry.discard(other, full);
     world.close(reader, step);
-    CHECK(lease(step, {mib, mib}) == refused(NC_EBADID));  // nobody reads it
-    // The next step takes the memory of the one that was read.
+    CHECK(lease(step, {mib, mib}) == refused(NC_EBADID));  // no process reads the step
+    // The next step takes the memory of the step that was read.
     world.write(writer, "b.nc", mib);
     const StepId next = world.answer(world.open(reader, "b.nc", world.alone())).step;
     CHECK(lease(next, {3 * mib, 3 * mib}) == 3 * mib);
@@ -96,7 +96,7 @@ TEST_SUITE("registry: nodes") {
     CHECK(lease(999, {mib, mib}) == refused(NC_EBADID));
   }
 
-  TEST_CASE("what is to land waits while somebody may free memory of the node, and fails when nobody can") {
+  TEST_CASE("inbound data waits while a process may free memory of the node, and fails when none can") {
     // a.nc and c.nc are for picture, b.nc for analysis.
     World world({{"[ac].nc", "model", {"picture"}}, {"b.nc", "model", {"analysis"}}}, 4 * mib, no_retention,
                 {{"model", 1}, {"analysis", 1}, {"picture", 1}}, 2);
@@ -116,7 +116,7 @@ TEST_SUITE("registry: nodes") {
     CHECK(world.is_waiting(waiting));
     REQUIRE(world.registry.status().waits.size() == 1);
     CHECK(world.registry.status().waits[0].waits_for ==
-          "memory for what it reads of 'b.nc' from other nodes (picture has 'a.nc' open)");
+          "memory for the data of 'b.nc' that it reads from other nodes (picture has 'a.nc' open)");
     world.close(other, held);
     CHECK(world.is_granted(waiting));
 
@@ -130,14 +130,14 @@ TEST_SUITE("registry: nodes") {
       CHECK(world.answer(second).text.find("raise staging.memory") != std::string::npos);
       CHECK(world.is_waiting(first));  // `other` has been told, and may close its file now
       world.close(other, again);
-      CHECK(world.refusal(first) == NC_ENO_SPACE);  // 3 MiB beside the 2 that it has itself
+      CHECK(world.refusal(first) == NC_ENO_SPACE);  // 3 MiB more than the 2 MiB that it has
     }
     SUBCASE("because who could free it waits behind it") {
       const StepId again = open(other, "c.nc");
       CHECK(world.is_granted(world.lease(other, again, place, {mib, mib})));
       const std::uint32_t first = world.lease(reader, wanted, place, {3 * mib, 3 * mib});
       CHECK(world.is_waiting(first));
-      world.registry.join_landing_wait(wanted, place, {other, 0});
+      world.registry.join_inbound_wait(wanted, place, {other, 0});
       CHECK(world.refusal(first) == NC_ENO_SPACE);
       world.close(other, again);
     }
@@ -158,7 +158,8 @@ TEST_SUITE("registry: nodes") {
   }
 
   TEST_CASE("a get that waits for memory of several matchers of its node is one thread that waits") {
-    // picture holds a.nc on the node, and waits for c.nc, which the other thread of analysis may still write.
+    // picture has a.nc open on the node, and waits for c.nc. The other thread of analysis may still write
+    // c.nc.
     World world(
         {{"a.nc", "model", {"picture"}}, {"b.nc", "model", {"analysis"}}, {"c.nc", "analysis", {"picture"}}},
         4 * mib, no_retention, {{"model", 1}, {"analysis", 1}, {"picture", 1}}, 2);
@@ -174,7 +175,7 @@ TEST_SUITE("registry: nodes") {
     world.rule = 1;
     world.write(writer, "b.nc", mib);
     const StepId wanted = world.answer(world.open(reader, "b.nc", world.alone())).step;
-    const LandingSize size{640 * kib, 640 * kib};
+    const InboundSize size{640 * kib, 640 * kib};
     const std::uint32_t first = world.lease(reader, wanted, {1, 0}, size, 7);
     const std::uint32_t second = world.lease(reader, wanted, {1, 1}, size, 7);
     CHECK(world.is_waiting(first));
@@ -190,9 +191,9 @@ TEST_SUITE("registry: nodes") {
       CHECK(world.is_granted(second));
     }
     SUBCASE("and when that waits, too, nobody can end both waits") {
-      world.registry.join_landing_wait(wanted, {1, 1}, {reader, 8});
+      world.registry.join_inbound_wait(wanted, {1, 1}, {reader, 8});
       CHECK(world.refusal(second) == NC_ENO_SPACE);
-      CHECK(world.is_waiting(first));  // the other thread has been told, and may go on
+      CHECK(world.is_waiting(first));  // the other thread has been told, and may continue
     }
     SUBCASE("and both end with its process") {
       world.registry.disconnect(reader);
@@ -211,7 +212,7 @@ TEST_SUITE("registry: nodes") {
     const StepId step = world.answer(world.create(here, "b.nc", world.alone())).step;
     const std::uint32_t need = world.need(here, step, 3 * mib);
     CHECK(world.is_waiting(need));
-    world.write(there, "c.nc", 3 * mib);  // node 1 has room
+    world.write(there, "c.nc", 3 * mib);  // node 1 has free memory
     world.read(reader, "c.nc");           // which frees nothing on node 0
     CHECK(world.is_waiting(need));
     world.read(reader, "a.nc");
@@ -223,7 +224,7 @@ TEST_SUITE("registry: nodes") {
     const ProcessId here = world.process("model", {0, 0});
     const ProcessId there = world.process("model", {1, 0});
     const ProcessId reader = world.process("analysis", {1, 0});
-    world.write(there, "other.nc", 3 * mib);  // to be read
+    world.write(there, "other.nc", 3 * mib);  // not read yet
     const StepId step = world.answer(world.create(here, "a.nc", world.alone())).step;
     REQUIRE(world.is_granted(world.need(here, step, 3 * mib)));
     const std::uint32_t need = world.need(here, step, 3 * mib);
@@ -261,7 +262,7 @@ TEST_SUITE("registry: nodes") {
     world.registry.pool(0).note_mapped(kept, here);
     world.registry.pool(1).note_mapped(lost, there);
     world.registry.disconnect(there);
-    CHECK(world.memory.gone.empty());  // there is no control block to say so
+    CHECK(world.memory.gone.empty());  // no control block exists for it
     world.registry.discard(here, step);
     CHECK(world.memory.destroyed.contains(lost));
     CHECK_FALSE(world.memory.destroyed.contains(kept));

@@ -1,4 +1,4 @@
-// Steps that readers see while they are written.
+// Steps that readers see while they are being written.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ StepId begin(World& world, ProcessId writer, const std::string& name = "a.nc") {
   return step;
 }
 
-/// The end of a step at which the writer had put `requests`.
+/// Publishes a step with that many `requests`.
 void publish(World& world, ProcessId writer, StepId step, std::uint64_t requests) {
   PublishRequest request;
   request.step = step;
@@ -49,7 +49,7 @@ TEST_SUITE("registry: publication before the close") {
     CHECK(world.answer(open).record_count == 3);
   }
 
-  TEST_CASE("readers are told the records of the last completed sync, and all of them when it is closed") {
+  TEST_CASE("readers see the records of the last completed sync, and all records after the close") {
     World world(one_rule(PublishAt::sync));
     const auto writers = world.processes("model", 2);
     const StepId step = world.answer(world.create(writers[0], "a.nc", world.member(1, 0, 2))).step;
@@ -75,7 +75,7 @@ TEST_SUITE("registry: publication before the close") {
     CHECK(world.refusal(world.sync(writer, begin(world, writer), 1)) == NC_EINVAL);
   }
 
-  TEST_CASE("of a writer that dies what it had synced stays, and what it does after that is refused") {
+  TEST_CASE("the synced data of a dead writer stays, and its later requests are refused") {
     World world(one_rule(PublishAt::sync));
     const auto writers = world.processes("model", 2);
     const StepId step = world.answer(world.create(writers[0], "a.nc", world.member(1, 0, 2))).step;
@@ -111,7 +111,7 @@ TEST_SUITE("registry: publication before the close") {
     CHECK(world.refusal(open) == NC_ENOENT);
   }
 
-  TEST_CASE("who closed a step that grew later has not read it; who had seen all of it has") {
+  TEST_CASE("a reader that closed a step before it grew has not consumed it") {
     for (const bool has_grown : {false, true}) {
       CAPTURE(has_grown);
       World world(one_rule(PublishAt::sync), 2 * mib, 0, {});
@@ -122,7 +122,7 @@ TEST_SUITE("registry: publication before the close") {
       world.sync(writer, step, 1);
       world.read(reader, "a.nc");
       publish(world, writer, step, has_grown ? 2 : 1);
-      // The memory of the first file is given to the second only when it was read.
+      // The second file gets the first one's memory only when that has been read.
       const StepId next = begin(world, writer, "b.nc");
       CHECK(world.is_granted(world.need(writer, next, 3 * mib / 2)) == !has_grown);
     }
@@ -191,6 +191,6 @@ TEST_SUITE("registry: publication before the close") {
     world.need(writer, step, mib);
     const auto get = world.wait_for_puts(reader, step, "'a.nc' (variable v)");
     CHECK(world.refusal(world.need(writer, step, 3 * mib / 2)) == NC_ENO_SPACE);
-    CHECK(world.is_waiting(get));  // the writer goes on
+    CHECK(world.is_waiting(get));  // the writer continues
   }
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t no_retention = 0;
 constexpr int files = 6;
 
-/// One writer, and room for one file in memory and for the others on disk.
+/// One writer. One file fits in memory; the others go to disk.
 struct ReaderWorld : World {
   explicit ReaderWorld(std::uint32_t readers, std::uint64_t disk_mib = 100, std::string spill = "/scratch")
       : World(one_rule(), 8 * mib, no_retention, {{"model", 1}, {"analysis", readers}}, 1, std::move(spill)) {
@@ -19,7 +19,7 @@ struct ReaderWorld : World {
     writer = process("model");
   }
   static std::string name(int i) { return "f" + std::to_string(i) + ".nc"; }
-  /// The next file. False: its put waits, or was refused.
+  /// Writes the next file. Returns false when its put waits or is refused.
   bool write_next() {
     const StepId step = answer(create(writer, name(written), alone())).step;
     const auto put = need(writer, step, 4 * mib);
@@ -28,7 +28,7 @@ struct ReaderWorld : World {
     ++written;
     return true;
   }
-  /// All of them, each read at once by `p`.
+  /// Writes all files; `p` reads each at once.
   void write_and_read(ProcessId p) {
     for (int i = 0; i < files; ++i) {
       REQUIRE(write_next());
@@ -48,7 +48,7 @@ struct ReaderWorld : World {
 }  // namespace
 
 TEST_SUITE("registry: read by all") {
-  TEST_CASE("what one of two processes that open for themselves has read stays for the other") {
+  TEST_CASE("a step that one of two separate processes has read stays for the other") {
     ReaderWorld world(2);
     const auto first = world.process("analysis");
     world.write_and_read(first);
@@ -56,11 +56,11 @@ TEST_SUITE("registry: read by all") {
     CHECK(world.readable_by(second) == files);
     CHECK(world.registry.status().bytes_spilled_ever > 0);
     const auto spilled_before = world.registry.status().bytes_spilled_ever;
-    REQUIRE(world.write_next());  // now all of it is read, and memory is used again
+    REQUIRE(world.write_next());  // all steps have been read, so memory is used again
     CHECK(world.registry.status().bytes_spilled_ever == spilled_before);
   }
 
-  TEST_CASE("a component of which nobody knows how many processes it has may read again until it exits") {
+  TEST_CASE("a component of unknown size may read again until it exits") {
     ReaderWorld world(0);
     const auto first = world.process("analysis");
     world.write_and_read(first);
@@ -69,10 +69,10 @@ TEST_SUITE("registry: read by all") {
     CHECK(world.readable_by(second) == files);
     world.registry.component_exited("analysis", "exited with status 0");
     REQUIRE(world.write_next());
-    CHECK(world.registry.status().bytes_spilled <= 4 * mib);  // the last of its rule
+    CHECK(world.registry.status().bytes_spilled <= 4 * mib);  // the last step of its rule stays
   }
 
-  TEST_CASE("the same of one with ranks whose processes start others, or that has more than ranks") {
+  TEST_CASE("the same for a component with more processes than ranks, or whose processes start others") {
     for (const bool is_child : {true, false}) {
       ReaderWorld world(1);
       const auto first = is_child
@@ -96,7 +96,7 @@ TEST_SUITE("registry: read by all") {
     const auto spilled = world.registry.status().bytes_spilled;
     CHECK(spilled > 4 * mib);
     world.registry.disconnect(reader);
-    CHECK(world.registry.status().bytes_spilled <= 4 * mib);  // the last of its rule
+    CHECK(world.registry.status().bytes_spilled <= 4 * mib);  // the last step of its rule stays
   }
 
   TEST_CASE("the close of a part of the processes counts for these") {
@@ -136,12 +136,12 @@ TEST_SUITE("registry: read by all") {
     CHECK(world.is_granted(put));
   }
 
-  TEST_CASE("where there is no room at all, what all processes that are there have read goes") {
+  TEST_CASE("without any space, steps that all running processes have read are dropped") {
     for (const std::uint64_t disk_mib : {0, 4}) {
       ReaderWorld world(0, disk_mib, disk_mib == 0 ? "" : "/scratch");
       const auto first = world.process("analysis");
       world.write_and_read(first);
-      CHECK(world.answers.events.back().find("although somebody may ask for it again") != std::string::npos);
+      CHECK(world.answers.events.back().find("although a reader may open it again") != std::string::npos);
       const auto gone = world.open(first, "f0.nc", world.alone());
       CHECK(world.refusal(gone) == NC_ENOENT);
       CHECK(world.answer(gone).text.find("staging.spill") != std::string::npos);

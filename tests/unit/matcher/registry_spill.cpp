@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t no_retention = 0;
 
-/// One node with a little memory, and a disk.
+/// One node with little memory, and a disk.
 struct DiskWorld : World {
   explicit DiskWorld(std::uint64_t disk_bytes)
       : World(one_rule(), 4 * mib, no_retention, {{"model", 1}, {"analysis", 1}}, 1, "/scratch") {
@@ -29,7 +29,7 @@ struct DiskWorld : World {
 }  // namespace
 
 TEST_SUITE("registry: spilled segments") {
-  TEST_CASE("data goes on disk when memory is used up, and what has been read gives the disk back") {
+  TEST_CASE("data goes to disk when memory is used up, and consumed steps return the disk space") {
     DiskWorld world(50 * mib);
     const StepId step = world.begin("a.nc");
     CHECK(world.is_in_memory(world.need(world.writer, step, 3 * mib)));
@@ -45,7 +45,7 @@ TEST_SUITE("registry: spilled segments") {
     CHECK(report.bytes_spilled == 22 * mib);
     CHECK(report.bytes_staged < 4 * mib);
     CHECK(report.datasets.at(0).bytes_spilled == 22 * mib);
-    // The last of its rule, it stays readable until somebody needs the disk.
+    // It is the last step of its rule, so it stays readable until the disk space is needed.
     CHECK(world.read(world.reader, "a.nc") == step);
     world.write(world.writer, "b.nc", 30 * mib);
     CHECK_FALSE(world.is_opened(world.open(world.reader, "a.nc", world.alone())));
@@ -61,13 +61,13 @@ TEST_SUITE("registry: spilled segments") {
     for (int i = 0; i < 40; ++i) CHECK(world.is_granted(world.need(world.writer, step, mib)));
     CHECK(world.is_in_memory(world.need(world.writer, step, 64 * kib, SegmentUse::table)));
     CHECK(world.is_created(world.create(world.writer, "b.nc", world.alone())));
-    // And where even what is kept for them is used up, tables go on disk, too.
+    // When even the reserved memory is used up, tables go to disk, too.
     for (int i = 0; i < 16; ++i)
       CHECK(world.is_granted(world.need(world.writer, step, 64 * kib, SegmentUse::table)));
     CHECK(world.is_on_disk(world.need(world.writer, step, 64 * kib, SegmentUse::table)));
   }
 
-  TEST_CASE("where the disk has no room for what is wanted, it gets what is needed") {
+  TEST_CASE("when the disk cannot hold the wanted size, a process gets the needed size") {
     DiskWorld world(8 * mib);
     const StepId step = world.begin("a.nc");
     CHECK(world.is_in_memory(world.need(world.writer, step, 3 * mib)));
@@ -88,7 +88,7 @@ TEST_SUITE("registry: spilled segments") {
     world.memory.is_disk_slow = false;
     CHECK(world.read(world.reader, "b.nc") != 0);
     CHECK(world.is_on_disk(waiting));
-    // Now there is nobody else's: the step itself fills everything.
+    // Now no other step is left: the step itself fills everything.
     CHECK(world.is_in_memory(world.need(world.writer, step, 3 * mib)));
     const std::uint32_t refused = world.need(world.writer, step, 5 * mib);
     CHECK(world.refusal(refused) == NC_ENO_SPACE);
@@ -118,7 +118,7 @@ TEST_SUITE("registry: spilled segments") {
     REQUIRE(world.memory.being_made.size() == 1);
     CHECK(world.is_waiting(waiting));
     REQUIRE(world.registry.status().waits.size() == 1);
-    CHECK(world.registry.status().waits[0].waits_for == "room on disk for 'a.nc'");
+    CHECK(world.registry.status().waits[0].waits_for == "disk space for 'a.nc'");
     SUBCASE("and it is") {
       world.registry.spill_made(world.memory.being_made[0], "");
       CHECK(world.is_on_disk(waiting));

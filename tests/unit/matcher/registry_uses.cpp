@@ -7,7 +7,7 @@ using namespace sluice::matcher;
 using namespace sluice::matcher::test;
 
 TEST_SUITE("registry: who uses what") {
-  TEST_CASE("the status says who has connected, who has used a rule, and since when there is something") {
+  TEST_CASE("the status shows which components have connected and used a rule, and since when files exist") {
     World world(one_rule());
     const ProcessId model = world.process("model");
     CHECK(world.registry.status().connected == std::vector<std::string>{"model"});
@@ -19,7 +19,7 @@ TEST_SUITE("registry: who uses what") {
     CHECK(world.registry.status().rules.at(0).published_for_ms > 0);
   }
 
-  TEST_CASE("an ordinary file that a rule covers for others is told once, others only in the status") {
+  TEST_CASE("an ordinary file that a rule covers for others is reported once, others only in the status") {
     World world(one_rule());
     const ProcessId plot = world.process("plot");
     for (const char* path : {"/x/a.nc", "/x/b.nc"}) world.registry.note_ordinary_file(plot, {0, path});
@@ -34,7 +34,33 @@ TEST_SUITE("registry: who uses what") {
     CHECK_THROWS_AS(world.registry.note_ordinary_file(plot, {7, "/x/a.nc"}), Error);
   }
 
-  TEST_CASE("a step whose writer ends before it has closed it is lost, one that it gives up is not") {
+  TEST_CASE("a reader cannot change what the run has published, and removes it unless it is kept") {
+    auto rules = one_rule();
+    rules.push_back(rules.front());
+    rules.back().keep.keeps = true;
+    World world(rules);
+    const ProcessId model = world.process("model");
+    const ProcessId analysis = world.process("analysis");
+    CHECK(world.refusal(world.change_file(analysis, "a.nc", true)) == NC_ENOENT);
+    CHECK(world.answers.events.empty());
+    CHECK(world.refusal(world.change_file(analysis, "a.nc", false)) == NC_ENOENT);
+    REQUIRE(world.answers.events.size() == 1);
+    CHECK(world.answers.events.back().ends_with("names it as a reader only"));
+    const StepId step = world.answer(world.create(model, "a.nc", world.alone())).step;
+    CHECK(world.refusal(world.change_file(analysis, "a.nc", false)) == NC_EPERM);
+    world.publish(model, step);
+    CHECK(world.answer(world.change_file(analysis, "a.nc", false)).text ==
+          "analysis cannot change 'a.nc': model writes it, and analysis only reads it. Let analysis write to "
+          "another name");
+    CHECK(world.answer(world.change_file(analysis, "a.nc", true)).kind == Answer::Kind::done);
+    CHECK(world.is_opened(world.open(analysis, "a.nc", world.alone())));
+    world.rule = 1;
+    world.publish(model, world.answer(world.create(model, "b.nc", world.alone())).step);
+    CHECK(world.answer(world.change_file(analysis, "b.nc", true)).text ==
+          "analysis cannot remove 'b.nc': the rule keeps it on disk");
+  }
+
+  TEST_CASE("a step whose writer ends before closing it is lost, an aborted one is not") {
     World world(one_rule());
     const ProcessId model = world.process("model");
     world.registry.discard(model, world.answer(world.create(model, "a.nc", world.alone())).step);
@@ -45,7 +71,7 @@ TEST_SUITE("registry: who uses what") {
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 2);
   }
 
-  TEST_CASE("who asks for what cannot come is told of the nearest that did, or that no rule covers") {
+  TEST_CASE("a reader of a file that cannot come is told the most similar published or uncovered name") {
     World world(one_rule());
     const ProcessId model = world.process("model");
     world.publish(model, world.answer(world.create(model, "wave_10.nc", world.alone())).step);

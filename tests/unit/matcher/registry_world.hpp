@@ -1,5 +1,5 @@
 #pragma once
-// A registry in a world of its own: memory that only counts, answers that are kept, processes with names.
+// A registry for tests: with memory that only counts, stored answers, and named processes.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@ namespace sluice::matcher::test {
 inline constexpr std::uint64_t kib = 1024;
 inline constexpr std::uint64_t mib = 1024 * kib;
 
-/// Segments as plain memory; a segment's first bytes tell what was done with it.
+/// Segments as plain memory. The first bytes of a segment show what was done with it.
 class PlainMemory final : public SegmentMemory {
  public:
   void create(SegmentId segment, std::uint64_t bytes) override {
@@ -57,19 +57,19 @@ class PlainMemory final : public SegmentMemory {
   };
   bool is_exhausted = false;
   std::uint64_t disk_bytes = 0;
-  bool is_disk_slow = false;          ///< it is told later whether there was room, and what has gone
-  std::vector<SegmentId> being_made;  ///< since then
+  bool is_disk_slow = false;          ///< reports about space on the disk come later
+  std::vector<SegmentId> being_made;  ///< spilled segments that were ordered since then
   std::map<SegmentId, std::uint64_t> sizes;
   std::map<SegmentId, std::vector<std::byte>> words;
   std::set<SegmentId> destroyed;
   std::map<SegmentId, LogPlace> logged;
-  std::map<SegmentId, bool> kept_logs;  ///< what was said last
+  std::map<SegmentId, bool> kept_logs;  ///< the last order for each log
   std::vector<Cleared> cleared;
   std::vector<MatcherPlace> dropped;
   std::vector<Gone> gone;
 };
 
-/// What a request was answered with.
+/// The answer to a request.
 struct Answer {
   enum class Kind {
     none,
@@ -78,7 +78,8 @@ struct Answer {
     opened_file,
     described,
     granted,
-    room,
+    disk_freed,
+    image,
     done,
     refused
   } kind = Kind::none;
@@ -111,8 +112,16 @@ class KeptAnswers final : public RegistryAnswers {
     answer.segment = segment.id();
     answer.bytes = segment.bytes();
   }
-  void room(const Ticket& ticket, std::uint64_t given_back) override {
-    keep(ticket, Answer::Kind::room, nullptr).given_back = given_back;
+  void disk_freed(const Ticket& ticket, std::uint64_t given_back) override {
+    keep(ticket, Answer::Kind::disk_freed, nullptr).given_back = given_back;
+  }
+  void image_ready(const Ticket& ticket, const Step& step, const StepImage& image) override {
+    Answer& answer = keep(ticket, Answer::Kind::image, &step);
+    answer.segment = image.file.id();
+    answer.bytes = image.bytes;
+  }
+  void make_image(const Step& step, const StepImage& image) override {
+    images.push_back({step.id, image.file.id(), image.bytes});
   }
   void leased(const Ticket& ticket, const SegmentLease& segment) override { granted(ticket, segment); }
   void lease_refused(const Ticket& ticket, int status, const std::string& text) override {
@@ -125,15 +134,25 @@ class KeptAnswers final : public RegistryAnswers {
     answer.text = text;
   }
   void published(const Step& step) override { ended_steps.insert(step.id); }
+  void job_wanted(const std::string& component, const Step& step) override {
+    jobs[component].push_back(step.id);
+  }
   void drain(const Step& step) override { drains.push_back(step.id); }
   void look(const LookRequest& request) override { looks.push_back(request); }
   void erased(StepId step) override { erased_steps.insert(step); }
   void event(const std::string& text) override { events.push_back(text); }
 
+  struct OrderedImage {
+    StepId step = 0;
+    SegmentId file = 0;
+    std::uint64_t bytes = 0;
+  };
   std::map<std::uint32_t, Answer> by_tag;
+  std::vector<OrderedImage> images;                 ///< that are to be made
+  std::map<std::string, std::vector<StepId>> jobs;  ///< that are wanted, by component
   std::vector<std::string> events;
   std::vector<StepId> drains;
-  std::vector<LookRequest> looks;  ///< that have not been answered
+  std::vector<LookRequest> looks;  ///< looks that have not been answered
   std::set<StepId> ended_steps;
   std::set<StepId> erased_steps;
   bool has_answered_twice = false;
@@ -153,16 +172,28 @@ class KeptAnswers final : public RegistryAnswers {
   }
 };
 
-/// The registry and short words for what clients do. A call gives its tag; answer(tag) is what has come of it
-/// so far.
+/// The registry, and short names for the actions of clients. An action returns its tag; answer(tag) is its
+/// answer so far.
 struct World {
   explicit World(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib,
                  std::vector<ComponentSize> sizes = {})
       : World(std::move(rules), memory_bytes, default_retain_bytes(memory_bytes), std::move(sizes)) {}
   World(std::vector<FileRule> rules, std::uint64_t memory_bytes, std::uint64_t retain_bytes,
-        std::vector<ComponentSize> sizes, std::uint32_t nodes = 1, std::string spill_directory = {})
-      : registry({std::move(rules), std::move(sizes), memory_bytes, [this] { return now_ms; }, retain_bytes,
-                  nodes, std::move(spill_directory)},
+        std::vector<ComponentSize> sizes, std::uint32_t nodes = 1, std::string spill_directory = {},
+        std::vector<JobReader> job_readers = {}, std::size_t most_past_files = 10'000,
+        std::size_t least_folded_files = 200'000)
+      : registry({std::move(rules),
+                  std::move(sizes),
+                  memory_bytes,
+                  [this] { return now_ms; },
+                  retain_bytes,
+                  nodes,
+                  std::move(spill_directory),
+                  {},
+                  {},
+                  std::move(job_readers),
+                  most_past_files,
+                  least_folded_files},
                  memory, answers) {}
 
   std::uint64_t now_ms = 0;
@@ -184,7 +215,7 @@ struct World {
     return ids;
   }
 
-  /// A request that is refused at once by an exception counts as answered, as in the matcher rank.
+  /// An exception counts as the answer, as in the matcher server.
   template <class Call>
   std::uint32_t ask(Call call) {
     const Ticket ticket{0, ++last_tag};
@@ -210,14 +241,14 @@ struct World {
   std::uint32_t reopen(ProcessId p, const std::string& name, Member member) {
     return ask([&](const Ticket& t) { registry.open_write(t, p, {{rule, name}, member}); });
   }
-  /// Opens where the file is on disk.
+  /// Opens when the file may be on disk.
   std::uint32_t open_earlier(ProcessId p, const std::string& name, bool for_writing = false) {
     const OpenRequest request{{rule, name}, alone(), "/files/" + name, true};
     return ask([&](const Ticket& t) {
       for_writing ? registry.open_write(t, p, request) : registry.open_read(t, p, request);
     });
   }
-  /// Creates what begins with the contents of a file.
+  /// Creates a step that begins with the contents of a file.
   std::uint32_t import(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) {
       registry.create(t, p, {{rule, name}, alone(), false, 1, "/files/" + name, true});
@@ -227,33 +258,48 @@ struct World {
                      std::uint64_t wanted_bytes = 0) {
     return ask([&](const Ticket& t) { registry.need_segment(t, p, {step, use, bytes, wanted_bytes}); });
   }
-  /// Before anything is put.
+  /// Asks for memory before the first put.
   std::uint32_t need_ahead(ProcessId p, StepId step, std::uint64_t bytes) {
     return ask([&](const Ticket& t) {
       registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {}, true});
     });
   }
-  /// Room in the process's burst-buffer log.
+  /// Asks for space in the process's burst-buffer log.
   std::uint32_t log(ProcessId p, StepId step, std::uint64_t bytes, const std::string& path,
                     std::uint64_t offset = 4096) {
     return ask([&](const Ticket& t) {
       registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {path, offset}});
     });
   }
-  /// No room in it. `seen`: what the answer to the last such question said.
-  std::uint32_t await_room(ProcessId p, StepId step, std::uint64_t seen = 0) {
+  /// Asks to wait until the disk has space. `seen`: from the answer to the last such request.
+  std::uint32_t await_disk(ProcessId p, StepId step, std::uint64_t seen = 0) {
     return ask([&](const Ticket& t) {
-      registry.await_room(t, p, {step, mib, seen, "No space left on device"});
+      registry.await_disk(t, p, {step, mib, seen, "No space left on device"});
     });
   }
-  std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const LandingSize& size,
+  std::uint32_t lease(ProcessId reader, StepId step, MatcherPlace place, const InboundSize& size,
                       std::uint64_t connection = 0) {
     return ask([&](const Ticket& t) {
-      registry.lease_landing(t, step, place, size, LandingReader{reader, connection});
+      registry.lease_inbound(t, step, place, size, InboundReader{reader, connection});
     });
+  }
+  std::uint32_t image(ProcessId p, StepId step) {
+    return ask([&](const Ticket& t) { registry.image(t, p, step); });
+  }
+  bool has_image(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::image; }
+  /// A matcher has made the image that was ordered first.
+  SegmentId make_image(const ImageOutcome& outcome = {}) {
+    const auto ordered = answers.images.front();
+    answers.images.erase(answers.images.begin());
+    registry.image_made(ordered.step, ordered.file, outcome);
+    return ordered.file;
   }
   std::uint32_t remove(ProcessId p, const std::string& name) {
     return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });
+  }
+  /// By the C library, as a component that only reads the file.
+  std::uint32_t change_file(ProcessId p, const std::string& name, bool removes) {
+    return ask([&](const Ticket& t) { registry.change_file(t, p, {rule, name}, "/files/" + name, removes); });
   }
   void publish(ProcessId p, StepId step, std::int64_t records = 0) {
     registry.publish(p, {step, records, {}});
@@ -261,7 +307,7 @@ struct World {
   std::uint32_t header(ProcessId p, StepId step) {
     return ask([&](const Ticket& t) { registry.set_header(t, p, {step, std::vector<std::byte>(8), {}}); });
   }
-  /// `requests`: stands for what was put.
+  /// `requests`: the size of all puts so far.
   std::uint32_t sync(ProcessId p, StepId step, std::int64_t records, std::uint64_t requests = 1) {
     return ask([&](const Ticket& t) {
       registry.sync(t, p, {step, {{0, 0}, records, Fingerprint{requests, requests}}});
@@ -276,7 +322,7 @@ struct World {
     answer_looks();
     return answers.by_tag[tag];
   }
-  /// Looks at single processes show that they have no other threads.
+  /// Answers looks: the processes have no other threads.
   void answer_looks() {
     while (!answers.looks.empty()) {
       const LookRequest request = answers.looks.front();
@@ -288,27 +334,27 @@ struct World {
   bool is_waiting(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::none; }
   bool is_created(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::created; }
   bool is_opened(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::opened; }
-  /// The version that an inquiry was answered with; 0: not answered, or refused.
+  /// The version that answered an inquiry; 0: not answered, or refused.
   int described(std::uint32_t tag) { return answer(tag).version; }
-  /// The file that an open has been given; empty where it has not.
+  /// The file that an open was given; empty if none.
   std::string file(std::uint32_t tag) {
     const Answer found = answer(tag);
     return found.kind == Answer::Kind::opened_file ? found.text : std::string();
   }
   bool is_granted(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::granted; }
-  bool has_room(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::room; }
+  bool is_disk_freed(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::disk_freed; }
   int refusal(std::uint32_t tag) {
     return answer(tag).kind == Answer::Kind::refused ? answer(tag).status : 0;
   }
 
-  /// A step of one process with so many bytes, published. Gives its id.
+  /// Publishes a step of one process with that many bytes. Returns its id.
   StepId write(ProcessId p, const std::string& name, std::uint64_t bytes = 0) {
     const StepId step = answer(create(p, name, alone())).step;
     if (bytes > 0) need(p, step, bytes);
     publish(p, step);
     return step;
   }
-  /// Opens and closes: what a reader of one process does.
+  /// Opens and closes, as a reader with one process does.
   StepId read(ProcessId p, const std::string& name) {
     const StepId step = answer(open(p, name, alone())).step;
     if (step != 0) close(p, step);
@@ -324,7 +370,7 @@ struct World {
   std::uint32_t rule = 0;
 };
 
-/// The same, and readers see it while it is written.
+/// The same; readers see the step while it is written.
 inline std::vector<FileRule> one_rule(PublishAt publish_at) {
   return {{"*.nc", "model", {"analysis"}, true, publish_at}};
 }

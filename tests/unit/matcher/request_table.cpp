@@ -14,6 +14,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using matcher::EntryKind;
@@ -46,12 +47,12 @@ formats::Hyperslab copy_of(const formats::HyperslabView& box) {
           {box.stride.begin(), box.stride.end()}};
 }
 
-/// The entry's first word for `dimensions` dimensions.
+/// The first word of an entry for that many dimensions.
 std::uint64_t head(std::uint64_t kind, std::uint64_t flags, std::uint64_t dimensions, std::uint64_t varid) {
   return kind | flags << 8 | dimensions << 16 | varid << 32;
 }
 
-/// Reads entries from words as if they had been committed.
+/// Reads entries from words as if they were committed.
 void read_all(std::vector<std::uint64_t> words) {
   words.insert(words.begin(), words.size() * 8);
   TableReader reader(std::as_bytes(std::span(words)), 0);
@@ -116,7 +117,7 @@ TEST_CASE("entries come back as they were appended") {
   CHECK_FALSE(reader.next(entry));
 }
 
-TEST_CASE("the example of the format page is what the writer makes") {
+TEST_CASE("the writer makes the example of the format page") {
   Chunk chunk(18);
   TableWriter writer(chunk.bytes());
   TableEntry segment;
@@ -183,7 +184,7 @@ TEST_CASE("a list is written once and named by requests") {
 }
 
 TEST_CASE("damaged lists are refused") {
-  read_all({head(4, 0, 1, 0), 2, 0, 1, 5, 1});  // a good one
+  read_all({head(4, 0, 1, 0), 2, 0, 1, 5, 1});  // a valid one
   read_all({head(4, 2, 2, 0), 1, 0, 1});
   CHECK_THROWS_AS(read_all({head(4, 0, 1, 0)}), Error);              // no length
   CHECK_THROWS_AS(read_all({head(4, 0, 1, 0), 0}), Error);           // empty
@@ -214,7 +215,7 @@ TEST_CASE("nothing is visible before commit, and a reader goes on where the last
   CHECK_FALSE(first.next(entry));
   CHECK(writer.append(request(2, box)));
   writer.commit();
-  CHECK_FALSE(first.next(entry));  // what was committed when it was made
+  CHECK_FALSE(first.next(entry));  // the entries that were committed when the view was made
   TableReader second(chunk.bytes(), first.position());
   REQUIRE(second.next(entry));
   CHECK(entry.varid == 2);
@@ -278,9 +279,7 @@ TEST_CASE("a length that does not fit the chunk is refused") {
 }
 
 TEST_CASE("random words end in an error or in sound entries, never outside the chunk") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed());
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::uint64_t> words(1 + random() % 40);
     for (std::uint64_t& word : words) {
@@ -315,7 +314,7 @@ void write_entries(std::span<std::byte> memory) {
   }
 }
 
-/// Reads until all entries came; returns how many were not as written.
+/// Reads until all entries have come. Returns the number of wrong ones.
 int read_entries(std::span<const std::byte> memory) {
   int wrong = 0;
   int seen = 0;

@@ -153,14 +153,15 @@ TEST_CASE("long lists that differ in any number, in the order of any two boxes o
   }
   std::vector<Hyperslab> later = boxes;
   for (Hyperslab& box : later) box.start[0] += 5;
-  CHECK(seen.contains(fingerprint_of(later)));  // records count from the first
+  CHECK(seen.contains(fingerprint_of(later)));  // records are counted from the first
 }
 
 TEST_CASE("the same logs are another pattern where other ones of them are the step's own") {
   const std::vector<Put> first{{0, false, false, 0, {{0}, {4}, {}}}};
   const std::vector<Put> second{{0, false, false, 0, {{4}, {4}, {}}}};
   std::set<Fingerprint> seen;
-  for (const std::size_t first_own_log : {0U, 1U}) {  // both put at once; or the second into the open file
+  for (const std::size_t first_own_log :
+       {0U, 1U}) {  // both variables are put at once, or the second one after reopening the file
     matcher::Step step;
     step.first_own_log = first_own_log;
     for (const auto& puts : {first, second}) {

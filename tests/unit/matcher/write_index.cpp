@@ -11,6 +11,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
 #include "support/dense_reference.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using matcher::Match;
@@ -23,14 +24,14 @@ namespace {
 
 constexpr std::size_t element_bytes = 4;
 
-/// Which write an element of the variable holds: a request and which of its elements.
+/// The origin of an element of the variable: a request, and the element's number in it.
 struct Origin {
   int request = -1;
   std::int64_t position = 0;
   bool operator==(const Origin&) const = default;
 };
 
-/// An index and the dense array that it must agree with.
+/// An index, and a dense array that must agree with it.
 class Fixture {
  public:
   explicit Fixture(std::vector<std::int64_t> shape)
@@ -60,7 +61,7 @@ class Fixture {
     next_offset_ += 8 + element_bytes * static_cast<std::uint64_t>(test::elements_of(box.count));
   }
 
-  /// Returns whether the index called the read covered.
+  /// Returns whether the index reports the read as covered.
   bool check_read(const formats::Hyperslab& box) {
     std::vector<Piece> pieces;
     const Match match = index_.match(box.view(), pieces);
@@ -82,7 +83,7 @@ class Fixture {
   }
 
  private:
-  /// Which write each element of a read gets when the pieces are copied one after the other.
+  /// The origin of each element of a read, when the pieces are copied one after another.
   std::vector<Origin> paint(const formats::Hyperslab& read, const std::vector<Piece>& pieces,
                             std::size_t elements) {
     std::vector<Origin> painted(elements);
@@ -120,19 +121,17 @@ class Fixture {
   std::vector<std::int64_t> shape_;
   std::vector<Origin> variable_;
   std::vector<std::uint64_t> sequences_;
-  std::vector<unsigned> writers_;  ///< per element, a bit for each that wrote it
-  std::vector<bool> put_;          ///< by a request that was no fill
+  std::vector<unsigned> writers_;  ///< for each element, a bit for each of its writers
+  std::vector<bool> put_;          ///< whether a request that is not a fill wrote the element
   std::vector<std::uint64_t> offsets_;
   std::uint64_t next_offset_ = 0;
-  std::size_t painted_ = 0;  ///< elements, those painted twice counted twice
+  std::size_t painted_ = 0;  ///< elements; those painted twice count twice
 };
 
 }  // namespace
 
 TEST_CASE("random writes and reads agree with a dense array") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  HyperslabGenerator random(seed);
+  HyperslabGenerator random(test::test_seed());
   for (int round = 0; round < 300; ++round) {
     const std::vector<std::int64_t> shape =
         random.shape(static_cast<std::size_t>(random.between(0, 5)), 2000);
@@ -141,7 +140,7 @@ TEST_CASE("random writes and reads agree with a dense array") {
     const std::int64_t writes = random.between(0, random.chance(20) ? 300 : 30);
     const bool is_growing = random.chance(30);
     for (std::int64_t i = 0; i < writes; ++i) {
-      // Sequences come out of order, as from several processes, and the same ones repeat, as in a varn list.
+      // Sequences are out of order, as from several processes. Some are equal, as in a varn list.
       fixture.write(random.hyperslab(shape), static_cast<std::uint64_t>(random.between(0, 40)),
                     random.chance(10));
       if (is_growing && random.chance(10)) fixture.check_read(random.hyperslab(shape));
@@ -150,7 +149,7 @@ TEST_CASE("random writes and reads agree with a dense array") {
   }
 }
 
-TEST_CASE("what was put by strided requests that overlap is known to be there, and fills are not") {
+TEST_CASE("overlapping strided puts count as put, and fills do not") {
   Fixture fixture({40, 6});
   fixture.write({{0, 0}, {20, 6}, {2, 1}}, 1);
   fixture.write({{0, 0}, {20, 6}, {2, 1}}, 2);
@@ -164,9 +163,8 @@ TEST_CASE("what was put by strided requests that overlap is known to be there, a
   fixture.check_read(whole);
 }
 
-TEST_CASE("single elements in any order are found and cover what they cover") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
+TEST_CASE("single elements in any order are found, and their coverage is exact") {
+  const std::uint64_t seed = test::test_seed();
   HyperslabGenerator random(seed);
   std::mt19937_64 shuffler(seed);
   for (std::size_t dimensions = 1; dimensions <= 4; ++dimensions) {
@@ -190,14 +188,13 @@ TEST_CASE("single elements in any order are found and cover what they cover") {
 }
 
 TEST_CASE("reads in the order of the writes, and ever so little out of it, agree with a dense array") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
+  const std::uint64_t seed = test::test_seed();
   HyperslabGenerator random(seed);
   std::mt19937_64 engine(seed);
   for (int round = 0; round < 60; ++round) {
     CAPTURE(round);
     const std::vector<std::int64_t> shape{random.between(1, 3), random.between(1, 6), random.between(1, 12)};
-    std::vector<formats::Hyperslab> runs;  // of rows, cut anywhere
+    std::vector<formats::Hyperslab> runs;  // runs of rows, cut anywhere
     for (std::int64_t i = 0; i < shape[0]; ++i) {
       for (std::int64_t j = 0; j < shape[1]; ++j) {
         for (std::int64_t k = 0; k < shape[2];) {
@@ -220,7 +217,7 @@ TEST_CASE("reads in the order of the writes, and ever so little out of it, agree
         if (random.chance(5)) read.count[1] = std::min<std::int64_t>(2, shape[1] - read.start[1]);
         fixture.check_read(read);
       }
-      fixture.write(random.hyperslab(shape), sequence++);  // then the index has levels
+      fixture.write(random.hyperslab(shape), sequence++);  // enough requests for several levels
     }
   }
 }
@@ -243,9 +240,7 @@ TEST_CASE("a block decomposition covers any read, without and with halos") {
 }
 
 TEST_CASE("a hole is never called covered") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  HyperslabGenerator random(seed);
+  HyperslabGenerator random(test::test_seed());
   for (int round = 0; round < 200; ++round) {
     // All but one element of a 12 x 12 array, in overlapping boxes around it.
     Fixture fixture({12, 12});
@@ -297,7 +292,7 @@ TEST_CASE("records can be added without end") {
   }
 }
 
-TEST_CASE("a scalar is read, and what was never written is not covered") {
+TEST_CASE("a scalar is read, and an unwritten one is not covered") {
   WriteIndex index(0, element_bytes);
   std::vector<Piece> pieces;
   CHECK_FALSE(index.match({}, pieces).is_covered);
@@ -337,7 +332,7 @@ TEST_CASE("requests and reads out of range are refused, enormous ones are matche
       index.add({.log_offset = ~std::uint64_t{0}, .box = formats::Hyperslab{{0, 0}, {1, 1}, {}}.view()}),
       Error);
 
-  // Too large to be numbered in row-major order.
+  // Too large for row-major numbers.
   const std::int64_t far = matcher::index_limit - 10;
   index.add({.writer = 1, .box = formats::Hyperslab{{far, far}, {2, 2}, {}}.view()});
   index.add({.writer = 2, .box = formats::Hyperslab{{3, 4}, {1, 1}, {}}.view()});
@@ -364,7 +359,7 @@ TEST_CASE("a read depends on the clock where different writers may have written 
   for (std::uint32_t writer = 0; writer < 4; ++writer) write(writer, 10 * writer, 10);
   CHECK_FALSE(depends(5, 30));
   CHECK_FALSE(depends(5, 60));  // partly unwritten
-  write(3, 32, 4);              // again, by the same one
+  write(3, 32, 4);              // again, by the same writer
   CHECK_FALSE(depends(0, 40));
   write(2, 38, 4);
   CHECK_FALSE(depends(0, 30));

@@ -11,6 +11,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/replay/packer.hpp"
 #include "support/dense_reference.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using formats::Hyperslab;
@@ -39,7 +40,7 @@ struct TypeOf<double> {
   static constexpr Type value = Type::float64;
 };
 
-/// A variable of external type T that writers put to logs, and the dense array that it must agree with.
+/// A variable of external type T whose writers put to logs, and a dense array that must agree with it.
 template <class T>
 class Variable {
  public:
@@ -81,7 +82,7 @@ class Variable {
     return builder.take();
   }
 
-  /// The values of the reads, one behind the other, and the status.
+  /// The values of the reads, one after another, and the status.
   template <class M>
   int get(const Plan& plan, std::vector<M>& values) {
     values.assign(static_cast<std::size_t>(plan.elements) + 2, M{77});
@@ -116,7 +117,7 @@ class Variable {
   std::uint64_t sequence_ = 0;
 };
 
-/// The logs, and a packed copy of what a plan reads of them.
+/// The logs, and a packed copy of the data that a plan reads from them.
 class WithPacked final : public replay::LogReader {
  public:
   static constexpr std::uint32_t packed_writer = 5000;
@@ -131,7 +132,7 @@ class WithPacked final : public replay::LogReader {
   replay::LogReader& logs_;
 };
 
-/// The values of a plan of which some copies were packed elsewhere, in portions of any size.
+/// The values of a plan, some of whose copies were packed elsewhere, in portions of any size.
 template <class T>
 std::vector<T> values_by_packing(const Plan& plan, replay::LogReader& logs, T fill,
                                  test::HyperslabGenerator& random) {
@@ -152,7 +153,7 @@ std::vector<T> values_by_packing(const Plan& plan, replay::LogReader& logs, T fi
   const auto room_bytes = static_cast<std::size_t>(random.between(sizeof(T), 300));
   std::vector<std::byte> room(room_bytes);
   while (!packer.is_done()) {
-    if (random.chance(40)) {  // what is side by side is found where it is
+    if (random.chance(40)) {  // contiguous data is read from its place
       const auto wanted = static_cast<std::size_t>(random.between(1, 60));
       const std::span<const std::byte> passed = packer.pass(logs, wanted);
       REQUIRE((passed.empty() || passed.size() == wanted));
@@ -215,18 +216,18 @@ void compare_with_dense(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("random reads get what a dense array holds, with and without conversion") {
-  compare_with_dense<std::int8_t>(std::random_device{}());
-  compare_with_dense<std::int16_t>(std::random_device{}());
-  compare_with_dense<std::int32_t>(std::random_device{}());
-  compare_with_dense<double>(std::random_device{}());
+TEST_CASE("random reads get the values of a dense array, with and without conversion") {
+  compare_with_dense<std::int8_t>(test::test_seed());
+  compare_with_dense<std::int16_t>(test::test_seed());
+  compare_with_dense<std::int32_t>(test::test_seed());
+  compare_with_dense<double>(test::test_seed());
 }
 
 TEST_CASE("single elements read with the decomposition that wrote them are one copy per writer") {
   for (const std::size_t alignment : {std::size_t{4}, std::size_t{8}}) {
     Variable<std::int32_t> variable({8, 500}, -1, std::size_t{1} << 20, alignment);
     std::vector<Hyperslab> reads;
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(test::test_seed(1));
     for (std::int64_t i = 0; i < 4000; ++i) reads.push_back({{i / 500, i % 500}, {1, 1}, {}});
     std::ranges::shuffle(reads, random);
     for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -241,10 +242,8 @@ TEST_CASE("single elements read with the decomposition that wrote them are one c
   }
 }
 
-TEST_CASE("very many hyperslabs in any order give what each gives by itself") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  test::HyperslabGenerator random(seed);
+TEST_CASE("many hyperslabs in any order give the same values as one by one") {
+  test::HyperslabGenerator random(test::test_seed());
   for (std::size_t dimensions = 1; dimensions <= 3; ++dimensions) {
     const std::vector<std::int64_t> shape = random.shape(dimensions, 500);
     Variable<std::int32_t> variable(shape, -5, std::size_t{1} << 20);
@@ -346,7 +345,7 @@ TEST_CASE("many small copies ask for the place of the log seldom") {
   CHECK(variable.log.calls <= 16);
 }
 
-TEST_CASE("a value out of range is told only when it is there in the end") {
+TEST_CASE("a value out of range is reported only if it is not overwritten") {
   Variable<double> variable({100}, 1e30, std::size_t{1} << 20);
   const Hyperslab all{{0}, {100}, {}};
   std::vector<std::int16_t> values;
@@ -370,7 +369,7 @@ TEST_CASE("without a fill value the type's default is used") {
   CHECK(values == std::vector<std::int32_t>(3, -2147483647));
 }
 
-TEST_CASE("what no log holds is an error, not a crash") {
+TEST_CASE("data that no log has is an error, not a crash") {
   test::SegmentedLog log(100);
   const std::vector<std::int32_t> data{1, 2, 3, 4};
   log.append(0, data.data(), 16, 8);

@@ -7,6 +7,7 @@
 #include "segmented_log.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/replay/plan.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using replay::Plan;
@@ -84,10 +85,23 @@ TEST_CASE("counts that no message could hold are refused before memory is taken"
   }
 }
 
+TEST_CASE("a fill takes the fill value whatever source steps a damaged plan has") {
+  test::SegmentedLog log(1);
+  Plan plan;
+  plan.elements = 4;
+  plan.dimensions = {{2, std::int64_t{1} << 40, 2}, {2, std::int64_t{1} << 40, 1}};
+  plan.copies.resize(1);
+  plan.copies.front().is_fill = true;
+  plan.copies.front().dimensions = 2;
+  std::vector<double> values(4, 5);
+  const float fill = 3;
+  execute(plan, log, {.external = formats::Type::float32, .memory = formats::Type::float64, .fill = &fill},
+          values.data());
+  CHECK(values == std::vector<double>(4, 3));
+}
+
 TEST_CASE("damaged plans end in an error or stay within the destination") {
-  const std::uint64_t seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::test_seed());
   test::SegmentedLog log(1000);
   const std::vector<std::byte> data(1000);
   log.append(0, data.data(), data.size(), 8);

@@ -8,8 +8,8 @@
 
 namespace sluice::test {
 
-/// Logs of several writers, each in segments that are far apart in memory and no longer than the data in
-/// them.
+/// Logs of several writers. Each log has segments that are far apart in memory, and no longer than their
+/// data.
 class SegmentedLog : public replay::LogReader {
  public:
   explicit SegmentedLog(std::size_t segment_bytes) : segment_bytes_(segment_bytes) {}

@@ -1,4 +1,4 @@
-// Gets of steps that are still written: publish: sync and publish: write, with a live matcher.
+// Gets of steps in progress, by publish: sync and publish: write, with a live matcher.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,13 +26,13 @@ GroupControl control_of(Session& session, const Writer& writer) {
 }
 
 void wait_for_a_wait(LiveMatcher& matcher) {
-  while (matcher.status().waits.empty()) std::this_thread::yield();
+  while (matcher.view().waits.empty()) std::this_thread::yield();
 }
 
 }  // namespace
 
 TEST_SUITE("readers of what is being written") {
-  TEST_CASE("readers see what was put before the last sync, the writer sees all") {
+  TEST_CASE("readers see the puts before the last sync, the writer sees all puts") {
     LiveMatcher matcher(rule(PublishAt::sync));
     const auto model = matcher.session("model");
     const auto analysis = matcher.session("analysis");
@@ -42,7 +42,7 @@ TEST_SUITE("readers of what is being written") {
     step.put(0, 0, 1, 2, {1, 2});
     step.sync();
     const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
-    const auto logs = analysis->step_logs(opened.step);  // as long as it is open
+    const auto logs = analysis->step_logs(opened.step);  // kept while the step is open
     CHECK(opened.publish_at == PublishAt::sync);
     CHECK(opened.control == 0);
     step.put(1, 0, 1, 2, {3, 4});
@@ -68,12 +68,13 @@ TEST_SUITE("readers of what is being written") {
     Writer step(*model, "a.nc", alone());
     step.header({rows, 1});
     std::uint64_t opened = 0;
-    std::shared_ptr<StepLogs> logs;  // kept as long as the step is open
+    std::shared_ptr<LogRangeMap> logs;  // kept while the step is open
     for (std::int64_t row = 0; row < rows; ++row) {
       step.put(row, 0, 1, 1, {static_cast<std::int32_t>(row)});
       if (row % 777 != 0) continue;
       step.sync();
-      if (row + 1 < rows) step.put(row + 1, 0, 1, 1, {-1});  // not to be seen; the next put hides it
+      if (row + 1 < rows)
+        step.put(row + 1, 0, 1, 1, {-1});  // readers must not see it: the next put overwrites it
       if (opened == 0) {
         opened = analysis->open({{0, "a.nc"}, alone()}, false).step;
         logs = analysis->step_logs(opened);
@@ -84,7 +85,7 @@ TEST_SUITE("readers of what is being written") {
     }
   }
 
-  TEST_CASE("the number of records of the last sync is told by a get of nothing") {
+  TEST_CASE("an empty get tells the number of records at the last sync") {
     LiveMatcher matcher(rule(PublishAt::sync));
     const auto model = matcher.session("model");
     const auto analysis = matcher.session("analysis");
@@ -92,7 +93,7 @@ TEST_SUITE("readers of what is being written") {
     step.header({3, 2});
     step.sync(4);
     const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
-    const auto logs = analysis->step_logs(opened.step);  // as long as it is open
+    const auto logs = analysis->step_logs(opened.step);  // kept while the step is open
     CHECK(opened.record_count == 4);
     CHECK(analysis->get({opened.step, {}}).record_count == 4);
     step.sync(6);
@@ -107,9 +108,9 @@ TEST_SUITE("readers of what is being written") {
     step.header({3, 2});
     GroupControl control = control_of(*model, step);
     const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
-    const auto logs = analysis->step_logs(opened.step);  // as long as it is open
+    const auto logs = analysis->step_logs(opened.step);  // kept while the step is open
     step.put(0, 0, 1, 2, {1, 2});
-    CHECK_FALSE(control.take_awaited());  // nobody waits
+    CHECK_FALSE(control.take_awaited());  // no get waits
     CHECK(get(*analysis, opened.step, 0, 0, 1, 2) == Values{1, 2});
     CHECK_FALSE(control.take_awaited());
     std::atomic<bool> has_come = false;
@@ -118,28 +119,28 @@ TEST_SUITE("readers of what is being written") {
       has_come = true;
     });
     wait_for_a_wait(matcher);
-    CHECK(matcher.status().waits[0].waits_for == "data of 'a.nc' (variable v), which model has not put yet");
+    CHECK(matcher.view().waits[0].waits_for == "data of 'a.nc' (variable v), which model has not put yet");
     step.put(1, 0, 1, 2, {3, 4});
     REQUIRE(control.take_awaited());
     CHECK_FALSE(control.take_awaited());
     model->announce_put({step.step});
-    while (!control.take_awaited()) std::this_thread::yield();  // it waits again
+    while (!control.take_awaited()) std::this_thread::yield();  // until the get waits again
     CHECK_FALSE(has_come);
     step.put(2, 0, 1, 2, {5, 6});
     model->announce_put({step.step});
     reader.join();
-    CHECK(matcher.status().waits.empty());
+    CHECK(matcher.view().waits.empty());
     step.publish();
   }
 
-  TEST_CASE("what a get waits for reads as fill values when the step ends, by a close or by a death") {
+  TEST_CASE("a waiting get gives fill values when the step ends, by a close or by a death") {
     for (const bool is_killed : {false, true}) {
       CAPTURE(is_killed);
       LiveMatcher matcher(rule(PublishAt::write));
       auto model = matcher.session("model");
       const auto analysis = matcher.session("analysis");
       std::thread reader;
-      std::shared_ptr<StepLogs> logs;  // kept as long as the step is open
+      std::shared_ptr<LogRangeMap> logs;  // kept while the step is open
       {
         Writer step(*model, "a.nc", alone());
         step.header({2, 2});
@@ -159,12 +160,12 @@ TEST_SUITE("readers of what is being written") {
     }
   }
 
-  TEST_CASE("of a writer that was killed readers have what it had synced, and no more") {
+  TEST_CASE("readers keep exactly the synced data of a killed writer") {
     LiveMatcher matcher(rule(PublishAt::sync));
     auto model = matcher.session("model");
     const auto analysis = matcher.session("analysis");
     Opened opened;
-    std::shared_ptr<StepLogs> logs;  // kept as long as the step is open
+    std::shared_ptr<LogRangeMap> logs;  // kept while the step is open
     {
       Writer step(*model, "a.nc", alone());
       step.header({2, 2});

@@ -1,11 +1,11 @@
-// How data comes into landing segments, and when these may be given to others.
+// How data arrives in inbound segments, and when these segments may be reused.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "node_exchange.hpp"
+#include "remote_fetcher.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
 #include "support/exchange_ranks.hpp"
@@ -13,16 +13,16 @@
 using namespace sluice;
 using namespace sluice::test;
 using formats::Hyperslab;
+using runtime::FetchSpec;
 using runtime::PeerLink;
-using runtime::WantedPart;
 
 namespace {
 
 constexpr std::int64_t rows = 32;
-constexpr std::int64_t columns = 1 << 18;  // 1 MiB a row
+constexpr std::int64_t columns = 1 << 18;  // 1 MiB in each row
 const Hyperslab everything{{0, 0}, {rows, columns}, {}};
 
-/// A variable that one node has written and the other one reads.
+/// A variable that one node has written and another node reads.
 struct TwoNodes {
   Ranks ranks{2, 1, {}};
   SpreadStep step{header_of_shapes({{rows, columns}}, 0), {{0, 0}}, ranks.memory()};
@@ -32,12 +32,12 @@ struct TwoNodes {
     step.publish();
     ranks.tell(step);
   }
-  /// Until the first places have been named.
+  /// Continues until the first places have been named.
   void turn_until_fetching() {
     for (int i = 0; i < 100 && !ranks.moving(1).is_expecting(); ++i) ranks.turn();
     REQUIRE(ranks.moving(1).is_expecting());
   }
-  /// Segments into which data of a step that is no more may still come.
+  /// The segments in which data of an ended step may still arrive.
   [[nodiscard]] std::vector<matcher::SegmentId> held() {
     std::vector<matcher::SegmentId> segments;
     for (const matcher::SegmentId segment : ranks.leased_segments) {
@@ -47,7 +47,7 @@ struct TwoNodes {
   }
 };
 
-/// A range of addresses in which each MiB is the same one.
+/// A range of addresses in which each MiB is the same memory.
 class SameMebibytes {
  public:
   explicit SameMebibytes(std::size_t bytes) : bytes_(bytes) {
@@ -73,7 +73,7 @@ class SameMebibytes {
   std::size_t bytes_;
 };
 
-/// One segment, which is the whole memory of its rank.
+/// One segment that is the whole memory of its matcher.
 class OneSegment final : public matcher::SegmentMemory {
  public:
   explicit OneSegment(std::span<std::byte> bytes) : bytes_(bytes) {}
@@ -88,9 +88,9 @@ class OneSegment final : public matcher::SegmentMemory {
   std::span<std::byte> bytes_;
 };
 
-/// So many bytes of the first writer's log, from its beginning on.
-runtime::WantedPartPointer wanted_bytes(std::uint64_t bytes) {
-  auto wanted = std::make_shared<WantedPart>();
+/// The first `bytes` bytes of the first writer's log.
+runtime::FetchSpecPointer wanted_bytes(std::uint64_t bytes) {
+  auto wanted = std::make_shared<FetchSpec>();
   wanted->bytes = bytes;
   wanted->fingerprint = {bytes, 1};
   wanted->copies.copies.push_back({.dimensions = 1});
@@ -98,10 +98,43 @@ runtime::WantedPartPointer wanted_bytes(std::uint64_t bytes) {
   return wanted;
 }
 
+/// One of two nodes, whose inbound memory is one range of addresses.
+class OneNode final : public runtime::FetchHost {
+ public:
+  OneNode(PeerLink& link, runtime::StepViewPointer view, std::span<std::byte> memory, std::uint64_t& pieces)
+      : link_(link), view_(std::move(view)), memory_(memory), pieces_(pieces) {}
+
+  std::uint32_t rank_of(matcher::MatcherPlace place) const override { return place.node; }
+  void send(std::uint32_t to, std::vector<std::byte> packet) override {
+    link_.send(to, PacketKind::exchange, std::move(packet));
+  }
+  void view(std::uint64_t, ViewReceiver receiver) override { receiver({}, view_); }
+  std::span<std::byte> inbound_memory(matcher::SegmentId) override { return memory_; }
+  std::shared_ptr<const void> keep_mapped(matcher::SegmentId) override { return std::make_shared<int>(0); }
+  void lease(const runtime::LeaseRequest& request, runtime::LeaseReceiver receiver) override {
+    receiver({}, matcher::LogSegment{matcher::segment_id({1, 0}, 1), request.bytes});
+  }
+  void join_lease(std::uint64_t, const runtime::FetchReader&) override {}
+  void on_release() override {}
+  void send_data(PeerLink::DataRoute to, PeerLink::DataSource next) override {
+    link_.send_data(to, std::move(next));
+  }
+  void expect_data(PeerLink::DataRoute from, std::span<std::byte> place, PeerLink::Landed landed) override {
+    ++pieces_;
+    link_.expect_data(from, place, std::move(landed));
+  }
+
+ private:
+  PeerLink& link_;
+  runtime::StepViewPointer view_;  ///< shared with the test
+  std::span<std::byte> memory_;
+  std::uint64_t& pieces_;
+};
+
 }  // namespace
 
 TEST_SUITE("fetches") {
-  TEST_CASE("what is side by side in its log is sent from there, and what is not is packed") {
+  TEST_CASE("contiguous log data is sent from its place, other data is packed") {
     TwoNodes nodes;
     Answer whole;
     nodes.ranks.get(1, 0, {everything}, whole);
@@ -135,7 +168,7 @@ TEST_SUITE("fetches") {
       CHECK_FALSE(nodes.ranks.moving(1).is_expecting());
       CHECK(nodes.ranks.released == std::vector<std::uint32_t>{1});
       CHECK(nodes.ranks.landed_bytes() == landed);
-      // Its memory belongs to somebody else from now on.
+      // From now on the memory belongs to another user.
       for (const matcher::SegmentId segment : nodes.ranks.leased_segments)
         std::ranges::fill(nodes.ranks.memory()({1, 0}).writable(segment), std::byte{0x5a});
       nodes.ranks.settle();
@@ -150,7 +183,7 @@ TEST_SUITE("fetches") {
     }
   }
 
-  TEST_CASE("of what nobody wants any more, little is sent") {
+  TEST_CASE("little is sent of data that no reader needs any more") {
     TwoNodes nodes;
     Answer answer;
     nodes.ranks.get(1, 0, {everything}, answer);
@@ -171,7 +204,7 @@ TEST_SUITE("fetches") {
     CHECK_FALSE(nodes.held().empty());
     for (int i = 0; i < 100; ++i) nodes.ranks.turn();
     CHECK(nodes.held().empty());
-    nodes.ranks.settle();  // the view comes after all
+    nodes.ranks.settle();  // now the view comes
   }
 
   TEST_CASE("data that fails in its midst is an error of the gets that need it, and of no others") {
@@ -197,9 +230,9 @@ TEST_SUITE("fetches") {
     CHECK(again.outcome.text == "");
   }
 
-  TEST_CASE("a get that ends the step when it is told leaves none of the others without an answer") {
+  TEST_CASE("a receiver that ends the step leaves no other get without an answer") {
     const auto receive_ending = [](Ranks& ranks, std::vector<Outcome>& told) {
-      return [&ranks, &told](const Outcome& outcome, MatchedGet, const std::vector<LandingPart>&) {
+      return [&ranks, &told](const Outcome& outcome, MatchedGet, const std::vector<InboundPart>&) {
         if (told.empty()) ranks.forget(1);
         told.push_back(outcome);
       };
@@ -207,7 +240,7 @@ TEST_SUITE("fetches") {
     for (const bool does_fail : {false, true}) {
       TwoNodes nodes;
       std::vector<Outcome> told;
-      for (int i = 0; i < 3; ++i) {  // all of the same parts
+      for (int i = 0; i < 3; ++i) {  // all want the same parts
         nodes.ranks.matching(1).match(
             get_request(1, 0, {everything}), [&](const Outcome& outcome, MatchedGet matched) {
               REQUIRE(outcome.text == "");
@@ -247,7 +280,7 @@ TEST_SUITE("fetches") {
     for (std::size_t i = 0; i < SameMebibytes::unit; ++i)
       source.bytes()[i] = static_cast<std::byte>(i * 7 + i / 251);
     OneSegment source_memory(source.bytes());
-    OneSegment landing_memory(destination.bytes());
+    OneSegment inbound_memory(destination.bytes());
     matcher::StepView view;
     view.step = 1;
     view.is_final = true;
@@ -257,36 +290,18 @@ TEST_SUITE("fetches") {
     view.logs[0].ranges.push_back({0, 0, bytes, matcher::segment_id({0, 0}, 2), 0});
     const auto known = std::make_shared<matcher::StepView>(view);
     const auto links = runtime::links_within_process(2);
-    std::vector<std::unique_ptr<NodeExchange>> exchanges;
     std::uint64_t pieces = 0;
+    std::vector<std::unique_ptr<OneNode>> hosts;
+    std::vector<std::unique_ptr<RemoteFetcher>> exchanges;
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      NodeExchange::Environment environment;
-      environment.place = {rank, 0};
-      environment.rank_of = [](matcher::MatcherPlace place) { return place.node; };
-      environment.memory = rank == 0 ? &source_memory : &landing_memory;
-      environment.landing_memory = [&](matcher::SegmentId) { return destination.bytes(); };
-      environment.send = [&, rank](std::uint32_t to, std::vector<std::byte> packet) {
-        links[rank]->send(to, PacketKind::exchange, std::move(packet));
-      };
-      environment.view = [&](std::uint64_t, const ViewReceiver& receiver) { receiver({}, known); };
-      environment.send_data = [&, rank](PeerLink::DataRoute to, PeerLink::DataSource next) {
-        links[rank]->send_data(to, std::move(next));
-      };
-      environment.expect_data = [&, rank](PeerLink::DataRoute from, std::span<std::byte> place,
-                                          PeerLink::Landed landed) {
-        ++pieces;
-        links[rank]->expect_data(from, place, std::move(landed));
-      };
-      environment.keep_mapped = [](matcher::SegmentId) { return std::make_shared<int>(0); };
-      environment.lease = [](const NodeExchange::LeaseRequest& request, const auto& receiver) {
-        receiver({}, matcher::LogSegment{matcher::segment_id({1, 0}, 1), request.bytes});
-      };
-      exchanges.push_back(std::make_unique<NodeExchange>(std::move(environment)));
+      hosts.push_back(std::make_unique<OneNode>(*links[rank], known, destination.bytes(), pieces));
+      exchanges.push_back(std::make_unique<RemoteFetcher>(
+          *hosts.back(), rank == 0 ? source_memory : inbound_memory, RemoteFetcher::Seat{{rank, 0}}));
       links[rank]->on_packet(PacketKind::exchange, [&, rank](std::uint32_t from, auto packet) {
         exchanges[rank]->take(from, static_cast<ExchangePacket>(packet.front()), packet.subspan(1));
       });
     }
-    const auto fetch = [&](const runtime::WantedPartPointer& wanted) {
+    const auto fetch = [&](const runtime::FetchSpecPointer& wanted) {
       exchanges[1]->fetch_ahead(known, {wanted});
       bool is_over = false;
       exchanges[1]->when_ahead(1, [&] { is_over = true; });

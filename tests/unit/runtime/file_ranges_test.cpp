@@ -54,7 +54,7 @@ TEST_SUITE("runtime.file_ranges") {
     CHECK(ranges.cut(20, 2 * mib).extent.bytes == 2 * mib);
   }
 
-  TEST_CASE("a range for which there is no room is given to the next one") {
+  TEST_CASE("a range that could not be reserved is used for the next one") {
     bool is_full = true;
     FileRanges ranges(
         {.make = create_segment, .reserve = [&](const FileDescriptor&, std::uint64_t, std::uint64_t) {

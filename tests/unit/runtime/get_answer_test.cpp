@@ -11,6 +11,7 @@
 #include "sluice/runtime/read_lists.hpp"
 #include "support/exchange_world.hpp"
 #include "support/lists_of_boxes.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using formats::Hyperslab;
@@ -24,7 +25,7 @@ namespace {
 constexpr std::int64_t rows = 6;
 constexpr std::int64_t columns = 10;
 
-/// A step of variables of the same shape, in one matcher's memory.
+/// A step of several variables of the same shape, in one matcher's memory.
 class World {
  public:
   World(int variables, std::uint32_t writers)
@@ -36,7 +37,7 @@ class World {
 
   SpreadStep& step() { return step_; }
 
-  /// Gets the same list of every variable and compares the values; returns how many plans that took.
+  /// Gets the same list of every variable, and compares the values. Returns the number of plans.
   std::size_t check(const Boxes& reads) {
     step_.publish();
     matcher::StepIndex index(memory_);
@@ -47,7 +48,7 @@ class World {
     GetWriter get(1);
     const int variables = step_.header().variable_count();
     for (int varid = 0; varid < variables; ++varid) get.add(varid, views);
-    runtime::ToldRanges told;
+    runtime::AnnouncedRanges told;
     const runtime::Get request = get.take();
     CHECK(request.lists.size() == 1);
     const Plans answer = answer_get(index, request, told);
@@ -61,7 +62,7 @@ class World {
   }
 
  private:
-  /// Logs as a process sees them that was told of these ranges only.
+  /// The logs as a process sees them that has received only these ranges.
   class ToldLogs final : public replay::LogReader {
    public:
     ToldLogs(SpreadStep& step, const Plans& answer) : step_(step), answer_(answer) {}
@@ -103,6 +104,20 @@ class World {
 constexpr test::Grid grid{rows, columns};
 
 }  // namespace
+
+TEST_CASE("a range is announced again when another one has taken its number") {
+  // As when a step is published whose ranges were read from its tables before.
+  const std::vector<runtime::LogRange> growing{{0, 0, 64, 7, 0}, {0, 64, 64, 8, 0}};
+  const std::vector<runtime::LogRange> published{{0, 0, 64, 7, 0}, {0, 64, 64, 9, 128}};
+  const std::vector<replay::PlanSource> sources{{0, 0, 128}};
+  runtime::AnnouncedRanges told;
+  std::vector<runtime::LogRange> news;
+  told.tell([&](std::uint32_t) { return std::span(growing); }, sources, {}, news);
+  CHECK(news == growing);
+  news.clear();
+  told.tell([&](std::uint32_t) { return std::span(published); }, sources, {}, news);
+  CHECK(news == std::vector{published[1]});
+}
 
 TEST_CASE("variables that were put by the same lists need one plan") {
   World world(5, 2);
@@ -205,7 +220,7 @@ TEST_CASE("a variable of which anything differs is matched by itself") {
   }
 }
 
-TEST_CASE("who of two writers was later is a difference") {
+TEST_CASE("the order of two writers makes a difference") {
   World world(2, 2);
   const Boxes list = grid.dotted(0, 2, 0);
   Boxes overlapping = grid.dotted(1, 2, 0);
@@ -217,7 +232,7 @@ TEST_CASE("who of two writers was later is a difference") {
 }
 
 TEST_CASE("random lists on random variables read as they were put") {
-  std::mt19937_64 engine(20261121);
+  std::mt19937_64 engine(test::test_seed(20261121));
   const auto chance = [&](int of) { return std::uniform_int_distribution<int>(0, of - 1)(engine) == 0; };
   const auto below = [&](std::int64_t end) {
     return std::uniform_int_distribution<std::int64_t>(0, end - 1)(engine);
@@ -248,7 +263,7 @@ TEST_CASE("random lists on random variables read as they were put") {
   CHECK(shared > 100);
 }
 
-TEST_CASE("a get whose lists are not what they say is an error") {
+TEST_CASE("a get with damaged lists is an error") {
   using runtime::ReadList;
   CHECK_THROWS_AS((void)slabs_of(ReadList{2, 1, false, {0, 1, 2}}), Error);
   CHECK_THROWS_AS((void)slabs_of(ReadList{1, 1, true, {0, 1}}), Error);

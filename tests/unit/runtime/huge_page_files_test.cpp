@@ -31,7 +31,7 @@ bool is_zero(const Mapping& mapping) {
   return std::ranges::all_of(mapping.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// Whether it works in a process of a user who may not mount anything.
+/// Whether it works in a process of a user without the right to mount.
 enum class Outcome : int { works = 0, refused = 1, wrong = 2, no_such_user = 3 };
 Outcome outcome_without_privilege() {
   const pid_t child = ::fork();
@@ -41,7 +41,7 @@ Outcome outcome_without_privilege() {
     if (::geteuid() == 0 &&
         (::setresgid(nobody, nobody, nobody) != 0 || ::setresuid(nobody, nobody, nobody) != 0))
       ::_exit(static_cast<int>(Outcome::no_such_user));
-    ::prctl(PR_SET_DUMPABLE, 1);  // as a process is that has not changed its user
+    ::prctl(PR_SET_DUMPABLE, 1);  // as in a process that has not changed its user
     const auto files = HugePageFiles::make();
     if (!files) ::_exit(static_cast<int>(Outcome::refused));
     try {
@@ -73,7 +73,7 @@ TEST_CASE("a file has huge pages as far as they go, small ones behind them, and 
   const Mapping mapping(file, {bytes}, Mapping::Access::read_write);
   mapping.writable()[0] = std::byte{1};
   const std::uint64_t first = taken_kib(file);
-  CHECK((first == 2 * kib || first == 4));  // 4: the system has no huge page left right now
+  CHECK((first == 2 * kib || first == 4));  // 4: the system has no free huge page now
   mapping.writable()[bytes - 1] = std::byte{2};
   CHECK(taken_kib(file) == first + 4);
   mapping.writable()[0] = mapping.writable()[bytes - 1] = std::byte{0};
@@ -81,7 +81,7 @@ TEST_CASE("a file has huge pages as far as they go, small ones behind them, and 
   CHECK(taken_kib(file) <= bytes / kib);
 }
 
-TEST_CASE("two files are two, and outlive what made them") {
+TEST_CASE("two files are separate, and outlive their maker") {
   auto files = HugePageFiles::make();
   if (!files) return;
   const FileDescriptor first = files->create(2 * mib);

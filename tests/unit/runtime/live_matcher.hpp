@@ -1,6 +1,6 @@
 #pragma once
-// A matcher rank in a process of its own, with the test as its coordinator, and clients that put and get one
-// variable of 32-bit integers.
+// A matcher in its own process, with the test as its coordinator. Clients put and get one variable of 32-bit
+// integers.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,9 +18,9 @@
 #include "sluice/formats/header.hpp"
 #include "sluice/formats/layout.hpp"
 #include "sluice/replay/plan.hpp"
+#include "sluice/runtime/log_range_map.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/session.hpp"
-#include "sluice/runtime/step_logs.hpp"
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
 #include "sluice/runtime/write_log.hpp"
@@ -30,16 +30,24 @@ namespace sluice::runtime::test {
 
 inline constexpr std::uint64_t mib = 1024 * 1024;
 
+/// The directory for segments that have no space in memory.
+struct SpillPlace {
+  std::string directory = {};
+  bool or_elsewhere = false;
+};
+
 class LiveMatcher {
  public:
   explicit LiveMatcher(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib,
-                       std::vector<ComponentSize> sizes = {})
+                       std::vector<ComponentSize> sizes = {}, const SpillPlace& spill = {})
       : LiveMatcher(connected_pair()) {
     CoordinatorHello hello;
     hello.rules = std::move(rules);
     hello.components = std::move(sizes);
     hello.memory_bytes = memory_bytes;
     hello.retain_bytes = memory_bytes / 8;
+    hello.spill_directory = spill.directory;
+    hello.may_spill_elsewhere = spill.or_elsewhere;
     (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::ready);
   }
   ~LiveMatcher() {
@@ -48,36 +56,39 @@ class LiveMatcher {
   LiveMatcher(const LiveMatcher&) = delete;
   LiveMatcher& operator=(const LiveMatcher&) = delete;
 
-  /// Sends to the matcher and takes events until the answer is there.
+  /// Sends to the matcher, and handles events until the answer arrives.
   ReceivedMessage ask(MessageType type, std::vector<std::byte> fields, MessageType expected) {
     line_->send({type, ++tag_, std::move(fields)});
     for (;;) {
       auto message = line_->receive();
       if (!message) throw Error(NC_EIO, "the matcher has ended");
       if (message->type == expected) return std::move(*message);
+      if (message->type == MessageType::component_settled) continue;
       if (message->type != MessageType::event) throw Error(NC_EIO, "an answer of another type");
       events.push_back(decode<EventNotice>(message->fields).text);
     }
   }
-  StatusReport status() {
-    return decode<StatusReport>(ask(MessageType::status_query, {}, MessageType::status).fields);
+  /// What the run does, as the coordinator asks for its progress.
+  RunView view() {
+    return decode<RunView>(
+        ask(MessageType::watch_query, encode(WatchRequest{false, 0, true}), MessageType::run_view).fields);
   }
   void component_exited(const std::string& name, const std::string& reason = "exited with status 0") {
     line_->send({MessageType::component_exited, 0, encode(ComponentExited{name, reason})});
   }
-  /// Waits until the matcher has taken everything that was sent before: it reads its sockets in turn.
+  /// Waits until the matcher has handled all earlier messages. The matcher reads its sockets in turn.
   void settle() {
-    for (int i = 0; i < 3; ++i) (void)status();
+    for (int i = 0; i < 3; ++i) (void)view();
   }
   bool has_event(const std::string& words) {
-    (void)status();
+    (void)view();
     for (const auto& text : events) {
       if (text.find(words) != std::string::npos) return true;
     }
     return false;
   }
 
-  /// Tells it to shut down; gives its last figures.
+  /// Tells the matcher to shut down. Returns its last status report.
   StatusReport shut_down() {
     auto report = decode<StatusReport>(ask(MessageType::shutdown, {}, MessageType::status).fields);
     exit_status = wait_for_exit();
@@ -93,7 +104,7 @@ class LiveMatcher {
   std::unique_ptr<Session> session(const std::string& component) const {
     return std::make_unique<Session>(ClientEnvironment{path, component, {}});
   }
-  /// A bare connection that has said hello.
+  /// A bare connection after hello.
   PacketSocket connection(const std::string& component, std::uint64_t token) const {
     PacketSocket socket = connect_to(path);
     socket.send({MessageType::hello, 1,
@@ -102,6 +113,8 @@ class LiveMatcher {
     if (!welcome || welcome->type != MessageType::welcome) throw Error(NC_EIO, "no welcome");
     return socket;
   }
+
+  [[nodiscard]] pid_t process() const noexcept { return process_; }
 
   std::string path;
   std::vector<std::string> events;
@@ -133,13 +146,13 @@ class LiveMatcher {
   std::uint32_t tag_ = 0;
 };
 
-/// Shape of the one variable.
+/// The shape of the variable.
 struct Shape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
 };
 
-/// int v(y, x), as a client sends it.
+/// The header of int v(y, x), as a client sends it.
 inline std::vector<std::byte> header_of(Shape shape) {
   formats::Header header;
   header.version = formats::Version::cdf5;
@@ -177,7 +190,7 @@ class Writer {
   }
   void header(Shape shape) { header(header_of(shape)); }
   void header(std::vector<std::byte> bytes) {
-    const HeaderUpdate update{step, std::move(bytes)};
+    const HeaderRequest update{step, std::move(bytes)};
     (void)session_.prepare(&update, {});
   }
   void sync(std::int64_t records = 0) { session_.sync({step, log_.position(), records}); }
@@ -195,7 +208,7 @@ class Writer {
 
  private:
   WriteLog log_;
-  std::shared_ptr<StepLogs> ranges_;  ///< shared with its gets: kept as long as the step is open
+  std::shared_ptr<LogRangeMap> ranges_;  ///< shared with its gets; kept while the step is open
 };
 
 inline std::vector<std::int32_t> get(Session& session, std::uint64_t step, std::int64_t row,
@@ -206,7 +219,7 @@ inline std::vector<std::int32_t> get(Session& session, std::uint64_t step, std::
   std::size_t position = 0;
   const replay::Plan plan = replay::decode_plan(plans.plans, position);
   std::vector<std::int32_t> values(static_cast<std::size_t>(rows * columns), 0);
-  StepLogs::Reader reader(*logs);
+  LogRangeMap::Reader reader(*logs);
   const int status = replay::execute(
       plan, reader, {formats::Type::int32, formats::Type::int32, false, &fill_value}, values.data());
   if (status != NC_NOERR) throw Error(static_cast<Status>(status), "a get failed");
@@ -217,7 +230,7 @@ inline Member alone() {
   return {random_number(), 0, 1};
 }
 
-/// Writes a whole file of one process: every element is `value`.
+/// Writes a whole file from one process; every element is `value`.
 inline std::uint64_t write_file(Session& session, const std::string& name, Shape shape, std::int32_t value) {
   Writer writer(session, name, alone());
   writer.header(shape);
@@ -227,7 +240,7 @@ inline std::uint64_t write_file(Session& session, const std::string& name, Shape
   return writer.step;
 }
 
-/// Opens, reads everything and closes.
+/// Opens the file, reads everything and closes it.
 inline std::vector<std::int32_t> read_file(Session& session, const std::string& name, Shape shape) {
   const Opened opened = session.open({{0, name}, alone()}, false);
   auto values = get(session, opened.step, 0, 0, shape.rows, shape.columns);

@@ -1,4 +1,4 @@
-// The files of burst-buffer logs, as the matcher keeps them.
+// The files of burst-buffer logs that the matcher keeps.
 #include "log_files.hpp"
 
 #include <doctest/doctest.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,18 @@ struct LogDirectory {
   std::string path = std::filesystem::absolute("log_files." + std::to_string(::getpid())).string();
 };
 
+constexpr std::uint64_t no_run = 0;
+
+void at_once(const std::function<void()>& removal) {
+  removal();
+}
+
 }  // namespace
 
 TEST_CASE("a log goes with its last segment, and its room at once, whoever has it open") {
   const LogDirectory directory;
   const FileDescriptor reader(::open(directory.data().c_str(), O_RDONLY | O_CLOEXEC));
-  LogFiles logs;
+  LogFiles logs(at_once, no_run);
   (void)logs.add(1, {directory.metadata(), 0});
   (void)logs.add(2, {directory.metadata(), 4096});
   logs.release(1);
@@ -53,12 +60,12 @@ TEST_CASE("a log goes with its last segment, and its room at once, whoever has i
   CHECK(directory.is_empty());
   REQUIRE(::fstat(reader.number(), &facts) == 0);
   CHECK(facts.st_blocks == 0);
-  CHECK(facts.st_size == 1 << 20);  // a mapping of it stays what it was
+  CHECK(facts.st_size == 1 << 20);  // an existing mapping does not change
 }
 
 TEST_CASE("a log that may have to be recovered stays until it is said that it need not be") {
   const LogDirectory directory;
-  LogFiles logs;
+  LogFiles logs(at_once, no_run);
   (void)logs.add(1, {directory.metadata(), 0});
   logs.keep(1, true);
   logs.release(1);
@@ -69,7 +76,7 @@ TEST_CASE("a log that may have to be recovered stays until it is said that it ne
 
 TEST_CASE("a log that its user wants stays, although it need not be recovered any more") {
   const LogDirectory directory;
-  LogFiles logs;
+  LogFiles logs(at_once, no_run);
   (void)logs.add(1, {directory.metadata(), 0, true});
   logs.keep(1, true);
   logs.release(1);
@@ -81,8 +88,24 @@ TEST_CASE("a log that its user wants stays, although it need not be recovered an
 
 TEST_CASE("at the end of a run all logs go that are not kept") {
   const LogDirectory directory;
-  LogFiles logs;
+  LogFiles logs(at_once, no_run);
   (void)logs.add(1, {directory.metadata(), 0});
   logs.remove_all();
   CHECK(directory.is_empty());
+}
+
+TEST_CASE("logs that nobody reads take no descriptors") {
+  const LogDirectory directory;
+  const auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  LogFiles logs(at_once, no_run);
+  const auto before = open_descriptors();
+  const auto file = logs.add(1, {directory.metadata(), 0});
+  CHECK(open_descriptors() == before);
+  auto used = file->descriptor();
+  CHECK(used == logs.add(2, {directory.metadata(), 4096})->descriptor());
+  CHECK(open_descriptors() == before + 1);
+  used.reset();
+  CHECK(open_descriptors() == before);
 }

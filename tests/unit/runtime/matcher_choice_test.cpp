@@ -37,6 +37,20 @@ TEST_SUITE("matcher choice") {
     CHECK(place_with({{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}}).local_rank == 3);
   }
 
+  TEST_CASE("a rank of MPICH in a batch job is not taken for a task of Slurm") {
+    std::map<std::string, std::string> variables{{"SLURM_PROCID", "0"},  {"SLURM_NTASKS", "4"},
+                                                 {"SLURM_LOCALID", "0"}, {"PMI_RANK", "3"},
+                                                 {"PMI_SIZE", "4"},      {"MPI_LOCALRANKID", "1"}};
+    CHECK(place_with(variables).rank == 3);
+    CHECK(place_with(variables).local_rank == 1);
+    variables = {{"SLURM_PROCID", "3"},
+                 {"SLURM_NTASKS", "4"},
+                 {"SLURM_LOCALID", "1"},
+                 {"PMI_RANK", "3"},
+                 {"PMI_SIZE", "4"}};
+    CHECK(place_with(variables).local_rank == 1);  // srun --mpi=pmi2
+  }
+
   TEST_CASE("without a launcher, or with nonsense, it is a serial process") {
     CHECK(place_with({}).size == 1);
     CHECK(place_with({{"PMI_RANK", "7"}, {"PMI_SIZE", "4"}}).rank == 0);

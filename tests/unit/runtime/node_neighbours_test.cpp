@@ -1,9 +1,9 @@
-// Several matchers of a node: what one of them fetches serves the processes of all.
+// Several matchers of a node: data that one of them fetches serves the processes of all.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "node_exchange.hpp"
+#include "remote_fetcher.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/wire.hpp"
 #include "support/exchange_ranks.hpp"
@@ -11,22 +11,22 @@
 using namespace sluice;
 using namespace sluice::test;
 using formats::Hyperslab;
-using runtime::AskedPart;
 using runtime::Bring;
 using runtime::Brought;
-using runtime::Landing;
-using runtime::LandingPart;
-using runtime::WantedPartPointer;
+using runtime::FetchItem;
+using runtime::FetchSpecPointer;
+using runtime::InboundPart;
+using runtime::InboundStage;
 
 namespace {
 
 constexpr std::int64_t rows = 64, columns = 600;
 constexpr std::uint64_t all_bytes = rows * columns * 4;
 const Hyperslab everything{{0, 0}, {rows, columns}, {}};
-const std::uint32_t first = 2, second = 3;  // the matchers of the node that reads
+const std::uint32_t first = 2, second = 3;  // the matchers of the reading node
 
-/// Two nodes of two matchers. The two writers of a variable are at the matchers of the first one; of the
-/// second one's, `first` fetches what the first writer put for both, and `second` what the second did.
+/// Two nodes of two matchers. The two writers of a variable belong to the matchers of the first node. On the
+/// second node, matcher `first` fetches the first writer's data for both, and `second` the second writer's.
 struct Couple {
   Ranks ranks{2, 2, {.least_elements = 1}};
   SpreadStep step{header_of_shapes({{rows, columns}}, 0), {{0, 0}, {0, 1}}, ranks.memory()};
@@ -41,23 +41,23 @@ struct Couple {
     REQUIRE(answer.outcome.text == "");
     CHECK(ranks.run(answer) == step.expected(0, {read}));
   }
-  /// What gets of a read need.
-  [[nodiscard]] std::vector<WantedPartPointer> wanted(std::uint32_t rank, const Hyperslab& read) {
+  /// The specs of the gets of a read.
+  [[nodiscard]] std::vector<FetchSpecPointer> wanted(std::uint32_t rank, const Hyperslab& read) {
     Answer answer;
     ranks.get(rank, 0, {read}, answer);
     ranks.settle();
-    std::vector<WantedPartPointer> wanted;
-    for (const LandingPart& part : answer.landed) wanted.push_back(part.wanted);
+    std::vector<FetchSpecPointer> wanted;
+    for (const InboundPart& part : answer.landed) wanted.push_back(part.wanted);
     return wanted;
   }
-  /// What `first` brings is there; for what the other one brings there is no memory.
+  /// Brings the parts of `first`. For the parts of the other matcher there is no memory.
   void take_memory_of_second() {
     (void)wanted(first, {{0, 0}, {rows / 2, columns}, {}});
     (void)wanted(second, {{0, 0}, {rows / 2, columns}, {}});
     ranks.leases.clear();
     ranks.has_memory = false;
   }
-  /// A get at `first` waits for what `second` brings, which waits for memory, when `happens` happens.
+  /// A get at `first` waits for `second`, which waits for memory. Then `happens` is called.
   [[nodiscard]] int status_of_waiting_get(const std::function<void()>& happens) {
     take_memory_of_second();
     Answer answer;
@@ -73,7 +73,7 @@ struct Couple {
   void forget() {
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks.forget(rank);
   }
-  [[nodiscard]] bool fetch_ahead(std::uint32_t rank, const std::vector<WantedPartPointer>& wanted) {
+  [[nodiscard]] bool fetch_ahead(std::uint32_t rank, const std::vector<FetchSpecPointer>& wanted) {
     ranks.moving(rank).fetch_ahead(std::make_shared<matcher::StepView>(step.view()), wanted);
     bool is_over = false;
     ranks.moving(rank).when_ahead(1, [&] { is_over = true; });
@@ -85,8 +85,8 @@ struct Couple {
 }  // namespace
 
 TEST_SUITE("matchers of a node") {
-  TEST_CASE("what processes of several matchers read lands once on their node") {
-    // Rows are mirrored; columns leave gaps, and are bundled.
+  TEST_CASE("data that processes of several matchers read arrives once on their node") {
+    // Rows are mirrored; columns leave gaps and are bundled.
     const std::vector<Hyperslab> reads{everything,
                                        {{10, 0}, {30, columns}, {}},
                                        {{25, 0}, {39, columns}, {}},
@@ -103,7 +103,7 @@ TEST_SUITE("matchers of a node") {
         couple.ranks.settle();
         for (std::size_t i = 0; i < answers.size(); ++i) couple.check(answers[i], reads[i / 2]);
         CHECK(couple.ranks.landed_bytes() == all_bytes + rows * 50 * 4);
-        CHECK(couple.ranks.leased_bytes <= 2 * (1U << 20));  // one segment each
+        CHECK(couple.ranks.leased_bytes <= 2 * (1U << 20));  // one segment for each matcher
       }
     }
   }
@@ -125,12 +125,12 @@ TEST_SUITE("matchers of a node") {
     }
   }
 
-  TEST_CASE("what several matchers of a node fetch ahead lands once, and their gets find it there") {
+  TEST_CASE("data that several matchers of a node fetch ahead arrives once, and their gets find it") {
     const Hyperslab some{{0, 3}, {rows, 40}, {1, 13}};
     for (const bool is_slow : {false, true}) {
       Couple couple;
-      std::vector<WantedPartPointer> wanted = couple.wanted(first, everything);
-      for (const WantedPartPointer& part : couple.wanted(second, some)) wanted.push_back(part);
+      std::vector<FetchSpecPointer> wanted = couple.wanted(first, everything);
+      for (const FetchSpecPointer& part : couple.wanted(second, some)) wanted.push_back(part);
       const std::uint64_t needed = couple.ranks.landed_bytes();
       CHECK(needed == all_bytes + rows * 40 * 4);
       couple.forget();
@@ -156,7 +156,7 @@ TEST_SUITE("matchers of a node") {
   TEST_CASE(
       "copies that were asked for in an earlier step are named, and told again to who does not know them") {
     Couple couple;
-    std::vector<Hyperslab> pieces;  // at no regular distances, so that each is a copy of its own
+    std::vector<Hyperslab> pieces;  // at irregular distances, so that each piece is a separate copy
     for (std::int64_t i = 0; i < 400; ++i)
       pieces.push_back({{i * i % rows, i * i * i % columns}, {1, 1}, {}});
     const auto get = [&](std::uint32_t rank) {
@@ -168,8 +168,8 @@ TEST_SUITE("matchers of a node") {
       CHECK(couple.ranks.run(answer) == couple.step.expected(0, pieces));
       return std::pair(answer, couple.ranks.bytes_of_exchange() - before);
     };
-    std::vector<WantedPartPointer> wanted;
-    for (const LandingPart& part : get(first).first.landed) wanted.push_back(part.wanted);
+    std::vector<FetchSpecPointer> wanted;
+    for (const InboundPart& part : get(first).first.landed) wanted.push_back(part.wanted);
     const auto ahead = [&] {
       couple.forget();
       const std::uint64_t before = couple.ranks.bytes_of_exchange();
@@ -180,7 +180,7 @@ TEST_SUITE("matchers of a node") {
     const std::uint64_t named = ahead();
     CHECK(named < 400 * 4 + 600);  // the data, and some small packets
     CHECK(get(first).second < named + 400 * 200);
-    // Who brings, or who has the logs, has forgotten the names.
+    // The node fetcher, or the owner of the logs, has forgotten the names.
     for (const std::uint32_t forgets : {second, first, 0U, 1U}) {
       couple.ranks.restart(forgets);
       if (forgets == first) continue;
@@ -190,7 +190,7 @@ TEST_SUITE("matchers of a node") {
     }
   }
 
-  TEST_CASE("a neighbour that is short of memory waits for all whose gets it serves") {
+  TEST_CASE("a neighbour without memory waits on behalf of all gets that it serves") {
     Couple couple;
     couple.take_memory_of_second();
     std::deque<Answer> answers(4);
@@ -200,12 +200,12 @@ TEST_SUITE("matchers of a node") {
     // One lease is under way, for one of the gets; the others have joined it.
     REQUIRE(couple.ranks.leases.size() == 1);
     CHECK(couple.ranks.leases[0].rank == second);
-    std::vector<NodeExchange::Reader> readers{couple.ranks.leases[0].request.reader};
+    std::vector<runtime::FetchReader> readers{couple.ranks.leases[0].request.reader};
     for (const Ranks::Joined& joined : couple.ranks.joined) {
       CHECK(joined.rank == second);
       readers.push_back(joined.reader);
     }
-    std::ranges::sort(readers, {}, &NodeExchange::Reader::connection);
+    std::ranges::sort(readers, {}, &runtime::FetchReader::connection);
     REQUIRE(readers.size() == 4);
     for (std::uint32_t i = 0; i < 4; ++i) {
       CHECK(readers[i].connection == 10 + i);
@@ -235,12 +235,12 @@ TEST_SUITE("matchers of a node") {
     }
   }
 
-  TEST_CASE("what is fetched ahead does not wait behind a neighbour's get that waits for memory") {
+  TEST_CASE("a fetch ahead does not wait behind a neighbour's get that waits for memory") {
     Couple couple;
-    const std::vector<WantedPartPointer> wanted = couple.wanted(first, everything);
+    const std::vector<FetchSpecPointer> wanted = couple.wanted(first, everything);
     couple.forget();
     couple.ranks.has_memory = false;
-    const Hyperslab half{{rows / 2, 0}, {rows / 2, columns}, {}};  // which `second` brings
+    const Hyperslab half{{rows / 2, 0}, {rows / 2, columns}, {}};  // data that `second` brings
     Answer answer;
     couple.ranks.get(second, 0, {half}, answer, 1);
     couple.ranks.settle();
@@ -266,7 +266,7 @@ TEST_SUITE("matchers of a node") {
         couple.ranks.settle();
         REQUIRE(answer.has_come);
         if (!has_memory) CHECK(answer.outcome.status == NC_EIO);
-        // Nothing is left that a later get would find.
+        // A later get must find nothing.
         couple.forget();
         Answer later;
         couple.ranks.get(first, 0, {everything}, later);
@@ -281,13 +281,13 @@ TEST_SUITE("matchers of a node") {
     CHECK(couple.status_of_waiting_get([&] { couple.ranks.forget(second); }) == NC_EIO);
   }
 
-  TEST_CASE("data that a log does not have fails for who asked a neighbour for it, and for nobody else") {
+  TEST_CASE("missing log data fails only the get that requested it from a neighbour") {
     Couple couple;
-    const std::vector<WantedPartPointer> wanted = couple.wanted(first, everything);
+    const std::vector<FetchSpecPointer> wanted = couple.wanted(first, everything);
     couple.forget();
-    std::vector<WantedPartPointer> beyond;
-    for (const WantedPartPointer& part : wanted) {
-      auto bad = std::make_shared<runtime::WantedPart>(*part);
+    std::vector<FetchSpecPointer> beyond;
+    for (const FetchSpecPointer& part : wanted) {
+      auto bad = std::make_shared<runtime::FetchSpec>(*part);
       bad->copies.dimensions[0].count += 4096;
       bad->bytes += 4096;
       beyond.push_back(bad);
@@ -318,16 +318,16 @@ TEST_SUITE("matchers of a node") {
     nowhere.copies[0].writer = 99;
     replay::Plan apart = range;
     apart.dimensions[0].source_step_bytes = 2;
-    std::vector<AskedPart> parts{{true, 1, {}, encoded({})},    {true, 1, {}, encoded(endless)},
+    std::vector<FetchItem> parts{{true, 1, {}, encoded({})},    {true, 1, {}, encoded(endless)},
                                  {true, 4, {}, encoded(range)}, {false, 0, {}, encoded(range)},
                                  {true, 1, {}, encoded(apart)}, {true, 1, {}, encoded(nowhere)},
                                  {true, 1, {}, {std::byte{7}}}, {true, 1, {7, 7}, {}}};
-    for (const AskedPart& part : parts) {
+    for (const FetchItem& part : parts) {
       const Bring request{77, 1, 0, false, {part}};
       couple.ranks.moving(first).take(second, ExchangePacket::bring, runtime::encode(request));
       couple.ranks.settle();
     }
-    // `first` brings this.
+    // `first` brings this part.
     const Bring request{77, 1, 0, false, {{true, 1, {}, encoded(range)}}};
     couple.ranks.moving(second).take(first, ExchangePacket::bring, runtime::encode(request));
     couple.ranks.settle();
@@ -347,8 +347,8 @@ TEST_SUITE("matchers of a node") {
   }
 
   TEST_CASE("a large log is divided among the matchers, and both find the same one for each part") {
-    Landing one(0, 2);
-    Landing other(0, 2);
+    InboundStage one(0, 2);
+    InboundStage other(0, 2);
     const auto range = [](std::uint64_t begin, std::uint64_t bytes) {
       replay::Plan plan;
       plan.elements = static_cast<std::int64_t>(bytes);
@@ -356,10 +356,12 @@ TEST_SUITE("matchers of a node") {
       plan.dimensions.push_back({plan.elements, 1, 1});
       return plan;
     };
-    const Landing::SourceOf source = [](std::uint32_t) { return std::optional(matcher::MatcherPlace{1, 0}); };
-    constexpr std::uint64_t chunk = Landing::most_part_bytes;
-    Landing::PartIds needed;
-    Landing::PartIds of_other;
+    const InboundStage::SourceOf source = [](std::uint32_t) {
+      return std::optional(matcher::MatcherPlace{1, 0});
+    };
+    constexpr std::uint64_t chunk = InboundStage::most_part_bytes;
+    InboundStage::PartIds needed;
+    InboundStage::PartIds of_other;
     replay::Plan whole = range(0, 3 * chunk);
     replay::Plan middle = range(chunk / 2, 2 * chunk);
     one.add(whole, 1, source, needed);
@@ -368,7 +370,7 @@ TEST_SUITE("matchers of a node") {
     const auto others = other.parts(of_other);
     REQUIRE(parts.size() == 3);
     REQUIRE(others.size() == 3);
-    for (std::size_t i = 0; i < 3; ++i) CHECK(parts[i].bringer == others[i].bringer);
-    CHECK(parts[0].bringer != parts[1].bringer);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(parts[i].node_fetcher == others[i].node_fetcher);
+    CHECK(parts[0].node_fetcher != parts[1].node_fetcher);
   }
 }

@@ -12,6 +12,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/segment.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -102,12 +103,12 @@ TEST_CASE("a packet without a header, with unknown flags or with a false length 
   }
   send_raw(pair.first, std::vector<std::byte>(70000));
   CHECK_THROWS_AS((void)pair.second.receive(), Error);
-  // The connection itself still works.
+  // The connection still works.
   pair.first.send({MessageType::event, 5, {}});
   CHECK(pair.second.receive()->tag == 5);
 }
 
-TEST_CASE("a large message whose file has another length than it says is an error") {
+TEST_CASE("a large message with a wrong length is an error") {
   const SocketPair pair = connected_pair();
   const FileDescriptor file = create_segment(1000);
   for (const std::uint64_t length : {std::uint64_t{999}, std::uint64_t{1001}, ~std::uint64_t{0}}) {
@@ -133,9 +134,7 @@ TEST_CASE("a large message whose file has another length than it says is an erro
 }
 
 TEST_CASE("random packets are messages or errors, never more") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed());
   const SocketPair pair = connected_pair();
   for (int round = 0; round < 2000; ++round) {
     std::vector<std::byte> packet(1 + random() % 40);

@@ -7,6 +7,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "support/peer_traffic.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -36,9 +37,7 @@ std::string text_of(std::span<const std::byte> bytes) {
 
 TEST_SUITE("peer link") {
   TEST_CASE("packets of all lengths arrive whole and in order, from every rank at every rank, itself too") {
-    const auto seed = std::random_device{}();
-    INFO("seed " << seed);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(sluice::test::test_seed());
     constexpr std::uint32_t size = 4;
     const Links links = links_within_process(size);
     std::vector<NumberedReceiver> receivers(size, NumberedReceiver(size));
@@ -107,7 +106,7 @@ TEST_SUITE("peer link") {
     CHECK(text_of(std::span(memory).subspan(0, 10)) == "0123456789");
     CHECK(text_of(std::span(memory).subspan(20, 10)) == "elsewhere!");
     CHECK(text_of(std::span(memory).subspan(60, 3)) == "end");
-    CHECK(std::ranges::count(memory, std::byte{7}) == 100 - 23);  // and nowhere else
+    CHECK(std::ranges::count(memory, std::byte{7}) == 100 - 23);  // and no other byte
     CHECK_FALSE(links[1]->is_expecting());
     CHECK(links[0]->is_idle());
     CHECK(pieces == 4);
@@ -151,7 +150,7 @@ TEST_SUITE("peer link") {
     CHECK(std::ranges::count(memory, std::byte{7}) == 8);
   }
 
-  TEST_CASE("packets are not held up by data that nobody takes") {
+  TEST_CASE("data that no rank receives does not delay packets") {
     const Links links = links_within_process(2);
     std::string received;
     for (const PacketKind kind : {PacketKind::relay, PacketKind::exchange})
@@ -202,7 +201,7 @@ TEST_SUITE("peer link") {
     CHECK(links[0]->is_idle());
   }
 
-  TEST_CASE("pieces without bytes are bounded, too, and so is what is under way to all ranks") {
+  TEST_CASE("empty pieces are bounded, too, and so is all data under way") {
     constexpr std::uint32_t ranks = 40;
     const Links links = links_within_process(ranks);
     std::size_t pieces = 0;
@@ -224,7 +223,7 @@ TEST_SUITE("peer link") {
     CHECK(bytes > PeerLink::data_bytes_under_way / 2);
   }
 
-  TEST_CASE("what is sent on several channels to one rank takes turns") {
+  TEST_CASE("several channels to one rank take turns") {
     const Links links = links_within_process(2);
     std::string order;
     std::byte place{};
@@ -257,7 +256,7 @@ TEST_SUITE("peer link") {
     CHECK(links[0]->counters(PacketKind::relay).packets_sent == 0);
   }
 
-  TEST_CASE("a packet that nobody expects is an error") {
+  TEST_CASE("a packet without a receiver is an error") {
     const Links links = links_within_process(2);
     links[0]->send(1, PacketKind::relay, bytes_of("x"));
     CHECK_THROWS_AS(links[1]->poll(), Error);

@@ -38,7 +38,7 @@ TEST_CASE("a plan that requests share counts once, and until the last of them ha
     CHECK(found->shared == large);
     CHECK(found->shifts[0].bytes == static_cast<std::int64_t>(i));
   }
-  cache.add(key(200), use_of(plan_of(1000), 0));  // all others have to go for it, last the large plan
+  cache.add(key(200), use_of(plan_of(1000), 0));  // makes all others go, and last the large plan
   CHECK(cache.find(key(200)) != nullptr);
   CHECK(cache.find(key(100)) == nullptr);
   for (std::uint64_t i = 0; i < 10; ++i) CHECK(cache.find(key(i)) == nullptr);

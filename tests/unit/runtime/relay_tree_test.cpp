@@ -8,25 +8,33 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/node_map.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
 
 namespace {
 
-/// All matchers of a run, without processes: what the registry gets, and what each matcher gets from it.
+std::uint64_t number_of(const MessageToRegistry& message) {
+  return std::get<ConnectionEnded>(message.body).connection;
+}
+std::uint64_t number_of(const MessageToMatcher& message) {
+  return std::get<StepErased>(message.body).step;
+}
+
+/// All matchers of a run in one process: what the registry receives, and what each matcher receives from it.
 struct Relays {
   explicit Relays(std::uint32_t size) : links(links_within_process(size)), received(size), rounds(size) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       trees.push_back(std::make_unique<RelayTree>(
           links[rank].get(),
-          RelayTree::Handlers{[this](RelayItem item) { registry.push_back(std::move(item)); },
-                              [this, rank](RelayItem item) {
-                                if (item.kind == RelayItemKind::round) {
-                                  rounds[rank].push_back(item.number);
+          RelayTree::Handlers{[this](MessageToRegistry message) { registry.push_back(std::move(message)); },
+                              [this, rank](const MessageToMatcher& message) {
+                                if (const auto* const begin = std::get_if<BeginRound>(&message.body)) {
+                                  rounds[rank].push_back(begin->round);
                                   if (at_round) at_round(rank);
                                 } else {
-                                  received[rank].push_back(item.number);
+                                  received[rank].push_back(number_of(message));
                                 }
                               },
                               [this](std::uint64_t round) { rounds_done.push_back(round); }}));
@@ -39,28 +47,22 @@ struct Relays {
         has_happened = links[rank]->poll() || has_happened;
         trees[rank]->flush();
         has_happened = links[rank]->poll() || has_happened;
-        // What is sent at once is nothing that happens in poll(), and its receiver may have had its turn.
+        // An immediate send does not count as an event in poll(), and its receiver may have had its turn
+        // already.
         has_happened = !links[rank]->is_idle() || has_happened;
       }
     }
   }
   void tell_registry(std::uint32_t rank, std::uint64_t number) {
-    RelayItem item;
-    item.kind = RelayItemKind::request;
-    item.number = number;
-    trees[rank]->send_up(std::move(item));
+    trees[rank]->send_up(ConnectionEnded{number});
   }
   void tell_matcher(std::uint32_t rank, std::uint64_t number) {
-    RelayItem item;
-    item.kind = RelayItemKind::answer;
-    item.matcher = rank;
-    item.number = number;
-    trees[0]->send_down(std::move(item));
+    trees[0]->send_down({rank, StepErased{number}});
   }
 
   std::vector<std::unique_ptr<PeerLink>> links;
   std::vector<std::unique_ptr<RelayTree>> trees;
-  std::vector<RelayItem> registry;
+  std::vector<MessageToRegistry> registry;
   std::vector<std::vector<std::uint64_t>> received;  ///< by rank
   std::vector<std::vector<std::uint64_t>> rounds;    ///< by rank
   std::vector<std::uint64_t> rounds_done;
@@ -70,10 +72,8 @@ struct Relays {
 }  // namespace
 
 TEST_SUITE("relay tree") {
-  TEST_CASE("what matchers tell the registry, and it them, arrives in order at whom it is for") {
-    const auto seed = std::random_device{}();
-    INFO("seed " << seed);
-    std::mt19937 random(seed);
+  TEST_CASE("messages between matchers and registry arrive in order at their destination") {
+    std::mt19937 random(test::test_seed());
     constexpr std::uint32_t size = 100;  // three levels
     Relays relays(size);
     std::vector<std::vector<std::uint64_t>> up(size);
@@ -91,7 +91,8 @@ TEST_SUITE("relay tree") {
     }
     relays.settle();
     std::vector<std::vector<std::uint64_t>> taken(size);
-    for (const RelayItem& item : relays.registry) taken.at(item.matcher).push_back(item.number);
+    for (const MessageToRegistry& message : relays.registry)
+      taken.at(message.matcher).push_back(number_of(message));
     CHECK(taken == up);
     CHECK(relays.received == down);
   }
@@ -108,14 +109,14 @@ TEST_SUITE("relay tree") {
     CHECK(relays.registry.size() == 1000);
   }
 
-  TEST_CASE("a round is done by all, and ends behind everything that they told before and during it") {
+  TEST_CASE("all matchers do a round, and it ends after all their earlier messages") {
     constexpr std::uint32_t size = 80;
     Relays relays(size);
     relays.at_round = [&](std::uint32_t rank) { relays.tell_registry(rank, 1000 + rank); };
     for (std::uint32_t rank = 0; rank < size; ++rank) relays.tell_registry(rank, rank);
     std::size_t registry_at_end = 0;
     const std::uint64_t first = relays.trees[0]->next_round();
-    relays.trees[0]->start_round(Round::drain_component, "model");
+    relays.trees[0]->start_round(DrainComponent{"model"});
     CHECK(relays.trees[0]->has_open_rounds());
     while (relays.rounds_done.empty()) {
       for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -134,14 +135,15 @@ TEST_SUITE("relay tree") {
 
   TEST_CASE("a matcher that is alone needs no link") {
     std::vector<std::uint64_t> seen;
-    RelayTree tree(nullptr, {[&](RelayItem item) { seen.push_back(item.number); },
-                             [&](RelayItem item) { seen.push_back(100 + item.number); },
+    RelayTree tree(nullptr, {[&](const MessageToRegistry& message) { seen.push_back(number_of(message)); },
+                             [&](const MessageToMatcher& message) {
+                               const auto* const begin = std::get_if<BeginRound>(&message.body);
+                               seen.push_back(100 + (begin != nullptr ? begin->round : number_of(message)));
+                             },
                              [&](std::uint64_t) { seen.push_back(999); }});
-    RelayItem item;
-    item.number = 7;
-    tree.send_up(item);
-    tree.send_down(item);
-    tree.start_round(Round::start);
+    tree.send_up(ConnectionEnded{7});
+    tree.send_down({0, StepErased{7}});
+    tree.start_round(StartServing{});
     tree.flush();
     CHECK(seen == std::vector<std::uint64_t>{7, 107, 101, 999});
   }

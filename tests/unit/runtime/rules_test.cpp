@@ -19,7 +19,7 @@ std::string tail(std::string_view pattern, std::string_view path) {
   return match_tail(pattern, path).value_or("(none)");
 }
 
-/// A directory of its own, without links in its path.
+/// A directory for this test only, without links in its path.
 struct ScratchDirectory {
   fs::path path;
   ScratchDirectory() {
@@ -126,7 +126,7 @@ TEST_CASE("a path leads to the same file before and after directories and files 
   CHECK(resolved_path("x.nc") == (fs::current_path() / "x.nc").string());
 }
 
-TEST_CASE("links are followed, to directories, to files, and to what is not there") {
+TEST_CASE("links are followed, to directories, to files, and to missing targets") {
   const ScratchDirectory scratch;
   fs::create_directories(scratch.path / "run/deep");
   fs::create_symlink("run/deep", scratch.path / "newest");
@@ -141,13 +141,46 @@ TEST_CASE("links are followed, to directories, to files, and to what is not ther
     CHECK(resolved_path((scratch.path / "second.nc").string(), LastLink::stay) == scratch.path / "second.nc");
     CHECK(resolved_path((scratch.path / "newest/x.nc").string(), LastLink::stay) == expected);
   };
+  const auto is_there = [&](const char* name) {
+    return resolved_file((scratch.path / name).string()).is_there;
+  };
   check();
+  CHECK_FALSE(is_there("second.nc"));
+  CHECK_FALSE(is_there("newest/x.nc"));
   std::ofstream(expected) << "x";
   check();
+  CHECK(is_there("second.nc"));
+  CHECK(is_there("newest/x.nc"));
+  CHECK(is_there("newest/../deep/x.nc"));
+  CHECK_FALSE(is_there("first.nc/x.nc"));
+  CHECK_FALSE(is_there("endless"));
   CHECK(fs::path(resolved_path((scratch.path / "endless").string())).is_absolute());
+  CHECK(resolved_path((scratch.path / "newest/").string()) == scratch.path / "run/deep");
+  CHECK(resolved_path((scratch.path / "newest/.").string()) == scratch.path / "run/deep");
+  CHECK(resolved_path((scratch.path / "newest/./none/./x.nc").string()) ==
+        scratch.path / "run/deep/none/x.nc");
 }
 
-TEST_CASE("a rule covers a path as it is given, or what it leads to; which file that is, its identity says") {
+TEST_CASE("relative paths and links are taken from the directory that the process is in now") {
+  const ScratchDirectory scratch;
+  fs::create_directories(scratch.path / "one/out");
+  fs::create_directories(scratch.path / "two");
+  fs::create_symlink("../one/out", scratch.path / "two/out");
+  const fs::path before = fs::current_path();
+  const auto found = [](const char* path) { return fs::path(resolved_path(path)); };
+  fs::current_path(scratch.path / "one");
+  const fs::path one = fs::current_path();
+  CHECK(found("x.nc") == one / "x.nc");
+  CHECK(found("./out//x.nc") == one / "out/x.nc");
+  fs::current_path(scratch.path / "two");
+  CHECK(found("x.nc") == one.parent_path() / "two/x.nc");
+  CHECK(found("out/x.nc") == one / "out/x.nc");
+  fs::remove("out");
+  CHECK(found("out/x.nc") == one.parent_path() / "two/out/x.nc");
+  fs::current_path(before);
+}
+
+TEST_CASE("a rule covers a path as given, or its target; `identity` decides which file it is") {
   const ScratchDirectory scratch;
   fs::create_directories(scratch.path / "run");
   fs::create_symlink("run", scratch.path / "newest");
@@ -175,14 +208,17 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
       {0, "a b*.nc", true, false},
       {1, "[x\t].nc", false, true, matcher::Through::burst_buffer},
       {12, "*", true, true, matcher::Through::memory, true},
-      {13, "n", false, true, matcher::Through::file, false, matcher::Identity::name}};
+      {13, "n", false, true, matcher::Through::file, false, matcher::Identity::name},
+      {14, "e", true, false, matcher::Through::memory, true, matcher::Identity::name, 0},
+      {15, "c", true, false, matcher::Through::memory, false, matcher::Identity::path, 17},
+      {16, "s", false, true, matcher::Through::memory, true, matcher::Identity::name, 1, true}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
   ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
   const ClientEnvironment environment = read_client_environment();
   CHECK(environment.is_coupled());
   CHECK(environment.component == "model");
-  REQUIRE(environment.rules.size() == 4);
+  REQUIRE(environment.rules.size() == 7);
   CHECK(environment.rules[1].pattern == "[x\t].nc");
   CHECK(environment.rules[1].through == matcher::Through::burst_buffer);
   CHECK_FALSE(environment.rules[1].is_drained);
@@ -190,9 +226,17 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   CHECK(environment.rules[2].writes);
   CHECK(environment.rules[2].identity == matcher::Identity::path);
   CHECK(environment.rules[3].identity == matcher::Identity::name);
+  CHECK(environment.rules[3].closes == 1);
+  CHECK(environment.rules[4].closes == 0);
+  CHECK(environment.rules[4].is_drained);
+  CHECK(environment.rules[5].closes == 17);
+  CHECK_FALSE(environment.rules[5].is_stream);
+  CHECK(environment.rules[6].is_stream);
+  CHECK(environment.rules[6].identity == matcher::Identity::name);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));
-  for (const char* damaged : {"x", "1\tw", "1\tw\tmemory", "a\tw\tfile\tf", "1\tq\tfile\tf", "1\tw\tfile\t",
-                              "1\tw\tf\tf", "-1\tw\tfile\tf", "99999999999\tw\tfile\tf"}) {
+  for (const char* damaged :
+       {"x", "1\tw", "1\tw\tmemory", "a\tw\tfile\tf", "1\tq\tfile\tf", "1\tw\tfile\t", "1\tw\tf\tf",
+        "-1\tw\tfile\tf", "99999999999\tw\tfile\tf", "1\twc\tmemory\tf", "1\twcx\tmemory\tf"}) {
     ::setenv("SLUICE_RULES", damaged, 1);
     CHECK_THROWS_AS((void)read_client_environment(), Error);
   }

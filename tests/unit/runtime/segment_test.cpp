@@ -18,7 +18,7 @@
 using namespace sluice;
 using namespace sluice::runtime;
 
-TEST_CASE("a new segment holds zeros, and what one mapping writes the others read") {
+TEST_CASE("a new segment holds zeros, and all mappings see the same bytes") {
   const FileDescriptor file = create_segment(1U << 20);
   const Mapping reader(file, {1U << 20}, Mapping::Access::read);
   CHECK(std::all_of(reader.bytes().begin(), reader.bytes().end(),
@@ -52,7 +52,7 @@ TEST_CASE("a mapping outlives its descriptor and can be moved and made writable"
   CHECK(second.bytes()[0] == std::byte{1});
 }
 
-TEST_CASE("what is about to be read is prefaulted, and read without page faults") {
+TEST_CASE("prefaulted memory is read without page faults") {
   constexpr std::uint64_t bytes = std::uint64_t{16} << 20;
   const FileDescriptor file = create_segment(bytes);
   const std::vector<char> data(bytes, 'x');
@@ -76,8 +76,8 @@ TEST_CASE("what is about to be read is prefaulted, and read without page faults"
   prepared.prefault_reads(5 << 20, 3 << 20);
   prepared.prefault_reads(0, 8 << 20);
   prepared.prefault_reads(bytes - (1 << 20), 1 << 20);
-  prepared.prefault_reads(bytes, 1);      // nothing
-  prepared.prefault_reads(0, bytes + 1);  // more than there is: left alone
+  prepared.prefault_reads(bytes, 1);      // no effect
+  prepared.prefault_reads(0, bytes + 1);  // beyond the segment: no effect
   CHECK(faults_of_reading(prepared, 0, 8 << 20) <= 2);
   CHECK(faults_of_reading(prepared, bytes - (1 << 20), bytes) <= 2);
   CHECK(faults_of_reading(prepared, 0, bytes) > expected / 4);
@@ -89,7 +89,7 @@ TEST_CASE("the size of a segment cannot be changed") {
   CHECK(::ftruncate(file.number(), 1 << 20) != 0);
 }
 
-TEST_CASE("what is not a sealed segment of that size is not mapped") {
+TEST_CASE("only a sealed segment of the right size is mapped") {
   const FileDescriptor file = create_segment(65536);
   CHECK_THROWS_AS(Mapping(file, {65537}, Mapping::Access::read), Error);
   FileDescriptor unsealed(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -119,7 +119,7 @@ TEST_CASE("a segment on disk has no name, has all its room, and is mapped as any
   CHECK_THROWS_AS(Mapping(file, {(1U << 20) + 1}, Mapping::Access::read), Error);
 }
 
-TEST_CASE("a file with a name is no segment: anybody could truncate it") {
+TEST_CASE("a file with a name is no segment, because another process could truncate it") {
   const std::string path = "named_file";
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(::ftruncate(file.number(), 65536) == 0);
@@ -127,7 +127,7 @@ TEST_CASE("a file with a name is no segment: anybody could truncate it") {
   ::unlink(path.c_str());
 }
 
-TEST_CASE("a segment on disk for which there is no room is an error that says where") {
+TEST_CASE("a segment that does not fit on the disk is an error that names the directory") {
   CHECK_THROWS_WITH_AS(probe_spill_directory("/no/such/directory"), doctest::Contains("/no/such/directory"),
                        IoError);
   CHECK_THROWS_AS(probe_spill_directory("/proc"), IoError);

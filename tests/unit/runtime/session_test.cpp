@@ -1,4 +1,4 @@
-// The client's session against a matcher that lives in a thread of the test and says what each case needs.
+// The client's session against a fake matcher, a thread of the test that answers as each case needs.
 #include "sluice/runtime/session.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using namespace sluice::runtime;
 
 namespace {
 
-/// Accepts connections, answers the handshake, and hands every other message to `answer`, one thread each
+/// Accepts connections, answers the handshake, and passes all other messages to `answer`. One thread for each
 /// connection.
 class FakeMatcher {
  public:
@@ -77,7 +77,7 @@ class FakeMatcher {
         }
       }
     } catch (const Error&) {
-      // The client has gone, or the case wants the connection to end.
+      // The client has gone, or the case ends the connection.
     }
   }
 
@@ -110,7 +110,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 TEST_CASE("an exchange gives the answer, and one connection serves one exchange after the other") {
   FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
-    const auto request = decode<Create>(message.fields);
+    const auto request = decode<CreateRequest>(message.fields);
     socket.send({MessageType::created, message.tag, encode(Created{request.member.group + 1, 2})});
   });
   Session session(FakeMatcher::environment());
@@ -131,14 +131,14 @@ TEST_CASE("a thread that sleeps in an open does not hold up another") {
   });
   Session session(FakeMatcher::environment());
   std::thread reader([&] { CHECK(session.open({{0, "f"}, {1, 0, 1}}, false).record_count == 7); });
-  // It keeps a second connection, so that the matcher does not take this process for one that only waits.
+  // The process keeps a second connection, so the matcher does not count it as waiting.
   while (matcher.connections() < 2) std::this_thread::yield();
   for (int i = 0; i < 20; ++i) session.remove({{0, "g"}});
   is_published = true;
   reader.join();
 }
 
-TEST_CASE("what the matcher refuses comes with its status and text, and the connection goes on") {
+TEST_CASE("a refused request gets status and text, and the connection stays") {
   FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
     const bool is_first = decode<Remove>(message.fields).key.rule == 0;
     const ErrorReply reply{is_first ? NC_ENOENT : 12345, "nobody writes it"};
@@ -158,8 +158,8 @@ TEST_CASE(
       socket.send({type, tag, std::move(fields)});
     };
     if (message.type == MessageType::header) return send(MessageType::done, message.tag, {});
-    REQUIRE(message.type == MessageType::several);
-    auto all = decode<Several>(message.fields).requests;
+    REQUIRE(message.type == MessageType::batch);
+    auto all = decode<Batch>(message.fields).requests;
     std::reverse(all.begin(), all.end());
     for (const auto& part : all) {
       seen.push_back(part.type);
@@ -172,9 +172,9 @@ TEST_CASE(
     }
   });
   Session session(FakeMatcher::environment());
-  const HeaderUpdate header{1, std::vector<std::byte>(10)};
-  const std::vector<NeedSegment> two{{1, SegmentUse::table, 100, 100, {}, true},
-                                     {1, SegmentUse::data, 100, 100, {}, true}};
+  const HeaderRequest header{1, std::vector<std::byte>(10)};
+  const std::vector<SegmentRequest> two{{1, SegmentUse::table, 100, 100, {}, true},
+                                        {1, SegmentUse::data, 100, 100, {}, true}};
   CHECK(session.prepare(nullptr, {}).empty());
   CHECK(session.prepare(&header, {}).empty());
   const auto granted = session.prepare(&header, two);
@@ -243,8 +243,7 @@ TEST_CASE("segments are mapped once, found again without a descriptor, and dropp
   CHECK(check.bytes()[100] == std::byte{5});
   CHECK_THROWS_AS((void)session.need_segment({2, SegmentUse::data, 70000}), Error);
   session.remove({{0, "f"}});
-  // Unknown now: the same grant without a descriptor is the matcher's mistake. The memory is still there for
-  // who uses it.
+  // The same grant without a descriptor is now an error of the matcher. The memory remains for its users.
   CHECK_THROWS_AS((void)session.need_segment({3, SegmentUse::data, 60000}), Error);
   CHECK(first.memory[100] == std::byte{5});
 }
@@ -265,7 +264,7 @@ TEST_CASE("log ranges are read over segments that came as notices, cut where a l
   const auto logs = session.step_logs(3);
   CHECK(session.step_logs(3) == logs);
   logs->add(session.get({3, {}}).ranges);
-  StepLogs::Reader reader(*logs);
+  LogRangeMap::Reader reader(*logs);
   CHECK(reader.at(1, 0).size() == 500);
   CHECK(reader.at(1, 499).size() == 1);
   CHECK(reader.at(1, 500).size() == 300);
@@ -274,10 +273,36 @@ TEST_CASE("log ranges are read over segments that came as notices, cut where a l
   CHECK(reader.at(0, 70)[0] == std::byte{255});
 }
 
+TEST_CASE("log ranges in an answer are known before its connection is used again") {
+  const auto file = create_segment(4096);
+  FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
+    const std::vector<int> descriptors(1, file.number());
+    const bool is_open = message.type == MessageType::open_read;
+    const std::uint64_t segment = is_open ? 8 : 9;
+    socket.send({MessageType::segment, 0, encode(SegmentGrant{segment, 4096, true, 0}), descriptors});
+    const std::vector<LogRange> ranges{{is_open ? 1U : 2U, 0, 1000, segment, 0}};
+    if (is_open) {
+      Opened opened;
+      opened.step = 3;
+      opened.ranges = ranges;
+      socket.send({MessageType::opened, message.tag, encode(opened)});
+    } else {
+      socket.send({MessageType::plans, message.tag, encode(Plans{ranges, {}})});
+    }
+  });
+  Session session(FakeMatcher::environment());
+  CHECK(session.open({{0, "f"}, {}}, false).step == 3);  // no process has the logs yet
+  const auto logs = session.step_logs(3);
+  (void)session.get({3, {}});
+  LogRangeMap::Reader reader(*logs);
+  CHECK(reader.holds(1, 0, 1000));
+  CHECK(reader.holds(2, 0, 1000));
+}
+
 TEST_CASE("a log range outside of its segment is an error") {
   SegmentCache segments;
   segments.add({1, 4096, true}, create_segment(4096));
-  StepLogs logs(segments);
+  LogRangeMap logs(segments);
   for (const LogRange& range : {LogRange{0, 0, 4097, 1, 0}, LogRange{0, 0, 1, 1, 4096},
                                 LogRange{0, 0, ~0ULL, 1, 8}, LogRange{~0U, 0, 8, 1, 0}}) {
     CHECK_THROWS_AS(logs.add(std::span(&range, 1)), Error);
@@ -298,18 +323,18 @@ TEST_CASE("a forked child cannot use its parent's session, and disturbs nothing"
     } catch (const Error&) {
       is_refused = true;
     }
-    ::_exit(is_refused && session.is_foreign() ? 0 : 1);
+    ::_exit(is_refused && session.is_forked_child() ? 0 : 1);
   }
   int status = -1;
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   session.remove({{0, "f"}});
-  CHECK_FALSE(session.is_foreign());
+  CHECK_FALSE(session.is_forked_child());
 }
 
 namespace {
 
-/// Sets a limit of this process for a while.
+/// Sets a limit of this process for the life of the object.
 class Limit {
  public:
   Limit(decltype(RLIMIT_NOFILE) resource, rlim_t value) : resource_(resource) {
@@ -324,7 +349,7 @@ class Limit {
   rlimit before_{};
 };
 
-/// The lowest descriptor that is free.
+/// The lowest free descriptor.
 rlim_t next_descriptor() {
   const FileDescriptor probe(::dup(0));
   return static_cast<rlim_t>(probe.number());
@@ -336,13 +361,13 @@ std::size_t address_space_bytes() {
   return pages * 4096;
 }
 
-/// Gives out segments of a size, each with its descriptor.
+/// Grants segments of one size, each with its own descriptor.
 class SegmentGiver {
  public:
   explicit SegmentGiver(std::uint64_t bytes) : bytes_(bytes) {}
   void operator()(const PacketSocket& socket, const ReceivedMessage& message) {
-    if (message.type == MessageType::several) {
-      for (const auto& request : decode<Several>(message.fields).requests)
+    if (message.type == MessageType::batch) {
+      for (const auto& request : decode<Batch>(message.fields).requests)
         (*this)(socket, {request.type, request.tag, request.fields, {}});
       return;
     }
@@ -401,13 +426,13 @@ TEST_CASE("a segment that cannot be mapped fails its call alone, and is the next
   SegmentGiver giver(bytes);
   FakeMatcher matcher(std::ref(giver));
   Session session(FakeMatcher::environment());
-  const NeedSegment request{1, SegmentUse::table, 100, 100};
+  const SegmentRequest request{1, SegmentUse::table, 100, 100};
   session.connect();
   {
     const Limit limit(RLIMIT_AS, address_space_bytes() + (std::size_t{1} << 30));
     (void)error_of([&] { (void)session.need_segment(request); }, NC_ENO_SPACE);
     (void)error_of([&] { (void)session.need_segment(request); }, NC_ENO_SPACE);
-    const HeaderUpdate header{1, {}};
+    const HeaderRequest header{1, {}};
     CHECK_FALSE(session.prepare(&header, std::span(&request, 1)).front().has_value());
   }
   CHECK(giver.given == 2);
@@ -426,26 +451,26 @@ TEST_CASE("a message of more than 1 GiB fails its call alone, and nothing of it 
   Session session(FakeMatcher::environment());
   session.connect();
   {
-    const HeaderUpdate header{1, std::vector<std::byte>((std::size_t{1} << 30) + 1)};
+    const HeaderRequest header{1, std::vector<std::byte>((std::size_t{1} << 30) + 1)};
     const auto text = error_of([&] { (void)session.prepare(&header, {}); }, NC_EMAX_REQ);
     CHECK(contains(text, "split the call"));
   }
-  session.sync({1, {}, 0});
+  session.sync({1, {{}, 0}});
   CHECK(messages == 1);
   CHECK(matcher.connections() == 1);
 }
 
-TEST_CASE("log ranges whose segment could not be mapped are there when it can") {
+TEST_CASE("log ranges whose segment could not be mapped can be read once it is mapped") {
   SegmentCache segments;
   constexpr std::uint64_t bytes = std::uint64_t{1} << 33;
   segments.add({7, bytes, true}, create_segment(bytes));
-  StepLogs logs(segments);
+  LogRangeMap logs(segments);
   const LogRange range{0, 0, 64, 7, 0};
   {
     const Limit limit(RLIMIT_AS, address_space_bytes() + (std::size_t{1} << 30));
     (void)error_of([&] { logs.add(std::span(&range, 1)); }, NC_ENO_SPACE);
-    CHECK_FALSE(StepLogs::Reader(logs).holds(0, 0, 64));
+    CHECK_FALSE(LogRangeMap::Reader(logs).holds(0, 0, 64));
   }
   logs.add({});
-  CHECK(StepLogs::Reader(logs).holds(0, 0, 64));
+  CHECK(LogRangeMap::Reader(logs).holds(0, 0, 64));
 }

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <random>
 #include <vector>
 
 #include "support/exchange_ranks.hpp"
 #include "support/lists_of_boxes.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -27,7 +27,7 @@ formats::Header header_of(int variables) {
 
 constexpr test::Grid grid{rows, columns};
 
-/// Accesses of one get, which read `lists`.
+/// The accesses of one get, which read `lists`.
 struct Accesses {
   struct Access {
     int varid = 0;
@@ -47,7 +47,7 @@ struct Accesses {
   }
 };
 
-/// Gets all of it in one message and compares every value; returns how many plans that took.
+/// Gets everything in one message, and compares every value. Returns the number of plans.
 std::size_t check(Ranks& ranks, SpreadStep& step, const Accesses& get, std::uint32_t rank) {
   Answer answer;
   ranks.get(rank, get.request(), answer);
@@ -105,7 +105,7 @@ TEST_SUITE("shared lists") {
       const Sharing many = sharing_of(21, matchers, {.least_elements = 1});
       CHECK(one.plans == 1);
       CHECK(many.plans == 1);
-      // A request or an access more costs a few words for each matcher, a list several hundred bytes.
+      // Another request or access costs a few words for each matcher; a list costs several hundred bytes.
       CHECK(many.collected_bytes - one.collected_bytes <= 20 * matchers * matchers * 48);
       CHECK(many.asked_bytes - one.asked_bytes <= 20 * matchers * 16);
       CHECK(many.answered_bytes - one.answered_bytes <= 20 * matchers * (16 + 16 * matchers));
@@ -158,9 +158,7 @@ TEST_SUITE("shared lists") {
   }
 
   TEST_CASE("whatever lists were put and read, a get has the values of a dense array") {
-    const std::uint64_t seed = std::random_device{}();
-    CAPTURE(seed);
-    HyperslabGenerator random(seed);
+    HyperslabGenerator random(test_seed());
     const std::vector<Boxes> lists{grid.dotted(0, rows, 0),
                                    grid.dotted(0, 4, 1),
                                    grid.dotted(3, 5, 1),
@@ -230,7 +228,7 @@ TEST_SUITE("shared lists") {
     CHECK_THROWS_AS(add(0, std::uint64_t{1} << 60, {}), Error);
     CHECK_THROWS_AS(add(0, ~std::uint64_t{0}, {}), Error);
     CHECK_THROWS_AS(add(0, 0, std::vector<std::byte>(8)), Error);   // no box
-    CHECK_THROWS_AS(add(0, 0, std::vector<std::byte>(16)), Error);  // shorter than it says
+    CHECK_THROWS_AS(add(0, 0, std::vector<std::byte>(16)), Error);  // shorter than its length
     request.dimensions = 1;
     CHECK_THROWS_AS(add(0, 0, sound), Error);
   }

@@ -1,8 +1,11 @@
-// Steps whose logs are made by hand, drained to files in memory.
+// Steps with handmade logs, drained to files in memory.
 #include "step_drain.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +22,8 @@
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/partial_file.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -72,7 +77,7 @@ class Log {
     writer_.commit();
   }
 
-  /// All elements of the box get `value`.
+  /// Puts `value` into all elements of the box.
   template <class T>
   void put(int varid, std::uint64_t sequence, const formats::HyperslabView& box, T value) {
     matcher::TableEntry entry;
@@ -125,7 +130,7 @@ DrainTask task_of(const formats::Header& header, std::int64_t records, std::vect
   return task;
 }
 
-/// The same task in two parts: the first log is on one node, the others are on the other.
+/// The same task in two parts: the first log is on one node, the others are on another.
 std::array<DrainTask, 2> divided(const formats::Header& header, std::int64_t records,
                                  std::vector<Log>& logs) {
   std::array<DrainTask, 2> parts{task_of(header, records, logs), task_of(header, records, logs)};
@@ -172,12 +177,51 @@ std::vector<double> read_variable(storage::MemoryFileSystem& system, const std::
 
 const DrainWatcher nobody = [](const matcher::DrainProgress&) {};
 
+/// The segments of all nodes, for the one that makes an image.
+class OtherNodes final : public RemoteLogs {
+ public:
+  explicit OtherNodes(const std::array<DrainTask, 2>& parts) : parts_(parts) {}
+  std::vector<std::byte> read(const std::vector<MemoryRange>& ranges) override {
+    std::vector<std::byte> all;
+    for (const MemoryRange& range : ranges) {
+      for (const DrainTask& part : parts_) {
+        for (const OwnedSegment& segment : part.segments) {
+          if (segment.segment != range.segment) continue;
+          std::vector<std::byte> bytes(range.bytes);
+          const auto offset = static_cast<off_t>(segment.extent.offset_bytes + range.offset);
+          REQUIRE(::pread(segment.file->number(), bytes.data(), bytes.size(), offset) ==
+                  static_cast<ssize_t>(bytes.size()));
+          all.insert(all.end(), bytes.begin(), bytes.end());
+        }
+      }
+    }
+    return all;
+  }
+
+ private:
+  const std::array<DrainTask, 2>& parts_;
+};
+
+/// The image that the first node makes of what all have.
+std::vector<std::byte> image_of(const std::array<DrainTask, 2>& parts, const DrainOptions& options) {
+  DrainTask task = parts.front();
+  task.remote = std::make_shared<OtherNodes>(parts);
+  task.image = std::make_shared<const FileDescriptor>(::memfd_create("image", MFD_CLOEXEC));
+  storage::PosixFileSystem system;
+  const auto bytes = make_image(system, task, nobody, options);
+  std::vector<std::byte> image(bytes);
+  REQUIRE(::pread(task.image->number(), image.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+  struct stat facts {};
+  REQUIRE(::fstat(task.image->number(), &facts) == 0);
+  CHECK(static_cast<std::uint64_t>(facts.st_size) == bytes);
+  return image;
+}
+
 }  // namespace
 
 TEST_SUITE("draining a step") {
-  TEST_CASE("the file has what was put last, and fill values where nothing was put") {
-    std::mt19937 random(20261121);
-    MESSAGE("seed 20261121");
+  TEST_CASE("the file has the last puts, and fill values for unwritten elements") {
+    std::mt19937 random(test::test_seed(20261121));
     const auto below = [&](std::int64_t n) {
       return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
     };
@@ -253,6 +297,10 @@ TEST_SUITE("draining a step") {
       }
       partial.publish();
       CHECK(shared.bytes("/d/a.nc") == system.bytes("/d/a.nc"));
+      const std::vector<std::byte> image = image_of(divided(header, records, logs), {4 * chunk, chunk});
+      const auto& whole = system.bytes("/d/a.nc");
+      CHECK(image.size() == whole.size());
+      CHECK(std::ranges::mismatch(image, whole).in1 == image.end());
       for (int id = 0; id < header.variable_count(); ++id) {
         CAPTURE(round);
         CAPTURE(header.variable(id).name);
@@ -297,7 +345,7 @@ TEST_SUITE("draining a step") {
       CHECK(was_renamed == (kind != std::string("appended")));
       CHECK(memory.bytes("/d/a.nc") == anew.bytes("/d/a.nc"));
       if (was_renamed) continue;
-      // Whenever it ends early, the records are counted only when they are there.
+      // Whenever the drain fails, the file counts only complete records.
       for (bool has_failed = true; has_failed; ++operations) {
         storage::MemoryFileSystem torn;
         torn.open("/d/a.nc", storage::OpenMode::create)->write(0, old_bytes);
@@ -377,7 +425,7 @@ TEST_SUITE("draining a step") {
     CHECK(read_variable(system, "c") == std::vector<double>(5, 7));
   }
 
-  TEST_CASE("whatever fails, what was there stays, and nothing is left beside it") {
+  TEST_CASE("whatever fails, the old file stays, and nothing is left beside it") {
     std::vector<Log> logs;
     logs.emplace_back(0);
     const DrainTask task = task_of(make_header(formats::Version::cdf1, 30, 50), 10, logs);
@@ -407,7 +455,7 @@ TEST_SUITE("draining a step") {
     }
   }
 
-  TEST_CASE("the one who watches ends it, and a damaged table is an error") {
+  TEST_CASE("the watcher can end a drain, and a damaged table is an error") {
     std::vector<Log> logs;
     logs.emplace_back(0);
     const DrainTask task = task_of(make_header(formats::Version::cdf1, 30, 50), 10, logs);

@@ -10,7 +10,7 @@ using namespace sluice;
 
 namespace {
 
-/// Page faults of taking and using some large vectors.
+/// The page faults for allocating and using some large vectors.
 long faults_of_vectors() {
   rusage before{};
   rusage after{};
@@ -25,9 +25,9 @@ long faults_of_vectors() {
 
 }  // namespace
 
-TEST_CASE("a prepared heap keeps what was freed: large vectors are taken again without page faults") {
+TEST_CASE("a prepared heap keeps freed memory: new large vectors cause no page faults") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return;  // their heap is another
+  return;  // sanitizers have a heap of their own
 #endif
   runtime::prepare_heap(std::size_t{64} << 20);
   (void)faults_of_vectors();

@@ -20,7 +20,7 @@ bool has_only(const Mapping& mapping, std::byte value) {
 
 }  // namespace
 
-TEST_CASE("what is ready is cut off the beginning, warm and zeroed, and no byte twice") {
+TEST_CASE("warm memory is cut from the beginning, zeroed, and no byte twice") {
   WarmMemory memory(create_segment(4 * mib), 4 * mib);
   memory.wait();
   std::uint64_t next = 0;
@@ -41,7 +41,7 @@ TEST_CASE("what is ready is cut off the beginning, warm and zeroed, and no byte 
   CHECK_FALSE(memory.cut(64 * kib));
 }
 
-TEST_CASE("what is cut off while memory is being made keeps what is written to it") {
+TEST_CASE("memory that is cut while it is being made keeps its contents") {
   for (int round = 0; round < 20; ++round) {
     constexpr std::uint64_t bytes = 256 * kib;
     WarmMemory memory(create_segment(8 * mib), 8 * mib);
@@ -60,7 +60,7 @@ TEST_CASE("what is cut off while memory is being made keeps what is written to i
   }
 }
 
-TEST_CASE("what is dropped is given to nobody, and what was cut off before stays as it is") {
+TEST_CASE("dropped memory has no user, and memory cut before stays unchanged") {
   WarmMemory memory(create_segment(8 * mib), 8 * mib);
   const auto range = memory.cut(mib);
   REQUIRE(range);

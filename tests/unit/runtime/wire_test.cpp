@@ -4,7 +4,9 @@
 
 #include <random>
 
+#include "control_protocol.hpp"
 #include "sluice/formats/error.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -34,10 +36,11 @@ StatusReport some_report() {
   report.bytes_spilled = 101;
   report.bytes_spilled_ever = 102;
   report.datasets.back().steps_lost = 2;
-  report.rules = {{{"model", "analysis"}, 5}, {}};
+  report.rules = {{{"model", "analysis"}, 5, {{"analysis", 6, 7, 8}}}, {}};
   report.connected = {"model"};
   report.ordinary_files = {{1, "/place/a.nc", true, 6, "plot"}};
   report.kept_logs = {{"a.nc", "/logs"}};
+  report.gatherings = {{"model", "open of a.nc", 1, 3, {1, 2}, true, false, 8}};
   return report;
 }
 
@@ -58,8 +61,110 @@ CoordinatorHello some_coordinator_hello() {
           "/scratch"};
 }
 
+Listing some_listing() {
+  const DatasetKey key{2, "out/f.nc"};
+  return {{{key, "f.nc", "/out/f.nc", 9, 4096, 250, 3}}, 7, key};
+}
+
+RunView some_run_view() {
+  RunView view;
+  view.now_ms = 5;
+  view.components = {{"model", 4, 3, 2, true, true, "exited"}};
+  view.rules = {{"*.nc", "model", {"analysis"}, {1, 2, 3}, {{"model"}, 5, {{"analysis", 6, 7, 8}}}}};
+  view.silent = {{1, 1, "host", 7, 3000}};
+  view.uses = {{1, "model", some_counters()}};
+  view.files = {{1, "a.nc", true, 4096, {{"analysis", 2, false, 9}}, {"plot"}, {"analysis"}}};
+  view.more_files = 6;
+  view.waits = {{"analysis", 2, "'a.nc' from model", 7, {0, 1}}};
+  view.nodes = {{1, 2, 3, 4}};
+  view.drains = {{1, "f.nc", true, 2, 3}};
+  view.activities = {{Activity::Kind::read, "analysis", 1, 1, "a.nc", 2, 3, 4}};
+  view.last_activity = 9;
+  return view;
+}
+
 Get some_get() {
   return {5, {{1, 2, true, {5, 6, 7, 8, 1, 2}}, {1, 0, false, {}}}, {{2, 0}, {3, 1}, {4, 0}}};
+}
+
+template <class Use>
+void for_every_message_to_registry(Use use) {
+  const auto send = [&](RegistryBody body) { use(MessageToRegistry{3, std::move(body)}); };
+  send(ClientRequest{7, MessageType::get, 8, bytes_of({1, 2})});
+  send(ConnectionEnded{7});
+  send(SegmentMapped{7, 10});
+  send(ViewQuery{7, 2, 9});
+  send(RoundDone{4});
+  send(LeaseQuery{2, 9, 4096, 8192, {}});
+  send(LeaseQuery{2, 9, 4096, 8192, LeaseReader{1, 7}});
+  send(LeaseJoined{9, {1, 7}});
+  send(GetWaits{7, 8, 9, "'f.nc' (variable h)"});
+  send(GetGoesOn{7, 8});
+  send(DrainAdvanced{9, {100, 200}});
+  send(DrainReady{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
+  send(Drained{9, {-68, "what, where, what to do", 100, ""}});
+  send(ImageDone{9, 10, {-68, "what, where, what to do", 100, ""}});
+  send(SpillMade{10, "the disk is full"});
+  send(SpillGone{10});
+  send(StartTrouble{"what"});
+  send(Looked{5, true});
+  send(EventNotice{"a line", true});
+  send(MatcherStatus{3, 1, 100, 200, {{1, 2, 3, 4}}});
+}
+
+matcher::StepView some_view() {
+  matcher::StepView view;
+  view.step = 9;
+  view.revision = 3;
+  view.name = "f.nc";
+  view.header = bytes_of({1, 2, 3});
+  view.logs.resize(2);
+  view.logs[0].tables = {{10, 4096}};
+  view.logs[0].data = {{11, 8192}};
+  view.logs[0].ranges = {{7, 8, 9, 10, 11}};
+  view.logs[1].extent = {true, 5, {{1, 2, 3}}};
+  return view;
+}
+
+template <class Use>
+void for_every_message_to_matcher(Use use) {
+  const auto send = [&](MatcherBody body) { use(MessageToMatcher{3, std::move(body)}); };
+  send(Answer{7, 8, Created{9, 10}});
+  send(Answer{7, 8, Opened{9, 10, 2, 365, bytes_of({1, 2, 3})}});
+  send(Answer{7, 8, Described{5}});
+  send(Answer{7, 8, Granted{10}});
+  send(Answer{7, 8, DiskFreed{4}});
+  send(Answer{7, 8, Done{}});
+  send(Answer{7, 8, some_listing()});
+  send(Answer{7, 8, some_run_view()});
+  send(Answer{7, 8, ErrorReply{-68, "what, where, what to do"}});
+  send(HangUp{7, "why"});
+  send(CreateSegment{10, 4096});
+  send(ClearSegment{10, SegmentUse::control});
+  send(DestroySegment{10});
+  send(SpillSegment{10, 4096});
+  send(CreateLogSegment{10, 4096, {"/logs/a.meta", 65536, true}});
+  send(KeepLog{10, true});
+  send(DropWarm{});
+  send(MarkGone{10, 2});
+  send(View{2, 9, some_view()});
+  send(View{2, 9, {}});
+  send(ViewRefused{2, {-33, "no such step"}});
+  send(StepErased{9});
+  send(Lease{2, 10, 4096});
+  send(LeaseRefused{2, {-33, "no such step"}});
+  send(BeginDrain{9, {"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
+  send(DrainPart{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
+  send(FinishDrain{9, true});
+  send(MakeImage{9, 10, 5});
+  send(Answer{7, 8, ImageReady{9, 10, 4096}});
+  send(CreateSegment{10, 4096, true});
+  send(SpillSegment{10, 4096, true});
+  send(Look{{5, 1, 0, "model", {4711, 4712}}});
+  send(BeginRound{4, StartServing{"/scratch", true, 4096}});
+  send(BeginRound{4, DrainComponent{"model"}});
+  send(BeginRound{5, TakeSent{"picture"}});
+  send(BeginRound{4, ShutDown{}});
 }
 
 /// Calls `use` with one example of every message.
@@ -69,9 +174,9 @@ void for_every_message(Use use) {
   const DatasetKey key{2, "out/f.nc"};
   use(Hello{protocol_version, "1.2.3", 42, 4711, "model"});
   use(Welcome{protocol_version, "1.2.3", 1});
-  use(Create{key, member, true, 5, "/out/f.nc"});
+  use(CreateRequest{key, member, true, 5, "/out/f.nc"});
   use(Created{9, 10});
-  use(Open{key, member});
+  use(OpenRequest{key, member});
   use(Opened{9,
              10,
              2,
@@ -83,34 +188,51 @@ void for_every_message(Use use) {
              8,
              "/data/a.nc"});
   use(Discard{9, true});
-  use(Inquire{key, member});
+  use(OpenRequest{key, member});
   use(Described{5});
-  use(AwaitRoom{9, 4096, 3, "no space left"});
-  use(Room{4});
-  use(NeedSegment{9, SegmentUse::table, 4096});
-  use(NeedSegment{9, SegmentUse::data, 4096, 4096, {}, true});
-  use(Several{{{MessageType::header, 7, bytes_of({1, 2})}, {MessageType::need_segment, 8, {}}}});
-  use(NeedSegment{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
+  use(DiskRequest{9, 4096, 3, "no space left"});
+  use(DiskFreed{4});
+  use(SegmentRequest{9, SegmentUse::table, 4096});
+  use(SegmentRequest{9, SegmentUse::data, 4096, 4096, {}, true});
+  use(Batch{{{MessageType::header, 7, bytes_of({1, 2})}, {MessageType::need_segment, 8, {}}}});
+  use(SegmentRequest{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
   use(SegmentGrant{10, 8192, true, 4096, true, false, 7});
-  use(HeaderUpdate{9, bytes_of({0, 255}), {1, 2}});
-  use(Publish{9,
-              12,
-              some_counters(),
-              {{1, 2}, 3, 4, true, {true, 5, {{1, 2, 3}}}, 6},
-              {{0, 8, 16, 10, 64}},
-              {2, 64}});
+  use(HeaderRequest{9, bytes_of({0, 255}), {1, 2}});
+  use(PublishRequest{9,
+                     12,
+                     some_counters(),
+                     {{1, 2}, 3, 4, true, {true, 5, {{1, 2, 3}}}, 6},
+                     {{0, 8, 16, 10, 64}},
+                     {2, 64}});
   use(Discard{9});
-  use(CloseRead{9, some_counters()});
+  use(CloseRequest{9, some_counters()});
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
+  use(OpenFile{key, "/a b", true, 0x241, 0644, 3});
+  use(FileOpened{true});
+  use(FileHolder{true, {1, 1ULL << 40}});
+  use(ImageRequest{9});
+  use(ImageMade{4096, "/data/a.nc"});
+  use(NewestImageRequest{key, "/out/f.nc"});
+  use(ListRequest{"/out", true, key, 3});
+  use(some_listing());
+  use(WatchRequest{true, 7, true});
+  use(some_run_view());
   use(Remove{key});
+  use(ChangeFile{key, "/d/f", true});
   use(ErrorReply{-68, "what, where, what to do"});
   use(DropSegments{{1, 2, 3}});
   use(some_coordinator_hello());
-  use(ComponentExited{"model", "exited with status 1"});
+  use(ComponentExited{"model", "exited with status 1", true});
+  use(ComponentMayStart{"model"});
+  use(FilePublished{"picture", 7, "/run/wave_1.nc"});
+  use(JobNote{"picture", 7});
+  use(ComponentSettled{"model"});
   use(some_report());
   use(EventNotice{"a line", true});
   use(OrdinaryFile{1, "/place/a.nc", true, 6});
+  for_every_message_to_registry(use);
+  for_every_message_to_matcher(use);
 }
 
 }  // namespace
@@ -129,16 +251,17 @@ TEST_CASE("every message survives encoding and decoding") {
   const auto opened = decode<Opened>(encode(Opened{9, 10, 2, -1, bytes_of({1, 2, 3})}));
   CHECK(opened.record_count == -1);
   CHECK(opened.header == bytes_of({1, 2, 3}));
-  CHECK(decode<Create>(encode(Create{{2, "out/f.nc"}, {1, 2, 3}, true, 5})).key == DatasetKey{2, "out/f.nc"});
+  CHECK(decode<CreateRequest>(encode(CreateRequest{{2, "out/f.nc"}, {1, 2, 3}, true, 5})).key ==
+        DatasetKey{2, "out/f.nc"});
 }
 
 TEST_CASE("the bytes of a message are as the protocol says") {
-  CHECK(encode(Create{{1, "f"}, {2, 3, 4, true}, true, 5, "/f", true}) ==
+  CHECK(encode(CreateRequest{{1, "f"}, {2, 3, 4, true}, true, 5, "/f", true}) ==
         bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0,   0,   0, 3,
                   0, 0, 0, 4, 0, 0, 0, 1, 1,   5, 2, 0, 0, 0, '/', 'f', 1}));
-  CHECK(encode(HeaderUpdate{1, bytes_of({9}), {2, 3}}) ==
+  CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
-                  2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}));
+                  2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST_CASE("a message cut at any byte, or with bytes behind it, is an error") {
@@ -154,9 +277,7 @@ TEST_CASE("a message cut at any byte, or with bytes behind it, is an error") {
 }
 
 TEST_CASE("a garbled message is decoded to something else or is an error, never more") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed());
   for_every_message([&](const auto& message) {
     using Message = std::decay_t<decltype(message)>;
     const auto good = encode(message);
@@ -179,7 +300,20 @@ TEST_CASE("an error names the message, what is wrong and where") {
   fields[4] = std::byte{200};
   CHECK_THROWS_WITH_AS((void)decode<Remove>(fields),
                        "damaged message Remove: 200 bytes, fewer are left at byte 8 of 13", Error);
-  CHECK_THROWS_AS((void)decode<NeedSegment>(encode(NeedSegment{1, static_cast<SegmentUse>(3), 1})), Error);
+  CHECK_THROWS_AS((void)decode<SegmentRequest>(encode(SegmentRequest{1, static_cast<SegmentUse>(3), 1})),
+                  Error);
+}
+
+TEST_CASE("a control message of a kind that there is not is an error") {
+  auto fields = encode(MessageToRegistry{3, RoundDone{4}});
+  CHECK(is_round_done(fields));
+  CHECK_FALSE(is_round_done(encode(MessageToRegistry{3, ConnectionEnded{4}})));
+  CHECK(std::get<RoundDone>(decode<MessageToRegistry>(fields).body).round == 4);
+  fields[0] = std::byte{std::variant_size_v<RegistryBody>};
+  CHECK_THROWS_AS((void)decode<MessageToRegistry>(fields), Error);
+  auto view = encode(MessageToMatcher{3, View{2, 9, some_view()}});
+  const auto decoded = decode<MessageToMatcher>(view);
+  CHECK(std::get<View>(decoded.body).view->logs.at(0).ranges.at(0).segment == 10);
 }
 
 TEST_CASE("a list that promises four thousand million elements takes no memory for them") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::runtime;
@@ -19,16 +20,16 @@ using matcher::TableReader;
 
 namespace {
 
-/// Grants from the heap, filled with rubbish as recycled segments are.
+/// Grants segments from the heap, filled with garbage as recycled segments are.
 class HeapSource final : public SegmentSource {
  public:
   struct Granted {
-    NeedSegment request;
+    SegmentRequest request;
     std::vector<std::uint64_t> words;  // aligned
     [[nodiscard]] std::span<std::byte> memory() { return std::as_writable_bytes(std::span(words)); }
   };
 
-  WritableSegment need_segment(const NeedSegment& request) override {
+  WritableSegment need_segment(const SegmentRequest& request) override {
     if (request.bytes > limit_bytes) throw Error(NC_ENO_SPACE, "no room");
     const std::uint64_t granted_bytes =
         request.wanted_bytes > limit_bytes ? request.bytes : std::max(request.bytes, request.wanted_bytes);
@@ -48,7 +49,7 @@ struct FoundRequest {
   const std::byte* data = nullptr;
 };
 
-/// Reads all committed requests as the matcher would, and finds their data by the segment entries.
+/// Reads all committed requests as the matcher does, and finds their data by the segment entries.
 std::vector<FoundRequest> committed_requests(HeapSource& source) {
   std::vector<FoundRequest> found;
   std::vector<TableEntry> ranges;
@@ -92,9 +93,7 @@ void put(WriteLog& log, int varid, std::int64_t first, std::uint64_t bytes) {
 }  // namespace
 
 TEST_CASE("requests of any size are found again with their data, in order") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed());
   HeapSource source;
   WriteLog log(source, 7, {});
   std::vector<std::uint64_t> sizes;
@@ -123,9 +122,7 @@ TEST_CASE("requests of any size are found again with their data, in order") {
 }
 
 TEST_CASE("log offsets do not depend on the segments") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed());
   HeapSource small, large;
   WriteLog first(small, 1, {}), second(large, 2, LogSize{1ULL << 30, 1ULL << 22});
   for (int i = 0; i < 500; ++i) {
@@ -135,7 +132,7 @@ TEST_CASE("log offsets do not depend on the segments") {
   CHECK(small.granted.size() > large.granted.size());
 }
 
-TEST_CASE("segments grow with the log, and a log of known size takes what it needs at once") {
+TEST_CASE("segments grow with the log, and a log of known size gets its space at once") {
   HeapSource source;
   WriteLog log(source, 1, {});
   for (int i = 0; i < 300; ++i) put(log, 0, i, 1U << 20);
@@ -153,10 +150,10 @@ TEST_CASE("segments grow with the log, and a log of known size takes what it nee
   CHECK(again.granted.size() == 2);
 }
 
-TEST_CASE("what was provided ahead is used first, and asked for in addition where it is too small") {
+TEST_CASE("segments provided ahead are used first, and further ones are requested if they are too small") {
   const auto provide = [](WriteLog& log, HeapSource& source) {
     const auto wanted = log.wanted_ahead();
-    for (const NeedSegment& segment : wanted) {
+    for (const SegmentRequest& segment : wanted) {
       CHECK(segment.is_ahead);
       log.provide(segment.use, source.need_segment(segment));
     }
@@ -177,7 +174,8 @@ TEST_CASE("what was provided ahead is used first, and asked for in addition wher
   CHECK(small.granted.size() == 3);
   CHECK(committed_requests(small).size() == 1);
 
-  // A list that the table's first chunk has no room for: the chunk counts, as it does where the log is read.
+  // The table's first chunk has no space for the list. The chunk still counts, as it does for readers of the
+  // log.
   HeapSource listed;
   WriteLog list(listed, 1, LogSize{8, 8});
   CHECK(provide(list, listed) == 2);
@@ -195,11 +193,11 @@ TEST_CASE("what was provided ahead is used first, and asked for in addition wher
   WriteLog unknown(source, 2, {});
   REQUIRE(unknown.wanted_ahead().size() == 1);
   CHECK(unknown.wanted_ahead()[0].use == SegmentUse::table);
-  unknown.expect(LogSize{});  // it put nothing in the last step
+  unknown.expect(LogSize{});  // the last step had no put
   CHECK(unknown.wanted_ahead().empty());
 }
 
-TEST_CASE("nothing is visible before commit, fill entries take no room, strides are kept") {
+TEST_CASE("nothing is visible before commit, fill entries take no data, strides are kept") {
   HeapSource source;
   WriteLog log(source, 1, {});
   const std::vector<std::int64_t> start{1, 2}, count{3, 4}, stride{5, 6};
@@ -240,7 +238,7 @@ TEST_CASE("a put that finds no memory fails with its status and leaves the log a
   source.limit_bytes = 100000;
   CHECK_THROWS_AS((void)log.reserve(2U << 20), Error);
   put(log, 0, 2, 2000);
-  // Less than what would be asked for otherwise is there, and enough for this put.
+  // The segment has less space than a new one would have, but enough for this put.
   put(log, 0, 3, 900);
   CHECK(committed_requests(source).size() == 3);
   HeapSource poor;
@@ -252,8 +250,7 @@ TEST_CASE("a put that finds no memory fails with its status and leaves the log a
 
 namespace {
 
-/// Grants real segments, a range of a file: with the descriptor the first time, then the same one again
-/// without it.
+/// Grants ranges of one file: the first time with the descriptor, then without it.
 class OneSegment final : public SegmentSource {
  public:
   explicit OneSegment(std::uint64_t bytes)
@@ -261,7 +258,7 @@ class OneSegment final : public SegmentSource {
         mapping_(
             std::make_shared<Mapping>(*file_, SegmentExtent{bytes, offset}, Mapping::Access::read_write)) {}
 
-  WritableSegment need_segment(const NeedSegment& request) override {
+  WritableSegment need_segment(const SegmentRequest& request) override {
     if (request.use == SegmentUse::table) return tables_.need_segment(request);
     return {1, mapping_->writable(), mapping_, std::move(file_), offset};
   }
@@ -277,9 +274,7 @@ class OneSegment final : public SegmentSource {
 }  // namespace
 
 TEST_CASE("data stored in fresh and in warm segments is the same") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed());
   OneSegment source(32U << 20);
   for (int step = 0; step < 3; ++step) {
     WriteLog log(source, static_cast<std::uint64_t>(step), LogSize{30U << 20, 0});
@@ -332,7 +327,7 @@ TEST_CASE("a list of boxes takes room once, however many variables it is put to"
   CHECK(table_bytes < 8 * boxes.size() + 100 * 64);
 }
 
-TEST_CASE("a log goes on in another step: behind what was put, in the same segments, with lists of its own") {
+TEST_CASE("a log continues in another step: behind its data, in the same segments, with new lists") {
   HeapSource source;
   WriteLog log(source, 7, {});
   const std::vector<std::int64_t> start{3}, count{2};
@@ -362,7 +357,7 @@ TEST_CASE("a log goes on in another step: behind what was put, in the same segme
     CHECK(log.ranges()[0].length_bytes == log.first_offset() + 32);
   }
   CHECK(source.granted.size() == segments);
-  // As much as fits, and more: what is there already is used first.
+  // More than the log has: it uses the remaining space first.
   log.go_on(50);
   put(log, 0, 1, 60000);
   put(log, 0, 2, 2'000'000);
@@ -371,7 +366,7 @@ TEST_CASE("a log goes on in another step: behind what was put, in the same segme
   CHECK(log.ranges()[0].log_offset + log.ranges()[0].length_bytes <= log.ranges()[1].log_offset);
   CHECK(source.granted.back().request.step == 50);
   CHECK(source.granted.size() == segments + 1);
-  // From the position on, a reader needs nothing that was before.
+  // From this position on, a reader needs no earlier entry.
   const auto table = std::ranges::find_if(
       source.granted, [](const auto& granted) { return granted.request.use == SegmentUse::table; });
   TableReader reader(table->memory(), end.bytes);

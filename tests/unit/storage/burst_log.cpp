@@ -1,5 +1,5 @@
-// The logs of burst buffers: what is written is what the format says, what is complete is read, and what is
-// torn or damaged is named.
+// Burst-buffer logs: they have the documented format, complete puts are read, and torn or damaged ones are
+// reported.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "sluice/storage/faulty_file_system.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/posix_file_system.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::storage;
@@ -64,7 +65,7 @@ std::string outcome(FileSystem& files, const std::string& metadata_path) {
   }
 }
 
-/// A name as it is in expected.txt, where the paths are those of this folder.
+/// A name as it is in expected.txt, with paths relative to this folder.
 std::string without_folder(std::string text) {
   const auto prefix = folder.string() + "/";
   for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
@@ -72,7 +73,7 @@ std::string without_folder(std::string text) {
   return text;
 }
 
-/// How many of the puts the log has, in their order; -1 where it has something else.
+/// The number of leading puts that the log has; -1 when it has anything else.
 int complete_puts(FileSystem& files, const std::vector<LoggedPut>& puts) {
   BurstLogReader reader(files, paths.metadata);
   std::size_t n = 0;
@@ -85,7 +86,7 @@ int complete_puts(FileSystem& files, const std::vector<LoggedPut>& puts) {
 
 }  // namespace
 
-TEST_CASE("what each log of the golden folder holds, and what is wrong with it, is told") {
+TEST_CASE("the contents and faults of each golden log are reported") {
   std::ifstream list(folder / "expected.txt");
   PosixFileSystem files;
   std::string line;
@@ -218,11 +219,11 @@ TEST_CASE("a process that dies at any write leaves the puts that it had committe
       } catch (const IoError&) {
       }
       const int found = complete_puts(memory, puts);
-      // The write of the number may have arrived whole before the process died.
+      // The write of the number may have been complete before the process died.
       CHECK(found >= committed);
       CHECK(found <= tried);
       if (arrives == 0) CHECK(found == committed);
-      // Nothing is counted before it is there.
+      // The number counts only complete entries.
       CHECK(BurstLogReader(memory, paths.metadata).header().entry_count == found);
     }
   }
@@ -253,8 +254,7 @@ TEST_CASE("a full disk is an error of the put, and the log goes on where there i
 }
 
 TEST_CASE("data of any size goes through the writer's buffer") {
-  std::mt19937 random(7);
-  MESSAGE("seed 7");
+  std::mt19937 random(test::test_seed(7));
   MemoryFileSystem files;
   BurstLogWriter writer(files, paths, log_header(), Existing::refuse);
   std::vector<LoggedPut> puts;

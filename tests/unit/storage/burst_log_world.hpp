@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of burst-buffer logs share.
+// Tools that the tests of burst-buffer logs share.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,7 +22,7 @@ inline formats::BurstLogHeader log_header(const std::string& path = "/data/wave.
   return header;
 }
 
-/// A put of a log, with its data as the file holds it.
+/// A put of a log, with its data as in the file.
 struct LoggedPut {
   int varid = 0;
   formats::Type type = formats::Type::int8;
@@ -49,7 +49,7 @@ inline std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-/// Whether the entry says what was put, and its data is that of the put.
+/// Whether the entry and its data are those of the put.
 inline bool is_put(const formats::BurstLogEntry& entry, const LoggedPut& put, const BurstLogReader& reader) {
   std::vector<std::byte> data(static_cast<std::size_t>(entry.data_bytes));
   reader.read_data(entry.data_offset, data);

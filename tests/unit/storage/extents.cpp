@@ -6,6 +6,7 @@
 #include <map>
 
 #include "support/dense_reference.hpp"
+#include "support/seed.hpp"
 
 namespace sluice::storage {
 
@@ -25,7 +26,7 @@ TEST_CASE("each element belongs to exactly one of adjoining ranges") {
 }
 
 TEST_CASE("of overlapping extents the later put is kept, element by element") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const std::uint64_t seed : test::test_seeds(200)) {
     CAPTURE(seed);
     test::HyperslabGenerator random(seed);
     std::vector<Extent> extents;
@@ -50,8 +51,8 @@ TEST_CASE("of overlapping extents the later put is kept, element by element") {
   }
 }
 
-TEST_CASE("what extents cover of a range is visited once, with the gaps that are small") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+TEST_CASE("covered parts of a range are visited once, together with small gaps") {
+  for (const std::uint64_t seed : test::test_seeds(200)) {
     CAPTURE(seed);
     test::HyperslabGenerator random(seed);
     std::vector<Extent> extents;
@@ -83,7 +84,7 @@ TEST_CASE("what extents cover of a range is visited once, with the gaps that are
 }
 
 TEST_CASE("the union of several lists of ranges has each byte once") {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : test::test_seeds(100)) {
     CAPTURE(seed);
     test::HyperslabGenerator random(seed);
     Coverage coverage;

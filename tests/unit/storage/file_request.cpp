@@ -13,7 +13,7 @@ using namespace sluice::storage;
 
 namespace {
 
-/// int array(a, b, c), of which one hyperslab is accessed.
+/// int array(a, b, c); one hyperslab of it is accessed.
 struct World {
   formats::Header header;
   formats::Layout layout;
@@ -49,7 +49,7 @@ struct World {
     return result;
   }
 
-  /// The same by the batches of a request; -1 where an element is in none, or in two.
+  /// The same by the batches of a request; -1 for an element that is in no batch, or in two.
   [[nodiscard]] std::vector<std::int64_t> offsets_of_batches(std::size_t limit) const {
     std::vector<std::int64_t> result(static_cast<std::size_t>(slab.view().elements()), -1);
     const formats::FilePlacement placement(header, layout);
@@ -78,10 +78,10 @@ struct World {
 
 TEST_CASE("each element of a hyperslab of very many runs is in one batch, whatever its size") {
   const World worlds[] = {
-      {{5000, 4}, {{3, 1}, {4990, 2}, {}}},                 // a run a row
-      {{40, 70, 6}, {{1, 2, 1}, {38, 66, 3}, {}}},          // in two dimensions of rows
-      {{3, 50, 100}, {{0, 1, 2}, {3, 40, 30}, {1, 1, 3}}},  // each element for itself
-      {{5, 30, 20}, {{0, 0, 0}, {3, 30, 20}, {2, 1, 1}}},   // few long ones
+      {{5000, 4}, {{3, 1}, {4990, 2}, {}}},                 // one run for each row
+      {{40, 70, 6}, {{1, 2, 1}, {38, 66, 3}, {}}},          // rows in two dimensions
+      {{3, 50, 100}, {{0, 1, 2}, {3, 40, 30}, {1, 1, 3}}},  // each element is a run
+      {{5, 30, 20}, {{0, 0, 0}, {3, 30, 20}, {2, 1, 1}}},   // few long runs
       {{9000}, {{5}, {2900}, {3}}},
   };
   for (const World& world : worlds) {

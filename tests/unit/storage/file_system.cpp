@@ -1,4 +1,4 @@
-// The file systems behave alike, and the faulty one fails as told.
+// All file systems behave alike, and the faulty one fails when told.
 #include "sluice/storage/file_system.hpp"
 
 #include <doctest/doctest.h>
@@ -54,7 +54,7 @@ void check_copy(FileSystem& files, const File& from, const std::string& director
   CHECK(to->copy(from, {3, 100}, 1) == 0);
   CHECK(to->copy(from, {2, 2}, 1) == 0);
   CHECK(text_of(*to, 0, 10) == std::string("\0c\0\0\0\0\0c", 8));
-  // From another file system, in more than one piece.
+  // From another file system, in several pieces.
   MemoryFileSystem memory;
   const auto large = memory.open("large", OpenMode::create);
   large->write(0, bytes_of(std::string(3'000'000, 'x') + "y"));
@@ -111,7 +111,7 @@ void check_directory(FileSystem& files, const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("files of the system keep what is written, and tell what is not there") {
+TEST_CASE("files of the system keep their contents, and missing files are reported") {
   const Scratch scratch;
   PosixFileSystem files;
   check_file(files, scratch.path);
@@ -125,7 +125,7 @@ TEST_CASE("room that is taken can be written through memory, where the file syst
   const auto file = files.open(path, OpenMode::create);
   file->write(0, bytes_of("abc"));
   const auto view = file->map(10000);
-  if (view.empty()) return;  // not here
+  if (view.empty()) return;  // not supported here
   CHECK(view.size() == 10000);
   CHECK(file->size_bytes() == 10000);
   CHECK(view[2] == std::byte{'c'});
@@ -134,7 +134,7 @@ TEST_CASE("room that is taken can be written through memory, where the file syst
   const auto larger = file->map(20000);
   REQUIRE(larger.size() == 20000);
   CHECK(larger[9999] == std::byte{'z'});
-  CHECK(file->map(std::int64_t{1} << 60).empty());  // there is no such room
+  CHECK(file->map(std::int64_t{1} << 60).empty());  // more than the address space
   CHECK(file->map(0).empty());
   file->resize(3);
   CHECK(text_of(*file, 0, 5) == "abc");

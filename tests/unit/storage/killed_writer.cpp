@@ -1,5 +1,5 @@
-// Processes that are killed while they write a log: what they were told is complete is recovered, byte by
-// byte.
+// Processes that are killed while they write a log. Every put that they were told is complete is recovered,
+// byte by byte.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,6 +19,7 @@
 #include "sluice/formats/layout.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/recovery.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::storage;
@@ -48,9 +49,9 @@ formats::Header dataset_header() {
   return header;
 }
 
-/// The i-th put of a process; the same in the child and in the parent.
-LoggedPut put_number(unsigned seed, int i) {
-  std::mt19937 random(seed + static_cast<unsigned>(i));
+/// The i-th put of a process; the same in child and parent.
+LoggedPut put_number(std::uint64_t seed, int i) {
+  std::mt19937 random(seed + static_cast<std::uint64_t>(i));
   LoggedPut put;
   if (i % 3 == 0) {
     put = {1, Type::int32, {{{i / 3 % 7, 0}, {1, 10}, {}}}, std::vector<std::byte>(40)};
@@ -69,7 +70,7 @@ std::string contents(const std::string& path) {
 }
 
 /// The whole file after the first `puts` puts.
-std::string expected_file(const std::string& before, unsigned seed, int puts) {
+std::string expected_file(const std::string& before, std::uint64_t seed, int puts) {
   auto header = dataset_header();
   const auto layout = formats::compute_layout(header, {}, nullptr);
   std::string file = before;
@@ -93,7 +94,7 @@ std::string expected_file(const std::string& before, unsigned seed, int puts) {
   return file;
 }
 
-[[noreturn]] void write_for_ever(const BurstLogPaths& paths, const std::string& target, unsigned seed,
+[[noreturn]] void write_for_ever(const BurstLogPaths& paths, const std::string& target, std::uint64_t seed,
                                  std::atomic<int>& told) {
   PosixFileSystem files;
   BurstLogWriter writer(files, paths, log_header(target, 0), BurstLogWriter::Existing::overwrite);
@@ -108,8 +109,7 @@ std::string expected_file(const std::string& before, unsigned seed, int puts) {
 
 TEST_CASE(
     "whenever a writer is killed, what it was told is complete reaches the file, and nothing that is torn") {
-  const unsigned seed = std::random_device{}();
-  MESSAGE("seed " << seed);
+  const std::uint64_t seed = test::test_seed();
   const std::string directory = "killed." + std::to_string(::getpid());
   std::filesystem::create_directory(directory);
   const auto target = std::filesystem::absolute(directory + "/wave.nc").string();
@@ -135,12 +135,12 @@ TEST_CASE(
     const auto child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) write_for_ever(paths, target, seed, told);
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 4000));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 4000));  // any moment will do
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
 
     const auto found = find_logs(files, directory);
-    if (found.groups.empty()) {  // killed before the log had its header
+    if (found.groups.empty()) {  // the log had no header yet
       CHECK(told.load() == 0);
       continue;
     }
@@ -154,7 +154,7 @@ TEST_CASE(
       CHECK(problem.what.find("a put that was not complete") != std::string::npos);
     torn += recovery.problems.empty() ? 0 : 1;
     REQUIRE(contents(target) == expected_file(empty, seed, puts));
-    // Once more: the same.
+    // Again, with the same result.
     CHECK(recover_file(files, found.groups.front(), target).replay.puts == puts);
     REQUIRE(contents(target) == expected_file(empty, seed, puts));
   }

@@ -1,4 +1,4 @@
-// Whatever is damaged in a log's header or entries: its puts are in the file as they were put, or it is told.
+// Damage in a log's header or entries: either the file has the puts unchanged, or the damage is reported.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string path_of(int rank, const std::string& suffix = ".meta") {
   return "d/a.nc_0_" + std::to_string(rank) + suffix;
 }
 
-/// A file without records, and the logs of three processes, each with rows of its own.
+/// A file without records, and logs of three processes. Each process has its own rows.
 void write_world(MemoryFileSystem& files) {
   files.open("d/a.nc", OpenMode::create)->write(0, formats::encode_header(dataset_header()));
   for (int rank = 0; rank < processes; ++rank) {
@@ -60,11 +60,11 @@ void write_world(MemoryFileSystem& files) {
   }
 }
 
-/// What recovery says and makes.
+/// The report of recovery, and the file.
 struct Outcome {
   bool is_told = false;
   std::vector<std::byte> file;
-  std::map<std::int64_t, int> rows;  ///< those that are there, by record
+  std::map<std::int64_t, int> rows;  ///< existing rows, by record
 };
 
 Outcome recover(MemoryFileSystem& files) {
@@ -90,7 +90,7 @@ Outcome recover(MemoryFileSystem& files) {
   return outcome;
 }
 
-/// The rows of the processes whose logs are sound.
+/// The rows of the processes with undamaged logs.
 bool has_rows_of_others(const Outcome& outcome, int damaged) {
   for (std::int64_t record = 0; record < processes * rows_of_each; ++record) {
     if (record % processes == damaged) continue;
@@ -100,7 +100,7 @@ bool has_rows_of_others(const Outcome& outcome, int damaged) {
   return true;
 }
 
-/// Another record that the file system has room for is what somebody might have put.
+/// A damaged record number that the file system can hold could be a real put.
 constexpr std::size_t room_bits = 12;
 constexpr std::int64_t room_bytes = (std::int64_t{1} << room_bits) * columns;
 
@@ -134,7 +134,7 @@ TEST_CASE(
       const auto field_bit = 8 * (field % 8) + bit;
       if (i >= begin && may_be_meant(field, field_bit)) continue;
       CHECK((outcome.is_told || outcome.file == expected.file));
-      // A path may be another file's, then this one lacks the log.
+      // The damaged path may be another file's; then this file lacks the log.
       CHECK(has_rows_of_others(outcome, 1));
       ++changes;
     }
@@ -150,7 +150,7 @@ TEST_CASE("a record number that cannot be is damage of its entry, and everything
     write_world(files);
     auto& metadata = files.bytes(path_of(1));
     const auto header = formats::decode_burst_log_header(metadata, std::ssize(metadata), "log");
-    const auto start = static_cast<std::size_t>(header->entry_begin) + 40;  // of the first entry: record 1
+    const auto start = static_cast<std::size_t>(header->entry_begin) + 40;  // in the first entry: record 1
     metadata[start + static_cast<std::size_t>(bit / 8)] ^= static_cast<std::byte>(1 << bit % 8);
     const auto outcome = recover(files);
     CHECK(outcome.is_told);
@@ -172,7 +172,8 @@ TEST_CASE("where there is room for it, a record far beyond all others is damage 
 }
 
 TEST_CASE("data that is where another put's is, or behind a hole, is damage of its entry") {
-  for (const int offset : {8, 9, 10, 12, 13, 15}) {  // of the second of three entries, which is at 11
+  for (const int offset :
+       {8, 9, 10, 12, 13, 15}) {  // in the second of three entries; the number of entries is at 11
     CAPTURE(offset);
     MemoryFileSystem files;
     write_world(files);

@@ -1,4 +1,4 @@
-// Which logs are in a directory: what is damaged or missing in part is told, what is no log is not.
+// Finds the logs in a directory: damaged or incomplete logs are reported, other files are ignored.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -31,12 +31,12 @@ void write_text(FileSystem& files, const std::string& path, const std::string& t
   files.open(path, OpenMode::create)->write(0, std::as_bytes(std::span(text)));
 }
 
-/// Three sound logs.
+/// Three undamaged logs.
 void write_logs(FileSystem& files) {
   for (const std::int64_t rank : {0, 1, 2}) write_log(files, rank);
 }
 
-/// One log cannot be read, the others can.
+/// Two logs can be read, one cannot.
 void expect_two_and(const std::string& words, FileSystem& files) {
   const auto found = find_logs(files, "logs");
   REQUIRE(found.unreadable.size() == 1);
@@ -50,7 +50,7 @@ void expect_two_and(const std::string& words, FileSystem& files) {
 
 }  // namespace
 
-TEST_CASE("metadata whose magic is damaged is told where its data is beside it") {
+TEST_CASE("metadata with damaged magic is reported if its data is beside it") {
   for (std::size_t i = 0; i < 7; ++i) {
     MemoryFileSystem files;
     write_logs(files);
@@ -59,7 +59,7 @@ TEST_CASE("metadata whose magic is damaged is told where its data is beside it")
   }
 }
 
-TEST_CASE("data whose metadata is missing or cannot be read is told") {
+TEST_CASE("data with missing or unreadable metadata is reported") {
   MemoryFileSystem files;
   write_logs(files);
   FaultyFileSystem forbidding(files, [](const FileOperation& operation) {
@@ -90,7 +90,7 @@ TEST_CASE("files of other programs are not logs") {
 
 namespace {
 
-/// What a process that is killed at the n-th operation on files leaves, for all n.
+/// Kills a process at its n-th operation on files, for all n.
 void kill_everywhere(const std::function<void(FileSystem&)>& before,
                      const std::function<void(FileSystem&)>& action,
                      const std::function<void(FileSystem&)>& check) {
@@ -133,14 +133,14 @@ TEST_CASE("a log whose removal was cut off is no damage, and the rest of it can 
 TEST_CASE("a log that was being created is no damage") {
   kill_everywhere([](FileSystem&) {}, [](FileSystem& files) { write_log(files, 1); },
                   [](FileSystem& files) { CHECK(find_logs(files, "logs").unreadable.empty()); });
-  // Room that was taken ahead, and nothing written to it yet.
+  // Space that was reserved and not written yet.
   MemoryFileSystem files;
   files.open(path_of(1), OpenMode::create)->resize(65536);
   write_text(files, path_of(1, ".data"), "PnetCDF0");
   CHECK(find_logs(files, "logs").unreadable.empty());
 }
 
-TEST_CASE("numbers of processes that do not agree are told, and nothing is counted by the wrong one") {
+TEST_CASE("different numbers of processes are reported, and none is counted by the wrong one") {
   for (int bit = 0; bit < 63; ++bit) {
     CAPTURE(bit);
     MemoryFileSystem files;
@@ -154,13 +154,13 @@ TEST_CASE("numbers of processes that do not agree are told, and nothing is count
       REQUIRE(group.damage.size() == 1);
       CHECK(group.damage.front().path == path_of(2));
     } else {
-      CHECK(bit == 2);  // of 4: then there are none
+      CHECK(bit == 2);  // 4 becomes 0: then there are no entries
       CHECK(group.has_unreadable_logs);
     }
   }
 }
 
-TEST_CASE("an impossible number of processes is told where there is one log") {
+TEST_CASE("an impossible number of processes is reported, also for a single log") {
   MemoryFileSystem files;
   write_log(files, 2);
   files.bytes(path_of(2))[29] = std::byte{1};  // 2^40 more
@@ -169,11 +169,11 @@ TEST_CASE("an impossible number of processes is told where there is one log") {
   CHECK(group.process_count == 0);
 }
 
-TEST_CASE("a log of another rank than its name says is told") {
+TEST_CASE("a log whose rank differs from its name is reported") {
   MemoryFileSystem files;
   write_logs(files);
   files.bytes(path_of(2))[32] = std::byte{3};
   const auto group = find_logs(files, "logs").groups.at(0);
   REQUIRE(group.damage.size() == 1);
-  CHECK(group.damage.front().what == "damaged: it says that it is of rank 3, its name says 2");
+  CHECK(group.damage.front().what == "damaged: the log says rank 3, but its name says rank 2");
 }

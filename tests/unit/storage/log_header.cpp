@@ -1,4 +1,4 @@
-// What ncmpi_sync brings to storage of a workflow's log, beside the puts.
+// The header of a workflow's log, which ncmpi_sync writes beside the puts.
 #include "sluice/storage/log_header.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using namespace sluice::storage;
 
 namespace {
 
-/// What changes files and names, or brings them to storage, in order.
+/// The operations that change files and names, or sync them, in order.
 struct Recorder {
   MemoryFileSystem memory;
   std::vector<std::string> operations;

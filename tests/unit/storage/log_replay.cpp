@@ -1,4 +1,4 @@
-// Logs of several processes replayed into a netCDF file, against an array in memory.
+// Logs of several processes, replayed into a netCDF file and compared with an array in memory.
 #include "sluice/storage/log_replay.hpp"
 
 #include <doctest/doctest.h>
@@ -15,6 +15,7 @@
 #include "sluice/formats/layout.hpp"
 #include "sluice/storage/faulty_file_system.hpp"
 #include "sluice/storage/memory_file_system.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::storage;
@@ -30,7 +31,7 @@ struct World {
   MemoryFileSystem memory;
   formats::Header header;
   formats::Layout layout;
-  Bytes expected;  ///< of the file
+  Bytes expected;  ///< the expected bytes of the file
   std::int64_t records = 2;
 
   explicit World(formats::Version version) {
@@ -59,7 +60,7 @@ struct World {
     memory.open(target, OpenMode::create)->write(0, expected);
   }
 
-  /// What the file has to hold after these puts.
+  /// Adds a put to the expected bytes.
   void note(const LoggedPut& put) {
     auto from = put.data.begin();
     for (const auto& slab : put.slabs) {
@@ -79,7 +80,8 @@ struct World {
   }
 };
 
-/// A put by one of `ranks` processes: of a fixed variable to its own columns, of a record to its own records.
+/// A put by one of `ranks` processes. In a fixed variable each process has its columns, in a record variable
+/// its records.
 LoggedPut draw_put(std::mt19937& random, int rank, int ranks) {
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
@@ -120,7 +122,7 @@ std::string path_of_log(int rank) {
   return "wave.nc_0_" + std::to_string(rank) + ".meta";
 }
 
-void write_logs(World& world, unsigned seed, int ranks, int puts) {
+void write_logs(World& world, std::uint64_t seed, int ranks, int puts) {
   std::mt19937 random(seed);
   for (int rank = 0; rank < ranks; ++rank) {
     auto header = log_header(target, rank);
@@ -153,9 +155,8 @@ ReplayResult replay(World& world, FileSystem& files, int ranks, const ReplayOpti
 
 }  // namespace
 
-TEST_CASE("logs of several processes become what they say, in memory of any size, however often") {
-  const unsigned seed = std::random_device{}();
-  MESSAGE("seed " << seed);
+TEST_CASE("logs of several processes are replayed correctly, with any memory limit, any number of times") {
+  const std::uint64_t seed = test::test_seed();
   for (const auto version : {formats::Version::cdf1, formats::Version::cdf2, formats::Version::cdf5}) {
     for (const int ranks : {1, 2, 5}) {
       for (const std::int64_t memory : {1, 50, 1 << 20}) {
@@ -197,7 +198,7 @@ TEST_CASE(
     return Fault{};
   });
   replay(world, files, 7);
-  // One for the fixed variable, one per record, and the number of records between two syncs.
+  // One for the fixed variable, one for each record, and the number of records between two syncs.
   REQUIRE(operations.size() == 1 + 7 + 3);
   CHECK(operations[0].bytes == 6 * 7 * 4);
   for (std::size_t i = 1; i < 8; ++i) CHECK(operations[i].offset_bytes > operations[i - 1].offset_bytes);
@@ -225,7 +226,7 @@ TEST_CASE("a replay that dies at any write is completed by the next one") {
   }
 }
 
-TEST_CASE("data in the types of the program is converted, and what does not fit is told") {
+TEST_CASE("data in the program's types is converted, and range errors are reported") {
   World world(formats::Version::cdf2);
   auto header = log_header(target, 0);
   header.is_external = false;
@@ -268,7 +269,7 @@ TEST_CASE("entries that do not fit the file are named, and the others are put") 
   CHECK(world.memory.bytes(target) == world.expected);
   REQUIRE(logs[0].problems().size() == 6);
   const std::vector<std::string> says{"variable 9", "1 dimensions",    "not inside",
-                                      "not inside", "its data is int", "not inside"};
+                                      "not inside", "the data is int", "not inside"};
   for (std::size_t i = 0; i < says.size(); ++i) {
     CAPTURE(logs[0].problems()[i].what);
     CHECK(logs[0].problems()[i].kind == BurstLogProblem::Kind::damaged);

@@ -1,4 +1,4 @@
-// Merging the golden files of tests/golden/subfiles, which PnetCDF wrote, in memory and with faults.
+// Merges the golden files of tests/golden/subfiles, which PnetCDF wrote, in memory and with faults.
 #include "sluice/storage/merge.hpp"
 
 #include <doctest/doctest.h>
@@ -100,7 +100,7 @@ TEST_CASE("the result is in another format where that is asked for") {
   CHECK(memory.bytes("out.nc")[3] == std::byte{2});
 }
 
-TEST_CASE("what exists is kept unless it may be replaced, and sources in any case") {
+TEST_CASE("existing files are kept unless they may be replaced, and sources always") {
   MemoryFileSystem memory;
   load(memory);
   memory.open("out.nc", OpenMode::create)->write(0, std::vector<std::byte>(3));
@@ -127,8 +127,8 @@ TEST_CASE("a subfile that is missing is named") {
   }
 }
 
-TEST_CASE("whatever fails, nothing is left of the result, and what was there stays") {
-  // Read and written, and copied.
+TEST_CASE("whatever fails, nothing is left of the result, and existing files stay") {
+  // By reading and writing, and by copying.
   for (const std::int64_t copied_bytes : {1000, 1}) {
     CAPTURE(copied_bytes);
     int failing = 0;
@@ -139,7 +139,7 @@ TEST_CASE("whatever fails, nothing is left of the result, and what was there sta
       memory.open("out.nc", OpenMode::create)->write(0, std::vector<std::byte>(3));
       int operations = 0;
       FaultyFileSystem faulty(memory, [&](const FileOperation& operation) {
-        // The clean-up itself may not fail, nor what comes after the renaming.
+        // The test lets neither the clean-up fail nor the work after the renaming.
         const bool counts = operation.kind != FileOperation::Kind::remove &&
                             operation.kind != FileOperation::Kind::sync_directory;
         return counts && operations++ == failing ? Fault{ENOSPC, 2} : Fault{};

@@ -1,4 +1,4 @@
-// Files that have their name when they are complete.
+// Files that get their name when they are complete.
 #include "sluice/storage/partial_file.hpp"
 
 #include <doctest/doctest.h>
@@ -64,7 +64,7 @@ TEST_CASE("two that write the same file at once have one each, and the last one 
   }
 }
 
-TEST_CASE("what is not published goes; what somebody left who was killed goes with the next one") {
+TEST_CASE("an unpublished file is removed; one that a killed process left is removed by the next") {
   const Scratch scratch;
   PosixFileSystem files;
   const std::string target = scratch.path + "/a.nc";
@@ -81,7 +81,7 @@ TEST_CASE("what is not published goes; what somebody left who was killed goes wi
         std::vector<std::string>{"a.nc.2.partial", "a.nc.partial", "b.nc.partial"});
 }
 
-TEST_CASE("what another user has left is neither used nor removed") {
+TEST_CASE("files of another user are neither used nor removed") {
   MemoryFileSystem files;
   files.act_as(7);
   files.open("d/a.nc.partial", OpenMode::create)->write(0, bytes_of("another's"));

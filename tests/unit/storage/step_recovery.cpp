@@ -1,4 +1,4 @@
-// Logs of a workflow's steps become files.
+// Recovers files from the logs of a workflow's steps.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -23,6 +23,7 @@
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/recovery.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::storage;
@@ -50,7 +51,7 @@ formats::Header dataset_header() {
   return header;
 }
 
-/// What StepLog writes, row by row.
+/// Writes rows as StepBurstLog does.
 class Log {
  public:
   Log(FileSystem& files, const std::string& base, std::int64_t rank, formats::BurstLogStep step,
@@ -79,7 +80,7 @@ class Log {
     const formats::HyperslabView slab{start, count, {}};
     entries_->add({formats::Type::int16, 0, std::span(&slab, 1), end_, 2 * columns, clock});
     entries_->commit();
-    end_ += 64;  // with a gap, as log offsets have
+    end_ += 64;  // with a gap, as log offsets may have
   }
   void close() {
     data_->close();
@@ -95,7 +96,7 @@ class Log {
   std::int64_t clock_ = 0;
 };
 
-/// The first value of each record, -1 for the fill value of shorts.
+/// The first value of each record; -1 for the fill value of shorts.
 std::vector<int> rows_of(FileSystem& files, const std::string& path = "d/a.nc") {
   const auto file = files.open(path, OpenMode::read);
   const auto decoded = read_header(*file).decoded;
@@ -129,7 +130,7 @@ Recovery recover_all(FileSystem& files) {
 
 }  // namespace
 
-TEST_CASE("the logs of a step become a file, fill values where nobody put anything, twice the same") {
+TEST_CASE("the logs of a step become a file with fill values for unwritten elements, twice the same") {
   MemoryFileSystem files;
   for (const std::int64_t rank : {0, 1}) {
     Log log(files, "d/a.nc_1_" + std::to_string(rank), rank, {5, 5});
@@ -182,7 +183,7 @@ TEST_CASE(
       const auto of_first = recover_file(*files, found.groups[0], target);
       CHECK((of_first.unchanged == Unchanged::is_of_later_step) == is_repeated);
       if (!is_repeated && files == &posix) {
-        // Newer than all logs: that tells nothing.
+        // Newer than all logs, which proves nothing.
         std::filesystem::last_write_time(
             target, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
       }
@@ -225,7 +226,7 @@ TEST_CASE("a later run's file is not mixed with an earlier run's logs, nor repla
   }
 }
 
-TEST_CASE("what a drain has brought to the file is known; a step behind it is added to that") {
+TEST_CASE("recovery knows what a drain has written, and adds a later step to it") {
   MemoryFileSystem files;
   const auto put = [&](std::int64_t rank, formats::BurstLogStep step, std::int64_t record,
                        std::int16_t value) {
@@ -233,7 +234,7 @@ TEST_CASE("what a drain has brought to the file is known; a step behind it is ad
     log.put_row(record, value);
     log.close();
   };
-  // Both ranks' logs of step 5 were there when it was drained; those of rank 1 are on another node.
+  // Both ranks' logs of step 5 were drained; those of rank 1 are on another node.
   put(0, {5, 5}, 0, 1);
   put(1, {5, 5}, 1, 2);
   (void)recover_all(files);
@@ -249,7 +250,7 @@ TEST_CASE("what a drain has brought to the file is known; a step behind it is ad
   CHECK(recover_all(files).unchanged == Unchanged::has_all_already);
   for (const bool is_growing : {false, true}) {
     if (is_growing) {
-      // The matcher was killed while it added records in place.
+      // The matcher was killed while it appended records in place.
       const auto file = files.open("d/a.nc", OpenMode::update);
       FileMark mark = mark_of(*file).value();
       mark.step = mark.complete;
@@ -266,7 +267,7 @@ TEST_CASE("what a drain has brought to the file is known; a step behind it is ad
   CHECK(recover_all(files).unchanged == Unchanged::has_all_already);
 }
 
-TEST_CASE("a file of which nobody knows what it is is kept under another name, unless it is the same") {
+TEST_CASE("a file of unknown origin is kept under another name, unless it is equal") {
   MemoryFileSystem files;
   Log log(files, "d/a.nc_1_0", 0, {5, 5});
   log.put_row(0, 1);
@@ -275,11 +276,11 @@ TEST_CASE("a file of which nobody knows what it is is kept under another name, u
   CHECK(recover_all(files).kept_as == "d/a.nc.before-recovery");
   CHECK(files.bytes("d/a.nc.before-recovery").size() == 5);
   CHECK(rows_of(files) == std::vector<int>{1});
-  // Somebody has changed it since.
+  // Another program has changed it since.
   files.bytes("d/a.nc").back() = std::byte{77};
   CHECK(recover_all(files).kept_as == "d/a.nc.before-recovery.2");
   CHECK(rows_of(files) == std::vector<int>{1});
-  // A copy of what recovery makes.
+  // A copy of the recovered file.
   (void)files.open("d/a.nc", OpenMode::update)->set_mark({});
   const auto recovery = recover_all(files);
   CHECK(recovery.kept_as.empty());
@@ -316,9 +317,9 @@ TEST_CASE(
       const auto found = find_logs(faulty, "d");
       for (const auto& group : found.groups) (void)recover_file(faulty, group, "d/a.nc");
     } catch (const Error&) {
-      // Told.
+      // Reported as an error.
     }
-    // Where a log could not be read, the others are there, and it was told.
+    // If a log could not be read, the others are in the file, and the failure was reported.
     for (const char* name : {"d/a.nc", "d/a.nc.before-recovery"}) {
       if (!files.exists(name) || files.bytes(name).size() == 5) continue;
       const auto rows = rows_of(files, name);
@@ -378,9 +379,7 @@ TEST_CASE(
 TEST_CASE(
     "of what several processes put into the same elements the later put wins, however little memory there "
     "is") {
-  const unsigned seed = std::random_device()();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test::test_seed());
   for (const std::int64_t memory_bytes : {1, 100, 1 << 20}) {
     CAPTURE(memory_bytes);
     MemoryFileSystem files;
@@ -390,7 +389,7 @@ TEST_CASE(
                                            formats::BurstLogStep{5, 5}));
     std::vector<int> expected(8, -1);
     for (int time = 1; time <= 300; ++time) {
-      // Long runs of one process, and turns of all.
+      // Long runs of one process, then alternating processes.
       const auto rank = time % 100 < 50 ? random() % 2 : static_cast<unsigned>(time / 100) % 2;
       const auto record = time == 1 ? expected.size() - 1 : random() % expected.size();
       logs[rank]->put_row_at(10 * time, static_cast<std::int64_t>(record), static_cast<std::int16_t>(time));
@@ -407,7 +406,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what one process has put later wins, whatever its clock says") {
+TEST_CASE("the later put of one process wins, whatever its clock says") {
   MemoryFileSystem files;
   Log log(files, "d/a.nc_1_0", 0, {5, 5});
   log.put_row_at(7, 0, 1);
@@ -509,7 +508,7 @@ TEST_CASE(
 
 namespace {
 
-/// A program's own log, of one process, for the file that is there: one row of shorts.
+/// A log of one process that a program wrote without a workflow, for the existing file: one row of shorts.
 void write_own_log(FileSystem& files, const std::string& base, const formats::BurstLogHeader& header,
                    std::int64_t record, std::uint8_t value) {
   BurstLogWriter writer(files, burst_log_paths_of(base + ".meta"), header, BurstLogWriter::Existing::refuse);
@@ -558,7 +557,7 @@ TEST_CASE("a program's own logs complete a copy of its file, and no other progra
   const auto found = find_logs(files, "d");
   REQUIRE(found.groups.size() == 2);
   CHECK_THROWS_WITH_AS((void)recover_file(files, found.groups[0], "d/a.nc"),
-                       doctest::Contains("a later program has written it"), Error);
+                       doctest::Contains("a later program has written "), Error);
   CHECK(rows_of(files).empty());
   (void)recover_file(files, found.groups[1], "d/a.nc");
   CHECK(rows_of(files) == std::vector<int>{7});
@@ -597,14 +596,14 @@ TEST_CASE("logs that do not say which run they are of, and do not fit together, 
     for (const std::int64_t rank : {4, 5})
       write_own_log(files, "d/a.nc_0_" + std::to_string(rank), own_header(rank, 8, {}), rank, 2);
     CHECK_THROWS_WITH_AS((void)recover_file(files, find_logs(files, "d").groups.at(0), "d/a.nc"),
-                         doctest::Contains("d/a.nc_0_4.meta of one of 8."), Error);
+                         doctest::Contains("d/a.nc_0_4.meta from one with 8."), Error);
   }
   SUBCASE("with others that do") {
     write_own_log(files, "d/a.nc_1_0", own_header(0, 2, identity), 0, 2);
     const auto found = find_logs(files, "d");
     REQUIRE(found.groups.size() == 2);
     CHECK_THROWS_WITH_AS((void)recover_file(files, found.groups[0], "d/a.nc"),
-                         doctest::Contains("d/a.nc_0_0.meta does not say of which run it is"), Error);
+                         doctest::Contains("d/a.nc_0_0.meta does not name its run"), Error);
   }
   CHECK(files.bytes("d/a.nc") == before);
 }
@@ -623,4 +622,112 @@ TEST_CASE("another user's files are not in the way of a log, and stay") {
   }
   CHECK(files.owner_of("d/a.nc_0_0.meta") == 7);
   CHECK(files.bytes("d/a.nc_0_0.data").size() == 3);
+}
+
+namespace {
+
+/// Changes one statement of the log of rank 1 of two; `base` is the name up to the rank.
+using Change = void (*)(std::string& path, formats::BurstLogStep& step, formats::BurstLogIdentity& identity);
+
+std::string base_of_step(std::uint64_t group) {
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(group));
+  return std::string("d/a.nc_") + digits.data() + "_";
+}
+
+void write_step_log(FileSystem& files, std::int64_t rank, Change change) {
+  std::string path = "d/a.nc";
+  formats::BurstLogStep step{7, 5};
+  formats::BurstLogIdentity identity{11, 1000, 1};
+  const auto base = base_of_step(identity.group) + std::to_string(rank);
+  if (change != nullptr) change(path, step, identity);
+  Log log(files, base, rank, step, path, identity);
+  log.put_row(rank, static_cast<std::int16_t>(rank));
+  log.close();
+}
+
+}  // namespace
+
+TEST_CASE("logs of one step that contradict one another are told with both names, and nothing is mixed") {
+  const std::vector<Change> changes{
+      [](auto& path, auto&, auto&) { path = "d/b.nc"; },
+      [](auto&, auto& step, auto&) { step.step = 8; },
+      [](auto&, auto& step, auto&) { step.step = 4; },
+      [](auto&, auto& step, auto&) { step.origin = 4; },
+      [](auto&, auto& step, auto&) { step.origin = 0; },
+      [](auto&, auto&, auto& identity) { identity.run ^= 1U << 7U; },
+      [](auto&, auto&, auto& identity) { identity.created_ns += 1; },
+      [](auto&, auto&, auto& identity) { identity.group = 3; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    CAPTURE(i);
+    MemoryFileSystem files;
+    write_step_log(files, 0, nullptr);
+    write_step_log(files, 1, changes[i]);
+    const auto found = find_logs(files, "d");
+    for (const auto& group : found.groups) {
+      CAPTURE(group.refusal);
+      CHECK(group.refusal.find(base_of_step(1) + "0.meta") != std::string::npos);
+      CHECK(group.refusal.find(base_of_step(1) + "1.meta") != std::string::npos);
+      CHECK_THROWS_AS((void)recover_file(files, group, group.netcdf_path), Error);
+    }
+    CHECK_FALSE(files.exists("d/a.nc"));
+    CHECK_FALSE(files.exists("d/b.nc"));
+  }
+}
+
+TEST_CASE("a single log of a step that contradicts its name is told") {
+  const std::vector<Change> changes{
+      [](auto& path, auto&, auto&) { path = "d/b.nc"; },
+      [](auto&, auto& step, auto&) { step.origin = 9; },
+      [](auto&, auto&, auto& identity) { identity.group = 3; },
+  };
+  for (const Change change : changes) {
+    MemoryFileSystem files;
+    write_step_log(files, 0, change);
+    const auto found = find_logs(files, "d");
+    REQUIRE(found.groups.size() == 1);
+    CHECK(found.groups.front().refusal.find(base_of_step(1) + "0.meta") != std::string::npos);
+  }
+}
+
+TEST_CASE("two steps of a run that claim the same number, or an origin of another file, are told") {
+  const auto write = [](FileSystem& files, std::uint64_t group, formats::BurstLogStep step,
+                        const std::string& name) {
+    auto base = base_of_step(group);
+    base.replace(2, 4, name);
+    Log log(files, base + "0", 0, step, "d/" + name, formats::BurstLogIdentity{11, 1000, group});
+    log.put_row(0, 1);
+    log.close();
+  };
+  for (const formats::BurstLogStep second : {formats::BurstLogStep{5, 5}, formats::BurstLogStep{7, 5}}) {
+    MemoryFileSystem files;
+    write(files, 1, {5, 5}, "a.nc");
+    write(files, 2, second, "b.nc");
+    const auto found = find_logs(files, "d");
+    REQUIRE(found.groups.size() == 2);
+    for (const auto& group : found.groups) {
+      CHECK(group.refusal.find(base_of_step(1) + "0.meta") != std::string::npos);
+      CHECK(group.refusal.find("d/b.nc_0000000000000002_0.meta") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("sound logs of several steps, files and runs contradict nothing") {
+  MemoryFileSystem files;
+  std::uint64_t group = 0;
+  for (const std::uint64_t run : {11, 12}) {
+    for (const auto& [step, origin] : {std::pair{5, 5}, {6, 6}, {7, 5}}) {
+      for (const std::int64_t rank : {0, 1}) {
+        Log log(files, base_of_step(group) + std::to_string(rank), rank, {step, origin}, "d/a.nc",
+                formats::BurstLogIdentity{run, static_cast<std::int64_t>(run), group});
+        log.put_row(rank, 1);
+        log.close();
+      }
+      ++group;
+    }
+  }
+  const auto found = find_logs(files, "d");
+  CHECK(found.groups.size() == 4);
+  for (const auto& each : found.groups) CHECK(each.refusal.empty());
 }

@@ -14,7 +14,7 @@ TEST_CASE("sizes are understood with and without units") {
   CHECK(parse_byte_size("9223372036854775807") == 9223372036854775807u);
 }
 
-TEST_CASE("what is no size is refused") {
+TEST_CASE("an invalid size is refused") {
   for (const char* text : {"", " ", "GiB", "-1", "-1 GiB", "2 gigs", "2g", "0x10", "nan", "inf", "1e300",
                            "9223372036854775808", "1,5GB", "2GiBB", "1 2"}) {
     CAPTURE(text);

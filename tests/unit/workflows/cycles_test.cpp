@@ -16,7 +16,7 @@ Workflow flow(std::vector<FileRule> rules) {
   return workflow;
 }
 FileRule rule(const std::string& writer, std::vector<std::string> readers) {
-  return {"*.nc", writer, std::move(readers), {}};
+  return {{"*.nc", writer, std::move(readers)}};
 }
 }  // namespace
 

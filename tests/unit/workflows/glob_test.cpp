@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "support/seed.hpp"
+
 using namespace sluice::workflows;
 
 namespace {
@@ -71,9 +73,7 @@ TEST_CASE("patterns of several components are compared from the end of the path"
 }
 
 TEST_CASE("random patterns relate as fnmatch says for all short names") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(sluice::test::test_seed());
   const auto pick = [&](std::string_view from) { return from[random() % from.size()]; };
   std::vector<std::string> names{""};
   for (std::size_t i = 0; i < names.size() && names[i].size() < 5; ++i) {

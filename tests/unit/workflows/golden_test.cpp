@@ -1,6 +1,6 @@
-// Every file of tests/golden/workflows: `ok_*.yaml` has no mistakes, `bad_*.yaml` has exactly those of
-// `bad_*.expected`. SLUICE_UPDATE_GOLDEN=1 writes the expected messages anew; read the difference before
-// committing it.
+// Tests every file of tests/golden/workflows. `ok_*.yaml` has no mistakes; `bad_*.yaml` has exactly those in
+// `bad_*.expected`. SLUICE_UPDATE_GOLDEN=1 writes the expected files again; read the difference before you
+// commit it.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "shell_words.hpp"
+#include "sluice/workflows/shell_words.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ TEST_CASE("quotes and backslashes protect blanks and each other") {
   CHECK(words("a\\\nb") == Words{"ab"});
 }
 
-TEST_CASE("what only a shell could do, and what is not closed, is a problem") {
+TEST_CASE("shell syntax and unclosed quotes are problems") {
   for (const char* command : {"a | b", "a > b", "a && b", "a; b", "a $HOME", "a \"$HOME\"", "a `b`", "(a)",
                               "a 'b", "a \"b", "a \\"}) {
     CAPTURE(command);

@@ -60,6 +60,6 @@ TEST_CASE("of version 1 the groups of the memory controller count") {
   CHECK(control_group_limit(own, groups.root()) == 2147483648U);
 }
 
-TEST_CASE("what may be used is some of this machine") {
+TEST_CASE("the usable memory is a part of this machine's") {
   CHECK(usable_memory_bytes() > 0);
 }

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 using namespace sluice;
 using namespace sluice::workflows;
 
@@ -93,4 +97,15 @@ TEST_CASE("a component may read its own files") {
 TEST_CASE("a file that is not there or is a directory is an error that names it") {
   CHECK_THROWS_AS((void)parse_workflow(std::filesystem::path("/no/such/flow.yaml")), IoError);
   CHECK_THROWS_AS((void)parse_workflow(std::filesystem::path("/")), IoError);
+}
+
+TEST_CASE("no variable that sluice run sets itself can be set for a component") {
+  for (const std::string_view name : own_variables) {
+    const std::string text =
+        "version: 1\ncomponents:\n  model: {command: a, environment: {" + std::string(name) + ": x}}\n";
+    CHECK_THROWS_WITH_AS(parse_workflow(text, "/flow.yaml"), doctest::Contains("is set by sluice run"),
+                         Error);
+  }
+  CHECK(std::ranges::find(own_variables, "SLUICE_OTHERS") != own_variables.end());
+  CHECK(std::ranges::find(own_variables, "SLUICE_LOGS") != own_variables.end());
 }

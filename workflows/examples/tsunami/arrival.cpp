@@ -1,5 +1,5 @@
-// Reads a series of tsunami snapshots, each rank a band of rows, and keeps arrival times, maximum heights and
-// speeds.
+// Reads a series of tsunami snapshots; each rank reads a band of rows. Computes arrival times, maximum
+// heights and maximum speeds.
 #include <mpi.h>
 
 #include <boost/program_options.hpp>
@@ -23,7 +23,7 @@ struct Options {
   double threshold_m = 0.005;
 };
 
-/// The next snapshot, or nothing when there are no more.
+/// Reads the next snapshot; returns nothing after the last one.
 std::optional<WaveBand> next_band(const std::string& path) {
   try {
     return read_wave_band(MPI_COMM_WORLD, path);

@@ -8,14 +8,15 @@
 
 namespace tsunami {
 
-/// What an analysis keeps of all snapshots of its band: when the wave came, how high and how fast it was at
-/// most.
+/// The results of an analysis of all snapshots of its band: arrival time, maximum height and maximum speed of
+/// the wave.
 class ArrivalMap {
  public:
-  /// `threshold_m`: the wave has arrived where the sea level first differs from rest by this much.
+  /// `threshold_m`: the wave arrives at a point when the sea level first differs from rest by this much, in
+  /// m.
   explicit ArrivalMap(double threshold_m) : threshold_m_(threshold_m) {}
 
-  /// Takes one snapshot. All must have the same grid: throws std::runtime_error otherwise.
+  /// Adds one snapshot. Throws std::runtime_error if its grid differs from the grid of the others.
   void add(const WaveBand& band);
   [[nodiscard]] int snapshots() const noexcept { return snapshots_; }
   /// Highest sea level so far in this rank's band, in m.
@@ -28,7 +29,7 @@ class ArrivalMap {
   double threshold_m_;
   int snapshots_ = 0;
   float highest_ = 0;
-  WaveBand shape_;  ///< axes and place of the band
+  WaveBand shape_;  ///< axes and position of the band
   std::vector<float> arrival_time_, maximum_height_, maximum_speed_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace tsunami {
 
-/// A PnetCDF call that failed: the file, what was being done, and the library's text.
+/// A failed PnetCDF call: the file, the attempted action, and the library's text.
 class FileError : public std::runtime_error {
  public:
   FileError(const std::string& path, const std::string& action, int status);
@@ -28,7 +28,7 @@ class NetcdfFile {
   ~NetcdfFile();
 
   [[nodiscard]] int id() const noexcept { return ncid_; }
-  /// Closes, reporting what the destructor would have to swallow.
+  /// Closes the file and reports errors, which the destructor has to ignore.
   void close();
   /// Throws FileError when `status` is an error; `action` says what was attempted.
   void check(int status, const std::string& action) const;

@@ -13,7 +13,7 @@ struct Range {
   int first, count;
 };
 
-/// Part `part` of `parts` nearly equal, contiguous parts of `length`.
+/// Part number `part` when `length` is divided into `parts` contiguous, nearly equal parts.
 Range part_of(int length, int part, int parts) {
   const int first = static_cast<int>(static_cast<long long>(length) * part / parts);
   const int end = static_cast<int>(static_cast<long long>(length) * (part + 1) / parts);
@@ -55,7 +55,7 @@ double ParallelGrid::latitude(int row) const {
 
 void ParallelGrid::exchange(Field& field) const {
   exchange_columns(field);
-  exchange_rows(field);  // whole rows with the halo columns just filled: this brings the corners
+  exchange_rows(field);  // exchanges whole rows with the new halo columns: this fills the corners
 }
 
 void ParallelGrid::exchange_columns(Field& field) const {

@@ -48,8 +48,7 @@ class Field {
 /// A grid divided into blocks in two dimensions over the ranks of a communicator.
 class ParallelGrid {
  public:
-  /// Collective over `comm`. Throws std::invalid_argument when there are more ranks than cells in a
-  /// direction.
+  /// Collective over `comm`. Throws std::invalid_argument if a direction has more ranks than cells.
   ParallelGrid(Grid grid, MPI_Comm comm);
   ~ParallelGrid();
   ParallelGrid(const ParallelGrid&) = delete;

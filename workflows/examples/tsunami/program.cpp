@@ -11,7 +11,7 @@ namespace tsunami {
 
 namespace {
 
-/// False when the user only asked for help, which rank 0 gives.
+/// Reads the command line. Returns false if the user only asked for help, which rank 0 prints.
 bool read_command_line(const Program& program, int argc, char** argv, int rank) {
   po::variables_map values;
   po::store(

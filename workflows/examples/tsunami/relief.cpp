@@ -86,8 +86,8 @@ Field Relief::depth(const ParallelGrid& parallel) const {
   const auto south =
       std::lower_bound(latitude_.begin(), latitude_.end(), grid.latitude.front()) - latitude_.begin();
 
-  // This rank's rows and columns with one more on each side, as far as the grid goes; columns wrap round the
-  // world in the file: at most two runs of columns each.
+  // This rank's rows and columns, with one more on each side inside the grid. Columns wrap round the world in
+  // the file, so there are at most two runs of columns.
   const int row_begin = std::max(0, parallel.first_row() - 1);
   const int row_end = std::min(grid.rows(), parallel.first_row() + parallel.rows() + 1);
   int column_begin = parallel.first_column() - 1,

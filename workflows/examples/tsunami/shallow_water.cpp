@@ -14,7 +14,7 @@ constexpr double angular_velocity = 7.292e-5;  // s-1
 constexpr double degree = std::numbers::pi / 180;
 constexpr double stability_margin = 0.7;
 
-/// Kahan's compensated sum.
+/// Kahan's compensated summation.
 class Sum {
  public:
   void add(double value) {

@@ -5,20 +5,20 @@
 
 namespace tsunami {
 
-/// What sets the model up besides depth.
+/// The parameters of the model, except the depth.
 struct Physics {
   double source_longitude = 142.9, source_latitude = 38.1;  ///< degrees; centre of the initial bump
   double source_height_m = 5;
   double source_radius_km = 100;  ///< e-folding radius of the Gaussian
-  double minimum_depth_m = 20;    ///< shallower water is taken to be this deep
-  bool rotates = true;            ///< with Coriolis force
+  double minimum_depth_m = 20;    ///< shallower water is assumed to be this deep
+  bool rotates = true;            ///< Coriolis force is included
 };
 
 /// Linear shallow-water waves on the rotating sphere: sea level at cell centres, velocities at the eastern
-/// and northern faces (Arakawa C grid), forward-backward in time. Written in flux form, so that the volume of
-/// water is conserved to rounding; coasts and closed edges are walls. Every cell is computed by the same
-/// operations in the same order whatever the decomposition, so results do not depend on the number of ranks.
-/// Source: Mesinger and Arakawa (1976), GARP Publ. 17.
+/// and northern faces (Arakawa C grid), forward-backward in time. The flux form conserves the volume of water
+/// to rounding; coasts and closed edges are walls. The same operations in the same order compute every cell
+/// in each decomposition, so results do not depend on the number of ranks. Source: Mesinger and Arakawa
+/// (1976), GARP Publ. 17.
 class ShallowWater {
  public:
   /// `depth` in metres on the block and its halo. Collective.
@@ -26,7 +26,7 @@ class ShallowWater {
 
   /// Largest stable time step in seconds, with a margin. Collective.
   [[nodiscard]] double stable_step_s() const;
-  /// One step. Collective.
+  /// Advances the model by one time step. Collective.
   void step(double dt_s);
 
   /// Volume of the sea-level anomaly in m³ (compensated sums). Collective; the same on all ranks.

@@ -50,8 +50,8 @@ WaveVariables define_wave_file(NetcdfFile& file, const Grid& grid) {
   return ids;
 }
 
-/// The axes are written by the ranks at the western and southern edge, each its own part; all others take
-/// part with nothing.
+/// Writes the axes: the ranks at the western and southern edge write their parts, and all others take part
+/// without data.
 void write_axes(const NetcdfFile& file, const WaveVariables& ids, const ParallelGrid& grid, double time_s) {
   const auto put = [&](int id, MPI_Offset start, MPI_Offset count, const double* values) {
     file.check(ncmpi_put_vara_double_all(file.id(), id, &start, &count, values), "cannot write an axis");

@@ -8,21 +8,22 @@
 
 namespace sluice::replay {
 
-/// Packs what the copies of a plan read, one copy behind the other, each in row-major order of its dimensions
-/// and without gaps; as much at a time as there is room for. For data that goes to another node. Fills are
-/// left out.
+/// Packs the data that a plan's copies read, for transfer to another node. The copies lie one after the
+/// other, each in row-major order of its dimensions and without gaps. Each call packs as much as fits in the
+/// given memory. Fills are skipped.
 class Packer {
  public:
-  /// Throws Error(NC_EIO) for a plan whose numbers cannot be computed with.
+  /// Throws Error(NC_EIO) if the plan's numbers overflow.
   Packer(Plan plan, std::size_t element_bytes);
 
-  /// All bytes that it packs.
+  /// The total number of packed bytes.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Packs the next whole elements that `room` can hold; returns their bytes, 0 when there are no more (or no
-  /// room for one). Throws Error(NC_EIO) when the log has no data where the plan reads.
+  /// Packs the next whole elements that fit in `room`. Returns their bytes; 0 if no element is left or none
+  /// fits. Throws Error(NC_EIO) if the log has no data at a position that the plan reads.
   [[nodiscard]] std::size_t pack(LogReader& log, std::span<std::byte> room);
-  /// The next `bytes` bytes where they are in the log, if they are there as they would be packed, in one
-  /// piece of memory: then they count as packed. Empty otherwise. Throws as pack().
+  /// Returns the next `bytes` bytes in the log itself, if the log holds them in packed form in one piece of
+  /// memory. These bytes then count as packed. Otherwise returns an empty span. Throws the same errors as
+  /// pack().
   [[nodiscard]] std::span<const std::byte> pass(LogReader& log, std::size_t bytes);
   [[nodiscard]] bool is_done() const noexcept { return next_ == plan_.copies.size(); }
 
@@ -36,27 +37,26 @@ class Packer {
   Plan plan_;
   std::int64_t element_bytes_;
   std::uint64_t bytes_ = 0;
-  std::size_t next_ = 0;        ///< the copy at hand
-  std::int64_t in_row_ = 0;     ///< elements of its row that are done
-  std::int64_t row_start_ = 0;  ///< bytes from the copy's first element to the first of the row
-  std::array<std::int64_t, most_dimensions> index_{};  ///< of the row
+  std::size_t next_ = 0;        ///< the current copy
+  std::int64_t in_row_ = 0;     ///< finished elements of its row
+  std::int64_t row_start_ = 0;  ///< bytes from the copy's first element to the row's first element
+  std::array<std::int64_t, most_dimensions> index_{};  ///< position of the row
 };
 
-/// Bytes of the elements that a copy reads. Throws Error(NC_EIO) as source_range.
+/// The number of bytes that a copy reads. Throws Error(NC_EIO) like source_range.
 [[nodiscard]] std::uint64_t packed_bytes(const Plan& plan, const Copy& copy, std::size_t element_bytes);
 
-/// The bytes of the log that a copy reads when it reads all of them between its first and its last; an empty
-/// range when it leaves gaps or reads some twice. Throws as source_range.
+/// The log bytes that a copy reads, if it reads every byte between its first and its last once. Otherwise an
+/// empty range. Throws like source_range.
 [[nodiscard]] SourceRange dense_source(const Plan& plan, const Copy& copy, std::size_t element_bytes);
 
-/// Where copies of a plan find their data instead. Copies that are redirected read what a Packer made of
-/// them.
+/// Redirects copies of a plan to other data: a redirected copy reads the packed output of a Packer.
 class Redirection {
  public:
   explicit Redirection(std::size_t element_bytes) : element_bytes_(element_bytes) {}
-  /// Copy `copy` of the plan now reads packed elements from `log_offset` of `writer` on.
+  /// Copy `copy` of the plan then reads packed elements at `log_offset` of `writer`.
   void redirect(Plan& plan, std::size_t copy, std::uint32_t writer, std::uint64_t log_offset);
-  /// What is simpler now that neighbours are side by side.
+  /// Merges copies that have become neighbours.
   [[nodiscard]] static Plan simplify(Plan plan);
 
  private:

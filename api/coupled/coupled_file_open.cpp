@@ -1,0 +1,117 @@
+// Creates, opens and deletes datasets of the workflow whose data is in files.
+#include <algorithm>
+
+#include "agreement.hpp"
+#include "burst_driver.hpp"
+#include "coupled_file.hpp"
+#include "coupled_group.hpp"
+#include "open_driver.hpp"
+
+namespace sluice::api {
+namespace {
+
+using Hints = std::map<std::string, std::string>;
+
+/// Adds the rule's hints to the program's hints. The program's number of subfiles and kind of blobs win. By
+/// default there is one subfile for each node of the writer, and at least two.
+Hints hints_of(const OpenRequest& request, matcher::Through through, int nodes) {
+  Hints hints = request.hints;
+  if (through == matcher::Through::blobs) {
+    std::string& layout = hints["sluice_layout"];
+    if (!layout.starts_with("blob")) layout = "blob";  // otherwise the program has chosen the kind
+  }
+  if (through != matcher::Through::subfiles) return hints;
+  hints.erase("sluice_layout");
+  hints.emplace("nc_num_subfiles", std::to_string(std::max(nodes, 2)));
+  return hints;
+}
+
+/// Collective: opens the files' driver as a part of the step. A failure ends the step on all ranks.
+template <class Open>
+OpenedDriver open_files(std::unique_ptr<FileStep> step, std::uint64_t wait_us, const Open& open) {
+  try {
+    OpenedDriver opened = open();
+    step->note_begin();
+    opened.driver = std::make_unique<CoupledFileDriver>(std::move(step), std::move(opened.driver), wait_us);
+    return opened;
+  } catch (const Error& error) {
+    step->note_failure(error.status());
+    throw;
+  }
+}
+
+/// A share in a step that this group will write. Waits until no process reads the file.
+std::unique_ptr<FileStep> create_step(const CoupledGroup& group, const runtime::CreateRequest& create) {
+  const runtime::Created created = group.session->create(create);
+  return std::make_unique<FileStep>(group.session, created.step, FileStep::Use::create);
+}
+
+}  // namespace
+
+OpenedDriver create_coupled_file(const OpenRequest& request, int ncid, formats::Version version,
+                                 const runtime::ClientEnvironment& environment,
+                                 const runtime::RuleMatch& match) {
+  expect_writer(request.path, environment, match.rule, "create");
+  const CoupledGroup group = make_coupled_group(request.comm, environment);
+  std::unique_ptr<FileStep> step;
+  std::uint64_t wait_us = 0;
+  run_collectively(request.comm, [&] {
+    wait_us = microseconds_of([&] {
+      step = create_step(group, {match.key, group.member, request.keeps_existing(),
+                                 static_cast<std::uint8_t>(version), match.file});
+    });
+  });
+  const Hints hints = hints_of(request, match.rule.through, group.nodes);
+  const OpenRequest on_disk{request.comm, request.path, request.mode, request.info, hints};
+  return open_files(std::move(step), wait_us,
+                    [&] { return open_with_burst_buffer(on_disk, ncid, true, create_file); });
+}
+
+OpenedDriver open_coupled_file(const OpenRequest& request, int ncid,
+                               const runtime::ClientEnvironment& environment,
+                               const runtime::RuleMatch& match) {
+  const bool writes = request.writes();
+  if (writes) expect_writer(request.path, environment, match.rule, "open for writing");
+  const CoupledGroup group = make_coupled_group(request.comm, environment);
+  std::unique_ptr<FileStep> step;
+  std::uint64_t wait_us = 0;
+  std::string path;
+  run_collectively(request.comm, [&] {
+    wait_us = microseconds_of([&] {
+      auto opened = group.session->open({match.key, group.member, match.file, match.is_on_disk}, writes);
+      path = std::move(opened.path);
+      if (opened.step == 0) return;
+      step = std::make_unique<FileStep>(group.session, opened.step,
+                                        writes ? FileStep::Use::reopen : FileStep::Use::read);
+    });
+  });
+  const OpenRequest on_disk{request.comm, path, request.mode, request.info, request.hints};
+  if (!step) return open_with_burst_buffer(on_disk, ncid, writes, open_file);  // from before the run
+  return open_files(std::move(step), wait_us,
+                    [&] { return open_with_burst_buffer(on_disk, ncid, writes, open_file); });
+}
+
+OpenedDriver open_file_of_step(const OpenRequest& request, std::unique_ptr<FileStep> step) {
+  return open_files(std::move(step), 0, [&] { return open_file(request); });
+}
+
+void delete_coupled_file(const std::string& path, MPI_Info info,
+                         const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  expect_writer(path, environment, match.rule, "delete");
+  // Takes part as the file's writer, which waits until no process reads the file.
+  const CoupledGroup alone{process_session(environment), {runtime::random_number() >> 1, 0, 1}};
+  const auto step = create_step(alone, {match.key, alone.member, false, 1, match.file});
+  alone.session->remove({match.key, match.file});
+  delete_file(path, info);
+}
+
+FoundFile find_coupled_file(const std::string& path, const runtime::ClientEnvironment& environment,
+                            const runtime::RuleMatch& match) {
+  if (match.rule.writes) return {path, nullptr};
+  const auto session = process_session(environment);
+  const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
+  auto opened = session->open({match.key, alone, match.file}, false);
+  return {std::move(opened.path), std::make_unique<FileStep>(session, opened.step, FileStep::Use::read)};
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,70 @@
+#include "coupled_group.hpp"
+
+#include <array>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+
+#include "agreement.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+namespace sluice::api {
+
+namespace {
+struct Holder {
+  std::mutex mutex;
+  std::shared_ptr<runtime::Session> session;
+};
+}  // namespace
+
+std::shared_ptr<runtime::Session> process_session(const runtime::ClientEnvironment& environment) {
+  // One session for each process, like the table of ids. Never destroyed: the library does nothing at a
+  // program's exit.
+  static Holder& holder = *new Holder;
+  const std::lock_guard lock(holder.mutex);
+  if (holder.session == nullptr || holder.session->is_forked_child()) {
+    holder.session = std::make_shared<runtime::Session>(environment);
+  }
+  return holder.session;
+}
+
+void expect_writer(const std::string& path, const runtime::ClientEnvironment& environment,
+                   const runtime::ClientRule& rule, const char* action) {
+  if (rule.writes) return;
+  throw Error(NC_EPERM, "component " + environment.component + " may not " + action + " " + path +
+                            ": the workflow's rule for \"" + rule.pattern + "\" names " +
+                            environment.component + " as a reader only. Make " + environment.component +
+                            " the writer in this rule, or use another file name");
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(storage::without_prefix(path), error);
+  if (error) throw Error(NC_EFILE, path + ": the working directory cannot be found: " + error.message());
+  return absolute.lexically_normal().string();
+}
+
+CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientEnvironment& environment) {
+  CoupledGroup group;
+  std::uint64_t number = 0;
+  std::int64_t node = 0;
+  const Outcome outcome = outcome_of([&] {
+    group.session = process_session(environment);
+    group.session->connect();
+    node = group.session->node();
+    if (comm.is_root()) number = runtime::random_number() >> 1;  // positive, for the reduction
+  });
+  // The number is rank 0's; the other ranks have 0. For nodes: the largest and (negated) the smallest number.
+  // Statuses are negative, so the worst status is the negated maximum.
+  std::array<std::int64_t, 4> shared{static_cast<std::int64_t>(number), node, -node, -outcome.status};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, shared.data(), shared.size(), MPI_INT64_T, MPI_MAX, comm.get()),
+            "share the group's number");
+  throw_where_failed(outcome, -static_cast<int>(shared[3]));
+  const auto group_number = static_cast<std::uint64_t>(shared[0]);
+  group.nodes = static_cast<int>(shared[1] + shared[2]) + 1;
+  group.member = {group_number, static_cast<std::uint32_t>(comm.rank()),
+                  static_cast<std::uint32_t>(comm.size()), group.nodes > 1};
+  return group;
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,67 @@
+#include "file_image.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <string>
+
+#include "call_mark.hpp"
+#include "coupled_group.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/file_reading.hpp"
+
+namespace sluice::api {
+
+namespace {
+
+int refuse(int error_number) noexcept {
+  errno = error_number;
+  return runtime::is_refused;
+}
+
+/// The step is held from its opening until its image is here.
+runtime::Session::Image image_of(runtime::Session& session, std::uint64_t step) {
+  runtime::CloseRequest close{step, {}};
+  try {
+    auto image = session.image({step});
+    close.counters.gets = 1;
+    close.counters.get_bytes = image.bytes;
+    session.close_read(close);
+    return image;
+  } catch (const Error&) {
+    session.close_read(close);
+    throw;
+  }
+}
+
+int find(const char* path, char* on_disk, std::size_t room, bool is_look) {
+  const runtime::ClientEnvironment environment = runtime::read_client_environment();
+  if (!environment.is_coupled()) return runtime::is_ordinary;
+  const auto match = runtime::find_rule(environment, path);
+  if (!match || !runtime::is_read_as_file(*match)) return runtime::is_ordinary;
+  const auto session = process_session(environment);
+  const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
+  const auto opened = session->open({match->key, alone, match->file, match->is_on_disk, 0, is_look}, false);
+  if (opened.is_in_files) session->close_read({opened.step, {}});
+  if (opened.step != 0 && !opened.is_in_files) return image_of(*session, opened.step).file.release();
+  if (opened.path.size() >= room) return refuse(ENAMETOOLONG);
+  std::ranges::copy(opened.path, on_disk);
+  on_disk[opened.path.size()] = '\0';
+  return runtime::is_on_disk;
+}
+
+}  // namespace
+
+int find_file(const char* path, char* on_disk, std::size_t room, int purpose) noexcept {
+  if (calls_of_thread > 0) return runtime::is_ordinary;  // PnetCDF's own
+  if (purpose == static_cast<int>(runtime::FindPurpose::probe)) return runtime::is_refused;
+  try {
+    return find(path, on_disk, room, purpose == static_cast<int>(runtime::FindPurpose::look));
+  } catch (const Error& error) {
+    return refuse(runtime::error_number_of(error));
+  } catch (const std::exception&) {
+    return refuse(ENOMEM);
+  }
+}
+
+}  // namespace sluice::api

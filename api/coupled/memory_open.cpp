@@ -1,0 +1,264 @@
+// Creates, opens and deletes datasets of the workflow.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "agreement.hpp"
+#include "burst_options.hpp"
+#include "coupled_file.hpp"
+#include "coupled_group.hpp"
+#include "file_import.hpp"
+#include "memory_driver.hpp"
+#include "open_driver.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+namespace sluice::api {
+
+namespace {
+
+/// With NC_NOCLOBBER, the drained file must not replace an existing file.
+void expect_no_file(const OpenRequest& request, const runtime::RuleMatch& match) {
+  if (!request.keeps_existing() || !match.rule.is_drained) return;
+  run_collectively(request.comm, [&] {
+    if (request.comm.is_root() && storage::PosixFileSystem().exists(match.file))
+      throw Error(NC_EEXIST, match.file + " exists, and NC_NOCLOBBER was given");
+  });
+}
+
+/// An unfinished step may grow between the answers to two ranks. All ranks use rank 0's header and the
+/// largest number of records.
+void share_view(const Communicator& comm, runtime::Opened& answer) {
+  std::string header(reinterpret_cast<const char*>(answer.header.data()), answer.header.size());
+  broadcast(comm, header);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(header.data());
+  answer.header.assign(bytes, bytes + header.size());
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &answer.record_count, 1, MPI_INT64_T, MPI_MAX, comm.get()),
+            "share the number of records");
+}
+
+/// The options of the step's logs, if the rule stores the step's data in burst-buffer logs.
+std::optional<BurstOptions> log_options(const OpenRequest& request,
+                                        const runtime::ClientEnvironment& environment,
+                                        const runtime::RuleMatch& match) {
+  if (match.rule.through != matcher::Through::burst_buffer) return std::nullopt;
+  auto hints = request.hints;
+  hints["nc_burst_buf"] = "enable";
+  if (!environment.log_directory.empty()) hints.emplace("nc_burst_buf_dirname", environment.log_directory);
+  BurstOptions options = burst_options(hints, match.file);
+  options.directory = absolute_path(options.directory);
+  return options;
+}
+
+/// The identity that this process's log contains, besides the path of its file.
+struct LogIdentity {
+  formats::BurstLogStep step;
+  runtime::RunIdentity run;
+};
+
+/// Collective: the earlier step whose logs all processes of the group have kept, each in the same place; 0 if
+/// not all have.
+std::uint64_t common_log(const Communicator& comm, const CoupledGroup& group,
+                         const runtime::DatasetKey& key) {
+  const auto step = static_cast<std::int64_t>(group.session->kept_log_of(key, group.member));
+  std::array<std::int64_t, 2> most_and_least{step, -step};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most_and_least.data(), most_and_least.size(), MPI_INT64_T, MPI_MAX,
+                          comm.get()),
+            "share which logs are kept");
+  return most_and_least[0] == -most_and_least[1] ? static_cast<std::uint64_t>(step) : 0;
+}
+
+/// Creates the log of a step that is open for writing. Gives the step back if the log cannot be created.
+std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& options, const std::string& file,
+                                       const Communicator& comm, const CoupledGroup& group,
+                                       const LogIdentity& log) {
+  if (!options) return nullptr;
+  const formats::BurstLogStep& step = log.step;
+  try {
+    return std::make_unique<StepBurstLog>(
+        *group.session, *options,
+        StepBurstLog::Place{file,
+                            group.member.group,
+                            comm.rank(),
+                            comm.size(),
+                            step,
+                            {log.run.number, log.run.begin_ns, group.member.group}});
+  } catch (...) {
+    group.session->discard({static_cast<std::uint64_t>(step.step)});
+    throw;
+  }
+}
+
+formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin) noexcept {
+  return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin)};
+}
+
+/// A program that knows nothing of PnetCDF has written it by the C library.
+std::string not_cdf_text(const std::string& path) {
+  return path +
+         " was written as a file of another format than CDF-1, CDF-2 and CDF-5: PnetCDF cannot read it. Let "
+         "the writer "
+         "make a CDF file (nccopy -k cdf5), or read it through netCDF-C";
+}
+
+/// The way in which a step begins.
+struct Beginning {
+  formats::Version version;
+  bool keeps_existing = false;  ///< NC_NOCLOBBER
+  bool is_import = false;       ///< begins with the content of a file
+};
+
+/// Collective: a new step. Empty if the step should begin with a file's content and another group was faster.
+std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginning& beginning,
+                                        const runtime::ClientEnvironment& environment,
+                                        const runtime::RuleMatch& match) {
+  const CoupledGroup group = make_coupled_group(request.comm, environment);
+  const auto options = log_options(request, environment, match);
+  OpenedDriver opened;
+  bool is_there_by_now = false;
+  const auto make = [&] {
+    runtime::Created created;
+    const std::uint64_t wait_us = microseconds_of([&] {
+      try {
+        created = group.session->create({match.key, group.member, beginning.keeps_existing,
+                                         static_cast<std::uint8_t>(beginning.version), match.file,
+                                         beginning.is_import});
+      } catch (const Error& error) {
+        is_there_by_now = beginning.is_import && error.status() == NC_EEXIST;
+        throw;
+      }
+    });
+    MemoryDriver::Parts parts{group.session,
+                              request.comm,
+                              match.rule.rule,
+                              created.step,
+                              created.control,
+                              true,
+                              0,
+                              wait_us,
+                              {},
+                              {},
+                              created.publish_at};
+    parts.disk = make_log(options, match.file, request.comm, group,
+                          {log_step(created.step, created.step), environment.run});
+    parts.key = match.key;
+    opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
+  };
+  const Outcome outcome = outcome_of(make);
+  const int worst = worst_status(request.comm, outcome.status);
+  // All ranks decide the same, unless a rank has lost its connection.
+  if (worst == NC_EEXIST && worst_status(request.comm, is_there_by_now ? NC_NOERR : NC_EEXIST) == NC_NOERR)
+    return std::nullopt;
+  throw_where_failed(outcome, worst);
+  if (options) opened.hints = as_hints(*options);
+  return opened;
+}
+
+/// Collective: continues a file, from before the run or of a step whose memory has gone. The file is imported
+/// into a new step, or this group continues in the step that another group of the component has imported
+/// meanwhile.
+OpenedDriver import_staged(const OpenRequest& request, const std::string& path,
+                           const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  const OpenedDriver file = open_file({request.comm, path, 0, request.info, request.hints});
+  auto opened = make_staged(request, {file.header.version, false, true}, environment, match);
+  if (!opened) return open_staged(request, environment, match);
+  import_file(request.comm, file, *opened->driver);
+  file.driver->close(file.header);
+  opened->header = file.header;
+  opened->layout = file.layout;
+  return std::move(*opened);
+}
+
+}  // namespace
+
+OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
+                           const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  expect_writer(request.path, environment, match.rule, "create");
+  expect_no_file(request, match);
+  return std::move(*make_staged(request, {version, request.keeps_existing()}, environment, match));
+}
+
+OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
+                         const runtime::RuleMatch& match) {
+  if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
+  const CoupledGroup group = make_coupled_group(request.comm, environment);
+  const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
+  const std::uint64_t continues =
+      request.writes() && !options ? common_log(request.comm, group, match.key) : 0;
+  OpenedDriver opened;
+  runtime::Opened answer;
+  const auto take_header = [&] {
+    if (answer.version == 0) throw Error(NC_ENOTNC, not_cdf_text(request.path));
+    opened.header = formats::decode_metadata(answer.header, request.path);
+    opened.header.version = static_cast<formats::Version>(answer.version);
+    opened.header.record_count = answer.record_count;
+    // Sizes and offsets are those of the file that the step represents.
+    opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
+  };
+  // These processes may still be writing the step.
+  const auto may_grow = [&] {
+    return !request.writes() && (answer.publish_at != runtime::PublishAt::close || match.rule.writes);
+  };
+  run_collectively(request.comm, [&] {
+    const std::uint64_t wait_us = microseconds_of([&] {
+      answer = group.session->open({match.key, group.member, match.file, match.is_on_disk, continues},
+                                   request.writes());
+    });
+    if (answer.step == 0 || answer.is_in_files) return;
+    MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
+                              answer.control, request.writes(), answer.record_count, wait_us,
+                              answer.pattern, answer.ranges,    answer.publish_at};
+    parts.disk = make_log(options, match.file, request.comm, group,
+                          {log_step(answer.step, answer.origin), environment.run});
+    parts.first_offsets = answer.first_offsets;
+    if (request.writes()) {
+      parts.key = match.key;
+      auto log = group.session->take_log(match.key);
+      if (answer.is_continued) parts.log = std::move(log);
+    }
+    opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
+    if (!may_grow()) take_header();
+  });
+  if (answer.step == 0 && request.writes()) return import_staged(request, answer.path, environment, match);
+  if (answer.is_in_files)
+    return open_file_of_step({request.comm, answer.path, request.mode, request.info, request.hints},
+                             std::make_unique<FileStep>(group.session, answer.step, FileStep::Use::read));
+  // The step's memory has been freed, or the file is from before the run: the file is an ordinary file.
+  if (answer.step == 0)
+    return open_file({request.comm, answer.path, request.mode, request.info, request.hints});
+  if (may_grow()) {
+    answer.record_count =
+        std::max(answer.record_count, group.session->step_logs(answer.step)->record_count());
+    share_view(request.comm, answer);
+    run_collectively(request.comm, take_header);
+  }
+  return opened;
+}
+
+void delete_staged(const std::string& path, const runtime::ClientEnvironment& environment,
+                   const runtime::RuleMatch& match) {
+  expect_writer(path, environment, match.rule, "delete");
+  const auto session = process_session(environment);
+  if (!match.rule.is_drained) return session->remove({match.key, match.file});
+  // Removes the published steps and stops the drains that could write the file again; then removes the file.
+  storage::PosixFileSystem system;
+  const std::string& file = match.file;
+  try {
+    session->remove({match.key, match.file});
+  } catch (const Error& error) {
+    if (error.status() != NC_ENOENT || !system.exists(file)) throw;
+  }
+  if (system.exists(file)) system.remove(file);
+}
+
+std::optional<formats::Version> version_of_staged(const runtime::ClientEnvironment& environment,
+                                                  const runtime::RuleMatch& match) {
+  const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
+  const auto described =
+      process_session(environment)->inquire({match.key, alone, match.file, match.is_on_disk});
+  if (described.version == 0) return std::nullopt;
+  if (described.version == matcher::no_cdf_version) throw Error(NC_ENOTNC, not_cdf_text(match.file));
+  return static_cast<formats::Version>(described.version);
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <sstream>
+#include <string_view>
+
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "manual_pages.hpp"
+#include "sluice/formats/near_match.hpp"
+#include "sluice/runtime/version.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+struct Command {
+  std::string_view name, arguments, summary;
+  int (*function)(const Arguments&);
+};
+/// In the order of the usage, the manual page and completion.
+constexpr std::array commands{
+    Command{"init", "\"COMMAND\" …", "writes a first workflow for these programs", init_command},
+    Command{"run", "FLOW", "runs a workflow: its components, coupled", run_command},
+    Command{"check", "FLOW", "checks the workflow without running it", check_command},
+    Command{"ls", "[RUN]", "lists the runs, and what one has published", ls_command},
+    Command{"status", "[RUN]", "says what a run does, and who waits for whom", status_command},
+    Command{"cp", "RUN:FILE DEST", "copies a published file to disk", cp_command},
+    Command{"attach", "[RUN] -- PROGRAM", "runs a program that sees the files of a run", attach_command},
+    Command{"graph", "FLOW", "prints components and the files between them", graph_command},
+    Command{"report", "LOG-DIR", "makes a page of what a run has done", report_command},
+    Command{"verify", "FLOW", "compares a run by memory with one by files", verify_command},
+    Command{"schema", "", "prints the schema of workflows, for editors", schema_command},
+    Command{"exec", "-- PROGRAM", "runs one program with Sluice's PnetCDF alone", exec_command},
+    Command{"merge", "MASTER OUT", "writes subfiles or blobs as one ordinary file", merge_command},
+    Command{"recover", "DIR", "puts burst-buffer logs into netCDF files", recover_command},
+    Command{"log", "FILE.meta", "prints a burst-buffer log", log_command},
+    Command{"import-dtf", "FILE.ini", "writes the workflow of a DTF configuration", import_dtf_command}};
+
+std::string usage() {
+  std::string text = "Couples programs that exchange netCDF files: the files pass through memory.\n\n";
+  constexpr std::size_t width = 34;
+  for (const Command& command : commands) {
+    std::string call = "  sluice " + std::string(command.name) + " " + std::string(command.arguments);
+    const bool has_dots = call.find("…") != std::string::npos;  // three bytes, one character
+    call.resize(std::max(call.size() + 1, width + (has_dots ? 2 : 0)), ' ');
+    text += call + std::string(command.summary) + "\n";
+  }
+  return text +
+         "  sluice COMMAND --help           the options of a command, with an example\n"
+         "  sluice --version\n\n"
+         "Exit status of run: 0 success; 2 a mistake in the command line or the workflow;\n"
+         "3 the runtime failed; otherwise that of the component that failed first.\n";
+}
+
+/// What the command prints for --help.
+std::string help_of(const Command& command) {
+  std::ostringstream text;
+  std::streambuf* const usual = std::cout.rdbuf(text.rdbuf());
+  (void)command.function({"--help"});
+  std::cout.rdbuf(usual);
+  return text.str();
+}
+
+int print_manual() {
+  std::vector<CommandHelp> helps;
+  for (const Command& command : commands) helps.push_back({std::string(command.name), help_of(command)});
+  std::cout << command_manual(usage(), helps);
+  return status_ok;
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  std::cerr << "sluice: there is no command '" << name << "'" << formats::suggestion(name, names)
+            << "\nsluice --help lists the commands\n";
+  return status_mistake;
+}
+
+}  // namespace
+
+int dispatch(const Arguments& arguments) {
+  if (arguments.empty()) {
+    std::cerr << usage();
+    return status_mistake;
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    std::cout << usage();
+    return status_ok;
+  }
+  if (name == "--manual") return print_manual();
+  if (name == "--version") {
+    std::cout << "sluice " << runtime::library_version << '\n';
+    return status_ok;
+  }
+  for (const Command& command : commands) {
+    if (name == command.name) return command.function(Arguments(arguments.begin() + 1, arguments.end()));
+  }
+  return unknown_command(name);
+}
+
+}  // namespace sluice::coordinator

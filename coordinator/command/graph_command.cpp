@@ -1,0 +1,75 @@
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "flow_argument.hpp"
+#include "flow_graph.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+constexpr const char* help = R"(sluice graph FLOW|LOG-DIR [--text|--mermaid|--dot|--svg]
+Prints the components of a workflow and the files between them. With the log
+directory of a run: with its figures.
+  --text      lines for a terminal (default)
+  --mermaid   for Markdown pages, as on GitHub
+  --dot       for Graphviz: sluice graph FLOW --dot | dot -Tpdf -o flow.pdf
+  --svg       a drawing for browsers and pages
+Example: sluice graph flow.yaml --svg > flow.svg
+)";
+
+using Form = std::string (*)(const FlowGraph&);
+
+std::optional<Form> form_named(const std::string& option) {
+  if (option == "--text") return as_text;
+  if (option == "--mermaid") return as_mermaid;
+  if (option == "--dot") return as_dot;
+  if (option == "--svg") return as_svg;
+  return std::nullopt;
+}
+
+int mistake(const std::string& text) {
+  std::cerr << "sluice graph: " << text << "\nwrite sluice graph FLOW [--text|--mermaid|--dot|--svg]\n";
+  return status_mistake;
+}
+
+}  // namespace
+
+int graph_command(const Arguments& arguments) {
+  Form form = as_text;
+  std::string from;
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") {
+      std::cout << help;
+      return status_ok;
+    }
+    if (const auto named = form_named(argument)) {
+      form = *named;
+    } else if (argument.starts_with("-")) {
+      return mistake("there is no option '" + argument + "'");
+    } else if (!from.empty()) {
+      return mistake("one workflow file or log directory is expected");
+    } else {
+      from = argument;
+    }
+  }
+  if (from.empty()) return mistake("a workflow file or the log directory of a run is expected");
+  std::error_code error;
+  if (!std::filesystem::is_directory(from, error)) {
+    const auto workflow = read_workflow(from);
+    if (!workflow) return status_mistake;
+    std::cout << form(graph_of(*workflow));
+    return status_ok;
+  }
+  try {
+    std::cout << form(graph_of(read_timeline(from)));
+    return status_ok;
+  } catch (const Error& failure) {
+    return mistake(std::string(failure.what()) + ": '" + from + "' is not the log directory of a run");
+  }
+}
+
+}  // namespace sluice::coordinator

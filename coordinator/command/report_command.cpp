@@ -1,0 +1,101 @@
+#include <fcntl.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "report_page.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+constexpr const char* help = R"(sluice report LOG-DIR [-o FILE] [--json|--trace]
+Makes a page of what a run has done: graph, timeline by component and rank,
+bytes and rates by file, memory, findings. LOG-DIR is what sluice run names as
+its log, .sluice/NAME-DATE-PID.
+  -o FILE    writes there; without it to report.html in LOG-DIR, and --json and
+             --trace to standard output
+  --json     the figures, for programs
+  --trace    the timeline for ui.perfetto.dev
+Example: sluice report .sluice/flow-20261123-101500-4711
+)";
+
+struct Options {
+  enum class Form { page, json, trace } form = Form::page;
+  std::filesystem::path directory;
+  std::string output;
+};
+
+int mistake(const std::string& text) {
+  std::cerr << "sluice report: " << text
+            << "\nwrite sluice report LOG-DIRECTORY [-o FILE] [--json|--trace]\n";
+  return status_mistake;
+}
+
+/// Empty: the options are in order.
+std::string read_options(const Arguments& arguments, Options& options) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--json") {
+      options.form = Options::Form::json;
+    } else if (argument == "--trace") {
+      options.form = Options::Form::trace;
+    } else if (argument == "-o" && i + 1 < arguments.size()) {
+      options.output = arguments[++i];
+    } else if (argument.starts_with("-")) {
+      return argument == "-o" ? "-o needs the name of a file" : "there is no option '" + argument + "'";
+    } else if (!options.directory.empty()) {
+      return "one log directory is expected";
+    } else {
+      options.directory = argument;
+    }
+  }
+  return options.directory.empty() ? "the log directory of a run is expected" : "";
+}
+
+int write_out(const std::string& text, const std::string& output) {
+  if (output.empty()) {
+    std::cout << text << std::flush;
+    return status_ok;
+  }
+  std::ofstream stream(output, std::ios::binary | std::ios::trunc);
+  stream << text;
+  stream.close();
+  if (stream) return status_ok;
+  std::cerr << "sluice report: cannot write " << output
+            << "\ncheck its directory, or name another file by -o\n";
+  return status_runtime_failure;
+}
+
+}  // namespace
+
+int report_command(const Arguments& arguments) {
+  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
+    std::cout << help;
+    return status_ok;
+  }
+  Options options;
+  if (const std::string problem = read_options(arguments, options); !problem.empty()) return mistake(problem);
+  Timeline timeline;
+  try {
+    timeline = read_timeline(options.directory);
+  } catch (const Error& error) {
+    return mistake(std::string(error.what()) + ": '" + options.directory.string() +
+                   "' is not the log directory of a run");
+  }
+  if (options.form == Options::Form::trace)
+    return write_out(as_perfetto_trace(timeline) + "\n", options.output);
+  const RunFigures figures = figures_of(timeline);
+  if (options.form == Options::Form::json)
+    return write_out(figures_as_json(timeline, figures) + "\n", options.output);
+  const std::string page =
+      options.output.empty() ? (options.directory / "report.html").string() : options.output;
+  const int status = write_out(as_page(timeline, figures), page);
+  if (status == status_ok) std::cout << page << '\n';
+  return status;
+}
+
+}  // namespace sluice::coordinator

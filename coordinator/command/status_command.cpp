@@ -1,0 +1,134 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "run_choice.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/observer.hpp"
+#include "status_text.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+constexpr const char* help = R"(sluice status [RUN] [--watch] [--json]
+Says what a run does now: components, who waits for what since when, files that
+are open or unread, memory, rates. The run does not notice. RUN is the name of a
+workflow or the number of its run; without it, the only one.
+  --watch   shows it anew every second, until the run ends or ^C
+  --json    for programs: one object on one line, with --watch one line a second
+kill -USR1 PID, with the number of the run, lets sluice run print the same.
+Example: sluice status tsunami --watch
+)";
+
+struct Options {
+  std::string run;
+  bool watches = false;
+  bool is_json = false;
+};
+
+/// Nothing: there is a mistake, which is printed.
+std::optional<Options> read_options(const Arguments& arguments) {
+  Options options;
+  for (const std::string& argument : arguments) {
+    if (argument == "--watch" || argument == "-w") {
+      options.watches = true;
+    } else if (argument == "--json") {
+      options.is_json = true;
+    } else if (argument.starts_with("-") || !options.run.empty()) {
+      std::cerr << "sluice status: "
+                << (argument.starts_with("-") ? "there is no option '" + argument + "'"
+                                              : std::string("at most one run can be named"))
+                << "\nwrite sluice status [RUN] [--watch] [--json]\n";
+      return std::nullopt;
+    } else {
+      options.run = argument;
+    }
+  }
+  return options;
+}
+
+std::string headline(const RunRecord& run) {
+  const std::vector<std::string> words = describe_run(run);
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "  ") + word;
+  return text + "\n";
+}
+
+/// Prints views one after the other; on a terminal each one in the place of the one before.
+class Screen {
+ public:
+  explicit Screen(bool watches)
+      : is_terminal_(watches && ::isatty(STDOUT_FILENO) == 1), separates_(watches && !is_terminal_) {}
+
+  void show(const std::string& text) {
+    constexpr const char* home_and_clear = "\x1b[H\x1b[J";
+    if (is_terminal_) {
+      winsize size{};
+      const bool is_known =
+          ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 1;
+      std::cout << home_and_clear
+                << fit_to_screen(text, is_known ? size.ws_col : 80U, is_known ? size.ws_row - 1U : 23U);
+    } else {
+      std::cout << text << (separates_ ? "\n" : "");
+    }
+    std::cout << std::flush;
+  }
+
+ private:
+  bool is_terminal_;
+  bool separates_;
+};
+
+/// Shows one view, or one a second while the run goes on. Sets `has_shown` after the first one. Throws Error.
+void show_views(const RunRecord& run, const Options& options, bool& has_shown) {
+  constexpr std::chrono::seconds interval{1};
+  runtime::Observer observer = runtime::observe(run.socket);
+  Screen screen(options.watches);
+  std::optional<runtime::RunView> earlier;
+  for (;;) {
+    runtime::RunView view = observer.watch({});
+    if (options.is_json) {
+      std::cout << status_as_json(view, run.name, run.process, earlier) << '\n' << std::flush;
+    } else {
+      screen.show(headline(run) + describe_status(view, earlier));
+    }
+    if (!options.watches || !std::cout) return;
+    has_shown = true;
+    earlier = std::move(view);
+    std::this_thread::sleep_for(interval);
+  }
+}
+
+}  // namespace
+
+int status_command(const Arguments& arguments) {
+  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
+    std::cout << help;
+    return status_ok;
+  }
+  const auto options = read_options(arguments);
+  if (!options) return status_mistake;
+  const auto run = choose_run("status", options->run);
+  if (!run) return status_mistake;
+  bool has_shown = false;
+  try {
+    show_views(*run, *options, has_shown);
+    return status_ok;
+  } catch (const Error& error) {
+    if (has_shown) {
+      std::cerr << "the run " << run->name << " has ended\n";
+      return status_ok;
+    }
+    std::cerr << "sluice status: the run " << run->name << " does not answer: " << error.what()
+              << "\nit may just have ended, or its matchers are on other machines\n";
+    return status_runtime_failure;
+  }
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,39 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "command_words.hpp"
+#include "trial.hpp"
+
+namespace sluice::coordinator {
+
+/// A component of a workflow that `sluice init` writes.
+struct DraftComponent {
+  std::string name;
+  CommandWords command;
+  std::string kind;      ///< what the program is: Inspection::kind
+  bool has_mpi = false;  ///< it is linked with an MPI
+};
+
+/// Files that one component writes and others read.
+struct DraftRule {
+  std::string pattern;
+  std::size_t writer = 0;            ///< index of the component
+  std::vector<std::size_t> readers;  ///< indexes, ascending
+  std::vector<std::string> files;    ///< paths that the pattern stands for, relative to the workflow
+};
+
+/// A name for each component, after its program; names that are the same get numbers.
+void name_components(std::vector<DraftComponent>& components);
+
+/// The rules for files that one of the programs has written and another one has read. `tried`: for each
+/// component. `directory`: of the workflow. Numbers that differ in otherwise equal names become '*'.
+[[nodiscard]] std::vector<DraftRule> find_rules(const std::vector<TriedProgram>& tried,
+                                                const std::filesystem::path& directory);
+
+/// The text of the workflow, with comments. `was_tried`: the rules are those of a trial run.
+[[nodiscard]] std::string write_draft(const std::vector<DraftComponent>& components,
+                                      const std::vector<DraftRule>& rules, bool was_tried);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,22 @@
+#pragma once
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "environment.hpp"
+
+namespace sluice::coordinator {
+
+/// What a program has done with files.
+struct TriedProgram {
+  std::set<std::filesystem::path> written, read;  ///< absolute, without symbolic links; opened at least once
+  int status = 0;                                 ///< its exit status; 128 + signal
+};
+
+/// Runs a command through files, without Sluice's coupling, and records which files it opens.
+/// `files_library`: libsluice_files.so. Its output goes where this process's goes. Throws IoError.
+[[nodiscard]] TriedProgram try_program(const std::vector<std::string>& words, const Environment& environment,
+                                       const std::filesystem::path& files_library);
+
+}  // namespace sluice::coordinator

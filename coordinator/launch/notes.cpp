@@ -1,0 +1,90 @@
+#include "notes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "format.hpp"
+#include "launch.hpp"
+#include "sluice/workflows/usable_memory.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using workflows::Component;
+using workflows::FileRule;
+using workflows::Mistake;
+using workflows::Workflow;
+
+/// By component: its name in the workflow file. Members of an ensemble share theirs.
+std::map<std::string, std::string> shown_names(const Workflow& workflow) {
+  std::map<std::string, std::string> names;
+  for (const Component& component : workflow.components)
+    names[component.name] = component.ensemble.empty() ? component.name : component.ensemble;
+  return names;
+}
+
+void note_structure(const Workflow& workflow, std::vector<Mistake>& notes) {
+  const std::map<std::string, std::string> names = shown_names(workflow);
+  std::set<std::string> told;  // of the members of an ensemble, one note
+  const auto note = [&](workflows::Position position, const std::string& text) {
+    if (told.insert(text).second) notes.push_back({position, text});
+  };
+  for (const Component& component : workflow.components) {
+    if (!is_coupled(workflow, component.name))
+      note(component.position, "no file rule names component '" + names.at(component.name) +
+                                   "': all of its files are ordinary ones");
+  }
+  for (const FileRule& rule : workflow.files) {
+    if (rule.readers == std::vector<std::string>{rule.writer})
+      note(rule.position, "no component reads the files '" +
+                              (rule.family.empty() ? rule.pattern : rule.family) +
+                              "', except their writer '" + names.at(rule.writer) + "'");
+  }
+  for (const workflows::Cycle& cycle : workflows::find_cycles(workflow)) {
+    std::string way;
+    for (const std::string& component : cycle) way += names.at(component) + " -> ";
+    note(workflow.components.front().position, "components depend on each other in a cycle, " + way +
+                                                   names.at(cycle.front()) +
+                                                   ": one of them must write before it reads");
+  }
+}
+
+void note_resources(const Workflow& workflow, std::vector<Mistake>& notes) {
+  const std::uint64_t usable = workflows::usable_memory_bytes();
+  if (workflow.memory_bytes > usable) {
+    notes.push_back({workflow.components.front().position,
+                     "staging.memory is " + format_bytes(workflow.memory_bytes) + ", but only " +
+                         format_bytes(usable) + " may be used on this machine"});
+  }
+  const int processes = count_processes(workflow);
+  const int cores = usable_cores();
+  if (processes > cores) {
+    notes.push_back(
+        {workflow.components.front().position, std::to_string(processes) + " processes share " +
+                                                   format_count(static_cast<std::uint64_t>(cores), "core") +
+                                                   ": processes that wait inside MPI yield their core"});
+    const auto of_mpich = std::ranges::find_if(workflow.components, [&](const Component& component) {
+      return is_launched(workflow, component) &&
+             family_of(launcher_of(workflow, component)) == MpiFamily::mpich;
+    });
+    if (of_mpich != workflow.components.end())
+      notes.push_back(
+          {of_mpich->position, "the ranks of component '" + of_mpich->name +
+                                   "' have MPICH, and keep their core while they wait inside MPI: the run "
+                                   "is faster with no more processes than cores"});
+  }
+}
+
+}  // namespace
+
+std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& inspections) {
+  std::vector<Mistake> notes = find_program_notes(workflow, inspections);
+  note_structure(workflow, notes);
+  note_resources(workflow, notes);
+  std::stable_sort(notes.begin(), notes.end(),
+                   [](const Mistake& a, const Mistake& b) { return a.position.line < b.position.line; });
+  return notes;
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,202 @@
+#include "run_figures.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "format.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using Kind = runtime::Activity::Kind;
+
+/// Files that are listed; the others are counted.
+constexpr std::size_t most_files = 200;
+
+std::uint64_t percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : part * 100 / whole;
+}
+
+/// The time that some of the periods cover.
+class CoveredTime {
+ public:
+  /// Periods come in the order of their ends; one that begins before an earlier one only adds to its
+  /// beginning.
+  void add(std::uint64_t begin_ms, std::uint64_t end_ms) {
+    const std::uint64_t begin = std::max(begin_ms, covered_until_ms_);
+    if (end_ms > begin) total_ms_ += end_ms - begin;
+    covered_until_ms_ = std::max(covered_until_ms_, end_ms);
+  }
+  [[nodiscard]] std::uint64_t total_ms() const noexcept { return total_ms_; }
+
+ private:
+  std::uint64_t covered_until_ms_ = 0;
+  std::uint64_t total_ms_ = 0;
+};
+
+struct OpenTimes {
+  CoveredTime writing, reading;
+};
+
+void add_files(const Timeline& timeline, RunFigures& figures) {
+  std::map<std::string, RunFigures::Files> by_name;
+  std::map<std::string, OpenTimes> times;
+  std::map<std::uint32_t, OpenTimes> rule_times;
+  for (const runtime::Activity& activity : timeline.activities) {
+    if (activity.kind != Kind::write && activity.kind != Kind::read) continue;
+    const bool is_write = activity.kind == Kind::write;
+    RunFigures::Files& file = by_name[activity.file];
+    file.name = activity.file;
+    (is_write ? file.put_bytes : file.get_bytes) += activity.bytes;
+    for (OpenTimes* const of : {&times[activity.file], &rule_times[activity.rule]})
+      (is_write ? of->writing : of->reading).add(activity.begin_ms, activity.end_ms);
+  }
+  for (auto& [name, file] : by_name) {
+    file.put_ms = times[name].writing.total_ms();
+    file.get_ms = times[name].reading.total_ms();
+    figures.files.push_back(std::move(file));
+  }
+  for (std::size_t rule = 0; rule < figures.rules.size(); ++rule) {
+    const OpenTimes& open = rule_times[static_cast<std::uint32_t>(rule)];
+    figures.rules[rule].put_ms = open.writing.total_ms();
+    figures.rules[rule].get_ms = open.reading.total_ms();
+  }
+  std::ranges::stable_sort(figures.files, std::greater<>(),
+                           [](const RunFigures::Files& file) { return file.put_bytes + file.get_bytes; });
+  if (figures.files.size() <= most_files) return;
+  figures.more_files = figures.files.size() - most_files;
+  figures.files.resize(most_files);
+}
+
+void add_rules(const Timeline& timeline, RunFigures& figures) {
+  for (std::size_t i = 0; i < timeline.rules.size(); ++i) {
+    RunFigures::Rule rule;
+    rule.name = timeline.rules[i].pattern;
+    rule.files = timeline.rules[i].totals.files;
+    rule.steps = timeline.rules[i].totals.steps;
+    for (const matcher::RuleUse& use : timeline.uses) {
+      if (use.rule != i) continue;
+      rule.put_bytes += use.counters.put_bytes;
+      rule.get_bytes += use.counters.get_bytes;
+      rule.puts += use.counters.puts;
+      rule.gets += use.counters.gets;
+      rule.replayed_gets += use.counters.replayed_gets;
+    }
+    figures.rules.push_back(std::move(rule));
+  }
+}
+
+void add_components(const Timeline& timeline, RunFigures& figures) {
+  for (const Timeline::Component& component : timeline.components) {
+    const auto processes = static_cast<std::uint64_t>(std::max(component.ranks, 1));
+    RunFigures::Component row{component.name, component.ranks,
+                              component.end_ms - std::min(component.begin_ms, component.end_ms)};
+    row.end = component.end;
+    std::uint64_t wait_us = 0;
+    for (const matcher::RuleUse& use : timeline.uses) {
+      if (use.component != component.name) continue;
+      row.put_bytes += use.counters.put_bytes;
+      row.get_bytes += use.counters.get_bytes;
+      wait_us += use.counters.open_wait_us;
+    }
+    row.open_wait_ms = wait_us / 1000 / processes;
+    for (const runtime::Activity& activity : timeline.activities) {
+      if (activity.kind == Kind::wait_memory && activity.component == component.name)
+        row.memory_wait_ms += activity.end_ms - activity.begin_ms;
+    }
+    row.memory_wait_ms /= processes;
+    figures.components.push_back(std::move(row));
+  }
+}
+
+void add_memory(const Timeline& timeline, RunFigures& figures) {
+  for (const auto& node : timeline.memory) {
+    for (const Timeline::Memory& memory : node) {
+      if (memory.used_bytes > figures.peak_bytes) {
+        figures.peak_bytes = memory.used_bytes;
+        figures.limit_bytes = memory.limit_bytes;
+      }
+      figures.limit_bytes = std::max(figures.limit_bytes, memory.limit_bytes);
+      figures.spilled_bytes = std::max(figures.spilled_bytes, memory.spilled_bytes);
+    }
+  }
+}
+
+/// Below these, a figure is no reason for advice.
+constexpr std::uint64_t notable_wait_percent = 20;
+constexpr std::uint64_t notable_wait_ms = 1000;
+constexpr std::uint64_t notable_gets = 100;
+constexpr std::uint64_t usual_replay_percent = 80;
+constexpr std::uint64_t nearly_full_percent = 90;
+
+void advise_on_waits(const Timeline& timeline, RunFigures& figures) {
+  const auto component_named = [&](const std::string& name) {
+    return std::ranges::find(figures.components, name, &RunFigures::Component::name);
+  };
+  for (const matcher::RuleUse& use : timeline.uses) {
+    const auto component = component_named(use.component);
+    if (component == figures.components.end() || use.rule >= timeline.rules.size()) continue;
+    const std::uint64_t waited =
+        use.counters.open_wait_us / 1000 / static_cast<std::uint64_t>(std::max(component->ranks, 1));
+    if (waited < notable_wait_ms || percent(waited, component->run_ms) < notable_wait_percent) continue;
+    const Timeline::Rule& rule = timeline.rules[use.rule];
+    const std::string span = use.component + " waited " + format_milliseconds(waited) + " of its " +
+                             format_milliseconds(component->run_ms) + " for ";
+    if (use.component != rule.writer) {
+      figures.advice.push_back(span + rule.pattern + ": the writer " + rule.writer +
+                               " is the bottleneck. Give it more ranks" +
+                               (component->ranks > 1 ? ", or " + use.component + " fewer" : ""));
+    } else {
+      figures.advice.push_back(span + "room to create " + rule.pattern +
+                               ": raise staging.memory, or make its readers faster");
+    }
+  }
+  for (const RunFigures::Component& component : figures.components) {
+    if (component.memory_wait_ms < notable_wait_ms) continue;
+    figures.advice.push_back("processes of " + component.name + " waited " +
+                             format_milliseconds(component.memory_wait_ms) +
+                             " for memory on average: the readers are the bottleneck. Raise staging.memory, "
+                             "or make the readers faster");
+  }
+}
+
+void advise(const Timeline& timeline, RunFigures& figures) {
+  advise_on_waits(timeline, figures);
+  for (const RunFigures::Rule& rule : figures.rules) {
+    if (rule.files == 0)
+      figures.advice.push_back("no file of " + rule.name +
+                               " was published: look at the paths that the programs use");
+    const std::uint64_t matched = rule.gets - std::min(rule.gets, rule.replayed_gets);
+    if (rule.gets < notable_gets || percent(rule.replayed_gets, rule.gets) >= usual_replay_percent) continue;
+    figures.advice.push_back(
+        std::to_string(percent(matched, rule.gets)) + " % of the gets of " + rule.name +
+        " were matched anew: what is read or written changes from step to step, or each file is the first of "
+        "its shape");
+  }
+  if (percent(figures.peak_bytes, figures.limit_bytes) >= nearly_full_percent)
+    figures.advice.push_back("memory was nearly full: " + format_bytes(figures.peak_bytes) + " of " +
+                             format_bytes(figures.limit_bytes) +
+                             ". More of staging.memory lets writers run ahead");
+  if (figures.spilled_bytes > 0)
+    figures.advice.push_back(format_bytes(figures.spilled_bytes) +
+                             " were on disk at a time, because memory was full: raise staging.memory");
+  if (timeline.lost_activities > 0)
+    figures.advice.push_back("the timeline lacks " + std::to_string(timeline.lost_activities) +
+                             " periods, because there were too many; totals by rule and component have all");
+  if (timeline.verdict.empty())
+    figures.advice.push_back("the end of the run was not recorded: it goes on, or was killed");
+}
+
+}  // namespace
+
+RunFigures figures_of(const Timeline& timeline) {
+  RunFigures figures;
+  add_rules(timeline, figures);
+  add_files(timeline, figures);
+  add_components(timeline, figures);
+  add_memory(timeline, figures);
+  advise(timeline, figures);
+  return figures;
+}
+
+}  // namespace sluice::coordinator

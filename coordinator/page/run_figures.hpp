@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "timeline.hpp"
+
+namespace sluice::coordinator {
+
+/// The figures of a run that has ended, for its report.
+struct RunFigures {
+  /// Files of one name, or all files of a rule.
+  struct Files {
+    std::string name;
+    std::uint64_t steps = 0;
+    std::uint64_t put_bytes = 0, get_bytes = 0;
+    std::uint64_t put_ms = 0, get_ms = 0;  ///< while a process had it open for writing, or for reading
+  };
+  struct Rule : Files {
+    std::uint64_t files = 0;
+    std::uint64_t puts = 0, gets = 0, replayed_gets = 0;
+  };
+  struct Component {
+    std::string name;
+    int ranks = 0;
+    std::uint64_t run_ms = 0;
+    std::uint64_t put_bytes = 0, get_bytes = 0;
+    /// by a process on average: in create and open, and for memory
+    std::uint64_t open_wait_ms = 0, memory_wait_ms = 0;
+    std::string end = {};
+  };
+  std::vector<Component> components;
+  std::vector<Rule> rules;
+  std::vector<Files> files;  ///< those with most bytes first
+  std::uint64_t more_files = 0;
+  std::uint64_t peak_bytes = 0, limit_bytes = 0, spilled_bytes = 0;  ///< of the node that has most
+  std::vector<std::string> advice;                                   ///< sentences
+};
+
+[[nodiscard]] RunFigures figures_of(const Timeline& timeline);
+[[nodiscard]] std::string figures_as_json(const Timeline& timeline, const RunFigures& figures);
+/// The activities in the format of Chrome's trace viewer, which ui.perfetto.dev reads.
+[[nodiscard]] std::string as_perfetto_trace(const Timeline& timeline);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,30 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::coordinator {
+
+/// "0 B", "640 B", "1.2 KiB", "3.40 GiB".
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+
+/// "0.4 s", "12.3 s", "2 min 05 s", "3 h 07 min".
+[[nodiscard]] std::string format_duration(std::chrono::milliseconds duration);
+
+/// The same for a number of milliseconds; "640 ms" below one second.
+[[nodiscard]] std::string format_milliseconds(std::uint64_t milliseconds);
+
+/// The text in double quotes, for YAML.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// "1 file", "3 files".
+[[nodiscard]] std::string format_count(std::uint64_t count, const std::string& singular);
+
+/// Formats rows of cells as lines with aligned columns, two blanks apart. The first column is flush left;
+/// columns in `right` (numbers) are flush right.
+[[nodiscard]] std::string format_table(const std::vector<std::vector<std::string>>& rows,
+                                       const std::vector<bool>& right);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,290 @@
+#include "restoration.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "format.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/burst_log_writer.hpp"
+#include "sluice/storage/file_mark.hpp"
+#include "sluice/storage/recovery.hpp"
+#include "sluice/storage/run_lock.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+using storage::LogGroup;
+using storage::RecordedStep;
+
+constexpr std::size_t most_listed = 5;
+
+/// "lost: …, and 2 more"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most_listed); ++i)
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  if (names.size() > most_listed) text += " and " + std::to_string(names.size() - most_listed) + " more";
+  return text;
+}
+
+/// The CDF version of a file; 0: it is of another format.
+std::uint8_t version_of(storage::File& file) {
+  std::array<std::byte, 4> magic{};
+  const bool is_cdf = file.read(0, magic) == magic.size() && magic[0] == std::byte{'C'} &&
+                      magic[1] == std::byte{'D'} && magic[2] == std::byte{'F'};
+  return is_cdf ? static_cast<std::uint8_t>(magic[3]) : std::uint8_t{0};
+}
+
+/// Puts together what is left of one run.
+class Restorer {
+ public:
+  Restorer(const FormerRun& former, const workflows::Workflow& workflow)
+      : former_(former),
+        workflow_(workflow),
+        record_path_((former.log_directory / step_record_file).string()),
+        record_(storage::read_step_record(files_, record_path_)) {}
+
+  Restoration restore() {
+    find_rules();
+    done_ = former_done();
+    for (const std::string& directory : record_.log_directories) take_logs(directory);
+    for (const std::uint64_t step : record_.published()) look_for_file(step);
+    for (const std::uint64_t step : record_.published()) sort_out(step);
+    for (const auto& [step, facts] : record_.steps)
+      if (!facts.is_published()) result_.unfinished.push_back(name_of(facts));
+    find_done();
+    result_.resumes = former_.resumes + 1;
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] std::string name_of(const RecordedStep& step) const {
+    const fs::path directory = fs::absolute(workflow_.file).parent_path();
+    const std::string relative = fs::path(step.path).lexically_relative(directory).string();
+    return relative.empty() || relative.starts_with("..") ? step.path : relative;
+  }
+
+  /// Rules may have another place in the file now.
+  void find_rules() {
+    for (const FormerRun::Rule& rule : former_.rules) {
+      const auto found = std::ranges::find_if(workflow_.files, [&](const workflows::FileRule& each) {
+        return each.pattern == rule.pattern && each.writer == rule.writer;
+      });
+      rules_.push_back(found == workflow_.files.end()
+                           ? std::nullopt
+                           : std::optional(static_cast<std::uint32_t>(found - workflow_.files.begin())));
+    }
+  }
+
+  [[nodiscard]] const workflows::FileRule* rule_of(const RecordedStep& step) const {
+    if (step.rule >= rules_.size() || !rules_[step.rule]) return nullptr;
+    return &workflow_.files[*rules_[step.rule]];
+  }
+
+  [[nodiscard]] bool is_stream(const RecordedStep& step) const {
+    const workflows::FileRule* const rule = rule_of(step);
+    return rule != nullptr && rule->is_stream;
+  }
+
+  void take_logs(const std::string& directory) {
+    std::error_code error;
+    if (!fs::is_directory(directory, error)) return;
+    for (LogGroup& group : storage::find_logs(files_, directory).groups) {
+      if (!group.is_of_workflow() || !group.identity || group.identity->run != former_.run.number) continue;
+      try {
+        take_group(group);
+      } catch (const Error& failure) {
+        result_.troubles.push_back(failure.what());
+      }
+    }
+    storage::remove_stale_run_locks(files_, directory);
+  }
+
+  /// A process marks its log when it has closed the file. The record may lack the publication, where the
+  /// matcher was killed before it had the message.
+  [[nodiscard]] bool is_closed(const LogGroup& group, std::int64_t step) {
+    bool has_any = false;
+    for (const storage::FoundLog& log : group.logs) {
+      if (log.step != step) continue;
+      has_any = true;
+      const std::string data = storage::burst_log_paths_of(log.metadata_path).data;
+      if (files_.open(data, storage::OpenMode::read)->mark() != storage::closed_log_mark) return false;
+    }
+    return has_any;
+  }
+
+  /// The last step of the group that counts as published; 0: none.
+  std::uint64_t last_published(const LogGroup& group) {
+    std::uint64_t last = 0;
+    for (const storage::FoundLog& log : group.logs) {
+      const auto step = static_cast<std::uint64_t>(log.step);
+      const auto found = record_.steps.find(step);
+      if (found == record_.steps.end() || found->second.path != group.netcdf_path) continue;
+      if (!found->second.is_published() && is_closed(group, log.step)) publish(step, found->second);
+      if (found->second.is_published()) last = std::max(last, step);
+    }
+    return last;
+  }
+
+  void publish(std::uint64_t step, RecordedStep& facts) {
+    record_.publish(facts, facts.version);
+    if (is_stream(facts)) return;
+    std::erase_if(record_.steps, [&](const auto& entry) {
+      const RecordedStep& other = entry.second;
+      return entry.first < step && other.is_published() && other.rule == facts.rule &&
+             other.name == facts.name;
+    });
+  }
+
+  void take_group(LogGroup& group) {
+    const std::vector<storage::FoundLog> all = group.logs;
+    if (const std::uint64_t last = last_published(group); last != 0) {
+      std::erase_if(group.logs, [&](const auto& log) { return static_cast<std::uint64_t>(log.step) > last; });
+      RecordedStep& step = record_.steps.at(last);
+      if (step.file.empty()) {
+        step.file = recover(group, last, step);
+        storage::note_recovered(files_, record_path_, last, step);
+        ++result_.recovered;
+      }
+    }
+    for (const storage::FoundLog& log : all) storage::remove_log(files_, log.metadata_path);
+  }
+
+  /// Opens of a stream go through its steps, so that each has a file of its own.
+  std::string recover(const LogGroup& group, std::uint64_t number, const RecordedStep& step) {
+    const std::string target = is_stream(step) ? own_file(number, step) : step.path;
+    const storage::Recovery recovery = storage::recover_file(files_, group, target);
+    if (recovery.is_in_use)
+      throw Error(NC_EINVAL, "a process still writes the burst-buffer logs of " + step.path);
+    for (const storage::LogStatement& problem : recovery.problems)
+      result_.troubles.push_back(problem.path + ": " + problem.what);
+    if (!recovery.kept_as.empty())
+      result_.troubles.push_back("the file that was at " + target + " is now " + recovery.kept_as);
+    if (recovery.unchanged == storage::Recovery::Unchanged::is_of_later_run ||
+        recovery.unchanged == storage::Recovery::Unchanged::is_of_later_step)
+      throw Error(NC_EEXIST, step.path + " is of a later step or run, and stays as it is");
+    return target;
+  }
+
+  std::string own_file(std::uint64_t number, const RecordedStep& step) {
+    const fs::path directory = former_.log_directory / "steps";
+    fs::create_directories(directory);
+    return (directory / (std::to_string(number) + "-" + fs::path(step.path).filename().string())).string();
+  }
+
+  void look_for_file(std::uint64_t number) {
+    RecordedStep& step = record_.steps.at(number);
+    const std::string path = step.file.empty() ? step.path : step.file;
+    const bool is_named = !step.file.empty();
+    step.file.clear();
+    if (rule_of(step) == nullptr || !files_.exists(path)) return;
+    if (fs::is_directory(path)) return;
+    const auto file = files_.open(path, storage::OpenMode::read);
+    const auto mark = storage::mark_of(*file);
+    const bool is_of_run = mark && mark->run == former_.run.number;
+    const bool is_this = is_of_run && mark->step == static_cast<std::int64_t>(number);
+    const bool is_complete = is_this && mark->complete == mark->step;
+    if (is_of_run ? !is_this || (!is_named && !is_complete) : !is_named) return;
+    step.version = version_of(*file);
+    step.file = path;
+    if (is_stream(step) && path == step.path) step.file = keep_apart(number, step);
+  }
+
+  /// The file at the path of a stream will be of another step.
+  std::string keep_apart(std::uint64_t number, const RecordedStep& step) {
+    std::string target = own_file(number, step);
+    std::error_code error;
+    fs::remove(target, error);
+    fs::create_hard_link(step.path, target, error);
+    if (error) storage::copy_files(files_, {{step.path, target}});
+    return target;
+  }
+
+  [[nodiscard]] bool is_wanted(const RecordedStep& step, const workflows::FileRule& rule) const {
+    return !std::ranges::all_of(rule.readers, [&](const std::string& reader) {
+      return step.readers.contains(reader) || done_.contains(reader);
+    });
+  }
+
+  void sort_out(std::uint64_t number) {
+    RecordedStep step = record_.steps.at(number);
+    const workflows::FileRule* const rule = rule_of(step);
+    if (rule == nullptr) return;
+    if (step.file.empty()) {
+      if (!is_wanted(step, *rule)) return;
+      result_.lost.push_back(name_of(step));
+      lost_by_.insert(rule->writer);
+      return;
+    }
+    if (step.file != step.path) result_.own_files.push_back(step.file);
+    step.rule = *rules_[step.rule];
+    step.publication = 0;
+    RecordedStep& added = result_.record.steps[result_.record.publications + 1] = std::move(step);
+    result_.record.publish(added, added.version);
+  }
+
+  /// Components that ended well, and whose files all come from such components.
+  [[nodiscard]] std::set<std::string> former_done() const {
+    std::set<std::string> done = former_.ended;
+    for (bool has_changed = true; has_changed;) {
+      has_changed = std::erase_if(done, [&](const std::string& name) {
+                      return std::ranges::any_of(workflow_.files, [&](const workflows::FileRule& rule) {
+                        const bool reads = std::ranges::find(rule.readers, name) != rule.readers.end();
+                        return reads && !done.contains(rule.writer);
+                      });
+                    }) > 0;
+    }
+    return done;
+  }
+
+  void find_done() {
+    result_.done = done_;
+    for (const std::string& writer : lost_by_) result_.done.erase(writer);
+    for (const auto& [step, facts] : record_.steps) {
+      const workflows::FileRule* const rule = rule_of(facts);
+      if (rule != nullptr && !facts.is_published()) result_.done.erase(rule->writer);
+    }
+  }
+
+  const FormerRun& former_;
+  const workflows::Workflow& workflow_;
+  storage::PosixFileSystem files_;
+  std::string record_path_;
+  storage::StepRecord record_;
+  std::vector<std::optional<std::uint32_t>> rules_;  ///< by the former index
+  std::set<std::string> done_;                       ///< components that had done their work
+  std::set<std::string> lost_by_;                    ///< writers of lost steps
+  Restoration result_;
+};
+
+}  // namespace
+
+std::vector<std::string> Restoration::describe() const {
+  const std::size_t restored = record.steps.size();
+  const std::string count = restored == 0 ? "no published file" : format_count(restored, "published file");
+  std::string first = "goes on where the last run ended (resume " + std::to_string(resumes) + "): " + count +
+                      (restored > 1 ? " are" : " is") + " there again";
+  if (recovered > 0) first += ", " + std::to_string(recovered) + " from burst-buffer logs";
+  std::vector<std::string> lines{first};
+  if (!lost.empty())
+    lines.push_back("lost, because " + std::string(lost.size() == 1 ? "it was" : "they were") +
+                    " in memory only: " + listed(lost));
+  if (!unfinished.empty()) lines.push_back("not published when the run ended: " + listed(unfinished));
+  for (const std::string& trouble : troubles) lines.push_back("not recovered: " + trouble);
+  if (!done.empty()) {
+    const std::vector<std::string> names(done.begin(), done.end());
+    lines.push_back("not started again, because " + std::string(names.size() == 1 ? "it" : "they") +
+                    " had ended well: " + listed(names));
+  }
+  return lines;
+}
+
+Restoration restore(const FormerRun& former, const workflows::Workflow& workflow) {
+  return Restorer(former, workflow).restore();
+}
+
+}  // namespace sluice::coordinator

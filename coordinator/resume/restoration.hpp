@@ -1,0 +1,30 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run_journal.hpp"
+#include "sluice/storage/step_record.hpp"
+
+namespace sluice::coordinator {
+
+/// What is there again of a run that has ended.
+struct Restoration {
+  storage::StepRecord record;     ///< the published steps, numbered in the order of publication
+  std::vector<std::string> lost;  ///< published files that readers have not read: they were in memory only
+  std::vector<std::string> unfinished;  ///< files that had not been published
+  std::vector<std::string> troubles;    ///< logs that could not be recovered, and why
+  std::size_t recovered = 0;            ///< steps that were in burst-buffer logs alone
+  std::set<std::string> done;           ///< components that need not be started again
+  std::vector<std::string> own_files;   ///< copies of steps, which go when the run has ended well
+  int resumes = 0;                      ///< how often the workflow is resumed with this run
+
+  /// What `sluice run` says of it, a line each.
+  [[nodiscard]] std::vector<std::string> describe() const;
+};
+
+/// Finds the steps of the former run that are on disk, and writes those that are in burst-buffer logs alone
+/// to their files. The logs go. May be repeated when it was interrupted. Throws IoError, FormatError.
+[[nodiscard]] Restoration restore(const FormerRun& former, const workflows::Workflow& workflow);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,153 @@
+#include "run_journal.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <span>
+#include <thread>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/step_record.hpp"
+#include "sluice/storage/tab_line.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* journal_begin = "sluice-run\t1";
+
+template <class Number>
+Number number_from(const std::string& text) {
+  Number number{};
+  (void)std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Takes a line of a journal; others are ignored, for the last one may be torn.
+void take_line(const std::vector<std::string>& cells, FormerRun& run) {
+  const std::string& kind = cells.front();
+  if (kind == "run" && cells.size() == 6) {
+    run.name = cells[1];
+    run.run = {number_from<std::uint64_t>(cells[3]), number_from<std::int64_t>(cells[4])};
+    run.resumes = number_from<int>(cells[5]);
+  } else if (kind == "rule" && cells.size() == 3) {
+    run.rules.push_back({cells[1], cells[2]});
+  } else if (kind == "started") {
+    run.has_started = true;
+  } else if (kind == "ended" && cells.size() == 2) {
+    run.ended.insert(cells[1]);
+  } else if (kind == "end" && cells.size() == 2) {
+    run.status = number_from<int>(cells[1]);
+  }
+}
+
+/// Nothing where there is no journal with a record of steps.
+std::optional<FormerRun> read_journal(const fs::path& log_directory) {
+  std::error_code error;
+  if (!fs::exists(log_directory / step_record_file, error)) return std::nullopt;
+  std::ifstream stream(log_directory / journal_file);
+  std::string line;
+  if (!std::getline(stream, line) || line != journal_begin) return std::nullopt;
+  FormerRun run;
+  run.log_directory = log_directory;
+  while (std::getline(stream, line) && !stream.eof()) take_line(storage::decode_cells(line), run);
+  if (run.name.empty() || (!run.has_started && run.resumes == 0)) return std::nullopt;
+  return run;
+}
+
+bool is_written(const FormerRun& run, const char* file) {
+  storage::PosixFileSystem files;
+  return storage::is_recording(files, (run.log_directory / file).string());
+}
+
+/// A coordinator that was killed is gone at once; matchers may have much to clean up.
+bool has_ended_within(const FormerRun& run, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds interval{50};
+  const std::chrono::milliseconds short_patience = patience / 10;
+  auto waited = std::chrono::milliseconds::zero();
+  for (; is_written(run, journal_file); waited += interval) {
+    if (waited >= short_patience) return false;
+    std::this_thread::sleep_for(interval);
+  }
+  for (; is_written(run, step_record_file); waited += interval) {
+    if (waited >= patience) return false;
+    std::this_thread::sleep_for(interval);
+  }
+  return true;
+}
+
+fs::path logs_beside(const workflows::Workflow& workflow) {
+  return fs::absolute(workflow.file).parent_path() / ".sluice";
+}
+
+std::optional<FormerRun> newest_run(const workflows::Workflow& workflow, const fs::path& log_directory) {
+  if (!log_directory.empty()) return read_journal(log_directory);
+  std::optional<FormerRun> newest;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(logs_beside(workflow), error)) {
+    auto run = read_journal(entry.path());
+    if (!run || run->name != workflow.name) continue;
+    if (!newest || run->run.begin_ns > newest->run.begin_ns) newest = std::move(run);
+  }
+  return newest;
+}
+
+}  // namespace
+
+RunJournal::RunJournal(const fs::path& log_directory, const workflows::Workflow& workflow,
+                       const runtime::RunIdentity& run, int resumes) {
+  storage::PosixFileSystem files;
+  const std::string path = (log_directory / journal_file).string();
+  if (files.exists(path)) files.remove(path);
+  file_ = files.open(path, storage::OpenMode::create_private);
+  (void)file_->try_lock();
+  add(journal_begin);
+  for (const workflows::FileRule& rule : workflow.files)
+    add("rule\t" + storage::encode_cell(rule.pattern) + '\t' + storage::encode_cell(rule.writer));
+  add("run\t" + storage::encode_cell(workflow.name) + '\t' +
+      storage::encode_cell(fs::absolute(workflow.file).string()) + '\t' + std::to_string(run.number) + '\t' +
+      std::to_string(run.begin_ns) + '\t' + std::to_string(resumes));
+}
+
+void RunJournal::note_end_of(const std::string& component) {
+  if (!is_stopping_) add("ended\t" + storage::encode_cell(component));
+}
+
+void RunJournal::note_stop() {
+  is_stopping_ = true;
+}
+
+void RunJournal::note_end(int status) {
+  add("end\t" + std::to_string(status));
+}
+
+void RunJournal::add(std::string_view line) {
+  if (file_ == nullptr) return;
+  const std::string text = std::string(line) + '\n';
+  try {
+    file_->write(size_bytes_, std::as_bytes(std::span(text)));
+    size_bytes_ += std::ssize(text);
+  } catch (const Error&) {
+    file_.reset();
+  }
+}
+
+FormerRun find_former_run(const workflows::Workflow& workflow, const fs::path& log_directory,
+                          std::chrono::milliseconds patience) {
+  const auto run = newest_run(workflow, log_directory);
+  if (!run) {
+    const std::string where = log_directory.empty() ? logs_beside(workflow).string() : log_directory.string();
+    throw Error(NC_ENOENT, "there is no run of '" + workflow.name + "' to resume: " + where +
+                               " has no record of one. Start without --resume, or name its log directory "
+                               "with --log-dir");
+  }
+  if (!has_ended_within(*run, patience))
+    throw Error(NC_EINVAL, "the run with the log directory " + run->log_directory.string() +
+                               " still goes on, or parts of it do: end it first");
+  return *newest_run(workflow, log_directory);  // its last lines may be new
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/runtime/rules.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+#include "sluice/workflows/workflow.hpp"
+
+namespace sluice::coordinator {
+
+inline constexpr const char* journal_file = "journal.tsv";
+inline constexpr const char* step_record_file = "steps.tsv";
+
+/// What a run says of itself in its log directory, for a run that goes on where it ended:
+/// docs/formats/step-record.md. A disk that is full ends the journal and not the run.
+class RunJournal {
+ public:
+  /// Creates the file and locks it while this object lives. `resumes`: how often the workflow was resumed
+  /// before this run and with it. Throws IoError.
+  RunJournal(const std::filesystem::path& log_directory, const workflows::Workflow& workflow,
+             const runtime::RunIdentity& run, int resumes);
+
+  /// The components are being started.
+  void note_start() { add("started"); }
+  /// The component has ended with status 0.
+  void note_end_of(const std::string& component);
+  /// Components are asked to end: how they end says nothing of their work from now on.
+  void note_stop();
+  void note_end(int status);
+
+ private:
+  void add(std::string_view line);
+
+  std::unique_ptr<storage::File> file_;
+  std::int64_t size_bytes_ = 0;
+  bool is_stopping_ = false;
+};
+
+/// A run that has ended, by its journal.
+struct FormerRun {
+  struct Rule {
+    std::string pattern;
+    std::string writer;
+    bool operator==(const Rule&) const = default;
+  };
+  std::filesystem::path log_directory;
+  std::string name;
+  runtime::RunIdentity run;
+  int resumes = 0;
+  std::vector<Rule> rules;
+  std::set<std::string> ended;  ///< components that ended with status 0, while the run went on
+  std::optional<int> status;    ///< exit status; nothing: the run was killed
+  bool has_started = false;
+
+  [[nodiscard]] bool has_ended_well() const noexcept { return status == 0; }
+};
+
+/// The last run of the workflow that has started components, or has resumed another: in `log_directory` if
+/// it is given, or else beside the workflow file. Throws Error(NC_ENOENT) if there is none, Error(NC_EINVAL)
+/// if it still goes on after `patience`.
+[[nodiscard]] FormerRun find_former_run(const workflows::Workflow& workflow,
+                                        const std::filesystem::path& log_directory,
+                                        std::chrono::milliseconds patience);
+
+}  // namespace sluice::coordinator

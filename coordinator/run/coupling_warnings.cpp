@@ -1,0 +1,191 @@
+#include "coupling_warnings.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "format.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using runtime::OrdinaryFile;
+using runtime::RuleStatus;
+using workflows::Component;
+using workflows::FileRule;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string date_text(std::time_t time) {
+  std::tm parts{};
+  ::localtime_r(&time, &parts);
+  char text[40];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+/// "line 9 of flow.yaml"
+std::string place_of(const workflows::Workflow& workflow, const FileRule& rule) {
+  return "line " + std::to_string(rule.position.line) + " of " + workflow.file.filename().string();
+}
+
+/// Derives warnings from the figures of one run.
+class CouplingWarnings {
+ public:
+  CouplingWarnings(const workflows::Workflow& workflow, const RunOutcome& outcome,
+                   const Inspections& inspections)
+      : workflow_(workflow), outcome_(outcome), report_(*outcome.report), inspections_(inspections) {}
+
+  std::vector<std::string> find() {
+    for (std::size_t i = 0; i < workflow_.components.size(); ++i) warn_of_component(i);
+    for (std::uint32_t rule = 0; rule < workflow_.files.size() && rule < report_.rules.size(); ++rule) {
+      warn_of_unused_rule(rule);
+      for (const std::string& reader : workflow_.files[rule].readers) warn_of_reader(rule, reader);
+    }
+    for (const OrdinaryFile& file : report_.ordinary_files) {
+      if (file.rule < workflow_.files.size()) warn_of_outsider(file);
+    }
+    return std::move(warnings_);
+  }
+
+ private:
+  /// Whether the component failed; it has reported the cause itself.
+  [[nodiscard]] bool has_failed(const std::string& name) const {
+    const auto found = std::ranges::find_if(
+        outcome_.components, [&](const ComponentOutcome& component) { return component.name == name; });
+    if (found == outcome_.components.end() || !found->end) return true;
+    return found->end->failed() && outcome_.interrupted_by == 0;
+  }
+  [[nodiscard]] std::uint64_t published_by(std::uint32_t rule) const {
+    std::uint64_t files = 0;
+    for (const runtime::DatasetStatus& dataset : report_.datasets)
+      files += dataset.rule == rule && dataset.steps_published > 0 ? dataset.files : 0;
+    return files;
+  }
+
+  /// What holds of all members of an ensemble is told of the first: "family" is its name, or its rule's.
+  [[nodiscard]] bool is_told(const std::string& family, const std::string& kind) {
+    return !family.empty() && !told_.insert(kind + ' ' + family).second;
+  }
+  [[nodiscard]] std::string ensemble_of(const std::string& name) const {
+    const auto found = std::ranges::find(workflow_.components, name, &Component::name);
+    return found == workflow_.components.end() ? std::string() : found->ensemble;
+  }
+
+  void warn_of_component(std::size_t index) {
+    const Component& component = workflow_.components[index];
+    if (!is_coupled(workflow_, component.name) || contains(report_.connected, component.name) ||
+        has_failed(component.name) || is_told(component.ensemble, "component"))
+      return;
+    std::string text = "component '" + component.name +
+                       "' is named by a file rule, but has never used PnetCDF through Sluice: its files "
+                       "were ordinary ones. ";
+    const bool is_inspected = index < inspections_.size() && inspections_[index];
+    if (is_inspected && inspections_[index]->kind == "not linked with PnetCDF")
+      text += "Its program (" + component.command.front() + ") is not linked with PnetCDF. ";
+    text +=
+        "Likely causes: (1) The component writes through netCDF-C (Python's netCDF4), which does not call "
+        "PnetCDF. (2) It reads files by calls that are not the C library's. (3) A program that it starts has "
+        "PnetCDF linked statically. (4) LD_PRELOAD was cleared (env -i, ssh, sudo): hand on LD_PRELOAD and "
+        "all SLUICE_ variables";
+    warnings_.push_back(text);
+  }
+
+  void warn_of_unused_rule(std::uint32_t index) {
+    const FileRule& rule = workflow_.files[index];
+    if (!report_.rules[index].users.empty() || has_failed(rule.writer) || is_told(rule.family, "rule"))
+      return;
+    std::string text = "the rule '" + rule.pattern + "' (" + place_of(workflow_, rule) + ") matched no file";
+    const auto is_of_writer = [&](const OrdinaryFile& file) {
+      return file.component == rule.writer && file.rule == OrdinaryFile::no_rule && file.is_written;
+    };
+    const auto uncovered = std::ranges::find_if(report_.ordinary_files, is_of_writer);
+    if (uncovered != report_.ordinary_files.end()) {
+      text +=
+          ". " + rule.writer + " wrote " + uncovered->path + ", and no rule covers that file: correct 'path'";
+    } else if (!contains(report_.connected, rule.writer)) {
+      text += ": its writer " + rule.writer + " has never used PnetCDF through Sluice";
+    } else {
+      text +=
+          ". Sluice compares 'path' with the last parts of a file's path. Compare 'path' with the names "
+          "that " +
+          rule.writer + " writes";
+    }
+    warnings_.push_back(text);
+  }
+
+  void warn_of_reader(std::uint32_t index, const std::string& reader) {
+    const FileRule& rule = workflow_.files[index];
+    const std::uint64_t published = published_by(index);
+    if (published == 0 || contains(report_.rules[index].users, reader) || has_failed(reader) ||
+        is_told(rule.family, "reader") || is_told(ensemble_of(reader), "reader " + rule.pattern))
+      return;
+    std::string text = "'" + reader + "' is a reader of '" + rule.pattern + "', but opened none of the " +
+                       format_count(published, "file") + " that were published";
+    if (const std::string old = old_file(index, reader); !old.empty()) {
+      text += ". It may have read an old file instead: " + old + ". Remove the old file";
+    } else {
+      text +=
+          ". A coupled file is not on disk: static programs, programs without LD_PRELOAD, and those that "
+          "wait "
+          "for an event of the file system never see it. Let the program open the file, because the open "
+          "waits; or set 'expose: true'";
+    }
+    warnings_.push_back(text);
+  }
+
+  /// A file from before the run at the path of one of the rule's files: "/place/x.nc, from DATE"; empty if
+  /// there is none.
+  [[nodiscard]] std::string old_file(std::uint32_t index, const std::string& reader) const {
+    const auto component = std::ranges::find_if(
+        workflow_.components, [&](const Component& candidate) { return candidate.name == reader; });
+    if (component == workflow_.components.end()) return {};
+    for (const runtime::DatasetStatus& dataset : report_.datasets) {
+      if (dataset.rule != index || dataset.name.empty()) continue;
+      for (const auto& directory : {component->directory, workflow_.file.parent_path()}) {
+        const std::filesystem::path path = directory / dataset.name;
+        struct stat facts {};
+        if (::stat(path.c_str(), &facts) == 0 && facts.st_mtim.tv_sec < outcome_.began)
+          return path.string() + ", from " + date_text(facts.st_mtim.tv_sec);
+      }
+    }
+    return {};
+  }
+
+  void warn_of_outsider(const OrdinaryFile& file) {
+    const FileRule& rule = workflow_.files[file.rule];
+    if (is_told(rule.family, "outsider")) return;
+    std::string text = "'" + file.component + "' " + (file.is_written ? "wrote " : "opened ") + file.path +
+                       " as an ordinary file, because the rule '" + rule.pattern + "' (" +
+                       place_of(workflow_, rule) + ") " +
+                       (contains(rule.readers, file.component) ? "names it as a reader only. "
+                                                               : "does not name '" + file.component + "'. ");
+    const bool is_old = !file.is_written && file.modified_s > 0 && file.modified_s < outcome_.began;
+    if (is_old) text += "It read an old file, from " + date_text(file.modified_s) + ". ";
+    text += file.is_written ? "Give the files of '" + file.component + "' another name, or name '" +
+                                  file.component + "' as the 'writer'"
+                            : "Add '" + file.component + "' to the rule's 'readers'";
+    warnings_.push_back(text);
+  }
+
+  const workflows::Workflow& workflow_;
+  const RunOutcome& outcome_;
+  const runtime::StatusReport& report_;
+  const Inspections& inspections_;
+  std::vector<std::string> warnings_;
+  std::set<std::string> told_;
+};
+
+}  // namespace
+
+std::vector<std::string> find_coupling_warnings(const workflows::Workflow& workflow,
+                                                const RunOutcome& outcome, const Inspections& inspections) {
+  if (!outcome.report || !outcome.runtime_failure.empty()) return {};
+  return CouplingWarnings(workflow, outcome, inspections).find();
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,77 @@
+#include "progress.hpp"
+
+#include <algorithm>
+
+#include "format.hpp"
+
+namespace sluice::coordinator {
+
+std::string describe_draining(const runtime::RunView& view) {
+  constexpr std::uint64_t mib = 1 << 20;
+  const runtime::DrainStatus& first = view.drains.front();
+  std::string text = "draining " + first.name;
+  if (first.total_bytes > 0)
+    text += ": " + std::to_string(first.done_bytes / mib) + " of " +
+            std::to_string((first.total_bytes + mib - 1) / mib) + " MiB";
+  if (view.waiting_drains > 0)
+    text += "; " + std::to_string(view.waiting_drains) +
+            (view.waiting_drains == 1 ? " more file waits" : " more files wait");
+  return text;
+}
+
+std::vector<WaitNotices::Wait> WaitNotices::waits_of(const runtime::RunView& view) {
+  std::vector<Wait> waits;
+  for (const runtime::WaitStatus& wait : view.waits) {
+    waits.push_back({wait.component + '\n' + wait.waits_for, describe_wait(wait),
+                     std::chrono::milliseconds(wait.since_ms)});
+  }
+  for (const runtime::GatheringStatus& gathering : view.gatherings) {
+    waits.push_back({gathering.component + '\n' + gathering.call,
+                     describe_gathering(gathering) +
+                         ". The call is collective: let all ranks of the communicator make it",
+                     std::chrono::milliseconds(gathering.since_ms)});
+  }
+  return waits;
+}
+
+std::vector<std::string> WaitNotices::due(const runtime::RunView& view) {
+  std::vector<std::string> notices;
+  std::map<std::string, std::chrono::milliseconds> next;
+  for (const auto& [key, text, lasted] : waits_of(view)) {
+    const auto known = next_.find(key);
+    std::chrono::milliseconds threshold = known == next_.end() ? after_ : known->second;
+    if (lasted < after_) threshold = after_;  // a new wait for the same file
+    if (lasted >= threshold) {
+      notices.push_back(text);
+      while (threshold <= lasted) threshold *= 2;
+    }
+    next[key] = threshold;
+  }
+  next_ = std::move(next);
+  return notices;
+}
+
+std::vector<std::string> UnreadNotices::due(const workflows::Workflow& workflow, const runtime::RunView& view,
+                                            const std::function<bool(const std::string&)>& running) {
+  std::vector<std::string> notices;
+  for (std::size_t i = 0; i < std::min(workflow.files.size(), view.rules.size()); ++i) {
+    const std::chrono::milliseconds lasted(view.rules[i].use.published_for_ms);
+    if (lasted < after_) continue;
+    const auto& users = view.rules[i].use.users;
+    for (const std::string& reader : workflow.files[i].readers) {
+      if (std::ranges::find(users, reader) != users.end() || !running(reader)) continue;
+      auto& threshold = next_.try_emplace({i, reader}, after_).first->second;
+      if (lasted < threshold) continue;
+      while (threshold <= lasted) threshold *= 2;
+      notices.push_back(
+          reader + " has opened no file of '" + workflow.files[i].pattern +
+          "'; the first one was published " + std::to_string(lasted.count() / 1000) +
+          " s ago. A coupled file is not on disk: static programs, programs without LD_PRELOAD, "
+          "and those that wait for an event of the file system never see it. Let " +
+          reader + " open the file, because the open waits; or set 'expose: true'");
+    }
+  }
+  return notices;
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,54 @@
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "console.hpp"
+#include "event_log.hpp"
+#include "guardian.hpp"
+#include "installation.hpp"
+#include "job_nodes.hpp"
+#include "launch.hpp"
+#include "run_directory.hpp"
+#include "sluice/runtime/rules.hpp"
+#include "sluice/workflows/workflow.hpp"
+
+namespace sluice::coordinator {
+
+/// The common basis of all parts of a run: the workflow, the event loop, the user's screen, the event log,
+/// and the directories. Each run has one; the parts refer to it.
+class RunSetting {
+ public:
+  /// Creates the directories and the log. `log_directory`: as in RunOptions. Throws IoError.
+  RunSetting(const workflows::Workflow& workflow, const Installation& installation,
+             const Console::Options& console, const std::filesystem::path& log_directory,
+             const JobNodes& nodes);
+
+  void log(std::string_view source, std::string_view text) { events.add(source, text); }
+  /// Prints a notice and logs it, with sluice itself as the source.
+  void notice(std::string_view text);
+  /// Prints an error and logs it, with sluice itself as the source.
+  void error(std::string_view text);
+
+  const workflows::Workflow& workflow;
+  const Installation& installation;
+  JobNodes nodes;
+  Console console;
+  std::filesystem::path log_directory;
+  EventLog events;
+  RunDirectory directory;
+  Guardian guardian;
+  const runtime::RunIdentity run;  ///< in the names of logs and the marks of files
+  LaunchContext launch;
+  boost::asio::io_context loop;
+};
+
+/// Gives a job of the run a directory of its own for Open MPI's files. Two jobs that create the same
+/// directory at once fail in Open MPI 4.1.
+void part_jobs(Environment& environment, const RunDirectory& directory, const std::string& job);
+
+/// The command on one line, as a user would type it into a shell.
+[[nodiscard]] std::string as_shell_command(const std::vector<std::string>& words);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,45 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sluice/workflows/workflow.hpp"
+#include "value_records.hpp"
+#include "workflow_copy.hpp"
+
+namespace sluice::coordinator {
+
+/// One of the two runs of `sluice verify`.
+struct VerifiedRun {
+  int status = 0;         ///< exit status of the first `sluice run` that failed; 0: none did
+  std::string component;  ///< that failed, when it ran by itself
+  std::chrono::milliseconds time{};
+  std::vector<std::string> times;  ///< "model 8.1 s", where each component ran by itself
+};
+
+/// Runs the workflow files in `texts` one after the other in the copy, as FLOW's name. `names`: the component
+/// that each of them starts, or nothing for all. Stops at the first failure. `sluice`: the program.
+[[nodiscard]] VerifiedRun run_variants(const WorkflowCopy& copy, const std::filesystem::path& flow,
+                                       const std::vector<std::string>& texts,
+                                       const std::vector<std::string>& names,
+                                       const workflows::Workflow& workflow,
+                                       const std::filesystem::path& sluice);
+
+/// What the comparison of two runs has found.
+struct Verdict {
+  std::uint64_t equal_files = 0;
+  std::uint64_t equal_bytes = 0;
+  std::vector<std::string> left_out;  ///< files in a layout of Sluice's, which are not compared
+  std::vector<std::string> differences;
+  std::vector<std::string> remarks;
+  GetComparison gets;
+};
+
+/// Compares what two runs have written and read.
+[[nodiscard]] Verdict compare_runs(const WorkflowCopy& first, const WorkflowCopy& second,
+                                   const workflows::Workflow& workflow);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,188 @@
+#include "status_text.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include "format.hpp"
+#include "wait_sentences.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+using matcher::ComponentView;
+using matcher::FileUser;
+using matcher::FileView;
+using runtime::RunView;
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Files that a person is shown; the others are counted.
+constexpr std::size_t most_files = 20;
+
+std::string seconds_text(std::uint64_t milliseconds) {
+  return std::to_string(milliseconds / 1000) + " s";
+}
+
+std::string rate_text(double rate) {
+  return format_bytes(static_cast<std::uint64_t>(rate)) + "/s";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string describe_memory(const RunView& view) {
+  std::string text;
+  for (std::size_t node = 0; node < view.nodes.size(); ++node) {
+    const matcher::NodeView& figures = view.nodes[node];
+    text += view.nodes.size() > 1 ? "memory of node " + std::to_string(node) + ": " : "memory: ";
+    text += format_bytes(figures.used_bytes) + " of " + format_bytes(figures.limit_bytes) + ", at most " +
+            format_bytes(figures.peak_bytes) + " so far";
+    if (figures.spilled_bytes > 0) text += "; " + format_bytes(figures.spilled_bytes) + " spilled";
+    text += "\n";
+  }
+  return text;
+}
+
+/// Bytes are counted when a process closes a file.
+std::string describe_traffic(const Traffic& traffic) {
+  return "files closed so far: put " + format_bytes(traffic.put_bytes) + " (" + rate_text(traffic.put_rate) +
+         "), got " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")\n";
+}
+
+std::string state_of(const ComponentView& component) {
+  if (component.has_exited) return component.how;
+  if (!component.has_connected) return "has not used a coupled file yet";
+  if (component.connected == 0) return "has no process now that uses coupled files";
+  const std::uint32_t active = component.connected - std::min(component.connected, component.waiting);
+  if (component.waiting == 0) return active == 1 ? "computes" : "all compute";
+  if (active == 0) return component.waiting == 1 ? "waits" : "all wait";
+  return std::to_string(active) + " compute, " + std::to_string(component.waiting) +
+         (component.waiting == 1 ? " waits" : " wait");
+}
+
+std::string describe_components(const RunView& view) {
+  Rows rows{{"component", "processes", "state"}};
+  for (const ComponentView& component : view.components) {
+    const std::string there = std::to_string(component.connected);
+    rows.push_back({component.name,
+                    component.processes == 0 ? there : there + " of " + std::to_string(component.processes),
+                    state_of(component)});
+  }
+  return format_table(rows, {false, true, false});
+}
+
+std::string ranks_text(const runtime::WaitStatus& wait) {
+  if (wait.ranks.empty() || wait.processes == 1) {
+    return wait.ranks.empty() ? "" : ", rank " + std::to_string(wait.ranks.front());
+  }
+  std::string text;
+  for (const std::uint32_t rank : wait.ranks)
+    text += (text.empty() ? ", ranks " : " ") + std::to_string(rank);
+  return text + (wait.ranks.size() < wait.processes ? " …" : "");
+}
+
+std::string describe_waits(const RunView& view) {
+  std::string text;
+  for (const runtime::WaitStatus& wait : view.waits) text += describe_wait(wait) + ranks_text(wait) + "\n";
+  for (const runtime::GatheringStatus& gathering : view.gatherings)
+    text += describe_gathering(gathering) + "\n";
+  return text.empty() ? "nobody waits\n" : text;
+}
+
+std::string describe_rules(const RunView& view) {
+  Rows rows{{"files", "published", "steps", "put", "got", "replayed"}};
+  for (std::size_t i = 0; i < view.rules.size(); ++i) {
+    matcher::AccessCounters sum;
+    for (const matcher::RuleUse& use : view.uses)
+      if (use.rule == i) sum += use.counters;
+    const matcher::RuleTotals& totals = view.rules[i].totals;
+    rows.push_back({view.rules[i].pattern, std::to_string(totals.files), std::to_string(totals.steps),
+                    format_bytes(sum.put_bytes), format_bytes(sum.get_bytes),
+                    std::to_string(sum.replayed_gets) + " of " + std::to_string(sum.gets) + " gets"});
+  }
+  return view.rules.empty() ? "" : format_table(rows, {false, true, true, true, true, true});
+}
+
+std::string describe_user(const FileUser& user) {
+  return std::string(user.is_writing ? "written" : "read") + " by " + user.component +
+         (user.processes > 1 ? " (" + std::to_string(user.processes) + ")" : "") + " for " +
+         seconds_text(user.since_ms);
+}
+
+std::string describe_file(const FileView& file) {
+  std::vector<std::string> parts;
+  for (const FileUser& user : file.users) parts.push_back(describe_user(user));
+  if (file.is_published && !file.read_by.empty()) parts.push_back("was read by " + joined(file.read_by));
+  std::vector<std::string> unread = file.unread_by;
+  std::erase_if(unread, [&](const std::string& reader) {
+    return std::ranges::any_of(file.users, [&](const FileUser& user) { return user.component == reader; }) ||
+           std::ranges::find(file.read_by, reader) != file.read_by.end();
+  });
+  if (file.is_published && !unread.empty()) parts.push_back("not yet read by " + joined(unread));
+  return joined(parts);
+}
+
+std::string describe_files(const RunView& view) {
+  Rows rows;
+  for (const FileView& file : view.files) {
+    if (rows.size() == most_files) break;
+    rows.push_back({file.name, format_bytes(file.bytes), describe_file(file)});
+  }
+  std::string text = format_table(rows, {false, true, false});
+  if (const std::uint64_t more = view.more_files + view.files.size() - rows.size(); more > 0)
+    text += "and " + format_count(more, "step") + " more that readers have not finished\n";
+  for (const runtime::DrainStatus& drain : view.drains) {
+    text += drain.name + " is being written to disk: " + format_bytes(drain.done_bytes) + " of " +
+            format_bytes(drain.total_bytes);
+    if (view.waiting_drains > 0)
+      text += "; " + format_count(view.waiting_drains, "more file") + " will follow";
+    text += "\n";
+  }
+  return text.empty() ? "no file is open or unread\n" : text;
+}
+
+}  // namespace
+
+Traffic traffic_of(const RunView& view, const std::optional<RunView>& earlier) {
+  const auto sum_of = [](const RunView& of) {
+    matcher::AccessCounters sum;
+    for (const matcher::RuleUse& use : of.uses) sum += use.counters;
+    return sum;
+  };
+  const matcher::AccessCounters now = sum_of(view);
+  const matcher::AccessCounters before = earlier ? sum_of(*earlier) : matcher::AccessCounters{};
+  const std::uint64_t before_ms = earlier ? earlier->now_ms : 0;
+  constexpr double ms_in_a_second = 1000;
+  const double seconds =
+      static_cast<double>(std::max<std::uint64_t>(view.now_ms - std::min(view.now_ms, before_ms), 1)) /
+      ms_in_a_second;
+  return {now.put_bytes, now.get_bytes, static_cast<double>(now.put_bytes - before.put_bytes) / seconds,
+          static_cast<double>(now.get_bytes - before.get_bytes) / seconds};
+}
+
+std::string describe_status(const RunView& view, const std::optional<RunView>& earlier) {
+  return describe_memory(view) + describe_traffic(traffic_of(view, earlier)) + "\n" +
+         describe_components(view) + "\n" + describe_waits(view) + "\n" + describe_rules(view) + "\n" +
+         describe_files(view);
+}
+
+std::string fit_to_screen(const std::string& text, std::size_t columns, std::size_t lines) {
+  std::istringstream stream(text);
+  std::string fitted;
+  std::string line;
+  for (std::size_t number = 0; number < lines && std::getline(stream, line); ++number) {
+    std::size_t characters = 0;
+    std::size_t end = 0;
+    for (; end < line.size(); ++end) {  // a byte 10xxxxxx continues a character
+      const bool begins_character = (static_cast<unsigned char>(line[end]) & 0xc0) != 0x80;
+      if (begins_character && characters++ == columns) break;
+    }
+    fitted += line.substr(0, end) + "\n";
+  }
+  return fitted;
+}
+
+}  // namespace sluice::coordinator

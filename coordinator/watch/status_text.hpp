@@ -1,0 +1,32 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::coordinator {
+
+/// What the whole run has put and got so far, and at which rates.
+struct Traffic {
+  std::uint64_t put_bytes = 0, get_bytes = 0;
+  double put_rate = 0, get_rate = 0;  ///< bytes a second
+};
+/// The rates are those since `earlier`, or since the beginning of the run.
+[[nodiscard]] Traffic traffic_of(const runtime::RunView& view,
+                                 const std::optional<runtime::RunView>& earlier = std::nullopt);
+
+/// What a run does now, in lines for a terminal: memory, components, waits as sentences, files.
+/// `earlier`: an earlier view, for the rates.
+[[nodiscard]] std::string describe_status(const runtime::RunView& view,
+                                          const std::optional<runtime::RunView>& earlier = std::nullopt);
+
+/// The same as JSON, on one line. `name`, `process`: of the run.
+[[nodiscard]] std::string status_as_json(const runtime::RunView& view, const std::string& name,
+                                         std::int64_t process,
+                                         const std::optional<runtime::RunView>& earlier = std::nullopt);
+
+/// The text with lines cut to `columns` characters, and at most `lines` of them.
+[[nodiscard]] std::string fit_to_screen(const std::string& text, std::size_t columns, std::size_t lines);
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,194 @@
+#include "sluice/files/coupled_file.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "image_session.hpp"
+#include "process_session.hpp"
+#include "run_view.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/file_reading.hpp"
+#include "stream_visits.hpp"
+
+namespace sluice::files {
+
+namespace {
+
+/// A forked child has a session of its own; that of its parent stays as it is, for other threads may have
+/// been in the middle of it.
+struct ProcessSession {
+  ProcessSession(pid_t self, runtime::ClientEnvironment environment, bool attached)
+      : process(self),
+        is_attached(attached),
+        view(environment.socket_path),
+        session(std::move(environment)) {}
+  pid_t process;
+  bool is_attached;  ///< it only looks at the run
+  RunView view;
+  ImageSession session;
+  StreamVisits visits;
+};
+
+std::unique_ptr<ProcessSession> make_session(pid_t self) {
+  auto environment = runtime::read_client_environment();
+  if (environment.is_coupled()) return std::make_unique<ProcessSession>(self, std::move(environment), false);
+  return std::make_unique<ProcessSession>(self, runtime::read_attached_environment(), true);
+}
+
+ProcessSession& process_state() {
+  static std::atomic<ProcessSession*> current{nullptr};
+  ProcessSession* known = current.load();
+  const pid_t self = ::getpid();
+  if (known != nullptr && known->process == self) return *known;
+  auto made = make_session(self);
+  if (current.compare_exchange_strong(known, made.get())) return *made.release();
+  return *known;  // another thread was faster
+}
+
+/// Empty where the directory cannot be found.
+std::string path_of(int directory) {
+  std::array<char, PATH_MAX> text;
+  const std::string link = "/proc/self/fd/" + std::to_string(directory);
+  const ssize_t length = ::readlink(link.c_str(), text.data(), text.size());
+  if (length <= 0 || static_cast<std::size_t>(length) == text.size()) return {};
+  return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+ImageSession& process_session() {
+  return process_state().session;
+}
+
+bool uses_mpi() noexcept {
+  using Inquiry = int (*)(int*);
+  const auto inquire = reinterpret_cast<Inquiry>(::dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+  int is_initialized = 0;
+  return inquire != nullptr && inquire(&is_initialized) == 0 && is_initialized != 0;
+}
+
+std::string whole_path(int directory, const char* path) {
+  if (path[0] == '/' || directory == AT_FDCWD) return path;
+  const std::string from = path_of(directory);
+  return from.empty() ? from : from + '/' + path;
+}
+
+namespace {
+
+/// What the client library says. In a process that uses MPI, PnetCDF's calls and these share one session.
+using Finder = int (*)(const char* path, char* on_disk, std::size_t room, int purpose);
+
+/// Empty where the client library leaves the file to this one.
+std::optional<CoupledFile> find_by_client_library(const std::string& path, runtime::FindPurpose purpose) {
+  const auto finder = reinterpret_cast<Finder>(::dlsym(RTLD_DEFAULT, "sluice_find_file"));
+  if (finder == nullptr) return std::nullopt;
+  std::array<char, PATH_MAX> on_disk{};
+  const int found = finder(path.c_str(), on_disk.data(), on_disk.size(), static_cast<int>(purpose));
+  if (found >= 0) return CoupledFile{CoupledFile::Kind::image, runtime::FileDescriptor(found), {}, 0};
+  switch (found) {
+    case runtime::FoundFile::is_on_disk:
+      return CoupledFile{CoupledFile::Kind::on_disk, {}, on_disk.data(), 0};
+    case runtime::FoundFile::is_refused:
+      return CoupledFile{CoupledFile::Kind::failed, {}, {}, errno};
+    default:
+      return CoupledFile{};
+  }
+}
+
+/// What is not published is on disk, or nowhere.
+CoupledFile look_at(RunView& view, const runtime::RuleMatch& match) {
+  auto found = view.find(match);
+  if (!found) return {};
+  if (found->image) return {CoupledFile::Kind::image, std::move(found->image), {}, 0};
+  return {CoupledFile::Kind::on_disk, {}, std::move(found->path), 0};
+}
+
+CoupledFile file_of(FoundImage found) {
+  if (found.image) return {CoupledFile::Kind::image, std::move(found.image), {}, 0};
+  return {CoupledFile::Kind::on_disk, {}, std::move(found.path), 0};
+}
+
+/// PnetCDF's own calls are none of the program's: the client library tells.
+CoupledFile find_in_stream(ProcessSession& process, const runtime::RuleMatch& match, const void* site) {
+  using runtime::FindPurpose;
+  const bool is_look = site == nullptr;
+  const bool has_mpi = uses_mpi();
+  if (has_mpi) {
+    const auto own = find_by_client_library(match.file, FindPurpose::probe);
+    if (own && own->kind == CoupledFile::Kind::ordinary) return {};
+  }
+  auto present = is_look ? process.visits.look(match.file) : process.visits.open(match.file, site);
+  if (present) return {CoupledFile::Kind::image, std::move(present), {}, 0};
+  std::optional<CoupledFile> found;
+  if (has_mpi) found = find_by_client_library(match.file, is_look ? FindPurpose::look : FindPurpose::open);
+  if (!found) found = file_of(process.session.find_next(match, is_look));
+  if (!is_look && found->image) process.visits.begin(match.file, site, found->image);
+  return std::move(*found);
+}
+
+CoupledFile find(int directory, const char* path, const void* site) {
+  const std::string whole = whole_path(directory, path);
+  if (whole.empty()) return {};
+  ProcessSession& process = process_state();
+  const runtime::ClientEnvironment& environment = process.session.environment();
+  const bool has_streams =
+      !process.is_attached && std::ranges::any_of(environment.rules, &runtime::ClientRule::is_stream);
+  if (!has_streams && !process.is_attached && uses_mpi()) {
+    if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
+  }
+  if (!environment.is_coupled()) return {};
+  const auto match = runtime::find_rule(environment, whole);
+  if (!match || !runtime::is_read_as_file(*match)) return {};
+  if (process.is_attached) return look_at(process.view, *match);
+  if (match->rule.is_stream) return find_in_stream(process, *match, site);
+  if (has_streams && uses_mpi()) {
+    if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
+  }
+  return file_of(process.session.find(*match));
+}
+
+}  // namespace
+
+CoupledFile find_coupled_file(int directory, const char* path, const void* site) noexcept {
+  try {
+    return find(directory, path, site);
+  } catch (const Error& error) {
+    return {CoupledFile::Kind::failed, {}, {}, runtime::error_number_of(error)};
+  } catch (const std::bad_alloc&) {
+    return {CoupledFile::Kind::failed, {}, {}, ENOMEM};
+  } catch (const std::exception&) {
+    return {CoupledFile::Kind::failed, {}, {}, EIO};
+  }
+}
+
+std::vector<std::string> find_coupled_names(int directory) {
+  std::vector<std::string> names;
+  try {
+    const std::string path = path_of(directory);
+    ProcessSession& process = process_state();
+    const runtime::ClientEnvironment& environment = process.session.environment();
+    if (path.empty() || !environment.is_coupled() || (!process.is_attached && uses_mpi())) return names;
+    for (const runtime::PublishedFile& file : process.view.list(path)) {
+      const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
+      if (rule != environment.rules.end() && runtime::is_read_as_file(*rule))
+        names.push_back(file.path.substr(file.path.rfind('/') + 1));
+    }
+  } catch (const Error&) {
+    names.clear();
+  }
+  return names;
+}
+
+}  // namespace sluice::files

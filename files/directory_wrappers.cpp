@@ -1,0 +1,255 @@
+// The calls of the C library by which a program lists a directory: published coupled files come behind the
+// entries on disk. docs/design/files-by-any-program.md.
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <type_traits>
+#include <vector>
+
+#include "open_directories.hpp"
+#include "wrapped_call.hpp"
+
+namespace {
+
+using sluice::files::CoupledEntries;
+using sluice::files::may_list_coupled;
+using sluice::files::OpenDirectories;
+
+static_assert(sizeof(dirent) == sizeof(dirent64));
+
+/// Never destroyed: programs read directories until their very end.
+OpenDirectories& directories() {
+  static auto* const all = new OpenDirectories;
+  return *all;
+}
+
+DIR* with_coupled_files(DIR* directory) noexcept {
+  if (directory == nullptr || !may_list_coupled()) return directory;
+  try {
+    directories().add(directory, sluice::files::look_into(::dirfd(directory)));
+  } catch (const std::exception&) {
+    // No memory: the directory as it is on disk.
+  }
+  return directory;
+}
+
+template <class Entry, class Read>
+Entry* read_any(DIR* directory, const Read& read) {
+  CoupledEntries* const coupled = directories().find(directory);
+  if (coupled == nullptr) return read(directory);
+  if (!coupled->is_begun()) {
+    const int before = errno;
+    errno = 0;
+    Entry* const entry = read(directory);
+    if (entry != nullptr) coupled->note_on_disk(entry->d_name);
+    if (entry != nullptr || errno != 0) {
+      if (errno == 0) errno = before;
+      return entry;
+    }
+    errno = before;
+    coupled->begin();
+  }
+  return reinterpret_cast<Entry*>(coupled->next());
+}
+
+template <class Entry, class Read, class ReadAll>
+int read_into(DIR* directory, Entry* entry, Entry** result, const Read& read, const ReadAll& real) {
+  if (directories().find(directory) == nullptr) return real(directory, entry, result);
+  const int before = errno;
+  errno = 0;
+  const Entry* const found = read_any<Entry>(directory, read);
+  const int problem = errno;
+  errno = before;
+  if (found != nullptr) std::memcpy(entry, found, offsetof(Entry, d_name) + std::strlen(found->d_name) + 1);
+  *result = found != nullptr ? entry : nullptr;
+  return found != nullptr ? 0 : problem;
+}
+
+template <class Entry>
+void free_entries(std::vector<Entry*>& entries) {
+  for (Entry* const entry : entries) std::free(entry);
+}
+
+/// As scandir, of a directory that is open.
+template <class Entry, class Read>
+int scan(DIR* directory, Entry*** list, int (*is_wanted)(const Entry*),
+         int (*compare)(const Entry**, const Entry**), const Read& read) {
+  std::vector<Entry*> entries;
+  errno = 0;
+  while (Entry* const entry = read_any<Entry>(directory, read)) {
+    if (is_wanted != nullptr && is_wanted(entry) == 0) continue;
+    auto* const copy = static_cast<Entry*>(std::malloc(sizeof(Entry)));
+    if (copy != nullptr) {
+      std::memcpy(copy, entry, offsetof(Entry, d_name) + std::strlen(entry->d_name) + 1);
+      entries.push_back(copy);
+    }
+    errno = copy != nullptr ? 0 : ENOMEM;
+    if (copy == nullptr) break;
+  }
+  const int problem = errno;
+  auto** const result =
+      problem == 0 ? static_cast<Entry**>(std::malloc(sizeof(Entry*) * (entries.size() + 1))) : nullptr;
+  if (result == nullptr) {
+    free_entries(entries);
+    errno = problem != 0 ? problem : ENOMEM;
+    return -1;
+  }
+  std::memcpy(result, entries.data(), sizeof(Entry*) * entries.size());
+  if (compare != nullptr) {
+    std::qsort(result, entries.size(), sizeof(Entry*),
+               reinterpret_cast<int (*)(const void*, const void*)>(compare));
+  }
+  *list = result;
+  return static_cast<int>(entries.size());
+}
+
+template <class Entry, class Read, class Scan>
+int scan_any(int from, const char* path, Entry*** list, int (*is_wanted)(const Entry*),
+             int (*compare)(const Entry**, const Entry**), const Read& read, const Scan& real) {
+  if (!may_list_coupled()) return real();
+  const int number = ::openat(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (number < 0) return -1;
+  DIR* const directory = ::fdopendir(number);
+  if (directory == nullptr) {
+    ::close(number);
+    return -1;
+  }
+  int count = -1;
+  try {
+    count = scan(directory, list, is_wanted, compare, read);
+  } catch (const std::exception&) {
+    errno = ENOMEM;
+  }
+  const int before = errno;
+  ::closedir(directory);
+  errno = before;
+  return count;
+}
+
+void* open_for_glob(const char* path) {
+  return ::opendir(path);
+}
+void close_for_glob(void* directory) {
+  ::closedir(static_cast<DIR*>(directory));
+}
+
+/// The C library's glob, with the calls of this library in place of its own.
+template <class Result, class Real>
+int glob_any(int flags, Result* result, const Real& real) {
+  if (!may_list_coupled() || (flags & GLOB_ALTDIRFUNC) != 0) return real(flags);
+  result->gl_opendir = open_for_glob;
+  result->gl_closedir = close_for_glob;
+  if constexpr (std::is_same_v<Result, glob64_t>) {
+    result->gl_readdir = [](void* directory) { return ::readdir64(static_cast<DIR*>(directory)); };
+    result->gl_lstat = [](const char* path, struct stat64* facts) { return ::lstat64(path, facts); };
+    result->gl_stat = [](const char* path, struct stat64* facts) { return ::stat64(path, facts); };
+  } else {
+    result->gl_readdir = [](void* directory) { return ::readdir(static_cast<DIR*>(directory)); };
+    result->gl_lstat = [](const char* path, struct stat* facts) { return ::lstat(path, facts); };
+    result->gl_stat = [](const char* path, struct stat* facts) { return ::stat(path, facts); };
+  }
+  const int status = real(flags | GLOB_ALTDIRFUNC);
+  result->gl_flags &= ~GLOB_ALTDIRFUNC;
+  return status;
+}
+
+}  // namespace
+
+extern "C" {
+
+SLUICE_EXPORT DIR* opendir(const char* path) {
+  return with_coupled_files(SLUICE_REAL(opendir)(path));
+}
+
+SLUICE_EXPORT DIR* fdopendir(int number) {
+  return with_coupled_files(SLUICE_REAL(fdopendir)(number));
+}
+
+SLUICE_EXPORT int closedir(DIR* directory) {
+  directories().remove(directory);
+  return SLUICE_REAL(closedir)(directory);
+}
+
+SLUICE_EXPORT struct dirent* readdir(DIR* directory) {
+  return read_any<struct dirent>(directory, [](DIR* from) { return SLUICE_REAL(readdir)(from); });
+}
+
+SLUICE_EXPORT struct dirent64* readdir64(DIR* directory) {
+  return read_any<struct dirent64>(directory, [](DIR* from) { return SLUICE_REAL(readdir64)(from); });
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+SLUICE_EXPORT int readdir_r(DIR* directory, struct dirent* entry, struct dirent** result) {
+  return read_into(
+      directory, entry, result, [](DIR* from) { return SLUICE_REAL(readdir)(from); },
+      [](DIR* from, struct dirent* to, struct dirent** found) {
+        return SLUICE_REAL(readdir_r)(from, to, found);
+      });
+}
+
+SLUICE_EXPORT int readdir64_r(DIR* directory, struct dirent64* entry, struct dirent64** result) {
+  return read_into(
+      directory, entry, result, [](DIR* from) { return SLUICE_REAL(readdir64)(from); },
+      [](DIR* from, struct dirent64* to, struct dirent64** found) {
+        return SLUICE_REAL(readdir64_r)(from, to, found);
+      });
+}
+#pragma GCC diagnostic pop
+
+/// What was published since then is shown, too.
+SLUICE_EXPORT void rewinddir(DIR* directory) noexcept {
+  directories().remove(directory);
+  SLUICE_REAL(rewinddir)(directory);
+  (void)with_coupled_files(directory);
+}
+
+SLUICE_EXPORT long telldir(DIR* directory) noexcept {
+  const CoupledEntries* const coupled = directories().find(directory);
+  return coupled != nullptr && coupled->is_begun() ? coupled->place() : SLUICE_REAL(telldir)(directory);
+}
+
+SLUICE_EXPORT void seekdir(DIR* directory, long place) noexcept {
+  CoupledEntries* const coupled = directories().find(directory);
+  if (coupled != nullptr && place < 0) return coupled->go_to(place);
+  if (coupled != nullptr) coupled->rewind();
+  SLUICE_REAL(seekdir)(directory, place);
+}
+
+#define SLUICE_SCANDIR(scandir, scandirat, structure, readdir)                                          \
+  SLUICE_EXPORT int scandir(const char* path, struct structure*** list,                                 \
+                            int (*is_wanted)(const struct structure*),                                  \
+                            int (*compare)(const struct structure**, const struct structure**)) {       \
+    return scan_any<struct structure>(                                                                  \
+        AT_FDCWD, path, list, is_wanted, compare, [](DIR* from) { return SLUICE_REAL(readdir)(from); }, \
+        [&] { return SLUICE_REAL(scandir)(path, list, is_wanted, compare); });                          \
+  }                                                                                                     \
+  SLUICE_EXPORT int scandirat(int from, const char* path, struct structure*** list,                     \
+                              int (*is_wanted)(const struct structure*),                                \
+                              int (*compare)(const struct structure**, const struct structure**)) {     \
+    return scan_any<struct structure>(                                                                  \
+        from, path, list, is_wanted, compare, [](DIR* of) { return SLUICE_REAL(readdir)(of); },         \
+        [&] { return SLUICE_REAL(scandirat)(from, path, list, is_wanted, compare); });                  \
+  }
+SLUICE_SCANDIR(scandir, scandirat, dirent, readdir)
+SLUICE_SCANDIR(scandir64, scandirat64, dirent64, readdir64)
+
+SLUICE_EXPORT int glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* result) {
+  return glob_any(flags, result,
+                  [&](int all_flags) { return SLUICE_REAL(glob)(pattern, all_flags, on_error, result); });
+}
+
+SLUICE_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const char*, int),
+                         glob64_t* result) {
+  return glob_any(flags, result,
+                  [&](int all_flags) { return SLUICE_REAL(glob64)(pattern, all_flags, on_error, result); });
+}
+
+}  // extern "C"

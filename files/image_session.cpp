@@ -1,0 +1,270 @@
+#include "image_session.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/handshake.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::files {
+
+using runtime::FileDescriptor;
+using runtime::MessageType;
+
+namespace {
+
+constexpr std::size_t most_known_images = 8;
+constexpr std::uint64_t most_known_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t any_step = 0;
+
+FileDescriptor duplicate(int descriptor, int least_number) {
+  return FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, least_number));
+}
+
+/// A step that a former run has left in a file. In a stream, the program may open the file several times.
+FoundImage file_of_step(const runtime::RuleMatch& match, const std::string& path) {
+  FoundImage found;
+  if (match.rule.is_stream) found.image = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!found.image) found.path = path;
+  return found;
+}
+
+}  // namespace
+
+FileDescriptor hidden_duplicate(int descriptor) {
+  return duplicate(descriptor, first_hidden_number);
+}
+
+FileIdentity identity_of(int descriptor) noexcept {
+  struct stat facts {};
+  return ::fstat(descriptor, &facts) == 0 ? FileIdentity{facts.st_dev, facts.st_ino} : FileIdentity{};
+}
+
+runtime::PacketSocket hidden_connection(const std::string& socket_path) {
+  const runtime::PacketSocket made = runtime::connect_to(socket_path);
+  FileDescriptor hidden = duplicate(made.descriptor(), first_hidden_number);
+  if (!hidden) hidden = duplicate(made.descriptor(), 0);
+  if (!hidden) throw Error(NC_ENFILE, "no file descriptor is left for a connection");
+  return runtime::PacketSocket(std::move(hidden));
+}
+
+HiddenDescriptor::HiddenDescriptor(FileDescriptor file)
+    : file_(duplicate(file.number(), first_hidden_number)), identity_(identity_of(file.number())) {
+  if (!file_) file_ = std::move(file);
+}
+
+/// A number that has become another file is the program's.
+HiddenDescriptor::~HiddenDescriptor() {
+  if (file_ && !is_there()) (void)file_.release();
+}
+
+HiddenDescriptor& HiddenDescriptor::operator=(HiddenDescriptor&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(identity_, other.identity_);
+  return *this;
+}
+
+bool HiddenDescriptor::is_there() const noexcept {
+  return file_ && identity_of(file_.number()) == identity_;
+}
+
+ImageSession::ImageSession(runtime::ClientEnvironment environment)
+    : environment_(std::move(environment)), process_token_(runtime::random_number()) {}
+
+FoundImage ImageSession::find(const runtime::RuleMatch& match) {
+  keep_another_connection();
+  auto connection = take_connection();
+  try {
+    FoundImage found = open(*connection, match);
+    give_back(std::move(connection));
+    return found;
+  } catch (const Error& error) {
+    if (error.status() != NC_ENOENT) throw;
+    give_back(std::move(connection));
+    // Its memory may have been used again, and this process has seen it: then it goes on seeing that.
+    FoundImage known{known_image(match.file, any_step), {}};
+    if (!known.image) throw;
+    return known;
+  }
+}
+
+FoundImage ImageSession::find_next(const runtime::RuleMatch& match, bool is_look) {
+  keep_another_connection();
+  auto connection = take_connection();
+  try {
+    FoundImage found = open(*connection, match, is_look);
+    give_back(std::move(connection));
+    return found;
+  } catch (const Error& error) {
+    if (error.status() == NC_ENOENT) give_back(std::move(connection));
+    throw;
+  }
+}
+
+/// The step is held from its opening until its image is here.
+FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& match, bool is_look) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
+  const runtime::OpenRequest request{match.key, alone, match.file, match.is_on_disk, 0, is_look};
+  const auto opened = runtime::decode<runtime::Opened>(
+      exchange(connection, MessageType::open_read, runtime::encode(request), MessageType::opened).fields);
+  const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+  if (opened.step == 0) return {{}, opened.path};
+  runtime::CloseRequest close{opened.step, {}};
+  close.counters.open_wait_us = static_cast<std::uint64_t>(waited.count());
+  const auto tell = [&] { connection.socket.send({MessageType::close_read, 0, runtime::encode(close)}); };
+  if (opened.is_in_files) {
+    FoundImage file = file_of_step(match, opened.path);
+    tell();
+    return file;
+  }
+  // A step that grows has another image each time.
+  FoundImage found;
+  if (opened.publish_at == runtime::PublishAt::close) found.image = known_image(match.file, opened.step);
+  if (found.image) {
+    tell();
+    return found;
+  }
+  try {
+    auto answer = exchange(connection, MessageType::image,
+                           runtime::encode(runtime::ImageRequest{opened.step}), MessageType::image_made);
+    if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
+    found.image = std::move(answer.descriptors.front());
+    close.counters.gets = 1;
+    close.counters.get_bytes = runtime::decode<runtime::ImageMade>(answer.fields).bytes;
+  } catch (const Error&) {
+    tell();
+    throw;
+  }
+  tell();
+  remember(match.file, opened.step, found.image);
+  return found;
+}
+
+FileDescriptor ImageSession::open_file(const runtime::OpenFile& request) {
+  auto answer = ask(MessageType::open_file, runtime::encode(request), MessageType::file_opened);
+  if (runtime::decode<runtime::FileOpened>(answer.fields).is_ordinary) return {};
+  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: a file without a descriptor");
+  return std::move(answer.descriptors.front());
+}
+
+void ImageSession::remove_file(const runtime::Remove& request) {
+  (void)ask(MessageType::remove_file, runtime::encode(request), MessageType::done);
+}
+
+void ImageSession::change_file(const runtime::ChangeFile& request) {
+  (void)ask(MessageType::change_file, runtime::encode(request), MessageType::done);
+}
+
+void ImageSession::tell(const runtime::FileHolder& holder) {
+  auto connection = take_connection();
+  connection->socket.send({MessageType::file_holders, 0, runtime::encode(holder)});
+  give_back(std::move(connection));
+}
+
+/// A refusal leaves the connection as it is.
+runtime::ReceivedMessage ImageSession::ask(MessageType type, std::vector<std::byte> fields,
+                                           MessageType expected) {
+  auto connection = take_connection();
+  try {
+    auto answer = exchange(*connection, type, std::move(fields), expected);
+    give_back(std::move(connection));
+    return answer;
+  } catch (const Error& error) {
+    if (error.status() != NC_EIO) give_back(std::move(connection));
+    throw;
+  }
+}
+
+FileDescriptor ImageSession::known_image(const std::string& file, std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(images_, file, &KnownImage::file);
+  if (known == images_.end() || (step != any_step && known->step != step) || !known->image.is_there())
+    return FileDescriptor();
+  return duplicate(known->image.number(), first_hidden_number);
+}
+
+void ImageSession::remember(const std::string& file, std::uint64_t step, const FileDescriptor& image) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(images_, [&](const KnownImage& known) { return known.file == file; });
+  struct stat facts {};
+  const auto bytes = ::fstat(image.number(), &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+  const auto known_bytes = [&] {
+    std::uint64_t all = bytes;
+    for (const KnownImage& known : images_) all += known.bytes;
+    return all;
+  };
+  // They keep their memory as long as they are known, also when the matcher could use it for others.
+  while (!images_.empty() && (images_.size() >= most_known_images || known_bytes() > most_known_bytes))
+    images_.erase(images_.begin());
+  images_.push_back({file, step, HiddenDescriptor(duplicate(image.number(), first_hidden_number)), bytes});
+}
+
+runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageType type,
+                                                std::vector<std::byte> fields, MessageType expected) {
+  std::uint32_t tag = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (++last_tag_ == 0) ++last_tag_;  // 0 is for notices
+    tag = last_tag_;
+  }
+  connection.socket.send({type, tag, std::move(fields)});
+  for (;;) {
+    auto message = connection.socket.receive();
+    if (!message) throw Error(NC_EIO, "the matcher has closed the connection");
+    if (message->tag != tag) continue;  // of segments, which nobody maps here
+    runtime::throw_if_error(*message);
+    if (message->type != expected) throw Error(NC_EIO, "damaged packet: it is no answer");
+    return std::move(*message);
+  }
+}
+
+std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
+  runtime::PacketSocket socket = hidden_connection(environment_.socket_path);
+  const FileIdentity identity = identity_of(socket.descriptor());
+  auto connection = std::make_unique<Connection>(Connection{std::move(socket), identity});
+  const runtime::Hello hello = runtime::hello_of_process(environment_.component, process_token_);
+  const auto answer = exchange(*connection, MessageType::hello, runtime::encode(hello), MessageType::welcome);
+  (void)runtime::welcome_of(answer, environment_.socket_path);
+  return connection;
+}
+
+std::unique_ptr<ImageSession::Connection> ImageSession::take_connection() {
+  {
+    const std::lock_guard lock(mutex_);
+    while (!idle_.empty()) {
+      auto connection = std::move(idle_.back());
+      idle_.pop_back();
+      if (identity_of(connection->socket.descriptor()) == connection->identity) return connection;
+      (void)connection.release();  // its number belongs to the program now
+    }
+  }
+  return connect();
+}
+
+void ImageSession::give_back(std::unique_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(connection));
+}
+
+/// As runtime::Session: a process all of whose connections wait can do nothing, for the matcher.
+void ImageSession::keep_another_connection() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_threads_ = has_threads_ || ::gettid() != ::getpid();
+    if (!has_threads_ || idle_.size() > 1) return;
+  }
+  auto own = take_connection();
+  auto another = take_connection();
+  give_back(std::move(own));
+  give_back(std::move(another));
+}
+
+}  // namespace sluice::files

@@ -1,0 +1,117 @@
+#pragma once
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/rules.hpp"
+
+namespace sluice::files {
+
+/// A file of the operating system, whatever number it has.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t file = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+[[nodiscard]] FileIdentity identity_of(int descriptor) noexcept;
+
+/// This library's own descriptors have numbers from here on where possible: beyond what shells use.
+inline constexpr int first_hidden_number = 300;
+[[nodiscard]] runtime::FileDescriptor hidden_duplicate(int descriptor);
+
+/// Connects to the matcher, with a descriptor out of the way of the program's. Throws Error.
+[[nodiscard]] runtime::PacketSocket hidden_connection(const std::string& socket_path);
+
+/// A descriptor that the program knows nothing of. A program may close all numbers that it does not know, and
+/// use them again: so it is looked at before each use.
+class HiddenDescriptor {
+ public:
+  HiddenDescriptor() = default;
+  /// Takes the file with a high number, out of the way of programs that count on low ones.
+  explicit HiddenDescriptor(runtime::FileDescriptor file);
+  ~HiddenDescriptor();
+  HiddenDescriptor(HiddenDescriptor&& other) noexcept = default;
+  HiddenDescriptor& operator=(HiddenDescriptor&& other) noexcept;
+
+  /// Whether it still is that file.
+  [[nodiscard]] bool is_there() const noexcept;
+  [[nodiscard]] int number() const noexcept { return file_.number(); }
+
+ private:
+  runtime::FileDescriptor file_;
+  FileIdentity identity_;
+};
+
+/// The bytes of a coupled file, or the file on disk that has them.
+struct FoundImage {
+  runtime::FileDescriptor image;  ///< close-on-exec; its offset is not to be used
+  std::string path;               ///< where there is no image
+};
+
+/// What a process asks the matcher, and the images that it has had. A connection is used for one exchange at
+/// a time and then kept, because the end of the last one would be the end of the process for the matcher.
+/// Threads may use it at once.
+class ImageSession {
+ public:
+  explicit ImageSession(runtime::ClientEnvironment environment);
+
+  [[nodiscard]] const runtime::ClientEnvironment& environment() const noexcept { return environment_; }
+
+  /// Waits until the file is published. Throws Error: NC_ENOENT when it can never come.
+  [[nodiscard]] FoundImage find(const runtime::RuleMatch& match);
+  /// The next step of a stream, with `is_look` without going on to it. Throws Error: NC_ENOENT at its end.
+  [[nodiscard]] FoundImage find_next(const runtime::RuleMatch& match, bool is_look);
+
+  /// A file that this component writes; empty: an ordinary one. Throws Error: NC_EEXIST, NC_ENOENT, and what
+  /// the workflow says to a create.
+  [[nodiscard]] runtime::FileDescriptor open_file(const runtime::OpenFile& request);
+  void tell(const runtime::FileHolder& holder);
+  /// Throws Error(NC_ENOENT) where this run has none.
+  void remove_file(const runtime::Remove& request);
+  /// As a component that only reads the file. Returns when the file counts as removed. Throws Error:
+  /// NC_ENOENT where this run has none, NC_EPERM where the file is to stay as it is.
+  void change_file(const runtime::ChangeFile& request);
+
+ private:
+  struct Connection {
+    runtime::PacketSocket socket;
+    FileIdentity identity;
+  };
+  /// An image that this process has asked for: the same as long as the step is the newest one.
+  struct KnownImage {
+    std::string file;
+    std::uint64_t step = 0;
+    HiddenDescriptor image;
+    std::uint64_t bytes = 0;
+  };
+
+  [[nodiscard]] std::unique_ptr<Connection> connect();
+  [[nodiscard]] std::unique_ptr<Connection> take_connection();
+  void give_back(std::unique_ptr<Connection> connection);
+  void keep_another_connection();
+  [[nodiscard]] runtime::ReceivedMessage exchange(Connection& connection, runtime::MessageType type,
+                                                  std::vector<std::byte> fields,
+                                                  runtime::MessageType expected);
+  [[nodiscard]] runtime::ReceivedMessage ask(runtime::MessageType type, std::vector<std::byte> fields,
+                                             runtime::MessageType expected);
+  [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match,
+                                bool is_look = false);
+  [[nodiscard]] runtime::FileDescriptor known_image(const std::string& file, std::uint64_t step);
+  void remember(const std::string& file, std::uint64_t step, const runtime::FileDescriptor& image);
+
+  runtime::ClientEnvironment environment_;
+  std::uint64_t process_token_;
+  std::mutex mutex_;  ///< of what follows
+  std::vector<std::unique_ptr<Connection>> idle_;
+  std::vector<KnownImage> images_;  ///< the newest last
+  std::uint32_t last_tag_ = 0;
+  bool has_threads_ = false;
+};
+
+}  // namespace sluice::files

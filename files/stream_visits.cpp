@@ -1,0 +1,45 @@
+#include "stream_visits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::files {
+
+namespace {
+
+/// Whether the program has the file open: numbers from first_hidden_number on are this library's.
+bool is_open(const FileIdentity& file) noexcept {
+  for (int descriptor = 0; descriptor < first_hidden_number; ++descriptor)
+    if (identity_of(descriptor) == file) return true;
+  return false;
+}
+
+}  // namespace
+
+StreamVisits::Visit* StreamVisits::find(const std::string& file) {
+  const auto visit = std::ranges::find(visits_, file, &Visit::file);
+  return visit == visits_.end() || !visit->image.is_there() ? nullptr : &*visit;
+}
+
+runtime::FileDescriptor StreamVisits::open(const std::string& file, const void* site) {
+  const std::lock_guard lock(mutex_);
+  Visit* const visit = find(file);
+  if (visit == nullptr || std::ranges::find(visit->sites, site) != visit->sites.end()) return {};
+  visit->sites.push_back(site);
+  return hidden_duplicate(visit->image.number());
+}
+
+runtime::FileDescriptor StreamVisits::look(const std::string& file) {
+  const std::lock_guard lock(mutex_);
+  const Visit* const visit = find(file);
+  if (visit == nullptr || !is_open(identity_of(visit->image.number()))) return {};
+  return hidden_duplicate(visit->image.number());
+}
+
+void StreamVisits::begin(const std::string& file, const void* site, const runtime::FileDescriptor& image) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(visits_, [&](const Visit& visit) { return visit.file == file; });
+  visits_.push_back({file, HiddenDescriptor(hidden_duplicate(image.number())), {site}});
+}
+
+}  // namespace sluice::files

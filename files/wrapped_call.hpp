@@ -1,0 +1,114 @@
+#pragma once
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "read_only_file.hpp"
+#include "sluice/files/coupled_file.hpp"
+#include "written_file.hpp"
+
+/// What the wrappers of the C library's calls have in common.
+namespace sluice::files {
+
+/// The C library's function of that name.
+template <class Function>
+Function* real(std::atomic<Function*>& known, const char* name) noexcept {
+  Function* function = known.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+    if (function == nullptr) std::abort();  // there is no C library without it
+    known.store(function, std::memory_order_relaxed);
+  }
+  return function;
+}
+#define SLUICE_REAL(name)                                                                       \
+  (::sluice::files::real<std::remove_pointer_t<decltype(&::name)>>(                             \
+      [&]() -> std::atomic<std::remove_pointer_t<decltype(&::name)>*>& {                        \
+        static constinit std::atomic<std::remove_pointer_t<decltype(&::name)>*> known{nullptr}; \
+        return known;                                                                           \
+      }(),                                                                                      \
+      #name))
+
+#define SLUICE_EXPORT __attribute__((visibility("default")))
+
+/// What this library does itself is not for it to look at.
+extern constinit thread_local bool is_inside __attribute__((tls_model("initial-exec")));
+
+class Inside {
+ public:
+  Inside() noexcept : was_inside_(is_inside) { is_inside = true; }
+  ~Inside() { is_inside = was_inside_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool was_inside_;
+};
+
+/// Whether the component may write the path by a rule, and this library does not ask for itself.
+[[nodiscard]] bool may_be_written(const char* path) noexcept;
+/// Whether there is such a rule.
+[[nodiscard]] bool may_write_any() noexcept;
+
+/// Opens a file that the component writes; `flags` and `mode` as of open(2). Where it does not write the
+/// path: nothing to be done here. Leaves errno as it is.
+[[nodiscard]] WrittenFile open_written(int directory, const char* path, int flags, mode_t mode) noexcept;
+
+/// What the component may do with a file that it only reads; to_disk where no rule covers the path.
+[[nodiscard]] ReaderChange change_read(int directory, const char* path) noexcept;
+[[nodiscard]] ReaderChange remove_read(int directory, const char* path) noexcept;
+
+/// Whether a rule may cover the path, and this library does not ask for itself; never false where one does.
+[[nodiscard]] bool may_be_coupled(const char* path) noexcept;
+
+/// The path's file, which this may wait for, unless the component writes it. Where no rule covers the path:
+/// nothing to be done here. `directory`: AT_FDCWD, or a descriptor that a relative path begins at. Leaves
+/// errno as it is. `site`: as find_coupled_file().
+[[nodiscard]] CoupledFile look_for(int directory, const char* path, const void* site = nullptr) noexcept;
+
+/// Whether coupled files may be in some directory, and this library does not ask for itself.
+[[nodiscard]] bool may_list_coupled() noexcept;
+
+/// find_coupled_names(). None without memory. Leaves errno as it is.
+[[nodiscard]] std::vector<std::string> look_into(int directory) noexcept;
+
+/// A path at which the kernel opens an image anew, with an offset of its own, as long as `image` lives.
+class ImageLink {
+ public:
+  explicit ImageLink(const CoupledFile& image) noexcept;
+  [[nodiscard]] const char* path() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, 32> text_{};
+};
+
+inline int fail(int error_number) noexcept {
+  errno = error_number;
+  return -1;
+}
+
+/// `of_image(descriptor)` and `of_path(directory, path)` answer for a path: -1 and errno where they fail.
+template <class OfImage, class OfPath>
+auto ask_any(int directory, const char* path, const OfImage& of_image, const OfPath& of_path)
+    -> decltype(of_path(directory, path)) {
+  const CoupledFile file = look_for(directory, path);
+  switch (file.kind) {
+    case CoupledFile::Kind::image:
+      return of_image(file.image.number());
+    case CoupledFile::Kind::on_disk:
+      return of_path(AT_FDCWD, file.path.c_str());
+    case CoupledFile::Kind::failed:
+      return fail(file.error_number);
+    default:
+      return of_path(directory, path);
+  }
+}
+
+}  // namespace sluice::files

@@ -1,0 +1,321 @@
+// The calls of the C library by which a program finds and opens files. Each of them compares the path with
+// the rules first; what no rule may cover goes to the C library at once. docs/design/files-by-any-program.md.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "open_record.hpp"
+#include "sluice/files/coupled_file.hpp"
+#include "wrapped_call.hpp"
+#include "written_file.hpp"
+
+// Of programs that were built with older C libraries, and of those that were built with checks.
+extern "C" {
+int __open_2(const char* path, int flags);
+int __open64_2(const char* path, int flags);
+int __openat_2(int directory, const char* path, int flags);
+int __openat64_2(int directory, const char* path, int flags);
+int __xstat(int version, const char* path, struct stat* facts);
+int __xstat64(int version, const char* path, struct stat64* facts);
+int __lxstat(int version, const char* path, struct stat* facts);
+int __lxstat64(int version, const char* path, struct stat64* facts);
+int __fxstatat(int version, int directory, const char* path, struct stat* facts, int flags);
+int __fxstatat64(int version, int directory, const char* path, struct stat64* facts, int flags);
+}
+
+namespace {
+
+using sluice::files::ask_any;
+using sluice::files::change_read;
+using sluice::files::CoupledFile;
+using sluice::files::fail;
+using sluice::files::Inside;
+using sluice::files::look_for;
+using sluice::files::may_be_written;
+using sluice::files::open_written;
+using sluice::files::ReaderChange;
+using sluice::files::WrittenFile;
+
+constexpr mode_t all_may = 0666;
+
+bool is_for_reading(int flags) noexcept {
+  return (flags & O_ACCMODE) == O_RDONLY && (flags & (O_CREAT | O_TRUNC)) == 0 &&
+         (flags & O_TMPFILE) != O_TMPFILE;
+}
+
+/// O_TMPFILE has O_DIRECTORY.
+bool is_of_no_file(int flags) noexcept {
+  return (flags & (O_DIRECTORY | O_PATH)) != 0;
+}
+
+/// The image's link below /proc is no link that somebody has made.
+int open_anew(const CoupledFile& image, int flags) {
+  return SLUICE_REAL(open)(sluice::files::ImageLink(image).path(), flags & ~O_NOFOLLOW);
+}
+
+/// The descriptor of a file that has been opened for the program; it came with close-on-exec.
+int hand_over(WrittenFile file, int flags) noexcept {
+  if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
+  const int descriptor = file.file.release();
+  if ((flags & O_CLOEXEC) == 0) (void)::fcntl(descriptor, F_SETFD, 0);
+  return descriptor;
+}
+
+/// The place in the program that calls a wrapper.
+#define SLUICE_SITE __builtin_return_address(0)
+
+/// How a call opens a file.
+struct OpenHow {
+  int flags = 0;
+  mode_t mode = 0;
+  const void* site = nullptr;  ///< SLUICE_SITE
+};
+
+/// `open_path(path)` is the C library's call for another path, or for the same.
+template <class OpenPath>
+int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  const auto [flags, mode, site] = how;
+  if (path != nullptr && sluice::files::is_recording())
+    sluice::files::record_open(directory, path, !is_for_reading(flags));
+  if (!is_for_reading(flags)) {
+    WrittenFile own = open_written(directory, path, flags, mode);
+    if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
+    if (is_of_no_file(flags) || change_read(directory, path) == ReaderChange::to_disk)
+      return open_path(directory, path);
+    return fail(EACCES);
+  }
+  const CoupledFile file = look_for(directory, path, site);
+  switch (file.kind) {
+    case CoupledFile::Kind::image:
+      return open_anew(file, flags);
+    case CoupledFile::Kind::on_disk:
+      return open_path(AT_FDCWD, file.path.c_str());
+    case CoupledFile::Kind::failed:
+      return fail(file.error_number);
+    default:
+      return open_path(directory, path);
+  }
+}
+
+bool is_for_reading(std::string_view mode) noexcept {
+  return mode.starts_with('r') && mode.find('+') == std::string_view::npos;
+}
+
+/// Of open(2), for a mode of fopen(3).
+int flags_of(std::string_view words) noexcept {
+  words = words.substr(0, words.find(','));
+  const auto has = [&](char letter) { return words.find(letter) != std::string_view::npos; };
+  int flags = has('+') ? O_RDWR : words.starts_with('r') ? O_RDONLY : O_WRONLY;
+  if (words.starts_with('w')) flags |= O_CREAT | O_TRUNC;
+  if (words.starts_with('a')) flags |= O_CREAT | O_APPEND;
+  if (has('x')) flags |= O_EXCL;
+  if (has('e')) flags |= O_CLOEXEC;
+  return flags;
+}
+
+/// The file is open already: its name below /proc stands for it, but not for its creation.
+std::string mode_of_reopening(std::string_view mode) {
+  std::string other(mode);
+  std::erase(other, 'x');
+  return other;
+}
+
+/// The stream takes the file by its link below /proc: another open of the same. `open_path(path, mode)`.
+template <class OpenPath>
+FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_path) {
+  const WrittenFile own = open_written(AT_FDCWD, path, flags_of(mode), all_may);
+  const bool is_ordinary = own.kind == WrittenFile::Kind::ordinary;
+  if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) return open_path(path, mode);
+  if (is_ordinary || own.kind == WrittenFile::Kind::failed) {
+    errno = is_ordinary ? EACCES : own.error_number;
+    return nullptr;
+  }
+  const Inside inside;  // the file goes on in the stream
+  std::array<char, 32> link;
+  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", own.file.number());
+  return open_path(link.data(), mode_of_reopening(mode).c_str());
+}
+
+/// `open_path(path, mode)`, as above.
+template <class OpenPath>
+FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  if (path != nullptr && sluice::files::is_recording())
+    sluice::files::record_open(AT_FDCWD, path, !is_for_reading(std::string_view(mode)));
+  if (!is_for_reading(mode))
+    return path == nullptr ? open_with(path, mode) : fopen_written(path, mode, open_with);
+  const auto open_path = [&](const char* other) { return open_with(other, mode); };
+  const CoupledFile file = look_for(AT_FDCWD, path, site);
+  switch (file.kind) {
+    case CoupledFile::Kind::image:
+      return open_path(sluice::files::ImageLink(file).path());
+    case CoupledFile::Kind::on_disk:
+      return open_path(file.path.c_str());
+    case CoupledFile::Kind::failed:
+      errno = file.error_number;
+      return nullptr;
+    default:
+      return open_path(path);
+  }
+}
+
+/// A memory file has no name, but the image of a coupled file counts as having one.
+template <class Facts>
+int stat_image(int status, Facts* facts) noexcept {
+  if (status == 0 && facts->st_nlink == 0) facts->st_nlink = 1;
+  return status;
+}
+
+/// Who reads a file may neither write nor run it; who writes it may write it.
+int may_access(const char* path, int mode) noexcept {
+  const int forbidden = may_be_written(path) ? X_OK : W_OK | X_OK;
+  return (mode & forbidden) == 0 ? 0 : fail(EACCES);
+}
+
+mode_t mode_of(int flags, va_list arguments) {
+  const bool has_mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  return has_mode ? static_cast<mode_t>(va_arg(arguments, int)) : 0;
+}
+
+}  // namespace
+
+#define SLUICE_MODE(flags)                       \
+  va_list arguments;                             \
+  va_start(arguments, flags);                    \
+  const mode_t mode = mode_of(flags, arguments); \
+  va_end(arguments)
+
+extern "C" {
+
+#define SLUICE_OPEN(open, openat)                                                                   \
+  SLUICE_EXPORT int open(const char* path, int flags, ...) {                                        \
+    SLUICE_MODE(flags);                                                                             \
+    return open_any(AT_FDCWD, path, {flags, mode, SLUICE_SITE},                                     \
+                    [&](int, const char* other) { return SLUICE_REAL(open)(other, flags, mode); }); \
+  }                                                                                                 \
+  SLUICE_EXPORT int openat(int directory, const char* path, int flags, ...) {                       \
+    SLUICE_MODE(flags);                                                                             \
+    return open_any(directory, path, {flags, mode, SLUICE_SITE}, [&](int from, const char* other) { \
+      return SLUICE_REAL(openat)(from, other, flags, mode);                                         \
+    });                                                                                             \
+  }
+SLUICE_OPEN(open, openat)
+SLUICE_OPEN(open64, openat64)
+
+#define SLUICE_CHECKED_OPEN(open, openat)                                                                  \
+  SLUICE_EXPORT int open(const char* path, int flags) {                                                    \
+    return open_any(AT_FDCWD, path, {flags, 0, SLUICE_SITE},                                               \
+                    [&](int, const char* other) { return SLUICE_REAL(open)(other, flags); });              \
+  }                                                                                                        \
+  SLUICE_EXPORT int openat(int directory, const char* path, int flags) {                                   \
+    return open_any(directory, path, {flags, 0, SLUICE_SITE},                                              \
+                    [&](int from, const char* other) { return SLUICE_REAL(openat)(from, other, flags); }); \
+  }
+SLUICE_CHECKED_OPEN(__open_2, __openat_2)
+SLUICE_CHECKED_OPEN(__open64_2, __openat64_2)
+
+#define SLUICE_FOPEN(fopen)                                                                               \
+  SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {                                         \
+    return fopen_any(path, mode, SLUICE_SITE,                                                             \
+                     [&](const char* other, const char* how) { return SLUICE_REAL(fopen)(other, how); }); \
+  }
+SLUICE_FOPEN(fopen)
+SLUICE_FOPEN(fopen64)
+
+#define SLUICE_FREOPEN(freopen)                                                         \
+  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {       \
+    return fopen_any(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
+      return SLUICE_REAL(freopen)(other, how, stream);                                  \
+    });                                                                                 \
+  }
+SLUICE_FREOPEN(freopen)
+SLUICE_FREOPEN(freopen64)
+
+#define SLUICE_CREAT(creat)                                                                   \
+  SLUICE_EXPORT int creat(const char* path, mode_t mode) {                                    \
+    return open_any(AT_FDCWD, path, {O_CREAT | O_WRONLY | O_TRUNC, mode, SLUICE_SITE},        \
+                    [&](int, const char* other) { return SLUICE_REAL(creat)(other, mode); }); \
+  }
+SLUICE_CREAT(creat)
+SLUICE_CREAT(creat64)
+
+#define SLUICE_STAT(stat, fstat, structure)                                                  \
+  SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {               \
+    return ask_any(                                                                          \
+        AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
+        [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); });            \
+  }
+SLUICE_STAT(stat, fstat, stat)
+SLUICE_STAT(lstat, fstat, stat)
+SLUICE_STAT(stat64, fstat64, stat64)
+SLUICE_STAT(lstat64, fstat64, stat64)
+
+#define SLUICE_FSTATAT(fstatat, fstat, structure)                                                           \
+  SLUICE_EXPORT int fstatat(int directory, const char* path, struct structure* facts, int flags) noexcept { \
+    return ask_any(                                                                                         \
+        directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },               \
+        [&](int from, const char* other) { return SLUICE_REAL(fstatat)(from, other, facts, flags); });      \
+  }
+SLUICE_FSTATAT(fstatat, fstat, stat)
+SLUICE_FSTATAT(fstatat64, fstat64, stat64)
+
+#define SLUICE_XSTAT(xstat, fstat, structure)                                                \
+  SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {          \
+    return ask_any(                                                                          \
+        AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
+        [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); });  \
+  }
+SLUICE_XSTAT(__xstat, fstat, stat)
+SLUICE_XSTAT(__lxstat, fstat, stat)
+SLUICE_XSTAT(__xstat64, fstat64, stat64)
+SLUICE_XSTAT(__lxstat64, fstat64, stat64)
+
+#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                 \
+  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts, \
+                             int flags) {                                                           \
+    return ask_any(                                                                                 \
+        directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },       \
+        [&](int from, const char* other) {                                                          \
+          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                         \
+        });                                                                                         \
+  }
+SLUICE_FXSTATAT(__fxstatat, fstat, stat)
+SLUICE_FXSTATAT(__fxstatat64, fstat64, stat64)
+
+SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int mask,
+                        struct statx* facts) noexcept {
+  return ask_any(
+      directory, path,
+      [&](int image) {
+        constexpr int of_path = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+        const int status = SLUICE_REAL(statx)(image, "", (flags & ~of_path) | AT_EMPTY_PATH, mask, facts);
+        if (status == 0 && facts->stx_nlink == 0) facts->stx_nlink = 1;
+        return status;
+      },
+      [&](int from, const char* other) { return SLUICE_REAL(statx)(from, other, flags, mask, facts); });
+}
+
+#define SLUICE_ACCESS(access)                                                      \
+  SLUICE_EXPORT int access(const char* path, int mode) noexcept {                  \
+    return ask_any(                                                                \
+        AT_FDCWD, path, [&](int) { return may_access(path, mode); },               \
+        [&](int, const char* other) { return SLUICE_REAL(access)(other, mode); }); \
+  }
+SLUICE_ACCESS(access)
+SLUICE_ACCESS(eaccess)
+SLUICE_ACCESS(euidaccess)
+
+SLUICE_EXPORT int faccessat(int directory, const char* path, int mode, int flags) noexcept {
+  return ask_any(
+      directory, path, [&](int) { return may_access(path, mode); },
+      [&](int from, const char* other) { return SLUICE_REAL(faccessat)(from, other, mode, flags); });
+}
+
+}  // extern "C"

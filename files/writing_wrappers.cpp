@@ -1,0 +1,248 @@
+// The calls of the C library by which a program ends the writing of a file, and by which it renames, removes
+// and cuts files. docs/design/files-by-any-program.md.
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "open_record.hpp"
+#include "wrapped_call.hpp"
+#include "written_file.hpp"
+
+namespace {
+
+using sluice::files::change_read;
+using sluice::files::fail;
+using sluice::files::Inside;
+using sluice::files::may_be_written;
+using sluice::files::ReaderChange;
+using sluice::files::remove_read;
+using sluice::files::WrittenFile;
+using sluice::runtime::FileDescriptor;
+
+constexpr mode_t all_may = 0666;
+
+WrittenFile open_written(int directory, const char* path, int flags) noexcept {
+  return sluice::files::open_written(directory, path, flags, all_may);
+}
+
+/// The program's calls of close are the ones that count; this library's own are not looked at.
+void note_close(int descriptor) noexcept {
+  if (sluice::files::is_inside) return;
+  const int before = errno;
+  const Inside inside;
+  sluice::files::note_close(descriptor);
+  errno = before;
+}
+
+void note_exit() noexcept {
+  const Inside inside;
+  sluice::files::note_exit();
+}
+
+/// Returns errno, or 0.
+int copy(int from, int to) noexcept {
+  for (;;) {
+    constexpr std::size_t piece = std::size_t{1} << 30;
+    const ssize_t copied = ::sendfile(to, from, nullptr, piece);
+    if (copied == 0) return 0;
+    if (copied < 0 && errno != EINTR) return errno;
+  }
+}
+
+int open_ordinary(int directory, const char* path, int flags) noexcept {
+  const Inside inside;
+  return ::openat(directory, path, flags | O_CLOEXEC, all_may);
+}
+
+/// The bytes of one path become the file of another one. Returns errno, or 0; ENODATA: neither is coupled, or
+/// the source is not there.
+int move_bytes(int from_directory, const char* from, int to_directory, const char* to) noexcept {
+  const bool from_is_written = may_be_written(from);
+  WrittenFile source;
+  if (from_is_written) source = open_written(from_directory, from, O_RDONLY);
+  if (source.kind == WrittenFile::Kind::failed) return source.error_number;
+  const bool is_own = source.kind == WrittenFile::Kind::given;
+  if (!is_own && !may_be_written(to)) return ENODATA;
+  if (!is_own) {
+    struct stat facts {};
+    const int descriptor = open_ordinary(from_directory, from, O_RDONLY);
+    if (descriptor < 0) return ENODATA;  // the C library says why
+    source.file = FileDescriptor(descriptor);
+    if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return ENODATA;
+  }
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  WrittenFile target;
+  if (may_be_written(to)) target = open_written(to_directory, to, flags);
+  if (target.kind == WrittenFile::Kind::failed) return target.error_number;
+  if (target.kind == WrittenFile::Kind::ordinary) {
+    if (!is_own) return ENODATA;
+    target.file = FileDescriptor(open_ordinary(to_directory, to, flags));
+    if (!target.file) return errno;
+  }
+  const int trouble = copy(source.file.number(), target.file.number());
+  {
+    const Inside inside;
+    sluice::files::note_close(target.file.number());
+  }
+  return trouble;
+}
+
+/// For a component that only reads the file.
+template <class Remove>
+int remove_read_any(int directory, const char* path, const Remove& remove) noexcept {
+  switch (remove_read(directory, path)) {
+    case ReaderChange::refused:
+      return fail(EACCES);
+    case ReaderChange::removed:
+      return 0;
+    default:
+      return remove();
+  }
+}
+
+/// Removes what the run has written, or the file on disk.
+template <class Remove>
+int remove_any(int directory, const char* path, const Remove& remove) noexcept {
+  if (!may_be_written(path)) return remove_read_any(directory, path, remove);
+  const int before = errno;
+  int outcome = 0;
+  {
+    const Inside inside;
+    outcome = sluice::files::remove_written_file(directory, path);
+  }
+  if (outcome != 0 && outcome != ENOENT) return fail(outcome);
+  errno = before;
+  const int removed = remove();
+  if (removed != 0 && outcome == 0 && errno == ENOENT) {
+    errno = before;
+    return 0;
+  }
+  return removed;
+}
+
+/// For a component that only reads the files. A file that is not on disk is on no file system for which
+/// rename could do anything: `mv` copies it then, and removes it.
+template <class Rename>
+int rename_read_any(int from_directory, const char* from, int to_directory, const char* to,
+                    const Rename& rename) {
+  if (change_read(to_directory, to) != ReaderChange::to_disk) return fail(EACCES);
+  switch (remove_read(from_directory, from)) {
+    case ReaderChange::refused:
+      return fail(EACCES);
+    case ReaderChange::removed:
+      return fail(EXDEV);
+    default:
+      return rename();
+  }
+}
+
+template <class Rename>
+int rename_any(int from_directory, const char* from, int to_directory, const char* to, const Rename& rename) {
+  if (from == nullptr || to == nullptr) return rename();
+  if (sluice::files::is_recording()) sluice::files::record_open(to_directory, to, true);
+  if (!may_be_written(from) && !may_be_written(to))
+    return rename_read_any(from_directory, from, to_directory, to, rename);
+  const int before = errno;
+  const int trouble = move_bytes(from_directory, from, to_directory, to);
+  errno = before;
+  if (trouble == ENODATA) return rename();
+  if (trouble != 0) return fail(trouble);
+  return ::unlinkat(from_directory, from, 0);
+}
+
+template <class Truncate>
+int truncate_any(const char* path, off_t length, const Truncate& truncate) noexcept {
+  if (!may_be_written(path))
+    return change_read(AT_FDCWD, path) == ReaderChange::to_disk ? truncate() : fail(EACCES);
+  const WrittenFile file = open_written(AT_FDCWD, path, O_WRONLY);
+  if (file.kind == WrittenFile::Kind::ordinary) return truncate();
+  if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
+  const int outcome = ::ftruncate(file.file.number(), length);
+  const Inside inside;
+  sluice::files::note_close(file.file.number());
+  return outcome;
+}
+
+__attribute__((constructor)) void begin() {
+  if (std::getenv("SLUICE_SOCKET") == nullptr || std::getenv("SLUICE_RULES") == nullptr) return;
+  if (!sluice::files::may_write_any()) return;
+  const Inside inside;
+  sluice::files::note_start();
+}
+
+__attribute__((destructor)) void end() {
+  note_exit();
+}
+
+}  // namespace
+
+extern "C" {
+
+SLUICE_EXPORT int close(int descriptor) {
+  note_close(descriptor);
+  return SLUICE_REAL(close)(descriptor);
+}
+
+SLUICE_EXPORT int fclose(FILE* stream) {
+  if (stream != nullptr) note_close(::fileno(stream));
+  return SLUICE_REAL(fclose)(stream);
+}
+
+SLUICE_EXPORT void _exit(int status) {
+  note_exit();
+  SLUICE_REAL(_exit)(status);
+  __builtin_unreachable();
+}
+
+SLUICE_EXPORT void _Exit(int status) noexcept {
+  note_exit();
+  SLUICE_REAL(_exit)(status);
+  __builtin_unreachable();
+}
+
+SLUICE_EXPORT int rename(const char* from, const char* to) noexcept {
+  return rename_any(AT_FDCWD, from, AT_FDCWD, to, [&] { return SLUICE_REAL(rename)(from, to); });
+}
+
+SLUICE_EXPORT int renameat(int from_directory, const char* from, int to_directory, const char* to) noexcept {
+  return rename_any(from_directory, from, to_directory, to,
+                    [&] { return SLUICE_REAL(renameat)(from_directory, from, to_directory, to); });
+}
+
+SLUICE_EXPORT int renameat2(int from_directory, const char* from, int to_directory, const char* to,
+                            unsigned int flags) noexcept {
+  const auto rename = [&] { return SLUICE_REAL(renameat2)(from_directory, from, to_directory, to, flags); };
+  if ((flags & ~static_cast<unsigned int>(RENAME_NOREPLACE)) != 0) return rename();
+  return rename_any(from_directory, from, to_directory, to, rename);
+}
+
+SLUICE_EXPORT int unlink(const char* path) noexcept {
+  return remove_any(AT_FDCWD, path, [&] { return SLUICE_REAL(unlink)(path); });
+}
+
+SLUICE_EXPORT int unlinkat(int directory, const char* path, int flags) noexcept {
+  const auto remove = [&] { return SLUICE_REAL(unlinkat)(directory, path, flags); };
+  return (flags & AT_REMOVEDIR) != 0 ? remove() : remove_any(directory, path, remove);
+}
+
+SLUICE_EXPORT int remove(const char* path) noexcept {
+  return remove_any(AT_FDCWD, path, [&] { return SLUICE_REAL(remove)(path); });
+}
+
+SLUICE_EXPORT int truncate(const char* path, off_t length) noexcept {
+  return truncate_any(path, length, [&] { return SLUICE_REAL(truncate)(path, length); });
+}
+
+SLUICE_EXPORT int truncate64(const char* path, off64_t length) noexcept {
+  return truncate_any(path, length, [&] { return SLUICE_REAL(truncate64)(path, length); });
+}
+
+}  // extern "C"

@@ -1,0 +1,234 @@
+#include "written_file.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "process_session.hpp"
+#include "sluice/runtime/file_reading.hpp"
+
+namespace sluice::files {
+
+namespace {
+
+/// As the matcher names its memory files.
+constexpr std::string_view link_of_file = "/memfd:sluice-file";
+
+/// The file of a descriptor for writing; 0: none.
+std::uint64_t written_by(int descriptor) noexcept {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  struct stat facts {};
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(descriptor, &facts) != 0) return 0;
+  return S_ISREG(facts.st_mode) ? facts.st_ino : 0;
+}
+
+/// Calls `visit` with the number of each open descriptor.
+template <class Visit>
+void for_each_descriptor(const Visit& visit) {
+  DIR* const directory = ::opendir("/proc/self/fd");
+  if (directory == nullptr) return;
+  while (const dirent* const entry = ::readdir(directory)) {
+    const int number = std::atoi(entry->d_name);
+    if (entry->d_name[0] != '.' && number != ::dirfd(directory)) visit(number);
+  }
+  ::closedir(directory);
+}
+
+/// The files that this process may write, by st_ino. A forked child has none of its own: after vfork, even
+/// the list is its parent's. A file that was closed in a way that is not seen here stays until its place is
+/// needed.
+class HeldFiles {
+ public:
+  void add(std::uint64_t file) {
+    const pid_t self = ::getpid();
+    if (owner_.exchange(self) != self) {
+      for (std::atomic<std::uint64_t>& place : places_) place = 0;
+      count_ = 0;
+      is_overfull_ = false;
+    }
+    if (find(file) || take_place(file)) return;
+    drop_closed();
+    if (!take_place(file)) is_overfull_ = true;
+  }
+  [[nodiscard]] bool has(std::uint64_t file) const noexcept {
+    return !is_empty() && (is_overfull_ || find(file));
+  }
+  void remove(std::uint64_t file) noexcept {
+    for (std::atomic<std::uint64_t>& place : places_) {
+      std::uint64_t here = file;
+      if (place.compare_exchange_strong(here, 0)) --count_;
+    }
+  }
+  [[nodiscard]] bool is_empty() const noexcept {
+    return count_.load(std::memory_order_relaxed) == 0 || owner_.load() != ::getpid();
+  }
+  [[nodiscard]] std::vector<std::uint64_t> all() const {
+    std::vector<std::uint64_t> files;
+    for (const std::atomic<std::uint64_t>& place : places_) {
+      if (place != 0) files.push_back(place);
+    }
+    if (is_overfull_) for_each_descriptor([&](int descriptor) { files.push_back(written_by(descriptor)); });
+    return files;
+  }
+
+ private:
+  [[nodiscard]] bool find(std::uint64_t file) const noexcept {
+    return std::ranges::any_of(places_, [&](const auto& place) { return place == file; });
+  }
+  [[nodiscard]] bool take_place(std::uint64_t file) noexcept {
+    for (std::atomic<std::uint64_t>& place : places_) {
+      std::uint64_t none = 0;
+      if (!place.compare_exchange_strong(none, file)) continue;
+      ++count_;
+      return true;
+    }
+    return false;
+  }
+  void drop_closed() {
+    std::vector<std::uint64_t> open;
+    for_each_descriptor([&](int descriptor) { open.push_back(written_by(descriptor)); });
+    for (std::atomic<std::uint64_t>& place : places_) {
+      if (const std::uint64_t file = place; file != 0 && std::ranges::find(open, file) == open.end())
+        remove(file);
+    }
+  }
+
+  static constexpr std::size_t most_files = 256;
+  std::array<std::atomic<std::uint64_t>, most_files> places_{};
+  std::atomic<int> count_{0};
+  std::atomic<bool> is_overfull_{false};  ///< more are open at once: then any file may be one of them
+  std::atomic<pid_t> owner_{0};
+};
+constinit HeldFiles held;
+
+bool has_another(int descriptor, std::uint64_t file) {
+  bool has = false;
+  for_each_descriptor([&](int other) { has = has || (other != descriptor && written_by(other) == file); });
+  return has;
+}
+
+void tell(bool holds, std::vector<std::uint64_t> files) {
+  ImageSession& session = process_session();
+  if (session.environment().is_coupled()) session.tell({holds, std::move(files)});
+}
+
+std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int directory, const char* path) {
+  const std::string whole = whole_path(directory, path);
+  if (whole.empty() || !session.environment().is_coupled()) return std::nullopt;
+  auto match = runtime::find_rule(session.environment(), whole);
+  if (!match || !match->rule.writes || matcher::is_in_files(match->rule.through)) return std::nullopt;
+  struct stat facts {};
+  const bool is_other =
+      match->is_on_disk && ::stat(match->file.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
+  return is_other ? std::nullopt : match;
+}
+
+mode_t permissions_of(mode_t mode) noexcept {
+  const mode_t mask = ::umask(0);
+  (void)::umask(mask);
+  return mode & ~mask;
+}
+
+WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
+  if (uses_mpi()) return {};
+  ImageSession& session = process_session();
+  const auto match = match_of(session, directory, path);
+  if (!match) return {};
+  runtime::FileDescriptor file =
+      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes});
+  if (!file) return {};
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    struct stat facts {};
+    if (::fstat(file.number(), &facts) == 0) held.add(facts.st_ino);
+  }
+  return {WrittenFile::Kind::given, std::move(file), 0};
+}
+
+}  // namespace
+
+WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept {
+  try {
+    return open_it(directory, path, flags, mode);
+  } catch (const Error& error) {
+    return {WrittenFile::Kind::failed, {}, runtime::error_number_of(error)};
+  } catch (const std::bad_alloc&) {
+    return {WrittenFile::Kind::failed, {}, ENOMEM};
+  } catch (const std::exception&) {
+    return {WrittenFile::Kind::failed, {}, EIO};
+  }
+}
+
+int remove_written_file(int directory, const char* path) noexcept {
+  try {
+    if (uses_mpi()) return ENOENT;
+    ImageSession& session = process_session();
+    const auto match = match_of(session, directory, path);
+    if (!match) return ENOENT;
+    session.remove_file({match->key, match->file});
+    return 0;
+  } catch (const Error& error) {
+    return runtime::error_number_of(error);
+  } catch (const std::exception&) {
+    return EIO;
+  }
+}
+
+void note_close(int descriptor) noexcept {
+  if (held.is_empty()) return;
+  const std::uint64_t file = written_by(descriptor);
+  if (file == 0 || !held.has(file)) return;
+  try {
+    if (has_another(descriptor, file)) return;
+    held.remove(file);
+    tell(false, {file});
+  } catch (const std::exception&) {
+    // The matcher is gone, or looks at the process itself.
+  }
+}
+
+void note_exit() noexcept {
+  if (held.is_empty()) return;
+  try {
+    tell(false, held.all());
+  } catch (const std::exception&) {
+  }
+}
+
+void note_start() noexcept {
+  try {
+    std::vector<std::uint64_t> files;
+    for_each_descriptor([&](int descriptor) {
+      std::array<char, PATH_MAX> link;
+      const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
+      const ssize_t length = ::readlink(name.c_str(), link.data(), link.size());
+      if (length <= 0 ||
+          !std::string_view(link.data(), static_cast<std::size_t>(length)).starts_with(link_of_file))
+        return;
+      const std::uint64_t file = written_by(descriptor);
+      if (file != 0 && !held.has(file)) {
+        held.add(file);
+        files.push_back(file);
+      }
+    });
+    if (!files.empty()) tell(true, files);
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace sluice::files

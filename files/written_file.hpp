@@ -1,0 +1,32 @@
+#pragma once
+#include <sys/types.h>
+
+#include "sluice/runtime/file_descriptor.hpp"
+
+namespace sluice::files {
+
+/// What a path of the writer leads to.
+struct WrittenFile {
+  enum class Kind { ordinary, given, failed };
+  Kind kind = Kind::ordinary;
+  runtime::FileDescriptor file = {};  ///< opened with the flags; close-on-exec
+  int error_number = 0;
+};
+
+/// Opens a file that this component writes: a new one, the one that is being written, or a copy of the one
+/// that was published. An open for reading finds what this run has written, and otherwise the disk, at once.
+/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2).
+[[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept;
+
+/// Removes a file that this run has written. 0: done; ENOENT: this run has none.
+[[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
+
+/// The descriptor is about to be closed: if it is this process's last one of a file that it writes, the
+/// matcher hears that the process has left the file in order.
+void note_close(int descriptor) noexcept;
+/// The same for all files, at the end of the process.
+void note_exit() noexcept;
+/// At the start of a program: which of the files that are being written it has inherited.
+void note_start() noexcept;
+
+}  // namespace sluice::files

@@ -1,0 +1,39 @@
+#include "file_changes.hpp"
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+void FileChanges::refuse_change(const std::string& component, const DatasetKey& key,
+                                const std::string& path) {
+  const FileRule& rule = parts_.rules.of(key);
+  if (!is_of_run(key)) {
+    parts_.uses.note_ordinary_file(component, {key.rule, path, true});
+    throw Error(NC_ENOENT, path);
+  }
+  refuse(component + " cannot change " + parts_.names.quoted(key) + ": " + rule.writer + " writes it, and " +
+         component + " only reads it. Let " + component + " write to another name");
+}
+
+/// As on disk, the file is no longer there after the run.
+void FileChanges::allow_removal(const std::string& component, const DatasetKey& key) {
+  const FileRule& rule = parts_.rules.of(key);
+  const std::string file = parts_.names.quoted(key);
+  if (!is_of_run(key)) throw Error(NC_ENOENT, file);
+  if (rule.is_drained()) refuse(component + " cannot remove " + file + ": the rule keeps it on disk");
+  parts_.answers.detail(component + " removes " + file + ": it goes when all its readers have closed it");
+}
+
+/// A file of which only its copy on disk is left is a file like others.
+bool FileChanges::is_of_run(const DatasetKey& key) const {
+  const Dataset* const dataset = parts_.datasets.find(key);
+  return dataset != nullptr && (dataset->newest != nullptr || !dataset->in_progress.empty());
+}
+
+/// The program itself prints no more than "Permission denied".
+void FileChanges::refuse(const std::string& text) {
+  parts_.answers.event(text);
+  throw Error(NC_EPERM, text);
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+
+#include "dataset_names.hpp"
+#include "dataset_table.hpp"
+#include "file_rules.hpp"
+#include "file_uses.hpp"
+#include "sluice/matcher/registry_requests.hpp"
+
+namespace sluice::matcher {
+
+/// What a component that only reads a file may change by the C library: nothing that this run has published
+/// or is writing. docs/design/files-by-any-program.md, "A reader that changes a file".
+class FileChanges {
+ public:
+  struct Parts {
+    RegistryAnswers& answers;
+    const FileRules& rules;
+    const DatasetTable& datasets;
+    const DatasetNames& names;
+    FileUses& uses;
+  };
+  explicit FileChanges(const Parts& parts) : parts_(parts) {}
+
+  /// The component opens the file for writing, cuts it, or puts another one in its place. `path`: absolute.
+  /// Throws Error: NC_EPERM, or NC_ENOENT when the run has no such file.
+  [[noreturn]] void refuse_change(const std::string& component, const DatasetKey& key,
+                                  const std::string& path);
+  /// The component removes the file. Throws as refuse_change() where that must not be.
+  void allow_removal(const std::string& component, const DatasetKey& key);
+
+ private:
+  [[nodiscard]] bool is_of_run(const DatasetKey& key) const;
+  [[noreturn]] void refuse(const std::string& text);
+
+  Parts parts_;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "drains.hpp"
+#include "group_table.hpp"
+#include "retention.hpp"
+
+namespace sluice::matcher {
+
+/// Ends the wait of a group with the outcome for all its members. It does not answer them.
+class GroupOutcomes {
+ public:
+  struct Parts {
+    RegistryAnswers& answers;
+    const FileRules& rules;
+    DatasetTable& datasets;
+    const DatasetNames& names;
+    Drains& drains;
+    Retention& retention;
+    GroupTable& groups;
+    StepSequences& sequences;
+  };
+  explicit GroupOutcomes(const Parts& parts) : parts_(parts) {}
+
+  void refuse(Group& group, int status, std::string text);
+  /// There is no further file or step: the normal end of a reader, of little interest.
+  void end_of_sequence(Group& group, std::string text);
+  void give_step(Group& group, Step& step);
+  /// Answer to inquiries.
+  void describe(Group& group, std::uint8_t version);
+  /// The memory of the group's step was reclaimed, and its file exists.
+  void give_file(Group& group, const std::string& path, std::uint8_t version);
+  /// The data is only in the file, for one who is attached.
+  void show_file(Group& group, const std::string& path);
+  /// The file is from before the run. The caller continues with the file: it reads the file, or imports it
+  /// into a step.
+  void give_earlier_file(Group& group);
+  /// Removes the published dataset of the name, for all processes that do not have it open.
+  void take_away(Group& group);
+
+ private:
+  Parts parts_;
+};
+
+}  // namespace sluice::matcher

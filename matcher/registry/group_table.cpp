@@ -1,0 +1,136 @@
+#include "group_table.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::matcher {
+
+namespace {
+constexpr std::uint32_t max_group_size = 1U << 20;
+}  // namespace
+
+GroupTable::GroupTable(const FileRules& rules, const DatasetNames& names)
+    : rules_(rules), names_(names), publication_waits_(rules.size()) {}
+
+std::string GroupTable::join_mistake(const Process& process, GroupPurpose purpose,
+                                     const CreateRequest& request) const {
+  const Member& member = request.member;
+  if (member.size == 0 || member.size > max_group_size) {
+    return "a group of " + std::to_string(member.size) + " processes";
+  }
+  if (member.rank >= member.size) {
+    return "rank " + std::to_string(member.rank) + " in a group of " + std::to_string(member.size);
+  }
+  const auto found = groups_.find(GroupId{process.component, member.group});
+  if (found == groups_.end()) return {};
+  const Group& group = *found->second;
+  if (group.purpose != purpose || group.key != request.key) {
+    return "its group makes another call on " + names_.quoted(group.key);
+  }
+  if (group.size != member.size) {
+    return "its group has " + std::to_string(group.size) + " processes, not " + std::to_string(member.size);
+  }
+  if (group.spans_nodes != member.spans_nodes || (!group.spans_nodes && group.node != process.place.node)) {
+    return "the processes of its group disagree about the number of nodes";
+  }
+  if (group.members.contains(member.rank)) return "rank " + std::to_string(member.rank) + " is there already";
+  return {};
+}
+
+GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose purpose,
+                                         const CreateRequest& request) {
+  auto& entry = groups_[GroupId{process.component, request.member.group}];
+  if (entry != nullptr) return {*entry, false};
+  entry = std::make_unique<Group>();
+  entry->id = request.member.group;
+  entry->component = process.component;
+  entry->purpose = purpose;
+  entry->key = request.key;
+  entry->size = request.member.size;
+  entry->no_clobber = request.no_clobber;
+  entry->is_import = request.is_import;
+  entry->is_on_disk = request.is_on_disk;
+  entry->version = request.version;
+  entry->path = request.path;
+  entry->continues = request.continues;
+  entry->is_look = request.is_look;
+  entry->spans_nodes = request.member.spans_nodes;
+  entry->node = process.place.node;
+  return {*entry, true};
+}
+
+std::uint64_t GroupTable::own_id(Component& component) {
+  constexpr std::uint64_t own_ids = std::uint64_t{1} << 63;  // clients draw theirs below
+  std::uint64_t id = own_ids + next_own_id_++;
+  while (groups_.contains(GroupId{&component, id})) id = own_ids + next_own_id_++;
+  return id;
+}
+
+std::unique_ptr<Group> GroupTable::remove(Group& group) {
+  stop_waiting(group);
+  return std::move(groups_.extract(GroupId{group.component, group.id}).mapped());
+}
+
+std::vector<Group*> GroupTable::of_component(const Component& component) const {
+  std::vector<Group*> found;
+  for (const auto& [id, group] : groups_)
+    if (group->component == &component) found.push_back(group.get());
+  return found;
+}
+
+std::vector<const Group*> GroupTable::readers_of_file(const DatasetKey& key) const {
+  std::vector<const Group*> readers;
+  if (!rules_.is_in_files(key)) return readers;
+  for (const auto& [id, group] : groups_) {
+    if (group->purpose == GroupPurpose::open_read && group->step != nullptr && group->key == key)
+      readers.push_back(group.get());
+  }
+  return readers;
+}
+
+std::list<Group*>& GroupTable::queue_for(Group::WaitsFor waits_for, const DatasetKey& key) {
+  if (waits_for == Group::WaitsFor::memory) return waiting_for_memory_;
+  return waits_for == Group::WaitsFor::queue ? waiting_for_queue_ : queues_[key];
+}
+
+std::list<Group*>* GroupTable::waiting_for(const DatasetKey& key) {
+  const auto found = queues_.find(key);
+  return found == queues_.end() ? nullptr : &found->second;
+}
+
+void GroupTable::note_settled(const DatasetKey& key) {
+  const auto found = queues_.find(key);
+  if (found != queues_.end() && found->second.empty()) settled_.push_back(key);
+}
+
+void GroupTable::drop_empty() {
+  for (const DatasetKey& key : std::exchange(settled_, {})) {
+    const auto found = queues_.find(key);
+    if (found != queues_.end() && found->second.empty()) queues_.erase(found);
+  }
+}
+
+void GroupTable::wait(Group& group, Group::WaitsFor waits_for) {
+  std::list<Group*>& queue = queue_for(waits_for, group.key);
+  if (group.queue == nullptr) {
+    group.place_in_all = waiting_.insert(waiting_.end(), &group);
+    group.place_in_queue = queue.insert(queue.end(), &group);
+  } else {
+    if (group.queue != &queue) queue.splice(queue.end(), *group.queue, group.place_in_queue);
+    if (group.waits_for == Group::WaitsFor::publication) --publication_waits_[group.key.rule];
+  }
+  group.queue = &queue;
+  group.waits_for = waits_for;
+  if (waits_for == Group::WaitsFor::publication) ++publication_waits_[group.key.rule];
+}
+
+void GroupTable::stop_waiting(Group& group) noexcept {
+  if (group.queue == nullptr) return;
+  std::exchange(group.queue, nullptr)->erase(group.place_in_queue);
+  waiting_.erase(group.place_in_all);
+  if (group.waits_for == Group::WaitsFor::publication) --publication_waits_[group.key.rule];
+}
+
+}  // namespace sluice::matcher

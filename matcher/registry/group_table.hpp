@@ -1,0 +1,83 @@
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataset_names.hpp"
+#include "file_rules.hpp"
+#include "sluice/matcher/group.hpp"
+#include "sluice/matcher/process_table.hpp"
+#include "sluice/matcher/registry_requests.hpp"
+
+namespace sluice::matcher {
+
+/// The groups, and the waiting groups in the order of arrival.
+class GroupTable {
+ public:
+  GroupTable(const FileRules& rules, const DatasetNames& names);
+
+  /// The reason why the process cannot be a member of the group that it names; empty: it can.
+  [[nodiscard]] std::string join_mistake(const Process& process, GroupPurpose purpose,
+                                         const CreateRequest& request) const;
+  struct Joined {
+    Group& group;
+    bool is_new = false;
+  };
+  /// The group that the request names; made when it does not exist.
+  [[nodiscard]] Joined group_for(const Process& process, GroupPurpose purpose, const CreateRequest& request);
+  /// The id of a group that no client names.
+  [[nodiscard]] std::uint64_t own_id(Component& component);
+  /// Removes the group, and gives it to the caller.
+  std::unique_ptr<Group> remove(Group& group);
+
+  [[nodiscard]] std::vector<Group*> of_component(const Component& component) const;
+  /// The groups that have the file open for reading. The file's writer waits for them, because all steps are
+  /// the same file. Empty when the dataset is not in files.
+  [[nodiscard]] std::vector<const Group*> readers_of_file(const DatasetKey& key) const;
+
+  void wait(Group& group, Group::WaitsFor waits_for);
+  void stop_waiting(Group& group) noexcept;
+  /// All waiting groups.
+  [[nodiscard]] std::list<Group*>& waiting() noexcept { return waiting_; }
+  [[nodiscard]] const std::list<Group*>& waiting() const noexcept { return waiting_; }
+  /// Groups that wait for memory.
+  [[nodiscard]] std::list<Group*>& waiting_for_memory() noexcept { return waiting_for_memory_; }
+  /// Groups that wait for the readers of a queue.
+  [[nodiscard]] std::list<Group*>& waiting_for_queue() noexcept { return waiting_for_queue_; }
+  /// Groups that wait for another event of the dataset; null: none has ever waited, or all are known to have
+  /// gone.
+  [[nodiscard]] std::list<Group*>* waiting_for(const DatasetKey& key);
+  /// A run may have millions of datasets: an empty list is dropped by the next drop_empty().
+  void note_settled(const DatasetKey& key);
+  /// Nobody may hold a list.
+  void drop_empty();
+  [[nodiscard]] std::size_t settled() const noexcept { return settled_.size(); }
+  /// The number of groups that wait for a publication of a file of the rule.
+  [[nodiscard]] std::uint32_t publication_waits(std::uint32_t rule) const { return publication_waits_[rule]; }
+
+ private:
+  [[nodiscard]] std::list<Group*>& queue_for(Group::WaitsFor waits_for, const DatasetKey& key);
+
+  struct GroupId {
+    const Component* component = nullptr;
+    std::uint64_t id = 0;
+    auto operator<=>(const GroupId&) const = default;
+  };
+
+  const FileRules& rules_;
+  const DatasetNames& names_;
+  std::map<GroupId, std::unique_ptr<Group>> groups_;
+  std::list<Group*> waiting_;
+  std::list<Group*> waiting_for_memory_;
+  std::list<Group*> waiting_for_queue_;
+  std::map<DatasetKey, std::list<Group*>> queues_;
+  std::vector<DatasetKey> settled_;               ///< may have an empty list in queues_
+  std::vector<std::uint32_t> publication_waits_;  ///< by rule
+  std::uint64_t next_own_id_ = 0;
+};
+
+}  // namespace sluice::matcher

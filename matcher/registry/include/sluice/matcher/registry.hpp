@@ -1,0 +1,173 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/group.hpp"
+#include "sluice/matcher/published_file.hpp"
+#include "sluice/matcher/registry_requests.hpp"
+#include "sluice/matcher/run_view.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step.hpp"
+
+namespace sluice::matcher {
+
+struct Component;
+struct Process;
+
+/// The datasets, their steps, and the processes that write and read them: docs/architecture.md, "One dataset,
+/// from create to get". The registry is pure state: the transport calls it and carries the answers. A
+/// malformed request throws Error(NC_EINVAL), or is refused with that status, and does not change the state.
+///
+/// The class is a front: registry_parts.hpp lists the parts that do the work.
+class Registry {
+ public:
+  Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers);
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  /// What has started a process: the run, or a process of the component, for example a shell or a script.
+  /// When components start processes, their final number is unknown.
+  enum class StartedBy : std::uint8_t { run, component };
+  /// A process connects. Its component, token and process id identify it. `place`: the matcher that it
+  /// connects to. `rank`: in the component's MPI_COMM_WORLD. Throws Error(NC_EINVAL) when the node does not
+  /// exist.
+  ProcessId connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
+                    MatcherPlace place = {}, StartedBy started_by = StartedBy::run,
+                    std::int32_t rank = no_rank);
+  /// The last connection of the process is of the matcher itself, which writes a file in the process's name;
+  /// and the end of it. The process ends with its last connection and its last file.
+  void begin_file(ProcessId process);
+  void end_file(ProcessId process);
+  /// A connection ends. The process ends with its last connection: the steps that it was writing are
+  /// discarded, and the steps that it had open for reading are released.
+  void disconnect(ProcessId process);
+  /// Every process of the component has ended: the component will send nothing more.
+  void component_exited(const std::string& component, const std::string& reason);
+  /// The same, and the component is started again: readers go on waiting for its files, and what it had not
+  /// read stays for it (ComponentSize::restarts has announced this).
+  void component_restarts(const std::string& component, const std::string& reason);
+  /// The coordinator has started a job of the component for the step (RegistryAnswers::job_wanted).
+  void job_begun(const std::string& component, StepId step);
+  /// The job has ended for good, or there will be none: the component has read the step.
+  void job_ended(const std::string& component, StepId step);
+  /// The same, and the job has done its work.
+  void job_done(const std::string& component, StepId step);
+  /// Adds a published step of a former run. Call it in the order of publication, before any process connects.
+  /// Throws Error(NC_EINVAL) when there is no such rule.
+  const Step& restore(const FormerStep& former);
+
+  void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
+  void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  /// A process that is attached (attached_name) waits for nothing: it gets the newest published step, or the
+  /// path of a file on disk, or NC_ENOENT.
+  void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  /// Describes the dataset that open_read() would give, and opens nothing: the step does not count as read.
+  /// An inquiry waits as open_read() does. The writer component is told about the step that it is writing,
+  /// and refused with NC_EFILE while that step has no header.
+  void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
+  /// Answered when space on the disk has become free that the process has not tried yet. Refused with
+  /// NC_ENO_SPACE when no process can free any.
+  void await_disk(const Ticket& ticket, ProcessId process, DiskRequest request);
+  void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
+  /// Deletes a dataset. Waits until the other processes have closed a step that this process has closed, and
+  /// until a drain that has begun ends.
+  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path = {});
+
+  /// By the C library, the process is about to change the file at a path that its component only reads, or to
+  /// remove it (`removes`). Throws Error: NC_ENOENT when the run has no such file, which is an ordinary one;
+  /// NC_EPERM when the file is to stay as it is. Answered when it counts as removed.
+  void change_file(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path,
+                   bool removes);
+
+  /// Earlier puts are visible to readers when the last process of the group has its answer. Throws
+  /// Error(NC_EINVAL) when the rule does not publish at ncmpi_sync.
+  void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
+  void publish(ProcessId process, PublishRequest request);
+  /// The state of the file of a discarded step, when the data is in a file.
+  enum class FileState : std::uint8_t { spoilt, untouched };
+  void discard(ProcessId process, StepId step, FileState file = FileState::spoilt);
+  void close_read(ProcessId process, const CloseRequest& request);
+
+  /// A get waits for data that the step's writers have not put yet. The registry itself only refuses the get,
+  /// when the data cannot come. A caller that answers the get otherwise calls end_get_wait(). `what`:
+  /// GetWait::text.
+  void wait_for_puts(const Ticket& ticket, ProcessId process, StepId step, const std::string& what);
+  void end_get_wait(const Ticket& ticket);
+
+  /// The progress of the drain that RegistryAnswers::drain() requested. Reports of other drains are ignored.
+  void note_drain(StepId step, const DrainProgress& progress);
+  /// The drain has ended, with or without success.
+  void drained(StepId step, const DrainOutcome& outcome);
+
+  /// The step, for a get of a process that has it open. Throws Error: NC_EBADID when the process does not
+  /// have the step open, NC_EIO when the step was discarded.
+  [[nodiscard]] const Step& step_for_get(ProcessId process, StepId step);
+
+  /// The step. Throws as step_for_get() does.
+  [[nodiscard]] const Step& step(StepId step) const;
+  /// Leases a segment of the matcher at `place`, for data of the step from other nodes. The step then owns
+  /// the segment. Waits as need_segment() does while no memory is free and a process may free some. `reader`:
+  /// the process whose get waits for the segment, if any. Throws Error: NC_EBADID or NC_EIO as step(),
+  /// NC_ENO_SPACE.
+  void lease_inbound(const Ticket& ticket, StepId step, MatcherPlace place, const InboundSize& size,
+                     std::optional<InboundReader> reader);
+  /// Another get waits for the data for which lease_inbound() requested a segment.
+  void join_inbound_wait(StepId step, MatcherPlace place, const InboundReader& reader);
+  /// The file that the step stands for, for a program that reads it by the C library and has it open. Made
+  /// once for the node, by the matcher of the process; waits as lease_inbound() does.
+  void image(const Ticket& ticket, ProcessId process, StepId step);
+  /// The image that RegistryAnswers::make_image() asked for is complete, or could not be made.
+  void image_made(StepId step, SegmentId file, const ImageOutcome& outcome);
+  /// The step is published: makes its image where one of the last step of its rule was asked for.
+  void make_images_ahead(StepId step);
+  /// SegmentMemory::create_spilled() has ended. `trouble`: why the segment could not be made; empty on
+  /// success.
+  void spill_made(SegmentId segment, const std::string& trouble);
+  /// Another matcher has destroyed its segment on disk.
+  void spill_gone(SegmentId segment);
+
+  /// The answer to LookRequest. Ignored when the processes have resumed since.
+  void looked(std::uint64_t number, bool is_idle);
+  /// Call this from time to time: reports waits that look hopeless but are not proved to be, and looks again.
+  void look_again();
+
+  /// The run is about to end: logs of steps that have not reached their files keep their names.
+  void keep_unfinished_logs();
+
+  /// A process creates or opens a file that is not coupled.
+  void note_ordinary_file(ProcessId process, OrdinaryFile file);
+  /// A process waits for others to create or open a dataset with it, or no longer waits. This does not count
+  /// as a wait: the process may act, like one that computes.
+  void note_gathering(ProcessId process, const Gathering& gathering);
+
+  /// The published files that can be had; PublishedFile::bytes stays 0.
+  [[nodiscard]] Listing list(const ListRequest& request);
+  /// Whether fold_past_files() has something to do.
+  [[nodiscard]] bool has_past_files() const;
+  /// Of files whose steps have gone, keeps all that is known of RegistryOptions::most_past_files. To be
+  /// called when no other call of the registry is going on.
+  void fold_past_files();
+  [[nodiscard]] StatusReport status() const;
+  /// What the run does now. Unlike status(), it costs nothing for what is over.
+  [[nodiscard]] RunView view(const WatchRequest& request) const;
+  [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0);
+
+ private:
+  struct Parts;
+
+  void end_if_gone(ProcessId process);
+  void end_processes(Component& component, const std::string& reason);
+  void end_process(ProcessId id, const std::string& reason);
+  void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  void leave(Group& group, std::uint32_t rank);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sluice::matcher

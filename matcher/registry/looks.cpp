@@ -1,0 +1,65 @@
+#include "looks.hpp"
+
+#include <utility>
+
+namespace sluice::matcher {
+
+void Looks::ask(const std::set<ProcessId>& suspects) {
+  for (const ProcessId id : suspects) {
+    Process& process = processes_.at(id);
+    if (process.component->processes == 0) {
+      ask(*process.component);
+    } else {
+      ask(process);
+    }
+  }
+}
+
+void Looks::ask(Process& process) {
+  if (process.look != Look::none) return;
+  process.look = Look::asked;
+  process.look_number = next_;
+  pending_[next_] = {process.id, {}};
+  answers_.look({next_++, process.place.node, process.place.index, {}, {process.process_id}});
+}
+
+/// Processes that the component has started usually run where the run was started. When they do not, nothing
+/// can be proved.
+void Looks::ask(Component& component) {
+  if (component.look != Look::none) return;
+  LookRequest request{next_, 0, 0, component.name, {}};
+  for (const ProcessId id : component.live) {
+    const Process& process = processes_.at(id);
+    if (process.place.node != 0) return;
+    request.processes.push_back(process.process_id);
+  }
+  component.look = Look::asked;
+  component.look_number = next_;
+  pending_[next_++] = {{}, component.name};
+  answers_.look(request);
+}
+
+bool Looks::note(std::uint64_t number, bool is_idle) {
+  const auto pending = pending_.extract(number);
+  if (pending.empty()) return false;
+  const auto note_at = [&](auto& looked_at) {  // it may have resumed, and be asked about again
+    if (looked_at.look == Look::asked && looked_at.look_number == number)
+      looked_at.look = is_idle ? Look::idle : Look::able;
+  };
+  if (!pending.mapped().component.empty()) {
+    note_at(processes_.component(pending.mapped().component));
+  } else if (Process* const process = processes_.find(pending.mapped().process)) {
+    note_at(*process);
+  }
+  return true;
+}
+
+void Looks::forget_able() {
+  for (const ProcessId id : processes_.ids()) {
+    Process& process = processes_.at(id);
+    if (process.look == Look::able) process.look = Look::none;
+    if (process.component->look == Look::able) process.component->look = Look::none;
+  }
+}
+
+}  // namespace sluice::matcher

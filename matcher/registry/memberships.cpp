@@ -1,0 +1,135 @@
+#include "memberships.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+void Memberships::answer_members(Group& group) {
+  std::vector<std::uint32_t> finished;
+  for (const auto& [rank, member] : group.members)
+    if (answer_member(group, rank)) finished.push_back(rank);
+  for (const std::uint32_t rank : finished) finish(group, rank);
+}
+
+void Memberships::answer_or_finish(Group& group, std::uint32_t rank) {
+  if (answer_member(group, rank)) finish(group, rank);
+}
+
+/// Returns true when the member has finished with the group.
+bool Memberships::answer_member(Group& group, std::uint32_t rank) {
+  Group::MemberState& member = group.members.at(rank);
+  if (member.is_finished) return false;
+  const bool is_discarded = group.step != nullptr && (group.step->state == StepState::discarded ||
+                                                      (group.step->is_cut && group.writes()));
+  const bool ends_with_answer = !group.is_waiting() && group.outcome != Group::Outcome::step;
+  if (!member.ticket) return ends_with_answer;
+  const Ticket ticket = *std::exchange(member.ticket, std::nullopt);
+  record_wait(group, member);
+  if (Process* process = parts_.processes.find(member.process))
+    ProcessTable::change(*process, [&] { --process->waits; });
+  if (is_discarded) {
+    parts_.answers.refused(ticket, NC_EIO, group.step->reason);
+  } else {
+    answer(ticket, group);
+  }
+  return ends_with_answer || is_discarded;
+}
+
+void Memberships::record_wait(const Group& group, Group::MemberState& member) {
+  member.opened_ms = parts_.history.now_ms();
+  const Process* const process = parts_.processes.find(member.process);
+  if (process == nullptr || member.opened_ms == member.since_ms) return;
+  parts_.history.add(Activity::Kind::wait_open, *process, group.key.rule, parts_.names.of(group.key),
+                     member.since_ms);
+}
+
+void Memberships::record_use(const Group& group, const Group::MemberState& member, const Process& process) {
+  if (group.step == nullptr || member.ticket) return;
+  parts_.history.add(group.writes() ? Activity::Kind::write : Activity::Kind::read, process, group.key.rule,
+                     group.step->name, member.opened_ms, member.bytes);
+}
+
+void Memberships::answer(const Ticket& ticket, const Group& group) {
+  if (group.outcome == Group::Outcome::refused) {
+    parts_.answers.refused(ticket, group.status, group.text);
+  } else if (group.outcome == Group::Outcome::file) {
+    parts_.answers.opened_file(ticket, group.path);
+  } else if (group.outcome == Group::Outcome::removed) {
+    parts_.drains.answer_removal(ticket, group.key);
+  } else if (group.outcome == Group::Outcome::described) {
+    parts_.answers.described(ticket, group.version);
+  } else if (group.purpose == GroupPurpose::create) {
+    parts_.answers.created(ticket, *group.step);
+  } else {
+    parts_.answers.opened(ticket, *group.step);
+  }
+}
+
+void Memberships::finish(Group& group, std::uint32_t rank) {
+  Group::MemberState& member = group.members.at(rank);
+  member.is_finished = true;
+  if (group.writes() && group.step != nullptr &&
+      group.step->logs[group.step->first_own_log + rank]->synced.has_value())
+    --group.synced;
+  if (Process* process = parts_.processes.find(member.process)) {
+    record_use(group, member, *process);
+    std::erase(process->memberships, GroupMembership{&group, rank});
+  }
+  if (++group.finished == group.size) finish_group(group);
+}
+
+void Memberships::finish_group(Group& group) {
+  Step* const step = group.step;
+  const auto ended = parts_.groups.remove(group);
+  if (step == nullptr) return;
+  if (!group.writes()) {
+    std::erase(step->readers, &group);
+    if (step->readers.empty()) parts_.memory_waits.drop_inbound_on(*step);
+    parts_.readers.note_read(*step, group);
+    if (parts_.readers.has_read(*step, *group.component)) parts_.answers.read(*step, group.component->name);
+  } else {
+    step->writers = nullptr;
+    if (step->state == StepState::in_progress) parts_.publication.complete(*step);
+    step->control.release();
+  }
+  parts_.retention.review(*step);
+}
+
+bool Memberships::end_process(Process& process, const std::string& reason) {
+  bool was_writing = false;
+  while (!process.memberships.empty()) {
+    const auto [group_pointer, rank] = process.memberships.back();
+    Group& group = *group_pointer;
+    group.members.at(rank).ticket.reset();
+    group.members.at(rank).has_died = true;
+    if (group.writes() && group.is_waiting()) {
+      parts_.outcomes.refuse(group, NC_EIO, reason);  // finishes all its members, including this one
+      answer_members(group);
+      continue;
+    }
+    if (group.writes() && group.step != nullptr) {
+      was_writing = true;
+      if (!group.step->control.empty())
+        parts_.pools.of(group.step->control.id()).memory().mark_gone(group.step->control.id(), rank);
+      if (group.step->state == StepState::in_progress) parts_.publication.end_by_death(*group.step, reason);
+    }
+    finish(group, rank);
+  }
+  return was_writing;
+}
+
+void Memberships::end_component(const Component& component) {
+  for (Group* group : parts_.groups.of_component(component)) {  // members that never arrived, and will not
+    if (group->writes() && group->step != nullptr && group->step->state == StepState::in_progress) {
+      parts_.publication.end_by_death(*group->step, component.name + " " + component.reason);
+    }
+    group->finished = group->size;
+    finish_group(*group);
+  }
+}
+
+}  // namespace sluice::matcher

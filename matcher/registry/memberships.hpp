@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "group_outcomes.hpp"
+#include "publication.hpp"
+#include "run_history.hpp"
+
+namespace sluice::matcher {
+
+/// Answers the members of groups, and ends a group when its last member has finished.
+class Memberships {
+ public:
+  struct Parts {
+    RegistryAnswers& answers;
+    NodePools& pools;
+    ProcessTable& processes;
+    ReaderBook& readers;
+    Drains& drains;
+    Retention& retention;
+    MemoryWaits& memory_waits;
+    Publication& publication;
+    GroupTable& groups;
+    GroupOutcomes& outcomes;
+    const DatasetNames& names;
+    RunHistory& history;
+  };
+  explicit Memberships(const Parts& parts) : parts_(parts) {}
+
+  /// Sends the outcome to the members that wait for it. May end the group.
+  void answer_members(Group& group);
+  /// The same for one member.
+  void answer_or_finish(Group& group, std::uint32_t rank);
+  /// The member has closed, or has ended. May end the group.
+  void finish(Group& group, std::uint32_t rank);
+
+  /// Ends all memberships of the process. Returns true when the process was writing.
+  bool end_process(Process& process, const std::string& reason);
+  /// The component has exited: missing members will not arrive.
+  void end_component(const Component& component);
+
+ private:
+  [[nodiscard]] bool answer_member(Group& group, std::uint32_t rank);
+  void record_wait(const Group& group, Group::MemberState& member);
+  void record_use(const Group& group, const Group::MemberState& member, const Process& process);
+  void answer(const Ticket& ticket, const Group& group);
+  void finish_group(Group& group);
+
+  Parts parts_;
+};
+
+}  // namespace sluice::matcher

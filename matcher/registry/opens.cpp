@@ -1,0 +1,268 @@
+#include "opens.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
+                   const CreateRequest& request) {
+  const FileRule& rule = parts_.rules.of(request.key);
+  const std::string& name = process.component->name;
+  const bool is_writer = name == rule.writer;
+  const bool is_reader = std::find(rule.readers.begin(), rule.readers.end(), name) != rule.readers.end();
+  const bool reads = purpose != GroupPurpose::create && purpose != GroupPurpose::open_write;
+  const bool is_attached = process.component->is_attached() && purpose == GroupPurpose::open_read;
+  if (!is_attached && !is_writer && (!reads || !is_reader)) {
+    throw Error(NC_EPERM, "the workflow does not name " + name + " as a " + (reads ? "reader" : "writer") +
+                              " of " + parts_.names.quoted(request.key));
+  }
+  if (!is_attached) parts_.uses.note_use(request.key.rule, name);
+  const std::string mistake = parts_.groups.join_mistake(process, purpose, request);
+  if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
+
+  const auto [group, is_new] = parts_.groups.group_for(process, purpose, request);
+  group.members[request.member.rank] = {process.id, ticket, false, false, parts_.now_ms()};
+  process.memberships.push_back({&group, request.member.rank});
+  ProcessTable::change(process, [&] { ++process.waits; });
+  is_new ? decide(group) : parts_.sequences.note_joined(group, process.id);
+  return group;
+}
+
+void Opens::decide(Group& group) {
+  try {
+    switch (group.purpose) {
+      case GroupPurpose::create:
+        decide_create(group);
+        break;
+      case GroupPurpose::open_write:
+        decide_open_write(group);
+        break;
+      case GroupPurpose::open_read:
+        decide_open_read(group);
+        break;
+      case GroupPurpose::inquire:
+        decide_inquire(group);
+        break;
+      case GroupPurpose::remove:
+        decide_remove(group);
+        break;
+    }
+  } catch (const Error& error) {  // the system has no memory
+    parts_.outcomes.refuse(group, error.status(), error.what());
+  }
+}
+
+void Opens::decide_create(Group& group) {
+  if (refuse_other_path(group)) return;
+  const Dataset& dataset = parts_.datasets[group.key];
+  const bool exists = dataset.newest != nullptr || dataset.is_recycled || !dataset.in_progress.empty();
+  const bool is_on_disk_alone = dataset.is_only_on_disk() || is_of_former_run(dataset.newest, group.key);
+  const bool may_import = !exists || (is_on_disk_alone && dataset.in_progress.empty());
+  if (group.is_import && !may_import) {
+    parts_.outcomes.refuse(group, NC_EEXIST, parts_.names.quoted(group.key) + " exists now");
+  } else if (group.no_clobber && exists) {
+    parts_.outcomes.refuse(group, NC_EEXIST,
+                           parts_.names.quoted(group.key) + " exists, and NC_NOCLOBBER was given");
+  } else if (!parts_.groups.readers_of_file(group.key).empty()) {
+    parts_.groups.wait(group, Group::WaitsFor::readers);
+  } else if (has_to_wait_for_queue(group)) {
+    parts_.groups.wait(group, Group::WaitsFor::queue);
+  } else if (Step* step = parts_.maker.make(group, nullptr)) {
+    parts_.outcomes.give_step(group, *step);
+  } else {
+    parts_.groups.wait(group, Group::WaitsFor::memory);
+  }
+}
+
+void Opens::decide_open_write(Group& group) {
+  if (refuse_other_path(group)) return;
+  const Dataset& dataset = parts_.datasets[group.key];
+  if (!dataset.in_progress.empty()) {
+    parts_.groups.wait(group, Group::WaitsFor::own_step);
+  } else if (!parts_.groups.readers_of_file(group.key).empty()) {
+    parts_.groups.wait(group, Group::WaitsFor::readers);
+  } else if (is_from_before(group)) {
+    parts_.outcomes.give_earlier_file(group);
+  } else if (dataset.is_only_on_disk()) {
+    parts_.outcomes.give_file(group, dataset.kept_path, dataset.kept_version);
+  } else if (is_of_former_run(dataset.newest, group.key)) {
+    group.path = dataset.newest->data_path();
+    parts_.outcomes.give_earlier_file(group);
+  } else if (dataset.newest == nullptr &&
+             !parts_.rules.is_in_files(group.key)) {  // a file may be there already
+    parts_.outcomes.refuse(group, NC_ENOENT,
+                           dataset.is_recycled ? recycled_text(group) + ", or give it a rule of its own"
+                                               : parts_.names.quoted(group.key) + " was never published" +
+                                                     parts_.uses.near_miss_text(group.key));
+  } else if (has_to_wait_for_queue(group)) {
+    parts_.groups.wait(group, Group::WaitsFor::queue);
+  } else if (Step* step = parts_.maker.make(group, dataset.newest)) {
+    parts_.outcomes.give_step(group, *step);
+  } else {
+    parts_.groups.wait(group, Group::WaitsFor::memory);
+  }
+}
+
+/// Whether the data of the step is in a file alone, although its rule has it in memory or in logs.
+bool Opens::is_of_former_run(const Step* step, const DatasetKey& key) const {
+  return step != nullptr && step->is_in_files && !parts_.rules.is_in_files(key);
+}
+
+bool Opens::has_to_wait_for_queue(const Group& group) {
+  return parts_.rules.of(group.key).when_full == WhenFull::wait && !group.exceeds_queue &&
+         parts_.sequences.is_full(group.key);
+}
+
+void Opens::decide_open_read(Group& group) {
+  if (group.component->is_attached()) return decide_attached(group);
+  const Dataset& dataset = parts_.datasets[group.key];
+  const FileRule& rule = parts_.rules.of(group.key);
+  const std::string& writer_name = rule.writer;
+  if (rule.is_stream && group.component->name != writer_name) return decide_next_of_stream(group);
+  const Component* const writer = parts_.processes.find_component(writer_name);
+  const bool is_writer = group.component->name == writer_name;
+  if (Step* const growing = dataset.visible_in_progress()) {
+    parts_.outcomes.give_step(group, *growing);
+  } else if (is_writer && !dataset.in_progress.empty()) {
+    parts_.groups.wait(group, Group::WaitsFor::own_step);
+    // In files, the earlier step was the same file. NOLINTNEXTLINE(bugprone-branch-clone): the order matters
+  } else if (!dataset.in_progress.empty() &&
+             (dataset.newest == nullptr || parts_.rules.is_in_files(group.key))) {
+    parts_.groups.wait(group, Group::WaitsFor::publication);
+  } else if (dataset.newest != nullptr) {
+    parts_.outcomes.give_step(group, *dataset.newest);
+  } else if (dataset.is_only_on_disk()) {
+    parts_.outcomes.give_file(group, dataset.kept_path, dataset.kept_version);
+  } else if (dataset.is_recycled) {
+    parts_.outcomes.refuse(group, NC_ENOENT, recycled_text(group));
+  } else if (is_from_before(group)) {
+    parts_.outcomes.give_earlier_file(group);
+  } else if (is_writer) {
+    parts_.outcomes.refuse(group, NC_ENOENT,
+                           writer_name + " itself is the writer of " + parts_.names.quoted(group.key) +
+                               ", and has not created it" + parts_.uses.near_miss_text(group.key));
+  } else if (writer != nullptr && writer->has_exited) {
+    refuse_for_good(group);
+  } else {
+    parts_.groups.wait(group, Group::WaitsFor::publication);
+  }
+}
+
+/// Each reader goes through the steps of the name in order, or as its mode says.
+void Opens::decide_next_of_stream(Group& group) {
+  const FileRule& rule = parts_.rules.of(group.key);
+  const Component* const writer = parts_.processes.find_component(rule.writer);
+  if (Step* const next = parts_.sequences.next_for(group)) {
+    parts_.outcomes.give_step(group, *next);
+  } else if (writer == nullptr || !writer->has_exited) {
+    parts_.groups.wait(group, Group::WaitsFor::publication);
+  } else if (parts_.datasets[group.key].steps_published > 0) {
+    parts_.outcomes.end_of_sequence(
+        group, "the stream has ended: no step is left, and its writer " + rule.writer + " " + writer->reason);
+  } else {
+    refuse_for_good(group);
+  }
+}
+
+/// The writer has ended. Who has read files of the rule and asks for the next one has come to their end.
+void Opens::refuse_for_good(Group& group) {
+  const std::string& writer = parts_.rules.of(group.key).writer;
+  const std::string text = parts_.names.quoted(group.key) + " will not be published: its writer " + writer +
+                           " " + parts_.processes.find_component(writer)->reason;
+  if (parts_.sequences.has_taken_any(group.key.rule, group.component->name) &&
+      parts_.uses.differs_in_digits(group.key)) {
+    return parts_.outcomes.end_of_sequence(group, text);
+  }
+  parts_.outcomes.refuse(
+      group, NC_ENOENT,
+      text + parts_.uses.near_miss_text(group.key) + parts_.names.elsewhere_text(group.key));
+}
+
+/// Who only looks holds back nobody: it waits for nothing, and nothing waits for it.
+void Opens::decide_attached(Group& group) {
+  const Dataset* const dataset = parts_.datasets.find(group.key);
+  Step* const newest = dataset != nullptr ? dataset->newest : nullptr;
+  if (newest != nullptr && !newest->is_in_files) {
+    parts_.outcomes.give_step(group, *newest);
+  } else if (newest != nullptr) {
+    parts_.outcomes.show_file(group, newest->data_path());
+  } else if (dataset != nullptr && dataset->is_recycled && !dataset->kept_path.empty()) {
+    parts_.outcomes.show_file(group, dataset->kept_path);
+  } else {
+    parts_.outcomes.refuse(group, NC_ENOENT, parts_.names.quoted(group.key) + " is not published now");
+  }
+}
+
+/// As an open for reading, but the writer need not have closed the step: as with a file, the header is
+/// enough.
+void Opens::decide_inquire(Group& group) {
+  const auto& in_progress = parts_.datasets[group.key].in_progress;
+  if (group.component->name != parts_.rules.of(group.key).writer || in_progress.empty())
+    return decide_open_read(group);
+  const Step& step = *in_progress.back();
+  if (step.header.empty()) {
+    parts_.outcomes.refuse(
+        group, NC_EFILE,
+        parts_.names.quoted(group.key) + " is in define mode: it has no header before ncmpi_enddef");
+  } else {
+    parts_.outcomes.describe(group, step.version);
+  }
+}
+
+/// ncmpi_close is collective, and each process reports its close separately. So the removal may overtake the
+/// reports of other processes.
+void Opens::decide_remove(Group& group) {
+  if (refuse_other_path(group)) return;
+  const ProcessId caller = group.members.begin()->second.process;
+  const auto has_closed = [&](const Step* step) {
+    return std::ranges::any_of(step->writers->members, [&](const auto& member) {
+      return member.second.process == caller && member.second.is_finished;
+    });
+  };
+  if (std::ranges::any_of(parts_.datasets[group.key].in_progress, has_closed)) {
+    parts_.groups.wait(group, Group::WaitsFor::own_step);
+  } else {
+    parts_.outcomes.take_away(group);
+  }
+}
+
+/// With `identity: name`, files of one writer in several directories would be one dataset.
+bool Opens::refuse_other_path(Group& group) {
+  if (parts_.rules.of(group.key).identity != Identity::name || group.path.empty()) return false;
+  std::string& written = parts_.datasets[group.key].written_path;
+  if (written.empty() && group.writes()) written = group.path;
+  if (written.empty() || written == group.path) return false;
+  parts_.outcomes.refuse(group, NC_EINVAL,
+                         "`identity: name` in the rule makes one file of " + group.path + " and " + written +
+                             " (written by " + group.component->name +
+                             "). Remove `identity: name`, or use a pattern with the directories: '*/" +
+                             group.key.name + "'");
+  return true;
+}
+
+/// Whether the writer asks for a file on disk that this run has neither made nor discarded.
+bool Opens::is_from_before(const Group& group) const {
+  const bool is_untouched = parts_.datasets.at(group.key).is_untouched();
+  const bool is_read_in_place =
+      parts_.rules.is_in_files(group.key) && group.purpose == GroupPurpose::open_write;
+  return group.is_on_disk && is_untouched && !is_read_in_place &&
+         group.component->name == parts_.rules.of(group.key).writer;
+}
+
+std::string Opens::recycled_text(const Group& group) const {
+  const DatasetKey& key = group.key;
+  const std::string passed =
+      parts_.sequences.passed_text(key, parts_.datasets.at(key), group.component->name);
+  if (!passed.empty()) return parts_.names.quoted(key) + passed;
+  const std::string text = parts_.names.quoted(key) + " was read by all its readers";
+  if (parts_.datasets.at(key).claim != Claim::doubtful)
+    return text + ", and its memory was needed for newer data: raise staging.retain to keep it";
+  return text +
+         " that were there, and newer data needed its space: raise staging.memory, or set staging.spill to a "
+         "directory with more space";
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "file_uses.hpp"
+#include "group_outcomes.hpp"
+#include "group_table.hpp"
+#include "step_maker.hpp"
+
+namespace sluice::matcher {
+
+/// Creates, opens, inquiries and removals: finds the outcome of each group, or lets it wait.
+class Opens {
+ public:
+  struct Parts {
+    const std::function<std::uint64_t()>& now_ms;
+    const FileRules& rules;
+    const ProcessTable& processes;
+    DatasetTable& datasets;
+    const DatasetNames& names;
+    FileUses& uses;
+    GroupTable& groups;
+    GroupOutcomes& outcomes;
+    StepMaker& maker;
+    StepSequences& sequences;
+  };
+  explicit Opens(const Parts& parts) : parts_(parts) {}
+
+  /// The process becomes a member of a group. The first member decides for all. Throws Error: NC_EPERM when
+  /// the rule does not name its component, NC_EINVAL.
+  Group& join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  /// Sets the outcome of a waiting group, if there is one now.
+  void decide(Group& group);
+
+ private:
+  void decide_create(Group& group);
+  void decide_open_write(Group& group);
+  void decide_open_read(Group& group);
+  void decide_attached(Group& group);
+  void decide_next_of_stream(Group& group);
+  void refuse_for_good(Group& group);
+  [[nodiscard]] bool has_to_wait_for_queue(const Group& group);
+  [[nodiscard]] bool is_of_former_run(const Step* step, const DatasetKey& key) const;
+  void decide_inquire(Group& group);
+  void decide_remove(Group& group);
+  [[nodiscard]] bool refuse_other_path(Group& group);
+  [[nodiscard]] bool is_from_before(const Group& group) const;
+  [[nodiscard]] std::string recycled_text(const Group& group) const;
+
+  Parts parts_;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,58 @@
+#include "progress.hpp"
+
+namespace sluice::matcher {
+
+namespace {
+bool removes(const Group& group) {
+  return group.purpose == GroupPurpose::remove;
+}
+bool does_not_remove(const Group& group) {
+  return group.purpose != GroupPurpose::remove;
+}
+}  // namespace
+
+void Progress::advance() {
+  settle_all();
+  fail_hopeless();
+}
+
+void Progress::advance_on(const DatasetKey& key) {
+  for (const auto is_meant : {removes, does_not_remove}) {
+    if (std::list<Group*>* const waiting = parts_.groups.waiting_for(key)) settle_groups(*waiting, is_meant);
+  }
+  parts_.groups.note_settled(key);
+  advance_memory();
+}
+
+void Progress::advance_memory() {
+  settle_memory();
+  fail_hopeless();
+}
+
+void Progress::fail_hopeless() {
+  while (parts_.hopeless.fail_any()) settle_all();
+}
+
+void Progress::settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Group&)) {
+  for (auto next = queue.begin(); next != queue.end();) {
+    Group& group = **next++;  // the group may leave the queue
+    if (!is_meant(group)) continue;
+    parts_.opens.decide(group);
+    if (!group.is_waiting()) parts_.memberships.answer_members(group);
+  }
+}
+
+void Progress::settle_all() {
+  // A deletion may free the memory that others need.
+  settle_groups(parts_.groups.waiting(), removes);
+  settle_groups(parts_.groups.waiting(), does_not_remove);
+  settle_memory();
+}
+
+void Progress::settle_memory() {
+  settle_groups(parts_.groups.waiting_for_memory(), does_not_remove);
+  settle_groups(parts_.groups.waiting_for_queue(), does_not_remove);
+  parts_.memory_waits.settle();
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,38 @@
+#pragma once
+#include <list>
+
+#include "hopeless_waits.hpp"
+#include "opens.hpp"
+
+namespace sluice::matcher {
+
+/// After a change, continues waits that can continue, and fails waits that can never end.
+class Progress {
+ public:
+  struct Parts {
+    GroupTable& groups;
+    Opens& opens;
+    Memberships& memberships;
+    MemoryWaits& memory_waits;
+    HopelessWaits& hopeless;
+  };
+  explicit Progress(const Parts& parts) : parts_(parts) {}
+
+  /// Call after a change that may end any wait, or make any wait hopeless.
+  void advance();
+  /// Call after a change of one dataset, which may also have freed memory.
+  void advance_on(const DatasetKey& key);
+  /// Call after a change that may have freed memory.
+  void advance_memory();
+  /// Call after a change that ends no wait: a process has begun to wait, or has ended.
+  void fail_hopeless();
+
+ private:
+  void settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Group&));
+  void settle_all();
+  void settle_memory();
+
+  Parts parts_;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,225 @@
+#include "publication.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+void Publication::set_header(Step& step, HeaderRequest request) {
+  if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
+  step.header = std::move(request.header);
+  step.structure = request.structure;
+  if (request.version != 0) step.version = request.version;
+  step.header_revision = ++step.revision;
+}
+
+void Publication::note_closed(GroupMembership writer, PublishRequest request) {
+  const auto [group, rank] = writer;
+  Step& step = *group->step;
+  WriteLog& log = *step.logs[step.first_own_log + rank];
+  for (std::size_t i = 0; i < request.ranges.size(); ++i) {
+    LogRange& range = request.ranges[i];
+    const bool is_known = i + 1 < log.ranges.size() && range.segment == log.ranges[i].segment &&
+                          range.segment_offset == log.ranges[i].segment_offset &&
+                          range.length_bytes == log.ranges[i].length_bytes;
+    if (!is_known && !log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
+    range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
+  }
+  if (step.state == StepState::in_progress) {
+    log.ranges = std::move(request.ranges);
+    log.end = request.position;
+    log.trim(request.position);
+    log.pattern = request.pattern;
+    step.file_bytes = request.file_bytes;
+    if (log.begin.chunks == 0) log.extent = log.pattern.extent;
+    if (log.begin.chunks != 0) log.extent.add(log.pattern.extent);
+    step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
+  }
+  parts_.datasets.count(step.key, group->component->name, request.counters);
+  group->members.at(rank).bytes = request.counters.put_bytes + request.counters.get_bytes;
+  if (!log.burst_log.empty()) parts_.pools.note_log_ended();
+}
+
+bool Publication::sync(GroupMembership writer, const SyncPoint& point) {
+  const auto [group, rank] = writer;
+  Step& step = *group->step;
+  if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
+  if (step.publish_at != PublishAt::sync)
+    throw Error(NC_EINVAL, parts_.names.quoted(step.key) + " is not published by ncmpi_sync");
+  WriteLog& log = *step.logs[step.first_own_log + rank];
+  if (point.position.chunks > log.tables.size())
+    throw Error(NC_EINVAL, "it has put more than its request tables hold");
+  if (!log.synced) ++group->synced;
+  log.synced = point;
+  const bool is_complete = group->has_all_arrived() && group->synced + group->finished == group->size;
+  if (is_complete) publish_synced(step);
+  return is_complete;
+}
+
+/// All processes of the group have called ncmpi_sync: readers see the puts of all at once.
+void Publication::publish_synced(Step& step) {
+  step.published_records = std::max(step.published_records, step.record_count);
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
+    WriteLog& log = *step.logs[i];
+    const SyncPoint point =
+        log.synced.value_or(SyncPoint{log.end, 0, log.pattern.requests});  // it has closed
+    log.published = point.position;
+    log.published_requests = point.requests;
+    log.synced.reset();
+    step.published_records = std::max(step.published_records, point.record_count);
+  }
+  step.writers->synced = 0;
+  ++step.publications;
+  ++step.revision;
+}
+
+void Publication::complete(Step& step) {
+  Dataset& dataset = parts_.datasets[step.key];
+  step.state = StepState::published;
+  ++step.revision;
+  set_apart(step);
+  if (parts_.rules.of(step.key).replays && !step.is_cut && !step.is_in_files) set_pattern(step);
+  ReaderBook::note_early_readers(step);
+  if (!step.is_cut) close_logs(step);
+  std::erase(dataset.in_progress, &step);
+  if (parts_.rules.of(step.key).is_drained())
+    parts_.drains.want(step);  // first: the older step need not be drained, and may be erased
+  number(step);
+  dataset.is_recycled = false;
+  parts_.datasets.note_published(step.key);
+  dataset.writer_restarts = step.writer_restarts;
+  parts_.uses.note_published(step.key.rule);
+  parts_.names.note_published(step.key);
+  parts_.published.note_published(step);
+  parts_.answers.published(step);
+  for (const std::string& component : parts_.jobs.note_published(step))
+    parts_.answers.job_wanted(component, step);
+  shorten_queue(step.key);
+  parts_.drains.start_next();
+}
+
+void Publication::restore(Step& step) {
+  Dataset& dataset = parts_.datasets[step.key];
+  step.state = StepState::published;
+  ++step.revision;
+  std::erase(dataset.in_progress, &step);
+  number(step);
+  dataset.is_recycled = false;
+  const FileRule& rule = parts_.rules.of(step.key);
+  if (rule.is_drained()) {
+    step.drain = DrainState::ended;
+    dataset.kept_path = step.file;
+    dataset.kept_version = step.version;
+  }
+  parts_.datasets.note_published(step.key);
+  parts_.uses.note_published(step.key.rule);
+  parts_.names.note_published(step.key);
+  parts_.published.note_published(step);
+  for (const std::string& component : parts_.jobs.note_published(step)) {
+    const auto reader = std::ranges::find(rule.readers, component) - rule.readers.begin();
+    const bool has_read = step.read_by.at(static_cast<std::size_t>(reader)).is_passed;
+    has_read ? parts_.jobs.end(component, step.id) : parts_.answers.job_wanted(component, step);
+  }
+}
+
+/// The step takes its place behind the steps before it.
+void Publication::number(Step& step) {
+  Dataset& dataset = parts_.datasets[step.key];
+  std::vector<StepId> passed;  // a review may erase others
+  for (const Step* const other : parts_.sequences.note_published(step)) passed.push_back(other->id);
+  if (parts_.rules.of(step.key).is_stream) {
+    parts_.retention.leave_in_stream(dataset);
+  } else {
+    parts_.retention.supersede(dataset);
+  }
+  dataset.newest = &step;
+  for (const StepId id : passed)
+    if (Step* const other = parts_.datasets.find_step(id)) parts_.retention.review(*other);
+}
+
+/// Tells of the first step only: more may follow.
+void Publication::shorten_queue(const DatasetKey& key) {
+  while (Step* const oldest = parts_.sequences.discard_oldest(key)) {
+    const FileRule& rule = parts_.rules.of(key);
+    const std::string text = parts_.names.quoted(oldest->key) + " is discarded unread: more than " +
+                             std::to_string(rule.queue) + " steps of '" + rule.pattern +
+                             "' wait for their readers (queue, when-full)";
+    if (shortened_.insert(key.rule).second) {
+      parts_.answers.event(text + ". More may follow; the summary counts them");
+    } else {
+      parts_.answers.detail(text);
+    }
+    for (std::size_t i = 0; i < rule.readers.size(); ++i)
+      if (oldest->read_by[i].is_passed) parts_.answers.read(*oldest, rule.readers[i]);
+    parts_.retention.review(*oldest);
+  }
+}
+
+/// Data behind the ends belongs to steps that continue this one.
+void Publication::close_logs(Step& step) {
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
+    step.logs[i]->published = step.logs[i]->end;
+    step.logs[i]->is_complete = true;
+  }
+}
+
+void Publication::end_unfinished(Step& step, const std::string& reason) {
+  const bool is_visible = step.publish_at == PublishAt::write ? !step.header.empty() : step.publications > 0;
+  if (is_visible) {
+    cut(step, reason);
+  } else {
+    discard(step, reason);
+  }
+}
+
+void Publication::end_by_death(Step& step, const std::string& reason) {
+  ++parts_.datasets[step.key].steps_lost;
+  step.writers->component->lost.push_back({step.key, step.id});
+  end_unfinished(step, step.is_in_files
+                           ? reason + "; the part of " + step.path + " that it has written is kept"
+                           : reason);
+  parts_.logs.keep(step);
+}
+
+void Publication::forget_lost(const Component& writer) {
+  for (const LostStep& lost : writer.lost) {
+    --parts_.datasets[lost.key].steps_lost;
+    parts_.logs.forget(lost);
+  }
+}
+
+/// A writer has ended before it closed the step. As with a file, the step keeps the part that readers could
+/// see.
+void Publication::cut(Step& step, const std::string& reason) {
+  const bool is_synced = step.publish_at == PublishAt::sync;
+  step.is_cut = true;
+  step.reason = parts_.names.quoted(step.key) + " ends with " +
+                (is_synced ? "what was put before the last ncmpi_sync" : "what was put so far") + ": " +
+                reason;
+  if (is_synced) step.record_count = step.published_records;
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) step.logs[i]->is_cut = true;
+  parts_.memory_waits.drop_on(step, step.reason);
+  parts_.answers.event(step.reason);
+  complete(step);
+}
+
+void Publication::discard(Step& step, const std::string& reason) {
+  Dataset& dataset = parts_.datasets[step.key];
+  step.state = StepState::discarded;
+  step.reason = "the step of " + parts_.names.quoted(step.key) + " was discarded: " + reason;
+  std::erase(dataset.in_progress, &step);
+  parts_.datasets.note_discarded(step.key);
+  if (step.is_in_files) parts_.retention.supersede(dataset);  // the earlier step was the same file
+  parts_.memory_waits.drop_on(step, step.reason);
+  parts_.answers.event(step.reason);
+}
+
+void Publication::withdraw(Step& step) {
+  step.state = StepState::discarded;
+  step.reason = "the writer did not write " + parts_.names.quoted(step.key);
+  std::erase(parts_.datasets[step.key].in_progress, &step);
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "drains.hpp"
+#include "file_uses.hpp"
+#include "job_book.hpp"
+#include "memory_waits.hpp"
+#include "published_files.hpp"
+#include "retention.hpp"
+
+namespace sluice::matcher {
+
+/// The visible part of a step while it is written, and the end of a step: complete, cut off, or discarded.
+/// docs/design/steps-in-progress.md.
+class Publication {
+ public:
+  struct Parts {
+    RegistryAnswers& answers;
+    const FileRules& rules;
+    NodePools& pools;
+    DatasetTable& datasets;
+    DatasetNames& names;
+    FileUses& uses;
+    BurstLogs& logs;
+    Drains& drains;
+    Retention& retention;
+    MemoryWaits& memory_waits;
+    PublishedFiles& published;
+    JobBook& jobs;
+    StepSequences& sequences;
+  };
+  explicit Publication(const Parts& parts) : parts_(parts) {}
+
+  void set_header(Step& step, HeaderRequest request);
+  /// A writer has closed the step, and reports its puts.
+  void note_closed(GroupMembership writer, PublishRequest request);
+  /// A writer has called ncmpi_sync. Returns true for the last writer: readers then see the puts of all
+  /// writers.
+  bool sync(GroupMembership writer, const SyncPoint& point);
+
+  /// All writers have closed the step.
+  void complete(Step& step);
+  /// The step, of a former run, is published again.
+  void restore(Step& step);
+  /// The step ends before its writers have closed it. It keeps the part that readers could see, or it is
+  /// discarded.
+  void end_unfinished(Step& step, const std::string& reason);
+  /// The same, because a writer has ended.
+  void end_by_death(Step& step, const std::string& reason);
+  /// The writer is started again: what it had not published is gone, and not lost.
+  void forget_lost(const Component& writer);
+  /// The step was not begun: the file is unchanged.
+  void withdraw(Step& step);
+
+ private:
+  void publish_synced(Step& step);
+  static void close_logs(Step& step);
+  void cut(Step& step, const std::string& reason);
+  void discard(Step& step, const std::string& reason);
+  void number(Step& step);
+  void shorten_queue(const DatasetKey& key);
+
+  Parts parts_;
+  std::set<std::uint32_t> shortened_;  ///< rules of which the run has been told that steps are discarded
+};
+
+}  // namespace sluice::matcher

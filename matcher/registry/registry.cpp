@@ -1,0 +1,399 @@
+#include <algorithm>
+#include <utility>
+
+#include "registry_parts.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers) {
+  parts_ = std::make_unique<Parts>(std::move(options), memory, answers);
+}
+
+Registry::~Registry() = default;
+
+SegmentPool& Registry::pool(std::uint32_t node) {
+  return parts_->pools.at(node);
+}
+
+// Processes and components
+
+ProcessId Registry::connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
+                            MatcherPlace place, StartedBy started_by, std::int32_t rank) {
+  if (place.node >= parts_->pools.nodes())
+    throw Error(NC_EINVAL, "there is no node " + std::to_string(place.node));
+  Process& process = parts_->processes.connect(component, token, process_id);
+  process.place = place;
+  if (rank != no_rank) process.rank = rank;  // a connection of the matcher's own does not know it
+  if (started_by == StartedBy::component) process.component->processes = 0;
+  const bool is_new = process.connections == 1;
+  if (is_new && process.component->processes == 0 && !process.component->is_attached())
+    parts_->retention.review_steps_read_by(*process.component);
+  return process.id;
+}
+
+void Registry::disconnect(ProcessId process) {
+  Process* const found = parts_->processes.find(process);
+  if (found == nullptr) return;
+  ProcessTable::change(*found, [&] { --found->connections; });
+  end_if_gone(process);
+}
+
+void Registry::begin_file(ProcessId process) {
+  Process& writer = parts_->processes.at(process);
+  ProcessTable::change(writer, [&] {
+    --writer.connections;
+    ++writer.files;
+  });
+}
+
+void Registry::end_file(ProcessId process) {
+  Process* const found = parts_->processes.find(process);
+  if (found == nullptr) return;
+  ProcessTable::change(*found, [&] { --found->files; });
+  end_if_gone(process);
+}
+
+void Registry::end_if_gone(ProcessId process) {
+  const Process& ended = parts_->processes.at(process);
+  if (ended.connections > 0 || ended.files > 0) return;
+  const Component& component = *ended.component;
+  end_process(
+      process,
+      ended.name() + " ended before it had closed it; a file is published when it is closed (ncmpi_close)");
+  if (!component.is_attached()) parts_->retention.review_steps_read_by(component);
+  parts_->progress.advance();
+}
+
+void Registry::component_exited(const std::string& name, const std::string& reason) {
+  Component& component = parts_->processes.component(name);
+  component.has_exited = true;
+  end_processes(component, reason);
+  parts_->retention.review_steps_read_by(component);
+  parts_->progress.advance();
+}
+
+void Registry::component_restarts(const std::string& name, const std::string& reason) {
+  Component& component = parts_->processes.component(name);
+  end_processes(component, reason);
+  parts_->publication.forget_lost(component);
+  ProcessTable::restart(component);
+  parts_->retention.note_reader_restart(component);
+  parts_->sequences.note_restart(component);
+  parts_->progress.advance();
+}
+
+void Registry::end_processes(Component& component, const std::string& reason) {
+  component.reason = reason;
+  for (const ProcessId id : parts_->processes.processes_of(component))
+    end_process(id, component.name + " " + reason);
+  parts_->memberships.end_component(component);
+}
+
+void Registry::job_begun(const std::string& component, StepId step) {
+  parts_->jobs.begin(component, step);
+}
+
+void Registry::job_ended(const std::string& component, StepId id) {
+  parts_->jobs.end(component, id);
+  if (Step* const step = parts_->datasets.find_step(id)) parts_->retention.review(*step);
+  parts_->progress.advance();
+}
+
+void Registry::job_done(const std::string& component, StepId id) {
+  if (const Step* const step = parts_->datasets.find_step(id)) parts_->answers.read(*step, component);
+  job_ended(component, id);
+}
+
+const Step& Registry::restore(const FormerStep& former) {
+  if (former.key.rule >= parts_->rules.size())
+    throw Error(NC_EINVAL, "there is no rule " + std::to_string(former.key.rule));
+  Step& step = parts_->maker.restore(former);
+  parts_->publication.restore(step);
+  return step;
+}
+
+void Registry::end_process(ProcessId id, const std::string& reason) {
+  Process& process = parts_->processes.at(id);
+  parts_->memory_waits.drop_of(process);
+  parts_->get_waits.drop_of(process);
+  parts_->gatherings.drop_of(id);
+  const bool was_writing = parts_->memberships.end_process(process, reason);
+  parts_->pools.at(process.place.node).forget(id, was_writing);
+  parts_->processes.erase(id);
+}
+
+// Creates and opens
+
+void Registry::create(const Ticket& ticket, ProcessId process, const CreateRequest& request) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::create, request);
+}
+
+void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::open_write,
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, request.continues});
+}
+
+void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::open_read,
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, 0, request.is_look});
+}
+
+void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::inquire,
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk});
+}
+
+void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
+                    const CreateRequest& request) {
+  Group& group = parts_->opens.join(ticket, process, purpose, request);
+  if (group.is_waiting()) {
+    // The process has no use for what it has not read while it waits.
+    const bool may_memory_come = !parts_->memory_waits.all().empty();
+    may_memory_come ? parts_->progress.advance_memory() : parts_->progress.fail_hopeless();
+  } else {
+    parts_->memberships.answer_or_finish(group, request.member.rank);
+  }
+}
+
+/// Uses a group of one process, because the removal may have to wait.
+void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key,
+                      const std::string& path) {
+  Process& caller = parts_->processes.at(process);
+  const std::uint64_t id = parts_->groups.own_id(*caller.component);
+  join(ticket, caller, GroupPurpose::remove, {key, {id, 0, 1}, false, 1, path});
+  parts_->progress.advance_on(key);
+}
+
+void Registry::change_file(const Ticket& ticket, ProcessId process, const DatasetKey& key,
+                           const std::string& path, bool removes) {
+  const std::string& component = parts_->processes.at(process).component->name;
+  if (!removes) parts_->changes.refuse_change(component, key, path);
+  parts_->changes.allow_removal(component, key);
+  parts_->answers.done(ticket);
+}
+
+// Requests on steps that are open
+
+void Registry::set_header(const Ticket& ticket, ProcessId process, HeaderRequest request) {
+  Step& step = *parts_->processes.at(process).must_write(request.step).group->step;
+  parts_->publication.set_header(step, std::move(request));
+  parts_->answers.done(ticket);
+  if (step.publish_at == PublishAt::write) parts_->progress.advance_on(step.key);
+}
+
+void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& request) {
+  const GroupMembership writer = parts_->processes.at(process).must_write(request.step);
+  const bool is_complete = parts_->publication.sync(writer, request.point);
+  parts_->answers.done(ticket);
+  if (is_complete) parts_->progress.advance_on(writer.group->key);
+}
+
+void Registry::publish(ProcessId process, PublishRequest request) {
+  const GroupMembership writer = parts_->processes.at(process).must_write(request.step);
+  parts_->publication.note_closed(writer, std::move(request));
+  leave(*writer.group, writer.rank);
+}
+
+/// A member has closed. The last member ends what the group did for the dataset as a whole.
+void Registry::leave(Group& group, std::uint32_t rank) {
+  const DatasetKey key = group.key;
+  const bool is_last = group.finished + 1 == group.size;
+  parts_->memberships.finish(group, rank);
+  if (is_last) {
+    parts_->progress.advance_on(key);
+  } else {
+    parts_->progress.advance_memory();
+  }
+}
+
+void Registry::discard(ProcessId process, StepId id, FileState file) {
+  Process& caller = parts_->processes.at(process);
+  const auto [group, rank] = caller.must_write(id);
+  Step& step = *group->step;
+  if (step.state == StepState::in_progress) {
+    if (step.is_in_files && file == FileState::untouched) {
+      parts_->publication.withdraw(step);
+    } else {
+      parts_->publication.end_unfinished(step, caller.name() + " aborted it");
+    }
+  }
+  const DatasetKey key = group->key;
+  parts_->memberships.finish(*group, rank);
+  parts_->progress.advance_on(key);
+}
+
+void Registry::close_read(ProcessId process, const CloseRequest& request) {
+  Process& caller = parts_->processes.at(process);
+  const auto [group, rank] = caller.reads(request.step);
+  if (group == nullptr) {
+    throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
+  }
+  parts_->datasets.count(group->key, group->component->name, request.counters);
+  group->members.at(rank).bytes = request.counters.put_bytes + request.counters.get_bytes;
+  leave(*group, rank);
+}
+
+const Step& Registry::step(StepId id) const {
+  return parts_->datasets.usable_step(id);
+}
+
+const Step& Registry::step_for_get(ProcessId process, StepId id) {
+  Process& caller = parts_->processes.at(process);
+  GroupMembership found = caller.reads(id);
+  const bool is_writing = found.group == nullptr;
+  if (is_writing) found = caller.writes(id);
+  if (found.group == nullptr)
+    throw Error(NC_EBADID, caller.name() + " does not have step " + std::to_string(id) + " open");
+  const Step& step = *found.group->step;
+  if (step.state == StepState::discarded || (is_writing && step.is_cut)) throw Error(NC_EIO, step.reason);
+  if (!is_writing) found.group->seen_publication = step.publications;
+  return step;
+}
+
+// Memory and waits
+
+void Registry::need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request) {
+  if (parts_->memory_waits.need_segment(ticket, parts_->processes.at(process), request))
+    parts_->progress.advance_memory();
+}
+
+void Registry::await_disk(const Ticket& ticket, ProcessId process, DiskRequest request) {
+  if (parts_->memory_waits.await_disk(ticket, parts_->processes.at(process), std::move(request)))
+    parts_->progress.advance_memory();
+}
+
+void Registry::lease_inbound(const Ticket& ticket, StepId id, MatcherPlace place, const InboundSize& size,
+                             std::optional<InboundReader> reader) {
+  if (parts_->memory_waits.lease_inbound(ticket, id, place, size, reader)) parts_->progress.advance_memory();
+}
+
+void Registry::join_inbound_wait(StepId id, MatcherPlace place, const InboundReader& reader) {
+  if (parts_->memory_waits.join_inbound_wait(id, place, reader)) parts_->progress.fail_hopeless();
+}
+
+void Registry::image(const Ticket& ticket, ProcessId process, StepId id) {
+  if (parts_->images.ask(ticket, parts_->processes.at(process), id)) parts_->progress.advance_memory();
+}
+
+void Registry::image_made(StepId step, SegmentId file, const ImageOutcome& outcome) {
+  (void)parts_->images.note_made(step, file, outcome);
+  parts_->progress.advance_memory();
+}
+
+void Registry::make_images_ahead(StepId id) {
+  Step* const step = parts_->datasets.find_step(id);
+  if (step == nullptr) return;
+  parts_->images.note_published(*step, parts_->processes);
+  parts_->progress.advance_memory();
+}
+
+void Registry::spill_made(SegmentId segment, const std::string& trouble) {
+  if (parts_->memory_waits.spill_made(segment, trouble)) parts_->progress.advance_memory();
+}
+
+void Registry::spill_gone(SegmentId segment) {
+  parts_->pools.of(segment).note_gone(segment);
+  parts_->progress.advance_memory();
+}
+
+void Registry::wait_for_puts(const Ticket& ticket, ProcessId process, StepId id, const std::string& what) {
+  (void)step_for_get(process, id);
+  parts_->get_waits.begin({ticket, process, id, what, parts_->now_ms()});
+  parts_->progress.fail_hopeless();
+}
+
+void Registry::end_get_wait(const Ticket& ticket) {
+  parts_->get_waits.end(ticket);
+}
+
+// Drains, logs and other files
+
+void Registry::note_drain(StepId step, const DrainProgress& progress) {
+  parts_->drains.note(step, progress);
+}
+
+void Registry::drained(StepId id, const DrainOutcome& outcome) {
+  Step* const step = parts_->drains.end(id, outcome);
+  if (step == nullptr) return;
+  parts_->retention.review(*step);
+  parts_->drains.start_next();
+  parts_->progress.advance();
+}
+
+void Registry::keep_unfinished_logs() {
+  parts_->logs.keep_unfinished();
+}
+
+void Registry::note_ordinary_file(ProcessId process, OrdinaryFile file) {
+  parts_->uses.note_ordinary_file(parts_->processes.at(process).component->name, std::move(file));
+}
+
+void Registry::note_gathering(ProcessId process, const Gathering& gathering) {
+  parts_->gatherings.note(parts_->processes.at(process), gathering);
+}
+
+Listing Registry::list(const ListRequest& request) {
+  return parts_->published.list(request);
+}
+
+void Registry::looked(std::uint64_t number, bool is_idle) {
+  if (parts_->looks.note(number, is_idle) && is_idle) parts_->progress.advance();
+}
+
+void Registry::look_again() {
+  if (parts_->hopeless.look_again()) parts_->progress.advance();
+}
+
+bool Registry::has_past_files() const {
+  constexpr std::size_t worth_a_call = 64;
+  return parts_->datasets.has_past() || parts_->groups.settled() > worth_a_call ||
+         parts_->retention.has_without_data(parts_->datasets.most_past());
+}
+
+void Registry::fold_past_files() {
+  parts_->groups.drop_empty();
+  parts_->retention.erase_without_data(parts_->datasets.most_past());
+  parts_->datasets.fold_past([this](const DatasetKey& key, const Dataset& dataset) {
+    parts_->published.forget(key, dataset);
+    parts_->names.forget(key);
+  });
+}
+
+RunView Registry::view(const WatchRequest& request) const {
+  return parts_->views.view(request);
+}
+
+StatusReport Registry::status() const {
+  StatusReport report;
+  parts_->pools.report(report);
+  const std::map<DatasetKey, std::uint64_t> staged = parts_->datasets.staged_bytes();
+  for (const auto& [key, dataset] : parts_->datasets.all()) {
+    if (dataset.is_untouched()) continue;
+    const auto bytes = staged.find(key);
+    report.bytes_spilled_ever += dataset.bytes_spilled;
+    report.datasets.push_back({key.rule, parts_->names.of(key), dataset.steps_published,
+                               dataset.steps_discarded, dataset.counters,
+                               bytes == staged.end() ? 0 : bytes->second, dataset.kept_bytes,
+                               dataset.bytes_spilled, dataset.steps_lost});
+  }
+  for (const auto& [rule, sum] : parts_->datasets.folded()) {
+    if (sum.files == 0) continue;
+    report.bytes_spilled_ever += sum.bytes_spilled;
+    report.datasets.push_back({rule, "", sum.steps_published, sum.steps_discarded, sum.counters, 0,
+                               sum.kept_bytes, sum.bytes_spilled, sum.steps_lost, sum.files});
+  }
+  parts_->uses.report(report);
+  parts_->sequences.report(report.rules);
+  parts_->logs.report(report);
+  parts_->drains.report(report);
+  parts_->gatherings.report(report);
+  report.components_ended = parts_->processes.ended_components();
+  for (const auto& [name, component] : parts_->processes.components()) {
+    if (component.has_connected && !component.is_attached()) report.connected.push_back(name);
+  }
+  report.waits = parts_->texts.report(parts_->now_ms());
+  return report;
+}
+
+}  // namespace sluice::matcher

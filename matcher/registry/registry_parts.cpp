@@ -1,0 +1,60 @@
+#include "registry_parts.hpp"
+
+#include <utility>
+
+namespace sluice::matcher {
+
+Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers)
+    : answers(registry_answers),
+      now_ms(std::move(options.now_ms)),
+      history(now_ms),
+      rules(std::move(options.rules)),
+      pools(options, segments),
+      processes(options.components),
+      datasets(options.most_past_files, options.least_folded_files),
+      names(rules, std::move(options.directory)),
+      published({now_ms, rules, datasets, names}),
+      jobs(std::move(options.job_readers)),
+      sequences(rules, processes),
+      readers(rules, processes, datasets, jobs, sequences),
+      uses(answers, rules, datasets, now_ms),
+      changes({answers, rules, datasets, names, uses}),
+      gatherings(now_ms, rules, processes, names),
+      logs({answers, rules, pools, datasets, names}),
+      drains({answers, rules, datasets, names, logs, history}),
+      retention({answers, rules, datasets, names, readers, sequences}, options),
+      spare_images(datasets, options.nodes),
+      memory(pools, retention, spare_images, !options.spill_directory.empty()),
+      grants({answers, processes, pools, datasets, names, retention, memory},
+             std::move(options.spill_directory)),
+      memory_waits(
+          {answers, now_ms, rules, pools, processes, datasets, names, logs, memory, grants, history}),
+      get_waits(answers, processes),
+      images({answers, datasets, names, retention, spare_images, memory_waits, get_waits, now_ms}),
+      publication({answers, rules, pools, datasets, names, uses, logs, drains, retention, memory_waits,
+                   published, jobs, sequences}),
+      groups(rules, names),
+      outcomes({answers, rules, datasets, names, drains, retention, groups, sequences}),
+      maker({rules, processes, datasets, names, retention, memory, sequences}),
+      opens({now_ms, rules, processes, datasets, names, uses, groups, outcomes, maker, sequences}),
+      memberships({answers, pools, processes, readers, drains, retention, memory_waits, publication, groups,
+                   outcomes, names, history}),
+      texts({rules, pools, processes, datasets, names, readers, retention, grants, groups, memory_waits,
+             get_waits, sequences}),
+      views({rules, pools, processes, datasets, readers, gatherings, drains, retention, uses, sequences,
+             texts, history}),
+      looks(answers, processes),
+      hopeless({answers,
+                datasets,
+                groups,
+                outcomes,
+                memberships,
+                memory_waits,
+                get_waits,
+                looks,
+                texts,
+                {rules, pools, processes, datasets, readers, retention, groups, memory_waits, get_waits, jobs,
+                 sequences}}),
+      progress({groups, opens, memberships, memory_waits, hopeless}) {}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,83 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+
+#include "burst_logs.hpp"
+#include "dataset_names.hpp"
+#include "dataset_table.hpp"
+#include "drains.hpp"
+#include "file_changes.hpp"
+#include "file_rules.hpp"
+#include "file_uses.hpp"
+#include "gatherings.hpp"
+#include "get_waits.hpp"
+#include "group_outcomes.hpp"
+#include "group_table.hpp"
+#include "hopeless_waits.hpp"
+#include "job_book.hpp"
+#include "looks.hpp"
+#include "memberships.hpp"
+#include "memory_waits.hpp"
+#include "node_pools.hpp"
+#include "opens.hpp"
+#include "progress.hpp"
+#include "publication.hpp"
+#include "published_files.hpp"
+#include "reader_book.hpp"
+#include "retention.hpp"
+#include "run_history.hpp"
+#include "run_views.hpp"
+#include "segment_grants.hpp"
+#include "sluice/matcher/process_table.hpp"
+#include "sluice/matcher/registry.hpp"
+#include "spare_images.hpp"
+#include "staging_memory.hpp"
+#include "step_images.hpp"
+#include "step_maker.hpp"
+#include "step_sequences.hpp"
+#include "wait_texts.hpp"
+
+namespace sluice::matcher {
+
+/// The parts of the registry, bottom to top: each part uses only parts above it in this list.
+struct Registry::Parts {
+  Parts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers);
+
+  RegistryAnswers& answers;
+  std::function<std::uint64_t()> now_ms;
+  RunHistory history;
+  FileRules rules;
+  NodePools pools;
+  ProcessTable processes;
+  DatasetTable datasets;
+  DatasetNames names;
+  PublishedFiles published;
+  JobBook jobs;
+  StepSequences sequences;
+  ReaderBook readers;
+  FileUses uses;
+  FileChanges changes;
+  Gatherings gatherings;
+  BurstLogs logs;
+  Drains drains;
+  Retention retention;
+  SpareImages spare_images;
+  StagingMemory memory;
+  SegmentGrants grants;
+  MemoryWaits memory_waits;
+  GetWaits get_waits;
+  StepImages images;
+  Publication publication;
+  GroupTable groups;
+  GroupOutcomes outcomes;
+  StepMaker maker;
+  Opens opens;
+  Memberships memberships;
+  WaitTexts texts;
+  RunViews views;
+  Looks looks;
+  HopelessWaits hopeless;
+  Progress progress;
+};
+
+}  // namespace sluice::matcher

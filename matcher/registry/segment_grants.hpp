@@ -1,0 +1,94 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dataset_names.hpp"
+#include "dataset_table.hpp"
+#include "node_pools.hpp"
+#include "retention.hpp"
+#include "sluice/matcher/process_table.hpp"
+#include "sluice/matcher/registry_requests.hpp"
+#include "staging_memory.hpp"
+
+namespace sluice::matcher {
+
+/// The state of a memory request on disk: the request is tried again when the disk may have changed.
+struct SpillAttempt {
+  SegmentLease segment;           ///< the segment that is being made
+  std::uint64_t asked_bytes = 0;  ///< size for the segment; it may be larger
+  std::uint64_t refused_bytes = ~std::uint64_t{0};
+  std::uint64_t given_back = 0;  ///< SegmentPool::spills_given_back at the refusal
+  std::string trouble;
+};
+
+/// A request for a segment, or for disk space.
+struct MemoryWait {
+  Ticket ticket;
+  SegmentRequest request;
+  MatcherPlace place;                  ///< of the matcher that will own the segment
+  std::vector<InboundReader> waiters;  ///< one process, unless the memory is for data of other nodes
+  std::uint64_t since_ms = 0;
+  bool is_inbound = false;
+  SpillAttempt spill = {};
+  std::optional<std::uint64_t> seen = {};  ///< for disk space of a burst-buffer log: DiskRequest::seen
+
+  [[nodiscard]] bool is_being_served() const noexcept { return !spill.segment.empty(); }
+  [[nodiscard]] bool is_for_image() const noexcept { return request.use == SegmentUse::image; }
+  [[nodiscard]] bool is_for_disk() const noexcept { return seen.has_value(); }
+  [[nodiscard]] bool is_for_memory() const noexcept { return !is_for_disk() && !is_inbound; }
+  [[nodiscard]] bool concerns(ProcessId process) const noexcept;
+};
+
+/// Grants segments: in memory, on disk, or in a log.
+class SegmentGrants {
+ public:
+  struct Parts {
+    RegistryAnswers& answers;
+    ProcessTable& processes;
+    NodePools& pools;
+    DatasetTable& datasets;
+    const DatasetNames& names;
+    Retention& retention;
+    StagingMemory& memory;
+  };
+  /// `spill_directory`: for segments on disk; empty: no segments on disk.
+  SegmentGrants(const Parts& parts, std::string spill_directory)
+      : parts_(parts), spill_directory_(std::move(spill_directory)) {}
+
+  /// Returns true when the request was answered.
+  [[nodiscard]] bool try_grant(MemoryWait& wait);
+  /// Grants or refuses at once. Memory that may not be needed must not delay other requests.
+  void grant_ahead(MemoryWait& wait);
+  /// The same for data of other nodes. Throws Error(NC_ENO_SPACE).
+  void lease_ahead(MemoryWait& wait);
+  void hand_over(MemoryWait& wait, SegmentLease segment);
+  /// The request is tried again when disk space has been returned. The disk space of consumed steps is
+  /// returned at once.
+  void note_spill_refused(MemoryWait& wait, std::uint64_t bytes, const std::string& trouble);
+  void refuse(const MemoryWait& wait, int status, const std::string& text);
+  /// Grants the image of a file beyond the limit, because nobody could go on otherwise. Returns false for
+  /// other requests, and for an image that is larger than the whole memory.
+  [[nodiscard]] bool exceed_limit(MemoryWait& wait);
+
+  /// Whether data may go to disk.
+  [[nodiscard]] bool spills() const noexcept { return !spill_directory_.empty(); }
+
+ private:
+  [[nodiscard]] bool goes_to_disk(const MemoryWait& wait) const;
+  [[nodiscard]] std::optional<SegmentLease> take(const MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> take_for_put(const MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> take_inbound(const MemoryWait& wait);
+  [[nodiscard]] std::optional<SegmentLease> spill(MemoryWait& wait);
+  [[nodiscard]] bool offer_disk(const MemoryWait& wait);
+  void begin_image(const MemoryWait& wait, SegmentLease file);
+  void refuse_image(const MemoryWait& wait, int status, const std::string& text);
+  void note_spilled(const Step& step, std::uint64_t bytes);
+
+  Parts parts_;
+  std::string spill_directory_;
+};
+
+}  // namespace sluice::matcher

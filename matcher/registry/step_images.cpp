@@ -1,0 +1,151 @@
+#include "step_images.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/formats/layout.hpp"
+
+namespace sluice::matcher {
+
+namespace {
+
+/// The size of the file that the step stands for.
+std::uint64_t file_bytes_of(const Step& step) {
+  formats::Header header;
+  if (!step.header.empty()) header = formats::decode_metadata(step.header, step.name);
+  header.version = static_cast<formats::Version>(step.version);
+  header.record_count = header.record_dimension() < 0 ? 0 : step.records_for_readers();
+  const auto layout = formats::layout_of(header, formats::encoded_size(header));
+  return static_cast<std::uint64_t>(formats::file_bytes(header, layout));
+}
+
+}  // namespace
+
+bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
+  if (process.reads(id).group == nullptr)
+    throw Error(NC_EBADID, process.name() + " does not have step " + std::to_string(id) + " open");
+  Step& step = parts_.datasets.step(id);
+  if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
+  const std::uint32_t node = process.place.node;
+  if (step.state == StepState::in_progress && step.publish_at != PublishAt::sync) {
+    wait_for_publication(ticket, process, step);
+    return true;
+  }
+  parts_.spare.want_on(node);
+  asked_by_[step.key.rule].insert(process.place);
+  const StepImage::Reader reader{ticket, process.id, step.revision};
+  const auto known = step.images.find(node);
+  if (known == step.images.end()) return begin(step, process.place, &reader);
+  StepImage& image = known->second;
+  if (image.is_ready && image.revision != step.revision) {  // the step has grown since
+    step.images.erase(known);
+    return begin(step, process.place, &reader);
+  }
+  if (image.is_ready) {
+    parts_.answers.image_ready(ticket, step, image);
+    return false;
+  }
+  image.waiting.push_back(reader);
+  return image.file.empty() && parts_.memory_waits.join_image_wait(id, node, {process.id, ticket.connection});
+}
+
+/// Not before all has been put: a reader of a file cannot wait for single elements.
+void StepImages::wait_for_publication(const Ticket& ticket, const Process& process, const Step& step) {
+  waiting_[step.id].push_back(ticket);
+  parts_.get_waits.begin({ticket, process.id, step.id,
+                          parts_.names.quoted(step.key) + " (all of it, to read it as a file)",
+                          parts_.now_ms()});
+}
+
+/// Without a reader: only where there is memory.
+bool StepImages::begin(Step& step, MatcherPlace place, const StepImage::Reader* reader) {
+  StepImage& image = step.images[place.node];
+  image.revision = step.revision;
+  try {
+    image.bytes = step.file_bytes.value_or(0);
+    if (!step.file_bytes) image.bytes = file_bytes_of(step);
+    if (reader != nullptr) image.waiting.push_back(*reader);
+    const InboundSize size{image.bytes, 0, reader == nullptr, SegmentUse::image};
+    if (reader == nullptr) return parts_.memory_waits.lease_inbound({}, step.id, place, size, std::nullopt);
+    return parts_.memory_waits.lease_inbound(reader->ticket, step.id, place, size,
+                                             InboundReader{reader->process, reader->ticket.connection});
+  } catch (const Error& error) {
+    refuse(step, place.node, error.status(), error.what());
+    return false;
+  }
+}
+
+void StepImages::refuse(Step& step, std::uint32_t node, int status, const std::string& text) {
+  const auto found = step.images.find(node);
+  if (found == step.images.end()) return;
+  const std::vector<StepImage::Reader> waiting = std::move(found->second.waiting);
+  step.images.erase(found);
+  if (waiting.empty()) return;
+  parts_.answers.event(parts_.names.quoted(step.key) + " cannot be read as a file: " + text);
+  for (const StepImage::Reader& reader : waiting) parts_.answers.refused(reader.ticket, status, text);
+}
+
+/// Who has asked when the step had grown already gets another image.
+bool StepImages::note_made(StepId id, SegmentId file, const ImageOutcome& outcome) {
+  Step* const step = parts_.datasets.find_step(id);
+  const std::uint32_t node = node_of(file);
+  if (step == nullptr) return false;
+  const auto found = step->images.find(node);
+  if (found == step->images.end() || found->second.file.empty() || found->second.file.id() != file)
+    return false;
+  bool waits = false;
+  if (outcome.status != NC_NOERR) {
+    refuse(*step, node, outcome.status, outcome.text);
+  } else {
+    StepImage& image = found->second;
+    image.is_ready = true;
+    image.bytes = outcome.bytes;
+    parts_.spare.add(*step, node);
+    std::vector<StepImage::Reader> late;
+    for (StepImage::Reader& reader : std::exchange(image.waiting, {})) {
+      if (reader.revision > image.revision) {
+        late.push_back(reader);
+      } else {
+        parts_.answers.image_ready(reader.ticket, *step, image);
+      }
+    }
+    if (!late.empty()) {
+      step->images.erase(found);
+      waits = begin(*step, owner_of(file), &late.front());
+      if (const auto again = step->images.find(node); again != step->images.end())
+        again->second.waiting.insert(again->second.waiting.end(), late.begin() + 1, late.end());
+    }
+  }
+  parts_.retention.review(*step);
+  while (Step* const surplus = parts_.spare.take_surplus(node)) parts_.retention.drop_image(*surplus, node);
+  return waits;
+}
+
+void StepImages::note_published(Step& step, const ProcessTable& processes) {
+  const auto waiting = waiting_.extract(step.id);
+  if (!waiting.empty()) {
+    for (const Ticket& ticket : waiting.mapped()) answer_waiting(ticket, processes);
+  }
+  for (const MatcherPlace place : std::exchange(asked_by_[step.key.rule], {})) {
+    if (!step.images.contains(place.node)) (void)begin(step, place, nullptr);
+  }
+}
+
+/// Unless the wait has been refused, or its process has ended.
+void StepImages::answer_waiting(const Ticket& ticket, const ProcessTable& processes) {
+  const auto wait = std::ranges::find(parts_.get_waits.all(), ticket, &GetWait::ticket);
+  if (wait == parts_.get_waits.all().end()) return;
+  const StepId id = wait->step;
+  const auto process = processes.processes().find(wait->process);
+  parts_.get_waits.end(ticket);
+  try {
+    if (process != processes.processes().end()) (void)ask(ticket, process->second, id);
+  } catch (const Error& error) {
+    parts_.answers.refused(ticket, error.status(), error.what());
+  }
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,100 @@
+#include "step_maker.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace sluice::matcher {
+
+Step* StepMaker::make(Group& group, const Step* base) {
+  auto step = std::make_unique<Step>();
+  step->version = group.version;
+  step->is_in_files = parts_.rules.is_in_files(group.key);
+  step->path = group.path;
+  if (base != nullptr && !step->is_in_files) {  // first: the base may lose its memory below
+    parts_.retention.note_continued(group.key.rule);
+    step->version = base->version;
+    step->path = base->path;
+    step->origin = base->origin;
+    step->record_count = base->record_count;
+    step->pattern.base_record = base->record_count;
+    step->header = base->header;
+    step->header_revision = ++step->revision;
+    step->structure = base->structure;
+    step->logs = base->logs;
+    continue_logs(*step, *base, group);
+    for (const auto& log : base->logs)
+      step->pattern.last_put = std::max(step->pattern.last_put, log->pattern.last_put);
+  }
+  if (!group.spans_nodes && !step->is_in_files) {
+    const Process& first = parts_.processes.at(group.members.begin()->second.process);
+    const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
+    const SegmentPool::Request request{bytes, SegmentUse::control, first.id, first.place.index};
+    auto control = parts_.memory.take_at_any_cost(first.place, request);
+    if (!control) return nullptr;
+    step->control = std::move(*control);
+  }
+  step->key = group.key;
+  step->name = parts_.names.of(group.key);
+  step->publish_at = parts_.rules.of(group.key).publish_at;
+  step->partition = parts_.rules.of(group.key).partition;
+  step->read_by.resize(parts_.rules.of(group.key).readers.size());
+  step->goes_to_disk =
+      parts_.rules.of(group.key).when_full == WhenFull::spill && parts_.sequences.is_full(group.key);
+  step->writers = &group;
+  step->writer_restarts = group.component->restarts;
+  if (base == nullptr) parts_.retention.note_made(*step, *group.component);
+  if (!step->is_continued) add_own_logs(*step, group.size);
+  step->pattern.first_writer = static_cast<std::uint32_t>(step->first_own_log);
+  Step& made = parts_.datasets.add(std::move(step));
+  parts_.retention.add(made);
+  return &made;
+}
+
+Step& StepMaker::restore(const FormerStep& former) {
+  const FileRule& rule = parts_.rules.of(former.key);
+  auto step = std::make_unique<Step>();
+  step->key = former.key;
+  step->name = parts_.names.of(former.key);
+  step->version = former.version;
+  step->path = former.path;
+  step->file = former.file;
+  step->is_in_files = true;
+  step->read_by.resize(rule.readers.size());
+  for (std::size_t i = 0; i < rule.readers.size(); ++i) {
+    const bool has_read = former.readers.contains(rule.readers[i]);
+    step->read_by[i].is_passed = step->read_by[i].is_taken = has_read;
+  }
+  Step& made = parts_.datasets.add(std::move(step));
+  parts_.retention.add(made);
+  return made;
+}
+
+void StepMaker::add_own_logs(Step& step, std::uint32_t processes) {
+  step.first_own_log = step.logs.size();
+  for (std::uint32_t rank = 0; rank < processes; ++rank) {
+    step.logs.push_back(std::make_shared<WriteLog>());  // shared by the steps that continue this one
+    if (step.publish_at == PublishAt::sync) step.logs.back()->published = {0, 0};
+  }
+}
+
+/// The processes that wrote the base continue their logs, so a step that adds a record takes memory for that
+/// record only.
+void StepMaker::continue_logs(Step& step, const Step& base, const Group& group) {
+  if (group.continues != base.id || base.is_cut || group.size != base.logs.size() - base.first_own_log)
+    return;
+  std::vector<std::shared_ptr<WriteLog>> logs;
+  for (std::size_t i = base.first_own_log; i < base.logs.size(); ++i) {
+    if (!base.logs[i]->may_be_continued()) return;
+    auto log = base.logs[i]->continued();
+    if (log == nullptr) return;
+    if (parts_.rules.of(base.key).publish_at != PublishAt::sync) log->published = {};
+    logs.push_back(std::move(log));
+  }
+  std::ranges::move(logs, step.logs.begin() + static_cast<std::ptrdiff_t>(base.first_own_log));
+  step.first_own_log = base.first_own_log;
+  step.is_continued = true;
+}
+
+}  // namespace sluice::matcher

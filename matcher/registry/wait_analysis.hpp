@@ -1,0 +1,107 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "get_waits.hpp"
+#include "group_table.hpp"
+#include "job_book.hpp"
+#include "memory_waits.hpp"
+#include "reader_book.hpp"
+#include "retention.hpp"
+
+namespace sluice::matcher {
+
+/// A stuck open or get; exactly one of `group` and `get` is set.
+struct StuckWait {
+  const Component* component = nullptr;  ///< the component that waits
+  const std::string* awaited = nullptr;  ///< name of the component that it waits for
+  Group* group = nullptr;
+  const GetWait* get = nullptr;
+};
+
+/// Finds waits that can never end. A process is stuck when all its connections wait, and no process that is
+/// not stuck can end any of these waits. Processes that have not connected yet count as able to do anything
+/// that others wait for.
+///
+/// At first the analysis only suspects. It assumes that a process whose connections all wait does nothing
+/// else. It also assumes that a component has no other processes when their number is unknown. keep_proven()
+/// keeps the results that looks have proved.
+class WaitAnalysis {
+ public:
+  struct Parts {
+    const FileRules& rules;
+    const NodePools& pools;
+    const ProcessTable& processes;
+    const DatasetTable& datasets;
+    const ReaderBook& readers;
+    const Retention& retention;
+    const GroupTable& groups;
+    const MemoryWaits& memory_waits;
+    const GetWaits& get_waits;
+    const JobBook& jobs;
+    const StepSequences& sequences;
+  };
+  explicit WaitAnalysis(const Parts& parts);
+
+  /// Whether all waits can end. The analysis runs with every message, and mostly all waits can end. It finds
+  /// this from the numbers of blocked processes, so more processes do not cost more time.
+  [[nodiscard]] bool can_all_end() const noexcept { return can_all_end_; }
+  /// The stuck processes. Call this only when not all waits can end.
+  [[nodiscard]] const std::set<ProcessId>& stuck() const { return *stuck_; }
+  /// Keeps only the processes that are stuck according to looks. Call this only when not all waits can end.
+  void keep_proven();
+
+  /// Whether any process may still free memory of the node.
+  [[nodiscard]] bool can_memory_come(std::uint32_t node) const;
+  /// Whether any process may still free disk space of any node.
+  [[nodiscard]] bool can_disk_come() const;
+  /// Whether a request for memory or disk space may be served.
+  [[nodiscard]] bool can_be_served(const MemoryWait& wait) const;
+
+  /// Whether the wait of the group may end.
+  [[nodiscard]] bool can_end(const Group& waiting) const;
+
+  /// The opens and gets of a cycle. Each waits for the component of the next, and the last waits for the
+  /// first. Empty when none is stuck.
+  [[nodiscard]] std::vector<StuckWait> cycle() const;
+
+ private:
+  [[nodiscard]] bool is_stuck(ProcessId process) const;
+  [[nodiscard]] bool is_stuck(const Group& group) const;
+  [[nodiscard]] bool is_blocked(const Process& process) const;
+  [[nodiscard]] bool can_act(const std::string& component) const;
+  [[nodiscard]] bool can_itself_act(const std::string& component) const;
+  [[nodiscard]] bool is_idle(const Jobs* jobs) const;
+  [[nodiscard]] bool can_finish(const Group& group) const;
+  [[nodiscard]] bool can_be_released(const Step& step) const;
+  [[nodiscard]] bool can_be_read(const Step& step, std::size_t reader) const;
+  [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
+  [[nodiscard]] std::uint32_t stuck_of(const std::string& component) const;
+  [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
+  [[nodiscard]] bool can_every_wait_end() const;
+  [[nodiscard]] bool can_every_file_come() const;
+  void find_stuck();
+  void let_all_go_on();
+  bool let_processes_go_on();
+  void let_go_on(ProcessId process);
+  bool let_steps_go_on();
+  [[nodiscard]] bool is_held_by(const Step& step, const Component& component) const;
+  [[nodiscard]] bool can_queue_shorten(const DatasetKey& key) const;
+  [[nodiscard]] bool can_end(const GetWait& waiting) const;
+  [[nodiscard]] const Group* hopeless_reader(const Group& waiting) const;
+  [[nodiscard]] const std::string& awaited_by(const Group& waiting) const;
+  [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
+
+  Parts parts_;
+  bool is_proven_ = false;  ///< only results of looks count
+  bool can_all_end_ = false;
+  std::optional<std::set<ProcessId>> stuck_;  ///< empty at first: all blocked processes
+  std::set<StepId> held_up_;  ///< a writer or reader of the step waits forever for memory or disk space
+  std::map<std::string, std::uint32_t> stuck_in_component_;
+  /// cached results of can_memory_come(), until more is known
+  mutable std::map<std::uint32_t, bool> memory_comes_;
+};
+
+}  // namespace sluice::matcher

@@ -1,0 +1,154 @@
+#include "wait_texts.hpp"
+
+#include <algorithm>
+
+namespace sluice::matcher {
+
+namespace {
+/// Ranks that a wait names.
+constexpr std::size_t most_ranks = 8;
+}  // namespace
+
+std::string WaitTexts::of(const Group& group) const {
+  switch (group.waits_for) {
+    case Group::WaitsFor::memory:
+      return for_memory(group.key);
+    case Group::WaitsFor::own_step:
+      return parts_.names.quoted(group.key) + ", which it still has open for writing itself";
+    case Group::WaitsFor::readers:
+      return parts_.names.quoted(group.key) + ", which " +
+             parts_.groups.readers_of_file(group.key).front()->component->name + " has open for reading";
+    case Group::WaitsFor::queue:
+      return for_queue(group.key);
+    case Group::WaitsFor::publication:
+      break;
+  }
+  return parts_.names.quoted(group.key) + " from " + parts_.rules.of(group.key).writer +
+         parts_.names.elsewhere_text(group.key);
+}
+
+std::string WaitTexts::of(const GetWait& wait) const {
+  return "data of " + wait.text + ", which " + parts_.rules.of(parts_.datasets.step(wait.step).key).writer +
+         " has not put yet";
+}
+
+std::string WaitTexts::of(const MemoryWait& wait) const {
+  const DatasetKey& key = parts_.datasets.step(wait.request.step).key;
+  if (wait.is_being_served()) return "disk space for " + parts_.names.quoted(key);
+  if (wait.is_for_disk())
+    return "space in the burst buffer to write " + parts_.names.quoted(key) + blockers(Medium::disk);
+  if (!wait.is_inbound) return for_memory(key);
+  if (wait.is_for_image())
+    return "memory to read " + parts_.names.quoted(key) + " as a file" + blockers(Medium::memory);
+  return "memory for the data of " + parts_.names.quoted(key) + " that it reads from other nodes" +
+         blockers(Medium::memory);
+}
+
+std::string WaitTexts::for_memory(const DatasetKey& key) const {
+  return "memory to write " + parts_.names.quoted(key) + blockers(Medium::memory);
+}
+
+/// "a place in the queue of 'wave_*.nc' (analysis has not read 'wave_0001.nc'; it waits for …)"
+std::string WaitTexts::for_queue(const DatasetKey& key) const {
+  const std::string text = "a place in the queue of '" + parts_.rules.of(key).pattern + "'";
+  const auto unread = parts_.sequences.unread(key);
+  if (unread.empty()) return text;
+  const Step& oldest = *unread.front();
+  for (std::size_t i = 0; i < oldest.read_by.size(); ++i)
+    if (parts_.sequences.is_unread_by(oldest, i)) return text + " (" + missing_readers(oldest, i) + ")";
+  return text;
+}
+
+/// Names the oldest file that holds memory or disk space, the component that it is kept for, and what that
+/// component waits for.
+std::string WaitTexts::blockers(Medium medium) const {
+  const std::string text = blocker(medium);
+  return text.empty() ? text : " (" + text + ")";
+}
+
+std::string WaitTexts::blocker(Medium medium) const {
+  for (const auto& [id, step] : parts_.retention.unconsumed()) {
+    if (step->state != StepState::published || step->bytes_in(medium).empty()) continue;
+    if (!step->readers.empty())
+      return step->readers.front()->component->name + " has " + parts_.names.quoted(step->key) + " open";
+    for (std::size_t i = 0; i < step->read_by.size(); ++i) {
+      if (parts_.readers.claim_of_reader(*step, i) == Claim::needed) return missing_readers(*step, i);
+    }
+    if (step->is_draining()) return parts_.names.quoted(step->key) + " is being written to its file";
+  }
+  return {};
+}
+
+std::string WaitTexts::missing_readers(const Step& step, std::size_t reader) const {
+  const std::string& name = parts_.rules.of(step.key).readers[reader];
+  const Component* const component = parts_.processes.find_component(name);
+  const std::size_t closed = step.read_by[reader].processes.size();
+  std::string text = name + " has not read " + parts_.names.quoted(step.key);
+  if (closed > 0 && component != nullptr && component->processes > closed) {
+    text = std::to_string(component->processes - closed) + " of " + std::to_string(component->processes) +
+           " processes of " + name + " have not read " + parts_.names.quoted(step.key);
+  }
+  for (const Group* group : parts_.groups.waiting()) {
+    if (group->component == component && group->waits_for != Group::WaitsFor::memory)
+      return text + "; it waits for " + of(*group);
+  }
+  return text;
+}
+
+std::string WaitTexts::hopeless(const MemoryWait& wait) const {
+  const std::string name = parts_.names.quoted(parts_.datasets.step(wait.request.step).key) + ": ";
+  if (wait.is_for_disk())
+    return name + "the burst buffer is full, and no process can free space: " + wait.spill.trouble +
+           ". Use a directory with more space (staging.spill, or the hint nc_burst_buf_dirname)";
+  const std::string text = name + hopeless_memory(wait.place.node, wait.request.bytes);
+  return wait.spill.trouble.empty() ? text : text + " or free space in staging.spill: " + wait.spill.trouble;
+}
+
+std::string WaitTexts::hopeless_memory(std::uint32_t node, std::uint64_t bytes) const {
+  const std::string holder = blocker(Medium::memory);
+  return "no memory is left for " + parts_.pools.memory_text(node, bytes) + ", and no reader can free any" +
+         (holder.empty() ? "" : " (" + holder + ")") + ": raise staging.memory" +
+         (parts_.grants.spills() ? "" : ", or set staging.spill to a directory with free space");
+}
+
+std::string WaitTexts::cycle(const std::vector<StuckWait>& waits) const {
+  std::string text;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const StuckWait& wait = waits[i];
+    text += (i == 0 ? wait.component->name : ", which") + " waits for " +
+            (wait.group != nullptr ? of(*wait.group) : of(*wait.get));
+  }
+  return text;
+}
+
+std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
+  std::vector<WaitStatus> waits;
+  const auto add = [&](const Process& process, const std::string& text, std::uint64_t since_ms) {
+    const std::string& component = process.component->name;
+    const auto found = std::find_if(waits.begin(), waits.end(), [&](const WaitStatus& wait) {
+      return wait.component == component && wait.waits_for == text;
+    });
+    const std::uint64_t waited = now - std::min(now, since_ms);
+    WaitStatus& wait = found == waits.end() ? waits.emplace_back(WaitStatus{component, 0, text, 0}) : *found;
+    ++wait.processes;
+    wait.since_ms = std::max(wait.since_ms, waited);
+    if (process.rank != no_rank && wait.ranks.size() < most_ranks)
+      wait.ranks.push_back(static_cast<std::uint32_t>(process.rank));
+  };
+  const auto& processes = parts_.processes.processes();
+  for (const Group* group : parts_.groups.waiting()) {
+    const std::string text = of(*group);
+    for (const auto& [rank, member] : group->members) {
+      const auto process = processes.find(member.process);
+      if (member.ticket && process != processes.end()) add(process->second, text, member.since_ms);
+    }
+  }
+  for (const GetWait& wait : parts_.get_waits.all()) add(processes.at(wait.process), of(wait), wait.since_ms);
+  for (const MemoryWait& wait : parts_.memory_waits.all()) {
+    for (const InboundReader& waiter : wait.waiters)
+      add(processes.at(waiter.process), of(wait), wait.since_ms);
+  }
+  return waits;
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataset_names.hpp"
+#include "segment_grants.hpp"
+#include "sluice/matcher/status_report.hpp"
+#include "wait_analysis.hpp"
+
+namespace sluice::matcher {
+
+/// Texts that say what processes wait for, and why a wait is hopeless.
+class WaitTexts {
+ public:
+  struct Parts {
+    const FileRules& rules;
+    const NodePools& pools;
+    const ProcessTable& processes;
+    const DatasetTable& datasets;
+    const DatasetNames& names;
+    const ReaderBook& readers;
+    const Retention& retention;
+    const SegmentGrants& grants;
+    const GroupTable& groups;
+    const MemoryWaits& memory_waits;
+    const GetWaits& get_waits;
+    const StepSequences& sequences;
+  };
+  explicit WaitTexts(const Parts& parts) : parts_(parts) {}
+
+  /// "'wave.nc' from model", "memory to write 'wave.nc'"
+  [[nodiscard]] std::string of(const Group& group) const;
+  [[nodiscard]] std::string of(const GetWait& wait) const;
+  [[nodiscard]] std::string of(const MemoryWait& wait) const;
+  /// Why the wait can never end, with the name of its file.
+  [[nodiscard]] std::string hopeless(const MemoryWait& wait) const;
+  [[nodiscard]] std::string hopeless_memory(std::uint32_t node, std::uint64_t bytes) const;
+  /// "a waits for 'x.nc' from b, which waits for 'y.nc' from a"
+  [[nodiscard]] std::string cycle(const std::vector<StuckWait>& waits) const;
+  /// All present waits.
+  [[nodiscard]] std::vector<WaitStatus> report(std::uint64_t now) const;
+
+ private:
+  [[nodiscard]] std::string for_memory(const DatasetKey& key) const;
+  [[nodiscard]] std::string for_queue(const DatasetKey& key) const;
+  [[nodiscard]] std::string blockers(Medium medium) const;
+  [[nodiscard]] std::string blocker(Medium medium) const;
+  [[nodiscard]] std::string missing_readers(const Step& step, std::size_t reader) const;
+
+  Parts parts_;
+};
+
+}  // namespace sluice::matcher

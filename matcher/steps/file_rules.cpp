@@ -1,0 +1,14 @@
+#include "file_rules.hpp"
+
+#include <string>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+const FileRule& FileRules::of(const DatasetKey& key) const {
+  if (key.rule < rules_.size()) return rules_[key.rule];
+  throw Error(NC_EINVAL, "the workflow has no rule " + std::to_string(key.rule));
+}
+
+}  // namespace sluice::matcher

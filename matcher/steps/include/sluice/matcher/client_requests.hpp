@@ -1,0 +1,114 @@
+#pragma once
+// Requests of processes to the registry. The structs are also the messages of sluice/runtime/protocol.hpp.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/request_table.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step_pattern.hpp"
+
+namespace sluice::matcher {
+
+using StepId = std::uint64_t;
+
+/// Describes a dataset whose file is of another format than CDF.
+inline constexpr std::uint8_t no_cdf_version = 255;
+
+/// A process of a group creates a dataset.
+struct CreateRequest {
+  DatasetKey key;
+  Member member;
+  bool no_clobber = false;
+  std::uint8_t version = 1;  ///< CDF version that the user requested; 0: not known before it is closed
+  std::string path = {};     ///< absolute path of the file that the dataset stands for
+  /// begins with the contents of the existing file; NC_EEXIST when a step exists by now
+  bool is_import = false;
+  // Not in the message: the registry notes these values of an open or inquiry here.
+  bool is_on_disk = false;      ///< OpenRequest::is_on_disk
+  std::uint64_t continues = 0;  ///< OpenRequest::continues
+  bool is_look = false;         ///< OpenRequest::is_look
+};
+
+/// A process of a group opens a dataset for writing or for reading. An inquiry describes the dataset that an
+/// open for reading would find. It has a group of one process, and opens nothing.
+struct OpenRequest {
+  DatasetKey key;
+  Member member;
+  std::string path = {};    ///< as in CreateRequest
+  bool is_on_disk = false;  ///< the file exists: the writer component gets it, unless this run has made one
+  /// open_write: the step whose logs these processes have written last, each with its present rank, and can
+  /// continue; 0: there is none. All members send the same value.
+  StepId continues = 0;
+  /// open_read of a stream: the step that the next open would get, which this does not count as read.
+  bool is_look = false;
+};
+
+/// Requests memory for the write log of this process in `step`: at least `bytes`. A recycled segment holds
+/// old contents, so the registry clears word 0 of a table and the whole of a control block before the grant.
+/// Table chunks of a process follow one another in the order of their grants.
+struct SegmentRequest {
+  StepId step = 0;
+  SegmentUse use = SegmentUse::data;
+  std::uint64_t bytes = 0;         ///< the process cannot continue with less
+  std::uint64_t wanted_bytes = 0;  ///< preferred size, if it is available without a wait
+  /// Requests a part of a burst-buffer log instead of memory: `bytes` of the data file, which this process
+  /// has reserved.
+  LogPlace log = {};
+  bool is_ahead = false;  ///< for future puts: refused instead of waited for, also when memory is short
+};
+
+/// The disk has no space for `bytes` more in this process's burst-buffer log.
+struct DiskRequest {
+  StepId step = 0;
+  std::uint64_t bytes = 0;
+  /// RegistryAnswers::room of the last answer before the process tried; 0: there was no answer.
+  std::uint64_t seen = 0;
+  std::string trouble = {};  ///< the system's error text
+};
+
+/// Sent by rank 0 at enddef, and before publishing when metadata has changed.
+struct HeaderRequest {
+  StepId step = 0;
+  std::vector<std::byte> header;
+  Fingerprint structure = {};  ///< structure_of the header
+  std::uint8_t version = 0;    ///< CDF version, where create did not know it yet; 0: that of create
+};
+
+/// The state of a process's log when the process calls ncmpi_sync.
+struct SyncPoint {
+  TablePosition position = {};    ///< the end of its request table
+  std::int64_t record_count = 0;  ///< as agreed by its group
+  Fingerprint requests = {};      ///< LogPattern::requests so far
+};
+/// Makes the puts of the process so far visible to readers, when all members of the group have sent it
+/// (publish: sync).
+struct SyncRequest {
+  StepId step = 0;
+  SyncPoint point;
+};
+
+/// The process has finished writing (close). The step is complete when all members of the group have sent
+/// this.
+struct PublishRequest {
+  StepId step = 0;
+  std::int64_t record_count = 0;
+  AccessCounters counters;
+  LogPattern pattern = {};
+  std::vector<LogRange> ranges = {};  ///< the positions of all of its log's data; `writer` is ignored
+  TablePosition position = {};        ///< the end of its request table
+  std::optional<std::uint64_t> file_bytes = {};  ///< the step was written as a file of that size
+};
+
+/// The process has finished reading (close).
+struct CloseRequest {
+  StepId step = 0;
+  AccessCounters counters;
+};
+
+}  // namespace sluice::matcher

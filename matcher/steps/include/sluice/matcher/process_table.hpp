@@ -1,0 +1,161 @@
+#pragma once
+#include <boost/container/flat_set.hpp>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/published_file.hpp"
+#include "sluice/matcher/run_view.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/step.hpp"
+
+namespace sluice::matcher {
+
+struct Group;
+
+/// A step that was not published when a process of its writer died.
+struct LostStep {
+  DatasetKey key;
+  StepId step = 0;
+};
+
+/// The result of a look at processes whose connections all wait.
+enum class Look : std::uint8_t {
+  none,   ///< no look since one of the processes resumed
+  asked,  ///< a look is under way
+  able,   ///< another thread, or another process of the component, may act
+  idle,   ///< no thread or process may act
+};
+
+/// A component of the workflow in the registry.
+struct Component {
+  std::string name;
+  std::uint32_t processes = 0;                 ///< number of processes at start; 0: not known
+  boost::container::flat_set<ProcessId> live;  ///< processes that are connected
+  /// processes that have ended; kept when the number of processes is known
+  boost::container::flat_set<ProcessId> ended;
+  std::uint32_t blocked = 0;   ///< number of live processes with Process::is_blocked
+  bool has_connected = false;  ///< a process of the component has connected at some time
+  bool has_exited = false;
+  std::string reason;               ///< how the component exited
+  std::uint32_t restarts_left = 0;  ///< how often a failure is followed by another start
+  std::uint32_t restarts = 0;       ///< how often that has happened
+  std::vector<LostStep> lost;       ///< since its last start
+  /// the look at the whole component, used when the number of its processes is not known
+  Look look = Look::none;
+  std::uint64_t look_number = 0;  ///< the last requested look
+
+  /// Programs that only look at the run: not a component of the workflow.
+  [[nodiscard]] bool is_attached() const noexcept { return name == attached_name; }
+  /// Whether a failure is followed by another start, whose processes need what these have not read.
+  [[nodiscard]] bool may_restart() const noexcept { return restarts_left > 0 && !has_exited; }
+  /// Whether the component may still act when `stuck` of its processes no longer do anything. When the number
+  /// of processes is not known, only connected processes count.
+  [[nodiscard]] bool can_act(std::uint32_t stuck) const noexcept {
+    if (has_exited) return false;
+    return processes > 0 ? stuck < processes : live.empty() || stuck < live.size();
+  }
+};
+
+/// The rank of a process in a group.
+struct GroupMembership {
+  Group* group = nullptr;
+  std::uint32_t rank = 0;
+  bool operator==(const GroupMembership&) const = default;
+};
+
+/// A client process. It may have several connections (threads). The process has ended when its last
+/// connection has ended.
+struct Process {
+  ProcessId id{};
+  Component* component = nullptr;
+  std::uint64_t token = 0;
+  std::uint32_t process_id = 0;  ///< of the operating system
+  std::int32_t rank = no_rank;   ///< in the component's MPI_COMM_WORLD, as its launcher says
+  MatcherPlace place;            ///< of the matcher that it is connected to
+  std::uint32_t connections = 0;
+  /// Files that it writes by the C library, each by a connection of the matcher's own. Other processes that
+  /// it has started may write them on, so they count neither as threads nor as waiting.
+  std::uint32_t files = 0;
+  std::vector<GroupMembership> memberships;  ///< groups in which it has not finished
+  std::uint32_t waits = 0;                   ///< its requests that are held back
+  /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the
+  /// data of one get.
+  std::map<std::uint64_t, std::uint32_t> inbound_waits;
+  Look look = Look::none;
+  std::uint64_t look_number = 0;  ///< the last requested look
+
+  /// "model (process 4711)"
+  [[nodiscard]] std::string name() const;
+  /// The membership through which the process has the step open for reading; no group when it has not.
+  [[nodiscard]] GroupMembership reads(StepId step) const noexcept;
+  /// The same, for writing.
+  [[nodiscard]] GroupMembership writes(StepId step) const noexcept;
+  /// As writes(). Throws Error(NC_EINVAL) when the process is not writing the step.
+  [[nodiscard]] GroupMembership must_write(StepId step) const;
+  /// Every known thread of the process waits.
+  [[nodiscard]] bool is_blocked() const noexcept {
+    const std::size_t waiting = waits + inbound_waits.size();
+    return connections > 0 && waiting > 0 && waiting >= connections;
+  }
+};
+
+/// The components and their processes.
+class ProcessTable {
+ public:
+  explicit ProcessTable(const std::vector<ComponentSize>& components);
+
+  /// Adds a connection of the process that `token` names.
+  Process& connect(const std::string& component, std::uint64_t token, std::uint32_t process_id);
+  /// Throws Error(NC_EINVAL) for an unknown process.
+  [[nodiscard]] Process& at(ProcessId id);
+  [[nodiscard]] Process* find(ProcessId id) noexcept;
+  void erase(ProcessId id);
+  /// Calls `change`, which changes the process's waits or connections, and updates the count of blocked
+  /// processes.
+  template <class Change>
+  static void change(Process& process, const Change& change) {
+    const bool was_blocked = process.is_blocked();
+    change();
+    process.look = Look::none;
+    process.component->look = Look::none;
+    process.component->blocked += process.is_blocked() ? 1U : 0U;
+    process.component->blocked -= was_blocked ? 1U : 0U;
+  }
+
+  /// The component has failed, and is started again. All its processes have been erased.
+  static void restart(Component& component);
+
+  [[nodiscard]] Component& component(const std::string& name);
+  [[nodiscard]] const std::map<std::string, Component, std::less<>>& components() const noexcept {
+    return components_;
+  }
+  [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
+  [[nodiscard]] const std::map<ProcessId, Process>& processes() const noexcept { return processes_; }
+  [[nodiscard]] std::vector<ProcessId> ids() const;
+  [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;
+  /// The number of components that have exited.
+  [[nodiscard]] std::uint32_t ended_components() const noexcept;
+
+ private:
+  static void note_start(const Process& process);
+
+  struct Identity {
+    std::string component;
+    std::uint64_t token = 0;
+    std::uint32_t process_id = 0;  // a fork has its parent's token
+    auto operator<=>(const Identity&) const = default;
+  };
+
+  std::map<std::string, Component, std::less<>>
+      components_;  // nodes keep their addresses: groups and processes point to them
+  std::map<ProcessId, Process> processes_;
+  std::map<Identity, ProcessId> by_identity_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace sluice::matcher

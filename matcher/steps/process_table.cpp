@@ -1,0 +1,133 @@
+#include "sluice/matcher/process_table.hpp"
+
+#include <algorithm>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/matcher/group.hpp"
+
+namespace sluice::matcher {
+
+std::string Process::name() const {
+  return component->name + " (process " + std::to_string(process_id) + ")";
+}
+
+namespace {
+
+GroupMembership membership(const Process& process, StepId step, bool writing) noexcept {
+  for (const auto& [group, rank] : process.memberships) {
+    if (group->step != nullptr && group->step->id == step && group->writes() == writing) return {group, rank};
+  }
+  return {};
+}
+
+}  // namespace
+
+GroupMembership Process::reads(StepId step) const noexcept {
+  return membership(*this, step, false);
+}
+
+GroupMembership Process::writes(StepId step) const noexcept {
+  return membership(*this, step, true);
+}
+
+GroupMembership Process::must_write(StepId step) const {
+  const GroupMembership found = writes(step);
+  if (found.group != nullptr) return found;
+  throw Error(NC_EINVAL, name() + " is not writing step " + std::to_string(step));
+}
+
+ProcessTable::ProcessTable(const std::vector<ComponentSize>& components) {
+  for (const ComponentSize& size : components) {
+    Component& added = component(size.name);
+    added.processes = size.processes;
+    added.restarts_left = size.restarts;
+  }
+}
+
+Process& ProcessTable::connect(const std::string& component_name, std::uint64_t token,
+                               std::uint32_t process_id) {
+  const auto [entry, is_new] =
+      by_identity_.try_emplace({component_name, token, process_id}, ProcessId{next_id_});
+  if (is_new) {
+    Process& process = processes_[ProcessId{next_id_++}];
+    process.id = entry->second;
+    process.component = &component(component_name);
+    process.token = token;
+    process.process_id = process_id;
+    note_start(process);
+  }
+  Process& process = processes_.at(entry->second);
+  process.component->has_connected = true;
+  change(process, [&] { ++process.connections; });
+  return process;
+}
+
+/// More processes than were started: some start others, so their final number is unknown.
+void ProcessTable::note_start(const Process& process) {
+  Component& component = *process.component;
+  component.live.insert(process.id);
+  if (component.live.size() + component.ended.size() > component.processes) component.processes = 0;
+}
+
+Process& ProcessTable::at(ProcessId id) {
+  if (Process* process = find(id)) return *process;
+  throw Error(NC_EINVAL, "this process has ended");
+}
+
+Process* ProcessTable::find(ProcessId id) noexcept {
+  const auto found = processes_.find(id);
+  return found == processes_.end() ? nullptr : &found->second;
+}
+
+void ProcessTable::erase(ProcessId id) {
+  const auto found = processes_.find(id);
+  if (found == processes_.end()) return;
+  const Process& process = found->second;
+  Component& component = *process.component;
+  if (process.is_blocked()) --component.blocked;
+  component.live.erase(id);
+  component.look = Look::none;
+  if (component.processes > 0) component.ended.insert(id);
+  by_identity_.erase({process.component->name, process.token, process.process_id});
+  processes_.erase(found);
+}
+
+void ProcessTable::restart(Component& component) {
+  if (component.restarts_left > 0) --component.restarts_left;
+  ++component.restarts;
+  component.ended.clear();
+  component.lost.clear();
+}
+
+Component& ProcessTable::component(const std::string& name) {
+  const auto [entry, is_new] = components_.try_emplace(name);
+  if (is_new) entry->second.name = name;
+  return entry->second;
+}
+
+const Component* ProcessTable::find_component(const std::string& name) const noexcept {
+  const auto found = components_.find(name);
+  return found == components_.end() ? nullptr : &found->second;
+}
+
+std::vector<ProcessId> ProcessTable::ids() const {
+  std::vector<ProcessId> ids;
+  ids.reserve(processes_.size());
+  for (const auto& [id, process] : processes_) ids.push_back(id);
+  return ids;
+}
+
+std::vector<ProcessId> ProcessTable::processes_of(const Component& component) const {
+  std::vector<ProcessId> ids;
+  for (const auto& [id, process] : processes_) {
+    if (process.component == &component) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::uint32_t ProcessTable::ended_components() const noexcept {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(components_, [](const auto& entry) { return entry.second.has_exited; }));
+}
+
+}  // namespace sluice::matcher

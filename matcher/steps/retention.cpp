@@ -1,0 +1,195 @@
+#include "retention.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace sluice::matcher {
+
+Retention::Retention(const Parts& parts, const RegistryOptions& options)
+    : parts_(parts),
+      nodes_(options.nodes),
+      retain_bytes_(options.retain_bytes),
+      spill_directory_(options.spill_directory),
+      consumed_(options.nodes, parts.rules.size()),
+      doubtful_(options.nodes, parts.rules.size()) {}
+
+void Retention::review(Step& step) {
+  const bool is_open =
+      step.writers != nullptr || !step.readers.empty() || step.is_draining() || step.is_becoming_image();
+  if (!is_open &&
+      (step.state == StepState::discarded || (step.state == StepState::published && step.is_superseded))) {
+    erase(step);
+    return;
+  }
+  const Claim claim =
+      is_open || step.state != StepState::published ? Claim::needed : parts_.readers.claim_on(step);
+  const bool is_left = claim == Claim::none && is_for_resume(step);
+  if (claim == Claim::none && !is_left && is_past(step)) {
+    erase(step);
+    return;
+  }
+  if (claim == step.claim) return;
+  keep(step);
+  if (claim == Claim::needed) return;
+  step.claim = claim;
+  (claim == Claim::none ? consumed_ : doubtful_)
+      .add(step, parts_.datasets.is_on_disk(step) && parts_.readers.is_partly_read(step));
+  unconsumed_.erase(step.id);
+  if (claim == Claim::none && !is_left) free_disk(step);
+}
+
+/// The logs of a stream's unread steps are all that a run which is killed leaves of them, and it loses its
+/// readers first (docs/design/resume.md).
+bool Retention::is_for_resume(const Step& step) const {
+  const FileRule& rule = parts_.rules.of(step.key);
+  return rule.is_stream && rule.through == Through::burst_buffer && parts_.readers.is_left_unread(step);
+}
+
+/// No name leads to the step of a stream any more.
+bool Retention::is_past(const Step& step) const {
+  return parts_.rules.of(step.key).is_stream && parts_.datasets.at(step.key).newest != &step;
+}
+
+/// The step is needed: removes it from the lists of steps whose memory may be reclaimed.
+void Retention::keep(Step& step) {
+  if (step.claim == Claim::needed) return;
+  (step.claim == Claim::none ? consumed_ : doubtful_).remove(step);
+  step.claim = Claim::needed;
+  unconsumed_.emplace(step.id, &step);
+}
+
+void Retention::drop_image(Step& step, std::uint32_t node) {
+  keep(step);  // its bytes change
+  step.images.erase(node);
+  review(step);
+}
+
+void Retention::note_continued(std::uint32_t rule) {
+  if (!parts_.readers.note_continued(rule)) return;
+  for (Step* const step : consumed_.steps_of(rule)) review(*step);
+}
+
+void Retention::review_steps_read_by(const Component& component) {
+  std::vector<StepId> concerned;  // a review may erase others of them
+  const auto collect = [&](const Step& step) {
+    if (parts_.readers.may_change_claim(step, component)) concerned.push_back(step.id);
+  };
+  for (const auto& [id, step] : unconsumed_) collect(*step);
+  for (std::uint32_t rule = 0; rule < parts_.rules.size(); ++rule) {
+    for (const Step* const step : doubtful_.steps_of(rule)) collect(*step);
+    if (component.processes > 0) continue;  // all its processes may have been known before
+    for (const Step* const step : consumed_.steps_of(rule)) collect(*step);
+  }
+  for (const StepId id : concerned)
+    if (Step* const step = parts_.datasets.find_step(id)) review(*step);
+}
+
+void Retention::note_reader_restart(const Component& component) {
+  std::vector<StepId> concerned;  // a review may erase others of them
+  const auto note = [&](Step& step) {
+    if (parts_.readers.note_restart(step, component)) concerned.push_back(step.id);
+  };
+  for (const auto& [id, step] : unconsumed_) note(*step);
+  for (std::uint32_t rule = 0; rule < parts_.rules.size(); ++rule)
+    for (Step* const step : doubtful_.steps_of(rule)) note(*step);
+  for (const StepId id : concerned)
+    if (Step* const step = parts_.datasets.find_step(id)) review(*step);
+}
+
+void Retention::supersede(Dataset& dataset) {
+  Step* const old = std::exchange(dataset.newest, nullptr);
+  if (old == nullptr) return;
+  old->is_superseded = true;
+  review(*old);
+}
+
+void Retention::leave_in_stream(Dataset& dataset) {
+  if (Step* const old = std::exchange(dataset.newest, nullptr)) review(*old);
+}
+
+void Retention::erase(Step& step) {
+  const Claim claim = step.claim;
+  keep(step);
+  Dataset& dataset = parts_.datasets[step.key];
+  if (dataset.newest == &step) {
+    dataset.newest = nullptr;
+    dataset.is_recycled = true;
+    dataset.claim = claim;
+    parts_.datasets.note_past(step.key);
+  }
+  parts_.sequences.erase(step, dataset);
+  parts_.answers.erased(step.id);
+  unconsumed_.erase(step.id);
+  parts_.datasets.erase(step);
+}
+
+bool Retention::erase_if_any(Step* step) {
+  if (step == nullptr) return false;
+  erase(*step);
+  return true;
+}
+
+bool Retention::erase_spilled(std::uint32_t node, bool even_last) {
+  Step* const first =
+      even_last ? consumed_.first_on(node, Medium::disk) : consumed_.first_spare_on(node, Medium::disk);
+  return erase_if_any(first);
+}
+
+bool Retention::erase_doubtful(std::uint32_t node, Medium medium) {
+  Step* const first = doubtful_.first_on(node, medium);
+  if (first == nullptr) return false;
+  tell_of_doubtful(*first);
+  erase(*first);
+  return true;
+}
+
+void Retention::tell_of_doubtful(const Step& step) {
+  if (std::exchange(has_told_of_doubtful_, true)) return;
+  parts_.answers.event(parts_.names.quoted(step.key) + " is removed, although a reader may open it again: " +
+                       (!spill_directory_.empty()
+                            ? "memory and the space in " + spill_directory_ + " are used up"
+                            : "memory is used up, and there is no staging.spill") +
+                       ". More files may follow: raise staging.memory, or give staging.spill more space");
+}
+
+bool Retention::erase_given_up(std::uint32_t node) {
+  const auto is_given_up = [&](const auto& entry) {
+    const Step& step = *entry.second;
+    const bool is_open =
+        step.writers != nullptr || !step.readers.empty() || step.is_draining() || step.is_becoming_image();
+    return !is_open && step.state == StepState::published && step.has_data_on(node) &&
+           parts_.readers.is_given_up(step);
+  };
+  const auto found = std::ranges::find_if(unconsumed_, is_given_up);
+  if (found == unconsumed_.end()) return false;
+  Step& step = *found->second;
+  tell_of_doubtful(step);
+  erase(step);
+  return true;
+}
+
+bool Retention::erase_on_disk() {
+  const auto erase_on_any_node = [&](const auto& erase_on) {
+    for (std::uint32_t node = 0; node < nodes_; ++node)
+      if (erase_on(node)) return true;
+    return false;
+  };
+  return erase_on_any_node([&](std::uint32_t node) { return erase_spilled(node, false); }) ||
+         erase_on_any_node([&](std::uint32_t node) { return erase_spilled(node, true); }) ||
+         erase_on_any_node([&](std::uint32_t node) { return erase_doubtful(node, Medium::disk); });
+}
+
+/// The disk space is for other steps, so a step that has been read is erased (with burst-buffer logs, once
+/// its file has the data). The last step of the rule stays, and so does staging.retain.
+void Retention::free_disk(const Step& step) {
+  const std::uint32_t rule = step.key.rule;
+  // Like a file, a spilled step stays readable while a reader lives, until a put finds the disk full.
+  const bool is_log = parts_.rules.at(rule).through == Through::burst_buffer;
+  if (!is_log && !parts_.readers.have_readers_ended(rule)) return;
+  while (consumed_.most_bytes(Medium::disk) > retain_bytes_) {
+    if (!erase_if_any(consumed_.first_spare_of(rule))) return;
+  }
+}
+
+}  // namespace sluice::matcher

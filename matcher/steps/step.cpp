@@ -1,0 +1,156 @@
+#include "sluice/matcher/step.hpp"
+
+#include <algorithm>
+
+#include "range_bounds.hpp"
+
+namespace sluice::matcher {
+
+namespace {
+
+void add(const SegmentLease& segment, Medium medium, NodeBytes& bytes) {
+  if (medium_of(segment.id()) == medium) bytes[node_of(segment.id())] += segment.charged_bytes();
+}
+
+}  // namespace
+
+bool WriteLog::holds(const LogRange& range) const noexcept {
+  const auto owned = std::find_if(data.rbegin(), data.rend(), [&](const SharedSegment& segment) {
+    return segment->id() == range.segment;
+  });
+  return owned != data.rend() && lies_within(range, (*owned)->bytes());
+}
+
+bool WriteLog::may_be_continued() const noexcept {
+  return is_complete && !is_cut && burst_log.empty() && end.chunks == tables.size();
+}
+
+std::shared_ptr<WriteLog> WriteLog::continued() const {
+  if (!tables.empty() && !tables.back()->restore()) return nullptr;
+  if (!data.empty() && !data.back()->restore()) return nullptr;
+  constexpr std::uint64_t alignment = 64;   // of log offsets, so that distances are the same in each step
+  auto log = std::make_shared<WriteLog>();  // shared by the steps that continue one another
+  log->tables = tables;
+  log->data = data;
+  log->earlier_data = data.size();
+  log->ranges = ranges;
+  log->extent = extent;
+  log->begin = log->published = end;
+  if (!ranges.empty()) log->first_offset = ranges.back().log_offset + ranges.back().length_bytes;
+  log->first_offset = (log->first_offset + alignment - 1) / alignment * alignment;
+  FingerprintBuilder all;
+  all.add(earlier);
+  all.add(pattern.requests);
+  all.add(pattern.base_record, static_cast<std::int64_t>(first_offset));
+  log->earlier = all.value();
+  return log;
+}
+
+void WriteLog::trim(const TablePosition& end) noexcept {
+  if (end.chunks == 0) tables.clear();
+  if (end.chunks != 0 && end.chunks == tables.size()) tables.back()->trim(sizeof(std::uint64_t) + end.bytes);
+  const std::size_t unchanged = earlier_data == 0 ? 0 : earlier_data - 1;
+  const auto is_unused = [&](const SharedSegment& segment) {
+    std::uint64_t used = 0;
+    for (const LogRange& range : ranges)
+      if (range.segment == segment->id()) used = std::max(used, range.segment_offset + range.length_bytes);
+    if (used > 0) segment->trim(used);
+    return used == 0 && segment->id() == ahead;
+  };
+  data.erase(std::remove_if(data.begin() + static_cast<std::ptrdiff_t>(unchanged), data.end(), is_unused),
+             data.end());
+}
+
+void WriteLog::add_bytes(Medium medium, NodeBytes& bytes) const {
+  for (const auto* const segments : {&tables, &data}) {
+    for (const SharedSegment& segment : *segments) add(*segment, medium, bytes);
+  }
+}
+
+LogView WriteLog::view() const {
+  LogView view;
+  for (const SharedSegment& segment : tables) view.tables.push_back({segment->id(), segment->bytes()});
+  for (const SharedSegment& segment : data) view.data.push_back({segment->id(), segment->bytes()});
+  view.ranges = ranges;
+  view.published = published;
+  view.is_complete = is_complete;
+  view.is_cut = is_cut;
+  view.begin = begin;
+  view.first_offset = first_offset;
+  view.extent = extent;
+  return view;
+}
+
+NodeBytes Step::bytes_in(Medium medium) const {
+  NodeBytes bytes;
+  for (const auto& log : logs) log->add_bytes(medium, bytes);
+  for (const SegmentLease& segment : inbound_parts) add(segment, medium, bytes);
+  for (const auto& [node, image] : images) {
+    if (!image.file.empty()) add(image.file, medium, bytes);
+  }
+  return bytes;
+}
+
+bool Step::has_data_on(std::uint32_t node) const {
+  const auto is_there = [&](const SegmentLease& segment) { return node_of(segment.id()) == node; };
+  const auto is_shared_there = [&](const SharedSegment& segment) { return is_there(*segment); };
+  const auto image = images.find(node);
+  if (image != images.end() && !image->second.file.empty()) return true;
+  return std::ranges::any_of(inbound_parts, is_there) || std::ranges::any_of(logs, [&](const auto& log) {
+           return std::ranges::any_of(log->data, is_shared_there) ||
+                  std::ranges::any_of(log->tables, is_shared_there);
+         });
+}
+
+StepView Step::view() const {
+  StepView view;
+  view.step = id;
+  view.revision = revision;
+  view.is_final = state == StepState::published;
+  view.rule = key.rule;
+  view.name = name;
+  view.header_revision = header_revision;
+  view.record_count = records_for_readers();
+  view.header = header;
+  view.first_own_log = first_own_log;
+  for (const auto& log : logs) view.logs.push_back(log->view());
+  view.pattern = pattern;
+  view.publish_at = publish_at;
+  view.partition = partition;
+  view.is_cut = is_cut;
+  view.is_apart = is_apart;
+  if (!control.empty()) view.control = control.id();
+  return view;
+}
+
+void set_apart(Step& step) noexcept {
+  // For a log that was cut off, only its tables know the records.
+  step.is_apart = std::ranges::none_of(step.logs, [](const auto& log) { return log->is_cut; });
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
+    const LogPattern& log = step.logs[i]->pattern;
+    step.is_apart = step.is_apart && !log.reaches_below_base && log.base_record == step.pattern.base_record;
+  }
+}
+
+void set_pattern(Step& step) noexcept {
+  // The fingerprint of a log that was cut off is unknown.
+  if (std::ranges::any_of(step.logs, [](const auto& log) { return log->is_cut; })) return;
+  FingerprintBuilder whole;
+  FingerprintBuilder latest;
+  whole.add(step.structure);
+  latest.add(step.structure);
+  // Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
+  whole.add(static_cast<std::uint64_t>(step.first_own_log));
+  for (std::size_t i = 0; i < step.logs.size(); ++i) {
+    const LogPattern& log = step.logs[i]->pattern;
+    whole.add(step.logs[i]->earlier);
+    whole.add(log.requests);
+    whole.add(log.base_record, static_cast<std::int64_t>(step.logs[i]->first_offset));
+    if (i < step.first_own_log) continue;
+    latest.add(log.requests);
+  }
+  step.pattern.whole = whole.value();
+  step.pattern.latest = step.is_apart ? latest.value() : Fingerprint{};
+}
+
+}  // namespace sluice::matcher

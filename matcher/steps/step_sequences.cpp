@@ -1,0 +1,217 @@
+#include "step_sequences.hpp"
+
+#include <algorithm>
+
+namespace sluice::matcher {
+
+StepSequences::StepSequences(const FileRules& rules, const ProcessTable& processes)
+    : rules_(rules), processes_(processes), published_(rules.size()) {
+  for (std::uint32_t rule = 0; rule < rules.size(); ++rule)
+    counts_.emplace_back(rules.at(rule).readers.size());
+}
+
+DatasetKey StepSequences::sequence_key(const DatasetKey& key) const {
+  return rules_.of(key).is_stream ? key : DatasetKey{key.rule, {}};
+}
+
+const StepSequences::Sequence* StepSequences::find(const DatasetKey& key) const {
+  const auto found = sequences_.find(sequence_key(key));
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
+std::vector<Step*> StepSequences::note_published(Step& step) {
+  const FileRule& rule = rules_.of(step.key);
+  Sequence& sequence = sequences_[sequence_key(step.key)];
+  Step* const previous = sequence.live.empty() ? nullptr : sequence.live.rbegin()->second;
+  step.number = ++sequence.last;
+  ++published_[step.key.rule];
+  sequence.live.emplace(step.number, &step);
+  if (rule.queue > 0) sequence.unread.emplace(step.number, &step);
+  std::vector<Step*> passed;
+  bool is_previous_passed = false;
+  for (std::size_t i = 0; i < rule.readers.size(); ++i) {
+    const ReaderMode mode = rule.mode_of(rule.readers[i]);
+    if (!mode.selects(step.number) && pass_by_mode(step, i) && passed.empty()) passed.push_back(&step);
+    if (mode.mode == ReadMode::latest && previous != nullptr)
+      is_previous_passed = pass_by_mode(*previous, i) || is_previous_passed;
+  }
+  if (is_previous_passed) passed.push_back(previous);
+  return passed;
+}
+
+/// Returns false when the reader had passed it before.
+bool StepSequences::pass_by_mode(Step& step, std::size_t reader) {
+  ReaderRecord& record = step.read_by[reader];
+  if (record.is_passed) return false;
+  record.is_passed = true;
+  record.is_skipped = !record.is_taken;
+  if (record.is_skipped) ++counts_[step.key.rule][reader].skipped;
+  return true;
+}
+
+void StepSequences::note_taken(Step& step, const Group& group) {
+  const FileRule& rule = rules_.of(step.key);
+  const auto reader = std::ranges::find(rule.readers, group.component->name);
+  if (group.is_look || reader == rule.readers.end()) return;
+  const auto index = static_cast<std::size_t>(reader - rule.readers.begin());
+  ReaderRecord& record = step.read_by[index];
+  Counts& counts = counts_[step.key.rule][index];
+  if (!record.is_taken) ++counts.taken;
+  if (record.is_skipped) --counts.skipped;
+  record.is_taken = true;
+  record.is_skipped = false;
+  if (rule.is_stream && step.number > 0) places_.note_taken(group, step.number);
+}
+
+void StepSequences::note_joined(const Group& group, ProcessId process) {
+  const bool has_place = group.purpose == GroupPurpose::open_read && group.step != nullptr && !group.is_look;
+  if (has_place && rules_.of(group.key).is_stream) places_.note_joined(group, process, group.step->number);
+}
+
+void StepSequences::erase(const Step& step, Dataset& dataset) {
+  const auto found = sequences_.find(sequence_key(step.key));
+  if (step.number == 0 || found == sequences_.end()) return;
+  found->second.live.erase(step.number);
+  found->second.unread.erase(step.number);
+  dataset.number = step.number;
+  dataset.passed_by.clear();
+  for (std::size_t i = 0; i < step.read_by.size(); ++i) {
+    const ReaderRecord& record = step.read_by[i];
+    if (record.is_passed && !record.is_taken) dataset.passed_by.push_back({i, record.is_skipped});
+  }
+}
+
+Step* StepSequences::next_for(const Group& group) const {
+  const Sequence* const sequence = find(group.key);
+  if (sequence == nullptr || sequence->live.empty()) return nullptr;
+  const FileRule& rule = rules_.of(group.key);
+  const auto reader =
+      static_cast<std::size_t>(std::ranges::find(rule.readers, group.component->name) - rule.readers.begin());
+  const std::uint64_t place = places_.of(group);
+  const auto newest = sequence->live.rbegin();
+  if (rule.mode_of(group.component->name).mode == ReadMode::latest)
+    return newest->first > place ? newest->second : nullptr;
+  for (auto next = sequence->live.upper_bound(place); next != sequence->live.end(); ++next) {
+    if (!next->second->read_by[reader].is_passed) return next->second;
+  }
+  return nullptr;
+}
+
+void StepSequences::note_restart(const Component& component) {
+  for (const auto& [key, sequence] : sequences_) {
+    const FileRule& rule = rules_.of(key);
+    const auto reader = std::ranges::find(rule.readers, component.name);
+    if (!rule.is_stream || reader == rule.readers.end()) continue;
+    const auto index = static_cast<std::size_t>(reader - rule.readers.begin());
+    const auto is_unread = [&](const auto& entry) { return is_unread_by(*entry.second, index); };
+    const auto first = std::ranges::find_if(sequence.live, is_unread);
+    places_.restart(key, component, first == sequence.live.end() ? sequence.last : first->first - 1);
+  }
+}
+
+Step* StepSequences::before(const Step& step) const {
+  const Sequence* const sequence = rules_.of(step.key).is_stream ? find(step.key) : nullptr;
+  if (sequence == nullptr) return nullptr;
+  const auto here = sequence->live.lower_bound(step.number);
+  return here == sequence->live.begin() ? nullptr : std::prev(here)->second;
+}
+
+/// A component of unknown size has one place. A process that has looked at a step alone may be followed by
+/// all of them together, so the last step that was taken stays as long as there is room.
+Claim StepSequences::claim_of_place(const Step& step, const Component& component) const {
+  if (!rules_.of(step.key).is_stream || component.processes > 0) return Claim::needed;
+  const StreamPlace place = places_.of(step.key, component);
+  if (step.number > place.alone) return Claim::needed;
+  if (place.together > 0) return step.number > place.together ? Claim::needed : Claim::none;
+  return step.number == place.alone ? Claim::doubtful : Claim::none;
+}
+
+bool StepSequences::has_taken_any(std::uint32_t rule, const std::string& component) const {
+  const auto& readers = rules_.at(rule).readers;
+  const auto reader = std::ranges::find(readers, component);
+  return reader != readers.end() &&
+         counts_[rule][static_cast<std::size_t>(reader - readers.begin())].taken > 0;
+}
+
+bool StepSequences::is_unread_by(const Step& step, std::size_t reader) const {
+  const ReaderRecord& record = step.read_by[reader];
+  if (record.has_closed || record.is_passed) return false;
+  const Component* const component = processes_.find_component(rules_.of(step.key).readers[reader]);
+  return component == nullptr || !component->has_exited;
+}
+
+bool StepSequences::is_unread(const Step& step) const {
+  for (std::size_t i = 0; i < step.read_by.size(); ++i)
+    if (is_unread_by(step, i)) return true;
+  return false;
+}
+
+bool StepSequences::has_unread(Sequence& sequence, std::size_t number) const {
+  std::size_t count = 0;
+  for (auto entry = sequence.unread.begin(); entry != sequence.unread.end() && count < number;) {
+    const bool counts = is_unread(*entry->second);
+    count += counts ? 1U : 0U;
+    entry = counts ? std::next(entry) : sequence.unread.erase(entry);
+  }
+  return count >= number;
+}
+
+bool StepSequences::is_full(const DatasetKey& key) {
+  const std::uint32_t queue = rules_.of(key).queue;
+  const auto found = sequences_.find(sequence_key(key));
+  return queue > 0 && found != sequences_.end() && has_unread(found->second, queue);
+}
+
+Step* StepSequences::discard_oldest(const DatasetKey& key) {
+  const FileRule& rule = rules_.of(key);
+  const auto found = sequences_.find(sequence_key(key));
+  if (rule.when_full != WhenFull::discard || found == sequences_.end() ||
+      !has_unread(found->second, std::size_t{rule.queue} + 1))
+    return nullptr;
+  for (const auto& [number, step] : found->second.unread) {
+    if (!step->readers.empty() || number == found->second.last) continue;
+    for (ReaderRecord& record : step->read_by)
+      record.is_passed = record.is_passed || !record.has_closed;  // its other ranks may follow
+    return step;
+  }
+  return nullptr;
+}
+
+std::vector<const Step*> StepSequences::unread(const DatasetKey& key) const {
+  std::vector<const Step*> steps;
+  const Sequence* const sequence = find(key);
+  if (sequence == nullptr) return steps;
+  for (const auto& [number, step] : sequence->unread)
+    if (is_unread(*step)) steps.push_back(step);
+  return steps;
+}
+
+std::string StepSequences::passed_text(const DatasetKey& key, const Dataset& dataset,
+                                       const std::string& reader) const {
+  const FileRule& rule = rules_.of(key);
+  const auto index = static_cast<std::size_t>(std::ranges::find(rule.readers, reader) - rule.readers.begin());
+  const auto passed = std::ranges::find(dataset.passed_by, index, &PassedBy::reader);
+  if (passed == dataset.passed_by.end()) return {};
+  if (!passed->is_by_mode)
+    return " was discarded before " + reader + " had opened it: " + std::to_string(rule.queue) +
+           " newer steps were unread (`queue` and `when-full: discard` in the rule)";
+  const ReaderMode mode = rule.mode_of(reader);
+  return " was skipped for " + reader + ": the rule says `" + reader + ": " +
+         (mode.mode == ReadMode::latest
+              ? "latest`, and a newer step is published"
+              : std::to_string(mode.every) + "`, and this is step " + std::to_string(dataset.number));
+}
+
+void StepSequences::report(std::vector<RuleStatus>& rules) const {
+  for (std::uint32_t rule = 0; rule < rules_.size() && rule < rules.size(); ++rule) {
+    const auto& readers = rules_.at(rule).readers;
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      const Counts& counts = counts_[rule][i];
+      const std::uint64_t known = counts.taken + counts.skipped;
+      rules[rule].readers.push_back(
+          {readers[i], counts.taken, counts.skipped, published_[rule] - std::min(published_[rule], known)});
+    }
+  }
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,40 @@
+#include "sluice/runtime/file_reading.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace sluice::runtime {
+
+bool is_read_as_file(const ClientRule& rule) noexcept {
+  return rule.reads && !rule.writes && !matcher::is_in_files(rule.through);
+}
+
+bool is_read_as_file(const RuleMatch& match) {
+  if (!is_read_as_file(match.rule)) return false;
+  struct stat facts {};
+  return !match.is_on_disk || ::stat(match.file.c_str(), &facts) != 0 || S_ISREG(facts.st_mode);
+}
+
+int error_number_of(const Error& error) noexcept {
+  switch (error.status()) {
+    case NC_ENOENT:
+      return ENOENT;
+    case NC_ENFILE:
+      return EMFILE;
+    case NC_ENOMEM:
+      return ENOMEM;
+    case NC_ENO_SPACE:
+      return ENOSPC;
+    case NC_EPERM:
+      return EACCES;
+    case NC_EEXIST:
+      return EEXIST;
+    case NC_EINVAL:
+      return EINVAL;
+    default:
+      return EIO;
+  }
+}
+
+}  // namespace sluice::runtime

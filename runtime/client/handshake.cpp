@@ -1,0 +1,64 @@
+#include "sluice/runtime/handshake.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/parent_process.hpp"
+#include "sluice/runtime/version.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+/// The rank as Open MPI, MPICH's process managers and Slurm tell it; serial programs have none of these.
+std::int32_t rank_of_process() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) continue;
+    std::int32_t rank = matcher::no_rank;
+    const char* const end = text + std::strlen(text);
+    const auto [rest, problem] = std::from_chars(text, end, rank);
+    if (problem == std::errc() && rest == end && rank >= 0) return rank;
+  }
+  return matcher::no_rank;
+}
+
+}  // namespace
+
+Hello hello_of_process(const std::string& component, std::uint64_t process_token) {
+  return {protocol_version,
+          std::string(library_version),
+          process_token,
+          static_cast<std::uint32_t>(::getpid()),
+          component,
+          is_child_of_run(),
+          false,
+          rank_of_process()};
+}
+
+Welcome welcome_of(const ReceivedMessage& answer, const std::string& socket_path) {
+  throw_if_error(answer);
+  auto welcome = decode<Welcome>(answer.fields);
+  if (welcome.protocol != protocol_version || welcome.library_version != library_version) {
+    throw Error(NC_EIO, "the client library is Sluice " + std::string(library_version) + " (protocol " +
+                            std::to_string(protocol_version) + "), the matcher at " + socket_path +
+                            " is Sluice " + welcome.library_version + " (protocol " +
+                            std::to_string(welcome.protocol) +
+                            "): use the `sluice` command and the library of one installation");
+  }
+  return welcome;
+}
+
+void throw_if_error(const ReceivedMessage& answer) {
+  if (answer.type != MessageType::error) return;
+  const auto error = decode<ErrorReply>(answer.fields);
+  const bool is_known = error.status < 0 && status_name(error.status) != nullptr;
+  throw Error(is_known ? static_cast<Status>(error.status) : NC_EIO, error.text);
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,220 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sluice/runtime/fork_guard.hpp"
+#include "sluice/runtime/log_range_map.hpp"
+#include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/plan_cache.hpp"
+#include "sluice/runtime/protocol.hpp"
+#include "sluice/runtime/rules.hpp"
+#include "sluice/runtime/segment_cache.hpp"
+#include "sluice/runtime/wire.hpp"
+#include "sluice/runtime/write_log.hpp"
+
+namespace sluice::runtime {
+
+/// The link of this process to its matcher: connections, mapped segments, and the state of the open steps.
+/// Connections are made on demand, and each carries one exchange at a time. Any threads. A session starts no
+/// thread, installs no signal handler and prints nothing. Its destructor sends nothing.
+///
+/// All functions that communicate throw Error with the matcher's answer, or NC_EIO. NC_EIO means that the
+/// connection is lost (then every later call fails at once), or that the versions differ. It also means that
+/// the process is a forked child of the session's process; a child makes a session of its own. A failure in
+/// this process alone concerns only that call: no descriptor or memory is left, or one message is too large.
+/// Nothing was sent then, or everything was received, so the next call finds the session unchanged.
+class Session : public SegmentSource {
+ public:
+  explicit Session(const ClientEnvironment& environment);
+  ~Session() override;
+
+  /// Makes a connection unless there is one.
+  void connect();
+  /// The node of this process's matcher; known after connect().
+  [[nodiscard]] std::uint32_t node() const noexcept { return node_; }
+
+  /// Sends a request and sleeps until its answer comes, however long that takes.
+  [[nodiscard]] Created create(const CreateRequest& request);
+  [[nodiscard]] Opened open(const OpenRequest& request, bool for_writing);
+  [[nodiscard]] Described inquire(const OpenRequest& request);
+  [[nodiscard]] Plans get(const Get& request);
+  /// The file that the step stands for; this process has the step open for reading. `bytes`: its size.
+  struct Image {
+    FileDescriptor file;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] Image image(const ImageRequest& request);
+  /// As get(), but the matcher may hold the answer back until other processes have put the requested data.
+  [[nodiscard]] Plans get_when_put(const Get& request);
+  /// Sends the header, if there is one, and requests segments before the first put, all in one message. An
+  /// element is empty when the matcher has no memory to spare.
+  [[nodiscard]] std::vector<std::optional<WritableSegment>> prepare(const HeaderRequest* header,
+                                                                    std::span<const SegmentRequest> segments);
+  void sync(const SyncRequest& request);
+  void remove(const Remove& request);
+  [[nodiscard]] WritableSegment need_segment(const SegmentRequest& request) override;
+
+  /// Returns when disk space has been returned, or may have been. Throws Error(NC_ENO_SPACE) when no process
+  /// can free any.
+  [[nodiscard]] DiskFreed await_disk(const DiskRequest& request);
+
+  /// Has no answer.
+  void announce_put(const PutNotice& notice);
+  void publish(const PublishRequest& request);
+  /// Waits until the registry has taken the messages that this thread has sent.
+  void await_taken();
+  void discard(const Discard& request);
+  void close_read(const CloseRequest& request);
+  /// Reports an ordinary file: once for each rule, and only some files that no rule covers.
+  void tell_of(const OrdinaryFile& file);
+  /// Reports that this process waits inside MPI for others, until the returned object is destroyed.
+  class GatheringNotice;
+  [[nodiscard]] std::unique_ptr<GatheringNotice> tell_of(Gathering gathering);
+
+  [[nodiscard]] SegmentCache& segments() noexcept { return segments_; }
+  [[nodiscard]] PlanCache& plans() noexcept { return plans_; }
+  /// The positions of the step's log data. All users that have the step open in this process share the map;
+  /// it lives as long as one of them holds it. The map contains the ranges from get() and open() when these
+  /// return.
+  [[nodiscard]] std::shared_ptr<LogRangeMap> step_logs(std::uint64_t step);
+
+  /// Steps that are alike: of one rule, with the same variables. Without variables: reopened, and not defined
+  /// anew.
+  struct StepKind {
+    std::uint32_t rule = 0;
+    matcher::Fingerprint structure;  ///< matcher::structure_of the header
+    auto operator<=>(const StepKind&) const = default;
+  };
+  /// The bytes that this process put in the last step of that kind. The next step requests as much at once.
+  /// Empty for the first step.
+  [[nodiscard]] std::optional<LogSize> expected_size(const StepKind& kind) const;
+  void remember_size(const StepKind& kind, LogSize size);
+
+  /// A published write log, kept for the next step of the dataset if the same processes write it.
+  struct KeptLog {
+    std::uint64_t step = 0;
+    std::uint32_t rank = 0;  ///< the rank of this process in the group
+    std::uint32_t size = 0;
+    std::unique_ptr<WriteLog> log;
+  };
+  void keep_log(const DatasetKey& key, KeptLog log);
+  /// The step whose log was kept, if the process had the same rank in a group of the same size; 0: none.
+  [[nodiscard]] std::uint64_t kept_log_of(const DatasetKey& key, const Member& member) const;
+  /// Takes the log out of the cache; null when there is none.
+  [[nodiscard]] std::unique_ptr<WriteLog> take_log(const DatasetKey& key);
+
+  /// The names in a directory when this process first asked, as returned by `list`. A run that puts many
+  /// files does not list the directory for each of them.
+  [[nodiscard]] const std::vector<std::string>& first_listing(
+      const std::string& directory, const std::function<std::vector<std::string>()>& list);
+
+  /// True in a forked child.
+  [[nodiscard]] bool is_forked_child() const noexcept { return fork_guard_.is_child(); }
+  /// Whether the matcher still runs, as far as is known without waiting.
+  [[nodiscard]] bool is_alive();
+
+ private:
+  struct Connection {
+    PacketSocket socket;
+    bool is_clean = true;  ///< no message is under way
+  };
+  struct Question {
+    MessageType type;
+    std::vector<std::byte> fields;
+    MessageType expected;  ///< or `error`
+  };
+  struct ExpectedAnswer {
+    MessageType question;
+    MessageType answer;  ///< or `error`
+    std::uint32_t tag = 0;
+  };
+  /// A packet is made before a connection is taken, so its errors do not affect the connection.
+  struct Packet {
+    OutgoingMessage message;
+    std::vector<ExpectedAnswer> answers;
+  };
+  class Lease;
+  class ReportedGathering;
+
+  [[nodiscard]] std::unique_ptr<Connection> take_connection();
+  [[nodiscard]] std::unique_ptr<Connection> make_connection();
+  void return_connection(std::unique_ptr<Connection> connection);
+  [[nodiscard]] std::uint32_t new_tag() noexcept;
+  [[nodiscard]] Packet packet_of(std::vector<Question> questions);
+  void keep_another_connection();
+  [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
+                                         MessageType expected);
+  void exchange(MessageType type, std::vector<std::byte> fields, MessageType expected,
+                const std::function<void(const ReceivedMessage&)>& take);
+  [[nodiscard]] std::vector<ReceivedMessage> exchange(std::vector<Question> questions);
+  [[nodiscard]] std::vector<ReceivedMessage> exchange_on(Connection& connection, const Packet& packet);
+  void send_on(Connection& connection, const OutgoingMessage& message);
+  [[nodiscard]] std::optional<ReceivedMessage> receive_on(Connection& connection, const Packet& packet,
+                                                          DescriptorReserve* reserve);
+  [[nodiscard]] SegmentGrant take_grant(ReceivedMessage& answer);
+  [[nodiscard]] WritableSegment writable_segment(const SegmentRequest& request, const SegmentGrant& grant);
+  [[nodiscard]] std::optional<SegmentGrant> take_owed(const SegmentRequest& request);
+  void forget_owed(std::uint64_t step);
+  void note_ranges(std::uint64_t step, std::span<const LogRange> ranges);
+  void note_opened(const Opened& opened);
+  void forget_opened(std::uint64_t step);
+  void post(MessageType type, std::vector<std::byte> fields);
+  [[nodiscard]] bool take_notice(ReceivedMessage& message);
+  void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
+  void expect_usable() const;
+  [[noreturn]] void lose(const std::string& reason);
+
+  static constexpr std::size_t plan_cache_bytes = std::size_t{64} << 20;
+
+  const std::string socket_path_;
+  const std::string component_;
+  const std::uint64_t process_token_;
+  const ForkGuard fork_guard_;
+  std::atomic<bool> is_lost_ = false;
+  std::atomic<std::uint32_t> node_ = 0;
+  std::atomic<std::uint32_t> last_tag_ = 0;
+  SegmentCache segments_;
+  PlanCache plans_{plan_cache_bytes};
+  mutable std::mutex mutex_;                                        ///< protects the following members
+  std::map<std::string, std::vector<std::string>> first_listings_;  ///< by directory; never changed
+  std::string lost_reason_;
+  std::vector<std::unique_ptr<Connection>> idle_;  ///< the last used connection is at the end
+  int first_thread_ = 0;                           ///< the thread that made a call that may wait
+  bool is_used_by_several_threads_ = false;
+  std::map<std::uint64_t, std::weak_ptr<LogRangeMap>> step_logs_;
+  /// Maps of steps that received ranges when they were opened, until the first close; shared with the users
+  /// that have the steps open.
+  std::map<std::uint64_t, std::shared_ptr<LogRangeMap>> opened_logs_;
+  std::map<StepKind, LogSize> expected_sizes_;
+  std::set<std::tuple<std::uint32_t, bool, std::string>> reported_files_;  ///< rule, whether written, path
+  /// A granted segment that could not be mapped. The next request for the same use gets it.
+  struct OwedUse {
+    std::uint64_t step = 0;
+    SegmentUse use{};
+    auto operator<=>(const OwedUse&) const = default;
+  };
+  std::multimap<OwedUse, SegmentGrant> owed_;
+  std::map<DatasetKey, KeptLog> kept_logs_;
+};
+
+/// Has a connection of its own, so the end is never received before the begin. The matcher therefore knows
+/// that the process may act, whatever its other threads wait for.
+class Session::GatheringNotice {
+ public:
+  virtual ~GatheringNotice() = default;
+};
+
+/// A random number that no other caller gets: a process token, or a group's id.
+[[nodiscard]] std::uint64_t random_number();
+
+}  // namespace sluice::runtime

@@ -1,0 +1,84 @@
+#include "sluice/runtime/observer.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/handshake.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+NewestImage image_in(ReceivedMessage answer) {
+  auto made = decode<ImageMade>(answer.fields);
+  if (!made.path.empty()) return {{}, 0, std::move(made.path)};
+  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
+  return {std::move(answer.descriptors.front()), made.bytes, {}};
+}
+
+}  // namespace
+
+Observer::Observer(PacketSocket socket, const std::string& socket_path, const std::string& component)
+    : socket_(std::move(socket)) {
+  const Hello hello = hello_of_process(component, random_number());
+  (void)welcome_of(exchange(MessageType::hello, encode(hello), MessageType::welcome), socket_path);
+}
+
+Listing Observer::list(ListRequest request) {
+  Listing all;
+  do {
+    auto part = decode<Listing>(exchange(MessageType::list, encode(request), MessageType::listing).fields);
+    std::ranges::move(part.files, std::back_inserter(all.files));
+    all.gone += part.gone;
+    request.after = std::move(part.last);
+  } while (request.after);
+  return all;
+}
+
+RunView Observer::watch(const WatchRequest& request) {
+  return decode<RunView>(exchange(MessageType::watch, encode(request), MessageType::run_view).fields);
+}
+
+NewestImage Observer::newest_image(const NewestImageRequest& request) {
+  return image_in(exchange(MessageType::newest_image, encode(request), MessageType::image_made));
+}
+
+NewestImage Observer::read_image(const NewestImageRequest& request) {
+  const Member alone{random_number() >> 1, 0, 1, false};
+  const auto opened = decode<Opened>(exchange(MessageType::open_read,
+                                              encode(OpenRequest{request.key, alone, request.path, false}),
+                                              MessageType::opened)
+                                         .fields);
+  if (opened.step == 0) return {{}, 0, opened.path};
+  const CloseRequest close{opened.step, {}};
+  try {
+    auto answer = exchange(MessageType::image, encode(ImageRequest{opened.step}), MessageType::image_made);
+    socket_.send({MessageType::close_read, 0, encode(close)});
+    return image_in(std::move(answer));
+  } catch (const Error&) {
+    if (is_alive()) socket_.send({MessageType::close_read, 0, encode(close)});
+    throw;
+  }
+}
+
+ReceivedMessage Observer::exchange(MessageType type, std::vector<std::byte> fields, MessageType expected) {
+  const std::uint32_t tag = ++last_tag_;
+  socket_.send({type, tag, std::move(fields)});
+  for (;;) {
+    auto message = socket_.receive();
+    if (!message) throw Error(NC_EIO, "the run has ended");
+    if (message->tag != tag) continue;
+    throw_if_error(*message);
+    if (message->type != expected) throw Error(NC_EIO, "damaged packet: it is no answer");
+    return std::move(*message);
+  }
+}
+
+Observer observe(const std::string& socket_path, const std::string& component) {
+  return {connect_to(socket_path), socket_path, component};
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,178 @@
+#include "idle_processes.hpp"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "sluice/runtime/run_processes.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+/// A sleep of at least this time counts as endless: MPI's own threads wake up after some minutes.
+constexpr std::uint64_t long_sleep_ms = 60'000;
+
+const std::filesystem::path processes{"/proc"};
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+std::vector<pid_t> numbers_in(const std::filesystem::path& directory) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    pid_t number = 0;
+    const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (problem == std::errc() && rest == name.data() + name.size()) found.push_back(number);
+  }
+  return found;
+}
+
+/// The system call that a thread sleeps in.
+struct Call {
+  long number = -1;  ///< -1: the thread does not sleep, or the system does not report it
+  std::array<std::uint64_t, 4> arguments{};
+};
+
+Call call_of(const std::filesystem::path& thread) {
+  std::istringstream words(first_line(thread / "syscall"));
+  Call call;
+  if (!(words >> call.number)) return {};
+  for (std::uint64_t& argument : call.arguments) {
+    std::string word;
+    words >> word;
+    argument = std::strtoull(word.c_str(), nullptr, 16);
+  }
+  return call;
+}
+
+bool is_long(std::uint64_t timeout_ms) {
+  const auto signed_ms = static_cast<std::int32_t>(timeout_ms);
+  return signed_ms < 0 || static_cast<std::uint64_t>(signed_ms) >= long_sleep_ms;
+}
+
+/// Used when /proc hides the call: checks the kernel function in which the thread sleeps.
+bool is_idle_in(const std::string& place) {
+  return std::ranges::any_of(std::array{"futex", "poll"},
+                             [&](const char* word) { return place.find(word) != std::string::npos; });
+}
+
+bool is_thread_idle(const std::filesystem::path& thread) {
+  const Call call = call_of(thread);
+  switch (call.number) {
+    case SYS_futex:
+      return call.arguments[3] == 0;  // there is no time limit
+#ifdef SYS_poll
+    case SYS_poll:
+      return is_long(call.arguments[2]);
+#endif
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+      return is_long(call.arguments[3]);
+    case SYS_ppoll:
+      return call.arguments[2] == 0;
+    case -1:
+      break;
+    default:
+      return false;
+  }
+  std::ifstream stream(thread / "syscall");
+  std::string word;
+  if (stream >> word) return false;  // the thread runs
+  return is_idle_in(first_line(thread / "wchan"));
+}
+
+bool are_threads_idle(const std::filesystem::path& process) {
+  const std::vector<pid_t> threads = numbers_in(process / "task");
+  return !threads.empty() && std::ranges::all_of(threads, [&](pid_t thread) {
+    return is_thread_idle(process / "task" / std::to_string(thread));
+  });
+}
+
+std::filesystem::path directory_of(pid_t process) {
+  return processes / std::to_string(process);
+}
+
+bool has_ended(pid_t process) {
+  const std::string stat = first_line(directory_of(process) / "stat");
+  const auto name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= stat.size() || stat[name_end + 2] == 'Z';
+}
+
+/// A process that an MPI library starts beside a process without a launcher. It opens no files on its own.
+bool is_mpi_daemon(pid_t process) {
+  const std::string name = first_line(directory_of(process) / "comm");
+  return name == "orted" || name == "prted" || name == "hydra_pmi_proxy";
+}
+
+/// Whether the process has one thread, which waits for the end of its children.
+bool waits_for_children(pid_t process) {
+  if (numbers_in(directory_of(process) / "task").size() != 1) return false;
+  const Call call = call_of(directory_of(process));
+  if (call.number != -1) return call.number == SYS_wait4 || call.number == SYS_waitid;
+  return first_line(directory_of(process) / "wchan") == "do_wait";
+}
+
+std::map<pid_t, pid_t> parents() {
+  std::map<pid_t, pid_t> found;
+  for (const pid_t process : numbers_in(processes)) {
+    const std::string stat = first_line(directory_of(process) / "stat");
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string::npos) continue;
+    std::istringstream words(stat.substr(name_end + 1));
+    char state = 0;
+    pid_t parent = 0;
+    if (words >> state >> parent && state != 'Z') found[process] = parent;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_idle(pid_t process) {
+  // Check twice: one thread may wake another during the check.
+  return are_threads_idle(directory_of(process)) && are_threads_idle(directory_of(process));
+}
+
+bool is_component_idle(const std::string& mark, const std::string& component,
+                       const std::vector<pid_t>& waiting) {
+  const std::map<pid_t, pid_t> parent_of = parents();
+  std::set<pid_t> members;
+  const auto of_component = processes_with_environment("SLUICE_COMPONENT=" + component);
+  for (const pid_t process : processes_with_environment(mark))
+    if (std::ranges::find(of_component, process) != of_component.end()) members.insert(process);
+  for (std::size_t before = 0; before != members.size();) {
+    before = members.size();
+    for (const auto& [process, parent] : parent_of)
+      if (members.contains(parent)) members.insert(process);
+  }
+  // When the system hides the environment of processes, the other members are unknown.
+  const auto is_member = [&](pid_t process) { return members.contains(process); };
+  if (waiting.empty() || !std::ranges::all_of(waiting, is_member)) return false;
+  return std::ranges::all_of(members, [&](pid_t process) {
+    if (std::ranges::find(waiting, process) != waiting.end()) return is_idle(process);
+    const bool has_children =
+        std::ranges::any_of(parent_of, [&](const auto& entry) { return entry.second == process; });
+    return has_ended(process) || is_mpi_daemon(process) || (has_children && waits_for_children(process));
+  });
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,23 @@
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace sluice::runtime {
+
+/// The environment variable ("NAME=VALUE") that marks processes of the components of a run. `socket`: the
+/// first matcher's.
+[[nodiscard]] std::string run_mark(const std::string& socket);
+
+/// The environment variable that marks matchers of a job.
+[[nodiscard]] std::string matcher_mark(const std::string& socket);
+
+/// Processes of this machine, except zombies and this process, whose environment has the variable
+/// `assignment` ("NAME=VALUE"). Finds the processes of a run independent of their parents.
+[[nodiscard]] std::vector<pid_t> processes_with_environment(const std::string& assignment);
+
+/// Sends SIGTERM to the processes with the mark, and kills the remaining ones some seconds later.
+void stop_processes(const std::string& mark);
+
+}  // namespace sluice::runtime

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+
+#include "exchange_host.hpp"
+#include "exchange_protocol.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+
+namespace sluice::runtime {
+
+/// Receives the answer of another matcher, or why there is none.
+using MemoryReceiver = std::function<void(MemoryRead)>;
+
+/// Reads of segments of other matchers, for images: the bytes come in packets. One thread.
+class MemoryReads {
+ public:
+  /// `memory` has this matcher's segments. Both must outlive this object.
+  MemoryReads(ExchangeHost& host, matcher::SegmentMemory& memory) : host_(host), memory_(memory) {}
+
+  /// Asks one matcher. The receiver is called once, later; after forget_all() with a failure.
+  void ask(matcher::MatcherPlace owner, ReadMemory request, MemoryReceiver receiver);
+  /// Handles a packet of one of these kinds. Throws Error(NC_EIO) when it is damaged.
+  void take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields);
+
+  /// At the end of the run: who still waits is told so. The answers are expected on.
+  void forget_all();
+  [[nodiscard]] bool is_expecting() const noexcept { return !waiting_.empty(); }
+
+ private:
+  void answer(std::uint32_t to, const ReadMemory& request);
+
+  ExchangeHost& host_;
+  matcher::SegmentMemory& memory_;
+  std::map<std::uint64_t, MemoryReceiver> waiting_;  ///< by ticket; empty receivers: nobody waits any more
+  std::uint64_t next_ticket_ = 1;
+  bool is_over_ = false;
+};
+
+/// What is used of a request table.
+[[nodiscard]] std::vector<std::byte> used_part(std::span<const std::byte> table);
+
+}  // namespace sluice::runtime

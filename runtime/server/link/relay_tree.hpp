@@ -1,0 +1,73 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "control_protocol.hpp"
+#include "sluice/runtime/peer_link.hpp"
+
+namespace sluice::runtime {
+
+/// The path between the matchers and the registry at matcher 0: a tree of all ranks. The messages of one turn
+/// of the event loop go as one packet to each neighbour in the tree. The number of packets at a matcher
+/// therefore does not grow with the number of processes. Messages arrive in the order in which they were
+/// sent, up and down. Matcher 0's own messages are passed at once, as values.
+class RelayTree {
+ public:
+  /// The number of children of a matcher.
+  static constexpr std::uint32_t fan_out = 8;
+
+  struct Handlers {
+    std::function<void(MessageToRegistry)> to_registry;  ///< at matcher 0: messages from any matcher
+    /// messages of the registry to this matcher, including rounds
+    std::function<void(MessageToMatcher)> to_matcher;
+    /// at matcher 0: all matchers have done the round
+    std::function<void(std::uint64_t round)> on_round_done;
+  };
+
+  /// `link` may be null for a single matcher. It must outlive this object.
+  RelayTree(PeerLink* link, Handlers handlers);
+
+  [[nodiscard]] std::uint32_t rank() const noexcept { return link_ == nullptr ? 0 : link_->rank(); }
+  [[nodiscard]] std::uint32_t size() const noexcept { return link_ == nullptr ? 1 : link_->size(); }
+
+  /// The neighbour towards matcher 0 of another matcher.
+  [[nodiscard]] static constexpr std::uint32_t parent_of(std::uint32_t rank) noexcept {
+    return (rank - 1) / fan_out;
+  }
+
+  /// Sends from this matcher to the registry.
+  void send_up(RegistryBody body);
+  /// Sends from the registry (at matcher 0) to `message.matcher`.
+  void send_down(MessageToMatcher message);
+  /// At matcher 0: starts a round of all matchers, with the number next_round().
+  void start_round(RoundTask task);
+  [[nodiscard]] std::uint64_t next_round() const noexcept { return next_round_; }
+  /// This matcher's part of a round goes on when its message has been taken, until end_part().
+  void hold_part(std::uint64_t round) { ++rounds_.at(round); }
+  void end_part(std::uint64_t round) { note_round_done(round); }
+  /// Whether this matcher, or one below it, has yet to finish a started round.
+  [[nodiscard]] bool has_open_rounds() const noexcept { return !rounds_.empty(); }
+
+  /// Sends the gathered messages. Called at the end of each turn of the event loop.
+  void flush();
+
+ private:
+  void take_packet(std::uint32_t from, std::span<const std::byte> packet);
+  void take_encoded(std::uint32_t destination, std::span<const std::byte> encoded, bool goes_up);
+  void do_round(MessageToMatcher message, std::span<const std::byte> encoded);
+  void note_round_done(std::uint64_t round);
+  [[nodiscard]] std::uint32_t next_hop(std::uint32_t destination) const noexcept;
+  [[nodiscard]] std::vector<std::uint32_t> children() const;
+  void append(std::uint32_t neighbour, std::uint32_t destination, std::span<const std::byte> encoded);
+
+  PeerLink* link_;
+  Handlers handlers_;
+  std::map<std::uint32_t, std::vector<std::byte>> batches_;  ///< by neighbour
+  std::map<std::uint64_t, std::uint32_t> rounds_;  ///< for each round, the number of unfinished participants
+  std::uint64_t next_round_ = 1;
+};
+
+}  // namespace sluice::runtime

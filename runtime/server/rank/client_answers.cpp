@@ -1,0 +1,184 @@
+#include "client_answers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shared_gets.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+matcher::SegmentId segment_used_by(const Reply& reply) noexcept {
+  if (const auto* const created = std::get_if<Created>(&reply)) return created->control;
+  if (const auto* const opened = std::get_if<Opened>(&reply)) return opened->control;
+  if (const auto* const granted = std::get_if<Granted>(&reply)) return granted->segment;
+  if (const auto* const image = std::get_if<ImageReady>(&reply)) return image->file;
+  return 0;
+}
+
+void ClientAnswers::take(Answer& answer) {
+  const matcher::SegmentId segment = segment_used_by(answer.reply);
+  if (segment == 0) return deliver(answer);
+  parts_.base.neighbours.fetch({segment}, [this, answer = std::move(answer)]() mutable { deliver(answer); });
+}
+
+void ClientAnswers::deliver(Answer& answer) {
+  Client* const client = parts_.clients.find(answer.connection);
+  if (client == nullptr) return;
+  client->is_known_to_registry = true;
+  try {
+    std::visit([&](auto& reply) { deliver(*client, answer.tag, reply); }, answer.reply);
+  } catch (const Error& error) {  // no memory for the segment
+    parts_.clients.send_error(*client, answer.tag, error.status(), error.what());
+  }
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Created& created) {
+  client.process->note_open(created.step);
+  if (created.control != 0) parts_.segments.introduce(client, created.control);
+  parts_.clients.send(client, MessageType::created, tag, encode(created));
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Described& described) {
+  parts_.clients.send(client, MessageType::described, tag, encode(described));
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Granted& granted) {
+  parts_.segments.grant(client, tag, granted.segment);
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const DiskFreed& freed) {
+  parts_.clients.send(client, MessageType::disk_freed, tag, encode(freed));
+}
+
+/// Where another matcher has made it, its memory may have been needed meanwhile: then it is made anew.
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady& image) {
+  if (!parts_.base.store.contains(image.file)) {
+    parts_.base.tree.send_up(
+        ClientRequest{client.id, MessageType::image, tag, encode(ImageRequest{image.step})});
+    return;
+  }
+  parts_.clients.send(client, MessageType::image_made, tag, encode(ImageMade{image.bytes, {}}),
+                      {parts_.base.store.descriptor(image.file)});
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& /*done*/) {
+  parts_.clients.send(client, MessageType::done, tag, {});
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ErrorReply& error) {
+  parts_.deferred.forget(client.id, tag);
+  parts_.clients.send(client, MessageType::error, tag, encode(error));
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Listing& listing) {
+  parts_.clients.send(client, MessageType::listing, tag, encode(listing));
+}
+
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const RunView& view) {
+  parts_.clients.send(client, MessageType::run_view, tag, encode(view));
+}
+
+/// For a process that is attached: what it gets instead of the answer to an open call.
+void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opened& opened) {
+  if (opened.step == 0)
+    return parts_.clients.send(client, MessageType::image_made, tag, encode(ImageMade{0, opened.path}));
+  client.attached_reads[tag] = opened.step;
+  client.process->note_open(opened.step);
+  // Later: the registry may be in the middle of something.
+  boost::asio::post(parts_.base.loop, [this, id = client.id, tag, step = opened.step] {
+    parts_.base.tree.send_up(ClientRequest{id, MessageType::image, tag, encode(ImageRequest{step})});
+  });
+}
+
+/// Holds the answer until the data that is fetched ahead for the process has arrived.
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, Opened& opened) {
+  if (client.attached_reads.contains(tag)) return deliver_image(client, tag, opened);
+  const matcher::StepId step = opened.step;
+  if (step == 0) return parts_.clients.send(client, MessageType::opened, tag, encode(opened));
+  client.process->note_open(step);
+  OpenAnswer answer{client.id, tag, std::move(opened)};
+  if (shared_ == nullptr) return finish(std::move(answer));
+  shared_->when_ahead(step, [this, answer = std::move(answer)]() mutable {
+    const ClientId id = answer.client;
+    const std::uint32_t open = answer.tag;
+    try {
+      finish(std::move(answer));
+    } catch (const Error& error) {
+      if (Client* const waiting = parts_.clients.find(id))
+        parts_.clients.send_error(*waiting, open, error.status(), error.what());
+    }
+  });
+}
+
+void ClientAnswers::finish(OpenAnswer answer) {
+  CachedStep* const known = parts_.views.find(answer.opened.step);
+  if (known == nullptr) throw Error(NC_EIO, "the registry has not described the step");
+  if (!known->view->are_counted_by_tables() || answer.opened.control != 0) return tell(std::move(answer), 0);
+  if (shared_ != nullptr) return count_records_of(std::move(answer));
+  (void)known->updated_index(parts_.base.store, false);
+  tell(std::move(answer), known->record_count());
+}
+
+/// The request tables of all matchers know the number of records.
+void ClientAnswers::count_records_of(OpenAnswer answer) {
+  const matcher::StepId step = answer.opened.step;
+  shared_->count_records(
+      step, [this, answer = std::move(answer)](const Outcome& outcome, std::int64_t records) mutable {
+        Client* const client = parts_.clients.find(answer.client);
+        if (client == nullptr) return;
+        if (outcome.is_failure())
+          return parts_.clients.send_error(*client, answer.tag, outcome.status, outcome.text);
+        tell(std::move(answer), records);
+      });
+}
+
+/// Adds the header, and the log ranges that the process is likely to read.
+void ClientAnswers::tell(OpenAnswer answer, std::int64_t least_records) {
+  Client* const client = parts_.clients.find(answer.client);
+  if (client == nullptr) return;
+  Opened& opened = answer.opened;
+  CachedStep* const known = parts_.views.find(opened.step);
+  if (known == nullptr)
+    return parts_.clients.send_error(*client, answer.tag, NC_EIO, "the registry has not described the step");
+  const matcher::StepView& view = *known->view;
+  opened.header = view.header;
+  opened.record_count = std::max(opened.record_count, least_records);
+  if (view.is_continued()) {
+    for (std::size_t i = view.first_own_log; i < view.logs.size(); ++i)
+      opened.first_offsets.push_back(view.logs[i].first_offset);
+  }
+  if (view.is_final) add_known_ranges(*client, view, opened);
+  std::vector<matcher::SegmentId> segments;
+  if (opened.control != 0) segments.push_back(opened.control);
+  for (const LogRange& range : opened.ranges) segments.push_back(range.segment);
+  parts_.base.neighbours.fetch(segments,
+                               [this, id = client->id, tag = answer.tag, segments, fields = encode(opened)] {
+                                 Client* const receiver = parts_.clients.find(id);
+                                 if (receiver == nullptr) return;
+                                 for (const matcher::SegmentId segment : segments)
+                                   parts_.segments.introduce(*receiver, segment);
+                                 parts_.clients.send(*receiver, MessageType::opened, tag, fields);
+                               });
+}
+
+/// Adds the ranges on this node that the process read in earlier steps of the pattern.
+void ClientAnswers::add_known_ranges(const Client& client, const matcher::StepView& view, Opened& opened) {
+  const std::uint32_t node = parts_.base.node();
+  for (const std::uint32_t writer : parts_.history.logs(client.process->id, {view.rule, view.pattern})) {
+    if (writer >= view.logs.size()) continue;
+    for (const LogRange& range : view.logs[writer].ranges) {
+      if (matcher::node_of(range.segment) == node) opened.ranges.push_back(range);
+    }
+  }
+  if (shared_ == nullptr) return;
+  const auto landed = shared_->landed_for(client.process->id, view);
+  opened.ranges.insert(opened.ranges.end(), landed.begin(), landed.end());
+}
+
+}  // namespace sluice::runtime

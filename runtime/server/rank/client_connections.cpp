@@ -1,0 +1,271 @@
+#include "client_connections.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+using boost::asio::posix::stream_descriptor;
+
+namespace {
+/// Messages of one connection that are handled in a row, before others have their turn.
+constexpr std::size_t turn_messages = 32;
+constexpr std::size_t all_messages = 1U << 20;
+}  // namespace
+
+ClientConnections::ClientConnections(MatcherBase& base, std::string socket_path, ClientHandler& handler)
+    : base_(base),
+      handler_(handler),
+      socket_path_(std::move(socket_path)),
+      listener_(listen_at(socket_path_)),
+      listener_watch_(base.loop, listener_.number()),
+      accept_pause_(base.loop),
+      spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+ClientConnections::~ClientConnections() {
+  listener_watch_.release();
+  ::unlink(socket_path_.c_str());
+}
+
+void ClientConnections::listen() {
+  listener_watch_.async_wait(stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
+    if (error) return;
+    try {
+      accept_clients();
+      listen();
+    } catch (const Error& failure) {  // no descriptor is free; a later connection may still be served
+      base_.log.event(std::string("a connection cannot be accepted now: ") + failure.what());
+      turn_away();
+      accept_pause_.expires_after(std::chrono::milliseconds(100));
+      accept_pause_.async_wait([this](const boost::system::error_code&) { listen(); });
+    }
+  });
+}
+
+void ClientConnections::accept_clients() {
+  for (;;) {
+    try {
+      auto socket = accept_connection(listener_);
+      if (!socket) return;
+      add(std::move(*socket));
+    } catch (const Error& error) {
+      if (error.status() != NC_EPERM) throw;
+      base_.log.event(std::string("a connection was turned away: ") + error.what());
+    }
+  }
+}
+
+/// No descriptor is free for the next connection: tells its process so.
+void ClientConnections::turn_away() {
+  spare_.reset();
+  try {
+    if (const auto socket = accept_connection(listener_)) {
+      // The process says hello as soon as it is connected. If that were left unread, the answer would be
+      // lost.
+      constexpr int patience_ms = 20;
+      pollfd wait{socket->descriptor(), POLLIN, 0};
+      (void)::poll(&wait, 1, patience_ms);
+      ReceivedMessage hello;
+      (void)socket->try_receive(hello);
+      const ErrorReply reply{NC_ENFILE,
+                             "the matcher has no file descriptor left for another connection: raise the hard "
+                             "limit (ulimit -Hn), or use more matchers a node (staging.matchers)"};
+      (void)socket->try_send({MessageType::error, hello.tag, encode(reply)});
+    }
+  } catch (const Error&) {
+    // The process has gone, or belongs to another user.
+  }
+  spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+bool ClientConnections::is_somebody_connecting() const {
+  pollfd waiting{listener_.number(), POLLIN, 0};
+  if (::poll(&waiting, 1, 0) > 0) return true;
+  return std::ranges::any_of(clients_, [](const auto& entry) {
+    return entry.second.process == nullptr && !entry.second.is_neighbour;
+  });
+}
+
+void ClientConnections::add(PacketSocket socket) {
+  const ClientId id = next_client_++;
+  Client& client = clients_[id];
+  client.id = id;
+  client.socket =
+      std::make_unique<WatchedSocket>(base_.loop, std::move(socket), [this, id] { on_client(id); });
+  client.socket->read_on();
+}
+
+void ClientConnections::on_client(ClientId id) {
+  drain(id, turn_messages);
+  end_troubled();
+  if (const auto found = clients_.find(id); found != clients_.end()) found->second.socket->read_on();
+}
+
+/// Handles at most `max_messages` messages of the connection, and its end.
+void ClientConnections::drain(ClientId id, std::size_t max_messages) {
+  ReceivedMessage message;
+  for (std::size_t i = 0; i < max_messages; ++i) {
+    const auto found = clients_.find(id);
+    if (found == clients_.end()) return;
+    Client& client = found->second;
+    if (!client.trouble().empty()) {
+      troubled_.insert(id);
+      return;
+    }
+    try {
+      const auto outcome = client.socket->socket().try_receive(message);
+      if (outcome == PacketSocket::Outcome::would_block) return;
+      if (outcome == PacketSocket::Outcome::closed) return end(id, {});
+      handler_.handle(client, message);
+    } catch (const Error& error) {
+      return end(id, error.what());
+    }
+  }
+}
+
+void ClientConnections::end(ClientId id, const std::string& trouble, ClientHandler::EndKind kind) {
+  const auto ended = clients_.extract(id);
+  if (ended.empty()) return;
+  const Client& client = ended.mapped();
+  if (!trouble.empty()) base_.log.event("the connection of " + client.name() + " is closed: " + trouble);
+  if (client.process == nullptr) return;
+  const matcher::ProcessId process = client.process->id;
+  processes_.disconnect(*client.process);
+  handler_.ended(id, process, kind);
+}
+
+void ClientConnections::end_troubled() {
+  while (!troubled_.empty()) {
+    const ClientId id = *troubled_.begin();
+    troubled_.erase(troubled_.begin());
+    const auto found = clients_.find(id);
+    if (found != clients_.end()) end(id, std::string(found->second.trouble()));
+  }
+}
+
+std::vector<ClientId> ClientConnections::ids() const {
+  std::vector<ClientId> ids;
+  for (const auto& [id, client] : clients_) ids.push_back(id);
+  return ids;
+}
+
+std::string Client::name() const {
+  return process != nullptr ? process->component + " (connection " + std::to_string(id) + ")"
+                            : "connection " + std::to_string(id);
+}
+
+Client* ClientConnections::find(ClientId id) {
+  const auto found = clients_.find(id);
+  return found == clients_.end() ? nullptr : &found->second;
+}
+
+void ClientConnections::take_sent(std::span<const std::uint32_t> processes) {
+  try {
+    accept_clients();
+  } catch (const Error& error) {
+    base_.log.event(std::string("a connection cannot be accepted now: ") + error.what());
+  }
+  for (const ClientId id : ids()) {
+    const Client* const client = find(id);
+    if (client == nullptr || client->is_neighbour) continue;
+    const bool is_concerned = client->process == nullptr ||
+                              std::ranges::find(processes, client->process->process_id) != processes.end();
+    if (is_concerned) drain(id, all_messages);
+  }
+}
+
+/// First handles what the processes sent before they ended: a file that was published just before the exit
+/// counts. The registry ends the processes itself.
+void ClientConnections::drain_component(const std::string& component) {
+  take_sent_by(component);
+  for (const ClientId id : ids()) {
+    const Client* const client = find(id);
+    if (client != nullptr && client->process != nullptr && client->process->component == component)
+      end(id, {}, ClientHandler::EndKind::untold);
+  }
+}
+
+void ClientConnections::take_sent_by(const std::string& component) {
+  try {
+    accept_clients();
+  } catch (const Error& error) {
+    base_.log.event(std::string("a connection cannot be accepted now: ") + error.what());
+  }
+  for (const ClientId id : ids()) {
+    const Client* const client = find(id);
+    const bool is_concerned =
+        client != nullptr && (client->process == nullptr || client->process->component == component);
+    if (is_concerned) drain(id, all_messages);
+  }
+}
+
+void ClientConnections::connect_process(Client& client, const Hello& hello) {
+  client.process = &processes_.connect(hello.component, hello.process_token, hello.process_id);
+}
+
+void ClientConnections::forget_announced(const LocalProcess& process, matcher::StepId step) {
+  for (auto& [id, client] : clients_) {
+    if (client.process == &process) client.told.erase(step);
+  }
+}
+
+void ClientConnections::hang_up(ClientId id, std::string reason) {
+  Client* const client = find(id);
+  if (client == nullptr) return;
+  client->end_reason = std::move(reason);
+  troubled_.insert(id);
+}
+
+// Sending
+
+void ClientConnections::send(Client& client, MessageType type, std::uint32_t tag,
+                             std::vector<std::byte> fields, std::vector<SharedFile> files) {
+  announce_drops(client);
+  client.socket->send(type, tag, std::move(fields), std::move(files));
+  if (!client.attached_reads.empty()) end_attached_read(client, tag);
+  if (!client.socket->trouble().empty()) troubled_.insert(client.id);
+}
+
+void ClientConnections::send_error(Client& client, std::uint32_t tag, int status, const std::string& text) {
+  send(client, MessageType::error, tag, encode(ErrorReply{status, text}));
+}
+
+/// Whatever the answer was: a process that only looks cannot keep a step from others, even if it is stopped.
+void ClientConnections::end_attached_read(Client& client, std::uint32_t tag) {
+  const auto read = client.attached_reads.extract(tag);
+  if (read.empty() || read.mapped() == 0) return;
+  const matcher::StepId step = read.mapped();
+  client.process->note_close(step);
+  // Later: the registry may be in the middle of something.
+  boost::asio::post(base_.loop, [this, id = client.id, step] {
+    base_.tree.send_up(ClientRequest{id, MessageType::close_read, 0, encode(CloseRequest{step, {}})});
+  });
+}
+
+/// Only before an answer: a client that is busy elsewhere does not read, and does not need to know earlier.
+void ClientConnections::announce_drops(Client& client) {
+  collect_destroyed_segments();
+  if (client.dropped_segments.empty()) return;
+  const DropSegments notice{std::exchange(client.dropped_segments, {})};
+  client.socket->send(MessageType::drop_segments, 0, encode(notice));
+}
+
+void ClientConnections::collect_destroyed_segments() {
+  for (const matcher::SegmentId segment : base_.store.take_destroyed()) {
+    for (auto& [id, client] : clients_) {
+      if (client.known_segments.erase(segment) != 0) client.dropped_segments.push_back(segment);
+    }
+  }
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,119 @@
+#pragma once
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "get_answer.hpp"
+#include "local_processes.hpp"
+#include "matcher_base.hpp"
+#include "watched_socket.hpp"
+
+namespace sluice::runtime {
+
+using ClientId = std::uint64_t;
+
+/// A connection of a client process.
+struct Client {
+  ClientId id = 0;
+  std::unique_ptr<WatchedSocket> socket;
+  LocalProcess* process = nullptr;                        ///< null until hello
+  std::string end_reason;                                 ///< why it is to be closed; empty: it stays open
+  std::unordered_set<matcher::SegmentId> known_segments;  ///< segments that were named on this connection
+  std::unordered_set<std::uint64_t> known_files;          ///< files whose descriptors were sent on it
+  std::vector<matcher::SegmentId> dropped_segments;       ///< destroyed known segments, not yet announced
+  std::unordered_map<matcher::StepId, AnnouncedRanges> told;
+  /// Of a process that is attached, by tag: the step of which it gets an image, open until it has its answer;
+  /// 0: the registry has not answered.
+  std::unordered_map<std::uint32_t, matcher::StepId> attached_reads;
+  bool is_neighbour = false;          ///< another matcher of this node; it says no hello
+  bool is_known_to_registry = false;  ///< the registry has answered it
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] const std::string& trouble() const {
+    return end_reason.empty() ? socket->trouble() : end_reason;
+  }
+};
+
+/// Handles the messages of clients.
+class ClientHandler {
+ public:
+  virtual ~ClientHandler() = default;
+  /// An exception means a damaged message, and ends the connection.
+  virtual void handle(Client& client, ReceivedMessage& message) = 0;
+  enum class EndKind { told, untold };  ///< whether the registry is told
+  /// A connection of the process has ended.
+  virtual void ended(ClientId client, matcher::ProcessId process, EndKind kind) = 0;
+};
+
+/// The connections of client processes to this matcher, and their listening socket.
+class ClientConnections {
+ public:
+  /// Begins to listen; listen() accepts connections. Throws IoError.
+  ClientConnections(MatcherBase& base, std::string socket_path, ClientHandler& handler);
+  ~ClientConnections();
+  ClientConnections(const ClientConnections&) = delete;
+  ClientConnections& operator=(const ClientConnections&) = delete;
+
+  void listen();
+  /// Null when the connection has ended.
+  [[nodiscard]] Client* find(ClientId id);
+  /// Whether a connection has not said hello yet. A thread that makes its first call sleeps until its hello
+  /// is answered. Until then nobody knows that the thread can act.
+  [[nodiscard]] bool is_somebody_connecting() const;
+  /// Finds or makes the process of a connection that says hello.
+  void connect_process(Client& client, const Hello& hello);
+  /// The process may forget where the step's data is, so the matcher will tell it again.
+  void forget_announced(const LocalProcess& process, matcher::StepId step);
+
+  /// Sends the names of destroyed segments first.
+  void send(Client& client, MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
+            std::vector<SharedFile> files = {});
+  void send_error(Client& client, std::uint32_t tag, int status, const std::string& text);
+
+  /// Closes the connection at the end of the current turn.
+  void hang_up(ClientId id, std::string reason);
+  /// Called at the end of each turn of the loop.
+  void end_troubled();
+  /// Takes what these processes (by their numbers in the operating system) have sent so far, and what has
+  /// come over connections that are new.
+  void take_sent(std::span<const std::uint32_t> processes);
+  /// The same for the processes of the component.
+  void take_sent_by(const std::string& component);
+  /// Handles what the component's processes sent before they ended, and closes their connections.
+  void drain_component(const std::string& component);
+
+ private:
+  void accept_clients();
+  void turn_away();
+  void add(PacketSocket socket);
+  void on_client(ClientId id);
+  void drain(ClientId id, std::size_t max_messages);
+  void end(ClientId id, const std::string& trouble,
+           ClientHandler::EndKind kind = ClientHandler::EndKind::told);
+  [[nodiscard]] std::vector<ClientId> ids() const;
+  void announce_drops(Client& client);
+  void end_attached_read(Client& client, std::uint32_t tag);
+  void collect_destroyed_segments();
+
+  MatcherBase& base_;
+  ClientHandler& handler_;
+  std::string socket_path_;
+  FileDescriptor listener_;
+  boost::asio::posix::stream_descriptor listener_watch_;
+  boost::asio::steady_timer accept_pause_;
+  FileDescriptor spare_;  ///< given up for a moment to tell a process that no other descriptor is free
+  LocalProcesses processes_;
+  std::map<ClientId, Client> clients_;
+  std::set<ClientId> troubled_;
+  ClientId next_client_ = 1;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+
+#include "gets.hpp"
+#include "written_files.hpp"
+
+namespace sluice::runtime {
+
+/// Whether the registry accepts processes yet.
+class RegistryState {
+ public:
+  virtual ~RegistryState() = default;
+  [[nodiscard]] virtual bool is_ready() const = 0;
+};
+
+/// Handles the requests of client processes: answers some, and passes the others to the registry.
+class ClientRequests final : public ClientHandler {
+ public:
+  ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, const RegistryState& registry)
+      : parts_(parts), gets_(gets), written_(written), registry_(registry) {}
+
+  void handle(Client& client, ReceivedMessage& message) override;
+  void ended(ClientId client, matcher::ProcessId process, EndKind kind) override;
+
+  /// The number of messages so far.
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  void greet(Client& client, const ReceivedMessage& message);
+  [[nodiscard]] bool is_held_back(const Client& client, ReceivedMessage& message);
+  void take_batch(ClientId sender, Batch batch);
+  void pass_on(Client& client, ReceivedMessage& message);
+  void begin_newest_image(Client& client, std::uint32_t tag, const NewestImageRequest& request);
+  void note_close(Client& client, const ReceivedMessage& message);
+
+  GetParts parts_;
+  Gets& gets_;
+  WrittenFiles& written_;
+  const RegistryState& registry_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace sluice::runtime

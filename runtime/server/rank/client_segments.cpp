@@ -1,0 +1,65 @@
+#include "client_segments.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+SegmentGrant grant_of(const SegmentStore& store, matcher::SegmentId segment, bool is_new) {
+  const SegmentExtent extent = store.extent(segment);
+  return {segment,
+          extent.bytes,
+          is_new,
+          extent.offset_bytes,
+          extent.may_have_name,
+          store.has_cheap_faults(segment),
+          extent.file};
+}
+
+}  // namespace
+
+void ClientSegments::grant(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
+  if (!client.known_segments.insert(segment).second)
+    return clients_.send(client, MessageType::segment, tag, encode(grant_of(base_.store, segment, false)));
+  const SharedFile file = base_.store.descriptor(segment);  // throws when the segment could not be made
+  base_.tree.send_up(SegmentMapped{client.id, segment});
+  send_grant(client, tag, segment);
+}
+
+void ClientSegments::introduce(Client& client, matcher::SegmentId segment) {
+  if (!client.known_segments.contains(segment)) grant(client, 0, segment);
+}
+
+void ClientSegments::send_grant(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
+  std::vector<SharedFile> files{base_.store.descriptor(segment)};
+  const std::uint64_t file = base_.store.extent(segment).file;
+  const bool is_new = file == 0 || client.known_files.insert(file).second;
+  if (!is_new) files.clear();
+  clients_.send(client, MessageType::segment, tag, encode(grant_of(base_.store, segment, is_new)),
+                std::move(files));
+}
+
+void ClientSegments::lend(Client& neighbour, matcher::SegmentId segment) {
+  neighbour.is_neighbour = true;
+  if (base_.store.is_expected(segment)) {
+    waiting_neighbours_[segment].push_back(neighbour.id);
+    return;
+  }
+  if (!base_.store.contains(segment) || base_.store.extent(segment).bytes == 0)
+    return clients_.send(neighbour, MessageType::segment, 0, encode(SegmentGrant{segment, 0, false}));
+  send_grant(neighbour, 0, segment);
+}
+
+void ClientSegments::serve_waiting_neighbours(matcher::SegmentId segment) {
+  const auto waiting = waiting_neighbours_.extract(segment);
+  if (waiting.empty()) return;
+  for (const ClientId id : waiting.mapped()) {
+    if (Client* const neighbour = clients_.find(id)) lend(*neighbour, segment);
+  }
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,155 @@
+#include "sluice/runtime/matcher_server.hpp"
+
+#include <utility>
+
+#include "matcher_server_state.hpp"
+#include "sluice/runtime/run_processes.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+/// The path where a matcher of this machine listens.
+std::string socket_path_of(const std::string& first, const NodeMap& nodes, matcher::MatcherPlace place) {
+  return matcher_socket_path(first, nodes.index_on_host(nodes.rank_of(place)));
+}
+
+}  // namespace
+
+MatcherServer::MatcherServer(MatcherRankOptions options)
+    : server_(std::make_unique<Server>(std::move(options))) {}
+MatcherServer::~MatcherServer() = default;
+void MatcherServer::run() {
+  server_->run();
+}
+
+MatcherServer::Server::Server(MatcherRankOptions options)
+    : link_(std::move(options.link)),
+      nodes_(std::move(options.nodes)),
+      neighbours_(loop_, {nodes_.place_of(link_ ? link_->rank() : 0),
+                          [this, first = options.socket_path](matcher::MatcherPlace place) {
+                            return socket_path_of(first, nodes_, place);
+                          },
+                          &store_}),
+      tree_(link_.get(), {[this](MessageToRegistry message) {
+                            if (coordinator_) coordinator_->take(std::move(message));
+                          },
+                          [this](MessageToMatcher message) { inbox_.take(std::move(message.body)); },
+                          [this](std::uint64_t round) {
+                            if (coordinator_) coordinator_->finish_round(round);
+                          }}),
+      base_{loop_, nodes_, store_, neighbours_, tree_, *this},
+      views_(tree_),
+      shared_(link_ ? std::make_unique<SharedGets>(
+                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_,
+                          [this] { inbox_.take_held(); })
+                    : nullptr),
+      gets_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),
+      requests_({base_, clients_, segments_, views_, deferred_, history_}, gets_, written_, *this),
+      clients_(base_, socket_path_of(options.socket_path, nodes_, base_.place()), requests_),
+      segments_(base_, clients_),
+      deferred_(base_, clients_, views_, gets_),
+      answers_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),
+      orders_(base_, segments_),
+      looks_(base_, clients_, runtime::run_mark(options.socket_path)),
+      drains_(base_, views_, written_),
+      images_(base_, views_, shared_.get(), written_),
+      written_(base_, clients_),
+      inbox_(base_,
+             {clients_, answers_, gets_, shared_.get(), orders_, drains_, images_, written_, looks_, *this}) {
+  if (options.huge_pages) store_.use_huge_pages(std::move(*options.huge_pages));
+  if (link_) {
+    link_loop_ = std::make_unique<LinkLoop>(loop_, *link_,
+                                            LinkLoop::Options{std::move(options.bell), options.longest_sleep},
+                                            [this] { return turn_link(); });
+  }
+  if (options.coordinator) {
+    coordinator_ = std::make_unique<CoordinatorLine>(base_, clients_, std::move(*options.coordinator));
+  }
+}
+
+MatcherServer::Server::~Server() = default;
+
+void MatcherServer::Server::run() {
+  if (coordinator_) coordinator_->read_on();
+  if (link_) return run_with_link();
+  clients_.listen();
+  loop_.run();
+}
+
+/// Each expected piece of data must arrive before its memory and its sender go.
+void MatcherServer::Server::run_with_link() {
+  link_loop_->run([this] { return is_ending_ && !tree_.has_open_rounds() && link_->is_idle(); });
+  shared_->forget_all();
+  link_loop_->run_while([this] { return shared_->is_expecting(); });
+  link_->begin_to_leave();
+  link_loop_->run_while([this] { return !link_->may_leave() || !link_->is_idle(); });
+}
+
+/// Sends one packet to each neighbour for everything that this turn has produced.
+bool MatcherServer::Server::turn_link() {
+  clients_.end_troubled();
+  const bool has_received = link_->poll();
+  clients_.end_troubled();
+  tree_.flush();
+  const bool has_moved = link_->poll();
+  tree_.flush();  // the handlers' messages: this turn may be the last
+  return has_moved || has_received;
+}
+
+void MatcherServer::Server::tell(EventNotice notice) {
+  if (coordinator_) return coordinator_->send(notice);
+  tree_.send_up(std::move(notice));
+}
+
+void MatcherServer::Server::tell_made(matcher::SegmentId segment, const std::string& trouble) {
+  tree_.send_up(SpillMade{segment, trouble});
+  inbox_.take_held();  // the segment may have been released meanwhile
+}
+
+// Rounds
+
+void MatcherServer::Server::take(const BeginRound& begin) {
+  std::visit([&](const auto& task) { do_round(task, begin.round); }, begin.task);
+}
+
+void MatcherServer::Server::do_round(const StartServing& start, std::uint64_t /*round*/) {
+  orders_.start(start);
+  looks_.answer_ping();  // matcher 0 then knows where this matcher is, should it never answer again
+  if (link_) clients_.listen();
+}
+
+/// The registry hears of the component's end when the files that its processes have closed are published.
+void MatcherServer::Server::do_round(const DrainComponent& exit, std::uint64_t round) {
+  clients_.drain_component(exit.component);
+  tree_.hold_part(round);
+  written_.end_component(exit.component, [this, round] { tree_.end_part(round); });
+}
+
+void MatcherServer::Server::do_round(const ShutDown& /*end*/, std::uint64_t /*round*/) {
+  orders_.tell_of_warm_memory();
+  store_.remove_logs();
+  tree_.send_up(counters());
+  is_ending_ = !coordinator_;
+}
+
+void MatcherServer::Server::do_round(const TakeSent& job, std::uint64_t /*round*/) {
+  clients_.take_sent_by(job.component);
+}
+
+MatcherStatus MatcherServer::Server::counters() const {
+  MatcherStatus status;
+  status.rank = base_.rank();
+  status.node = base_.node();
+  status.requests = requests_.count();
+  if (!link_) return status;
+  status.landed_bytes = shared_->landed_bytes();
+  for (const PacketKind kind : {PacketKind::relay, PacketKind::exchange}) {
+    const PeerCounters& counted = link_->counters(kind);
+    status.links.push_back(
+        {counted.packets_sent, counted.bytes_sent, counted.packets_received, counted.bytes_received});
+  }
+  return status;
+}
+
+}  // namespace sluice::runtime

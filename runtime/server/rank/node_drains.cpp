@@ -1,0 +1,112 @@
+#include "node_drains.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "memory_reads.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+#include "task_segments.hpp"
+
+namespace sluice::runtime {
+namespace {
+
+/// A symbolic link at the path stays; the file that it names is replaced.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target.string();
+}
+
+}  // namespace
+
+NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, const WrittenFiles& written)
+    : base_(base),
+      views_(views),
+      written_(written),
+      worker_(base.loop, {[this](matcher::StepId step, const matcher::DrainProgress& progress) {
+                            base_.tree.send_up(DrainAdvanced{step, progress});
+                          },
+                          [this](matcher::StepId step, DrainStage stage, const DrainReport& report) {
+                            note_stage(step, stage, report);
+                          }}) {}
+
+void NodeDrains::take(BeginDrain& begin) {
+  const matcher::StepId step = begin.step;
+  const CachedStep* const known = views_.find(step);
+  if (known == nullptr) throw Error(NC_EIO, "the registry has not described the step");
+  DrainTask task{known->view, std::move(begin.order), {}};
+  task.order.path = behind_links(task.order.path);
+  const bool is_whole =
+      task.order.keep.variables.empty() || task.order.version == 0;  // 0: it has no variables
+  if (is_whole) task.file = written_.contents(step);
+  const auto segments = name_segments(task, base_.node());
+  tasks_.insert_or_assign(step, std::move(task));
+  base_.neighbours.fetch(segments, [this, step] { start(step); });
+}
+
+/// The step's segments on this node are in the store.
+void NodeDrains::start(matcher::StepId step) {
+  DrainTask& task = tasks_.at(step);
+  try {
+    open_segments(task, base_.store);
+  } catch (const Error& error) {
+    if (task.order.parts == 1) tasks_.erase(step);
+    // Not at once: the registry may be in the middle of a call.
+    const DrainReport report{error.status(), error.what(), 0};
+    return boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(Drained{step, report}); });
+  }
+  if (task.order.parts == 1)
+    return worker_.submit(DrainStage::whole, std::move(tasks_.extract(step).mapped()));
+  if (task.order.part == 0) return worker_.submit(DrainStage::make, {task.view, task.order, {}});
+  send_tables(step);
+}
+
+/// The other nodes need this node's request tables to know which of two puts is later.
+void NodeDrains::send_tables(matcher::StepId step) {
+  DrainTables tables;
+  const DrainTask& task = tasks_.at(step);
+  tables.partial = task.partial;
+  const std::uint32_t node = base_.node();
+  for (const matcher::LogView& log : task.view->logs) {
+    for (const matcher::LogSegment& table : log.tables) {
+      if (matcher::node_of(table.segment) == node)
+        tables.tables.push_back({table.segment, used_part(base_.store.contents(table.segment))});
+    }
+  }
+  base_.tree.send_up(DrainReady{step, std::move(tables)});
+}
+
+void NodeDrains::take(DrainPart& part) {
+  DrainTask& task = tasks_.at(part.step);
+  task.partial = std::move(part.tables.partial);
+  DrainTask work{task.view, task.order, std::exchange(task.segments, {}), std::move(part.tables.tables),
+                 task.partial};
+  worker_.submit(DrainStage::part, std::move(work));
+}
+
+/// All matchers that drained a part get this; the first of them has made the file.
+void NodeDrains::take(const FinishDrain& finish) {
+  DrainTask task = std::move(tasks_.extract(finish.step).mapped());
+  if (task.order.part != 0) return;
+  task.segments.clear();
+  worker_.submit(finish.are_parts_written ? DrainStage::finish : DrainStage::remove, std::move(task));
+}
+
+void NodeDrains::note_stage(matcher::StepId step, DrainStage stage, const DrainReport& report) {
+  if (stage == DrainStage::make && report.status == NC_NOERR) {
+    tasks_.at(step).partial = report.partial;
+    return send_tables(step);
+  }
+  base_.tree.send_up(Drained{step, report});
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,33 @@
+#pragma once
+#include <map>
+
+#include "drain_worker.hpp"
+#include "matcher_base.hpp"
+#include "step_views.hpp"
+#include "written_files.hpp"
+
+namespace sluice::runtime {
+
+/// Drains steps to files when the registry orders it.
+class NodeDrains {
+ public:
+  NodeDrains(MatcherBase& base, StepViews& views, const WrittenFiles& written);
+
+  /// Throws Error(NC_EIO) when this matcher does not have the step's view.
+  void take(BeginDrain& begin);
+  void take(DrainPart& part);
+  void take(const FinishDrain& finish);
+
+ private:
+  void start(matcher::StepId step);
+  void send_tables(matcher::StepId step);
+  void note_stage(matcher::StepId step, DrainStage stage, const DrainReport& report);
+
+  MatcherBase& base_;
+  StepViews& views_;
+  const WrittenFiles& written_;
+  std::map<matcher::StepId, DrainTask> tasks_;  ///< drains that this matcher takes part in
+  DrainWorker worker_;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,198 @@
+#include "node_images.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "shared_gets.hpp"
+#include "sluice/formats/error.hpp"
+#include "task_segments.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+constexpr mode_t file_mode = 0644;
+/// Images of at most this size are made by the loop.
+constexpr std::uint64_t most_bytes_here = 128U << 10;
+
+bool is_cdf_version(std::uint8_t version) noexcept {
+  return version == 1 || version == 2 || version == 5;
+}
+
+/// Nobody may change it any more. A file on disk cannot be sealed, and is longer than its contents.
+void complete(const FileDescriptor& file, matcher::SegmentId segment, std::uint64_t bytes) {
+  if (matcher::is_spilled(segment)) {
+    if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0 || ::fchmod(file.number(), file_mode) != 0)
+      throw Error(NC_EIO, "the image of a file cannot be cut to its length");
+    return;
+  }
+  // Nobody has mapped it for writing. F_SEAL_WRITE would look at each page, and wait for all processors.
+  const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+  if (::fcntl(file.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) != 0 &&
+      ::fcntl(file.number(), F_ADD_SEALS, size_seals | F_SEAL_WRITE) != 0)
+    throw Error(NC_EIO, "the image of a file cannot be sealed");
+}
+
+/// The tables of other nodes, by the matcher that has them.
+std::map<matcher::MatcherPlace, ReadMemory> tables_elsewhere(const matcher::StepView& view,
+                                                             std::uint32_t node) {
+  std::map<matcher::MatcherPlace, ReadMemory> requests;
+  for (const matcher::LogView& log : view.logs) {
+    for (const matcher::LogSegment& table : log.tables) {
+      if (matcher::node_of(table.segment) != node)
+        requests[matcher::owner_of(table.segment)].tables.push_back(table.segment);
+    }
+  }
+  return requests;
+}
+
+bool is_all_here(const matcher::StepView& view, std::uint32_t node) {
+  bool is_here = true;
+  for_each_segment(view, [&](const matcher::LogSegment& segment) {
+    is_here = is_here && matcher::node_of(segment.segment) == node;
+  });
+  return is_here;
+}
+
+/// The tables that come from several matchers.
+struct Gathered {
+  std::size_t missing = 0;
+  Outcome outcome;
+  std::vector<TableCopy> tables;
+
+  void add(const std::vector<matcher::SegmentId>& segments, MemoryRead read) {
+    --missing;
+    if (!read.outcome.is_failure() && read.tables.size() != segments.size())
+      read.outcome = {NC_EIO, "another matcher sent fewer request tables than were asked for"};
+    if (read.outcome.is_failure()) {
+      outcome = std::move(read.outcome);
+      return;
+    }
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      tables.push_back({segments[i], std::move(read.tables[i])});
+  }
+};
+
+}  // namespace
+
+NodeImages::NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, const WrittenFiles& written)
+    : base_(base),
+      views_(views),
+      shared_(shared),
+      written_(written),
+      remote_(shared == nullptr ? nullptr : std::make_shared<AwaitedReads>(base.loop, shared->reads())),
+      worker_(base.loop,
+              {[](matcher::StepId, const matcher::DrainProgress&) {},
+               [this](matcher::StepId step, DrainStage, const DrainReport& report) { end(step, report); }}) {}
+
+/// The thread may wait for other matchers.
+NodeImages::~NodeImages() {
+  if (remote_ != nullptr) remote_->end();
+}
+
+void NodeImages::take(const MakeImage& order) {
+  try {
+    begin(order);
+  } catch (const Error& error) {
+    report(order, {error.status(), error.what(), 0});
+  }
+}
+
+void NodeImages::begin(const MakeImage& order) {
+  if (give_written(order)) return;
+  if (!is_cdf_version(order.version)) {
+    throw Error(
+        NC_EIO,
+        "it is of another format than CDF, and another matcher of the node has it: programs that write "
+        "and read such files by the C library need 'matchers: 1'");
+  }
+  const CachedStep* const known = views_.find(order.step);
+  if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
+  DrainTask task{known->view, {}, {}};
+  task.order.path = known->view->name;
+  task.order.version = order.version;
+  task.remote = remote_;
+  task.image = base_.store.descriptor(order.file);
+  under_way_.insert_or_assign(order.step, order);
+  const auto segments = name_segments(task, base_.node());
+  // Shared with the callbacks, which must be copyable.
+  const auto shared_task = std::make_shared<DrainTask>(std::move(task));
+  base_.neighbours.fetch(segments, [this, order, shared_task] {
+    bring_tables(shared_task->view,
+                 [this, order, shared_task](const Outcome& outcome, std::vector<TableCopy> tables) {
+                   if (outcome.is_failure()) return end(order.step, {outcome.status, outcome.text, 0});
+                   shared_task->tables = std::move(tables);
+                   submit(std::move(*shared_task));
+                 });
+  });
+}
+
+/// The image is the file itself. Its memory counts as the step's data anyway, so one on disk is left empty.
+bool NodeImages::give_written(const MakeImage& order) {
+  const auto file = written_.contents(order.step);
+  if (!file) return false;
+  struct stat facts {};
+  if (::fstat(file->number(), &facts) != 0) throw Error(NC_EIO, "the file cannot be looked at");
+  base_.store.replace_image(order.file, file);
+  report(order, {NC_NOERR, {}, static_cast<std::uint64_t>(facts.st_size)});
+  return true;
+}
+
+/// With all tables at hand, the thread knows of every element who has put it last.
+void NodeImages::bring_tables(const StepViewPointer& view, const TablesReceiver& receiver) {
+  const auto requests = tables_elsewhere(*view, base_.node());
+  if (requests.empty()) return receiver({}, {});
+  const auto gathered = std::make_shared<Gathered>();  // shared by the receivers
+  gathered->missing = requests.size();
+  for (const auto& [owner, request] : requests) {
+    shared_->reads().ask(owner, request, [receiver, gathered, segments = request.tables](MemoryRead read) {
+      gathered->add(segments, std::move(read));
+      if (gathered->missing == 0) receiver(gathered->outcome, std::move(gathered->tables));
+    });
+  }
+}
+
+void NodeImages::submit(DrainTask task) {
+  const matcher::StepId step = task.view->step;
+  try {
+    open_segments(task, base_.store);
+    const bool is_small = base_.store.extent(under_way_.at(step).file).bytes <= most_bytes_here;
+    if (is_small && is_all_here(*task.view, base_.node())) return end(step, make_here(task));
+    worker_.submit(DrainStage::image, std::move(task));
+  } catch (const Error& error) {
+    end(step, {error.status(), error.what(), 0});
+  }
+}
+
+/// It takes less time than to wake the thread.
+DrainReport NodeImages::make_here(const DrainTask& task) {
+  return {NC_NOERR, {}, make_image(system_, task, [](const matcher::DrainProgress&) {})};
+}
+
+void NodeImages::end(matcher::StepId step, const DrainReport& made) {
+  const auto order = under_way_.extract(step);
+  if (order.empty()) return;
+  DrainReport outcome = made;
+  try {
+    if (made.status == NC_NOERR)
+      complete(*base_.store.descriptor(order.mapped().file), order.mapped().file, made.bytes);
+  } catch (const Error& error) {
+    outcome = {error.status(), error.what(), 0};
+  }
+  report(order.mapped(), outcome);
+}
+
+/// Later: the registry may be in the middle of something.
+void NodeImages::report(const MakeImage& order, const DrainReport& report) {
+  boost::asio::post(base_.loop, [this, order, report] {
+    base_.tree.send_up(ImageDone{order.step, order.file, report});
+  });
+}
+
+}  // namespace sluice::runtime

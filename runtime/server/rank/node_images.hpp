@@ -1,0 +1,50 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "awaited_reads.hpp"
+#include "drain_worker.hpp"
+#include "matcher_base.hpp"
+#include "step_views.hpp"
+#include "written_files.hpp"
+
+namespace sluice::runtime {
+
+class SharedGets;
+
+/// Makes images as the registry orders: a step as a file of its own, in memory or on disk, with the bytes of
+/// the file that it stands for. A thread makes one after the other; small ones are made at once.
+class NodeImages {
+ public:
+  /// `shared`: for data of other nodes; null: there is one matcher only. `written`: has the images of steps
+  /// that were written as files here.
+  NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, const WrittenFiles& written);
+  ~NodeImages();
+
+  /// Reports ImageDone, later.
+  void take(const MakeImage& order);
+
+ private:
+  using TablesReceiver = std::function<void(const Outcome& outcome, std::vector<TableCopy> tables)>;
+
+  void begin(const MakeImage& order);
+  [[nodiscard]] bool give_written(const MakeImage& order);
+  void bring_tables(const StepViewPointer& view, const TablesReceiver& receiver);
+  void submit(DrainTask task);
+  [[nodiscard]] DrainReport make_here(const DrainTask& task);
+  void end(matcher::StepId step, const DrainReport& report);
+  void report(const MakeImage& order, const DrainReport& report);
+
+  MatcherBase& base_;
+  StepViews& views_;
+  SharedGets* shared_;
+  const WrittenFiles& written_;
+  std::shared_ptr<AwaitedReads> remote_;            ///< shared with the tasks; null: one matcher only
+  std::map<matcher::StepId, MakeImage> under_way_;  ///< the registry orders one of a step at a time
+  storage::PosixFileSystem system_;
+  DrainWorker worker_;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,46 @@
+#include "process_looks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <vector>
+
+#include "idle_processes.hpp"
+
+namespace sluice::runtime {
+
+void ProcessLooks::take(const Look& look) {
+  constexpr std::chrono::milliseconds first_pause{1};
+  look_at(look.request, first_pause);
+}
+
+/// Answers whether any process may act. A process that has just made a request is still falling asleep, so it
+/// is looked at again before it counts as able.
+void ProcessLooks::look_at(const matcher::LookRequest& request, std::chrono::milliseconds pause) {
+  constexpr std::chrono::milliseconds longest_pause{256};
+  const std::vector<pid_t> processes(request.processes.begin(), request.processes.end());
+  const bool is_everybody_idle = request.component.empty()
+                                     ? std::ranges::all_of(processes, is_idle)
+                                     : is_component_idle(run_mark_, request.component, processes);
+  const bool is_nobody_able = is_everybody_idle && !clients_.is_somebody_connecting();
+  if (!is_nobody_able && pause <= longest_pause) {
+    // shared with its own handler, which may be its last user
+    const auto timer = std::make_shared<boost::asio::steady_timer>(base_.loop, pause);
+    timer->async_wait([this, request, pause, timer](const boost::system::error_code& error) {
+      if (!error) look_at(request, 4 * pause);
+    });
+    return;
+  }
+  base_.tree.send_up(Looked{request.number, is_nobody_able});
+}
+
+void ProcessLooks::answer_ping() const {
+  std::array<char, 256> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  base_.tree.send_up(Pong{host.data(), ::getpid()});
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,30 @@
+#pragma once
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "client_connections.hpp"
+#include "matcher_base.hpp"
+
+namespace sluice::runtime {
+
+/// Looks at waiting processes for the registry: may any of them act?
+class ProcessLooks {
+ public:
+  /// `run_mark`: the result of runtime::run_mark().
+  ProcessLooks(MatcherBase& base, const ClientConnections& clients, std::string run_mark)
+      : base_(base), clients_(clients), run_mark_(std::move(run_mark)) {}
+
+  void take(const Look& look);
+  /// Says that this matcher works, and where it is.
+  void answer_ping() const;
+
+ private:
+  void look_at(const matcher::LookRequest& request, std::chrono::milliseconds pause);
+
+  MatcherBase& base_;
+  const ClientConnections& clients_;
+  std::string run_mark_;
+};
+
+}  // namespace sluice::runtime

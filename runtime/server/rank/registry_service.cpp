@@ -1,0 +1,540 @@
+#include "registry_service.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "kept_file.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+using matcher::Ticket;
+
+namespace {
+
+std::uint64_t now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+}
+
+matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap& nodes) {
+  return {std::move(hello.rules),
+          std::move(hello.components),
+          hello.memory_bytes,
+          now_ms,
+          hello.retain_bytes,
+          nodes.nodes(),
+          std::move(hello.spill_directory),
+          matcher::warm_shares(hello.prewarm_bytes, static_cast<std::uint32_t>(nodes.matchers_of(0).size())),
+          std::move(hello.directory),
+          std::move(hello.job_readers)};
+}
+
+}  // namespace
+
+RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet)
+    : nodes_(nodes),
+      outlet_(outlet),
+      rules_(hello.rules),
+      notes_(hello.step_record, hello.rules, outlet),
+      registry_(registry_options(std::move(hello), nodes), *this, *this) {}
+
+void RegistryService::component_exited(const ComponentExited& exit) {
+  exit.starts_again ? registry_.component_restarts(exit.component, exit.reason)
+                    : registry_.component_exited(exit.component, exit.reason);
+  std::erase_if(connections_, [&](const auto& entry) { return entry.second.component == exit.component; });
+  tell_news();
+}
+
+void RegistryService::restore_steps() {
+  for (const matcher::FormerStep& former : notes_.former_steps()) (void)registry_.restore(former);
+  tell_news();
+}
+
+void RegistryService::job_ended(const JobNote& job) {
+  job.is_done ? registry_.job_done(job.component, job.step) : registry_.job_ended(job.component, job.step);
+  tell_news();
+}
+
+StatusReport RegistryService::status() const {
+  StatusReport report = registry_.status();
+  for (const auto& [rank, counters] : counters_) report.matchers.push_back(counters);
+  return report;
+}
+
+// Messages from matchers
+
+void RegistryService::take(MessageToRegistry message) {
+  std::visit([&](auto& body) { take(message.matcher, body); }, message.body);
+  tell_news();
+}
+
+/// An error of the request itself is its answer. A damaged message ends the connection.
+void RegistryService::take(std::uint32_t from, ClientRequest& request) {
+  const ConnectionId id{from, request.connection};
+  try {
+    if (request.type == MessageType::hello) return greet(id, decode<Hello>(request.fields));
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return;  // its component has exited meanwhile
+    dispatch({request.connection, request.tag, from}, request, found->second.process);
+  } catch (const Error& error) {
+    end_connection(id);
+    send(from, HangUp{request.connection, error.what()});
+  }
+}
+
+void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {
+  const auto found = connections_.find({from, note.connection});
+  if (found != connections_.end())
+    registry_.pool(matcher::node_of(note.segment)).note_mapped(note.segment, found->second.process);
+}
+
+void RegistryService::take(std::uint32_t from, const RoundDone& done) {
+  throw Error(NC_EIO, "matcher " + std::to_string(from) + " tells the registry that round " +
+                          std::to_string(done.round) + " is done; only relays may end a round");
+}
+
+void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
+  const auto process =
+      registry_.connect(hello.component, hello.process_token, hello.process_id, nodes_.place_of(id.matcher),
+                        hello.is_child_of_component ? matcher::Registry::StartedBy::component
+                                                    : matcher::Registry::StartedBy::run,
+                        hello.rank);
+  if (hello.is_for_file) registry_.begin_file(process);
+  connections_[id] = {process, hello.component, hello.is_for_file};
+}
+
+void RegistryService::dispatch(const Ticket& ticket, const ClientRequest& request,
+                               matcher::ProcessId process) {
+  // Decoding happens before `serve`: what throws there is damage.
+  const auto serve = [&](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      refused(ticket, error.status(), error.what());
+    }
+  };
+  switch (request.type) {
+    case MessageType::create: {
+      const auto create = decode<CreateRequest>(request.fields);
+      return serve([&] { registry_.create(ticket, process, create); });
+    }
+    case MessageType::open_write: {
+      const auto open = decode<OpenRequest>(request.fields);
+      return serve([&] { registry_.open_write(ticket, process, open); });
+    }
+    case MessageType::open_read: {
+      const auto open = decode<OpenRequest>(request.fields);
+      return serve([&] { registry_.open_read(ticket, process, open); });
+    }
+    case MessageType::inquire: {
+      const auto open = decode<OpenRequest>(request.fields);
+      return serve([&] { registry_.inquire(ticket, process, open); });
+    }
+    case MessageType::image: {
+      const auto image = decode<ImageRequest>(request.fields);
+      return serve([&] {
+        check_file_is_near(ticket.matcher, image.step);
+        registry_.image(ticket, process, image.step);
+      });
+    }
+    case MessageType::need_segment: {
+      const auto segment = decode<SegmentRequest>(request.fields);
+      return serve([&] { registry_.need_segment(ticket, process, segment); });
+    }
+    case MessageType::await_disk: {
+      auto disk = decode<DiskRequest>(request.fields);
+      return serve([&] { registry_.await_disk(ticket, process, std::move(disk)); });
+    }
+    case MessageType::header: {
+      auto header = decode<HeaderRequest>(request.fields);
+      return serve([&] { registry_.set_header(ticket, process, std::move(header)); });
+    }
+    case MessageType::sync: {
+      const auto sync = decode<SyncRequest>(request.fields);
+      return serve([&] { registry_.sync(ticket, process, sync); });
+    }
+    case MessageType::remove: {
+      const auto remove = decode<Remove>(request.fields);
+      return serve([&] { registry_.remove(ticket, process, remove.key, remove.path); });
+    }
+    case MessageType::change_file: {
+      const auto change = decode<ChangeFile>(request.fields);
+      return serve([&] { registry_.change_file(ticket, process, change.key, change.path, change.removes); });
+    }
+    case MessageType::list: {
+      const auto list = decode<ListRequest>(request.fields);
+      return serve([&] { tell_list(ticket, list); });
+    }
+    case MessageType::watch: {
+      const auto watch = decode<WatchRequest>(request.fields);
+      return serve([&] { answer(ticket, registry_.view(watch)); });
+    }
+    default:
+      return take_close(request, process);
+  }
+}
+
+void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request) {
+  Listing listing = registry_.list(request);
+  if (request.newer_than && listing.files.empty()) return held_lists_.push_back({ticket, request});
+  for (PublishedFile& file : listing.files) {
+    if (!request.has_sizes || file.step == 0) continue;
+    const matcher::Step& step = registry_.step(file.step);
+    if (step.file_bytes) {
+      file.bytes = *step.file_bytes;
+      continue;
+    }
+    matcher::StepView view;
+    view.header = step.header;
+    view.name = step.name;
+    const KeptFile kept = kept_file(view, static_cast<formats::Version>(step.version), step.record_count, {});
+    file.bytes = static_cast<std::uint64_t>(kept.size_bytes());
+  }
+  answer(ticket, std::move(listing));
+}
+
+void RegistryService::tell_held_lists() {
+  for (const HeldList& held : std::exchange(held_lists_, {})) {
+    if (connections_.contains({held.ticket.matcher, held.ticket.connection}))
+      tell_list(held.ticket, held.request);
+  }
+}
+
+/// Requests that have no answer.
+void RegistryService::take_close(const ClientRequest& request, matcher::ProcessId process) {
+  const auto take_note = [&](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      event("connection " + std::to_string(request.connection) + ": " +
+            std::string(message_name(request.type)) + ": " + error.what());
+    }
+  };
+  switch (request.type) {
+    case MessageType::publish: {
+      auto publish = decode<PublishRequest>(request.fields);
+      return take_note([&] { registry_.publish(process, std::move(publish)); });
+    }
+    case MessageType::discard: {
+      const auto discard = decode<Discard>(request.fields);
+      using FileState = matcher::Registry::FileState;
+      const FileState file = discard.is_untouched ? FileState::untouched : FileState::spoilt;
+      return take_note([&] { registry_.discard(process, discard.step, file); });
+    }
+    case MessageType::close_read: {
+      const auto close = decode<CloseRequest>(request.fields);
+      return take_note([&] { registry_.close_read(process, close); });
+    }
+    case MessageType::ordinary_file: {
+      auto file = decode<OrdinaryFile>(request.fields);
+      return take_note([&] { registry_.note_ordinary_file(process, std::move(file)); });
+    }
+    case MessageType::gathering: {
+      const auto gathering = decode<Gathering>(request.fields);
+      return take_note([&] { registry_.note_gathering(process, gathering); });
+    }
+    default:
+      throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(request.type)));
+  }
+}
+
+/// An image that another node made of the puts would have other bytes than the file.
+void RegistryService::check_file_is_near(std::uint32_t matcher, matcher::StepId step) {
+  const auto file = file_matchers_.find(step);
+  if (file == file_matchers_.end()) return;
+  if (nodes_.place_of(file->second).node == nodes_.place_of(matcher).node) return;
+  const std::string text = "'" + registry_.step(step).name +
+                           "' was written as a file on another node: programs that write and read by the C "
+                           "library have to run on one node";
+  event(text);
+  throw Error(NC_EIO, text);
+}
+
+void RegistryService::end_connection(const ConnectionId& id) {
+  const auto ended = connections_.extract(id);
+  if (ended.empty()) return;
+  const Connection& connection = ended.mapped();
+  connection.is_for_file ? registry_.end_file(connection.process) : registry_.disconnect(connection.process);
+}
+
+void RegistryService::take(std::uint32_t from, const GetWaits& note) {
+  const auto found = connections_.find({from, note.connection});
+  if (found == connections_.end()) return;
+  const Ticket ticket{note.connection, note.tag, from};
+  try {
+    registry_.wait_for_puts(ticket, found->second.process, note.step, note.text);
+  } catch (const Error& error) {
+    refused(ticket, error.status(), error.what());
+  }
+}
+
+void RegistryService::take(std::uint32_t from, const GetGoesOn& note) {
+  registry_.end_get_wait({note.connection, note.tag, from});
+}
+
+// Views
+
+void RegistryService::take(std::uint32_t from, const ViewQuery& query) {
+  try {
+    tell_view(from, query.query, step_of_query(from, query));
+  } catch (const Error& error) {
+    send(from, ViewRefused{query.query, {error.status(), error.what()}});
+  }
+}
+
+const matcher::Step& RegistryService::step_of_query(std::uint32_t from, const ViewQuery& query) {
+  if (query.connection == 0) return registry_.step(query.step);
+  const auto found = connections_.find({from, query.connection});
+  if (found == connections_.end()) throw Error(NC_EIO, "this connection has ended");
+  return registry_.step_for_get(found->second.process, query.step);
+}
+
+/// Empty when the connection has ended.
+std::optional<matcher::InboundReader> RegistryService::inbound_reader(const LeaseReader& reader) const {
+  const auto found = connections_.find({reader.matcher, reader.connection});
+  if (found == connections_.end()) return std::nullopt;
+  return matcher::InboundReader{found->second.process, reader.connection};
+}
+
+void RegistryService::take(std::uint32_t from, const LeaseQuery& query) {
+  const Ticket ticket{0, query.query, from};
+  try {
+    const matcher::MatcherPlace place = nodes_.place_of(from);
+    fetched_by_[registry_.step(query.step).key.rule].insert(place.node);
+    const bool is_ahead = !query.reader;
+    registry_.lease_inbound(ticket, query.step, place, {query.bytes, query.wanted_bytes, is_ahead},
+                            is_ahead ? std::nullopt : inbound_reader(*query.reader));
+  } catch (const Error& error) {
+    lease_refused(ticket, error.status(), error.what());
+  }
+}
+
+void RegistryService::take(std::uint32_t from, const LeaseJoined& note) {
+  if (const auto reader = inbound_reader(note.reader))
+    registry_.join_inbound_wait(note.step, nodes_.place_of(from), *reader);
+}
+
+/// Sends what the registry reported during a call, when it could not be called back.
+void RegistryService::tell_news() {
+  if (!published_.empty()) tell_held_lists();
+  tell_published();
+  order_drains();
+  order_looks();
+}
+
+void RegistryService::order_looks() {
+  for (matcher::LookRequest& request : std::exchange(looks_, {})) {
+    const std::uint32_t to = nodes_.rank_of({request.node, request.index});
+    send(to, Look{std::move(request)});
+  }
+}
+
+void RegistryService::look_again() {
+  registry_.look_again();
+  tell_news();
+}
+
+/// Nodes that fetched data of the rule's last step probably want the next one, too. A node stays on the list
+/// only if it fetches again. All matchers of the node are told, because one may fetch for the processes of
+/// another.
+void RegistryService::tell_published() {
+  for (const matcher::StepId id : std::exchange(published_, {})) {
+    try {
+      const matcher::Step& step = registry_.step(id);
+      std::set<std::uint32_t> concerned;
+      for (const std::uint32_t node : std::exchange(fetched_by_[step.key.rule], {})) {
+        const std::vector<std::uint32_t>& matchers = nodes_.matchers_of(node);
+        concerned.insert(matchers.begin(), matchers.end());
+      }
+      if (step.publish_at != matcher::PublishAt::close) {  // gets may wait for the step
+        for (const auto& [matcher, told] : sent_revisions_[id]) concerned.insert(matcher);
+      }
+      for (const std::uint32_t matcher : concerned) tell_view(matcher, 0, step);
+      registry_.make_images_ahead(id);
+    } catch (const Error&) {
+      // The step has ended already.
+    }
+  }
+}
+
+/// Sends only what has changed since this matcher was last told.
+void RegistryService::tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step) {
+  const auto [entry, is_first] = sent_revisions_[step.id].try_emplace(to);
+  SentRevisions& told = entry->second;
+  if (tag == 0 && !is_first && told.revision == step.revision) return;
+  View answer{tag, step.id, {}};
+  if (is_first || told.revision != step.revision) {
+    answer.view = step.view();
+    if (!is_first && told.header_revision == answer.view->header_revision) answer.view->header.clear();
+    told = {answer.view->revision, answer.view->header_revision};
+  }
+  send(to, std::move(answer));
+}
+
+// The registry's answers
+
+void RegistryService::answer(const Ticket& ticket, Reply reply) {
+  send(ticket.matcher, Answer{ticket.connection, ticket.tag, std::move(reply)});
+}
+
+void RegistryService::job_wanted(const std::string& component, const matcher::Step& step) {
+  outlet_.send(FilePublished{component, step.id, step.path});
+}
+
+void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
+  notes_.begun(step);
+  const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
+  // The matcher that has the file hears of its step's end.
+  const auto connection = connections_.find({ticket.matcher, ticket.connection});
+  if (connection != connections_.end() && connection->second.is_for_file) {
+    tell_view(ticket.matcher, 0, step);
+    file_matchers_[step.id] = ticket.matcher;
+  }
+  answer(ticket, Created{step.id, control, step.publish_at});
+}
+
+bool RegistryService::is_writer(const Ticket& ticket, const matcher::Step& step) const {
+  const auto found = connections_.find({ticket.matcher, ticket.connection});
+  return found != connections_.end() && step.writers != nullptr &&
+         std::ranges::any_of(step.writers->members, [&](const auto& member) {
+           return member.second.process == found->second.process;
+         });
+}
+
+/// The header and the log positions go with the view, once to each matcher, which adds them to the answer.
+void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
+  tell_view(ticket.matcher, 0, step);
+  Opened reply;
+  reply.step = step.id;
+  reply.version = step.version;
+  reply.record_count = step.records_for_readers();
+  reply.pattern = step.pattern;
+  reply.publish_at = step.publish_at;
+  reply.origin = step.origin;
+  reply.path = step.data_path();
+  reply.is_in_files = step.is_in_files;
+  const bool writes = is_writer(ticket, step);
+  if (writes) notes_.begun(step);
+  if (!step.control.empty() && writes) reply.control = step.control.id();
+  reply.is_continued = step.is_continued && writes;
+  answer(ticket, std::move(reply));
+}
+
+void RegistryService::opened_file(const Ticket& ticket, const std::string& path) {
+  Opened reply;
+  reply.path = path;
+  answer(ticket, std::move(reply));
+}
+
+void RegistryService::described(const Ticket& ticket, std::uint8_t version) {
+  answer(ticket, Described{version});
+}
+
+void RegistryService::granted(const Ticket& ticket, const matcher::SegmentLease& segment) {
+  answer(ticket, Granted{segment.id()});
+}
+
+void RegistryService::disk_freed(const Ticket& ticket, std::uint64_t given_back) {
+  answer(ticket, DiskFreed{given_back});
+}
+
+void RegistryService::leased(const Ticket& ticket, const matcher::SegmentLease& segment) {
+  send(ticket.matcher, Lease{ticket.tag, segment.id(), segment.bytes()});
+}
+
+void RegistryService::lease_refused(const Ticket& ticket, int status, const std::string& text) {
+  send(ticket.matcher, LeaseRefused{ticket.tag, {status, text}});
+}
+
+void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& step,
+                                  const matcher::StepImage& image) {
+  answer(ticket, ImageReady{step.id, image.file.id(), image.bytes});
+}
+
+/// The view goes first, also of a step that grows.
+void RegistryService::make_image(const matcher::Step& step, const matcher::StepImage& image) {
+  const std::uint32_t maker = nodes_.rank_of(matcher::owner_of(image.file.id()));
+  tell_view(maker, 0, step);
+  send(maker, MakeImage{step.id, image.file.id(), step.version});
+}
+
+void RegistryService::done(const Ticket& ticket) {
+  answer(ticket, Done{});
+}
+
+void RegistryService::refused(const Ticket& ticket, int status, const std::string& text) {
+  answer(ticket, ErrorReply{status, text});
+}
+
+void RegistryService::erased(matcher::StepId step) {
+  if (is_ending_) return;
+  notes_.erased(step);
+  for (const auto& [matcher, told] : sent_revisions_[step]) send(matcher, StepErased{step});
+  sent_revisions_.erase(step);
+  file_matchers_.erase(step);
+}
+
+// Memory
+
+void RegistryService::send_to_owner(matcher::SegmentId segment, MatcherBody body) {
+  send(nodes_.rank_of(matcher::owner_of(segment)), std::move(body));
+}
+
+void RegistryService::create(matcher::SegmentId segment, std::uint64_t bytes) {
+  send_to_owner(segment, CreateSegment{segment, bytes, false});
+}
+
+void RegistryService::create_image(matcher::SegmentId segment, std::uint64_t bytes) {
+  send_to_owner(segment, CreateSegment{segment, bytes, true});
+}
+
+bool RegistryService::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) {
+  send_to_owner(segment, SpillSegment{segment, bytes, true});
+  return false;
+}
+
+/// The segment's matcher reports later whether the disk had space.
+bool RegistryService::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
+  send_to_owner(segment, SpillSegment{segment, bytes, false});
+  return false;
+}
+
+void RegistryService::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
+                                    const matcher::LogPlace& place) {
+  notes_.logged(place);
+  send_to_owner(segment, CreateLogSegment{segment, bytes, place});
+}
+
+void RegistryService::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {
+  send_to_owner(segment, KeepLog{segment, is_kept});
+}
+
+void RegistryService::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
+  if (use != matcher::SegmentUse::data) send_to_owner(segment, ClearSegment{segment, use});
+}
+
+/// Tells all matchers of the node, because processes of each may have the segment mapped. For a segment on
+/// disk, its matcher reports when the space has been returned.
+bool RegistryService::destroy(matcher::SegmentId segment) noexcept {
+  if (is_ending_) return true;
+  for (const std::uint32_t matcher : nodes_.matchers_of(matcher::node_of(segment)))
+    send(matcher, DestroySegment{segment});
+  return !matcher::is_spilled(segment);
+}
+
+void RegistryService::drop_warm(matcher::MatcherPlace matcher) noexcept {
+  if (!is_ending_) send(nodes_.rank_of(matcher), DropWarm{});
+}
+
+std::span<const std::byte> RegistryService::contents(matcher::SegmentId segment) {
+  throw Error(NC_EIO, "the registry has no access to segment " + std::to_string(segment));
+}
+
+void RegistryService::mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept {
+  send_to_owner(control, MarkGone{control, rank});
+}
+
+}  // namespace sluice::runtime

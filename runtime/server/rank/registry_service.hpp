@@ -1,0 +1,211 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control_protocol.hpp"
+#include "sluice/matcher/registry.hpp"
+#include "sluice/runtime/node_map.hpp"
+#include "step_notes.hpp"
+
+namespace sluice::runtime {
+
+/// Sends the registry's messages and events.
+class RegistryOutlet {
+ public:
+  virtual ~RegistryOutlet() = default;
+  /// Sends to `message.matcher`. A message to this matcher is carried out at once. It may then throw Error
+  /// when a segment cannot be made.
+  virtual void send(MessageToMatcher message) = 0;
+  virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
+  virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
+  virtual void send(FilePublished file) = 0;         ///< to the coordinator
+};
+
+/// The service around the registry, at matcher 0 only. It takes the requests of processes from all matchers,
+/// in order of arrival. It sends the registry's answers to the matchers, and orders for their memory.
+class RegistryService final : private matcher::RegistryAnswers, private matcher::SegmentMemory {
+ public:
+  /// `nodes` and `outlet` must outlive this object.
+  RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet);
+
+  void take(MessageToRegistry message);
+  /// Registry::has_past_files and fold_past_files.
+  [[nodiscard]] bool has_past_files() const { return registry_.has_past_files(); }
+  void fold_past_files() { registry_.fold_past_files(); }
+  /// All processes of the component have ended, and their last messages have been handled.
+  void component_exited(const ComponentExited& exit);
+  void job_begun(const JobNote& job) { registry_.job_begun(job.component, job.step); }
+  /// The last messages of the job's processes have been handled.
+  void job_ended(const JobNote& job);
+  /// The coordinator knows that the run is ready: publishes the steps of the former run.
+  void restore_steps();
+  /// Reports waits that look hopeless. Call it before view().
+  void look_again();
+  [[nodiscard]] StatusReport status() const;
+  [[nodiscard]] RunView view(const WatchRequest& request) const { return registry_.view(request); }
+  /// Call it before the run ends.
+  void keep_unfinished_logs() { registry_.keep_unfinished_logs(); }
+  /// Why the run cannot begin; empty when it can.
+  [[nodiscard]] const std::string& start_trouble() const noexcept { return start_trouble_; }
+
+ private:
+  /// A connection: its matcher, and its number there.
+  struct ConnectionId {
+    std::uint32_t matcher = 0;
+    std::uint64_t connection = 0;
+    auto operator<=>(const ConnectionId&) const = default;
+  };
+  struct Connection {
+    matcher::ProcessId process{};
+    std::string component;
+    bool is_for_file = false;  ///< the matcher's own, for a file that the process writes
+  };
+
+  // Messages from matcher `from`.
+  void take(std::uint32_t from, ClientRequest& request);
+  void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
+  void take(std::uint32_t from, const SegmentMapped& note);
+  void take(std::uint32_t from, const ViewQuery& query);
+  void take(std::uint32_t from, const RoundDone& done);
+  void take(std::uint32_t from, const LeaseQuery& query);
+  void take(std::uint32_t from, const LeaseJoined& note);
+  void take(std::uint32_t from, const GetWaits& note);
+  void take(std::uint32_t from, const GetGoesOn& note);
+  void take(std::uint32_t from, const DrainAdvanced& note);
+  void take(std::uint32_t from, DrainReady& ready);
+  void take(std::uint32_t from, const Drained& drained);
+  void take(std::uint32_t /*from*/, const ImageDone& done) {
+    registry_.image_made(done.step, done.file, {done.report.status, done.report.text, done.report.bytes});
+  }
+  void take(std::uint32_t /*from*/, const SpillMade& made) {
+    registry_.spill_made(made.segment, made.trouble);
+  }
+  void take(std::uint32_t /*from*/, const SpillGone& gone) { registry_.spill_gone(gone.segment); }
+  void take(std::uint32_t /*from*/, StartTrouble& trouble) { start_trouble_ = std::move(trouble.text); }
+  void take(std::uint32_t /*from*/, const Looked& looked) {
+    registry_.looked(looked.number, looked.is_nobody_able);
+  }
+  void take(std::uint32_t /*from*/, const Pong& /*pong*/) {}  // MatcherPings has it
+  void take(std::uint32_t /*from*/, const EventNotice& notice) {
+    notice.is_detail ? detail(notice.text) : event(notice.text);
+  }
+  void take(std::uint32_t from, MatcherStatus& status) { counters_[from] = std::move(status); }
+
+  void greet(const ConnectionId& id, const Hello& hello);
+  void dispatch(const matcher::Ticket& ticket, const ClientRequest& request, matcher::ProcessId process);
+  void tell_list(const matcher::Ticket& ticket, const ListRequest& request);
+  void tell_held_lists();
+  void take_close(const ClientRequest& request, matcher::ProcessId process);
+  /// Throws Error(NC_EIO) when the step was written as a file on another node than the matcher's.
+  void check_file_is_near(std::uint32_t matcher, matcher::StepId step);
+  void end_connection(const ConnectionId& id);
+  [[nodiscard]] std::optional<matcher::InboundReader> inbound_reader(const LeaseReader& reader) const;
+  void tell_news();
+  void tell_published();
+  void order_looks();
+  // service_drains.cpp
+  void order_drains();
+  void order_drain(const matcher::Step& step);
+  [[nodiscard]] std::vector<std::uint32_t> drainers_of(const matcher::Step& step) const;
+  void end_stage_of_drainer();
+  void go_on_with_drain();
+  [[nodiscard]] const matcher::Step& step_of_query(std::uint32_t from, const ViewQuery& query);
+  [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
+  void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
+  void send(std::uint32_t to, MatcherBody body) { outlet_.send({to, std::move(body)}); }
+  void send_to_owner(matcher::SegmentId segment, MatcherBody body);
+  void answer(const matcher::Ticket& ticket, Reply reply);
+
+  // matcher::RegistryAnswers
+  void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void opened_file(const matcher::Ticket& ticket, const std::string& path) override;
+  void described(const matcher::Ticket& ticket, std::uint8_t version) override;
+  void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
+  void disk_freed(const matcher::Ticket& ticket, std::uint64_t given_back) override;
+  void leased(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
+  void lease_refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void image_ready(const matcher::Ticket& ticket, const matcher::Step& step,
+                   const matcher::StepImage& image) override;
+  void make_image(const matcher::Step& step, const matcher::StepImage& image) override;
+  void done(const matcher::Ticket& ticket) override;
+  void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void published(const matcher::Step& step) override {
+    notes_.published(step);
+    published_.push_back(step.id);
+  }
+  void read(const matcher::Step& step, const std::string& reader) override { notes_.read(step, reader); }
+  void on_disk(const matcher::Step& step, const std::string& file) override { notes_.on_disk(step, file); }
+  void removed(const matcher::DatasetKey& key) override { notes_.removed(key); }
+  void job_wanted(const std::string& component, const matcher::Step& step) override;
+  void drain(const matcher::Step& step) override { drains_.push_back(step.id); }
+  void look(const matcher::LookRequest& request) override { looks_.push_back(request); }
+  void erased(matcher::StepId step) override;
+  void event(const std::string& text) override { outlet_.event(text); }
+  void detail(const std::string& text) override { outlet_.detail(text); }
+
+  // matcher::SegmentMemory: passes orders to the matchers
+  void create(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
+  void drop_warm(matcher::MatcherPlace matcher) noexcept override;
+  void create_image(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) override;
+  void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
+                     const matcher::LogPlace& place) override;
+  void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
+  void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
+  bool destroy(matcher::SegmentId segment) noexcept override;
+  [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
+  void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
+
+  const NodeMap& nodes_;
+  RegistryOutlet& outlet_;
+  /// The revisions of a step that a matcher has been sent.
+  struct SentRevisions {
+    std::uint64_t revision = 0;
+    std::uint64_t header_revision = 0;
+  };
+  std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_revisions_;
+  /// Of steps that are written by the C library: the matcher that has the file.
+  std::map<matcher::StepId, std::uint32_t> file_matchers_;
+  std::vector<matcher::StepId> published_;  ///< steps to announce
+  /// A request for files that are published later.
+  struct HeldList {
+    matcher::Ticket ticket;
+    ListRequest request;
+  };
+  std::vector<HeldList> held_lists_;
+  std::vector<matcher::StepId> drains_;      ///< steps to drain
+  std::vector<matcher::LookRequest> looks_;  ///< looks to order
+  std::vector<matcher::FileRule> rules_;
+  /// The current drain by several matchers.
+  struct SharedDrain {
+    enum class Stage { preparing, writing, finishing } stage = Stage::preparing;
+    matcher::StepId step = 0;
+    std::vector<std::uint32_t> drainers;
+    std::size_t missing = 0;  ///< matchers that have not answered yet
+    DrainTables tables;
+    DrainReport outcome;                                    ///< the first failure
+    std::map<std::uint32_t, matcher::DrainProgress> parts;  ///< by matcher
+  };
+  SharedDrain drain_;
+  /// By rule: the nodes to which data of its last steps was brought.
+  std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
+  std::map<ConnectionId, Connection> connections_;
+  std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
+  StepNotes notes_;                                  ///< the record of steps
+  std::string start_trouble_;                        ///< of one node; the other nodes' troubles are alike
+  bool is_ending_ = false;                           ///< nobody is left to receive messages
+  matcher::Registry registry_;  ///< last: its destructor reports the steps that it erases
+
+ public:
+  ~RegistryService() override { is_ending_ = true; }
+  RegistryService(const RegistryService&) = delete;
+  RegistryService& operator=(const RegistryService&) = delete;
+};
+
+}  // namespace sluice::runtime

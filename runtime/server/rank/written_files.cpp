@@ -1,0 +1,698 @@
+#include "written_files.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <utility>
+
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/version.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+/// Above all numbers of clients' connections.
+constexpr std::uint64_t first_connection = std::uint64_t{1} << 63;
+
+std::string link_to(const FileDescriptor& file) {
+  return "/proc/self/fd/" + std::to_string(file.number());
+}
+
+/// An empty memory file, opened for reading.
+FileDescriptor memory_file(std::uint32_t permissions) {
+  const FileDescriptor made(::memfd_create("sluice-file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  constexpr mode_t all_permissions = 0777;
+  const auto mode = static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
+  if (made && ::fchmod(made.number(), mode) == 0) {
+    FileDescriptor file(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
+    if (file) return file;
+  }
+  const int number = errno;
+  throw IoError(number == EMFILE || number == ENFILE ? NC_ENFILE : NC_ENOMEM, number, "memory file",
+                "create");
+}
+
+struct stat facts_of(const FileDescriptor& file) {
+  struct stat facts {};
+  if (::fstat(file.number(), &facts) != 0) throw IoError(NC_EIO, errno, "memory file", "look at");
+  return facts;
+}
+
+std::uint64_t size_of(const FileDescriptor& file) {
+  return static_cast<std::uint64_t>(facts_of(file).st_size);
+}
+
+/// Nobody can change it any more. False where somebody can write to it by now.
+bool seal(const FileDescriptor& file) {
+  const FileDescriptor writable(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
+  const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  return writable && ::fcntl(writable.number(), F_ADD_SEALS, seals) == 0;
+}
+
+/// The whole file in memory, for reading.
+class Contents {
+ public:
+  explicit Contents(const FileDescriptor& file) : bytes_(size_of(file)) {
+    if (bytes_ == 0) return;
+    memory_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.number(), 0);
+    if (memory_ == MAP_FAILED)
+      throw IoError(NC_ENOMEM, errno, "a file that was written by the C library", "map");
+  }
+  ~Contents() {
+    if (bytes_ > 0) ::munmap(memory_, bytes_);
+  }
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return {static_cast<const std::byte*>(memory_), bytes_};
+  }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Returns errno, or 0.
+int copy(const FileDescriptor& from, const FileDescriptor& to) {
+  off_t done = 0;
+  for (;;) {
+    constexpr std::size_t piece = std::size_t{1} << 30;
+    const ssize_t copied = ::sendfile(to.number(), from.number(), &done, piece);
+    if (copied == 0) return 0;
+    if (copied < 0 && errno != EINTR) return errno;
+  }
+}
+
+bool are_same(const FileDescriptor& a, const FileDescriptor& b) {
+  const Contents first(a);
+  const Contents second(b);
+  return std::ranges::equal(first.bytes(), second.bytes());
+}
+
+/// Whether the process goes on: it has neither ended nor begun to end.
+bool is_going_on(std::uint32_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t behind_name = text.rfind(')');
+  if (behind_name == std::string::npos) return false;
+  constexpr unsigned long is_exiting = 4;  // PF_EXITING
+  std::array<char, 2> state{};
+  unsigned long flags = 0;
+  if (std::sscanf(text.c_str() + behind_name, ") %1s %*d %*d %*d %*d %*d %lu", state.data(), &flags) != 2)
+    return false;
+  return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
+}
+
+bool is_for_writing(std::uint32_t flags) noexcept {
+  return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
+
+/// The access rights of nobody: the file is there already.
+int flags_of_reopening(std::uint32_t flags) noexcept {
+  return static_cast<int>((flags & ~static_cast<std::uint32_t>(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
+}
+
+/// Another open of the same file; empty and errno where that fails. Shared as messages want it.
+std::shared_ptr<const FileDescriptor> reopened(const FileDescriptor& file, std::uint32_t flags) {
+  return std::make_shared<const FileDescriptor>(::open(link_to(file).c_str(), flags_of_reopening(flags)));
+}
+
+}  // namespace
+
+/// A file from its first open on until it is published or given up.
+struct WrittenFiles::File : std::enable_shared_from_this<File> {
+  enum class State {
+    beginning,   ///< who has opened it waits for its descriptor
+    open,        ///< somebody can write to it, or it will be opened again before it is published
+    closing,     ///< nobody can, and its processes are asked whether they have closed it in order
+    publishing,  ///< nobody can any more
+  };
+  State state = State::beginning;
+  std::string path;
+  DatasetKey key;
+  std::string component;
+  std::uint64_t connection = 0;
+  FileDescriptor bytes;
+  std::shared_ptr<const FileDescriptor> base =
+      {};  ///< what it began with, shared with the thread that copies it
+  int watch = -1;
+  std::uint64_t inode = 0;
+  std::vector<std::uint32_t> holders;  ///< processes that have opened it, or began with it, and not left it
+  std::uint32_t closes_wanted = 1;
+  std::uint32_t closes = 0;
+  std::uint64_t doubt = 0;             ///< the close after which somebody could still write; 0: none
+  std::vector<QueuedOpen> opens = {};  ///< that wait for its beginning
+  bool may_publish_unchanged = true;
+  matcher::StepId step = 0;
+  // While it is published:
+  std::optional<FilePuts> puts = {};
+  std::map<std::uint32_t, MessageType> asked = {};  ///< by tag: what has not been answered
+  std::map<std::uint32_t, matcher::SegmentId> segments = {};
+  std::uint32_t table_tag = 0, data_tag = 0, bytes_tag = 0;
+  std::uint32_t last_tag = 0;
+  bool is_staged = false;
+};
+
+/// What is known of a path.
+struct WrittenFiles::Place {
+  std::shared_ptr<File> file = {};  ///< that is being written, shared with the thread that reads it
+  std::shared_ptr<const FileDescriptor> newest =
+      {};                               ///< the published one, shared with the thread that copies it
+  matcher::StepId step = 0;             ///< of the newest one
+  std::vector<QueuedOpen> queued = {};  ///< until the file is published
+  std::vector<std::function<void()>> waiting = {};  ///< for the same
+};
+
+WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients)
+    : base_(base),
+      clients_(clients),
+      watch_(base.loop, [this](int watch) { closed(watch); }),
+      worker_(base.loop) {}
+
+WrittenFiles::~WrittenFiles() = default;
+
+// Opening
+
+/// What was closed before counts before.
+void WrittenFiles::open(Client& client, std::uint32_t tag, const OpenFile& request) {
+  const ClientId id = client.id;
+  if (!by_watch_.empty()) watch_.take_news();  // may take messages of the client, and end it
+  open_now({id, tag, request});
+}
+
+void WrittenFiles::open_now(const QueuedOpen& open) {
+  const OpenFile& request = open.request;
+  const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
+  const auto known = places_.find(request.path);
+  const bool is_there = known != places_.end() && (known->second.file || known->second.newest);
+  if (!is_for_writing(request.flags) && !is_there) {
+    if (Client* const client = clients_.find(open.client))
+      clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{true}));
+    return;
+  }
+  if (has(O_CREAT) && has(O_EXCL) && (is_there || request.is_on_disk))
+    return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
+  if (!has(O_CREAT) && !is_there && !request.is_on_disk)
+    return refuse(open, NC_ENOENT, request.path + " is not there");
+  Place& place = places_[request.path];
+  try {
+    if (place.file && place.file->state == File::State::beginning) {
+      place.file->opens.push_back(open);
+    } else if (place.file && (place.file->state == File::State::open || !is_for_writing(request.flags))) {
+      (void)give(*place.file, open);
+    } else if (place.file) {
+      place.queued.push_back(open);
+    } else if (is_for_writing(request.flags)) {
+      begin(place, open);
+    } else if (Client* const client = clients_.find(open.client)) {
+      const auto own = reopened(*place.newest, request.flags);
+      if (!*own) throw IoError(NC_EIO, errno, request.path, "open");
+      clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
+    }
+  } catch (const Error& error) {
+    refuse(open, error.status(), error.what());
+    tidy(request.path);
+  }
+}
+
+/// A new file, or a copy of the one before.
+void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
+  const OpenFile& request = open.request;
+  Client* const client = clients_.find(open.client);
+  if (client == nullptr) return;
+  const auto made = std::make_shared<File>();
+  File& file = *made;
+  file.path = request.path;
+  file.key = request.key;
+  file.component = client->process->component;
+  file.connection = first_connection + ++last_file_;
+  file.closes_wanted = request.closes;
+  file.opens.push_back(open);
+  const bool begins_anew = (request.flags & O_TRUNC) != 0;
+  std::shared_ptr<const FileDescriptor> base;
+  if (!begins_anew && place.newest) base = place.newest;
+  if (!begins_anew && !base && request.is_on_disk) {
+    FileDescriptor on_disk(::open(request.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!on_disk) throw IoError(NC_EPERM, errno, request.path, "open");
+    base = std::make_shared<const FileDescriptor>(std::move(on_disk));
+  }
+  file.bytes = memory_file(base ? facts_of(*base).st_mode : request.permissions);
+  file.inode = facts_of(file.bytes).st_ino;
+  file.watch = watch_.add(file.bytes);
+  place.file = made;
+  by_connection_.emplace(file.connection, &file);
+  by_watch_.emplace(file.watch, &file);
+  const Hello hello{protocol_version,
+                    std::string(library_version),
+                    client->process->token,
+                    client->process->process_id,
+                    file.component,
+                    false,
+                    true};
+  base_.tree.send_up(ClientRequest{file.connection, MessageType::hello, 0, encode(hello)});
+  base ? copy_base(file, std::move(base)) : ask_create(file);
+}
+
+/// The registry hears of the file only when it has changed: programs open files for writing, just to look.
+void WrittenFiles::copy_base(File& file, std::shared_ptr<const FileDescriptor> base) {
+  file.base = std::move(base);
+  file.may_publish_unchanged = false;
+  const auto trouble = std::make_shared<int>(0);  // shared by the two functions
+  const auto to = std::make_shared<FileDescriptor>(
+      ::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));  // shared, as functions are copied
+  worker_.submit([trouble, to, from = file.base] { *trouble = copy(*from, *to); },
+                 [this, trouble, to, connection = file.connection] {
+                   File* const copied = find(connection);
+                   if (copied == nullptr) return;
+                   if (*trouble == 0) return answer_opens(*copied);
+                   abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
+                 });
+}
+
+void WrittenFiles::ask_create(File& file) {
+  const Member alone{random_number() >> 1, 0, 1, false};
+  ask(file, MessageType::create, encode(CreateRequest{file.key, alone, false, 0, file.path}));
+}
+
+void WrittenFiles::ask(File& file, MessageType type, std::vector<std::byte> fields) {
+  const std::uint32_t tag = ++file.last_tag;
+  file.asked.emplace(tag, type);
+  base_.tree.send_up(ClientRequest{file.connection, type, tag, std::move(fields)});
+}
+
+void WrittenFiles::answer_opens(File& file) {
+  file.state = File::State::open;
+  const std::uint64_t connection = file.connection;
+  bool is_given = false;
+  for (const QueuedOpen& open : std::exchange(file.opens, {})) {
+    try {
+      is_given = give(file, open) || is_given;
+    } catch (const Error& error) {
+      refuse(open, error.status(), error.what());
+    }
+  }
+  if (!is_given && find(connection) != nullptr) abandon(file, "the process that has opened it has ended");
+}
+
+/// Whether somebody can write now. It is opened here, so that the file counts as open for writing from now
+/// on, and not only when the process has got the descriptor.
+bool WrittenFiles::give(File& file, const QueuedOpen& open) {
+  Client* const client = clients_.find(open.client);
+  if (client == nullptr) return false;
+  const auto own = reopened(file.bytes, open.request.flags);
+  if (!*own) throw IoError(errno == EINVAL ? NC_EINVAL : NC_EIO, errno, file.path, "open");
+  if (is_for_writing(open.request.flags)) {
+    file.holders.push_back(client->process->process_id);
+    file.closes_wanted = open.request.closes;
+  }
+  clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
+  return is_for_writing(open.request.flags);
+}
+
+void WrittenFiles::refuse(const QueuedOpen& open, int status, const std::string& text) {
+  if (Client* const client = clients_.find(open.client)) clients_.send_error(*client, open.tag, status, text);
+}
+
+void WrittenFiles::note(const Client& client, const FileHolder& note) {
+  const std::uint32_t process = client.process->process_id;
+  for (const auto& [watch, file] : by_watch_) {
+    if (std::ranges::find(note.files, file->inode) == note.files.end()) continue;
+    std::erase(file->holders, process);
+    if (note.holds) file->holders.push_back(process);
+  }
+}
+
+void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
+  const auto known = places_.find(request.path);
+  if (known == places_.end() || (!known->second.file && !known->second.newest))
+    return clients_.send_error(client, tag, NC_ENOENT, request.path + " is not there");
+  const bool is_published = known->second.newest != nullptr;
+  known->second.newest.reset();
+  known->second.step = 0;
+  if (File* const file = known->second.file.get()) abandon(*file, "it was removed");
+  if (is_published) {
+    base_.tree.send_up(ClientRequest{client.id, MessageType::remove, tag, encode(request)});
+  } else {
+    clients_.send(client, MessageType::done, tag, {});
+  }
+}
+
+// Closing
+
+void WrittenFiles::closed(int watch) {
+  const auto found = by_watch_.find(watch);
+  if (found == by_watch_.end()) return;
+  File& file = *found->second;
+  if (file.state != File::State::open) return;
+  if (!is_open_for_writing(file.bytes)) return closed_all(file);
+  file.doubt = ++last_doubt_;
+  look_again(watch, file.doubt, std::chrono::milliseconds(1));
+}
+
+/// The kernel tells of a close a moment before nobody can write any more, and not again after that.
+void WrittenFiles::look_again(int watch, std::uint64_t doubt, std::chrono::milliseconds after) {
+  static constexpr std::chrono::milliseconds longest(2000);
+  const auto timer = std::make_shared<boost::asio::steady_timer>(base_.loop, after);  // shared with its wait
+  timer->async_wait([this, timer, watch, doubt, after](const boost::system::error_code& error) {
+    const auto found = by_watch_.find(watch);
+    if (error || found == by_watch_.end()) return;
+    File& file = *found->second;
+    if (file.doubt != doubt || file.state != File::State::open) return;
+    if (!is_open_for_writing(file.bytes)) return closed_all(file);
+    if (after < longest) look_again(watch, doubt, 2 * after);
+  });
+}
+
+/// What its processes have said before comes first; what they open now, later.
+void WrittenFiles::closed_all(File& file) {
+  const auto held = file.shared_from_this();
+  file.doubt = 0;
+  file.state = File::State::closing;
+  clients_.take_sent(file.holders);
+  while (find(file.connection) != nullptr && !is_open_for_writing(file.bytes)) {
+    const auto ended = std::ranges::find_if_not(file.holders, is_going_on);
+    if (ended == file.holders.end()) {
+      file.holders.clear();
+      ++file.closes;
+      break;
+    }
+    // A process that leaves its files in order says so before it ends.
+    const std::array<std::uint32_t, 1> process{*ended};
+    clients_.take_sent(process);
+    if (std::ranges::find(file.holders, process.front()) == file.holders.end()) continue;
+    return abandon(file, "process " + std::to_string(process.front()) + " of " + file.component +
+                             " was killed before it had closed it");
+  }
+  if (find(file.connection) == nullptr) return;
+  file.state = File::State::open;
+  if (file.closes_wanted != 0 && file.closes >= file.closes_wanted) publish(file);
+  if (file.state == File::State::open) serve_queued(file.path);
+}
+
+void WrittenFiles::publish(File& file) {
+  if (!seal(file.bytes)) return;  // somebody has opened it by now: it will be closed once more
+  watch_.remove(file.watch);
+  by_watch_.erase(file.watch);
+  file.watch = -1;
+  file.state = File::State::publishing;
+  read_contents(file);
+}
+
+/// Comparing and decoding take as long as the file is large.
+void WrittenFiles::read_contents(File& file) {
+  struct Result {
+    bool is_unchanged = false;
+    std::optional<FilePuts> puts;
+    std::string trouble;
+    bool is_failure = false;
+  };
+  const auto result = std::make_shared<Result>();  // shared by the two functions
+  const auto read = [result, held = file.shared_from_this()] {
+    try {
+      const File& file = *held;
+      result->is_unchanged =
+          file.base && size_of(file.bytes) == size_of(*file.base) && are_same(file.bytes, *file.base);
+      if (result->is_unchanged) return;
+      const Contents contents(file.bytes);
+      result->puts = puts_of(contents.bytes(), file.path, result->trouble);
+    } catch (const std::exception& error) {
+      result->trouble = error.what();
+      result->is_failure = true;
+    }
+  };
+  worker_.submit(read, [this, result, connection = file.connection] {
+    File* const known = find(connection);
+    if (known == nullptr) return;
+    if (result->is_unchanged) return drop(*known);
+    if (result->is_failure) return abandon(*known, result->trouble);
+    known->puts = std::move(result->puts);
+    known->step == 0 ? ask_create(*known) : stage(*known);
+  });
+}
+
+/// The bytes count in staging.memory as a segment that nobody touches. The puts of a CDF file have segments
+/// as those of any process.
+void WrittenFiles::stage(File& file) {
+  file.is_staged = true;
+  const std::uint64_t bytes = size_of(file.bytes);
+  struct Question {
+    MessageType type;
+    std::vector<std::byte> fields;
+  };
+  std::vector<Question> questions;
+  const auto need = [&](SegmentUse use, std::uint64_t size) {
+    questions.push_back({MessageType::need_segment, encode(SegmentRequest{file.step, use, size, size})});
+    return file.last_tag + static_cast<std::uint32_t>(questions.size());
+  };
+  if (bytes > 0) file.bytes_tag = need(SegmentUse::data, bytes);
+  if (file.puts) {
+    file.table_tag = need(SegmentUse::table, file.puts->table_bytes);
+    if (file.puts->data_bytes > 0) file.data_tag = need(SegmentUse::data, file.puts->data_bytes);
+    formats::Header header = file.puts->header;
+    const auto version = static_cast<std::uint8_t>(header.version);
+    header.version = formats::Version::cdf5;
+    questions.push_back({MessageType::header, encode(HeaderRequest{file.step, formats::encode_header(header),
+                                                                   matcher::structure_of(header), version})});
+  }
+  for (Question& question : questions) ask(file, question.type, std::move(question.fields));
+  advance(file);
+}
+
+/// Later: the registry may be in the middle of something.
+bool WrittenFiles::take(const Answer& answer) {
+  if (answer.connection < first_connection) return false;
+  boost::asio::post(base_.loop, [this, answer] { go_on(answer); });
+  return true;
+}
+
+void WrittenFiles::go_on(const Answer& answer) {
+  File* const file = find(answer.connection);
+  if (file == nullptr) return;
+  file->asked.erase(answer.tag);
+  if (const auto* const error = std::get_if<ErrorReply>(&answer.reply)) {
+    if (answer.tag == file->bytes_tag && file->is_staged) {
+      base_.log.event(file->path + " does not count in staging.memory: " + error->text);
+    } else {
+      return abandon(*file, error->text, error->status);
+    }
+  } else if (const auto* const created = std::get_if<Created>(&answer.reply)) {
+    file->step = created->step;
+    if (file->state == File::State::beginning) {
+      answer_opens(*file);
+    } else {
+      stage(*file);
+    }
+    return;
+  } else if (const auto* const granted = std::get_if<Granted>(&answer.reply)) {
+    file->segments[answer.tag] = granted->segment;
+  }
+  if (file->is_staged) advance(*file);
+}
+
+void WrittenFiles::advance(File& file) {
+  if (!file.asked.empty()) return;
+  file.puts ? fill(file) : complete(file);
+}
+
+void WrittenFiles::fill(File& file) {
+  struct Task {
+    std::span<std::byte> data;
+    std::shared_ptr<const void> mapping;  // shared with the store
+    std::string trouble;
+  };
+  const auto task = std::make_shared<Task>();  // shared by the two functions
+  try {
+    if (file.data_tag != 0) {
+      const matcher::SegmentId segment = file.segments.at(file.data_tag);
+      task->data = base_.store.writable(segment);
+      task->mapping = base_.store.keep_mapped(segment);
+    }
+  } catch (const Error& error) {
+    return abandon(file, error.what());
+  }
+  const auto write = [task, held = file.shared_from_this()] {
+    try {
+      const Contents contents(held->bytes);
+      write_data(*held->puts, contents.bytes(), task->data);
+    } catch (const std::exception& error) {
+      task->trouble = error.what();
+    }
+  };
+  worker_.submit(write, [this, task, connection = file.connection] {
+    File* const filled = find(connection);
+    if (filled == nullptr) return;
+    task->trouble.empty() ? complete(*filled) : abandon(*filled, task->trouble);
+  });
+}
+
+/// The contents first: readers may be served within the call that publishes.
+void WrittenFiles::complete(File& file) {
+  const std::uint64_t bytes = size_of(file.bytes);
+  PublishRequest publish{file.step, 0, {1, bytes}, {}, {}, {0, 0}, bytes};
+  try {
+    if (file.puts) {
+      const matcher::SegmentId data = file.data_tag == 0 ? 0 : file.segments.at(file.data_tag);
+      publish.position =
+          write_table(*file.puts, data, base_.store.writable(file.segments.at(file.table_tag)));
+      publish.record_count = file.puts->header.record_count;
+      publish.pattern = file.puts->pattern;
+      if (data != 0) publish.ranges.push_back({0, 0, file.puts->data_bytes, data, 0});
+    }
+    if (const auto counted = file.segments.find(file.bytes_tag); counted != file.segments.end()) {
+      constexpr std::uint64_t behind_data = std::uint64_t{1} << 62;  // no request reaches there
+      publish.ranges.push_back({0, behind_data, bytes, counted->second, 0});
+    }
+  } catch (const Error& error) {
+    return abandon(file, error.what());
+  }
+  Place& place = places_.at(file.path);
+  place.newest = std::make_shared<const FileDescriptor>(std::move(file.bytes));
+  place.step = file.step;
+  published_[file.step] = {file.path, place.newest};
+  const std::uint64_t connection = file.connection;
+  by_connection_.erase(connection);
+  const std::string path = file.path;
+  const auto ended = std::move(place.file);
+  base_.tree.send_up(ClientRequest{connection, MessageType::publish, 0, encode(publish)});
+  base_.tree.send_up(ConnectionEnded{connection});
+  settle(path);
+}
+
+/// Nothing is published; readers wait on, or are told that nothing can come.
+void WrittenFiles::abandon(File& file, const std::string& reason, int status) {
+  base_.log.event("'" + file.path + "' is not published: " + reason);
+  for (const QueuedOpen& open : std::exchange(file.opens, {}))
+    refuse(open, status, file.path + ": " + reason);
+  if (file.step != 0)
+    base_.tree.send_up(ClientRequest{file.connection, MessageType::discard, 0, encode(Discard{file.step})});
+  drop(file);
+}
+
+void WrittenFiles::drop(File& file) {
+  const std::uint64_t connection = file.connection;
+  if (file.watch >= 0) {
+    watch_.remove(file.watch);
+    by_watch_.erase(file.watch);
+  }
+  by_connection_.erase(connection);
+  const std::string path = file.path;
+  const auto ended = std::move(places_.at(path).file);
+  base_.tree.send_up(ConnectionEnded{connection});
+  settle(path);
+}
+
+/// Who has waited for the end of a file that was published goes on.
+void WrittenFiles::settle(const std::string& path) {
+  serve_queued(path);
+  tidy(path);
+  for (Ending& ending : std::exchange(endings_, {})) end_component(ending.component, std::move(ending.then));
+}
+
+void WrittenFiles::serve_queued(const std::string& path) {
+  const auto place = places_.find(path);
+  if (place == places_.end()) return;
+  const auto waiting = std::exchange(place->second.waiting, {});
+  const auto queued = std::exchange(place->second.queued, {});
+  for (const QueuedOpen& open : queued) open_now(open);
+  for (const auto& then : waiting) boost::asio::post(base_.loop, then);
+}
+
+void WrittenFiles::tidy(const std::string& path) {
+  const auto place = places_.find(path);
+  if (place == places_.end() || place->second.file || place->second.newest || !place->second.queued.empty())
+    return;
+  places_.erase(place);
+}
+
+SharedFile WrittenFiles::contents(matcher::StepId step) const {
+  const auto found = published_.find(step);
+  return found == published_.end() ? nullptr : found->second.contents;
+}
+
+bool WrittenFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {
+  const SharedFile file = client.process->has_open(request.step) ? contents(request.step) : nullptr;
+  if (file == nullptr) return false;
+  clients_.send(client, MessageType::image_made, tag, encode(ImageMade{size_of(*file)}), {file});
+  return true;
+}
+
+bool WrittenFiles::is_publishing(const std::string& path) {
+  if (by_connection_.empty()) return false;
+  watch_.take_news();
+  const auto place = places_.find(path);
+  return place != places_.end() && place->second.file &&
+         (place->second.file->state == File::State::closing ||
+          place->second.file->state == File::State::publishing);
+}
+
+void WrittenFiles::when_published(const std::string& path, std::function<void()> then) {
+  places_.at(path).waiting.push_back(std::move(then));
+}
+
+void WrittenFiles::forget(matcher::StepId step) {
+  const auto found = published_.extract(step);
+  if (found.empty()) return;
+  const std::string& path = found.mapped().path;
+  const auto place = places_.find(path);
+  if (place == places_.end() || place->second.step != step) return;
+  place->second.newest.reset();
+  place->second.step = 0;
+  tidy(path);
+}
+
+void WrittenFiles::end_component(const std::string& component, std::function<void()> then) {
+  watch_.take_news();
+  std::vector<std::uint64_t> connections;
+  for (const auto& [connection, file] : by_connection_) {
+    if (file->component == component) connections.push_back(connection);
+  }
+  bool is_busy = false;
+  for (const std::uint64_t connection : connections) {
+    File* file = find(connection);
+    if (file == nullptr) continue;
+    const bool is_in_doubt = file->state == File::State::open && file->doubt != 0;
+    if (is_in_doubt && !is_open_for_writing(file->bytes)) closed_all(*file);
+    file = find(connection);
+    if (file == nullptr) continue;
+    if (file->state == File::State::open && is_open_for_writing(file->bytes)) {
+      abandon(*file, "a process that has outlived " + component + " still has it open");
+    } else if (file->state == File::State::open && file->closes_wanted == 0) {
+      publish(*file);
+      if (find(connection) == file && file->state == File::State::open)
+        abandon(*file, "a process that has outlived " + component + " has opened it");
+    } else if (file->state == File::State::open) {
+      abandon(*file, component + " has closed it " + std::to_string(file->closes) +
+                         " times, and the rule says 'publish: close:" + std::to_string(file->closes_wanted) +
+                         "'");
+    } else if (file->state == File::State::beginning) {
+      abandon(*file, component + " has ended");
+    }
+    is_busy = is_busy || find(connection) != nullptr;
+  }
+  if (!is_busy) return then();
+  endings_.push_back({component, std::move(then)});
+}
+
+WrittenFiles::File* WrittenFiles::find(std::uint64_t connection) {
+  const auto found = by_connection_.find(connection);
+  return found == by_connection_.end() ? nullptr : found->second;
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,109 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client_connections.hpp"
+#include "control_protocol.hpp"
+#include "disk_worker.hpp"
+#include "file_puts.hpp"
+#include "file_watch.hpp"
+#include "sluice/formats/status.hpp"
+
+namespace sluice::runtime {
+
+/// Files that processes of this matcher write by the C library. Each is a memory file. When its last writer
+/// has closed it, it becomes a step: the matcher creates, fills and publishes the step in the name of the
+/// process that opened the file, by a connection number of its own. So for the registry a file is written as
+/// any dataset is: docs/design/files-by-any-program.md.
+class WrittenFiles {
+ public:
+  WrittenFiles(MatcherBase& base, ClientConnections& clients);
+  ~WrittenFiles();
+  WrittenFiles(const WrittenFiles&) = delete;
+  WrittenFiles& operator=(const WrittenFiles&) = delete;
+
+  /// Answers by `file_opened`, or by an error: NC_EEXIST, NC_ENOENT, or what the registry says to a create.
+  void open(Client& client, std::uint32_t tag, const OpenFile& request);
+  void note(const Client& client, const FileHolder& note);
+  /// Answers by `done`; NC_ENOENT where there is no such file here.
+  void remove(Client& client, std::uint32_t tag, const Remove& request);
+  /// The registry's answer to a request that was made for a file; others are left alone.
+  [[nodiscard]] bool take(const Answer& answer);
+  /// The bytes of a step that was written as a file on this matcher, which nobody can change any more; null:
+  /// it was not. Whoever has them may outlive the step.
+  [[nodiscard]] SharedFile contents(matcher::StepId step) const;
+  /// Answers by `image_made`, if the step was written as a file on this matcher, and the client has it open.
+  [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, const ImageRequest& request);
+  /// Whether the file at the path has been closed, and is about to be published. Who opens it now must wait
+  /// for that, and not see the one before.
+  [[nodiscard]] bool is_publishing(const std::string& path);
+  /// Calls `then` when it is no longer about to be published.
+  void when_published(const std::string& path, std::function<void()> then);
+  /// The step is no more.
+  void forget(matcher::StepId step);
+  /// All processes of the component have ended. Publishes what they have closed, and gives up the rest; then
+  /// calls `then`, which may be at once.
+  void end_component(const std::string& component, std::function<void()> then);
+
+ private:
+  struct File;
+  struct Place;
+  struct QueuedOpen {
+    ClientId client = 0;
+    std::uint32_t tag = 0;
+    OpenFile request;
+  };
+  struct PublishedFile {
+    std::string path;
+    SharedFile contents;  ///< sealed; shared with readers and drains
+  };
+  struct Ending {
+    std::string component;
+    std::function<void()> then;
+  };
+
+  void open_now(const QueuedOpen& open);
+  void begin(Place& place, const QueuedOpen& open);
+  void copy_base(File& file, std::shared_ptr<const FileDescriptor> base);
+  void ask(File& file, MessageType type, std::vector<std::byte> fields);
+  void ask_create(File& file);
+  void go_on(const Answer& answer);
+  void answer_opens(File& file);
+  [[nodiscard]] bool give(File& file, const QueuedOpen& open);
+  void refuse(const QueuedOpen& open, int status, const std::string& text);
+  void closed(int watch);
+  void look_again(int watch, std::uint64_t doubt, std::chrono::milliseconds after);
+  void closed_all(File& file);
+  void serve_queued(const std::string& path);
+  void publish(File& file);
+  void read_contents(File& file);
+  void stage(File& file);
+  void advance(File& file);
+  void fill(File& file);
+  void complete(File& file);
+  void abandon(File& file, const std::string& reason, int status = NC_EIO);
+  void drop(File& file);
+  void settle(const std::string& path);
+  void tidy(const std::string& path);
+  [[nodiscard]] File* find(std::uint64_t connection);
+
+  MatcherBase& base_;
+  ClientConnections& clients_;
+  FileWatch watch_;
+  std::map<std::string, Place> places_;  ///< by path
+  std::map<std::uint64_t, File*> by_connection_;
+  std::map<int, File*> by_watch_;
+  std::map<matcher::StepId, PublishedFile> published_;  ///< of steps that live
+  std::vector<Ending> endings_;
+  std::uint64_t last_file_ = 0;
+  std::uint64_t last_doubt_ = 0;
+  DiskWorker worker_;  ///< copies files
+};
+
+}  // namespace sluice::runtime

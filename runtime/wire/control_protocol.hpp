@@ -1,0 +1,276 @@
+#pragma once
+// The control messages between the matchers and the registry at matcher 0: docs/protocol.md.
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "drain_orders.hpp"
+#include "sluice/matcher/registry_requests.hpp"
+#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step_view.hpp"
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::runtime {
+
+// To the registry. `connection` is the sender's number of a connection. `query` is a number that the answer
+// returns.
+
+/// A client's message, unchanged.
+struct ClientRequest {
+  std::uint64_t connection = 0;
+  MessageType type{};
+  std::uint32_t tag = 0;
+  std::vector<std::byte> fields;
+};
+struct ConnectionEnded {
+  std::uint64_t connection = 0;
+};
+/// The process of the connection has received the segment.
+struct SegmentMapped {
+  std::uint64_t connection = 0;
+  matcher::SegmentId segment = 0;
+};
+/// → View, ViewRefused
+struct ViewQuery {
+  /// the connection whose process has the step open; 0: the matcher itself, any step
+  std::uint64_t connection = 0;
+  std::uint32_t query = 0;
+  matcher::StepId step = 0;
+};
+/// The matcher and all matchers below it have done the round.
+struct RoundDone {
+  std::uint64_t round = 0;
+};
+/// The connection whose get waits for a lease: of the matcher that requests it, or of another one of its
+/// node.
+struct LeaseReader {
+  std::uint32_t matcher = 0;
+  std::uint64_t connection = 0;
+};
+/// Memory for data of other nodes → Lease, LeaseRefused
+struct LeaseQuery {
+  std::uint32_t query = 0;
+  matcher::StepId step = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t wanted_bytes = 0;
+  std::optional<LeaseReader> reader;  ///< empty: no get waits for the data yet
+};
+/// Another reader waits for a lease.
+struct LeaseJoined {
+  matcher::StepId step = 0;
+  LeaseReader reader;
+};
+struct GetWaits {
+  std::uint64_t connection = 0;
+  std::uint32_t tag = 0;  ///< of the get
+  matcher::StepId step = 0;
+  std::string text;  ///< matcher::GetWait::text
+};
+/// The get waits no longer.
+struct GetGoesOn {
+  std::uint64_t connection = 0;
+  std::uint32_t tag = 0;
+};
+struct DrainAdvanced {
+  matcher::StepId step = 0;
+  matcher::DrainProgress progress;
+};
+/// The tables of the sender's node. → DrainPart
+struct DrainReady {
+  matcher::StepId step = 0;
+  DrainTables tables;
+};
+struct Drained {
+  matcher::StepId step = 0;
+  DrainReport report;
+};
+/// The image is complete, or could not be made: the bytes of the file.
+struct ImageDone {
+  matcher::StepId step = 0;
+  matcher::SegmentId file = 0;
+  DrainReport report;
+};
+struct SpillMade {
+  matcher::SegmentId segment = 0;
+  std::string trouble;  ///< why it could not be made; empty on success
+};
+/// A segment on disk has been destroyed.
+struct SpillGone {
+  matcher::SegmentId segment = 0;
+};
+/// The reason why the sender cannot do its part of the run.
+struct StartTrouble {
+  std::string text;
+};
+struct Looked {
+  std::uint64_t number = 0;  ///< matcher::LookRequest::number
+  bool is_nobody_able = false;
+};
+
+/// The answer to Ping.
+struct Pong {
+  std::string host;
+  std::int64_t process = 0;  ///< process id of the matcher
+};
+
+using RegistryBody =
+    std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
+                 GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
+                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus>;
+
+// To a matcher.
+
+/// The answer to need_segment. The matcher completes it to a SegmentGrant.
+struct Granted {
+  matcher::SegmentId segment = 0;
+};
+/// The answer to image. The matcher completes it to an ImageMade with the descriptor of the segment.
+struct ImageReady {
+  matcher::StepId step = 0;
+  matcher::SegmentId file = 0;
+  std::uint64_t bytes = 0;
+};
+struct Done {};
+using Reply = std::variant<Created, Opened, Described, Granted, DiskFreed, Done, ErrorReply, ImageReady,
+                           Listing, RunView>;
+/// The answer to a ClientRequest. The matcher introduces the segment that the reply names.
+struct Answer {
+  std::uint64_t connection = 0;
+  std::uint32_t tag = 0;
+  Reply reply;
+};
+struct HangUp {
+  std::uint64_t connection = 0;
+  std::string reason;
+};
+struct CreateSegment {
+  matcher::SegmentId segment = 0;
+  std::uint64_t bytes = 0;
+  bool is_image = false;  ///< an empty file, which is to have so many bytes
+};
+struct ClearSegment {
+  matcher::SegmentId segment = 0;
+  SegmentUse use{};  ///< the next one
+};
+/// → SpillGone, if it is on disk
+struct DestroySegment {
+  matcher::SegmentId segment = 0;
+};
+/// A segment on disk → SpillMade
+struct SpillSegment {
+  matcher::SegmentId segment = 0;
+  std::uint64_t bytes = 0;
+  bool is_image = false;  ///< a file of its own
+};
+/// A segment that is a part of a burst-buffer log.
+struct CreateLogSegment {
+  matcher::SegmentId segment = 0;
+  std::uint64_t bytes = 0;
+  LogPlace place;
+};
+/// Whether the log of the segment keeps its names.
+struct KeepLog {
+  matcher::SegmentId segment = 0;
+  bool is_kept = false;
+};
+/// Returns the rest of the memory that was made ahead to the system.
+struct DropWarm {};
+struct MarkGone {
+  matcher::SegmentId control = 0;
+  std::uint32_t rank = 0;
+};
+struct View {
+  std::uint32_t query = 0;  ///< 0: sent without a query
+  matcher::StepId step = 0;
+  std::optional<matcher::StepView> view;  ///< none: unchanged
+};
+struct ViewRefused {
+  std::uint32_t query = 0;
+  ErrorReply reason;
+};
+struct StepErased {
+  matcher::StepId step = 0;
+};
+struct Lease {
+  std::uint32_t query = 0;
+  matcher::SegmentId segment = 0;
+  std::uint64_t bytes = 0;
+};
+struct LeaseRefused {
+  std::uint32_t query = 0;
+  ErrorReply reason;
+};
+/// The step is complete, and its view came before → Drained. For one of several parts → DrainReady.
+struct BeginDrain {
+  matcher::StepId step = 0;
+  DrainOrder order;
+};
+/// The tables of all nodes → Drained
+struct DrainPart {
+  matcher::StepId step = 0;
+  DrainTables tables;
+};
+/// → Drained
+struct FinishDrain {
+  matcher::StepId step = 0;
+  bool are_parts_written = false;  ///< all of them
+};
+/// The step's view came before: its file is to be written to the segment, which is an image → ImageDone
+struct MakeImage {
+  matcher::StepId step = 0;
+  matcher::SegmentId file = 0;
+  std::uint8_t version = 1;  ///< CDF version of the file
+};
+/// → Looked
+struct Look {
+  matcher::LookRequest request;
+};
+/// A question whether the matcher still works → Pong
+struct Ping {};
+/// A task for all matchers together. Each matcher does its part. It reports when all matchers below it have
+/// done theirs, after everything that came before.
+struct StartServing {
+  std::string spill_directory;       ///< for segments on disk; empty: no segments on disk
+  bool may_spill_elsewhere = false;  ///< CoordinatorHello::may_spill_elsewhere
+  std::uint64_t prewarm_bytes = 0;   ///< how much memory each matcher makes ahead
+};
+/// Takes all messages of the component's processes, and closes their connections.
+struct DrainComponent {
+  std::string component;
+};
+/// Sends the counters; the matcher ends when they are sent.
+struct ShutDown {};
+/// Takes what the component's processes have sent so far: one of its jobs has ended.
+struct TakeSent {
+  std::string component;
+};
+using RoundTask = std::variant<StartServing, DrainComponent, ShutDown, TakeSent>;
+struct BeginRound {
+  std::uint64_t round = 0;
+  RoundTask task;
+};
+
+using MatcherBody =
+    std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, SpillSegment, CreateLogSegment,
+                 KeepLog, DropWarm, MarkGone, View, ViewRefused, StepErased, Lease, LeaseRefused, BeginDrain,
+                 DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound>;
+
+inline constexpr std::uint32_t all_matchers = std::numeric_limits<std::uint32_t>::max();
+
+struct MessageToRegistry {
+  std::uint32_t matcher = 0;  ///< rank of the sender
+  RegistryBody body;
+};
+struct MessageToMatcher {
+  std::uint32_t matcher = 0;  ///< rank of the receiver, or all_matchers
+  MatcherBody body;
+};
+
+/// Whether an encoded MessageToRegistry is a RoundDone.
+[[nodiscard]] bool is_round_done(std::span<const std::byte> encoded) noexcept;
+
+}  // namespace sluice::runtime

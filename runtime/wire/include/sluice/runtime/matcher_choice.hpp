@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace sluice::runtime {
+
+/// The place of a process in the MPI world of its component, from the launcher's environment.
+struct WorldPlace {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::uint32_t local_rank = 0;  ///< among the ranks of its machine
+};
+
+/// The value of an environment variable, or null.
+using VariableLookup = std::function<const char*(const char* name)>;
+
+/// Reads the variables of Open MPI's, Slurm's or a PMI launcher. Without them the process counts as serial.
+[[nodiscard]] WorldPlace world_place(const VariableLookup& variable);
+
+/// How processes share the matchers of a machine: `matchers` for each node, and the number of virtual nodes.
+struct MatcherShares {
+  std::uint32_t matchers = 1;
+  std::uint32_t virtual_nodes = 1;
+};
+
+/// The index of the matcher that a process talks to, among the matchers of its machine. Ranks go in blocks to
+/// virtual nodes, and in turn to the matchers of a node.
+[[nodiscard]] std::uint32_t matcher_index(const WorldPlace& place, const MatcherShares& shares) noexcept;
+
+/// The socket of a machine's `index`th matcher; `first` is the socket of the first matcher.
+[[nodiscard]] std::string matcher_socket_path(const std::string& first, std::uint32_t index);
+
+}  // namespace sluice::runtime

@@ -1,0 +1,391 @@
+#pragma once
+// The messages between a client process (or the coordinator) and a matcher rank: docs/protocol.md.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sluice/matcher/client_requests.hpp"
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/log_shift.hpp"
+#include "sluice/matcher/published_file.hpp"
+#include "sluice/matcher/request_table.hpp"
+#include "sluice/matcher/run_view.hpp"
+#include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/step_pattern.hpp"
+
+namespace sluice::runtime {
+
+/// Raise this number with every change of a message or of the request table. Both sides compare it in the
+/// handshake.
+inline constexpr std::uint32_t protocol_version = 25;
+
+/// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
+/// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
+/// below. Integers are little-endian. Strings and byte arrays have a u32 length before them, header and plans
+/// a u64 length. A message of more than 64 KiB has its fields in an attached memfd; then flag 1 is set, and
+/// the packet holds only a u64 length.
+enum class MessageType : std::uint16_t {
+  // client → matcher; each has an answer of the named type (or `error`), unless marked "no answer"
+  hello = 1,         // → welcome
+  create = 2,        // CreateRequest → created
+  open_write = 3,    // OpenRequest → opened
+  open_read = 4,     // OpenRequest → opened
+  need_segment = 5,  // SegmentRequest → segment
+  header = 6,        // HeaderRequest → done: later messages of other processes of the group find the header
+  publish = 7,       // PublishRequest, no answer
+  discard = 8,       // no answer
+  close_read = 9,    // CloseRequest, no answer
+  get = 10,          // → plans
+  remove = 11,       // → done
+  sync = 13,         // SyncRequest → done
+  put_notice = 14,   // no answer
+  inquire = 15,      // OpenRequest → described
+  await_disk = 16,   // DiskRequest → disk_freed: the answer may be held back
+  ordinary_file = 18,  // no answer
+  gathering = 19,      // no answer
+  image = 20,          // ImageRequest → image_made: the answer may be held back
+  open_file = 24,      // OpenFile → file_opened: the answer may be held back
+  file_holders = 25,   // FileHolder, no answer
+  remove_file = 26,    // Remove → done
+  change_file = 28,    // ChangeFile → done: it counts as removed
+  list = 21,           // ListRequest → listing: the answer may be held back
+  newest_image = 22,   // NewestImageRequest → image_made; of a process that is attached
+  watch = 27,          // WatchRequest → run_view
+  batch = 17,          // each contained message is handled and answered as if it had come alone
+  // matcher → another matcher of its node
+  fetch_segment = 12,  // → segment, with tag 0
+  // matcher → client
+  welcome = 32,
+  created = 33,
+  opened = 34,
+  segment = 35,
+  plans = 36,
+  done = 37,
+  error = 38,
+  described = 40,
+  disk_freed = 41,
+  image_made = 42,     // with a descriptor
+  file_opened = 44,    // with a descriptor, unless the file is an ordinary one
+  listing = 43,        // Listing
+  run_view = 47,       // RunView
+  drop_segments = 39,  // notice: may come before any answer; the client unmaps the segments
+  // coordinator → matcher
+  coordinator_hello = 64,  // → ready
+  component_exited = 65,   // no answer
+  shutdown = 67,           // → status (final figures), then the matcher exits
+  watch_query = 68,        // WatchRequest → run_view
+  job_begun = 70,          // no answer
+  job_ended = 71,          // no answer
+  // matcher → coordinator
+  ready = 96,
+  status = 97,
+  event = 98,                // notice: a line for the event log
+  component_may_start = 99,  // after component_exited with `starts_again`
+  file_published = 101,      // notice: → job_ended
+  component_settled = 102    // notice: follows component_exited without `starts_again`
+};
+
+/// Messages and parts of messages that the registry itself takes or makes.
+using matcher::AccessCounters;
+using matcher::Activity;
+using matcher::CloseRequest;
+using matcher::ComponentSize;
+using matcher::CreateRequest;
+using matcher::DatasetKey;
+using matcher::DatasetStatus;
+using matcher::DiskRequest;
+using matcher::DrainStatus;
+using matcher::FileRule;
+using matcher::Fingerprint;
+using matcher::Gathering;
+using matcher::GatheringStatus;
+using matcher::HeaderRequest;
+using matcher::JobReader;
+using matcher::KeptLogs;
+using matcher::Listing;
+using matcher::ListRequest;
+using matcher::LogPattern;
+using matcher::LogPlace;
+using matcher::LogRange;
+using matcher::LogShift;
+using matcher::MatcherStatus;
+using matcher::Member;
+using matcher::OpenRequest;
+using matcher::OrdinaryFile;
+using matcher::PublishAt;
+using matcher::PublishedFile;
+using matcher::PublishRequest;
+using matcher::ReaderMode;
+using matcher::ReaderStatus;
+using matcher::RuleStatus;
+using matcher::RunView;
+using matcher::SegmentRequest;
+using matcher::SegmentUse;
+using matcher::SilentMatcher;
+using matcher::StatusReport;
+using matcher::StepPattern;
+using matcher::SyncRequest;
+using matcher::TablePosition;
+using matcher::WaitStatus;
+using matcher::WatchRequest;
+
+/// The first message of a connection. A process may have several connections (threads); a random
+/// `process_token` ties them together.
+struct Hello {
+  std::uint32_t protocol = protocol_version;
+  std::string library_version;
+  std::uint64_t process_token = 0;
+  std::uint32_t process_id = 0;
+  std::string component;
+  bool is_child_of_component = false;  ///< another process of the run has started it
+  bool is_for_file = false;  ///< by the matcher, for a file that the process writes by the C library
+  std::int32_t rank = matcher::no_rank;  ///< in the component's MPI_COMM_WORLD, as its launcher says
+};
+
+struct Welcome {
+  std::uint32_t protocol = protocol_version;
+  std::string library_version;
+  std::uint32_t matcher_rank = 0;
+  std::uint32_t node = 0;
+};
+
+/// `control` is the segment of the group's control block (control_block.hpp). If this process does not have
+/// the segment yet, a `segment` message with tag 0 and the descriptor comes before.
+struct Created {
+  std::uint64_t step = 0;
+  std::uint64_t control = 0;
+  PublishAt publish_at = PublishAt::close;
+};
+
+struct Described {
+  /// CDF version of the file that it stands for; 0: see the file on disk; matcher::no_cdf_version: a file of
+  /// another format
+  std::uint8_t version = 1;
+};
+
+/// The answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and
+/// `pattern` has only base_record and last_put. For open_read, `ranges` locates log data that this process
+/// needed in the last step of the same pattern (segments as in Plans). When `step` is 0, there is only the
+/// file at `path`, which no matcher manages.
+struct Opened {
+  std::uint64_t step = 0;
+  std::uint64_t control = 0;
+  std::uint8_t version = 1;  ///< CDF version of the file that it stands for; 0: a file of another format
+  std::int64_t record_count = 0;
+  std::vector<std::byte> header;  ///< CDF-5 encoding
+  StepPattern pattern = {};
+  std::vector<LogRange> ranges = {};
+  PublishAt publish_at = PublishAt::close;
+  std::uint64_t origin = 0;   ///< the first of the steps that continue one another
+  std::string path = {};      ///< when the data is in files: the file, as its writer named it; no header
+  bool is_continued = false;  ///< for a writer: each process continues the log that it wrote last
+  /// where data of the step's own logs begins; empty: at 0 in all logs
+  std::vector<std::uint64_t> first_offsets = {};
+  bool is_in_files = false;  ///< the data is in the file at `path`, whatever the rule says
+};
+
+/// Disk space may have been returned. Holds the number of times so far.
+struct DiskFreed {
+  std::uint64_t given_back = 0;
+};
+
+/// A segment: a range of bytes in a file. The file's descriptor is attached when this connection has not had
+/// it before (`has_descriptor`). A file without a number comes with each of its segments. `has_cheap_faults`:
+/// the pages were made ahead, or are huge.
+struct SegmentGrant {
+  std::uint64_t segment = 0;
+  std::uint64_t bytes = 0;
+  bool has_descriptor = false;
+  std::uint64_t offset_bytes = 0;
+  bool is_of_log = false;
+  bool has_cheap_faults = false;
+  std::uint64_t file = 0;  ///< SegmentExtent::file
+};
+
+/// Several requests in one message, so that the matcher wakes up once.
+struct Batch {
+  struct Request {
+    MessageType type = MessageType::batch;
+    std::uint32_t tag = 0;
+    std::vector<std::byte> fields;
+  };
+  std::vector<Request> requests;
+};
+
+/// This process has put data, and the control block said that a get waits for it (publish: write).
+struct PutNotice {
+  std::uint64_t step = 0;
+};
+
+/// Sent by ncmpi_abort, or by a close that cannot publish.
+struct Discard {
+  std::uint64_t step = 0;
+  bool is_untouched = false;  ///< when the data is in files: the step has not changed the file
+};
+
+/// Hyperslabs with the same number of dimensions (0 dimensions: at most one hyperslab). For each hyperslab:
+/// its starts, its counts and, if present, its strides.
+struct ReadList {
+  std::uint64_t slabs = 0;
+  std::uint32_t dimensions = 0;
+  bool has_strides = false;
+  std::vector<std::int64_t> numbers;
+};
+/// One read access: a list of hyperslabs of one variable with one dense destination.
+struct ReadAccess {
+  std::int32_t varid = 0;
+  std::uint32_t list = 0;  ///< index in Get::lists; accesses may share a list
+};
+/// Reads the accesses. A get without accesses asks only for the number of records. `is_by_writer`: the
+/// process's own group is writing the step. It sees all puts, and does not wait for more.
+struct Get {
+  std::uint64_t step = 0;
+  std::vector<ReadList> lists = {};
+  std::vector<ReadAccess> accesses = {};
+  bool is_by_writer = false;
+};
+
+/// The plan of an access: number `plan` in the answer, with writers' log offsets moved (ascending writers).
+struct PlanUse {
+  std::uint32_t plan = 0;
+  std::vector<LogShift> shifts;
+};
+
+/// The answer to get: encoded plans (replay::Plan), and the plan of each access. `ranges` locates all log
+/// data that the plans use and that this process does not know for this step. Segments whose descriptors the
+/// process lacks are sent before, as `segment` messages with tag 0. A process forgets the ranges of a step
+/// when it has closed the step (publish, discard, close_read) as often as it has created or opened it. The
+/// matcher then sends them again.
+struct Plans {
+  std::vector<LogRange> ranges;
+  std::vector<std::byte> plans;
+  std::int64_t record_count = 0;  ///< the number that readers see now
+  std::vector<PlanUse> uses = {};
+};
+
+/// For a program that reads files by the C library: a memory file with the bytes of the file that the step
+/// stands for. The process has the step open for reading.
+struct ImageRequest {
+  std::uint64_t step = 0;
+};
+/// The descriptor of the file is attached. Nobody changes it any more; a memory file is sealed.
+/// For newest_image without a descriptor when only a file has the data.
+struct ImageMade {
+  std::uint64_t bytes = 0;
+  std::string path = {};  ///< newest_image: the file that has the data; empty: the memory file has it
+};
+
+/// From a process that is attached: the newest published step of the file as it is now. The process opens
+/// nothing, so nobody waits for it.
+struct NewestImageRequest {
+  DatasetKey key;
+  std::string path = {};  ///< as in CreateRequest
+};
+
+/// A process of the writer opens a file by the C library: docs/design/files-by-any-program.md.
+struct OpenFile {
+  DatasetKey key;
+  std::string path;               ///< as in CreateRequest
+  bool is_on_disk = false;        ///< a file of that name is there, from before the run
+  std::uint32_t flags = 0;        ///< of open(2)
+  std::uint32_t permissions = 0;  ///< of a new file
+  std::uint32_t closes = 1;       ///< FileRule::closes
+};
+/// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
+/// such file, and the process uses the disk.
+struct FileOpened {
+  bool is_ordinary = false;
+};
+/// The process has files open that it may write (`holds`), because it was started with them; or it closes
+/// them for the last time. `files`: their numbers in the file system (st_ino).
+struct FileHolder {
+  bool holds = false;
+  std::vector<std::uint64_t> files;
+};
+
+struct Remove {
+  DatasetKey key;
+  std::string path = {};  ///< as in CreateRequest
+};
+
+/// By the C library, a process that only reads a coupled path is about to change what is there: to open it
+/// for writing, to cut it, or to put another file in its place; or to remove it.
+struct ChangeFile {
+  DatasetKey key;
+  std::string path;  ///< as in CreateRequest
+  bool removes = false;
+};
+
+/// Can answer any request. `text` says what failed, where, and what to do.
+struct ErrorReply {
+  std::int32_t status = 0;
+  std::string text;
+};
+
+/// The answer has no descriptor when the segment no longer exists.
+struct FetchSegment {
+  std::uint64_t segment = 0;
+};
+
+struct DropSegments {
+  std::vector<std::uint64_t> segments;
+};
+
+/// The rules and the components of the workflow, for the matcher.
+struct CoordinatorHello {
+  std::uint32_t protocol = protocol_version;
+  std::vector<FileRule> rules;
+  /// all components, with their numbers of processes at start (0: not known) and of restarts
+  std::vector<ComponentSize> components;
+  std::uint64_t memory_bytes = 0;         ///< staging.memory
+  std::uint64_t retain_bytes = 0;         ///< staging.retain
+  std::string spill_directory = {};       ///< absolute path for data that does not fit in memory; empty: none
+  bool may_spill_elsewhere = false;       ///< a node that cannot use this directory may choose another one
+  std::uint64_t prewarm_bytes = 0;        ///< staging.prewarm
+  bool prewarms_huge_pages_only = false;  ///< nothing is made ahead where memory has no huge pages
+  /// of the workflow, without symbolic links: names in messages are relative to it
+  std::string directory = {};
+  std::vector<JobReader> job_readers = {};  ///< components that are started once for each file
+  std::string step_record = {};  ///< absolute path of the record of steps, which exists; empty: none
+};
+
+/// A component wants a job for a published file.
+struct FilePublished {
+  std::string component;
+  std::uint64_t step = 0;
+  std::string path;  ///< absolute
+};
+
+/// The job of a component for a step has begun, or has ended for good.
+struct JobNote {
+  std::string component;
+  std::uint64_t step = 0;
+  bool is_done = false;  ///< it has ended well: the component has read the file
+};
+
+/// The component has exited, and all files that it has published were told.
+struct ComponentSettled {
+  std::string component;
+};
+
+/// The coordinator has waited for every process of the component.
+struct ComponentExited {
+  std::string component;
+  std::string reason;  ///< "exited with status 1", "was killed by signal 9 (SIGKILL)"
+  bool starts_again = false;
+};
+
+/// The processes that a component had are forgotten. A process that connects now is of its next start.
+struct ComponentMayStart {
+  std::string component;
+};
+
+struct EventNotice {
+  std::string text;
+  bool is_detail = false;  ///< only for the log, and for users who ask for every event
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,62 @@
+#include "sluice/runtime/matcher_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace sluice::runtime {
+
+namespace {
+
+struct LauncherVariables {
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+};
+
+/// Those of launchers of MPI come before Slurm's, which the script of a batch job has, too.
+constexpr std::array<LauncherVariables, 4> launchers{{
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // HYDRA; srun sets the first two
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    {"PMI_RANK", "PMI_SIZE", "PMI_RANK"},
+}};
+
+std::optional<std::uint32_t> number(const char* text) {
+  if (text == nullptr) return std::nullopt;
+  const std::string_view digits(text);
+  std::uint32_t value = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || rest != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+WorldPlace world_place(const VariableLookup& variable) {
+  for (const LauncherVariables& names : launchers) {
+    const auto rank = number(variable(names.rank));
+    const auto size = number(variable(names.size));
+    const auto local_rank = number(variable(names.local_rank));
+    if (!rank || !size || !local_rank || *rank >= *size) continue;
+    return {*rank, *size, *local_rank};
+  }
+  return {};
+}
+
+std::uint32_t matcher_index(const WorldPlace& place, const MatcherShares& shares) noexcept {
+  const std::uint32_t matchers = std::max(shares.matchers, 1U);
+  if (shares.virtual_nodes <= 1) return place.local_rank % matchers;
+  const std::uint64_t nodes = shares.virtual_nodes;
+  const std::uint64_t node = std::uint64_t{place.rank} * nodes / place.size;
+  const std::uint64_t first_rank = (node * place.size + nodes - 1) / nodes;
+  return static_cast<std::uint32_t>(node * matchers + (place.rank - first_rank) % matchers);
+}
+
+std::string matcher_socket_path(const std::string& first, std::uint32_t index) {
+  return index == 0 ? first : first + '.' + std::to_string(index);
+}
+
+}  // namespace sluice::runtime

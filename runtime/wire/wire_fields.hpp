@@ -1,0 +1,126 @@
+#pragma once
+// The fields of structs that are parts of messages between processes and matchers, and between matchers.
+#include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/log_shift.hpp"
+#include "sluice/matcher/request_table.hpp"
+#include "sluice/matcher/step_pattern.hpp"
+#include "sluice/runtime/protocol.hpp"
+#include "wire_codec.hpp"
+
+namespace sluice::runtime {
+
+void fields(auto& a, Is<matcher::DatasetKey> auto& m) {
+  a(m.rule, m.name);
+}
+void fields(auto& a, Is<matcher::LogRange> auto& m) {
+  a(m.writer, m.log_offset, m.length_bytes, m.segment, m.segment_offset);
+}
+void fields(auto& a, Is<matcher::LogShift> auto& m) {
+  a(m.writer, m.bytes);
+}
+void fields(auto& a, Is<matcher::LogPlace> auto& m) {
+  a(m.metadata_path, m.offset_bytes, m.is_kept);
+}
+void fields(auto& a, Is<matcher::Keep> auto& m) {
+  a(m.keeps, m.variables);
+}
+void fields(auto& a, Is<matcher::TablePosition> auto& m) {
+  a(m.chunks, m.bytes, m.lists);
+}
+void fields(auto& a, Is<matcher::Fingerprint> auto& m) {
+  a(m.low, m.high);
+}
+void fields(auto& a, Is<matcher::LogExtent::Dimension> auto& m) {
+  a(m.dimid, m.first, m.end);
+}
+void fields(auto& a, Is<matcher::LogExtent> auto& m) {
+  a(m.is_known, m.variables, m.dimensions);
+}
+void fields(auto& a, Is<matcher::StepPattern> auto& m) {
+  a(m.whole, m.latest, m.base_record, m.first_writer, m.last_put);
+}
+
+// Messages from the registry to processes and to the coordinator.
+void fields(auto& a, Is<Created> auto& m) {
+  a(m.step, m.control, m.publish_at);
+}
+void fields(auto& a, Is<Described> auto& m) {
+  a(m.version);
+}
+void fields(auto& a, Is<Opened> auto& m) {
+  a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.origin,
+    m.path, m.is_continued, m.first_offsets, m.is_in_files);
+}
+void fields(auto& a, Is<DiskFreed> auto& m) {
+  a(m.given_back);
+}
+void fields(auto& a, Is<PublishedFile> auto& m) {
+  a(m.key, m.name, m.path, m.step, m.bytes, m.age_ms, m.publication);
+}
+void fields(auto& a, Is<Listing> auto& m) {
+  a(m.files, m.gone, m.last);
+}
+void fields(auto& a, Is<AccessCounters> auto& m) {
+  a(m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us, m.replayed_gets);
+}
+void fields(auto& a, Is<GatheringStatus> auto& m) {
+  a(m.component, m.call, m.present, m.size, m.absent, m.are_all_processes, m.are_its_ranks, m.since_ms);
+}
+void fields(auto& a, Is<WaitStatus> auto& m) {
+  a(m.component, m.processes, m.waits_for, m.since_ms, m.ranks);
+}
+void fields(auto& a, Is<DrainStatus> auto& m) {
+  a(m.rule, m.name, m.is_active, m.done_bytes, m.total_bytes);
+}
+void fields(auto& a, Is<Activity> auto& m) {
+  a(m.kind, m.component, m.rank, m.rule, m.file, m.begin_ms, m.end_ms, m.bytes);
+}
+void fields(auto& a, Is<matcher::ComponentView> auto& m) {
+  a(m.name, m.processes, m.connected, m.waiting, m.has_connected, m.has_exited, m.how);
+}
+void fields(auto& a, Is<matcher::RuleUse> auto& m) {
+  a(m.rule, m.component, m.counters);
+}
+void fields(auto& a, Is<matcher::RuleTotals> auto& m) {
+  a(m.files, m.steps, m.discarded);
+}
+void fields(auto& a, Is<matcher::ReaderStatus> auto& m) {
+  a(m.reader, m.taken, m.skipped, m.missed);
+}
+void fields(auto& a, Is<matcher::RuleStatus> auto& m) {
+  a(m.users, m.published_for_ms, m.readers);
+}
+void fields(auto& a, Is<matcher::SilentMatcher> auto& m) {
+  a(m.rank, m.node, m.host, m.process, m.silence_ms);
+}
+void fields(auto& a, Is<matcher::RuleView> auto& m) {
+  a(m.pattern, m.writer, m.readers, m.totals, m.use);
+}
+void fields(auto& a, Is<matcher::FileUser> auto& m) {
+  a(m.component, m.processes, m.is_writing, m.since_ms);
+}
+void fields(auto& a, Is<matcher::FileView> auto& m) {
+  a(m.rule, m.name, m.is_published, m.bytes, m.users, m.read_by, m.unread_by);
+}
+void fields(auto& a, Is<matcher::NodeView> auto& m) {
+  a(m.used_bytes, m.limit_bytes, m.peak_bytes, m.spilled_bytes);
+}
+void fields(auto& a, Is<RunView> auto& m) {
+  a(m.now_ms, m.components, m.rules, m.uses, m.files, m.more_files, m.waits, m.gatherings, m.silent, m.nodes,
+    m.drains, m.waiting_drains, m.activities, m.last_activity, m.lost_activities);
+}
+void fields(auto& a, Is<ErrorReply> auto& m) {
+  a(m.status, m.text);
+}
+void fields(auto& a, Is<matcher::LinkCounters> auto& m) {
+  a(m.packets_sent, m.bytes_sent, m.packets_received, m.bytes_received);
+}
+void fields(auto& a, Is<MatcherStatus> auto& m) {
+  a(m.rank, m.node, m.requests, m.landed_bytes, m.links);
+}
+void fields(auto& a, Is<EventNotice> auto& m) {
+  a(m.text, m.is_detail);
+}
+
+}  // namespace sluice::runtime

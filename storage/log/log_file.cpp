@@ -1,0 +1,69 @@
+#include "log_file.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace sluice::storage {
+namespace {
+
+constexpr std::int64_t least_room = 64 << 10;
+constexpr std::int64_t most_growth = std::int64_t{64} << 20;
+
+std::int64_t whole_pages(std::int64_t bytes) noexcept {
+  constexpr std::int64_t page = 4096;
+  return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
+
+bool LogFile::has_room(std::int64_t end_bytes) {
+  const auto room = std::ssize(memory_);
+  if (end_bytes <= room) return true;
+  if (!can_map_) return false;
+  const auto needed = whole_pages(end_bytes);
+  const auto wish = std::max({needed, least_room, room + std::min(room, most_growth)});
+  memory_ = file_->map(wish);
+  // A nearly full disk may have enough space for `needed` bytes, but not for twice as many.
+  if (memory_.empty() && wish > needed) memory_ = file_->map(needed);
+  can_map_ = !memory_.empty();
+  return can_map_;
+}
+
+void LogFile::write(std::int64_t offset_bytes, std::span<const std::byte> bytes) {
+  const std::int64_t end = offset_bytes + std::ssize(bytes);
+  if (has_room(end)) {
+    std::memcpy(memory_.data() + offset_bytes, bytes.data(), bytes.size());
+  } else {
+    file_->write(offset_bytes, bytes);
+  }
+  written_bytes_ = std::max(written_bytes_, end);
+}
+
+void LogFile::write_number(std::int64_t offset_bytes, std::int64_t value) {
+  if (!has_room(offset_bytes + 8)) return file_->write(offset_bytes, std::as_bytes(std::span(&value, 1)));
+  auto& place = *reinterpret_cast<std::int64_t*>(memory_.data() + offset_bytes);
+  std::atomic_ref(place).store(value, std::memory_order_release);
+}
+
+void LogFile::cut(std::int64_t size_bytes) {
+  if (memory_.empty()) {
+    file_->resize(size_bytes);
+  } else if (size_bytes < written_bytes_) {
+    std::memset(memory_.data() + size_bytes, 0, static_cast<std::size_t>(written_bytes_ - size_bytes));
+  }
+  written_bytes_ = std::min(written_bytes_, size_bytes);
+}
+
+void LogFile::sync() {
+  file_->sync();
+}
+
+void LogFile::close(std::int64_t size_bytes) {
+  memory_ = file_->map(0);
+  can_map_ = false;
+  file_->resize(size_bytes);
+  file_->close();
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "sluice/storage/file_system.hpp"
+
+namespace sluice::storage {
+
+/// A file that this process alone writes from beginning to end, in small pieces. If the file system allows
+/// it, space is reserved in large steps and mapped into memory, so that a piece needs no system call. The
+/// written data belongs to the system and survives the death of the process. Zeros follow the written data
+/// until close().
+class LogFile {
+ public:
+  explicit LogFile(std::unique_ptr<File> file) noexcept : file_(std::move(file)) {}
+
+  /// Writes bytes. Lack of space is NC_ENO_SPACE, never a signal.
+  void write(std::int64_t offset_bytes, std::span<const std::byte> bytes);
+  /// Writes a number atomically, after all earlier writes; `offset_bytes` is a multiple of 8.
+  void write_number(std::int64_t offset_bytes, std::int64_t value);
+  /// Discards the data after `size_bytes`.
+  void cut(std::int64_t size_bytes);
+  [[nodiscard]] bool try_lock() { return file_->try_lock(); }
+  /// Ensures that written data is on storage.
+  void sync();
+  /// Closes the file with that size.
+  void close(std::int64_t size_bytes);
+
+ private:
+  /// Returns false if the file must be written by system calls.
+  bool has_room(std::int64_t end_bytes);
+
+  std::unique_ptr<File> file_;
+  std::span<std::byte> memory_;
+  std::int64_t written_bytes_ = 0;
+  bool can_map_ = true;
+};
+
+}  // namespace sluice::storage

@@ -1,0 +1,299 @@
+#include "sluice/storage/step_record.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/tab_line.hpp"
+
+namespace sluice::storage {
+namespace {
+
+constexpr std::string_view first_line = "sluice-steps\t1";
+/// A record is written anew when it has grown by that much, and to twice its size.
+constexpr std::int64_t least_growth_bytes = std::int64_t{1} << 20;
+
+std::optional<std::uint64_t> number_in(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+std::string line_of(std::string_view kind, const std::vector<std::string>& cells) {
+  std::string line(kind);
+  for (const std::string& cell : cells) line += '\t' + encode_cell(cell);
+  return line + '\n';
+}
+
+std::string line_of_begin(std::uint64_t step, const RecordedStep& facts) {
+  return line_of("begin", {std::to_string(step), std::to_string(facts.rule), facts.name, facts.path});
+}
+
+std::string line_of_publication(std::uint64_t step, std::uint8_t version) {
+  return line_of("published", {std::to_string(step), std::to_string(version)});
+}
+
+std::string line_of_file(std::uint64_t step, const std::string& file) {
+  return line_of("file", {std::to_string(step), file});
+}
+
+std::string line_of_reader(std::uint64_t step, const std::string& reader) {
+  return line_of("read", {std::to_string(step), reader});
+}
+
+std::string text_of(const StepRecord& record) {
+  std::string text = std::string(first_line) + '\n';
+  for (const std::string& directory : record.log_directories) text += line_of("logs", {directory});
+  for (const auto& [step, facts] : record.steps) text += line_of_begin(step, facts);
+  for (const std::uint64_t step : record.published()) {
+    const RecordedStep& facts = record.steps.at(step);
+    text += line_of_publication(step, facts.version);
+    if (!facts.file.empty()) text += line_of_file(step, facts.file);
+    for (const std::string& reader : facts.readers) text += line_of_reader(step, reader);
+  }
+  return text;
+}
+
+std::span<const std::byte> bytes_in(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string contents_of(FileSystem& files, const std::string& path) {
+  const auto file = files.open(path, OpenMode::read);
+  std::string text(static_cast<std::size_t>(file->size_bytes()), '\0');
+  text.resize(file->read(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+}  // namespace
+
+void StepRecord::take(std::string_view line) {
+  const std::vector<std::string> cells = decode_cells(line);
+  if (cells.front() == "logs" && cells.size() == 2) {
+    log_directories.insert(cells[1]);
+    return;
+  }
+  const auto step = cells.size() > 1 ? number_in(cells[1]) : std::nullopt;
+  if (!step) return;
+  if (cells.front() == "begin" && cells.size() == 5) {
+    if (const auto rule = number_in(cells[2]))
+      steps.try_emplace(*step, RecordedStep{static_cast<std::uint32_t>(*rule), cells[3], cells[4]});
+    return;
+  }
+  const auto found = steps.find(*step);
+  if (found == steps.end()) return;
+  if (cells.front() == "gone") {
+    steps.erase(found);
+    return;
+  }
+  if (cells.size() != 3) return;
+  if (cells.front() == "published") {
+    if (const auto version = number_in(cells[2])) publish(found->second, static_cast<std::uint8_t>(*version));
+  } else if (cells.front() == "file") {
+    found->second.file = cells[2];
+  } else if (cells.front() == "read") {
+    found->second.readers.insert(cells[2]);
+  }
+}
+
+void StepRecord::publish(RecordedStep& step, std::uint8_t version) {
+  step.version = version;
+  if (!step.is_published()) step.publication = ++publications;
+}
+
+std::vector<std::uint64_t> StepRecord::published() const {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [step, facts] : steps)
+    if (facts.is_published()) numbers.push_back(step);
+  std::ranges::sort(numbers, {}, [&](std::uint64_t step) { return steps.at(step).publication; });
+  return numbers;
+}
+
+StepRecord read_step_record(FileSystem& files, const std::string& path) {
+  const std::string text = contents_of(files, path);
+  std::string_view rest = text;
+  StepRecord record;
+  bool is_first = true;
+  for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    const std::string_view line = rest.substr(0, end);
+    if (is_first && line != first_line) break;
+    if (!is_first) record.take(line);
+    is_first = false;
+    rest.remove_prefix(end + 1);
+  }
+  if (is_first) throw FormatError(NC_ENOTNC, path, 0, "this is no record of steps");
+  return record;
+}
+
+void write_step_record(FileSystem& files, const std::string& path, const StepRecord& record) {
+  const std::string partial = path + ".part";
+  const std::string text = text_of(record);
+  if (files.exists(partial)) files.remove(partial);
+  const auto file = files.open(partial, OpenMode::create_private);
+  file->write(0, bytes_in(text));
+  file->close();
+  files.rename(partial, path);
+}
+
+/// The last line may be torn: what is added begins a line.
+void note_recovered(FileSystem& files, const std::string& path, std::uint64_t number,
+                    const RecordedStep& step) {
+  const std::string text = "\n" + line_of_publication(number, step.version) + line_of_file(number, step.file);
+  const auto record = files.open(path, OpenMode::update);
+  record->write(record->size_bytes(), bytes_in(text));
+  record->sync();
+}
+
+StepRecorder::StepRecorder(FileSystem& files, std::string path, std::vector<RecordedRule> rules)
+    : files_(files), path_(std::move(path)), rules_(std::move(rules)) {
+  record_ = read_step_record(files_, path_);
+  std::erase_if(record_.steps, [&](const auto& entry) { return entry.second.rule >= rules_.size(); });
+  for (const auto& [step, facts] : record_.steps) index(step);
+  compact();
+}
+
+StepRecorder::~StepRecorder() = default;
+
+void StepRecorder::lock() {
+  lock_ = files_.open(path_, OpenMode::read);
+  (void)lock_->try_lock();
+}
+
+void StepRecorder::index(std::uint64_t step) {
+  const RecordedStep& facts = record_.steps.at(step);
+  by_key_[{facts.rule, facts.name}].insert(step);
+  if (!rules_[facts.rule].latest_readers.empty()) by_rule_[facts.rule].insert(step);
+}
+
+void StepRecorder::begin(std::uint64_t step, const RecordedStep& facts) {
+  if (facts.rule >= rules_.size() || !record_.steps.try_emplace(step, facts).second) return;
+  index(step);
+  add(line_of_begin(step, facts));
+  // The writer changes the file of the earlier step.
+  if (rules_[facts.rule].is_in_files)
+    for (const std::uint64_t other : others_of(step)) drop(other);
+}
+
+/// Steps of the same file.
+std::vector<std::uint64_t> StepRecorder::others_of(std::uint64_t step) const {
+  const RecordedStep& facts = record_.steps.at(step);
+  const auto& steps = by_key_.at({facts.rule, facts.name});
+  std::vector<std::uint64_t> others;
+  std::ranges::copy_if(steps, std::back_inserter(others), [&](std::uint64_t each) { return each != step; });
+  return others;
+}
+
+void StepRecorder::publish(std::uint64_t step, std::uint8_t version) {
+  const auto found = record_.steps.find(step);
+  if (found == record_.steps.end()) return;
+  record_.publish(found->second, version);
+  add(line_of_publication(step, version));
+  const RecordedRule& rule = rules_[found->second.rule];
+  if (!rule.is_stream) {
+    for (const std::uint64_t other : others_of(step))
+      if (record_.steps.at(other).is_published()) drop(other);
+  }
+  if (!rule.latest_readers.empty()) pass_earlier(step);
+  if (rule.is_in_files) note_file(step, found->second.path);
+}
+
+/// Who takes the newest step alone needs those before it no longer.
+void StepRecorder::pass_earlier(std::uint64_t step) {
+  const RecordedStep& facts = record_.steps.at(step);
+  const RecordedRule& rule = rules_[facts.rule];
+  const std::set<std::uint64_t> all = by_rule_.at(facts.rule);
+  for (const std::uint64_t other : all) {
+    const auto found = record_.steps.find(other);
+    if (other == step || found == record_.steps.end() || !found->second.is_published()) continue;
+    if (rule.is_stream && found->second.name != facts.name) continue;
+    for (const std::string& reader : rule.latest_readers) read(other, reader);
+  }
+}
+
+void StepRecorder::read(std::uint64_t step, const std::string& reader) {
+  const auto found = record_.steps.find(step);
+  if (found == record_.steps.end() || !found->second.readers.insert(reader).second) return;
+  add(line_of_reader(step, reader));
+  drop_if_read(step);
+}
+
+/// What is on disk may be opened again, unless opens go on to later steps.
+void StepRecorder::drop_if_read(std::uint64_t step) {
+  const RecordedStep& facts = record_.steps.at(step);
+  const RecordedRule& rule = rules_[facts.rule];
+  const bool is_on_disk = rule.is_kept || !facts.file.empty();
+  if (!facts.is_published() || (is_on_disk && !rule.is_stream)) return;
+  const bool is_read = std::ranges::all_of(
+      rule.readers, [&](const std::string& reader) { return facts.readers.contains(reader); });
+  if (is_read) drop(step);
+}
+
+void StepRecorder::note_file(std::uint64_t step, const std::string& file) {
+  const auto found = record_.steps.find(step);
+  if (found == record_.steps.end()) return;
+  for (const std::uint64_t other : others_of(step)) {
+    RecordedStep& facts = record_.steps.at(other);
+    if (facts.file != file) continue;
+    facts.file.clear();
+    add(line_of_file(other, {}));
+  }
+  found->second.file = file;
+  add(line_of_file(step, file));
+}
+
+void StepRecorder::erase(std::uint64_t step) {
+  const auto found = record_.steps.find(step);
+  if (found != record_.steps.end() && found->second.file.empty()) drop(step);
+}
+
+void StepRecorder::remove(std::uint32_t rule, const std::string& name) {
+  const auto found = by_key_.find({rule, name});
+  if (found == by_key_.end()) return;
+  const std::set<std::uint64_t> steps = found->second;
+  for (const std::uint64_t step : steps) drop(step);
+}
+
+void StepRecorder::drop(std::uint64_t step) {
+  const RecordedStep& facts = record_.steps.at(step);
+  const auto named = by_key_.find({facts.rule, facts.name});
+  named->second.erase(step);
+  if (named->second.empty()) by_key_.erase(named);
+  if (const auto of_rule = by_rule_.find(facts.rule); of_rule != by_rule_.end()) of_rule->second.erase(step);
+  record_.steps.erase(step);
+  add(line_of("gone", {std::to_string(step)}));
+}
+
+void StepRecorder::note_log_directory(const std::string& directory) {
+  if (record_.log_directories.insert(directory).second) add(line_of("logs", {directory}));
+}
+
+/// A process that is killed leaves complete lines: each is one write.
+void StepRecorder::add(const std::string& line) {
+  if (!failure_.empty()) return;
+  try {
+    file_->write(size_bytes_, bytes_in(line));
+    size_bytes_ += std::ssize(line);
+    if (size_bytes_ >= compact_at_bytes_) compact();
+  } catch (const Error& error) {
+    failure_ = error.what();
+  }
+}
+
+void StepRecorder::compact() {
+  write_step_record(files_, path_, record_);
+  file_ = files_.open(path_, OpenMode::update);
+  size_bytes_ = file_->size_bytes();
+  compact_at_bytes_ = std::max(size_bytes_ + least_growth_bytes, 2 * size_bytes_);
+  lock();
+}
+
+bool is_recording(FileSystem& files, const std::string& path) {
+  return !files.open(path, OpenMode::update)->try_lock();
+}
+
+}  // namespace sluice::storage

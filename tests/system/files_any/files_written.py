@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+"""files_written.py BUILD PROGRAM CASE: files that programs write by the C library in a run are read as the same bytes by others, and by PROGRAM (couple.c) where
+they are CDF files."""
+import os
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import clear_directory, expect, finish
+
+build, program, case = sys.argv[1:4]
+PYTHON = "/usr/bin/python3"
+
+
+def write_flow(writes, reads, rule="*.nc", more="", reader="sh reader.sh", ranks=None, staging="prewarm: 0"):
+    """Two scripts for the shell, or `reader` with ranks."""
+    for name, script in (("writer.sh", writes), ("reader.sh", reads)):
+        with open(name, "w") as file:
+            file.write("set -e\n" + script + "\n")
+    with open("flow.yaml", "w") as flow:
+        flow.write("\n".join([
+            "version: 1", "name: test", f"staging: {{{staging}}}", "components:", "  writer: {command: sh writer.sh}",
+            f"  reader: {{command: {reader}{f', ranks: {ranks}' if ranks else ''}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: [reader]{more}}}'
+        ]) + "\n")
+
+
+def run(status=0):
+    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), status)
+
+
+def text(path):
+    with open(path) as file:
+        return file.read()
+
+
+def script(name, *lines):
+    with open(name, "w") as file:
+        file.write("\n".join(lines) + "\n")
+    return f"{PYTHON} {name}"
+
+
+def redirection():
+    """What a shell redirects is opened by one process, inherited by others, and closed by a third."""
+    write_flow("echo one > a.nc\n(echo two; sh -c 'echo three') > 'b c.nc'\n{ echo four; date > /dev/null; echo five; } > d.nc\ncat /etc/passwd > e.nc",
+               "cat a.nc > a\ncat 'b c.nc' > b\ncat d.nc > d\ncp e.nc e\ntest -s a.nc")
+    run()
+    expect(text("a") == "one\n" and text("b") == "two\nthree\n" and text("d") == "four\nfive\n", "the text")
+    expect(text("e") == text("/etc/passwd"), "a copy")
+    expect(not os.path.exists("a.nc"), "a.nc is on disk")
+
+
+
+def cdl(name, length):
+    """A file as couple.c reads it, as text for ncgen."""
+    seed = 0.0
+    for letter in name:
+        seed = seed * 3 + ord(letter)
+    values = ", ".join(repr(seed + i / 4) for i in range(length))
+    with open(name + ".cdl", "w") as file:
+        file.write(f"netcdf a {{dimensions: x = {length}; t = UNLIMITED; variables: double v(x); short r(t, x); data: v = {values}; r = {', '.join(['1'] * 3 * length)};}}")
+    return name + ".cdl"
+
+
+def same_bytes(made, *copies):
+    """What the command makes on disk, in direct/, is what the copies have."""
+    os.makedirs("direct", exist_ok=True)
+    for command in made:
+        harness.call("sh", "-c", command, cwd="direct", status=0)
+    for copy, original in copies:
+        with open(copy, "rb") as one, open("direct/" + original, "rb") as other:
+            expect(one.read() == other.read(), f"{copy} has other bytes than {original}, written directly")
+
+
+def hyperslabs():
+    """What ncgen writes in any format of netCDF is the same file for other programs, and a step for PnetCDF programs on four ranks."""
+    kinds = {"one.nc": "classic", "two.nc": "64-bit-offset", "five.nc": "64-bit-data"}
+    lines = [f"ncgen -k {kind} -o {name} {cdl(name, 1001)}" for name, kind in kinds.items()]
+    reads = " ".join(f"read {name} 1001 whole {name} 1001 halve {name} 1001" for name in kinds)
+    write_flow("\n".join(lines), "", reader=f"{program} {reads}", ranks=4)
+    run()
+    write_flow("\n".join(lines), "\n".join(f"cp {name} copy.{name}" for name in kinds))
+    run()
+    same_bytes([line.replace(" -o", " -o").replace(name + ".cdl", "../" + name + ".cdl") for line, name in zip(lines, kinds)], *((f"copy.{name}", name) for name in kinds))
+
+
+def hdf5():
+    """Files of other formats are the same files, and PnetCDF says that it does not know them."""
+    lines = [f"ncgen -k nc4 -o four.nc {cdl('four.nc', 101)}", "echo text > text.nc", ": > empty.nc"]
+    write_flow("\n".join(lines), "cp four.nc copy\nncdump -h four.nc > header\ncat text.nc empty.nc > text")
+    run()
+    expect(text("text") == "text\n" and "double v(x)" in text("header"), "the header")
+    write_flow("\n".join(lines), "", reader=f"{program} not-cdf four.nc not-cdf text.nc not-cdf empty.nc", ranks=2)
+    run()
+
+
+def steps():
+    """A file that is written again and again is a step each time; each is matched as the one before."""
+    lines = [f"ncgen -k classic -o {name} {cdl(name, 501)}" for name in (f"a{i}.nc" for i in range(8))]
+    write_flow("\n".join(lines), "", reader=f"{program} repeat 8 read a%d.nc 501", ranks=2)
+    run()
+
+
+def renamed():
+    """Written to another name, and renamed: by a call, and by mv, from disk, and from another coupled name."""
+    python = script("write.py", "import os, tempfile", "handle, name = tempfile.mkstemp(dir='.')", "os.write(handle, b'by hand\\n')", "os.close(handle)", "os.rename(name, 'a.nc')",
+                    "assert not os.path.exists(name)", "with open('part.nc', 'w') as file: file.write('own\\n')", "os.replace('part.nc', 'c.nc')", "assert not os.path.exists('part.nc')",
+                    "assert open('c.nc').read() == 'own\\n'")
+    write_flow(f"{python}\necho by mv > d.tmp\nmv d.tmp d.nc\necho out > e.nc\nmv e.nc e.txt\ntest ! -e e.nc", "cat a.nc c.nc d.nc > all", rule="[a-e].nc")
+    run()
+    expect(text("all") == "by hand\nown\nby mv\n" and text("e.txt") == "out\n", "the text")
+    expect(not os.path.exists("a.nc") and not os.path.exists("d.nc"), "a file is on disk")
+
+
+def appended():
+    """An append makes a step that contains the former one; the last one stays. One that a program begins with is from before the run."""
+    with open("old.nc", "w") as file:
+        file.write("before\n")
+    write_flow("echo one > a.nc\necho two >> a.nc\necho after >> old.nc\necho three >> a.nc\ncat a.nc\ntouch done", "until test -e done; do :; done\ncat a.nc old.nc > all", rule="*.nc")
+    result = run()
+    expect(text("all") == "one\ntwo\nthree\nbefore\nafter\n", "the text is " + text("all"))
+    expect("three" in result.all, "the writer does not see its own file")
+    expect(text("old.nc") == "before\n", "the file on disk has changed")
+
+
+CALLS = """
+import mmap, os, subprocess, sys
+path = 'a file.nc'
+assert not os.path.exists(path)
+try:
+    os.open(path, os.O_RDWR)
+    sys.exit('opened')
+except FileNotFoundError:
+    pass
+file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)
+assert os.get_inheritable(file) is False
+os.pwrite(file, b'0123456789', 5)
+assert os.pread(file, 4, 6) == b'1234' and os.lseek(file, 0, os.SEEK_END) == 15
+os.ftruncate(file, 8192)
+with mmap.mmap(file, 8192) as memory:
+    memory[100:104] = b'mmap'
+again = os.open(path, os.O_WRONLY | os.O_APPEND)
+os.write(again, b'end')
+os.close(again)
+assert os.stat(path).st_size == 8195 and os.stat(path).st_ino == os.fstat(file).st_ino
+child = os.fork()
+if child == 0:
+    os.pwrite(file, b'child', 200)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+twin = os.dup(file)
+os.close(file)
+os.pwrite(twin, b'twin', 300)
+subprocess.run(['sh', '-c', 'echo said'], stdout=twin, check=True)
+try:
+    os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    sys.exit('created twice')
+except FileExistsError:
+    pass
+os.close(twin)
+os.truncate(path, 400)
+with open('gone.nc', 'w') as gone:
+    gone.write('gone')
+os.unlink('gone.nc')
+assert not os.path.exists('gone.nc')
+with open('b.nc', 'w') as b:
+    b.write('first and long')
+with open('b.nc', 'w') as b:
+    b.write('second')
+with open('b.nc', 'r+') as b:
+    assert b.read() == 'second'
+    b.seek(0)
+    b.write('S')
+with open('b.nc', 'a+') as b:
+    b.write('!')
+    b.seek(0)
+    assert b.read() == 'Second!'
+os.close(os.open('c.nc', os.O_CREAT | os.O_WRONLY))
+"""
+
+
+def calls():
+    """Offsets, appends, cuts, mappings, children, duplicates and removals are as with a file on disk."""
+    with open("calls.py", "w") as file:
+        file.write(CALLS)
+    os.makedirs("direct")
+    write_flow(f"{PYTHON} calls.py\ntouch done", "until test -e done; do :; done\ncp 'a file.nc' a\ncp b.nc b\ncp c.nc c\ntest ! -e gone.nc")
+    run()
+    same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
+
+
+def killed():
+    """A writer that is killed publishes nothing, and readers are told; what it had closed is there."""
+    python = script("write.py", "import os, signal", "open('whole.nc', 'w').write('whole')", "half = open('half.nc', 'w')", "half.write('half')", "half.flush()", "os.kill(os.getpid(), signal.SIGKILL)")
+    write_flow(f"set +e\n{python}\nsh -c 'echo half; kill -9 $$' > child.nc\necho rest > rest.nc", "cat rest.nc whole.nc\ncat half.nc && exit 1\ncat child.nc && exit 1\ntrue")
+    result = run()
+    expect("rest" in result.all and "whole" in result.all, "what was closed")
+    expect(harness.is_logged("half.nc' is not published") and harness.is_logged("child.nc' is not published") and harness.is_logged("was killed before it had closed it"),
+           "the event log does not say why")
+
+
+def ended():
+    """A process that ends without closing has closed its files, as on disk."""
+    python = script("write.py", "import os", "file = open('a.nc', 'w')", "file.write('whole')", "file.flush()", "os._exit(3)")
+    write_flow(f"{python} || true", "cat a.nc > copy")
+    run()
+    expect(text("copy") == "whole", "the text")
+
+
+def nth_close():
+    """publish: close:2 and publish: exit."""
+    write_flow("echo one > a.nc\necho two >> a.nc", "cat a.nc > copy", more=", publish: 'close:2'")
+    run()
+    expect(text("copy") == "one\ntwo\n", "the second close")
+    write_flow("echo one > a.nc\necho two >> a.nc\nsh -c 'echo three >> a.nc'", "cat a.nc > copy", more=", publish: exit")
+    run()
+    expect(text("copy") == "one\ntwo\nthree\n", "the end of the writer")
+    write_flow("echo one > a.nc", "cat a.nc && exit 1\ntrue", more=", publish: 'close:2'")
+    run()
+    expect(harness.is_logged("closed it 1 times"), "the event log does not say how often it was closed")
+
+
+def kept():
+    """The file that is kept has the bytes that were written."""
+    write_flow(f"ncgen -k classic -o a.nc {cdl('a.nc', 77)}\necho text > b.nc", "cp a.nc a\ncp b.nc b", more=", keep: true")
+    run()
+    expect(text("b.nc") == "text\n" and text("b") == "text\n", "the text")
+    same_bytes(["ncgen -k classic -o a.nc ../a.nc.cdl"], ("a.nc", "a.nc"), ("a", "a.nc"))
+
+
+ELSEWHERE = "export OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1\n"
+
+
+def kept_elsewhere():
+    """The same on the second of two nodes: the matcher that has the file writes it to disk."""
+    make = f"ncgen -k classic -o a.nc {cdl('a.nc', 77)}\nsh -c 'echo text > b.nc'"
+    write_flow(ELSEWHERE + make, ELSEWHERE + "cp a.nc a\ncp b.nc b", more=", keep: true")
+    run()
+    same_bytes([make.replace("a.nc.cdl", "../a.nc.cdl")], ("a", "a.nc"), ("b", "b.nc"), ("a.nc", "a.nc"), ("b.nc", "b.nc"))
+
+
+def other_node():
+    """A file is where its writer is: a reader on another node is told so, and does not get other bytes."""
+    write_flow(f"ncgen -k classic -o a.nc {cdl('a.nc', 77)}\necho text > b.nc", ELSEWHERE + "! cat a.nc 2> a\n! cat b.nc 2> b")
+    run()
+    for name in ("a", "b"):
+        expect("Input/output error" in text(name), text(name))
+        expect(harness.is_logged(f"{name}.nc' was written as a file on another node"), "the event log does not say why")
+
+
+def many():
+    """A thousand files, with little memory: what has been read makes room."""
+    write_flow("i=0; while [ $i -lt 300 ]; do head -c 100000 /dev/zero > a$i.nc; i=$((i + 1)); done", "i=0; while [ $i -lt 300 ]; do cat a$i.nc | wc -c; i=$((i + 1)); done > sizes",
+               staging="prewarm: 0, memory: 8MiB, spill: none")
+    run()
+    expect(text("sizes") == "100000\n" * 300, "the sizes")
+
+
+def tools():
+    """NCO, Python's netCDF4 and scipy, h5py and matplotlib write as ever."""
+    python = script("write.py", "import netCDF4, numpy", "for kind in ('NETCDF3_CLASSIC', 'NETCDF3_64BIT_OFFSET', 'NETCDF4'):", "    with netCDF4.Dataset(kind + '.nc', 'w', format=kind) as file:",
+                    "        file.createDimension('t', None); file.createDimension('x', 50)", "        file.createVariable('v', 'f8', ('t', 'x'))[:] = numpy.arange(150).reshape(3, 50)",
+                    "    with netCDF4.Dataset(kind + '.nc', 'a') as file: file.title = 'again'", "import h5py", "with h5py.File('h.nc', 'w') as file: file['d'] = numpy.arange(1000)", "import matplotlib",
+                    "matplotlib.use('Agg')", "import matplotlib.pyplot as plot", "plot.plot([1, 3, 2])", "plot.savefig('picture.nc', format='png')")
+    names = ["NETCDF3_CLASSIC.nc", "NETCDF3_64BIT_OFFSET.nc", "NETCDF4.nc", "h.nc", "picture.nc", "picked.nc"]
+    with open("read.py", "w") as file:
+        file.write("import netCDF4, h5py\nfor kind in ('NETCDF3_CLASSIC', 'NETCDF3_64BIT_OFFSET', 'NETCDF4'):\n    with netCDF4.Dataset(kind + '.nc') as file:\n"
+                   "        assert file.title == 'again' and float(file['v'][:].sum()) == 11175\nwith h5py.File('h.nc') as file: assert file['d'][999] == 999\n")
+    write_flow(f"{python}\nncks -O -h -d x,3,5 NETCDF3_CLASSIC.nc picked.nc\ntouch done", f"until test -e done; do :; done\n{PYTHON} read.py\n" + "\n".join(f"cp {name} copy.{name}" for name in names))
+    run()
+    same_bytes([f"{PYTHON} ../write.py", "ncks -O -h -d x,3,5 NETCDF3_CLASSIC.nc picked.nc"],
+               *((f"copy.{name}", name) for name in ("NETCDF3_CLASSIC.nc", "NETCDF3_64BIT_OFFSET.nc", "picked.nc")))
+    with open("copy.picture.nc", "rb") as file:
+        expect(file.read(4) == b"\x89PNG", "the picture")
+
+
+clear_directory()
+globals()[case]()

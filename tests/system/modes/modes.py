@@ -1,0 +1,265 @@
+#!/usr/bin/python3
+"""modes.py BUILD PROGRAM CASE: readers go through the steps of rules in their own ways (docs/steps.md). PROGRAM (steps.c) writes the steps, and checks all their
+numbers when it reads them."""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import allow, clear_directory, expect, finish, is_logged, start, wait_for_event
+
+build, program, case = sys.argv[1:4]
+PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
+LENGTH = 20000  # numbers of a step: 160 kB
+
+
+def write_flow(components, pattern, readers, *keys, staging=("memory: 8MiB",)):
+    """Components: {name: (ranks, arguments of the program)}; ranks None: a command of its own. Readers as in the
+    workflow."""
+    if "SLUICE_TEST_MATCHERS" in os.environ:
+        staging = (*staging, "matchers: " + os.environ["SLUICE_TEST_MATCHERS"])
+    lines = ["version: 1", "name: test", f"staging: {{prewarm: 0, {', '.join(staging)}}}", "components:"]
+    for name, (ranks, arguments) in components.items():
+        lines.append(f"  {name}: " + (f"{{command: {arguments}}}" if ranks is None else f"{{command: {program} {arguments}, ranks: {ranks}}}"))
+    lines += ["files:", f'  - path: "{pattern}"', "    writer: model", f"    readers: {readers}"] + ["    " + key for key in keys]
+    with open("flow.yaml", "w") as flow:
+        flow.write("\n".join(lines) + "\n")
+
+
+def begin():
+    return start(build + "/bin/sluice", "run", "--notice-after", "1", "--log-dir", "log", "flow.yaml")
+
+
+def run(status=0):
+    return finish(begin(), status)
+
+
+def taken(result, component):
+    """What `drain` of the component has printed, for each rank that printed."""
+    lines = re.findall(rf"^\[{component}\] took(.*)$", result.out, re.MULTILINE)
+    return [list(map(int, line.split())) for line in lines]
+
+
+def expect_taken(result, component, steps):
+    expect(taken(result, component) == [list(steps)], f"{component} took {taken(result, component)}, expected {list(steps)}")
+
+
+def expect_counts(result, component, took, skipped, missed):
+    found = re.search(rf"^{component} +\S+ +(\d+) +(\d+) +(\d+)$", result.out, re.MULTILINE)
+    expect(found and tuple(map(int, found.groups())) == (took, skipped, missed), f"the summary counts {found and found.groups()} of {component}, expected {took, skipped, missed}")
+
+
+def stream():
+    """Two readers go through one name at different speeds: all steps, in order, however little memory there is."""
+    write_flow({"model": (2, f"write s.nc 40 {LENGTH}"), "fast": (1, "drain s.nc"), "slow": (3, "sleep 20 drain s.nc")}, "s.nc", "[fast, slow]", "steps: stream",
+               staging=("memory: 2MiB",))
+    result = run()
+    for reader in ["fast", "slow"]:
+        expect_taken(result, reader, range(40))
+        expect_counts(result, reader, 40, 0, 0)
+    expect("did you mean" not in result.all and "cannot open" not in result.err, "the end of a stream is told as a failure")
+    expect(is_logged("the stream has ended"), "the event log does not tell the end")
+
+
+def latest_names():
+    """A slow reader of the latest holds back nobody: without a disk, memory for a few of forty files is enough."""
+    write_flow({"model": (2, f"write first.nc 1 {LENGTH} await read write w%d.nc 39 {LENGTH} touch written"), "picture": (2, "take first.nc 0 touch read await written take w38.nc 38 end w3.nc")}, "*.nc", "{picture: latest}",
+               staging=("memory: 2MiB", "spill: none", "retain: 0"))
+    result = run()
+    expect_counts(result, "picture", 2, 38, 0)
+    expect(is_logged("was skipped for picture: the rule says `picture: latest`"), "the event log does not say why the file has gone")
+
+
+def latest_stream():
+    write_flow({"model": (2, f"write s.nc 20 {LENGTH} touch written await read write s.nc 1 {LENGTH}"), "picture": (2, "await written take s.nc 19 touch read take s.nc 0 end s.nc")},
+               "s.nc", "{picture: latest}", "steps: stream", staging=("memory: 2MiB", "spill: none"))
+    expect_counts(run(), "picture", 2, 19, 0)
+
+
+def every():
+    """Every seventh step, and all of them, of the same stream; the others of names that change."""
+    write_flow({"model": (2, f"write s.nc 20 {LENGTH}"), "all": (1, "drain s.nc"), "archive": (2, "drain s.nc")}, "s.nc", "{all: all, archive: 7}", "steps: stream")
+    result = run()
+    expect_taken(result, "all", range(20))
+    expect_taken(result, "archive", [0, 7, 14])
+    expect_counts(result, "archive", 3, 17, 0)
+    write_flow({"model": (1, f"write w%d.nc 20 {LENGTH} touch all"), "archive": (1, "await all take w0.nc 0 take w10.nc 10 end w7.nc")}, "w*.nc", "{archive: 10}",
+               staging=("memory: 2MiB", "spill: none", "retain: 0"))
+    expect_counts(run(), "archive", 2, 18, 0)
+
+
+def queue_waits():
+    """The third create waits until the reader has read a step, and the progress line says so."""
+    write_flow({"model": (2, f"write w%d.nc 10 {LENGTH}"), "analysis": (2, "await go drain w%d.nc")}, "w*.nc", "[analysis]", "queue: 2", "when-full: wait")
+    process = begin()
+    wait_for_event(process, "a place in the queue of 'w*.nc' (analysis has not read 'w0.nc')")
+    allow("go")
+    result = finish(process, 0)
+    expect_taken(result, "analysis", range(10))
+    expect_counts(result, "analysis", 10, 0, 0)
+
+
+def queue_discards():
+    write_flow({"model": (2, f"write s.nc 10 {LENGTH} touch written"), "analysis": (2, "await written drain s.nc")}, "s.nc", "[analysis]", "steps: stream", "queue: 3",
+               "when-full: discard", staging=("memory: 2MiB", "spill: none"))
+    result = run()
+    expect_taken(result, "analysis", [7, 8, 9])
+    expect_counts(result, "analysis", 3, 0, 7)
+    expect("'s.nc' is discarded unread" in result.err, "nobody is told of what is missed")
+
+
+def queue_spills():
+    """Memory is large enough, and yet what is beyond the queue goes to disk."""
+    write_flow({"model": (2, f"write s.nc 10 {LENGTH} touch written"), "analysis": (2, "await written drain s.nc")}, "s.nc", "[analysis]", "steps: stream", "queue: 2",
+               staging=("memory: 64MiB",))
+    result = run()
+    expect_taken(result, "analysis", range(10))
+    expect(re.search(r"spilled to", result.out) and is_logged("its queue is full"), "nothing went to disk")
+
+
+def on_disk():
+    """Streams whose steps become a file: readers get every step, and the file has the last one."""
+    for key in ["through: burst-buffer", "keep: true"]:
+        write_flow({"model": (2, f"write s.nc 12 {LENGTH}"), "all": (2, "sleep 20 drain s.nc"), "archive": (2, "alone drain s.nc")}, "s.nc", "{all: all, archive: 4}", "steps: stream", key)
+        result = run()
+        expect_taken(result, "all", range(12))
+        expect(taken(result, "archive") == [[0, 4, 8]] * 2, f"the ranks took {taken(result, 'archive')}")
+        harness.launch(1, program, "take", "s.nc", "11", status=0)
+        os.remove("s.nc")
+
+
+def late_and_never():
+    """One reader comes when the writer has ended; one never comes, and holds back the writer only while it lives."""
+    write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "late": (1, "await go drain s.nc"), "never": (1, "await stop")}, "s.nc", "[late, never]", "steps: stream", "queue: 6",
+               "when-full: wait")
+    process = begin()
+    wait_for_event(process, "model exited with status 0")
+    allow("go")
+    wait_for_event(process, "late exited with status 0")
+    allow("stop")
+    result = finish(process, 0)
+    expect_taken(result, "late", range(6))
+    expect_counts(result, "late", 6, 0, 0)
+    expect_counts(result, "never", 0, 0, 6)
+
+
+def killed():
+    """A reader dies with a step open: the writer and the other reader go on."""
+    write_flow({"model": (2, f"write s.nc 12 {LENGTH}"), "victim": (2, "take s.nc 0 hold s.nc kill"), "analysis": (2, "drain s.nc")}, "s.nc", "[victim, analysis]", "steps: stream",
+               "queue: 2", "when-full: wait")
+    result = run(status=None)
+    expect(result.status in (137, 143), f"exit status {result.status}")
+    expect_taken(result, "analysis", range(12))
+
+
+def twice():
+    """Each rank that opens for itself sees all steps; a rank may look first, and then all open together."""
+    write_flow({"model": (1, f"write s.nc 5 {LENGTH}"), "each": (3, "alone drain s.nc")}, "s.nc", "[each]", "steps: stream")
+    result = run()
+    expect(taken(result, "each") == [list(range(5))] * 3, f"the ranks took {taken(result, 'each')}")
+
+
+def end_of_names():
+    """The end of a sequence of names is no failure of the run, and nobody gets advice."""
+    write_flow({"model": (1, f"write w%d.nc 11 {LENGTH}"), "analysis": (1, "drain w%d.nc")}, "w*.nc", "[analysis]")
+    result = run()
+    expect_taken(result, "analysis", range(11))
+    expect("did you mean" not in result.all and "w11.nc" not in result.err, "the end is told as a failure")
+
+
+def beyond_queue():
+    """The reader waits for a file that comes later than the queue allows: the writer goes on."""
+    write_flow({"model": (1, f"write w%d.nc 5 {LENGTH}"), "analysis": (1, "take w4.nc 4 take w0.nc 0")}, "w*.nc", "[analysis]", "queue: 2", "when-full: wait")
+    result = run()
+    expect("model goes on beyond the queue of 'w*.nc'" in result.err, "nobody is told")
+
+
+READER = """
+import sys
+{imports}
+import netCDF4, numpy
+took = []
+while True:
+    try:
+        data = netCDF4.Dataset("s.nc")
+    except FileNotFoundError:
+        break
+    step = int(data.step)
+    values = data["v"][:]
+    data.close()
+    if not (values == 1000.0 * step + numpy.arange(len(values)) / 4).all():
+        sys.exit("step %d has other numbers" % step)
+    took.append(step)
+print("took", *took, flush=True)
+"""
+
+XARRAY_READER = """
+import os, sys
+import numpy, xarray
+took = []
+while os.path.exists("s.nc"):
+    with xarray.open_dataset("s.nc", engine="netcdf4") as data:
+        step = int(data.attrs["step"])
+        if os.path.getsize("s.nc") < 8 * data["v"].size:
+            sys.exit("the size of step %d is another one" % step)
+        if not (data["v"].values == 1000.0 * step + numpy.arange(data["v"].size) / 4).all():
+            sys.exit("step %d has other numbers" % step)
+    took.append(step)
+print("took", *took)
+"""
+
+
+def write_reader(text, *modules):
+    """Writes reader.py, or ends the test where the modules are not there."""
+    for module in modules:
+        if subprocess.run([PYTHON, "-c", "import " + module], capture_output=True).returncode != 0:
+            print("SKIPPED: there is no " + module)
+            sys.exit(77)
+    with open("reader.py", "w") as script:
+        script.write(text)
+
+
+def python():
+    """netCDF opens a file twice to read it once: a loop in Python gets each step once."""
+    write_reader(READER.format(imports=""), "netCDF4")
+    write_flow({"model": (2, f"write s.nc 12 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py"), "picture": (None, f"{PYTHON} reader.py")}, "s.nc", "{reader: all, picture: 5}",
+               "steps: stream")
+    result = run()
+    expect_taken(result, "reader", range(12))
+    expect_taken(result, "picture", [0, 5, 10])
+
+
+def xarray():
+    """xarray looks at a file itself before netCDF does; a loop asks for the file before each step, and for its size while it is open."""
+    write_reader(XARRAY_READER, "xarray", "netCDF4")
+    write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py")}, "s.nc", "[reader]", "steps: stream")
+    expect_taken(run(), "reader", range(6))
+
+
+def mpi_python():
+    """Ranks that read by the C library all see all steps."""
+    write_reader(READER.format(imports="from mpi4py import MPI"), "mpi4py", "netCDF4")
+    write_flow({"model": (1, f"write s.nc 6 {LENGTH}")}, "s.nc", "[reader]", "steps: stream")
+    with open("flow.yaml") as flow:
+        text = flow.read().replace("files:", f"  reader: {{command: {PYTHON} reader.py, ranks: 2}}\nfiles:")
+    with open("flow.yaml", "w") as flow:
+        flow.write(text)
+    result = run()
+    expect(taken(result, "reader") == [list(range(6))] * 2, f"the ranks took {taken(result, 'reader')}")
+
+
+def script():
+    """The commands of a script take one step after the other; a test of the file takes none."""
+    directly = os.path.abspath("direct")
+    os.makedirs(directly)
+    harness.launch(1, program, *f"write d%d.nc 6 {LENGTH}".split(), cwd=directly, status=0)
+    with open("reader.sh", "w") as file:
+        file.write("i=0\nwhile test -e s.nc; do\n  cp s.nc copy$i || exit 1\n  cmp copy$i direct/d$i.nc || exit 1\n  i=$((i + 1))\ndone\necho copied $i\n")
+    write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, "sh reader.sh")}, "s.nc", "[reader]", "steps: stream")
+    expect("[reader] copied 6" in run().out, "the script has not got all steps")
+
+
+clear_directory()
+globals()[case]()

@@ -1,0 +1,317 @@
+#!/usr/bin/python3
+"""resume.py BUILD PROGRAM CASE: runs that are killed as a whole, or stopped ahead of a time limit, and go on
+by `sluice run --resume`."""
+import array
+import glob
+import os
+import random
+import signal
+import sys
+import time
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import allow, clear_directory, expect, finish, is_logged, kill, wait_for, wait_for_event
+
+build, program, case = sys.argv[1:4]
+sluice = build + "/bin/sluice"
+STEPS = 8
+MARK = "SLUICE_TEST_MARK"  # in the environment of all processes of a run
+
+
+def start(*options, environment=None):
+    mark = str(random.getrandbits(64))
+    run = harness.start(sluice, "run", *options, "flow.yaml", environment={MARK: mark, **(environment or {})})
+    run.mark = mark
+    return run
+
+
+def shell_flow(components, files):
+    """Components: {name: (script, *more keys)}; each script has the number of resumes as $1."""
+    lines = ["version: 1", "name: test", "staging: {prewarm: 0}", "components:"]
+    for name, (script, *keys) in components.items():
+        with open(name + ".sh", "w") as file:
+            file.write(script + "\n")
+        lines.append(f"  {name}: " + harness.mapping(f'command: [sh, {name}.sh, "{{resume}}"]', *keys))
+    with open("flow.yaml", "w") as flow:
+        flow.write("\n".join([*lines, "files: " + files]) + "\n")
+
+
+def kill_all(run, dice=random):
+    """Kills every process of the run, in any order."""
+    found = [*harness.have_in_environment(MARK, run.mark) | {run.pid}]
+    dice.shuffle(found)
+    kill(found, signal.SIGKILL)
+
+    def is_empty():
+        rest = harness.have_in_environment(MARK, run.mark)
+        kill(rest, signal.SIGKILL)  # that have started meanwhile
+        return not rest
+
+    wait_for(is_empty, "the end of all processes")
+    return finish(run)
+
+
+def text_of(name):
+    with open(name) as file:
+        return file.read()
+
+
+def log_text(name):
+    """A file of the last run's log directory; empty before it is there."""
+    found = sorted(glob.glob(".sluice/*/" + name), key=os.path.getmtime)
+    return text_of(found[-1]) if found else ""
+
+
+def wait_until(run, condition, what):
+    wait_for(lambda: condition() or run.poll() is not None, what)
+
+
+# Every byte, whenever everything is killed
+
+def written():
+    try:
+        return int(text_of("written"))
+    except FileNotFoundError:
+        return 0
+
+
+EVENTS = {
+    "the writer has published {}": lambda number: written() >= number,
+    "result {} is there": lambda number: os.path.exists(f"results/{number - 1:04d}"),
+    "the log of step {} is begun": lambda number: glob.glob(f"wave_{number - 1:04d}.nc*"),
+    "the file of step {} is on disk": lambda number: os.path.exists(f"wave_{number - 1:04d}.nc"),
+}
+
+
+def check_results(length):
+    for step in range(STEPS):
+        with open(f"results/{step:04d}", "rb") as file:
+            found = array.array("d", file.read())
+        expect(found == array.array("d", [step * 1000003.0 + i / 4 for i in range(length)]), f"the numbers of step {step}")
+    expect(len(os.listdir("results")) == STEPS, "too many results")
+
+
+def kill_in_turns(keys, seed):
+    dice = random.Random(seed)
+    clear_directory()
+    os.mkdir("results")
+    length = dice.choice([3, 3000, 30000])
+    ranks = {word: dice.choice([0, 1, 2]) for word in ("write", "read")}
+    print(f"length {length}, ranks {ranks}, {keys}", flush=True)
+    harness.write_flow(program, {word: (ranks[word], f"{word} {STEPS} {length}") for word in ("write", "read")}, [("wave_*.nc", "write", ["read"], keys)])
+    allow("go")
+    run = start()
+    for number in sorted(dice.sample(range(1, STEPS), 4)):
+        what, has_happened = dice.choice([*EVENTS.items()])
+        wait_until(run, lambda: has_happened(number), what.format(number))
+        print("killed when " + what.format(number), flush=True)
+        result = kill_all(run, dice)
+        if result.status == 0:
+            break
+        run = start("--resume")
+    else:
+        result = finish(run, 0)
+        expect("goes on where the last run ended" in result.all and "lost" not in result.all, "what is there again")
+    check_results(length)
+    expect(not [name for name in os.listdir() if name.endswith(".meta")], "burst-buffer logs are left")
+    harness.call(*harness.MPIRUN, "1", program, "check", str(STEPS), str(length), status=0, environment={"LD_PRELOAD": ""})
+
+
+def in_turns(keys):
+    seed = harness.test_seed()
+    for turn in range(int(os.environ.get("SLUICE_TEST_KILLS", 3))):
+        print(f"SLUICE_TEST_SEED={seed + turn} SLUICE_TEST_KILLS=1", flush=True)
+        kill_in_turns(keys, seed + turn)
+
+
+def burst_buffer():
+    in_turns("through: burst-buffer")
+
+
+def files():
+    in_turns("through: file")
+
+
+# What is there again, and what is not
+
+READS = "cat a1.txt > seen; until test -e go; do sleep 0.05; done; cat a1.txt a2.txt a3.txt > part && mv part seen"
+WRITES = "test $1 -gt 0 && exit 0; for i in 1 2 3; do echo $i > a$i.txt; done; touch all; until test -e go; do sleep 0.05; done"
+
+
+def kept():
+    """Files that are kept are read after the resume; {resume} is the number of resumes."""
+    shell_flow({"model": (WRITES,), "analysis": (READS,), "other": ("echo $1 >> turns",)}, '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
+    run = start()
+    wait_until(run, lambda: os.path.exists("a3.txt") and os.path.exists("turns") and os.path.exists("seen"), "the files")
+    kill_all(run)
+    run = start("--resume")
+    wait_for_event(run, "3 published files are there again")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect(text_of("seen") == "1\n2\n3\n", "what was read")
+    expect("(resume 2): 3 published files are there again" in result.all, "what is told")
+    expect(text_of("turns").split()[0] == "0", "the number of a run that begins anew")
+    expect("'other' had ended" in result.all or text_of("turns").split()[-1] in "12", "the number of a resume")
+
+
+def memory():
+    """What was in memory only is named, the first five by name; what was read is not."""
+    shell_flow({"model": ("for i in 1 2 3 4 5 6 7 8; do echo $i > a$i.txt; done; touch all; until test -e go; do sleep 0.05; done",), "analysis": ("test $1 -gt 0 || cat a1.txt; touch one; until test -e go; do sleep 0.05; done",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis]}]')
+    run = start()
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("one"), "the files")
+    wait_until(run, lambda: log_text("steps.tsv").count("published") == 8, "the record")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("lost, because they were in memory only: 'a2.txt', 'a3.txt', 'a4.txt', 'a5.txt', 'a6.txt' and 2 more" in result.all, "what is lost")
+    expect("no published file is there again" in result.all, "what is there")
+
+
+def unfinished():
+    """A file that was being written is named, and written again."""
+    shell_flow({"model": ("exec 3> a1.txt; echo half >&3; touch all; test $1 -gt 0 || sleep 1000; echo whole >&3",), "analysis": ("cat a1.txt > seen",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
+    run = start()
+    wait_until(run, lambda: os.path.exists("all"), "the file")
+    kill_all(run)
+    result = finish(start("--resume"), 0)
+    expect("not published when the run ended: 'a1.txt'" in result.all, "what is told")
+    expect(text_of("seen") == "half\nwhole\n", "what was read")
+
+
+def jobs():
+    """Jobs that had ended well are not repeated; the others are, each for its file."""
+    shell_flow({"model": ("test $1 -gt 0 && exit 0; for i in 1 2 3 4; do echo $i > a$i.txt; done; touch all; until test -e go; do sleep 0.05; done",)}, "[]")
+    flow = text_of("flow.yaml").replace("files: []", '  picture: {command: [sh, picture.sh, "{file}", "{stem}"], for-each: "a?.txt"}\nfiles: [{path: "a?.txt", writer: model, readers: [picture], keep: true}]')
+    with open("flow.yaml", "w") as file:
+        file.write(flow)
+    with open("picture.sh", "w") as file:
+        file.write("test $2 = a1 || until test -e go; do sleep 0.05; done; cat $1 > $2.part; cat $2.part >> $2.seen\n")
+    run = start()
+    wait_until(run, lambda: os.path.exists("a4.txt") and is_logged("started for a2.txt"), "the second job")
+    wait_until(run, lambda: "\tpicture" in log_text("steps.tsv"), "the record")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect([text_of(f"a{i}.seen") for i in range(1, 5)] == ["1\n", "2\n", "3\n", "4\n"], "what the jobs read")
+    expect("3 jobs" in result.out, "the number of jobs")
+
+
+def stream():
+    """Each unread step of a stream is read after the resume, in order; new ones follow."""
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"""version: 1
+name: test
+components:
+  model: {{command: [{program}, write, "{{resume}}", 3], ranks: 1}}
+  analysis: {{command: [{program}, read], ranks: 1}}
+files: [{{path: state.nc, writer: model, readers: [analysis], steps: stream, through: burst-buffer}}]
+""")
+    run = start()
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first"), "three steps, one of them read")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect(text_of("seen").split() == ["0", "1", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
+    expect("2 published files are there again" in result.all, "what is told")
+    expect(not glob.glob(".sluice/*/steps/*"), "copies are left")
+
+
+def done():
+    """A component that had ended well is not started again."""
+    shell_flow({"model": ("echo x >> starts; echo 1 > a1.txt",), "analysis": ("touch begun; until test -e go; do sleep 0.05; done; cat a1.txt > seen",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
+    run = start()
+    wait_until(run, lambda: os.path.exists("a1.txt") and os.path.exists("begun"), "the file")
+    wait_until(run, lambda: "ended\tmodel" in log_text("journal.tsv"), "the end of the model")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("not started again, because it had ended well: 'model'" in result.all, "what is told")
+    expect(text_of("starts") == "x\n" and text_of("seen") == "1\n", "the components")
+    again = finish(start("--resume"), 0)
+    expect("has ended well, so there is nothing to resume" in again.out, "a second resume")
+
+
+def lost_again():
+    """A component that had ended well is started again where its files are lost."""
+    shell_flow({"model": ("echo x >> starts; echo 1 > a1.txt",), "analysis": ("touch begun; until test -e go; do sleep 0.05; done; cat a1.txt > seen",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis]}]')
+    run = start()
+    wait_until(run, lambda: "ended\tmodel" in log_text("journal.tsv"), "the end of the model")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("in memory only: 'a1.txt'" in result.all and text_of("seen") == "1\n" and text_of("starts") == "x\nx\n", "the lost file")
+
+
+def mistakes():
+    """Nothing to resume, a run that goes on, times that are none, and time limits that nobody knows."""
+    shell_flow({"model": ("until test -e go; do sleep 0.05; done",)}, "[]")
+    for options, words in {("--resume",): "there is no run of 'test' to resume",
+                           ("--stop-before", "soon"): "--stop-before is 'soon'",
+                           ("--time-limit", "5min"): "--time-limit is for --stop-before",
+                           ("--stop-before", "5min"): "neither SLURM_JOB_ID nor PBS_JOBID is set"}.items():
+        result = finish(start(*options), 2)
+        expect(words in result.err, words)
+    run = start()
+    wait_for_event(run, "model starts")
+    result = finish(start("--resume"), 2)
+    expect("still goes on" in result.err, "a run that goes on")
+    allow("go")
+    finish(run, 0)
+
+
+# Time limits
+
+CHECKPOINTS = ("i=$(cat state || echo 0); trap 'echo $i > state; exit 0' TERM; "
+               "while test $i -lt 6; do n=$((i + 1)); echo $n > a$n.txt; i=$n; touch at.$i; "
+               "test $i = 3 && test $1 = 0 && { until test -e never; do sleep 0.05; done; }; done; echo $i > state")
+
+
+def limited(*options, send=None, environment=None):
+    """The writer is asked to end first; the reader comes to the end of what is there; the run is resumed."""
+    shell_flow({"model": (CHECKPOINTS,), "analysis": ("for i in 1 2 3 4 5 6; do test -e seen.$i && continue; cat a$i.txt > part || exit 0; mv part seen.$i; done",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
+    run = start(*options, environment=environment)
+    if send:
+        wait_until(run, lambda: os.path.exists("at.3"), "the third file")
+        run.send_signal(send)
+    result = finish(run, 75)
+    expect("to be resumed by 'sluice run --resume' (exit status 75)" in result.out, "the verdict")
+    expect("model finished after" in result.all, "the writer's end")
+    last = int(text_of("state"))
+    expect(0 < last < 6 and [os.path.exists(f"seen.{i}") for i in range(1, 7)] == [i <= last for i in range(1, 7)], "what was read before the end")
+    finish(start("--resume"), 0)
+    expect([text_of(f"seen.{i}") for i in range(1, 7)] == [f"{i}\n" for i in range(1, 7)], "what was read")
+
+
+def time_limit():
+    limited("--stop-before", "40s", "--time-limit", "46s")
+
+
+def slurm_end_time():
+    limited("--stop-before", "40s", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_END_TIME": str(int(time.time()) + 46)})
+
+
+def user_signal():
+    limited(send=signal.SIGUSR2)
+
+
+def batch_term():
+    limited(send=signal.SIGTERM, environment={"PBS_JOBID": "7"})
+
+
+def squeue():
+    """A squeue that says how much time is left."""
+    with open("squeue", "w") as file:
+        file.write("#!/bin/sh\ntest \"$*\" = '-h -j 7 -o %L' && echo 0:46\n")
+    os.chmod("squeue", 0o755)
+    limited("--stop-before", "40s", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_END_TIME": "", "PATH": os.getcwd() + ":" + os.environ["PATH"]})
+
+
+clear_directory()
+globals()[case]()

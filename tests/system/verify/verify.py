@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""verify.py BUILD COUPLE VARY CASE: `sluice verify` runs a workflow through files and through memory, and compares."""
+import os
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, clear_directory, expect, write_flow
+
+build, couple, vary, case = sys.argv[1:5]
+sluice = build + "/bin/sluice"
+
+
+def verify(*arguments, status):
+    return call(sluice, "verify", *arguments, "run/flow.yaml", status=status)
+
+
+def in_run(make):
+    """Calls `make` in the directory of the workflow."""
+    os.mkdir("run")
+    os.chdir("run")
+    make()
+    os.chdir("..")
+
+
+def pair_and_script():
+    write_flow(couple, {"model": (2, "repeat 3 write step_%d.nc 1000"), "analysis": (3, "repeat 3 read step_%d.nc 1000 write out.nc 60")},
+               [("step_*.nc", "model", ["analysis", "sums"])])
+    with open("sums.sh", "w") as script:
+        script.write("cat input step_0.nc step_1.nc step_2.nc | md5sum > sums.txt\n")
+    with open("flow.yaml") as file:
+        text = file.read()
+    with open("flow.yaml", "w") as file:
+        file.write(text.replace("files:", "  sums: {command: sh sums.sh}\nfiles:"))
+    with open("input", "w") as file:
+        file.write("something\n")
+
+
+def equal():
+    """PnetCDF programs and a script; the writers come first whatever their order in the workflow is. Nothing is left."""
+    in_run(pair_and_script)
+    before = sorted(os.listdir("run"))
+    result = verify(status=0)
+    for text in ("one component after the other", "model ", "through memory: ", "files: 5 equal files", "gets: 9 equal gets", "memory gave the same bytes as files"):
+        expect(text in result.out, "no " + text)
+    expect(sorted(os.listdir("run")) == before and os.listdir(".") == ["run"], "something is left")
+    verify("--keep", status=0)
+    expect(sorted(os.listdir(".")) == ["run", "run.verify-files", "run.verify-memory"], "the copies were not kept")
+    verify(status=0)  # replaces them
+    expect(os.listdir(".") == ["run"], "the copies are left")
+
+
+def different():
+    """The model writes something else each time: the file, the gets and the rank are told."""
+    in_run(lambda: write_flow(vary, {"model": (2, f"write a.nc {os.getcwd()}/../counter"), "analysis": (1, "read a.nc")}, [("a.nc", "model", ["analysis"])]))
+    result = verify(status=1)
+    expect("different: a.nc: variable v, element 3,2: 107 and 1107; written by rank 1 of model" in result.out, "the file")
+    expect("different: rank 0 of analysis, get 1 of a.nc: variable v, 0,0:4,5: other values" in result.out, "the get")
+    expect("memory and files gave different bytes" in result.out and os.path.exists("run.verify-memory/a.nc"), "the copies")
+
+
+def cycle():
+    """Programs that read each other's files run beside each other in both runs."""
+    in_run(lambda: write_flow(couple, {"left": (2, "write a.nc 100 read b.nc 100 write c.nc 100"), "right": (1, "read a.nc 100 write b.nc 100 read c.nc 100")},
+                              [("a.nc", "left", ["right"]), ("b.nc", "right", ["left"]), ("c.nc", "left", ["right"])]))
+    result = verify(status=0)
+    expect("with opens that wait (the components read each other's files)" in result.out and "gets: 4 equal gets" in result.out, "the first run")
+
+
+def members():
+    """An ensemble is one component of the run through files, with all its members."""
+
+    def make():
+        for i in range(3):
+            os.mkdir(f"m{i}")
+        with open("flow.yaml", "w") as flow:
+            flow.write(f"""version: 1
+components:
+  mean: {{command: {couple} read m0/out.nc 50 read m1/out.nc 50 read m2/out.nc 50 write mean.nc 9, ranks: 2}}
+  model: {{command: "{couple} write out.nc 50", ranks: 1, instances: 3, at-most: 2, directory: "m{{instance}}"}}
+files:
+  - {{path: "m{{instance}}/out.nc", writer: model, readers: [mean]}}
+""")
+
+    in_run(make)
+    result = verify(status=0)
+    expect("(model " in result.out and ", mean " in result.out and "files: 4 equal files" in result.out, "the runs")
+
+
+def fails():
+    """A component that fails ends it, with what it said and its status."""
+    in_run(lambda: write_flow(couple, {"model": (1, "write a.nc 10"), "analysis": (1, "read a.nc 10 exit 7")}, [("a.nc", "model", ["analysis"])]))
+    result = verify(status=7)
+    expect("failed with status 7 in analysis" in result.err and "verify-output.txt" in result.err, "the failure")
+
+
+def refused():
+    """What cannot be run through files says why; other people's directories are not replaced."""
+    in_run(lambda: write_flow(couple, {"model": (1, "write a.nc 10"), "analysis": (1, "read a.nc 10")}, [("a.nc", "model", ["analysis"], "steps: stream")]))
+    result = verify(status=2)
+    expect("no run through files to compare with (its readers go through the steps of a.nc)" in result.err, "the reason")
+    os.chdir("run")
+    write_flow(couple, {"model": (1, "write a.nc 10"), "analysis": (1, "read a.nc 10")}, [("a.nc", "model", ["analysis"])])
+    os.chdir("..")
+    result = verify("--in", "nowhere", status=2)
+    expect("'--in' names" in result.err or "--in names" in result.err, "the directory")
+    os.makedirs("run.verify-files/mine")
+    result = verify(status=3)
+    expect("run.verify-files" in result.err and os.path.isdir("run.verify-files/mine"), "a directory was replaced")
+    os.mkdir("elsewhere")
+    verify("--in", "elsewhere", status=0)
+    expect(os.listdir("elsewhere") == [], "the copies are left")
+
+
+def uncoupled():
+    """A workflow that couples nothing by mistake says so beside the result."""
+    in_run(lambda: write_flow(couple, {"model": (1, "write a.nc 10 write b.nc 10"), "analysis": (1, "read b.nc 10")}, [("b.nc", "model", ["analysis"]), ("d.nc", "model", ["analysis"])]))
+    result = verify(status=0)
+    expect("warning: " in result.out and "d.nc" in result.out, "the warning of the run")
+
+
+clear_directory()
+globals()[case]()

@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+"""watch.py BUILD PROGRAM CASE: what `sluice status`, `graph` and `report` tell of a run of PROGRAM (couple.c)."""
+import fcntl
+import html.parser
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import xml.etree.ElementTree
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import MPI_ENVIRONMENT, allow, call, clear_directory, expect, finish, kill, start, wait_for, write_flow
+
+build, program, case = sys.argv[1:4]
+SLUICE = build + "/bin/sluice"
+
+
+def begin_run(model, analysis, *rules, ranks=1):
+    """A run whose reader can only end when the test lets the model go on."""
+    write_flow(program, {"model": (ranks, model), "analysis": (ranks, analysis)}, [("*.nc", "model", ["analysis"], *rules)])
+    return start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+
+
+def status_of(run, *options, status=0):
+    return call(SLUICE, "status", str(run.pid), *options, status=status)
+
+
+def json_of(run):
+    """The status as JSON; nothing while the run is not ready."""
+    if run.poll() is not None:
+        finish(run, 0)
+    result = subprocess.run([SLUICE, "status", str(run.pid), "--json"], capture_output=True, text=True)
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def await_wait(run, component, words):
+    """Waits until the status tells that the component waits for something with these words; the status."""
+
+    def look():
+        view = json_of(run)
+        waits = [wait for wait in view["waits"] if wait["component"] == component and words in wait["waits_for"]] if view else []
+        return (view, waits[0]) if waits else None
+
+    return wait_for(look, f"{component} waiting for {words} in the status")
+
+
+def status():
+    """Who waits for whom, files, memory: as text and as JSON."""
+    run = begin_run("write a.nc 5000 await go write b.nc 10", "read a.nc 5000 read b.nc 10")
+    view, wait = await_wait(run, "analysis", "'b.nc' from model")
+    expect(wait["processes"] == 1 and "analysis waits for 'b.nc' from model" in wait["text"], f"the wait: {wait}")
+    expect([(each["name"], each["waiting"]) for each in view["components"]] == [("analysis", 1), ("model", 0)], "the components")
+    rule = view["rules"][0]
+    expect((rule["pattern"], rule["files"], rule["steps"]) == ("*.nc", 1, 1), f"the rule: {rule}")
+    use = {each["component"]: each for each in rule["use"]}
+    expect(use["model"]["put_bytes"] == 40000 and use["analysis"]["get_bytes"] == 40000, f"bytes: {use}")
+    expect(0 < view["nodes"][0]["used_bytes"] <= view["nodes"][0]["limit_bytes"], "memory")
+    text = status_of(run).out
+    expect(re.search(r"^analysis waits for 'b.nc' from model \(\d+ s\), rank 0$", text, re.M), "the sentence on the wait")
+    expect(re.search(r"^analysis +1 of 1 +waits$", text, re.M) and re.search(r"^model +1 of 1 +computes$", text, re.M), "the table of components")
+    expect(max(map(len, text.splitlines()[1:])) <= 80, "a line of more than 80 columns")
+    allow("go")
+    finish(run, 0)
+    call(SLUICE, "status", str(run.pid), status=2)
+
+
+def several_ranks():
+    """Ranks are told apart: two of four wait, and files show who reads and who has yet to."""
+    run = begin_run("write a.nc 100 await go write b.nc 100", "whole a.nc 100 late more whole b.nc 100", ranks=2)
+    view, _ = wait_for(lambda: gathered(run), "one rank in the open of b.nc")
+    expect(view["components"][1]["connected"] == 2, "the model's processes")
+    allow("more")
+    view, wait = await_wait(run, "analysis", "'b.nc' from model")
+    wait_for(lambda: await_wait(run, "analysis", "'b.nc'")[1]["processes"] == 2, "both ranks waiting")
+    expect(sorted(await_wait(run, "analysis", "'b.nc'")[1]["ranks"]) == [0, 1], "the ranks that wait")
+    expect("ranks 0 1" in status_of(run).out or "ranks 1 0" in status_of(run).out, "the ranks in the text")
+    allow("go")
+    finish(run, 0)
+
+
+def gathered(run):
+    view = json_of(run)
+    texts = [text for text in view["gatherings"] if "1 of 2 processes of analysis is in open of b.nc" in text] if view else []
+    return (view, texts[0]) if texts else None
+
+
+def signal_case():
+    """SIGUSR1 makes `sluice run` itself print the status, and the run goes on."""
+    write_flow(program, {"model": (1, "await go write a.nc 10"), "analysis": (1, "read a.nc 10")}, [("*.nc", "model", ["analysis"])])
+    run = start("sh", "-c", f"exec {SLUICE} run --log-dir log --notice-after 1000 flow.yaml 2> errors.txt")
+    await_wait(run, "analysis", "'a.nc' from model")
+    os.kill(run.pid, signal.SIGUSR1)
+
+    def is_printed():
+        with open("errors.txt") as errors:
+            text = errors.read()
+        return "[sluice] analysis waits for 'a.nc' from model" in text and "[sluice] memory:" in text
+
+    wait_for(is_printed, "the status on stderr")
+    allow("go")
+    finish(run, 0)
+
+
+def watch_terminal():
+    """A live table on a terminal of 80 columns; the end of the run ends it."""
+    run = begin_run("write long_name_" + "x" * 120 + ".nc 10 await go write b.nc 10", "read b.nc 10")
+    await_wait(run, "analysis", "'b.nc' from model")
+    terminal, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    watcher = subprocess.Popen([SLUICE, "status", str(run.pid), "--watch"], stdin=subprocess.DEVNULL, stdout=inner, stderr=subprocess.PIPE, text=True)
+    os.close(inner)
+    shown = b""
+
+    def screens():
+        nonlocal shown
+        if select.select([terminal], [], [], 0)[0]:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:
+                pass
+        return shown.decode(errors="replace").split("\x1b[H\x1b[J")[1:]
+
+    wait_for(lambda: len(screens()) >= 3, "three screens")
+    complete = screens()[1]
+    expect("analysis waits for 'b.nc' from model" in complete, "the wait on the screen")
+    lines = complete.replace("\r", "").split("\n")
+    expect(len(lines) <= 24 and max(map(len, lines)) <= 80, "a screen of 80 columns and 24 lines")
+    allow("go")
+    finish(run, 0)
+    wait_for(lambda: screens() is not None and watcher.poll() is not None, "the end of the watcher")
+    expect(watcher.returncode == 0 and "has ended" in watcher.stderr.read(), "the end of --watch")
+
+
+def watch_json():
+    """One object a line; rates are those since the line before."""
+    run = begin_run("write a.nc 1000 await go write b.nc 10", "read a.nc 1000 read b.nc 10")
+    await_wait(run, "analysis", "'b.nc' from model")
+    watcher = start(SLUICE, "status", str(run.pid), "--watch", "--json")
+    first, second = (json.loads(watcher.stdout.readline()) for _ in range(2))
+    expect(first["put_bytes"] == second["put_bytes"] == 8000 and first["time_ms"] < second["time_ms"], "two lines")
+    expect(first["put_rate"] > 0 and second["put_rate"] == 0, "rates")
+    allow("go")
+    finish(run, 0)
+    expect("has ended" in finish(watcher, 0).err, "the end of --watch --json")
+
+
+def graph():
+    write_flow(program, {"model": (2, "write a.nc 1000"), "analysis": (1, "read a.nc 1000")},
+               [("*.nc", "model", ["analysis"], "keep: true"), ("back_[ab]*<>&.txt", "analysis", ["model"])])
+    text = call(SLUICE, "graph", "flow.yaml", status=0).out
+    expect("model (2 ranks)" in text and "  writes *.nc (memory, keep)" in text and "    for analysis" in text, "the text")
+    mermaid = call(SLUICE, "graph", "--mermaid", "flow.yaml", status=0).out
+    expect(mermaid.startswith("flowchart LR\n") and "f0 --> c1" in mermaid and "<" not in mermaid, "Mermaid")
+    dot = call(SLUICE, "graph", "flow.yaml", "--dot", status=0).out
+    if shutil.which("dot"):
+        subprocess.run(["dot", "-Tsvg"], input=dot, text=True, check=True, capture_output=True)
+    expect("c0 -> f0" in dot and "f0 -> c1" in dot and dot.endswith("}\n"), "Graphviz")
+    drawing = xml.etree.ElementTree.fromstring(call(SLUICE, "graph", "flow.yaml", "--svg", status=0).out)
+    space = "{http://www.w3.org/2000/svg}"
+    titles = [each.text for each in drawing.iter(space + "text") if each.get("class") == "title"]
+    expect(titles == ["model", "analysis", "*.nc", "back_[ab]*<>&.txt"], f"the drawing: {titles}")
+    expect(len([each for each in drawing.iter(space + "path") if each.get("class") == "edge"]) == 4, "the arrows")
+    boxes = {(each.get("x"), each.get("y")) for each in drawing.iter(space + "rect")}
+    expect(len(boxes) == 4, "boxes lie on one another")
+    call(SLUICE, "run", "--log-dir", "log", "flow.yaml", status=0)
+    after = call(SLUICE, "graph", "log", status=0).out
+    expect("writes *.nc (memory, keep): 1 file, 7.81 KiB in 2 puts" in after and "for analysis: 7.81 KiB in" in after, "the figures of the run")
+
+
+def run_for_report():
+    """A run of 30 files, in which the reader waits for the writer."""
+    write_flow(program, {"model": (2, "sleep 1500 repeat 30 write a%d.nc 1000"), "analysis": (1, "repeat 30 read a%d.nc 1000")}, [("a*.nc", "model", ["analysis"])])
+    return call(SLUICE, "run", "--log-dir", "log", "flow.yaml", status=0)
+
+
+def report():
+    """The figures of a run, and the trace."""
+    run_for_report()
+    figures = json.loads(call(SLUICE, "report", "log", "--json", status=0).out)
+    rule = figures["rules"][0]
+    expect((rule["files"], rule["steps"], rule["put_bytes"], rule["get_bytes"]) == (30, 30, 240000, 240000), f"the rule: {rule}")
+    expect(rule["puts"] == 60 and 0 < rule["replayed_gets"] < rule["gets"], f"calls: {rule}")
+    expect(len(figures["files"]) == 30 and all(each["put_bytes"] == each["get_bytes"] == 8000 for each in figures["files"]), "the files")
+    components = {each["name"]: each for each in figures["components"]}
+    expect(components["analysis"]["open_wait_ms"] >= 1000 and components["analysis"]["end"] == "exited with status 0", f"the reader: {components}")
+    expect(any("analysis waited" in text and "the writer model is the bottleneck" in text for text in figures["advice"]), f"advice: {figures['advice']}")
+    expect(figures["end"] == "finished" and figures["lost_activities"] == 0 and 0 < figures["peak_bytes"] <= figures["limit_bytes"], "the run")
+    events = json.loads(call(SLUICE, "report", "log", "--trace", status=0).out)["traceEvents"]
+    writes = [event for event in events if event.get("cat") == "write"]
+    expect(sorted(event["tid"] for event in writes) == [0] * 30 + [1] * 30, "each rank's writes")
+    expect(sum(event["args"]["bytes"] for event in writes) == 240000, "the bytes of the trace")
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that tags are closed in order, and keeps what the page refers to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.links, self.text = [], [], text
+        self.feed(text)
+        expect(not self.open, f"tags are left open: {self.open}")
+
+    def handle_starttag(self, tag, attributes):
+        self.links += [value for name, value in attributes if name in ("src", "href")]
+        if tag not in ("meta", "link", "br", "line", "rect"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.links += [value for name, value in attributes if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        expect(self.open and self.open.pop() == tag, f"</{tag}> closes another tag")
+
+
+def report_page():
+    """The page needs nothing from elsewhere. A browser draws it, light and dark, without an error of the script."""
+    run_for_report()
+    path = call(SLUICE, "report", "log", status=0).out.strip()
+    expect(path == "log/report.html", "the page's name: " + path)
+    page = Page(open(path).read())
+    expect(not page.links, f"the page refers to {page.links}")
+    expect("a29.nc" in page.text and "the writer model is the bottleneck" in page.text and "model, rank 1" in page.text, "the contents")
+    browser = shutil.which("chromium")
+    if not browser:
+        print("SKIPPED: there is no chromium (Debian's package chromium)")
+        sys.exit(77)
+    common = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + os.path.abspath("browser"), "--virtual-time-budget=3000",
+              "--window-size=1100,1400", "--enable-logging=stderr", "file://" + os.path.abspath(path)]
+    drawn = call(*common, "--dump-dom", status=0)
+    expect("CONSOLE" not in drawn.err, "the script complains: " + drawn.err)
+    expect(re.search(r'<canvas[^>]* data-drawn="0 \d+"', drawn.out), "the timeline was not drawn")
+    for name, more in (("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"])):
+        call(*common, "--screenshot=" + os.path.abspath(name + ".png"), *more, status=0)
+        expect(os.path.getsize(name + ".png") > 10000, f"the {name} picture")
+
+
+def killed():
+    """A run that was killed leaves a timeline that can be read."""
+    run = begin_run("write a.nc 1000 await never", "read a.nc 1000 await never")
+    wait_for(lambda: (json_of(run) or {"rules": [{"files": 0}]})["rules"][0]["files"] == 1, "the file")
+    wait_for(lambda: "read\tanalysis" in open("log/timeline.tsv").read(), "the read in the timeline")
+    kill([run.pid], signal.SIGKILL)
+    finish(run)
+    with open("log/timeline.tsv", "a") as timeline:
+        timeline.write("do\tread\tanaly")  # as if in the middle of a line
+    figures = json.loads(call(SLUICE, "report", "log", "--json", status=0).out)
+    expect(figures["end"] == "" and any("was killed" in text for text in figures["advice"]), "the end")
+    expect(figures["rules"][0]["get_bytes"] == 8000, "the figures until then")
+    call(SLUICE, "report", "log", status=0)
+
+
+def mistakes():
+    os.makedirs("empty")
+    open("not_one.tsv", "w").close()
+    os.makedirs("other")
+    with open("other/timeline.tsv", "w") as file:
+        file.write("something else\n")
+    for arguments, words in [(["status", "--wach"], "no option '--wach'"), (["status", "a", "b"], "at most one run"), (["graph"], "is expected"),
+                             (["graph", "empty"], "not the log directory"), (["graph", "--pdf", "empty"], "no option '--pdf'"), (["report"], "is expected"),
+                             (["report", "empty"], "not the log directory"), (["report", "other"], "no timeline of this version"), (["report", "nowhere"], "nowhere"),
+                             (["report", "empty", "-o"], "-o needs"), (["graph", "nowhere.yaml"], "nowhere.yaml")]:
+        result = call(SLUICE, *arguments, status=2)
+        expect(words in result.err and not result.out, f"{arguments}: {result.err}")
+    for command in ("status", "graph", "report"):
+        text = call(SLUICE, command, "--help", status=0).out
+        expect("Example" in text and max(map(len, text.splitlines())) <= 100 and len(text.splitlines()) <= 24, f"{command} --help")
+
+
+clear_directory()
+os.environ.update(MPI_ENVIRONMENT)
+{**globals(), "signal": signal_case}[case]()

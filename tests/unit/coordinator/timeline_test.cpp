@@ -1,0 +1,167 @@
+#include "timeline.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "flow_graph.hpp"
+#include "json_writer.hpp"
+#include "report_page.hpp"
+#include "run_figures.hpp"
+#include "sluice/formats/error.hpp"
+#include "status_text.hpp"
+#include "timeline_writer.hpp"
+
+using namespace sluice;
+using namespace sluice::coordinator;
+using matcher::Activity;
+
+namespace {
+
+const std::string odd = "a\tb\\\n</script><b>&\"";
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::filesystem::path directory_for(const std::string& name) {
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("sluice_timeline_" + name + std::to_string(::getpid()));
+  std::filesystem::create_directories(directory);
+  return directory;
+}
+
+workflows::Workflow flow() {
+  workflows::Workflow workflow;
+  workflow.name = "waves";
+  workflow.components.resize(2);
+  workflow.components[0].name = "model";
+  workflow.components[0].ranks = 2;
+  workflow.components[1].name = "analysis";
+  workflow.files = {{odd, "model", {"analysis"}, {}}};
+  return workflow;
+}
+
+runtime::RunView view_at(std::uint64_t time_ms, std::uint64_t wait_us) {
+  runtime::RunView view;
+  view.now_ms = time_ms;
+  view.rules = {{odd, "model", {"analysis"}, {1, 1, 0}}};
+  view.nodes = {{50, 100, 60, 0}};
+  view.uses = {{0, "analysis", {0, 0, 4, 4000, wait_us, 3}}, {0, "model", {2, 4000, 0, 0, 0, 0}}};
+  return view;
+}
+
+Timeline recorded(const std::string& name, bool has_end = true) {
+  const auto directory = directory_for(name);
+  {
+    TimelineWriter writer(directory, flow(), 1000);
+    writer.component_started("model", 0);
+    writer.component_started("analysis", 0);
+    runtime::RunView view = view_at(900, 1000);
+    view.activities = {{Activity::Kind::write, "model", 1, 0, odd, 100, 300, 2000}};
+    writer.add(view, 1000);
+    view = view_at(1900, 4000000);
+    view.activities = {{Activity::Kind::read, "analysis", matcher::no_rank, 0, odd, 300, 700, 4000}};
+    view.lost_activities = 5;
+    writer.add(view, 2000);
+    writer.component_ended("analysis", 5000, "exited with status 1");
+    writer.warn("a warning");
+    if (has_end) writer.end(5100, "failed");
+  }
+  Timeline timeline = read_timeline(directory);
+  std::filesystem::remove_all(directory);
+  return timeline;
+}
+
+}  // namespace
+
+TEST_CASE("a timeline is read as it was written, with any name") {
+  const Timeline timeline = recorded("whole");
+  CHECK(timeline.name == "waves");
+  CHECK(timeline.began == 1000);
+  REQUIRE(timeline.rules.size() == 1);
+  CHECK(timeline.rules[0].pattern == odd);
+  CHECK(timeline.rules[0].readers == std::vector<std::string>{"analysis"});
+  CHECK(timeline.rules[0].totals.files == 1);
+  REQUIRE(timeline.activities.size() == 2);
+  CHECK(timeline.activities[0].file == odd);
+  CHECK(timeline.activities[0].begin_ms == 200);  // 100 ms later by the clock of `sluice run`
+  CHECK(timeline.activities[0].rank == 1);
+  CHECK(timeline.activities[1].rank == matcher::no_rank);
+  CHECK(timeline.lost_activities == 5);
+  REQUIRE(timeline.memory.size() == 1);
+  CHECK(timeline.memory[0].size() == 1);  // the second view said nothing new
+  REQUIRE(timeline.uses.size() == 2);
+  CHECK(timeline.uses[0].counters.open_wait_us == 4000000);
+  REQUIRE(timeline.components.size() == 2);
+  CHECK(timeline.components[1].end == "exited with status 1");
+  CHECK(timeline.components[1].end_ms == 5000);
+  CHECK(timeline.components[0].end_ms == 5100);
+  CHECK(timeline.verdict == "failed");
+  CHECK(timeline.warnings == std::vector<std::string>{"a warning"});
+}
+
+TEST_CASE("lines that are damaged are skipped, and another file is no timeline") {
+  const auto directory = directory_for("damaged");
+  const auto read = [&](const std::string& text) {
+    std::ofstream(directory / timeline_file) << text;
+    return read_timeline(directory);
+  };
+  const std::string head = "sluice-timeline\t1\n";
+  CHECK(read(head + "do\tread\ta\t0\t1\t2\t3\t0\tf\ndo\tread\ta\t0\t1\t2\t3\t0\tg").activities.size() == 1);
+  CHECK(read(head + "do\tread\ta\tx\t1\t2\t3\t0\tf\n").activities.empty());
+  CHECK(read(head + "do\tread\ta\t0\t9\t2\t3\t0\tf\n").activities.empty());
+  CHECK(read(head + "do\tdance\ta\t0\t1\t2\t3\t0\tf\ndo\n\nrule\nrule\t7\ta\tb\tc\nreader\t0\tx\n")
+            .rules.empty());
+  CHECK(read(head + "memory\t1\t4000000000\t1\t1\t1\nmemory\t1\t-1\t1\t1\t1\n").memory.empty());
+  CHECK(read(head + "use\t1\tx y\t1\t1\t1\t1\t1\t1\nuse\t1\t3\t1\t1\t1\t1\t1\t1\n").uses.empty());
+  CHECK_THROWS_AS((void)read("sluice-timeline\t2\n"), FormatError);
+  CHECK_THROWS_AS((void)read(""), FormatError);
+  std::filesystem::remove_all(directory);
+  CHECK_THROWS_AS((void)read_timeline(directory), IoError);
+}
+
+TEST_CASE("the findings name the writer that others wait for") {
+  const RunFigures figures = figures_of(recorded("figures"));
+  REQUIRE_FALSE(figures.advice.empty());
+  CHECK(figures.advice.front() == "analysis waited 4.0 s of its 5.0 s for " + odd +
+                                      ": the writer model is the bottleneck. Give it more ranks");
+  CHECK(figures.rules.at(0).put_bytes == 4000);
+  CHECK(figures.rules.at(0).get_ms == 400);
+  CHECK(figures.peak_bytes == 50);
+  const RunFigures killed = figures_of(recorded("killed", false));
+  CHECK(contains(killed.advice.back(), "was killed"));
+}
+
+TEST_CASE("no name gets out of its place in the page, the drawing or the figures") {
+  const Timeline timeline = recorded("page");
+  const RunFigures figures = figures_of(timeline);
+  const std::string page = as_page(timeline, figures);
+  CHECK_FALSE(contains(page, "</script><b>"));
+  CHECK_FALSE(contains(as_svg(graph_of(timeline)), "<b>"));
+  CHECK_FALSE(contains(figures_as_json(timeline, figures), "\n"));
+  CHECK(json_string("\xff<\x01\u00e9") == "\"?\\u003c\\u0001\u00e9\"");
+  CHECK(contains(as_perfetto_trace(timeline), "\"ts\":200000"));
+}
+
+TEST_CASE("components that write for each other are drawn with different places") {
+  workflows::Workflow workflow = flow();
+  workflow.files.push_back({"back.nc", "analysis", {"model"}, {}});
+  const std::string drawing = as_svg(graph_of(workflow));
+  CHECK(contains(drawing, ">model</text>"));
+  CHECK(contains(as_text(graph_of(workflow)), "  writes back.nc (memory)\n    for model"));
+}
+
+TEST_CASE("a screen has no line that is too long, and not too many") {
+  CHECK(fit_to_screen("12345\nab\nthird\n", 3, 2) == "123\nab\n");
+  CHECK(fit_to_screen("\u00e9\u00e9\u00e9\n", 2, 5) == "\u00e9\u00e9\n");
+}
+
+TEST_CASE("rates are those since the view before") {
+  const Traffic average = traffic_of(view_at(2000, 0));
+  CHECK(average.put_rate == doctest::Approx(2000));
+  runtime::RunView later = view_at(3000, 0);
+  later.uses[1].counters.put_bytes += 500;
+  CHECK(traffic_of(later, view_at(2000, 0)).put_rate == doctest::Approx(500));
+}

@@ -1,0 +1,79 @@
+#include <doctest/doctest.h>
+
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::matcher;
+using namespace sluice::matcher::test;
+
+namespace {
+
+/// A communicator of ranks 1, 3, 5, … of the component.
+Gathering gathering(std::uint32_t rank, std::uint32_t size) {
+  return {{0, "a.nc"}, false, rank, size, 7, 1, 2, 0, false};
+}
+
+}  // namespace
+
+TEST_SUITE("registry: who has come to a collective call") {
+  TEST_CASE("the status shows which ranks are in a call until all are, or the call has ended") {
+    World world(one_rule());
+    const ProcessId first = world.process("analysis");
+    const ProcessId second = world.process("analysis");
+    auto& registry = world.registry;
+    registry.note_gathering(first, gathering(0, 3));
+    auto told = registry.status().gatherings;
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].component == "analysis");
+    CHECK(told[0].call == "open of a.nc");
+    CHECK(told[0].present == 1);
+    CHECK(told[0].size == 3);
+    CHECK(told[0].absent == std::vector<std::uint32_t>{3, 5});
+    registry.note_gathering(second, gathering(1, 3));
+    told = registry.status().gatherings;
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].absent == std::vector<std::uint32_t>{5});
+    for (const std::uint32_t rank : {0U, 1U}) {
+      Gathering over = gathering(rank, 3);
+      over.is_over = true;
+      registry.note_gathering(rank == 0 ? first : second, over);
+      CHECK(registry.status().gatherings.size() == 1 - rank);
+    }
+  }
+
+  TEST_CASE("other communicators and calls are others, and a process that ends has left") {
+    World world(one_rule());
+    const ProcessId process = world.process("analysis");
+    world.registry.note_gathering(process, gathering(0, 2));
+    Gathering other = gathering(0, 2);
+    other.ranks = 8;
+    other.stride = 0;
+    other.first_rank = 0;
+    world.registry.note_gathering(process, other);
+    auto create = gathering(0, 2);
+    create.creates = true;
+    world.registry.note_gathering(process, create);
+    const auto told = world.registry.status().gatherings;
+    REQUIRE(told.size() == 3);
+    CHECK(told[0].are_its_ranks);
+    CHECK_FALSE(told[1].are_its_ranks);
+    CHECK(told[1].absent == std::vector<std::uint32_t>{1});
+    CHECK(told[2].call == "create of a.nc");
+    CHECK_THROWS_AS(world.registry.note_gathering(process, gathering(2, 2)), Error);
+    world.registry.disconnect(process);
+    CHECK(world.registry.status().gatherings.empty());
+  }
+
+  TEST_CASE("a process that waits for others in a collective call does not count as stuck") {
+    // The writer's only connected rank is in create and waits for the other rank, which has no connection
+    // yet. A reader of the file continues to wait.
+    World world(one_rule(), 64 * mib, {{"model", 2}, {"analysis", 1}});
+    const ProcessId model = world.process("model");
+    const ProcessId analysis = world.process("analysis");
+    Gathering create = gathering(0, 2);
+    create.creates = true;
+    world.registry.note_gathering(model, create);
+    CHECK(world.is_waiting(world.open(analysis, "a.nc", world.alone())));
+    CHECK(world.registry.status().gatherings.size() == 1);
+  }
+}

@@ -1,0 +1,43 @@
+/* Preloaded into a matcher: slows down the directory SLUICE_TEST_SLOW_DISK. Reserving or returning space
+ * there, and removing a file, make the file "waiting" and wait while the file "closed" exists. After many
+ * seconds they continue anyway and make the file "gave_up": nobody may depend on them. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void touch(const char* directory, const char* name) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (file >= 0) close(file);
+}
+
+static void pass(const char* path) {
+  enum { step_us = 2000, longest_us = 20 * 1000 * 1000 };
+  const char* directory = getenv("SLUICE_TEST_SLOW_DISK");
+  if (directory == NULL || strncmp(path, directory, strlen(directory)) != 0) return;
+  char closed[PATH_MAX];
+  snprintf(closed, sizeof closed, "%s/closed", directory);
+  if (access(closed, F_OK) != 0) return;
+  touch(directory, "waiting");
+  for (int waited_us = 0; access(closed, F_OK) == 0; waited_us += step_us) {
+    if (waited_us >= longest_us) return touch(directory, "gave_up");
+    usleep(step_us);
+  }
+}
+
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  char name[64], path[PATH_MAX] = "";
+  snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+  if (readlink(name, path, sizeof path - 1) > 0) pass(path);
+  return (int)syscall(SYS_fallocate, file, mode, offset, bytes);
+}
+
+int unlink(const char* path) {
+  pass(path);
+  return (int)syscall(SYS_unlink, path);
+}

@@ -1,0 +1,143 @@
+// A disk on which reserving space, returning it, and removing files take as long as the test wants
+// (slow_disk.c). Only processes that need the disk may wait for it.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "live_matcher.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+using namespace sluice::runtime::test;
+
+namespace {
+
+class SlowDisk {
+ public:
+  SlowDisk() {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    ::setenv("LD_PRELOAD", SLUICE_SLOW_DISK, 1);
+    ::setenv("SLUICE_TEST_SLOW_DISK", directory.c_str(), 1);
+  }
+  ~SlowDisk() {
+    ::unsetenv("LD_PRELOAD");
+    open();
+  }
+  SlowDisk(const SlowDisk&) = delete;
+  SlowDisk& operator=(const SlowDisk&) = delete;
+
+  void close() const {
+    std::filesystem::remove(directory + "/waiting");
+    std::ofstream(directory + "/closed").put('x');
+  }
+  void open() const { std::filesystem::remove(directory + "/closed"); }
+  [[nodiscard]] bool is_waited_for() const { return std::filesystem::exists(directory + "/waiting"); }
+  void await_somebody() const {
+    while (!is_waited_for()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  /// The test opened the disk; no operation gave up.
+  [[nodiscard]] bool has_held() const { return !std::filesystem::exists(directory + "/gave_up"); }
+
+  const std::string directory = std::filesystem::absolute("slow_disk." + std::to_string(::getpid())).string();
+};
+
+constexpr Shape small{2, 2};
+
+}  // namespace
+
+TEST_SUITE("a matcher with a slow disk") {
+  TEST_CASE("others are answered while room on disk is reserved, and while it is given back") {
+    const SlowDisk disk;
+    LiveMatcher matcher(one_rule(), mib, {}, {disk.directory});
+    const auto large = matcher.session("model");
+    Writer writer(*large, "large.nc", alone());
+    disk.close();
+    std::atomic<bool> has_put = false;
+    std::thread putting([&] {
+      writer.put(0, 0, 1024, 1024, std::vector<std::int32_t>(1024 * 1024, 5));  // larger than memory
+      has_put = true;
+    });
+    disk.await_somebody();
+    const auto other = matcher.session("model");
+    write_file(*other, "small.nc", small, 1);
+    CHECK(matcher.view().waits.size() == 1);
+    CHECK_FALSE(has_put);
+    disk.open();
+    putting.join();
+    CHECK(has_put);
+    CHECK(matcher.view().nodes.at(0).spilled_bytes >= 4 * mib);
+
+    disk.close();
+    large->discard({writer.step});
+    disk.await_somebody();
+    const auto reader = matcher.session("analysis");
+    CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, 1));
+    write_file(*other, "next.nc", small, 2);
+    disk.open();
+    CHECK(disk.has_held());
+  }
+
+  TEST_CASE("a process that ends while its segment is made leaves nothing behind") {
+    const SlowDisk disk;
+    LiveMatcher matcher(one_rule(), mib, {}, {disk.directory});
+    disk.close();
+    {
+      const auto connection = matcher.connection("model", 77);
+      connection.send({MessageType::create, 2, encode(CreateRequest{{0, "large.nc"}, alone(), false, 5})});
+      std::optional<ReceivedMessage> created;
+      do {
+        created = connection.receive();
+      } while (created && created->type != MessageType::created);
+      REQUIRE(created);
+      const auto step = decode<Created>(created->fields).step;
+      connection.send(
+          {MessageType::need_segment, 3, encode(SegmentRequest{step, SegmentUse::data, 4 * mib, 0})});
+      disk.await_somebody();
+    }
+    matcher.settle();
+    disk.open();
+    while (matcher.view().nodes.at(0).spilled_bytes > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto model = matcher.session("model");
+    Writer writer(*model, "next.nc", alone());
+    writer.put(0, 0, 1024, 1024, std::vector<std::int32_t>(1024 * 1024, 5));
+    CHECK(disk.has_held());
+  }
+
+  TEST_CASE("others are answered while a burst-buffer log is removed, which has gone when the run ends") {
+    const SlowDisk disk;
+    auto rules = one_rule();
+    rules.push_back({"*.log", "model", {"analysis"}});
+    rules.back().through = matcher::Through::burst_buffer;
+    LiveMatcher matcher(rules, mib);
+    const std::string metadata = disk.directory + "/a_1_0.meta";
+    const std::string data = disk.directory + "/a_1_0.data";
+    storage::PosixFileSystem system;
+    for (const std::string& file : {metadata, data})
+      system.open(file, storage::OpenMode::create)->write(0, std::vector<std::byte>(4096, std::byte{1}));
+    const auto model = matcher.session("model");
+    const auto created = model->create({{1, "a.log"}, alone(), false, 5});
+    SegmentRequest part{created.step, SegmentUse::data, 4096, 4096};
+    part.log = {metadata, 0};
+    (void)model->need_segment(part);
+    disk.close();
+    model->discard({created.step});
+    disk.await_somebody();
+    write_file(*model, "small.nc", small, 1);
+    const auto reader = matcher.session("analysis");
+    CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, 1));
+    CHECK(disk.has_held());
+    disk.open();
+    (void)matcher.shut_down();
+    CHECK_FALSE(std::filesystem::exists(metadata));
+    CHECK_FALSE(std::filesystem::exists(data));
+  }
+}

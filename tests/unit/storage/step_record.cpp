@@ -1,0 +1,158 @@
+#include "sluice/storage/step_record.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/memory_file_system.hpp"
+#include "sluice/storage/tab_line.hpp"
+
+using namespace sluice;
+using namespace sluice::storage;
+
+namespace {
+
+const std::string path = "/log/steps.tsv";
+const RecordedRule rule_of_two{{"a", "b"}};
+
+/// A record in memory, and its recorder.
+struct World {
+  explicit World(std::vector<RecordedRule> rules = {rule_of_two}) : rules_(std::move(rules)) {
+    write_step_record(files, path, {});
+    recorder = std::make_unique<StepRecorder>(files, path, rules_);
+  }
+  void begin(std::uint64_t step, const std::string& name) {
+    recorder->begin(step, {0, name, "/data/" + name});
+  }
+  void write(std::uint64_t step, const std::string& name) {
+    begin(step, name);
+    recorder->publish(step, 5);
+  }
+  [[nodiscard]] StepRecord read() { return read_step_record(files, path); }
+
+  MemoryFileSystem files;
+  std::vector<RecordedRule> rules_;
+  std::unique_ptr<StepRecorder> recorder;
+};
+
+}  // namespace
+
+TEST_CASE("cells of a line may have tabs, line feeds and backslashes") {
+  const std::string text = "a\tb\nc\\d\\t";
+  CHECK(encode_cell(text).find_first_of("\t\n") == std::string::npos);
+  CHECK(decode_cells("x\t" + encode_cell(text) + "\t") == std::vector<std::string>{"x", text, ""});
+}
+
+TEST_CASE("a record says what is begun, published, read and on disk") {
+  World world;
+  world.write(1, "one\t.nc");
+  world.begin(2, "two.nc");
+  world.recorder->read(1, "a");
+  world.recorder->note_file(1, "/data/one.nc");
+  world.recorder->note_log_directory("/scratch");
+  const StepRecord record = world.read();
+  REQUIRE(record.steps.size() == 2);
+  CHECK(record.steps.at(1) == RecordedStep{0, "one\t.nc", "/data/one\t.nc", 1, 5, "/data/one.nc", {"a"}});
+  CHECK_FALSE(record.steps.at(2).is_published());
+  CHECK(record.log_directories == std::set<std::string>{"/scratch"});
+  CHECK(record.steps == world.recorder->record().steps);
+}
+
+TEST_CASE("a step that all have read goes, unless a file has it") {
+  World world;
+  world.write(1, "one.nc");
+  world.write(2, "two.nc");
+  world.recorder->note_file(2, "/data/two.nc");
+  for (const std::uint64_t step : {1, 2})
+    for (const char* reader : {"a", "b"}) world.recorder->read(step, reader);
+  CHECK(world.read().published() == std::vector<std::uint64_t>{2});
+  world.recorder->erase(2);  // its memory only
+  CHECK(world.read().steps.contains(2));
+  world.recorder->remove(0, "two.nc");
+  CHECK(world.read().steps.empty());
+}
+
+TEST_CASE("where each step is written to its file, a step that all have read stays until it is erased") {
+  World world({{{"a"}, {}, false, false, true}});
+  world.write(1, "one.nc");
+  world.recorder->read(1, "a");
+  CHECK(world.read().published() == std::vector<std::uint64_t>{1});
+  world.recorder->erase(1);
+  CHECK(world.read().steps.empty());
+}
+
+TEST_CASE("a name that is published again takes the place of the earlier one") {
+  World world;
+  world.write(1, "one.nc");
+  world.begin(2, "one.nc");
+  CHECK(world.read().published() == std::vector<std::uint64_t>{1});
+  world.recorder->publish(2, 5);
+  CHECK(world.read().published() == std::vector<std::uint64_t>{2});
+}
+
+TEST_CASE("in a stream each step stays until it is read, and the file is of the newest drained one") {
+  World world({{{"a"}, {}, true}});
+  for (const std::uint64_t step : {1, 2, 3}) world.write(step, "s.nc");
+  world.recorder->note_file(1, "/data/s.nc");
+  world.recorder->note_file(2, "/data/s.nc");
+  CHECK(world.read().steps.at(1).file.empty());
+  CHECK(world.read().steps.at(2).file == "/data/s.nc");
+  world.recorder->read(2, "a");
+  CHECK(world.read().published() == std::vector<std::uint64_t>{1, 3});
+}
+
+TEST_CASE("who takes the newest step alone has read the earlier ones") {
+  World world({{{"a", "b"}, {"b"}}});
+  for (const std::uint64_t step : {1, 2}) world.write(step, std::to_string(step));
+  CHECK(world.read().steps.at(1).readers == std::set<std::string>{"b"});
+  world.recorder->read(1, "a");
+  CHECK(world.read().published() == std::vector<std::uint64_t>{2});
+}
+
+TEST_CASE("in files, a name that is begun again is gone, and a published one is its own file") {
+  World world({{{"a"}, {}, false, true}});
+  world.write(1, "one.nc");
+  CHECK(world.read().steps.at(1).file == "/data/one.nc");
+  world.begin(2, "one.nc");
+  CHECK(world.read().published().empty());
+}
+
+TEST_CASE("a last line that is torn is skipped, and a recovered step is added behind it") {
+  World world;
+  world.write(1, "one.nc");
+  world.begin(2, "two.nc");
+  const auto file = world.files.open(path, OpenMode::update);
+  const std::string torn = "published\t2";
+  file->write(file->size_bytes(), std::as_bytes(std::span(torn)));
+  CHECK(world.read().published() == std::vector<std::uint64_t>{1});
+  RecordedStep step = world.read().steps.at(2);
+  step.file = "/data/two.nc";
+  note_recovered(world.files, path, 2, step);
+  CHECK(world.read().steps.at(2).file == "/data/two.nc");
+  CHECK(world.read().published() == std::vector<std::uint64_t>{1, 2});
+}
+
+TEST_CASE("the record of many steps that are read is bounded, and none is missing") {
+  World world({{{"a"}}});
+  std::int64_t largest = 0;
+  constexpr std::uint64_t steps = 30000;
+  for (std::uint64_t step = 1; step <= steps; ++step) {
+    world.write(step, "wave_" + std::to_string(step) + ".nc");
+    if (step % 1000 != 0) world.recorder->read(step, "a");
+    if (step % 100 == 0) largest = std::max(largest, world.files.open(path, OpenMode::read)->size_bytes());
+  }
+  CHECK(largest < 3 << 20);
+  CHECK(world.read().published().size() == steps / 1000);
+  CHECK(world.recorder->failure().empty());
+}
+
+TEST_CASE("a recorder goes on with a record, and another file is refused") {
+  World world;
+  world.write(1, "one.nc");
+  const StepRecord before = world.read();
+  StepRecorder next(world.files, path, {rule_of_two});
+  CHECK(next.record().steps == before.steps);
+  const auto file = world.files.open("/log/other", OpenMode::create);
+  const std::string text = "something\n";
+  file->write(0, std::as_bytes(std::span(text)));
+  CHECK_THROWS_AS((void)read_step_record(world.files, "/log/other"), FormatError);
+}

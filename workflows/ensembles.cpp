@@ -1,0 +1,280 @@
+#include "ensembles.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "schema.hpp"
+
+namespace sluice::workflows {
+namespace {
+
+constexpr std::string_view word = "{instance";
+
+/// A placeholder in a text.
+struct Placeholder {
+  std::size_t begin = 0;
+  std::size_t end = 0;  ///< behind it; `begin` if it is wrong
+  std::size_t digits = 1;
+};
+
+/// The first placeholder at or after `from`: {instance}, or {instance:03}.
+std::optional<Placeholder> find_placeholder(std::string_view text, std::size_t from) {
+  const std::size_t begin = text.find(word, from);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(begin + word.size());
+  if (rest.starts_with('}')) return Placeholder{begin, begin + word.size() + 1};
+  const bool is_padded =
+      rest.size() >= 4 && rest.starts_with(":0") && rest[2] >= '1' && rest[2] <= '9' && rest[3] == '}';
+  if (!is_padded) return Placeholder{begin, begin};
+  return Placeholder{begin, begin + word.size() + 4, static_cast<std::size_t>(rest[2] - '0')};
+}
+
+std::vector<std::string> with_instance_each(const std::vector<std::string>& words, int instance) {
+  std::vector<std::string> replaced;
+  for (const std::string& each : words) replaced.push_back(with_instance(each, instance));
+  return replaced;
+}
+
+/// A value of a component that may have a placeholder.
+struct Text {
+  const char* key;
+  std::string text;
+};
+
+std::vector<Text> texts_of(const Component& component) {
+  std::vector<Text> texts{{"directory", component.directory.string()}};
+  for (const std::string& each : component.command) texts.push_back({"command", each});
+  for (const std::string& each : component.launcher_options) texts.push_back({"launcher-options", each});
+  for (const auto& [name, value] : component.environment) texts.push_back({"environment", value});
+  return texts;
+}
+
+Component member_of(const Component& ensemble, int instance) {
+  Component member = ensemble;
+  if (ensemble.instances > 1) {
+    member.name += '.' + std::to_string(instance);
+    member.ensemble = ensemble.name;
+  }
+  member.instance = instance;
+  member.command = with_instance_each(ensemble.command, instance);
+  member.launcher_options = with_instance_each(ensemble.launcher_options, instance);
+  member.directory = with_instance(ensemble.directory.string(), instance);
+  for (auto& [name, value] : member.environment) value = with_instance(value, instance);
+  return member;
+}
+
+/// The members of each ensemble, by its name.
+using Members = std::map<std::string, std::vector<std::string>>;
+
+Members members_of(const std::vector<Component>& components) {
+  Members members;
+  for (const Component& component : components)
+    if (!component.ensemble.empty()) members[component.ensemble].push_back(component.name);
+  return members;
+}
+
+/// Expands one rule.
+class RuleExpansion {
+ public:
+  RuleExpansion(const FileRule& rule, const std::vector<Component>& components, Findings& findings)
+      : rule_(rule), members_(members_of(components)), findings_(findings) {
+    for (const Component& component : components) {
+      names_.insert(component.name);
+      if (component.has_instances && component.ensemble.empty()) singles_.insert(component.name);
+    }
+  }
+
+  std::vector<FileRule> expand() {
+    const auto is_known = [&](const std::string& name) { return names_.contains(name) || is_ensemble(name); };
+    if (!is_known(rule_.writer) || !std::ranges::all_of(rule_.readers, is_known))
+      return {rule_};  // told already
+    if (!has_instance(rule_.pattern)) return without_instance();
+    if (has_wrong_instance(rule_.pattern))
+      return fail("'path' is '" + rule_.pattern + "': write {instance}, or {instance:03} for three digits");
+    const std::vector<std::string> ensembles = ensembles_in_rule();
+    if (ensembles.empty()) {
+      const bool is_single =
+          singles_.contains(rule_.writer) ||
+          std::ranges::any_of(rule_.readers, [&](const auto& name) { return singles_.contains(name); });
+      if (is_single) return {rule_for(0)};
+      return fail(
+          "'path' is '" + rule_.pattern +
+          "', but neither the writer nor a reader has 'instances': {instance} is the number of a member");
+    }
+    const std::size_t count = members_.at(ensembles.front()).size();
+    for (const std::string& name : ensembles) {
+      if (members_.at(name).size() == count) continue;
+      return fail("'path' is '" + rule_.pattern + "': {instance} couples members of the same number, but '" +
+                  ensembles.front() + "' has " + std::to_string(count) + " instances and '" + name +
+                  "' has " + std::to_string(members_.at(name).size()));
+    }
+    std::vector<FileRule> rules;
+    for (std::size_t i = 0; i < count; ++i) rules.push_back(rule_for(i));
+    return rules;
+  }
+
+ private:
+  [[nodiscard]] bool is_ensemble(const std::string& name) const { return members_.contains(name); }
+
+  [[nodiscard]] std::vector<std::string> ensembles_in_rule() const {
+    std::vector<std::string> names;
+    if (is_ensemble(rule_.writer)) names.push_back(rule_.writer);
+    std::ranges::copy_if(rule_.readers, std::back_inserter(names),
+                         [&](const std::string& name) { return is_ensemble(name); });
+    return names;
+  }
+
+  /// All members read the same files.
+  [[nodiscard]] std::vector<FileRule> without_instance() {
+    if (is_ensemble(rule_.writer)) {
+      return fail("the writer '" + rule_.writer + "' has " +
+                  std::to_string(members_.at(rule_.writer).size()) +
+                  " instances, each with files of its own: write {instance} into 'path', as in "
+                  "'member{instance}/" +
+                  rule_.pattern + "'");
+    }
+    FileRule rule = rule_;
+    rule.readers.clear();
+    for (const std::string& reader : rule_.readers) {
+      if (!is_ensemble(reader)) {
+        rule.readers.push_back(reader);
+        continue;
+      }
+      const std::vector<std::string>& members = members_.at(reader);
+      rule.readers.insert(rule.readers.end(), members.begin(), members.end());
+    }
+    rule.modes.clear();
+    for (const matcher::ReaderMode& mode : rule_.modes) {
+      if (!is_ensemble(mode.reader)) {
+        rule.modes.push_back(mode);
+        continue;
+      }
+      for (const std::string& member : members_.at(mode.reader)) {
+        rule.modes.push_back(mode);
+        rule.modes.back().reader = member;
+      }
+    }
+    return {std::move(rule)};
+  }
+
+  /// The rule of the members with that number.
+  [[nodiscard]] FileRule rule_for(std::size_t instance) const {
+    const auto name_of = [&](const std::string& name) {
+      return is_ensemble(name) ? members_.at(name)[instance] : name;
+    };
+    FileRule rule = rule_;
+    rule.family = rule_.pattern;
+    rule.pattern = with_instance(rule_.pattern, static_cast<int>(instance));
+    rule.writer = name_of(rule_.writer);
+    for (std::string& reader : rule.readers) reader = name_of(reader);
+    for (matcher::ReaderMode& mode : rule.modes) mode.reader = name_of(mode.reader);
+    return rule;
+  }
+
+  [[nodiscard]] std::vector<FileRule> fail(const std::string& text) {
+    findings_.mistake(rule_.position, text);
+    return {};
+  }
+
+  const FileRule& rule_;
+  Members members_;
+  std::set<std::string> names_;    ///< of all components
+  std::set<std::string> singles_;  ///< components with `instances: 1`
+  Findings& findings_;
+};
+
+}  // namespace
+
+bool has_wrong_instance(std::string_view text) {
+  for (auto found = find_placeholder(text, 0); found; found = find_placeholder(text, found->end))
+    if (found->end == found->begin) return true;
+  return false;
+}
+
+bool has_instance(std::string_view text) noexcept {
+  return text.find(word) != std::string_view::npos;
+}
+
+std::string with_instance(std::string_view text, int instance) {
+  std::string replaced;
+  std::size_t at = 0;
+  for (auto found = find_placeholder(text, 0); found; found = find_placeholder(text, at)) {
+    if (found->end == found->begin) break;
+    const std::string number = std::to_string(instance);
+    replaced += text.substr(at, found->begin - at);
+    if (number.size() < found->digits) replaced.append(found->digits - number.size(), '0');
+    replaced += number;
+    at = found->end;
+  }
+  return replaced.append(text.substr(at));
+}
+
+void read_ensemble_keys(ValueReader& reader, const Section& section, Component& component) {
+  const Value* const instances = section.find("instances");
+  component.has_instances = instances != nullptr;
+  if (instances != nullptr)
+    component.instances = static_cast<int>(
+        reader.integer(*instances, range_of(KeySection::component, "instances")).value_or(1));
+  if (const Value* at_most = section.find("at-most")) {
+    component.at_most =
+        static_cast<int>(reader.integer(*at_most, range_of(KeySection::component, "at-most")).value_or(0));
+    if (instances == nullptr)
+      reader.findings().mistake(at_most->position,
+                                at_most->what + " has no effect without 'instances' or 'for-each'");
+  }
+  bool has_any = false;
+  for (const Text& each : texts_of(component)) {
+    if (!has_instance(each.text)) continue;
+    has_any = true;
+    const Value* const value = section.find(each.key);
+    const Position position = value != nullptr ? value->position : component.position;
+    if (has_wrong_instance(each.text)) {
+      reader.findings().mistake(position, "'" + std::string(each.key) + "' of component '" + component.name +
+                                              "' contains '" + each.text +
+                                              "': write {instance}, or {instance:03} for three digits");
+    } else if (instances == nullptr) {
+      reader.findings().mistake(position, "'" + std::string(each.key) + "' of component '" + component.name +
+                                              "' contains {instance}, but the component has no 'instances'");
+    } else {
+      continue;
+    }
+    return;
+  }
+  if (component.instances > 1 && !has_any)
+    reader.findings().warning(component.position,
+                              "the " + std::to_string(component.instances) + " instances of '" +
+                                  component.name +
+                                  "' are started alike: {instance} in 'command', 'directory' or "
+                                  "'environment' tells them apart");
+}
+
+std::vector<Component> expand_components(const std::vector<Component>& components, Findings& findings) {
+  std::vector<Component> expanded;
+  for (const Component& component : components)
+    for (int instance = 0; instance < component.instances; ++instance)
+      expanded.push_back(member_of(component, instance));
+  std::set<std::string> names;
+  for (const Component& component : expanded) {
+    if (names.insert(component.name).second) continue;
+    findings.mistake(component.position,
+                     "a component '" + component.name +
+                         "' and a member of an ensemble have the same name: rename the component");
+  }
+  const auto too_long = std::ranges::find_if(expanded, [](const Component& component) {
+    return !component.ensemble.empty() && !is_name(component.name) && is_name(component.ensemble);
+  });
+  if (too_long != expanded.end())
+    findings.mistake(too_long->position,
+                     "'" + too_long->name +
+                         "', the name of a member, is longer than 64 characters: choose a "
+                         "shorter name");
+  return expanded;
+}
+
+std::vector<FileRule> expand_rule(const FileRule& rule, const std::vector<Component>& components,
+                                  Findings& findings) {
+  return RuleExpansion(rule, components, findings).expand();
+}
+
+}  // namespace sluice::workflows

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mistakes.hpp"
+#include "sluice/workflows/workflow.hpp"
+#include "yaml_value.hpp"
+
+namespace sluice::workflows {
+
+/// Ensembles: components with `instances: N`. A component is expanded into its members, "model.0" to
+/// "model.99", and a rule into the rules of the members. Everything behind the parser knows members only.
+/// docs/design/failures-and-ensembles.md
+
+/// Whether the text contains {instance}, or {instance:03}, or something that begins like these.
+[[nodiscard]] bool has_instance(std::string_view text) noexcept;
+/// Whether one of them is neither {instance} nor of the form {instance:03}.
+[[nodiscard]] bool has_wrong_instance(std::string_view text);
+/// The text with the number in place of {instance}; {instance:03} has at least three digits.
+[[nodiscard]] std::string with_instance(std::string_view text, int instance);
+
+/// Reads `instances` and `at-most` of a component, and checks the use of {instance} in its values.
+void read_ensemble_keys(ValueReader& reader, const Section& section, Component& component);
+
+/// Replaces each component that is an ensemble by its members, and {instance} in all of them.
+[[nodiscard]] std::vector<Component> expand_components(const std::vector<Component>& components,
+                                                       Findings& findings);
+
+/// The rules that one rule of the workflow file stands for. `components`: all of them, expanded.
+[[nodiscard]] std::vector<FileRule> expand_rule(const FileRule& rule,
+                                                const std::vector<Component>& components, Findings& findings);
+
+}  // namespace sluice::workflows
