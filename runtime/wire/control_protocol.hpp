@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,12 +20,41 @@ namespace sluice::runtime {
 // To the registry. `connection` is the sender's number of a connection. `query` is a number that the answer
 // returns.
 
-/// A client's message, unchanged.
+// Requests that have the same fields.
+struct OpenForWriting {
+  OpenRequest open;
+};
+struct OpenForReading {
+  OpenRequest open;
+};
+struct Inquiry {
+  OpenRequest open;
+};
+/// What a process requests of the registry.
+using RegistryRequest =
+    std::variant<Hello, CreateRequest, OpenForWriting, OpenForReading, Inquiry, ImageRequest, SegmentRequest,
+                 DiskRequest, HeaderRequest, SyncRequest, Remove, ChangeFile, ListRequest, WatchRequest,
+                 PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering>;
+/// The name of a request that has no answer; empty for the others.
+template <class Request>
+inline constexpr std::string_view note_name = {};
+template <>
+inline constexpr std::string_view note_name<PublishRequest> = "publish";
+template <>
+inline constexpr std::string_view note_name<Discard> = "discard";
+template <>
+inline constexpr std::string_view note_name<CloseRequest> = "close_read";
+template <>
+inline constexpr std::string_view note_name<OrdinaryFile> = "ordinary_file";
+template <>
+inline constexpr std::string_view note_name<Gathering> = "gathering";
+/// Decodes a client's message, but for hello. Throws Error(NC_EIO) if it is damaged or not for the registry.
+[[nodiscard]] RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields);
+/// A client's message.
 struct ClientRequest {
   std::uint64_t connection = 0;
-  MessageType type{};
   std::uint32_t tag = 0;
-  std::vector<std::byte> fields;
+  RegistryRequest request;
 };
 struct ConnectionEnded {
   std::uint64_t connection = 0;

@@ -18,6 +18,49 @@ constexpr std::size_t round_done_kind = kind_of<RoundDone>(static_cast<const Reg
 
 }  // namespace
 
+RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields) {
+  switch (type) {
+    case MessageType::create:
+      return decode<CreateRequest>(fields);
+    case MessageType::open_write:
+      return OpenForWriting{decode<OpenRequest>(fields)};
+    case MessageType::open_read:
+      return OpenForReading{decode<OpenRequest>(fields)};
+    case MessageType::inquire:
+      return Inquiry{decode<OpenRequest>(fields)};
+    case MessageType::image:
+      return decode<ImageRequest>(fields);
+    case MessageType::need_segment:
+      return decode<SegmentRequest>(fields);
+    case MessageType::await_disk:
+      return decode<DiskRequest>(fields);
+    case MessageType::header:
+      return decode<HeaderRequest>(fields);
+    case MessageType::sync:
+      return decode<SyncRequest>(fields);
+    case MessageType::remove:
+      return decode<Remove>(fields);
+    case MessageType::change_file:
+      return decode<ChangeFile>(fields);
+    case MessageType::list:
+      return decode<ListRequest>(fields);
+    case MessageType::watch:
+      return decode<WatchRequest>(fields);
+    case MessageType::publish:
+      return decode<PublishRequest>(fields);
+    case MessageType::discard:
+      return decode<Discard>(fields);
+    case MessageType::close_read:
+      return decode<CloseRequest>(fields);
+    case MessageType::ordinary_file:
+      return decode<OrdinaryFile>(fields);
+    case MessageType::gathering:
+      return decode<Gathering>(fields);
+    default:
+      throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(type)));
+  }
+}
+
 bool is_round_done(std::span<const std::byte> encoded) noexcept {
   return !encoded.empty() && encoded.front() == std::byte{round_done_kind};  // the body comes first
 }
@@ -40,8 +83,17 @@ void fields(auto& a, Is<matcher::LookRequest> auto& m) {
 }
 
 // To the registry
+void fields(auto& a, Is<OpenForWriting> auto& m) {
+  a(m.open);
+}
+void fields(auto& a, Is<OpenForReading> auto& m) {
+  a(m.open);
+}
+void fields(auto& a, Is<Inquiry> auto& m) {
+  a(m.open);
+}
 void fields(auto& a, Is<ClientRequest> auto& m) {
-  a(m.connection, m.type, m.tag, m.fields);
+  a(m.connection, m.tag, m.request);
 }
 void fields(auto& a, Is<ConnectionEnded> auto& m) {
   a(m.connection);

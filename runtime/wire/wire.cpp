@@ -118,27 +118,8 @@ std::string_view message_name(MessageType type) noexcept {
 }
 
 // The wire order of each struct, once for both directions.
-void fields(auto& a, Is<Hello> auto& m) {
-  a(m.protocol, m.library_version, m.process_token, m.process_id, m.component, m.is_child_of_component,
-    m.is_for_file, m.rank);
-}
 void fields(auto& a, Is<Welcome> auto& m) {
   a(m.protocol, m.library_version, m.matcher_rank, m.node);
-}
-void fields(auto& a, Is<Member> auto& m) {
-  a(m.group, m.rank, m.size, m.spans_nodes);
-}
-void fields(auto& a, Is<CreateRequest> auto& m) {
-  a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import);
-}
-void fields(auto& a, Is<OpenRequest> auto& m) {
-  a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look);
-}
-void fields(auto& a, Is<LogPattern> auto& m) {
-  a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent, m.last_put);
-}
-void fields(auto& a, Is<SegmentRequest> auto& m) {
-  a(m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead);
 }
 void fields(auto& a, Is<Batch::Request> auto& m) {
   a(m.type, m.tag, m.fields);
@@ -146,32 +127,11 @@ void fields(auto& a, Is<Batch::Request> auto& m) {
 void fields(auto& a, Is<Batch> auto& m) {
   a(m.requests);
 }
-void fields(auto& a, Is<DiskRequest> auto& m) {
-  a(m.step, m.bytes, m.seen, m.trouble);
-}
 void fields(auto& a, Is<SegmentGrant> auto& m) {
   a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults, m.file);
 }
-void fields(auto& a, Is<HeaderRequest> auto& m) {
-  a(m.step, m.header, m.structure, m.version);
-}
-void fields(auto& a, Is<PublishRequest> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes);
-}
-void fields(auto& a, Is<matcher::SyncPoint> auto& m) {
-  a(m.position, m.record_count, m.requests);
-}
-void fields(auto& a, Is<SyncRequest> auto& m) {
-  a(m.step, m.point);
-}
 void fields(auto& a, Is<PutNotice> auto& m) {
   a(m.step);
-}
-void fields(auto& a, Is<Discard> auto& m) {
-  a(m.step, m.is_untouched);
-}
-void fields(auto& a, Is<CloseRequest> auto& m) {
-  a(m.step, m.counters);
 }
 void fields(auto& a, Is<ReadList> auto& m) {
   a(m.slabs, m.dimensions, m.has_strides, m.numbers);
@@ -188,20 +148,11 @@ void fields(auto& a, Is<PlanUse> auto& m) {
 void fields(auto& a, Is<Plans> auto& m) {
   a(m.ranges, m.plans, m.record_count, m.uses);
 }
-void fields(auto& a, Is<ImageRequest> auto& m) {
-  a(m.step);
-}
 void fields(auto& a, Is<ImageMade> auto& m) {
   a(m.bytes, m.path);
 }
 void fields(auto& a, Is<NewestImageRequest> auto& m) {
   a(m.key, m.path);
-}
-void fields(auto& a, Is<ListRequest> auto& m) {
-  a(m.directory, m.has_sizes, m.after, m.newer_than);
-}
-void fields(auto& a, Is<WatchRequest> auto& m) {
-  a(m.has_activities, m.after_activity, m.is_for_progress);
 }
 void fields(auto& a, Is<OpenFile> auto& m) {
   a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes);
@@ -211,12 +162,6 @@ void fields(auto& a, Is<FileOpened> auto& m) {
 }
 void fields(auto& a, Is<FileHolder> auto& m) {
   a(m.holds, m.files);
-}
-void fields(auto& a, Is<Remove> auto& m) {
-  a(m.key, m.path);
-}
-void fields(auto& a, Is<ChangeFile> auto& m) {
-  a(m.key, m.path, m.removes);
 }
 void fields(auto& a, Is<FetchSegment> auto& m) {
   a(m.segment);
@@ -259,12 +204,6 @@ void fields(auto& a, Is<ComponentMayStart> auto& m) {
 void fields(auto& a, Is<DatasetStatus> auto& m) {
   a(m.rule, m.name, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged, m.bytes_kept,
     m.bytes_spilled, m.steps_lost, m.files);
-}
-void fields(auto& a, Is<OrdinaryFile> auto& m) {
-  a(m.rule, m.path, m.is_written, m.modified_s, m.component);
-}
-void fields(auto& a, Is<Gathering> auto& m) {
-  a(m.key, m.creates, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms, m.is_over);
 }
 void fields(auto& a, Is<KeptLogs> auto& m) {
   a(m.name, m.directory);

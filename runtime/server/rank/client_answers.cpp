@@ -59,8 +59,7 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const DiskFreed& 
 /// Where another matcher has made it, its memory may have been needed meanwhile: then it is made anew.
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady& image) {
   if (!parts_.base.store.contains(image.file)) {
-    parts_.base.tree.send_up(
-        ClientRequest{client.id, MessageType::image, tag, encode(ImageRequest{image.step})});
+    parts_.base.tree.send_up(ClientRequest{client.id, tag, ImageRequest{image.step}});
     return;
   }
   parts_.clients.send(client, MessageType::image_made, tag, encode(ImageMade{image.bytes, {}}),
@@ -92,7 +91,7 @@ void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opene
   client.process->note_open(opened.step);
   // Later: the registry may be in the middle of something.
   boost::asio::post(parts_.base.loop, [this, id = client.id, tag, step = opened.step] {
-    parts_.base.tree.send_up(ClientRequest{id, MessageType::image, tag, encode(ImageRequest{step})});
+    parts_.base.tree.send_up(ClientRequest{id, tag, ImageRequest{step}});
   });
 }
 

@@ -248,7 +248,7 @@ void ClientConnections::end_attached_read(Client& client, std::uint32_t tag) {
   client.process->note_close(step);
   // Later: the registry may be in the middle of something.
   boost::asio::post(base_.loop, [this, id = client.id, step] {
-    base_.tree.send_up(ClientRequest{id, MessageType::close_read, 0, encode(CloseRequest{step, {}})});
+    base_.tree.send_up(ClientRequest{id, 0, CloseRequest{step, {}}});
   });
 }
 

@@ -26,12 +26,15 @@ class ClientRequests final : public ClientHandler {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
  private:
-  void greet(Client& client, const ReceivedMessage& message);
-  [[nodiscard]] bool is_held_back(const Client& client, ReceivedMessage& message);
+  void greet(Client& client, std::uint32_t tag, const Hello& hello);
+  void take(Client& client, std::uint32_t tag, RegistryRequest request);
+  void take_notice(const Client& client, const PutNotice& notice);
+  /// If so, the request has been moved from.
+  [[nodiscard]] bool is_held_back(const Client& client, std::uint32_t tag, RegistryRequest& request);
   void take_batch(ClientId sender, Batch batch);
-  void pass_on(Client& client, ReceivedMessage& message);
+  void pass_on(Client& client, std::uint32_t tag, RegistryRequest request);
   void begin_newest_image(Client& client, std::uint32_t tag, const NewestImageRequest& request);
-  void note_close(Client& client, const ReceivedMessage& message);
+  void note_close(Client& client, matcher::StepId step);
 
   GetParts parts_;
   Gets& gets_;

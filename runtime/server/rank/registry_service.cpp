@@ -71,18 +71,13 @@ void RegistryService::take(MessageToRegistry message) {
   tell_news();
 }
 
-/// An error of the request itself is its answer. A damaged message ends the connection.
 void RegistryService::take(std::uint32_t from, ClientRequest& request) {
   const ConnectionId id{from, request.connection};
-  try {
-    if (request.type == MessageType::hello) return greet(id, decode<Hello>(request.fields));
-    const auto found = connections_.find(id);
-    if (found == connections_.end()) return;  // its component has exited meanwhile
-    dispatch({request.connection, request.tag, from}, request, found->second.process);
-  } catch (const Error& error) {
-    end_connection(id);
-    send(from, HangUp{request.connection, error.what()});
-  }
+  if (const auto* const hello = std::get_if<Hello>(&request.request)) return greet(id, *hello);
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;  // its component has exited meanwhile
+  const Requester requester{{request.connection, request.tag, from}, found->second.process};
+  std::visit([&](auto& body) { serve_or_refuse(requester, body); }, request.request);
 }
 
 void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {
@@ -96,85 +91,46 @@ void RegistryService::take(std::uint32_t from, const RoundDone& done) {
                           std::to_string(done.round) + " is done; only relays may end a round");
 }
 
+/// A process that the registry does not know has lost its connection.
 void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
-  const auto process =
-      registry_.connect(hello.component, hello.process_token, hello.process_id, nodes_.place_of(id.matcher),
-                        hello.is_child_of_component ? matcher::Registry::StartedBy::component
-                                                    : matcher::Registry::StartedBy::run,
-                        hello.rank);
-  if (hello.is_for_file) registry_.begin_file(process);
-  connections_[id] = {process, hello.component, hello.is_for_file};
+  try {
+    const auto process =
+        registry_.connect(hello.component, hello.process_token, hello.process_id, nodes_.place_of(id.matcher),
+                          hello.is_child_of_component ? matcher::Registry::StartedBy::component
+                                                      : matcher::Registry::StartedBy::run,
+                          hello.rank);
+    if (hello.is_for_file) registry_.begin_file(process);
+    connections_[id] = {process, hello.component, hello.is_for_file};
+  } catch (const Error& error) {
+    end_connection(id);
+    send(id.matcher, HangUp{id.connection, error.what()});
+  }
 }
 
-void RegistryService::dispatch(const Ticket& ticket, const ClientRequest& request,
-                               matcher::ProcessId process) {
-  // Decoding happens before `serve`: what throws there is damage.
-  const auto serve = [&](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      refused(ticket, error.status(), error.what());
-    }
-  };
-  switch (request.type) {
-    case MessageType::create: {
-      const auto create = decode<CreateRequest>(request.fields);
-      return serve([&] { registry_.create(ticket, process, create); });
-    }
-    case MessageType::open_write: {
-      const auto open = decode<OpenRequest>(request.fields);
-      return serve([&] { registry_.open_write(ticket, process, open); });
-    }
-    case MessageType::open_read: {
-      const auto open = decode<OpenRequest>(request.fields);
-      return serve([&] { registry_.open_read(ticket, process, open); });
-    }
-    case MessageType::inquire: {
-      const auto open = decode<OpenRequest>(request.fields);
-      return serve([&] { registry_.inquire(ticket, process, open); });
-    }
-    case MessageType::image: {
-      const auto image = decode<ImageRequest>(request.fields);
-      return serve([&] {
-        check_file_is_near(ticket.matcher, image.step);
-        registry_.image(ticket, process, image.step);
-      });
-    }
-    case MessageType::need_segment: {
-      const auto segment = decode<SegmentRequest>(request.fields);
-      return serve([&] { registry_.need_segment(ticket, process, segment); });
-    }
-    case MessageType::await_disk: {
-      auto disk = decode<DiskRequest>(request.fields);
-      return serve([&] { registry_.await_disk(ticket, process, std::move(disk)); });
-    }
-    case MessageType::header: {
-      auto header = decode<HeaderRequest>(request.fields);
-      return serve([&] { registry_.set_header(ticket, process, std::move(header)); });
-    }
-    case MessageType::sync: {
-      const auto sync = decode<SyncRequest>(request.fields);
-      return serve([&] { registry_.sync(ticket, process, sync); });
-    }
-    case MessageType::remove: {
-      const auto remove = decode<Remove>(request.fields);
-      return serve([&] { registry_.remove(ticket, process, remove.key, remove.path); });
-    }
-    case MessageType::change_file: {
-      const auto change = decode<ChangeFile>(request.fields);
-      return serve([&] { registry_.change_file(ticket, process, change.key, change.path, change.removes); });
-    }
-    case MessageType::list: {
-      const auto list = decode<ListRequest>(request.fields);
-      return serve([&] { tell_list(ticket, list); });
-    }
-    case MessageType::watch: {
-      const auto watch = decode<WatchRequest>(request.fields);
-      return serve([&] { answer(ticket, registry_.view(watch)); });
-    }
-    default:
-      return take_close(request, process);
+// Requests of processes
+
+/// An error is the answer. Where there is no answer, it is an event.
+template <class Request>
+void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
+  try {
+    serve(from, request);
+  } catch (const Error& error) {
+    constexpr std::string_view note = note_name<Request>;
+    if (note.empty()) return refused(from.ticket, error.status(), error.what());
+    event("connection " + std::to_string(from.ticket.connection) + ": " + std::string(note) + ": " +
+          error.what());
   }
+}
+
+void RegistryService::serve(const Requester& from, const ImageRequest& image) {
+  check_file_is_near(from.ticket.matcher, image.step);
+  registry_.image(from.ticket, from.process, image.step);
+}
+
+void RegistryService::serve(const Requester& from, const Discard& discard) {
+  using FileState = matcher::Registry::FileState;
+  const FileState file = discard.is_untouched ? FileState::untouched : FileState::spoilt;
+  registry_.discard(from.process, discard.step, file);
 }
 
 void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request) {
@@ -200,44 +156,6 @@ void RegistryService::tell_held_lists() {
   for (const HeldList& held : std::exchange(held_lists_, {})) {
     if (connections_.contains({held.ticket.matcher, held.ticket.connection}))
       tell_list(held.ticket, held.request);
-  }
-}
-
-/// Requests that have no answer.
-void RegistryService::take_close(const ClientRequest& request, matcher::ProcessId process) {
-  const auto take_note = [&](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      event("connection " + std::to_string(request.connection) + ": " +
-            std::string(message_name(request.type)) + ": " + error.what());
-    }
-  };
-  switch (request.type) {
-    case MessageType::publish: {
-      auto publish = decode<PublishRequest>(request.fields);
-      return take_note([&] { registry_.publish(process, std::move(publish)); });
-    }
-    case MessageType::discard: {
-      const auto discard = decode<Discard>(request.fields);
-      using FileState = matcher::Registry::FileState;
-      const FileState file = discard.is_untouched ? FileState::untouched : FileState::spoilt;
-      return take_note([&] { registry_.discard(process, discard.step, file); });
-    }
-    case MessageType::close_read: {
-      const auto close = decode<CloseRequest>(request.fields);
-      return take_note([&] { registry_.close_read(process, close); });
-    }
-    case MessageType::ordinary_file: {
-      auto file = decode<OrdinaryFile>(request.fields);
-      return take_note([&] { registry_.note_ordinary_file(process, std::move(file)); });
-    }
-    case MessageType::gathering: {
-      const auto gathering = decode<Gathering>(request.fields);
-      return take_note([&] { registry_.note_gathering(process, gathering); });
-    }
-    default:
-      throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(request.type)));
   }
 }
 

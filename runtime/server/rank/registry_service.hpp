@@ -96,10 +96,62 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, MatcherStatus& status) { counters_[from] = std::move(status); }
 
   void greet(const ConnectionId& id, const Hello& hello);
-  void dispatch(const matcher::Ticket& ticket, const ClientRequest& request, matcher::ProcessId process);
+
+  // Requests of a process
+  struct Requester {
+    matcher::Ticket ticket;
+    matcher::ProcessId process{};
+  };
+  template <class Request>
+  void serve_or_refuse(const Requester& from, Request& request);
+  void serve(const Requester& from, const CreateRequest& create) {
+    registry_.create(from.ticket, from.process, create);
+  }
+  void serve(const Requester& from, const OpenForWriting& request) {
+    registry_.open_write(from.ticket, from.process, request.open);
+  }
+  void serve(const Requester& from, const OpenForReading& request) {
+    registry_.open_read(from.ticket, from.process, request.open);
+  }
+  void serve(const Requester& from, const Inquiry& request) {
+    registry_.inquire(from.ticket, from.process, request.open);
+  }
+  void serve(const Requester& from, const ImageRequest& image);
+  void serve(const Requester& from, const SegmentRequest& segment) {
+    registry_.need_segment(from.ticket, from.process, segment);
+  }
+  void serve(const Requester& from, DiskRequest& disk) {
+    registry_.await_disk(from.ticket, from.process, std::move(disk));
+  }
+  void serve(const Requester& from, HeaderRequest& header) {
+    registry_.set_header(from.ticket, from.process, std::move(header));
+  }
+  void serve(const Requester& from, const SyncRequest& sync) {
+    registry_.sync(from.ticket, from.process, sync);
+  }
+  void serve(const Requester& from, const Remove& remove) {
+    registry_.remove(from.ticket, from.process, remove.key, remove.path);
+  }
+  void serve(const Requester& from, const ChangeFile& change) {
+    registry_.change_file(from.ticket, from.process, change.key, change.path, change.removes);
+  }
+  void serve(const Requester& from, const ListRequest& list) { tell_list(from.ticket, list); }
+  void serve(const Requester& from, const WatchRequest& watch) { answer(from.ticket, registry_.view(watch)); }
+  void serve(const Requester& from, PublishRequest& publish) {
+    registry_.publish(from.process, std::move(publish));
+  }
+  void serve(const Requester& from, const Discard& discard);
+  void serve(const Requester& from, const CloseRequest& close) { registry_.close_read(from.process, close); }
+  void serve(const Requester& from, OrdinaryFile& file) {
+    registry_.note_ordinary_file(from.process, std::move(file));
+  }
+  void serve(const Requester& from, const Gathering& gathering) {
+    registry_.note_gathering(from.process, gathering);
+  }
+  void serve(const Requester& /*from*/, const Hello& /*hello*/) {}  // greet has it
+
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);
   void tell_held_lists();
-  void take_close(const ClientRequest& request, matcher::ProcessId process);
   /// Throws Error(NC_EIO) when the step was written as a file on another node than the matcher's.
   void check_file_is_near(std::uint32_t matcher, matcher::StepId step);
   void end_connection(const ConnectionId& id);

@@ -163,7 +163,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   matcher::StepId step = 0;
   // While it is published:
   std::optional<FilePuts> puts = {};
-  std::map<std::uint32_t, MessageType> asked = {};  ///< by tag: what has not been answered
+  std::set<std::uint32_t> asked = {};  ///< tags of what has not been answered
   std::map<std::uint32_t, matcher::SegmentId> segments = {};
   std::uint32_t table_tag = 0, data_tag = 0, bytes_tag = 0;
   std::uint32_t last_tag = 0;
@@ -266,7 +266,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
                     file.component,
                     false,
                     true};
-  base_.tree.send_up(ClientRequest{file.connection, MessageType::hello, 0, encode(hello)});
+  base_.tree.send_up(ClientRequest{file.connection, 0, hello});
   base ? copy_base(file, std::move(base)) : ask_create(file);
 }
 
@@ -288,13 +288,13 @@ void WrittenFiles::copy_base(File& file, std::shared_ptr<const FileDescriptor> b
 
 void WrittenFiles::ask_create(File& file) {
   const Member alone{random_number() >> 1, 0, 1, false};
-  ask(file, MessageType::create, encode(CreateRequest{file.key, alone, false, 0, file.path}));
+  ask(file, CreateRequest{file.key, alone, false, 0, file.path});
 }
 
-void WrittenFiles::ask(File& file, MessageType type, std::vector<std::byte> fields) {
+void WrittenFiles::ask(File& file, RegistryRequest request) {
   const std::uint32_t tag = ++file.last_tag;
-  file.asked.emplace(tag, type);
-  base_.tree.send_up(ClientRequest{file.connection, type, tag, std::move(fields)});
+  file.asked.insert(tag);
+  base_.tree.send_up(ClientRequest{file.connection, tag, std::move(request)});
 }
 
 void WrittenFiles::answer_opens(File& file) {
@@ -348,7 +348,7 @@ void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& reque
   known->second.step = 0;
   if (File* const file = known->second.file.get()) abandon(*file, "it was removed");
   if (is_published) {
-    base_.tree.send_up(ClientRequest{client.id, MessageType::remove, tag, encode(request)});
+    base_.tree.send_up(ClientRequest{client.id, tag, request});
   } else {
     clients_.send(client, MessageType::done, tag, {});
   }
@@ -452,13 +452,9 @@ void WrittenFiles::read_contents(File& file) {
 void WrittenFiles::stage(File& file) {
   file.is_staged = true;
   const std::uint64_t bytes = size_of(file.bytes);
-  struct Question {
-    MessageType type;
-    std::vector<std::byte> fields;
-  };
-  std::vector<Question> questions;
+  std::vector<RegistryRequest> questions;
   const auto need = [&](SegmentUse use, std::uint64_t size) {
-    questions.push_back({MessageType::need_segment, encode(SegmentRequest{file.step, use, size, size})});
+    questions.push_back(SegmentRequest{file.step, use, size, size});
     return file.last_tag + static_cast<std::uint32_t>(questions.size());
   };
   if (bytes > 0) file.bytes_tag = need(SegmentUse::data, bytes);
@@ -468,10 +464,10 @@ void WrittenFiles::stage(File& file) {
     formats::Header header = file.puts->header;
     const auto version = static_cast<std::uint8_t>(header.version);
     header.version = formats::Version::cdf5;
-    questions.push_back({MessageType::header, encode(HeaderRequest{file.step, formats::encode_header(header),
-                                                                   matcher::structure_of(header), version})});
+    questions.push_back(
+        HeaderRequest{file.step, formats::encode_header(header), matcher::structure_of(header), version});
   }
-  for (Question& question : questions) ask(file, question.type, std::move(question.fields));
+  for (RegistryRequest& question : questions) ask(file, std::move(question));
   advance(file);
 }
 
@@ -570,7 +566,7 @@ void WrittenFiles::complete(File& file) {
   by_connection_.erase(connection);
   const std::string path = file.path;
   const auto ended = std::move(place.file);
-  base_.tree.send_up(ClientRequest{connection, MessageType::publish, 0, encode(publish)});
+  base_.tree.send_up(ClientRequest{connection, 0, std::move(publish)});
   base_.tree.send_up(ConnectionEnded{connection});
   settle(path);
 }
@@ -580,8 +576,7 @@ void WrittenFiles::abandon(File& file, const std::string& reason, int status) {
   base_.log.event("'" + file.path + "' is not published: " + reason);
   for (const QueuedOpen& open : std::exchange(file.opens, {}))
     refuse(open, status, file.path + ": " + reason);
-  if (file.step != 0)
-    base_.tree.send_up(ClientRequest{file.connection, MessageType::discard, 0, encode(Discard{file.step})});
+  if (file.step != 0) base_.tree.send_up(ClientRequest{file.connection, 0, Discard{file.step}});
   drop(file);
 }
 

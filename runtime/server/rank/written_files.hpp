@@ -71,7 +71,7 @@ class WrittenFiles {
   void open_now(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void copy_base(File& file, std::shared_ptr<const FileDescriptor> base);
-  void ask(File& file, MessageType type, std::vector<std::byte> fields);
+  void ask(File& file, RegistryRequest request);
   void ask_create(File& file);
   void go_on(const Answer& answer);
   void answer_opens(File& file);
