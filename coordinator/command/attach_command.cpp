@@ -20,7 +20,7 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* help = R"(sluice attach [RUN] -- PROGRAM …
+constexpr const char* attach_help = R"(sluice attach [RUN] -- PROGRAM …
 Runs a program, such as ncview or python3, that sees the files which RUN has
 published as if they were on disk: the newest ones, whenever it opens one. It
 sees all other files as ever. The run waits for it in nothing, and it may end at
@@ -73,7 +73,7 @@ int start(std::vector<std::string> words) {
 
 int attach_command(const Arguments& arguments) {
   if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << help;
+    std::cout << attach_help;
     return status_ok;
   }
   const auto dashes = std::ranges::find(arguments, "--");

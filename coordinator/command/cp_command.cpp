@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::PublishedFile;
 
-constexpr const char* help = R"(sluice cp RUN:FILE DEST
+constexpr const char* cp_help = R"(sluice cp RUN:FILE DEST
 Copies a published file of a run that goes on to disk. RUN is the name of a
 workflow or the number of its run; :FILE is one of the only run. FILE is a name
 that sluice ls shows. DEST is a file or a directory.
@@ -109,7 +109,7 @@ void copy(const RunRecord& run, const std::string& wanted, fs::path destination)
 
 int cp_command(const Arguments& arguments) {
   if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << help;
+    std::cout << cp_help;
     return status_ok;
   }
   if (arguments.size() != 2) {

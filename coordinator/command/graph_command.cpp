@@ -11,7 +11,7 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* help = R"(sluice graph FLOW|LOG-DIR [--text|--mermaid|--dot|--svg]
+constexpr const char* graph_help = R"(sluice graph FLOW|LOG-DIR [--text|--mermaid|--dot|--svg]
 Prints the components of a workflow and the files between them. With the log
 directory of a run: with its figures.
   --text      lines for a terminal (default)
@@ -31,7 +31,7 @@ std::optional<Form> form_named(const std::string& option) {
   return std::nullopt;
 }
 
-int mistake(const std::string& text) {
+int graph_mistake(const std::string& text) {
   std::cerr << "sluice graph: " << text << "\nwrite sluice graph FLOW [--text|--mermaid|--dot|--svg]\n";
   return status_mistake;
 }
@@ -43,20 +43,20 @@ int graph_command(const Arguments& arguments) {
   std::string from;
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
-      std::cout << help;
+      std::cout << graph_help;
       return status_ok;
     }
     if (const auto named = form_named(argument)) {
       form = *named;
     } else if (argument.starts_with("-")) {
-      return mistake("there is no option '" + argument + "'");
+      return graph_mistake("there is no option '" + argument + "'");
     } else if (!from.empty()) {
-      return mistake("one workflow file or log directory is expected");
+      return graph_mistake("one workflow file or log directory is expected");
     } else {
       from = argument;
     }
   }
-  if (from.empty()) return mistake("a workflow file or the log directory of a run is expected");
+  if (from.empty()) return graph_mistake("a workflow file or the log directory of a run is expected");
   std::error_code error;
   if (!std::filesystem::is_directory(from, error)) {
     const auto workflow = read_workflow(from);
@@ -68,7 +68,7 @@ int graph_command(const Arguments& arguments) {
     std::cout << form(graph_of(read_timeline(from)));
     return status_ok;
   } catch (const Error& failure) {
-    return mistake(std::string(failure.what()) + ": '" + from + "' is not the log directory of a run");
+    return graph_mistake(std::string(failure.what()) + ": '" + from + "' is not the log directory of a run");
   }
 }
 

@@ -22,14 +22,14 @@ namespace program_options = boost::program_options;
 /// As workflow files have.
 constexpr std::uintmax_t size_limit = 1 << 20;
 
-struct CommandLine {
+struct ImportDtfOptions {
   std::filesystem::path ini;
   std::filesystem::path flow;  ///< empty: stdout
   bool is_forced = false;
 };
 
 /// Nothing when there is nothing more to do; `status` says how it went.
-std::optional<CommandLine> read_command_line(const Arguments& arguments, int& status) {
+std::optional<ImportDtfOptions> read_import_dtf_options(const Arguments& arguments, int& status) {
   program_options::options_description options("Options");
   auto add = options.add_options();
   add("output,o", program_options::value<std::string>()->value_name("FLOW.yaml"),
@@ -53,7 +53,7 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
       return std::nullopt;
     }
     if (values.count("ini") == 0) throw program_options::error("no DTF configuration was given");
-    CommandLine line;
+    ImportDtfOptions line;
     line.ini = values["ini"].as<std::string>();
     if (values.count("output") != 0) line.flow = values["output"].as<std::string>();
     line.is_forced = values.count("force") != 0;
@@ -83,7 +83,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
 }
 
 /// Tells what in the workflow is a mistake, whatever commands are filled in: two rules for one file, say.
-int check_flow(const CommandLine& line, const std::string& yaml) {
+int check_flow(const ImportDtfOptions& line, const std::string& yaml) {
   try {
     (void)workflows::parse_workflow(yaml, line.flow.empty() ? "FLOW.yaml" : line.flow);
     return status_ok;
@@ -97,7 +97,7 @@ int check_flow(const CommandLine& line, const std::string& yaml) {
 
 int import_dtf_command(const Arguments& arguments) {
   int status = status_ok;
-  const auto line = read_command_line(arguments, status);
+  const auto line = read_import_dtf_options(arguments, status);
   if (!line) return status;
   const auto text = read_text(line->ini);
   if (!text) return status_mistake;

@@ -23,7 +23,7 @@ namespace {
 
 namespace program_options = boost::program_options;
 
-struct CommandLine {
+struct InitOptions {
   std::vector<std::string> commands;
   std::filesystem::path flow;
   bool is_forced = false;
@@ -31,7 +31,7 @@ struct CommandLine {
 };
 
 /// Nothing when there is nothing more to do; `status` says how it went.
-std::optional<CommandLine> read_command_line(const Arguments& arguments, int& status) {
+std::optional<InitOptions> read_init_options(const Arguments& arguments, int& status) {
   program_options::options_description options("Options");
   auto add = options.add_options();
   add("trial,t", "run the commands one after the other, through files, to find out which files they share");
@@ -57,7 +57,7 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
       return std::nullopt;
     }
     if (values.count("command") == 0) throw program_options::error("no command was given");
-    CommandLine line;
+    InitOptions line;
     line.commands = values["command"].as<std::vector<std::string>>();
     line.flow = values["output"].as<std::string>();
     line.is_forced = values.count("force") != 0;
@@ -72,7 +72,7 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
 }
 
 /// Says what the programs are. Nothing when one cannot be started, which was told.
-std::optional<std::vector<DraftComponent>> read_components(const CommandLine& line,
+std::optional<std::vector<DraftComponent>> read_components(const InitOptions& line,
                                                            const Environment& environment) {
   std::vector<DraftComponent> components;
   const auto path = environment.find("PATH");
@@ -133,7 +133,7 @@ std::vector<DraftRule> guess_rules(const std::vector<DraftComponent>& components
 
 int init_command(const Arguments& arguments) {
   int status = status_ok;
-  const auto line = read_command_line(arguments, status);
+  const auto line = read_init_options(arguments, status);
   if (!line) return status;
   Environment environment = current_environment();
   const auto components = read_components(*line, environment);

@@ -15,7 +15,7 @@ namespace {
 
 using runtime::PublishedFile;
 
-constexpr const char* help = R"(sluice ls [RUN]
+constexpr const char* ls_help = R"(sluice ls [RUN]
 Lists the workflows of this user that run on this machine, and the files that
 RUN has published: name, size, time of publication, and where the data is. RUN
 is the name of a workflow or the number of its run; without it, the only one.
@@ -58,7 +58,7 @@ int list_runs(const std::vector<RunRecord>& runs) {
 
 int ls_command(const Arguments& arguments) {
   if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << help;
+    std::cout << ls_help;
     return status_ok;
   }
   if (arguments.size() > 1) {

@@ -21,7 +21,7 @@ namespace {
 namespace program_options = boost::program_options;
 using Clock = std::chrono::steady_clock;
 
-struct CommandLine {
+struct MergeOptions {
   std::string master;
   std::string out;
   storage::MergeOptions options;
@@ -36,8 +36,8 @@ formats::Version version_of(const std::string& text) {
   throw program_options::error("--format is 1, 2 or 5, not '" + text + "'");
 }
 
-CommandLine understand(const program_options::variables_map& values) {
-  CommandLine line;
+MergeOptions understand(const program_options::variables_map& values) {
+  MergeOptions line;
   if (values.count("master") == 0 || values.count("out") == 0)
     throw program_options::error("a master file and a name for the result are needed");
   line.master = values["master"].as<std::string>();
@@ -54,7 +54,7 @@ CommandLine understand(const program_options::variables_map& values) {
 }
 
 /// Returns nothing if the command has nothing more to do; then sets `status`.
-std::optional<CommandLine> read_command_line(const Arguments& arguments, int& status) {
+std::optional<MergeOptions> read_merge_options(const Arguments& arguments, int& status) {
   program_options::options_description options("Options");
   auto add = options.add_options();
   add("force,f", "replace OUT where it exists");
@@ -110,7 +110,7 @@ class Progress {
   Clock::time_point shown_{};
 };
 
-int merge(const CommandLine& line) {
+int merge(const MergeOptions& line) {
   Console console({.quiet = line.is_quiet, .verbose = false});
   Progress progress(console);
   auto options = line.options;
@@ -141,7 +141,7 @@ int merge(const CommandLine& line) {
 
 int merge_command(const Arguments& arguments) {
   int status = status_ok;
-  const auto line = read_command_line(arguments, status);
+  const auto line = read_merge_options(arguments, status);
   if (!line) return status;
   return merge(*line);
 }

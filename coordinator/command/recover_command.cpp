@@ -39,7 +39,7 @@ namespace program_options = boost::program_options;
 
 constexpr int status_incomplete = 1;  // an entry is torn or damaged, or a file could not be written; reported
 
-struct CommandLine {
+struct RecoverOptions {
   std::string directory;
   std::string output_directory;  ///< empty: the logs name the files' directories
   bool deletes = false;
@@ -47,14 +47,14 @@ struct CommandLine {
   bool is_forced = false;
 };
 
-constexpr const char* help = R"(sluice recover [options] DIRECTORY
+constexpr const char* recover_help = R"(sluice recover [options] DIRECTORY
 Writes the data of burst-buffer logs into the netCDF files that the logs name,
 after a program ended too early to do so. A second recovery changes nothing.
 Example: sluice recover /scratch/logs
 
 )";
 
-std::optional<CommandLine> read_command_line(const Arguments& arguments, int& status) {
+std::optional<RecoverOptions> read_recover_options(const Arguments& arguments, int& status) {
   program_options::options_description options("Options");
   auto add = options.add_options();
   add("output-directory,o", program_options::value<std::string>()->value_name("DIR"),
@@ -72,12 +72,12 @@ std::optional<CommandLine> read_command_line(const Arguments& arguments, int& st
     program_options::store(
         program_options::command_line_parser(arguments).options(all).positional(positions).run(), values);
     if (values.count("help") != 0) {
-      std::cout << help << options;
+      std::cout << recover_help << options;
       status = status_ok;
       return std::nullopt;
     }
     if (values.count("directory") == 0) throw program_options::error("no directory with logs was given");
-    CommandLine line;
+    RecoverOptions line;
     line.directory = values["directory"].as<std::string>();
     if (values.count("output-directory") != 0)
       line.output_directory = values["output-directory"].as<std::string>();
@@ -240,7 +240,7 @@ void Target::make_copy_of(const std::string& netcdf_path) {
   made_ = std::move(copies);
 }
 
-std::string target_path(const CommandLine& line, const storage::LogGroup& group) {
+std::string target_path(const RecoverOptions& line, const storage::LogGroup& group) {
   if (line.output_directory.empty()) return behind_links(group.netcdf_path);
   return line.output_directory + "/" + storage::name_of(group.netcdf_path);
 }
@@ -300,7 +300,7 @@ void print_result(const std::string& target, const storage::LogGroup& group,
 }
 
 /// Recovers one group. Returns whether the file has all data of the logs.
-bool recover_group(storage::FileSystem& system, const CommandLine& line, const storage::LogGroup& group) {
+bool recover_group(storage::FileSystem& system, const RecoverOptions& line, const storage::LogGroup& group) {
   try {
     const ActingAs owner(group.owner);
     Target target(system, target_path(line, group));
@@ -340,7 +340,7 @@ bool recover_group(storage::FileSystem& system, const CommandLine& line, const s
   }
 }
 
-bool recover_groups(storage::FileSystem& system, const CommandLine& line,
+bool recover_groups(storage::FileSystem& system, const RecoverOptions& line,
                     const std::vector<storage::LogGroup>& groups) {
   bool is_complete = true;
   std::map<std::string, std::string> copies;  // copies in the output directory, with their original files
@@ -372,7 +372,7 @@ void print_left_out(const std::vector<storage::OthersLog>& logs) {
   }
 }
 
-int recover(const CommandLine& line) {
+int recover(const RecoverOptions& line) {
   storage::PosixFileSystem posix;
   storage::InterruptibleFileSystem system(posix, check_stop_signals);
   storage::FoundLogs found;
@@ -405,7 +405,7 @@ int recover(const CommandLine& line) {
 
 int recover_command(const Arguments& arguments) {
   int status = status_ok;
-  const auto line = read_command_line(arguments, status);
+  const auto line = read_recover_options(arguments, status);
   if (!line) return status;
   allow_many_open_files();
   catch_stop_signals();

@@ -12,7 +12,7 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* help = R"(sluice report LOG-DIR [-o FILE] [--json|--trace]
+constexpr const char* report_help = R"(sluice report LOG-DIR [-o FILE] [--json|--trace]
 Makes a page of what a run has done: graph, timeline by component and rank,
 bytes and rates by file, memory, findings. LOG-DIR is what sluice run names as
 its log, .sluice/NAME-DATE-PID.
@@ -23,26 +23,26 @@ its log, .sluice/NAME-DATE-PID.
 Example: sluice report .sluice/flow-20261123-101500-4711
 )";
 
-struct Options {
+struct ReportOptions {
   enum class Form { page, json, trace } form = Form::page;
   std::filesystem::path directory;
   std::string output;
 };
 
-int mistake(const std::string& text) {
+int report_mistake(const std::string& text) {
   std::cerr << "sluice report: " << text
             << "\nwrite sluice report LOG-DIRECTORY [-o FILE] [--json|--trace]\n";
   return status_mistake;
 }
 
 /// Empty: the options are in order.
-std::string read_options(const Arguments& arguments, Options& options) {
+std::string read_report_options(const Arguments& arguments, ReportOptions& options) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--json") {
-      options.form = Options::Form::json;
+      options.form = ReportOptions::Form::json;
     } else if (argument == "--trace") {
-      options.form = Options::Form::trace;
+      options.form = ReportOptions::Form::trace;
     } else if (argument == "-o" && i + 1 < arguments.size()) {
       options.output = arguments[++i];
     } else if (argument.starts_with("-")) {
@@ -74,22 +74,22 @@ int write_out(const std::string& text, const std::string& output) {
 
 int report_command(const Arguments& arguments) {
   if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << help;
+    std::cout << report_help;
     return status_ok;
   }
-  Options options;
-  if (const std::string problem = read_options(arguments, options); !problem.empty()) return mistake(problem);
+  ReportOptions options;
+  if (const std::string problem = read_report_options(arguments, options); !problem.empty()) return report_mistake(problem);
   Timeline timeline;
   try {
     timeline = read_timeline(options.directory);
   } catch (const Error& error) {
-    return mistake(std::string(error.what()) + ": '" + options.directory.string() +
+    return report_mistake(std::string(error.what()) + ": '" + options.directory.string() +
                    "' is not the log directory of a run");
   }
-  if (options.form == Options::Form::trace)
+  if (options.form == ReportOptions::Form::trace)
     return write_out(as_perfetto_trace(timeline) + "\n", options.output);
   const RunFigures figures = figures_of(timeline);
-  if (options.form == Options::Form::json)
+  if (options.form == ReportOptions::Form::json)
     return write_out(figures_as_json(timeline, figures) + "\n", options.output);
   const std::string page =
       options.output.empty() ? (options.directory / "report.html").string() : options.output;

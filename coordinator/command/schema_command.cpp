@@ -8,7 +8,7 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* help = R"(sluice schema [--json|--markdown|--manual]
+constexpr const char* schema_help = R"(sluice schema [--json|--markdown|--manual]
 Prints what a workflow file may contain.
   --json      a JSON schema for editors, which then complete keys and mark
               mistakes (default)
@@ -28,7 +28,7 @@ int schema_command(const Arguments& arguments) {
               << "' is not expected\nwrite sluice schema [--json|--markdown|--manual]\n";
     return status_mistake;
   }
-  std::cout << (is_help                ? std::string(help)
+  std::cout << (is_help                ? std::string(schema_help)
                 : form == "--json"     ? keys_as_json_schema() + "\n"
                 : form == "--markdown" ? keys_as_markdown()
                                        : workflow_manual());

@@ -16,7 +16,7 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* help = R"(sluice status [RUN] [--watch] [--json]
+constexpr const char* status_help = R"(sluice status [RUN] [--watch] [--json]
 Says what a run does now: components, who waits for what since when, files that
 are open or unread, memory, rates. The run does not notice. RUN is the name of a
 workflow or the number of its run; without it, the only one.
@@ -26,15 +26,15 @@ kill -USR1 PID, with the number of the run, lets sluice run print the same.
 Example: sluice status tsunami --watch
 )";
 
-struct Options {
+struct StatusOptions {
   std::string run;
   bool watches = false;
   bool is_json = false;
 };
 
 /// Nothing: there is a mistake, which is printed.
-std::optional<Options> read_options(const Arguments& arguments) {
-  Options options;
+std::optional<StatusOptions> read_status_options(const Arguments& arguments) {
+  StatusOptions options;
   for (const std::string& argument : arguments) {
     if (argument == "--watch" || argument == "-w") {
       options.watches = true;
@@ -86,7 +86,7 @@ class Screen {
 };
 
 /// Shows one view, or one a second while the run goes on. Sets `has_shown` after the first one. Throws Error.
-void show_views(const RunRecord& run, const Options& options, bool& has_shown) {
+void show_views(const RunRecord& run, const StatusOptions& options, bool& has_shown) {
   constexpr std::chrono::seconds interval{1};
   runtime::Observer observer = runtime::observe(run.socket);
   Screen screen(options.watches);
@@ -109,10 +109,10 @@ void show_views(const RunRecord& run, const Options& options, bool& has_shown) {
 
 int status_command(const Arguments& arguments) {
   if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << help;
+    std::cout << status_help;
     return status_ok;
   }
-  const auto options = read_options(arguments);
+  const auto options = read_status_options(arguments);
   if (!options) return status_mistake;
   const auto run = choose_run("status", options->run);
   if (!run) return status_mistake;

@@ -34,7 +34,7 @@ struct Task {
   bool keeps_copies = false;
 };
 
-int mistake(const std::string& text) {
+int verify_mistake(const std::string& text) {
   std::cerr << "sluice verify: " << text << '\n';
   return status_mistake;
 }
@@ -207,12 +207,12 @@ int verify_command(const Arguments& arguments) {
     task.place = place.empty() ? task.directory.parent_path() : fs::absolute(place);
     if (task.order.components.empty()) {
       if (const std::string obstacle = obstacle_to_plain_files(task); !obstacle.empty())
-        return mistake("this workflow has no run through files to compare with (" + task.order.reason +
+        return verify_mistake("this workflow has no run through files to compare with (" + task.order.reason +
                        "): " + obstacle);
     }
     if (!fs::is_directory(task.place))
-      return mistake("--in names '" + task.place.string() + "', which is no directory");
-    if (const std::string lack = lack_of_room(task); !lack.empty()) return mistake(lack);
+      return verify_mistake("--in names '" + task.place.string() + "', which is no directory");
+    if (const std::string lack = lack_of_room(task); !lack.empty()) return verify_mistake(lack);
     warn_of_outside(task);
     return verify(task, find_installation().program);
   } catch (const IoError& error) {

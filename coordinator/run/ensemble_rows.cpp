@@ -9,7 +9,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr std::size_t most_named = 5;
+constexpr std::size_t most_members_named = 5;
 
 bool has_failed(const ComponentOutcome& component) {
   return !component.problem.empty() || (component.end && component.end->failed());
@@ -43,7 +43,7 @@ std::vector<Row> ensemble_rows(std::span<const ComponentOutcome> members, const 
   std::size_t more = 0;
   for (const ComponentOutcome& member : members) {
     if (!has_failed(member) && member.starts <= 1) continue;
-    if (rows.size() > most_named && member.name != first_failed) {
+    if (rows.size() > most_members_named && member.name != first_failed) {
       ++more;
     } else {
       rows.push_back(member_row(member, first_failed));
