@@ -78,13 +78,14 @@ int report_command(const Arguments& arguments) {
     return status_ok;
   }
   ReportOptions options;
-  if (const std::string problem = read_report_options(arguments, options); !problem.empty()) return report_mistake(problem);
+  if (const std::string problem = read_report_options(arguments, options); !problem.empty())
+    return report_mistake(problem);
   Timeline timeline;
   try {
     timeline = read_timeline(options.directory);
   } catch (const Error& error) {
     return report_mistake(std::string(error.what()) + ": '" + options.directory.string() +
-                   "' is not the log directory of a run");
+                          "' is not the log directory of a run");
   }
   if (options.form == ReportOptions::Form::trace)
     return write_out(as_perfetto_trace(timeline) + "\n", options.output);

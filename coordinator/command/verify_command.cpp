@@ -208,7 +208,7 @@ int verify_command(const Arguments& arguments) {
     if (task.order.components.empty()) {
       if (const std::string obstacle = obstacle_to_plain_files(task); !obstacle.empty())
         return verify_mistake("this workflow has no run through files to compare with (" + task.order.reason +
-                       "): " + obstacle);
+                              "): " + obstacle);
     }
     if (!fs::is_directory(task.place))
       return verify_mistake("--in names '" + task.place.string() + "', which is no directory");
