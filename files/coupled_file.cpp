@@ -88,7 +88,7 @@ std::string whole_path(int directory, const char* path) {
 namespace {
 
 /// What the client library says. In a process that uses MPI, PnetCDF's calls and these share one session.
-using Finder = int (*)(const char* path, char* on_disk, std::size_t room, int purpose);
+using Finder = int (*)(const char* path, char* on_disk, std::size_t capacity, int purpose);
 
 /// Empty where the client library leaves the file to this one.
 std::optional<CoupledFile> find_by_client_library(const std::string& path, runtime::FindPurpose purpose) {

@@ -16,9 +16,9 @@
 
 // Of programs that were built with checks.
 extern "C" {
-char* __realpath_chk(const char* path, char* whole, std::size_t room);
-ssize_t __readlink_chk(const char* path, char* text, std::size_t bytes, std::size_t room);
-ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_t bytes, std::size_t room);
+char* __realpath_chk(const char* path, char* whole, std::size_t capacity);
+ssize_t __readlink_chk(const char* path, char* text, std::size_t bytes, std::size_t capacity);
+ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_t bytes, std::size_t capacity);
 }
 
 namespace {
@@ -71,9 +71,9 @@ SLUICE_EXPORT char* realpath(const char* path, char* whole) noexcept {
   return whole_name(path, whole, [&] { return SLUICE_REAL(realpath)(path, whole); });
 }
 
-SLUICE_EXPORT char* __realpath_chk(const char* path, char* whole, std::size_t room) {
-  const auto of_path = [&] { return SLUICE_REAL(__realpath_chk)(path, whole, room); };
-  return room < PATH_MAX ? of_path() : whole_name(path, whole, of_path);  // the C library ends the program
+SLUICE_EXPORT char* __realpath_chk(const char* path, char* whole, std::size_t capacity) {
+  const auto of_path = [&] { return SLUICE_REAL(__realpath_chk)(path, whole, capacity); };
+  return capacity < PATH_MAX ? of_path() : whole_name(path, whole, of_path);  // the C library ends the program
 }
 
 SLUICE_EXPORT char* canonicalize_file_name(const char* path) noexcept {
@@ -91,16 +91,16 @@ SLUICE_EXPORT ssize_t readlinkat(int directory, const char* path, char* text, st
   });
 }
 
-SLUICE_EXPORT ssize_t __readlink_chk(const char* path, char* text, std::size_t bytes, std::size_t room) {
+SLUICE_EXPORT ssize_t __readlink_chk(const char* path, char* text, std::size_t bytes, std::size_t capacity) {
   return ask_any(AT_FDCWD, path, is_no_link, [&](int, const char* other) {
-    return SLUICE_REAL(__readlink_chk)(other, text, bytes, room);
+    return SLUICE_REAL(__readlink_chk)(other, text, bytes, capacity);
   });
 }
 
 SLUICE_EXPORT ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_t bytes,
-                                       std::size_t room) {
+                                       std::size_t capacity) {
   return ask_any(directory, path, is_no_link, [&](int from, const char* other) {
-    return SLUICE_REAL(__readlinkat_chk)(from, other, text, bytes, room);
+    return SLUICE_REAL(__readlinkat_chk)(from, other, text, bytes, capacity);
   });
 }
 

@@ -129,10 +129,10 @@ std::int64_t BurstDriver::append(const formats::Header& header, Access& access) 
   storage::ElementCodec codec(header, access);
   const std::int64_t element_bytes = codec.element_bytes();
   for (std::int64_t done = 0; done < access.elements;) {
-    const auto room = writer.room(static_cast<std::size_t>((access.elements - done) * element_bytes));
+    const auto place = writer.reserve(static_cast<std::size_t>((access.elements - done) * element_bytes));
     const std::int64_t part =
-        std::min(access.elements - done, static_cast<std::int64_t>(room.size()) / element_bytes);
-    codec.encode(done, part, room.data());
+        std::min(access.elements - done, static_cast<std::int64_t>(place.size()) / element_bytes);
+    codec.encode(done, part, place.data());
     writer.add(static_cast<std::size_t>(part * element_bytes));
     done += part;
   }

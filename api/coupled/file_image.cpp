@@ -34,7 +34,7 @@ runtime::Session::Image image_of(runtime::Session& session, std::uint64_t step) 
   }
 }
 
-int find(const char* path, char* on_disk, std::size_t room, bool is_look) {
+int find(const char* path, char* on_disk, std::size_t capacity, bool is_look) {
   const runtime::ClientEnvironment environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return runtime::is_ordinary;
   const auto match = runtime::find_rule(environment, path);
@@ -44,7 +44,7 @@ int find(const char* path, char* on_disk, std::size_t room, bool is_look) {
   const auto opened = session->open({match->key, alone, match->file, match->is_on_disk, 0, is_look}, false);
   if (opened.is_in_files) session->close_read({opened.step, {}});
   if (opened.step != 0 && !opened.is_in_files) return image_of(*session, opened.step).file.release();
-  if (opened.path.size() >= room) return refuse(ENAMETOOLONG);
+  if (opened.path.size() >= capacity) return refuse(ENAMETOOLONG);
   std::ranges::copy(opened.path, on_disk);
   on_disk[opened.path.size()] = '\0';
   return runtime::is_on_disk;
@@ -52,11 +52,11 @@ int find(const char* path, char* on_disk, std::size_t room, bool is_look) {
 
 }  // namespace
 
-int find_file(const char* path, char* on_disk, std::size_t room, int purpose) noexcept {
+int find_file(const char* path, char* on_disk, std::size_t capacity, int purpose) noexcept {
   if (calls_of_thread > 0) return runtime::is_ordinary;  // PnetCDF's own
   if (purpose == static_cast<int>(runtime::FindPurpose::probe)) return runtime::is_refused;
   try {
-    return find(path, on_disk, room, purpose == static_cast<int>(runtime::FindPurpose::look));
+    return find(path, on_disk, capacity, purpose == static_cast<int>(runtime::FindPurpose::look));
   } catch (const Error& error) {
     return refuse(runtime::error_number_of(error));
   } catch (const std::exception&) {

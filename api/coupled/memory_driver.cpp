@@ -194,20 +194,20 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
 
   runtime::WriteLog& log = *writing_->log;
   const std::uint64_t bytes = static_cast<std::uint64_t>(access.elements) * element_bytes;
-  const auto room = log.reserve(bytes);
+  const auto place = log.reserve(bytes);
   int status = NC_NOERR;
   if (is_plain) {
-    log.store(room, access.buffer, bytes);
+    log.store(place, access.buffer, bytes);
   } else {
-    log.prepare(room, bytes);
-    status = formats::convert_put(type, room.data, access.memory, access.buffer, access.elements, fill.data(),
+    log.prepare(place, bytes);
+    status = formats::convert_put(type, place.data, access.memory, access.buffer, access.elements, fill.data(),
                                   is_unsigned);
   }
   StepBurstLog* const disk = writing_->disk.get();
   const std::int64_t entry =
-      disk != nullptr ? disk->commit(header, access, {sequence, log.offset_in_segment(room)}) : 0;
+      disk != nullptr ? disk->commit(header, access, {sequence, log.offset_in_segment(place)}) : 0;
   try {
-    append_requests(header, access, sequence, room.log_offset);
+    append_requests(header, access, sequence, place.log_offset);
   } catch (...) {
     if (disk != nullptr) disk->withdraw(entry);
     throw;

@@ -18,7 +18,7 @@ namespace sluice::api {
 namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t room_unit_bytes = 64 * 1024;
+constexpr std::uint64_t space_unit_bytes = 64 * 1024;
 constexpr const char* metadata_suffix = ".meta";
 
 std::uint64_t whole(std::uint64_t bytes, std::uint64_t unit) noexcept {
@@ -57,7 +57,7 @@ StepBurstLog::StepBurstLog(runtime::Session& session, const BurstOptions& option
     refuse_leftovers(place);
     paths_ = storage::burst_log_paths_of(options_.directory + "/" + log_name(place));
     header_file_.emplace(files_, paths_.header);
-    with_room(room_unit_bytes, [&] { create(place); });
+    with_space(space_unit_bytes, [&] { create(place); });
   } catch (const IoError& error) {
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
     throw IoError(
@@ -121,7 +121,7 @@ StepBurstLog::~StepBurstLog() {
 }
 
 template <class Action>
-void StepBurstLog::with_room(std::uint64_t bytes, const Action& action) {
+void StepBurstLog::with_space(std::uint64_t bytes, const Action& action) {
   for (std::uint64_t seen = 0;;) {
     try {
       return action();
@@ -155,7 +155,7 @@ std::uint64_t StepBurstLog::reserve(const runtime::SegmentRequest& request) {
     return bytes;
   };
   try {
-    return take(whole(std::max(request.bytes, request.wanted_bytes), room_unit_bytes));
+    return take(whole(std::max(request.bytes, request.wanted_bytes), space_unit_bytes));
   } catch (const Error& error) {
     if (!is_log_disk_full(error)) throw;
     return take(whole(request.bytes, page_bytes));
@@ -165,7 +165,7 @@ std::uint64_t StepBurstLog::reserve(const runtime::SegmentRequest& request) {
 runtime::WritableSegment StepBurstLog::need_segment(const runtime::SegmentRequest& request) {
   if (request.use != runtime::SegmentUse::data) return session_.need_segment(request);
   std::uint64_t bytes = 0;
-  with_room(request.bytes, [&] { bytes = reserve(request); });
+  with_space(request.bytes, [&] { bytes = reserve(request); });
   auto segment = session_.need_segment(
       {request.step, request.use, bytes, bytes, {paths_.metadata, data_end_, !options_.deletes_on_close}});
   segment_begin_ = data_end_;
@@ -174,7 +174,7 @@ runtime::WritableSegment StepBurstLog::need_segment(const runtime::SegmentReques
 }
 
 void StepBurstLog::write_header(const formats::Header& header) {
-  with_room(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] { header_file_->write(header); });
+  with_space(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] { header_file_->write(header); });
   entries_->describe(header);
 }
 
@@ -183,7 +183,7 @@ std::int64_t StepBurstLog::commit(const formats::Header& header, const Access& a
   const std::uint64_t data_begin = segment_begin_ + put.offset_bytes;
   const std::int64_t data_bytes = access.elements * static_cast<std::int64_t>(formats::size_of(type));
   std::int64_t position = 0;
-  with_room(page_bytes, [&] {
+  with_space(page_bytes, [&] {
     position = entries_->add({type, access.varid, access.slabs, static_cast<std::int64_t>(data_begin),
                               data_bytes, static_cast<std::int64_t>(put.sequence)});
     entries_->commit();

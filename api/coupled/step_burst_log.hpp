@@ -75,7 +75,7 @@ class StepBurstLog final : public runtime::SegmentSource {
   /// Runs an action that needs disk space. If the disk is full, tries again whenever other processes have
   /// freed space.
   template <class Action>
-  void with_room(std::uint64_t bytes, const Action& action);
+  void with_space(std::uint64_t bytes, const Action& action);
   [[nodiscard]] std::uint64_t await_disk(std::uint64_t bytes, std::uint64_t seen, const Error& full);
 
   runtime::Session& session_;

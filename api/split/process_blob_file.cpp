@@ -238,7 +238,7 @@ void write_file(const Communicator& group, const std::string& path, const Proces
 
 /// Checks the space before any write. HDF5 also reserves space before it writes data, but some file systems
 /// cannot reserve. Throws NC_ENO_SPACE.
-void check_room(const std::string& path, std::uint64_t bytes) {
+void check_space(const std::string& path, std::uint64_t bytes) {
   constexpr std::uint64_t more = 1 << 16;  // space for HDF5's own data
   if (storage::is_out_of_space(storage::directory_of(path), bytes + more))
     throw Error(NC_ENO_SPACE, "the disk has no space for the " + std::to_string(bytes) + " bytes of " + path);
@@ -308,7 +308,7 @@ void write_process_blobs(const Communicator& comm, const ProcessBlobOutput& outp
   try {
     together_telling(comm, [&] {
       header = header_of(output, file);
-      if (group.is_root()) check_room(path, all + header.size());
+      if (group.is_root()) check_space(path, all + header.size());
     });
     partials.emplace(comm, group, output.paths, file);
     together_telling(comm, [&] {

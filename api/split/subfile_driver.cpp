@@ -51,7 +51,7 @@ SubfileDriver::Sections SubfileDriver::lay_out(const NewHeaders& next) const {
   return sections;
 }
 
-void SubfileDriver::check_room(const NewHeaders& next) const {
+void SubfileDriver::check_space(const NewHeaders& next) const {
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     const auto& [layout, begins] = sections_[i];
     if (!begins.empty() && next.sizes[i] > layout.header_extent)
@@ -69,7 +69,7 @@ void SubfileDriver::write_header(const formats::Header& header, const formats::L
   next->share_sizes(files_.comm());
   together_telling(files_.comm(), [&] {
     if (is_laid_out_) {
-      check_room(*next);
+      check_space(*next);
     } else {
       sections_ = lay_out(*next);
       files_.adopt(contents_of(header.version, header.record_dimension() >= 0, sections_));

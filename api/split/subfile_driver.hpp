@@ -70,7 +70,7 @@ class SubfileDriver final : public Driver {
   /// Lays out all files; existing data moves only where necessary.
   [[nodiscard]] Sections lay_out(const NewHeaders& next) const;
   /// For a change of metadata only: throws NC_ENOTINDEFINE if a header has outgrown its space.
-  void check_room(const NewHeaders& next) const;
+  void check_space(const NewHeaders& next) const;
   [[nodiscard]] formats::SubfilePlacement placement(const formats::Header& header) const {
     return {header, subfiling_, sections_, files_.space()};
   }

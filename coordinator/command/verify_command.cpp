@@ -70,8 +70,8 @@ std::string obstacle_to_plain_files(const Task& task) {
   return {};
 }
 
-/// Whether there is room for two copies, and for what the runs write beside them, which nobody knows.
-std::string lack_of_room(const Task& task) {
+/// Whether there is space for two copies, and for what the runs write beside them, which nobody knows.
+std::string lack_of_space(const Task& task) {
   std::error_code error;
   const auto space = fs::space(task.place, error);
   const std::uintmax_t needed = 2 * bytes_to_copy(task.directory);
@@ -212,7 +212,7 @@ int verify_command(const Arguments& arguments) {
     }
     if (!fs::is_directory(task.place))
       return verify_mistake("--in names '" + task.place.string() + "', which is no directory");
-    if (const std::string lack = lack_of_room(task); !lack.empty()) return verify_mistake(lack);
+    if (const std::string lack = lack_of_space(task); !lack.empty()) return verify_mistake(lack);
     warn_of_outside(task);
     return verify(task, find_installation().program);
   } catch (const IoError& error) {

@@ -38,7 +38,7 @@ std::uint64_t least_descriptors(const workflows::Workflow& workflow) {
   return own_descriptors + descriptors_of_component * processes;
 }
 
-bool has_room_for_terminals(const workflows::Workflow& workflow) {
+bool can_have_terminals(const workflows::Workflow& workflow) {
   std::uint64_t terminals = 0;
   for (const workflows::Component& component : workflow.components) {
     if (component.ranks <= most_rank_terminals && runs_at_first(component) && !component.for_each)

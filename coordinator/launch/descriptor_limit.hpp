@@ -10,7 +10,7 @@ namespace sluice::coordinator {
 [[nodiscard]] std::uint64_t least_descriptors(const workflows::Workflow& workflow);
 
 /// Whether the limit on open files also allows terminals for all ranks.
-[[nodiscard]] bool has_room_for_terminals(const workflows::Workflow& workflow);
+[[nodiscard]] bool can_have_terminals(const workflows::Workflow& workflow);
 
 /// Says why the limit on open files is too low for the workflow, and what the user can do. Empty if the limit
 /// suffices.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int box_width = 190;
 constexpr int box_height = 46;
-constexpr int column_distance = 340;  ///< leaves room for the figures on an edge
+constexpr int column_distance = 340;  ///< leaves space for the figures on an edge
 constexpr int row_distance = 84;
 constexpr int margin = 16;
 

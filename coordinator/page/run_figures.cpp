@@ -147,7 +147,7 @@ void advise_on_waits(const Timeline& timeline, RunFigures& figures) {
                                " is the bottleneck. Give it more ranks" +
                                (component->ranks > 1 ? ", or " + use.component + " fewer" : ""));
     } else {
-      figures.advice.push_back(span + "room to create " + rule.pattern +
+      figures.advice.push_back(span + "memory to create " + rule.pattern +
                                ": raise staging.memory, or make its readers faster");
     }
   }

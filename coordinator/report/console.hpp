@@ -51,7 +51,7 @@ class Console {
   void machine_line(std::string_view text);
 
   /// Replaces the status; does nothing if has_status() is false. Lines longer than the terminal are cut, and
-  /// lines for which it has no room are left out.
+  /// lines that do not fit are left out.
   void status(std::vector<StatusLine> lines);
   [[nodiscard]] bool has_status() const noexcept { return has_status_; }
   [[nodiscard]] ProgressForm progress() const noexcept { return options_.progress; }

@@ -24,7 +24,7 @@ bool has_rank_terminals(const workflows::Workflow& workflow, const workflows::Co
 ComponentProcesses::ComponentProcesses(RunSetting& setting, Listener& listener)
     : setting_(setting),
       listener_(listener),
-      has_room_for_terminals_(has_room_for_terminals(setting.workflow)) {}
+      can_have_terminals_(can_have_terminals(setting.workflow)) {}
 
 void ComponentProcesses::start_all(const std::set<std::string>& done) {
   members_.resize(setting_.workflow.components.size());
@@ -106,7 +106,7 @@ void ComponentProcesses::start(Member& member) {
   const workflows::Workflow& workflow = setting_.workflow;
   const std::string& name = member.component->name;
   std::optional<RankTerminals> terminals;
-  if (has_room_for_terminals_ && has_rank_terminals(workflow, *member.component) &&
+  if (can_have_terminals_ && has_rank_terminals(workflow, *member.component) &&
       !setting_.nodes.components_elsewhere.contains(name)) {
     terminals = open_rank_terminals(setting_.directory.path(), name, member.component->ranks);
   }

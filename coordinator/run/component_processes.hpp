@@ -50,7 +50,7 @@ class ComponentProcesses {
 
   /// Starts all components that start with the run, but for those that are done.
   void start_all(const std::set<std::string>& done);
-  /// Starts the members of ensembles for which there is room now.
+  /// Starts the members of ensembles that may start now.
   void start_held_back();
   /// Starts a component again whose process has ended: after its delay, and when the matcher has agreed.
   void restart(const std::string& name);
@@ -89,7 +89,7 @@ class ComponentProcesses {
 
   RunSetting& setting_;
   Listener& listener_;
-  bool has_room_for_terminals_;
+  bool can_have_terminals_;
   std::vector<Member> members_;
 };
 

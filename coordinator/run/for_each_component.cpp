@@ -47,7 +47,7 @@ void ForEachComponent::skip(const std::vector<JobFile>& files) {
   }
 }
 
-bool ForEachComponent::has_room() const {
+bool ForEachComponent::has_free_place() const {
   return running_.size() < static_cast<std::size_t>(component_.for_each->at_most);
 }
 
@@ -60,7 +60,7 @@ int ForEachComponent::free_place() const {
 void ForEachComponent::start_next() {
   std::set<std::string> busy;
   for (const Job& job : running_) busy.insert(job.file.path);
-  while (!is_stopped_ && has_room()) {
+  while (!is_stopped_ && has_free_place()) {
     const std::optional<JobFile> file = queue_.next(busy);
     if (!file) return;
     busy.insert(file->path);

@@ -69,7 +69,7 @@ class ForEachComponent {
   void remove(const Job& job, bool is_done);
   void skip(const std::vector<JobFile>& files);
   void look_for_end();
-  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool has_free_place() const;
   [[nodiscard]] int free_place() const;
   void log(const std::string& text);
 

@@ -151,22 +151,22 @@ void FileRequest::keep_pattern(std::unique_ptr<formats::VariablePlace> place, st
   }
 }
 
-void FileRequest::append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t room) {
+void FileRequest::append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t capacity) {
   if (const auto run = place.single_run(accesses_[access_].slabs[slab_])) {
     if (run->length_bytes > 0) append_run(*run, place.element_bytes());
     ++slab_;
   } else {
-    append_rows(place, limit, room);
+    append_rows(place, limit, capacity);
   }
 }
 
-void FileRequest::append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t room) {
+void FileRequest::append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t capacity) {
   const formats::HyperslabView& slab = accesses_[access_].slabs[slab_];
   // Uses the same rows in each batch of a slab: they depend on the limit, not on the space that is left.
   const std::int64_t at_once = std::min(static_cast<std::int64_t>(limit), most_runs_at_once);
   const Rows rows = rows_of(slab, at_once);
   const std::int64_t last =
-      std::min(rows.count, row_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(room) / rows.runs));
+      std::min(rows.count, row_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(capacity) / rows.runs));
   make_room((last - row_) * rows.runs);
   for_each_part(slab, rows, {row_, last}, at_once, [&](const formats::HyperslabView& part) {
     runs_.clear();

@@ -14,7 +14,7 @@ GatheredWrites::GatheredWrites(File& file, std::int64_t window_bytes, Gaps gaps)
       most_gap_bytes_(gaps == Gaps::zeros ? small_gap_bytes : 0),
       window_(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(window_bytes))) {}
 
-std::span<std::byte> GatheredWrites::room(std::int64_t offset_bytes, std::int64_t bytes) {
+std::span<std::byte> GatheredWrites::reserve(std::int64_t offset_bytes, std::int64_t bytes) {
   const std::int64_t gap = offset_bytes - (begin_ + used_);
   if (used_ == 0 || gap < 0 || gap > most_gap_bytes_ || used_ + gap + bytes > window_bytes_) {
     flush();

@@ -123,7 +123,7 @@ void BurstLogWriter::create(Existing existing, formats::BurstLogHeader header) {
   }
 }
 
-std::span<std::byte> BurstLogWriter::room(std::size_t wanted_bytes) {
+std::span<std::byte> BurstLogWriter::reserve(std::size_t wanted_bytes) {
   if (buffer_bytes - buffered_ < std::max(longest_element, std::min(wanted_bytes, buffer_bytes)))
     write_data();
   return {buffer_.get() + buffered_,

@@ -7,7 +7,7 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::int64_t least_room = 64 << 10;
+constexpr std::int64_t least_capacity = 64 << 10;
 constexpr std::int64_t most_growth = std::int64_t{64} << 20;
 
 std::int64_t whole_pages(std::int64_t bytes) noexcept {
@@ -18,11 +18,11 @@ std::int64_t whole_pages(std::int64_t bytes) noexcept {
 }  // namespace
 
 bool LogFile::has_room(std::int64_t end_bytes) {
-  const auto room = std::ssize(memory_);
-  if (end_bytes <= room) return true;
+  const auto capacity = std::ssize(memory_);
+  if (end_bytes <= capacity) return true;
   if (!can_map_) return false;
   const auto needed = whole_pages(end_bytes);
-  const auto wish = std::max({needed, least_room, room + std::min(room, most_growth)});
+  const auto wish = std::max({needed, least_capacity, capacity + std::min(capacity, most_growth)});
   memory_ = file_->map(wish);
   // A nearly full disk may have enough space for `needed` bytes, but not for twice as many.
   if (memory_.empty() && wish > needed) memory_ = file_->map(needed);

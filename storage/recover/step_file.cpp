@@ -49,9 +49,9 @@ class Filler {
     const std::int64_t bytes = formats::data_bytes(header_, varid);
     const std::int64_t begin = header_.variable(varid).begin + shift_bytes;
     for (std::int64_t done = 0; done < bytes;) {
-      const auto room = writes_.room(begin + done, std::min(bytes - done, window_bytes));
-      for (std::size_t i = 0; i < room.size(); ++i) room[i] = value[i % longest_element];
-      done += std::ssize(room);
+      const auto part = writes_.reserve(begin + done, std::min(bytes - done, window_bytes));
+      for (std::size_t i = 0; i < part.size(); ++i) part[i] = value[i % longest_element];
+      done += std::ssize(part);
     }
   }
 

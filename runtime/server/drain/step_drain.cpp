@@ -96,7 +96,7 @@ class FileDrain {
     for (std::size_t at = 0; at < header.size();) {
       const auto part = std::span(header).subspan(
           at, std::min(header.size() - at, static_cast<std::size_t>(options_.window_bytes)));
-      std::ranges::copy(part, room(static_cast<std::int64_t>(at), std::ssize(part)).begin());
+      std::ranges::copy(part, reserve(static_cast<std::int64_t>(at), std::ssize(part)).begin());
       at += part.size();
     }
   }
@@ -130,7 +130,7 @@ class FileDrain {
                    [&](const Numbers& first, const Numbers& counts, std::int64_t elements) {
                      const std::int64_t bytes = elements * element_bytes;
                      if (extent_ == Extent::whole) {
-                       read(id, first, counts, room(offset, bytes).data());
+                       read(id, first, counts, reserve(offset, bytes).data());
                      } else {
                        read_part(id, first, counts);
                        write_runs(offset, 0, bytes);
@@ -167,7 +167,7 @@ class FileDrain {
       }
       const auto run = std::span(scratch_).subspan(static_cast<std::size_t>(begin),
                                                    static_cast<std::size_t>(run_end - begin));
-      if (!run.empty()) std::ranges::copy(run, room(offset + begin - first, std::ssize(run)).begin());
+      if (!run.empty()) std::ranges::copy(run, reserve(offset + begin - first, std::ssize(run)).begin());
       begin = run_end;
     }
   }
@@ -193,7 +193,7 @@ class FileDrain {
     const int last = record_variables_.back();
     const std::int64_t span =
         (records - 1) * pitch + header.variable(last).begin - begin + bytes_per_record(header, last);
-    const auto image = room(begin + first * pitch, span);
+    const auto image = reserve(begin + first * pitch, span);
     std::ranges::fill(image, std::byte{});  // between the variables
     for (const int id : record_variables_) {
       const std::int64_t bytes = bytes_per_record(header, id);
@@ -225,9 +225,9 @@ class FileDrain {
     if (element_bytes > 1) formats::copy_swapped(bytes, bytes, element_bytes, elements);
   }
 
-  std::span<std::byte> room(std::int64_t offset, std::int64_t bytes) {
+  std::span<std::byte> reserve(std::int64_t offset, std::int64_t bytes) {
     const std::int64_t before = writes_.written_bytes();
-    const auto given = writes_.room(offset, bytes);
+    const auto given = writes_.reserve(offset, bytes);
     if (writes_.written_bytes() != before) tell();
     return given;
   }

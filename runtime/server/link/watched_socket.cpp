@@ -52,10 +52,10 @@ void WatchedSocket::send_message(OutgoingMessage message, std::size_t bytes) {
   }
   queue_.push_back({std::move(message), bytes});
   queued_bytes_ += bytes;
-  if (queue_.size() == 1) wait_for_room();
+  if (queue_.size() == 1) wait_until_writable();
 }
 
-void WatchedSocket::wait_for_room() {
+void WatchedSocket::wait_until_writable() {
   watch_.async_wait(stream_descriptor::wait_write,
                     [this, is_alive = is_alive_](const boost::system::error_code& error) {
                       if (*is_alive && !error) send_queued();
@@ -65,7 +65,7 @@ void WatchedSocket::wait_for_room() {
 void WatchedSocket::send_queued() {
   try {
     while (!queue_.empty()) {
-      if (!socket_.try_send(queue_.front().message)) return wait_for_room();
+      if (!socket_.try_send(queue_.front().message)) return wait_until_writable();
       queued_bytes_ -= queue_.front().bytes;
       queue_.pop_front();
     }

@@ -45,7 +45,7 @@ class WatchedSocket {
     OutgoingMessage message;
     std::size_t bytes = 0;
   };
-  void wait_for_room();
+  void wait_until_writable();
   void send_queued();
 
   PacketSocket socket_;

@@ -24,8 +24,8 @@ FileRanges::FileRanges(Options options) : options_(std::move(options)), files_(o
 
 /// Small ranges do not cross the border of a window, and large ranges begin at one.
 std::uint64_t FileRanges::place_of(std::uint64_t next, std::uint64_t bytes) noexcept {
-  const std::uint64_t room = window_bytes - next % window_bytes;
-  return bytes <= room || room == window_bytes ? next : next + room;
+  const std::uint64_t left = window_bytes - next % window_bytes;
+  return bytes <= left || left == window_bytes ? next : next + left;
 }
 
 FileRanges::Range FileRanges::cut(std::uint64_t number, std::uint64_t bytes) {

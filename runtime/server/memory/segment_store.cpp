@@ -129,7 +129,7 @@ void SegmentStore::spill(matcher::SegmentId segment, std::uint64_t bytes, Own ow
   const auto make = [this, segment, bytes, own, result] {
     try {
       if (spill_directory_.empty())
-        throw Error(NC_ENO_SPACE, "this node has no directory in which room can be reserved");
+        throw Error(NC_ENO_SPACE, "this node has no directory in which space can be reserved");
       if (own == Own::file) {
         auto file = std::make_shared<MappedFile>(create_spill_file(spill_directory_, bytes));
         result->range = FileRanges::Range{std::move(file), {bytes}};

@@ -45,7 +45,7 @@ void at_once(const std::function<void()>& removal) {
 
 }  // namespace
 
-TEST_CASE("a log goes with its last segment, and its room at once, whoever has it open") {
+TEST_CASE("a log goes with its last segment, and its space at once, whoever has it open") {
   const LogDirectory directory;
   const FileDescriptor reader(::open(directory.data().c_str(), O_RDONLY | O_CLOEXEC));
   LogFiles logs(at_once, no_run);

@@ -103,7 +103,7 @@ TEST_CASE("a segment that the machine cannot hold in its address space is an err
   CHECK_THROWS_AS((void)create_segment(1ULL << 63), Error);
 }
 
-TEST_CASE("a segment on disk has no name, has all its room, and is mapped as any other") {
+TEST_CASE("a segment on disk has no name, has all its space, and is mapped as any other") {
   const std::string directory = std::filesystem::current_path().string();
   const FileDescriptor file = create_spill_file(directory, 1U << 20);
   struct stat facts {};

@@ -32,9 +32,9 @@ struct LoggedPut {
 
 inline std::int64_t append(BurstLogWriter& writer, const LoggedPut& put) {
   for (std::size_t done = 0; done < put.data.size();) {
-    const auto room = writer.room(put.data.size() - done);
-    const auto part = std::min(room.size(), put.data.size() - done);
-    std::memcpy(room.data(), put.data.data() + done, part);
+    const auto place = writer.reserve(put.data.size() - done);
+    const auto part = std::min(place.size(), put.data.size() - done);
+    std::memcpy(place.data(), put.data.data() + done, part);
     writer.add(part);
     done += part;
   }

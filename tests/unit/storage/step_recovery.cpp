@@ -515,8 +515,8 @@ void write_own_log(FileSystem& files, const std::string& base, const formats::Bu
   const std::array<std::int64_t, 2> start{record, 0};
   const std::array<std::int64_t, 2> count{1, columns};
   const formats::HyperslabView slab{start, count, {}};
-  const auto room = writer.room(2 * columns);
-  for (std::size_t i = 0; i < 2 * columns; ++i) room[i] = static_cast<std::byte>(i % 2 == 0 ? 0 : value);
+  const auto place = writer.reserve(2 * columns);
+  for (std::size_t i = 0; i < 2 * columns; ++i) place[i] = static_cast<std::byte>(i % 2 == 0 ? 0 : value);
   writer.add(2 * columns);
   (void)writer.finish(0, formats::Type::int16, std::span(&slab, 1));
   writer.commit();

@@ -67,7 +67,7 @@ struct SegmentRequest {
 struct DiskRequest {
   StepId step = 0;
   std::uint64_t bytes = 0;
-  /// RegistryAnswers::room of the last answer before the process tried; 0: there was no answer.
+  /// DiskFreed::given_back of the last answer before the process tried; 0: there was no answer.
   std::uint64_t seen = 0;
   std::string trouble = {};  ///< the system's error text
 };

@@ -51,9 +51,9 @@ class FileRequest {
   }
 
  private:
-  /// Appends the slab, or as many of its rows as give about `room` extents; `limit` as in next_batch.
-  void append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t room);
-  void append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t room);
+  /// Appends the slab, or as many of its rows as give about `capacity` extents; `limit` as in next_batch.
+  void append_slab(const formats::VariablePlace& place, std::size_t limit, std::size_t capacity);
+  void append_rows(const formats::VariablePlace& place, std::size_t limit, std::size_t capacity);
   void append_run(const formats::FileRun& run, std::int64_t element_bytes);
   void make_room(std::int64_t extents);
   void finish_batch();

@@ -21,7 +21,7 @@ class GatheredWrites {
 
   /// Memory for the bytes of the file from `offset_bytes` on, at most window_bytes. Ascending order is best.
   /// Valid until the next call. Throws IoError.
-  [[nodiscard]] std::span<std::byte> room(std::int64_t offset_bytes, std::int64_t bytes);
+  [[nodiscard]] std::span<std::byte> reserve(std::int64_t offset_bytes, std::int64_t bytes);
   /// Writes the bytes that are kept back. Throws IoError.
   void flush();
 

@@ -61,7 +61,7 @@ class BurstLogWriter {
 
   /// Memory for the next bytes of a put's data: at most `wanted_bytes`, and at least 8. add() adds the filled
   /// bytes.
-  [[nodiscard]] std::span<std::byte> room(std::size_t wanted_bytes);
+  [[nodiscard]] std::span<std::byte> reserve(std::size_t wanted_bytes);
   void add(std::size_t bytes) noexcept { buffered_ += bytes; }
   /// Ends a put: the data added since the previous put belongs to the hyperslabs. Returns the put's position,
   /// which withdraw() takes.
