@@ -18,7 +18,8 @@
 extern "C" {
 char* __realpath_chk(const char* path, char* whole, std::size_t capacity);
 ssize_t __readlink_chk(const char* path, char* text, std::size_t bytes, std::size_t capacity);
-ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_t bytes, std::size_t capacity);
+ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_t bytes,
+                         std::size_t capacity);
 }
 
 namespace {
@@ -73,7 +74,8 @@ SLUICE_EXPORT char* realpath(const char* path, char* whole) noexcept {
 
 SLUICE_EXPORT char* __realpath_chk(const char* path, char* whole, std::size_t capacity) {
   const auto of_path = [&] { return SLUICE_REAL(__realpath_chk)(path, whole, capacity); };
-  return capacity < PATH_MAX ? of_path() : whole_name(path, whole, of_path);  // the C library ends the program
+  return capacity < PATH_MAX ? of_path()
+                             : whole_name(path, whole, of_path);  // the C library ends the program
 }
 
 SLUICE_EXPORT char* canonicalize_file_name(const char* path) noexcept {

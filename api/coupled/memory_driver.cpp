@@ -200,8 +200,8 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
     log.store(place, access.buffer, bytes);
   } else {
     log.prepare(place, bytes);
-    status = formats::convert_put(type, place.data, access.memory, access.buffer, access.elements, fill.data(),
-                                  is_unsigned);
+    status = formats::convert_put(type, place.data, access.memory, access.buffer, access.elements,
+                                  fill.data(), is_unsigned);
   }
   StepBurstLog* const disk = writing_->disk.get();
   const std::int64_t entry =

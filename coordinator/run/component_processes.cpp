@@ -22,9 +22,7 @@ bool has_rank_terminals(const workflows::Workflow& workflow, const workflows::Co
 }  // namespace
 
 ComponentProcesses::ComponentProcesses(RunSetting& setting, Listener& listener)
-    : setting_(setting),
-      listener_(listener),
-      can_have_terminals_(can_have_terminals(setting.workflow)) {}
+    : setting_(setting), listener_(listener), can_have_terminals_(can_have_terminals(setting.workflow)) {}
 
 void ComponentProcesses::start_all(const std::set<std::string>& done) {
   members_.resize(setting_.workflow.components.size());
