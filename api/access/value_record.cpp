@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -33,17 +32,8 @@ int record() noexcept {
 matcher::Fingerprint fingerprint_of(const Access& access) {
   matcher::FingerprintBuilder builder;
   for (const auto& slab : access.slabs) builder.add(slab, 0);
-  const auto* const bytes = static_cast<const std::byte*>(access.buffer);
-  const std::size_t size = static_cast<std::size_t>(access.elements) * formats::size_of(access.memory);
-  std::size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, bytes + at, 8);
-    builder.add(number);
-  }
-  std::uint64_t rest = 0;
-  if (at < size) std::memcpy(&rest, bytes + at, size - at);
-  builder.add(rest, std::uint64_t{size});
+  builder.add_bytes({static_cast<const std::byte*>(access.buffer),
+                     static_cast<std::size_t>(access.elements) * formats::size_of(access.memory)});
   return builder.value();
 }
 

@@ -1,7 +1,7 @@
 #include "dataset_table.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -20,12 +20,8 @@ namespace {
 
 Fingerprint fingerprint_of(const DatasetKey& key) {
   FingerprintBuilder builder;
-  builder.add(std::uint64_t{key.rule}, std::uint64_t{key.name.size()});
-  for (std::size_t at = 0; at < key.name.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, key.name.data() + at, std::min(sizeof number, key.name.size() - at));
-    builder.add(number);
-  }
+  builder.add(std::uint64_t{key.rule});
+  builder.add_bytes(std::as_bytes(std::span(key.name)));
   return builder.value();
 }
 

@@ -1,9 +1,6 @@
 #include "written_files.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "memory_file.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/session.hpp"
@@ -29,81 +27,6 @@ namespace {
 
 /// Above all numbers of clients' connections.
 constexpr std::uint64_t first_connection = std::uint64_t{1} << 63;
-
-std::string link_to(const FileDescriptor& file) {
-  return "/proc/self/fd/" + std::to_string(file.number());
-}
-
-/// An empty memory file, opened for reading.
-FileDescriptor memory_file(std::uint32_t permissions) {
-  const FileDescriptor made(::memfd_create("sluice-file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  constexpr mode_t all_permissions = 0777;
-  const auto mode = static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
-  if (made && ::fchmod(made.number(), mode) == 0) {
-    FileDescriptor file(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
-    if (file) return file;
-  }
-  const int number = errno;
-  throw IoError(number == EMFILE || number == ENFILE ? NC_ENFILE : NC_ENOMEM, number, "memory file",
-                "create");
-}
-
-struct stat facts_of(const FileDescriptor& file) {
-  struct stat facts {};
-  if (::fstat(file.number(), &facts) != 0) throw IoError(NC_EIO, errno, "memory file", "look at");
-  return facts;
-}
-
-std::uint64_t size_of(const FileDescriptor& file) {
-  return static_cast<std::uint64_t>(facts_of(file).st_size);
-}
-
-/// Nobody can change it any more. False where somebody can write to it by now.
-bool seal(const FileDescriptor& file) {
-  const FileDescriptor writable(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
-  const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  return writable && ::fcntl(writable.number(), F_ADD_SEALS, seals) == 0;
-}
-
-/// The whole file in memory, for reading.
-class Contents {
- public:
-  explicit Contents(const FileDescriptor& file) : bytes_(size_of(file)) {
-    if (bytes_ == 0) return;
-    memory_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.number(), 0);
-    if (memory_ == MAP_FAILED)
-      throw IoError(NC_ENOMEM, errno, "a file that was written by the C library", "map");
-  }
-  ~Contents() {
-    if (bytes_ > 0) ::munmap(memory_, bytes_);
-  }
-  Contents(const Contents&) = delete;
-  Contents& operator=(const Contents&) = delete;
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return {static_cast<const std::byte*>(memory_), bytes_};
-  }
-
- private:
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-/// Returns errno, or 0.
-int copy(const FileDescriptor& from, const FileDescriptor& to) {
-  off_t done = 0;
-  for (;;) {
-    constexpr std::size_t piece = std::size_t{1} << 30;
-    const ssize_t copied = ::sendfile(to.number(), from.number(), &done, piece);
-    if (copied == 0) return 0;
-    if (copied < 0 && errno != EINTR) return errno;
-  }
-}
-
-bool are_same(const FileDescriptor& a, const FileDescriptor& b) {
-  const Contents first(a);
-  const Contents second(b);
-  return std::ranges::equal(first.bytes(), second.bytes());
-}
 
 /// Whether the process goes on: it has neither ended nor begun to end.
 bool is_going_on(std::uint32_t process) {
@@ -122,16 +45,6 @@ bool is_going_on(std::uint32_t process) {
 
 bool is_for_writing(std::uint32_t flags) noexcept {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
-}
-
-/// The access rights of nobody: the file is there already.
-int flags_of_reopening(std::uint32_t flags) noexcept {
-  return static_cast<int>((flags & ~static_cast<std::uint32_t>(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
-}
-
-/// Another open of the same file; empty and errno where that fails. Shared as messages want it.
-std::shared_ptr<const FileDescriptor> reopened(const FileDescriptor& file, std::uint32_t flags) {
-  return std::make_shared<const FileDescriptor>(::open(link_to(file).c_str(), flags_of_reopening(flags)));
 }
 
 }  // namespace
@@ -253,8 +166,8 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
     if (!on_disk) throw IoError(NC_EPERM, errno, request.path, "open");
     base = std::make_shared<const FileDescriptor>(std::move(on_disk));
   }
-  file.bytes = memory_file(base ? facts_of(*base).st_mode : request.permissions);
-  file.inode = facts_of(file.bytes).st_ino;
+  file.bytes = make_memory_file(base ? status_of(*base).st_mode : request.permissions);
+  file.inode = status_of(file.bytes).st_ino;
   file.watch = watch_.add(file.bytes);
   place.file = made;
   by_connection_.emplace(file.connection, &file);
@@ -277,7 +190,7 @@ void WrittenFiles::copy_base(File& file, std::shared_ptr<const FileDescriptor> b
   const auto trouble = std::make_shared<int>(0);  // shared by the two functions
   const auto to = std::make_shared<FileDescriptor>(
       ::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));  // shared, as functions are copied
-  worker_.submit([trouble, to, from = file.base] { *trouble = copy(*from, *to); },
+  worker_.submit([trouble, to, from = file.base] { *trouble = copy_bytes(*from, *to); },
                  [this, trouble, to, connection = file.connection] {
                    File* const copied = find(connection);
                    if (copied == nullptr) return;
@@ -427,10 +340,10 @@ void WrittenFiles::read_contents(File& file) {
   const auto read = [result, held = file.shared_from_this()] {
     try {
       const File& file = *held;
-      result->is_unchanged =
-          file.base && size_of(file.bytes) == size_of(*file.base) && are_same(file.bytes, *file.base);
+      result->is_unchanged = file.base && file_size(file.bytes) == file_size(*file.base) &&
+                             have_same_bytes(file.bytes, *file.base);
       if (result->is_unchanged) return;
-      const Contents contents(file.bytes);
+      const FileContents contents(file.bytes);
       result->puts = puts_of(contents.bytes(), file.path, result->trouble);
     } catch (const std::exception& error) {
       result->trouble = error.what();
@@ -451,7 +364,7 @@ void WrittenFiles::read_contents(File& file) {
 /// as those of any process.
 void WrittenFiles::stage(File& file) {
   file.is_staged = true;
-  const std::uint64_t bytes = size_of(file.bytes);
+  const std::uint64_t bytes = file_size(file.bytes);
   std::vector<RegistryRequest> questions;
   const auto need = [&](SegmentUse use, std::uint64_t size) {
     questions.push_back(SegmentRequest{file.step, use, size, size});
@@ -525,7 +438,7 @@ void WrittenFiles::fill(File& file) {
   }
   const auto write = [task, held = file.shared_from_this()] {
     try {
-      const Contents contents(held->bytes);
+      const FileContents contents(held->bytes);
       write_data(*held->puts, contents.bytes(), task->data);
     } catch (const std::exception& error) {
       task->trouble = error.what();
@@ -540,7 +453,7 @@ void WrittenFiles::fill(File& file) {
 
 /// The contents first: readers may be served within the call that publishes.
 void WrittenFiles::complete(File& file) {
-  const std::uint64_t bytes = size_of(file.bytes);
+  const std::uint64_t bytes = file_size(file.bytes);
   PublishRequest publish{file.step, 0, {1, bytes}, {}, {}, {0, 0}, bytes};
   try {
     if (file.puts) {
@@ -624,7 +537,7 @@ SharedFile WrittenFiles::contents(matcher::StepId step) const {
 bool WrittenFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {
   const SharedFile file = client.process->has_open(request.step) ? contents(request.step) : nullptr;
   if (file == nullptr) return false;
-  clients_.send(client, MessageType::image_made, tag, encode(ImageMade{size_of(*file)}), {file});
+  clients_.send(client, MessageType::image_made, tag, encode(ImageMade{file_size(*file)}), {file});
   return true;
 }
 

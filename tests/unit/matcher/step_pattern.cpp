@@ -37,6 +37,24 @@ LogPattern pattern_of(std::int64_t base_record, const std::vector<Put>& puts) {
 
 }  // namespace
 
+TEST_CASE("every byte changes the fingerprint, and so does the number of bytes") {
+  std::set<Fingerprint> seen;
+  const auto is_new = [&](const std::vector<std::byte>& bytes) {
+    matcher::FingerprintBuilder builder;
+    builder.add_bytes(bytes);
+    return seen.insert(builder.value()).second;
+  };
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::vector<std::byte> bytes(size);
+    CHECK(is_new(bytes));
+    for (std::size_t i = 0; i < size; ++i) {
+      bytes[i] = std::byte{1};
+      CHECK(is_new(bytes));
+      bytes[i] = std::byte{0};
+    }
+  }
+}
+
 TEST_CASE("every number of a request changes the fingerprint, and so does their order") {
   const Put put{1, false, false, 64, {{2, 3}, {4, 5}, {}}};
   std::vector<std::vector<Put>> lists{{}, {put}, {put, put}};

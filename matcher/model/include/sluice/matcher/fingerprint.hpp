@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "sluice/formats/hyperslab.hpp"
@@ -54,6 +55,18 @@ class FingerprintBuilder {
     for (const std::int64_t stride : box.stride) add(stride);
   }
   void add(const Fingerprint& fingerprint) noexcept { add(fingerprint.low, fingerprint.high); }
+  /// Adds the number of the bytes, too.
+  void add_bytes(std::span<const std::byte> bytes) noexcept {
+    std::array<std::uint64_t, 2> words{};
+    add(static_cast<std::uint64_t>(bytes.size()));
+    for (; bytes.size() >= sizeof words; bytes = bytes.subspan(sizeof words)) {
+      std::memcpy(words.data(), bytes.data(), sizeof words);
+      add(words[0], words[1]);
+    }
+    words = {};
+    if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+    add(words[0], words[1]);
+  }
 
   /// The fingerprint of all added numbers; never empty.
   [[nodiscard]] Fingerprint value() const noexcept {

@@ -1,0 +1,47 @@
+#pragma once
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sluice/runtime/packet_socket.hpp"
+
+namespace sluice::runtime {
+
+// Files in memory that programs write by the C library. Errors are IoError with an NC_* status.
+
+/// A path by which this process can open the same file again.
+[[nodiscard]] std::string link_to(const FileDescriptor& file);
+/// An empty file in memory, opened for reading. `permissions`: as of open(2); its owner can read and write.
+[[nodiscard]] FileDescriptor make_memory_file(std::uint32_t permissions);
+[[nodiscard]] struct stat status_of(const FileDescriptor& file);
+/// In bytes.
+[[nodiscard]] std::uint64_t file_size(const FileDescriptor& file);
+/// From now on nobody can change the file. False, without effect, where somebody has it mapped for writing.
+[[nodiscard]] bool seal(const FileDescriptor& file);
+/// Returns errno, or 0.
+[[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
+[[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
+/// Another open of the same file; empty and errno where that fails. `flags`: of open(2), of the process that
+/// gets the descriptor. Shared as messages want it.
+[[nodiscard]] SharedFile reopened(const FileDescriptor& file, std::uint32_t flags);
+
+/// The whole file in memory, for reading.
+class FileContents {
+ public:
+  explicit FileContents(const FileDescriptor& file);
+  ~FileContents();
+  FileContents(const FileContents&) = delete;
+  FileContents& operator=(const FileContents&) = delete;
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return {static_cast<const std::byte*>(memory_), bytes_};
+  }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,55 @@
+// Files in memory that programs write by the C library.
+#include "memory_file.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string_view>
+
+using namespace sluice::runtime;
+
+namespace {
+
+FileDescriptor file_with(std::string_view text) {
+  FileDescriptor file = make_memory_file(0600);
+  const SharedFile writer = reopened(file, O_WRONLY);
+  REQUIRE(::write(writer->number(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("a sealed file cannot be changed, by old descriptors either") {
+  const FileDescriptor file = file_with("abc");
+  const SharedFile writer = reopened(file, O_WRONLY);
+  CHECK(seal(file));
+  CHECK(::write(writer->number(), "d", 1) < 0);
+  CHECK(::ftruncate(writer->number(), 0) < 0);
+  CHECK(file_size(file) == 3);
+}
+
+TEST_CASE("a file that is mapped for writing is not sealed") {
+  const FileDescriptor file = file_with("abc");
+  const SharedFile writer = reopened(file, O_RDWR);
+  void* const memory = ::mmap(nullptr, 3, PROT_READ | PROT_WRITE, MAP_SHARED, writer->number(), 0);
+  REQUIRE(memory != MAP_FAILED);
+  CHECK(!seal(file));
+  CHECK(::write(writer->number(), "d", 1) == 1);
+  ::munmap(memory, 3);
+  CHECK(seal(file));
+}
+
+TEST_CASE("the copy of a file has the same bytes") {
+  const FileDescriptor file = file_with("abc");
+  const FileDescriptor empty = make_memory_file(0600);
+  CHECK(!have_same_bytes(file, empty));
+  CHECK(copy_bytes(file, *reopened(empty, O_WRONLY)) == 0);
+  CHECK(have_same_bytes(file, empty));
+  CHECK(!have_same_bytes(file, file_with("abd")));
+}
+
+TEST_CASE("a file keeps its permissions, and its owner can read and write") {
+  CHECK((status_of(make_memory_file(0040)).st_mode & 0777U) == 0640);
+}
