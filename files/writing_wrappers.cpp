@@ -1,5 +1,5 @@
 // The calls of the C library by which a program ends the writing of a file, and by which it renames, removes
-// and cuts files. docs/design/files-by-any-program.md.
+// and cuts files. docs/design/written-files.md.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>

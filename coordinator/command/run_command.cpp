@@ -18,6 +18,7 @@ namespace sluice::coordinator {
 
 namespace program_options = boost::program_options;
 using workflows::Mistake;
+using workflows::Workflow;
 
 namespace {
 
@@ -64,10 +65,8 @@ bool read_limits(const std::string& stop_before, const std::string& time_limit, 
   return job.left.has_value();
 }
 
-}  // namespace
-
-int run_command(const Arguments& arguments) {
-  program_options::options_description options("Options");
+/// The command line of `sluice run`, as it was written.
+struct RunSettings {
   int notice_after = 30;
   int ready_timeout = 30;
   int end_timeout = 20;
@@ -75,78 +74,90 @@ int run_command(const Arguments& arguments) {
   std::string progress = "auto";
   std::string stop_before;
   std::string time_limit;
+};
+
+program_options::options_description options_for(RunSettings& settings) {
+  program_options::options_description options("Options");
+  const auto number = [](int& value) { return program_options::value(&value)->default_value(value); };
   options.add_options()  //
-      ("log-dir", program_options::value(&log_directory),
+      ("log-dir", program_options::value(&settings.log_directory),
        "for the run's log (default: .sluice/NAME-DATE-PID beside FLOW)")  //
-      ("notice-after", program_options::value(&notice_after)->default_value(notice_after),
+      ("notice-after", number(settings.notice_after),
        "report a wait after this many seconds")  //
-      ("ready-timeout", program_options::value(&ready_timeout)->default_value(ready_timeout),
+      ("ready-timeout", number(settings.ready_timeout),
        "end the run if matchers are not ready after so many seconds; 0: never")  //
-      ("end-timeout", program_options::value(&end_timeout)->default_value(end_timeout),
+      ("end-timeout", number(settings.end_timeout),
        "kill matchers that run so many seconds longer than all components; 0: never")  //
       ("resume", "go on where the last run of the workflow ended")                     //
-      ("stop-before", program_options::value(&stop_before)->value_name("TIME"),
+      ("stop-before", program_options::value(&settings.stop_before)->value_name("TIME"),
        "stop so long before the batch job ends, for a later --resume: 5min")  //
-      ("time-limit", program_options::value(&time_limit)->value_name("TIME"),
+      ("time-limit", program_options::value(&settings.time_limit)->value_name("TIME"),
        "the run's time, where no batch system tells it: 12h")  //
-      ("progress", program_options::value(&progress)->default_value(progress),
+      ("progress", program_options::value(&settings.progress)->default_value(settings.progress),
        "auto (a table on a terminal, else lines), lines, json, none")  //
       ("quiet,q", "print the components' output and errors only")      //
       ("verbose,v", "print every event");
-  int status = status_ok;
-  const auto line = read_flow_command_line(
-      arguments, "run", "Starts the components of a workflow and couples them.", options, status);
-  if (!line) return status;
-  if (notice_after < 1) {
-    std::cerr << "sluice run: --notice-after is " << notice_after
+  return options;
+}
+
+/// What the settings say, but for the former run. Prints a mistake, and then returns nothing.
+std::optional<RunOptions> understand(const RunSettings& settings,
+                                     const program_options::variables_map& values) {
+  if (settings.notice_after < 1) {
+    std::cerr << "sluice run: --notice-after is " << settings.notice_after
               << "\nit must be a number of seconds from 1\n";
-    return status_mistake;
+    return std::nullopt;
   }
-  if (ready_timeout < 0 || end_timeout < 0) {
+  if (settings.ready_timeout < 0 || settings.end_timeout < 0) {
     std::cerr << "sluice run: --ready-timeout and --end-timeout are numbers of seconds from 0\n";
-    return status_mistake;
+    return std::nullopt;
   }
-  const auto form = form_of(progress);
+  const auto form = form_of(settings.progress);
   if (!form) {
-    std::cerr << "sluice run: --progress is '" << progress << "'\nit must be auto, lines, json or none\n";
-    return status_mistake;
+    std::cerr << "sluice run: --progress is '" << settings.progress
+              << "'\nit must be auto, lines, json or none\n";
+    return std::nullopt;
   }
-  RunOptions run_options;
-  if (!read_limits(stop_before, time_limit, run_options)) return status_mistake;
-  auto workflow = read_workflow(line->flow);
-  if (!workflow) return status_mistake;
-  std::optional<FormerRun> former;
-  if (line->options.count("resume") != 0) {
-    try {
-      former = find_former_run(*workflow, log_directory, patience_with_former_run);
-    } catch (const Error& error) {
-      std::cerr << "sluice run: " << error.what() << '\n';
-      return status_mistake;
-    }
-    if (former->has_ended_well()) {
-      std::cout << "sluice run: the last run of '" << workflow->name
-                << "' has ended well, so there is nothing to resume (log: " << former->log_directory.string()
-                << ")\n";
-      return status_ok;
-    }
+  RunOptions options;
+  if (!read_limits(settings.stop_before, settings.time_limit, options)) return std::nullopt;
+  options.log_directory = settings.log_directory;
+  options.console = {values.count("quiet") != 0, values.count("verbose") != 0, *form};
+  options.notice_after = std::chrono::seconds(settings.notice_after);
+  options.ready_timeout = std::chrono::seconds(settings.ready_timeout);
+  options.end_timeout = std::chrono::seconds(settings.end_timeout);
+  return options;
+}
+
+/// The run that this one goes on with. Sets `status` and returns nothing where there is nothing to do.
+std::optional<FormerRun> run_to_resume(const Workflow& workflow, const RunSettings& settings, int& status) {
+  try {
+    FormerRun former = find_former_run(workflow, settings.log_directory, patience_with_former_run);
+    if (!former.has_ended_well()) return former;
+    std::cout << "sluice run: the last run of '" << workflow.name
+              << "' has ended well, so there is nothing to resume (log: " << former.log_directory.string()
+              << ")\n";
+    status = status_ok;
+  } catch (const Error& error) {
+    std::cerr << "sluice run: " << error.what() << '\n';
+    status = status_mistake;
   }
-  set_resume_number(*workflow, former ? former->resumes + 1 : 0);
-  if (const std::string problem = descriptor_problem(*workflow); !problem.empty()) {
-    std::cerr << "sluice: " << problem << '\n';
-    return status_mistake;
-  }
+  return std::nullopt;
+}
+
+/// Starts the run, unless something stands in its way, which is printed.
+int start_run(Workflow& workflow, RunOptions& options, const std::optional<FormerRun>& former) {
   Environment environment = current_environment();
   remove_surrounding_job(environment);
   const Installation installation = find_installation();
-  const Inspections inspections = inspect_programs(*workflow, environment);
-  choose_launchers(*workflow, inspections, environment);
-  auto obstacles = find_obstacles(*workflow, environment);
-  for (Mistake& mistake : find_mpi_mistakes(*workflow, inspections, installation))
+  const Inspections inspections = inspect_programs(workflow, environment);
+  choose_launchers(workflow, inspections, environment);
+  auto obstacles = find_obstacles(workflow, environment);
+  for (Mistake& mistake : find_mpi_mistakes(workflow, inspections, installation))
     obstacles.push_back(std::move(mistake));
   JobNodes nodes;
-  if (obstacles.empty()) nodes = find_job_nodes(*workflow, environment, obstacles);
+  if (obstacles.empty()) nodes = find_job_nodes(workflow, environment, obstacles);
   if (!obstacles.empty()) {
-    print_findings(*workflow, obstacles, "");
+    print_findings(workflow, obstacles, "");
     return status_mistake;
   }
   if (const std::string missing = find_missing_parts(installation); !missing.empty()) {
@@ -155,21 +166,42 @@ int run_command(const Arguments& arguments) {
   }
   if (former) {
     try {
-      run_options.restoration = restore(*former, *workflow);
+      options.restoration = restore(*former, workflow);
     } catch (const Error& error) {
       std::cerr << "sluice run: the run cannot be resumed: " << error.what() << '\n';
       return status_runtime_failure;
     }
   }
-  run_options.log_directory = log_directory;
-  run_options.console = {line->options.count("quiet") != 0, line->options.count("verbose") != 0, *form};
-  print_findings(*workflow, find_unfit_programs(*workflow, inspections), "warning: ");
-  if (!run_options.console.quiet) print_findings(*workflow, find_notes(*workflow, inspections), "note: ");
-  release_static_readers(*workflow, inspections);
-  run_options.notice_after = std::chrono::seconds(notice_after);
-  run_options.ready_timeout = std::chrono::seconds(ready_timeout);
-  run_options.end_timeout = std::chrono::seconds(end_timeout);
-  return Run(*workflow, installation, run_options, nodes, inspections).execute();
+  print_findings(workflow, find_unfit_programs(workflow, inspections), "warning: ");
+  if (!options.console.quiet) print_findings(workflow, find_notes(workflow, inspections), "note: ");
+  release_static_readers(workflow, inspections);
+  return Run(workflow, installation, options, nodes, inspections).execute();
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  RunSettings settings;
+  int status = status_ok;
+  const auto line =
+      read_flow_command_line(arguments, "run", "Starts the components of a workflow and couples them.",
+                             options_for(settings), status);
+  if (!line) return status;
+  auto options = understand(settings, line->options);
+  if (!options) return status_mistake;
+  auto workflow = read_workflow(line->flow);
+  if (!workflow) return status_mistake;
+  std::optional<FormerRun> former;
+  if (line->options.count("resume") != 0) {
+    former = run_to_resume(*workflow, settings, status);
+    if (!former) return status;
+  }
+  set_resume_number(*workflow, former ? former->resumes + 1 : 0);
+  if (const std::string problem = descriptor_problem(*workflow); !problem.empty()) {
+    std::cerr << "sluice: " << problem << '\n';
+    return status_mistake;
+  }
+  return start_run(*workflow, *options, former);
 }
 
 }  // namespace sluice::coordinator

@@ -20,7 +20,7 @@ namespace sluice::runtime {
 /// Files that processes of this matcher write by the C library. Each is a memory file. When its last writer
 /// has closed it, it becomes a step: the matcher creates, fills and publishes the step in the name of the
 /// process that opened the file, by a connection number of its own. So for the registry a file is written as
-/// any dataset is: docs/design/files-by-any-program.md.
+/// any dataset is: docs/design/written-files.md.
 class WrittenFiles {
  public:
   WrittenFiles(MatcherBase& base, ClientConnections& clients);

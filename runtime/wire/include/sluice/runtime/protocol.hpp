@@ -285,7 +285,7 @@ struct NewestImageRequest {
   std::string path = {};  ///< as in CreateRequest
 };
 
-/// A process of the writer opens a file by the C library: docs/design/files-by-any-program.md.
+/// A process of the writer opens a file by the C library: docs/design/written-files.md.
 struct OpenFile {
   DatasetKey key;
   std::string path;               ///< as in CreateRequest
