@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "format.hpp"
@@ -140,18 +141,35 @@ class Restorer {
     });
   }
 
-  void take_group(LogGroup& group) {
-    const std::vector<storage::FoundLog> all = group.logs;
-    if (const std::uint64_t last = last_published(group); last != 0) {
-      std::erase_if(group.logs, [&](const auto& log) { return static_cast<std::uint64_t>(log.step) > last; });
-      RecordedStep& step = record_.steps.at(last);
-      if (step.file.empty()) {
-        step.file = recover(group, last, step);
-        storage::note_recovered(files_, record_path_, last, step);
-        ++result_.recovered;
-      }
+  void take_group(const LogGroup& group) {
+    for (const std::uint64_t number : steps_to_recover(group)) {
+      LogGroup until = group;
+      std::erase_if(until.logs,
+                    [&](const auto& log) { return static_cast<std::uint64_t>(log.step) > number; });
+      RecordedStep& step = record_.steps.at(number);
+      step.file = recover(until, number, step);
+      storage::note_recovered(files_, record_path_, number, step);
+      ++result_.recovered;
     }
-    for (const storage::FoundLog& log : all) storage::remove_log(files_, log.metadata_path);
+    for (const storage::FoundLog& log : group.logs) storage::remove_log(files_, log.metadata_path);
+  }
+
+  /// The last published step; of a stream all that are wanted. Those that have a file are left out.
+  std::set<std::uint64_t> steps_to_recover(const LogGroup& group) {
+    const std::uint64_t last = last_published(group);
+    if (last == 0) return {};
+    const RecordedStep& newest = record_.steps.at(last);
+    if (!is_stream(newest)) return newest.file.empty() ? std::set{last} : std::set<std::uint64_t>();
+    std::set<std::uint64_t> steps;
+    for (const storage::FoundLog& log : group.logs) {
+      const auto number = static_cast<std::uint64_t>(log.step);
+      const auto found = record_.steps.find(number);
+      if (found == record_.steps.end() || found->second.path != group.netcdf_path) continue;
+      const RecordedStep& step = found->second;
+      if (step.is_published() && is_wanted(step, *rule_of(step)) && !has_file(number, step))
+        steps.insert(number);
+    }
+    return steps;
   }
 
   /// Opens of a stream go through its steps, so that each has a file of its own.
@@ -176,20 +194,30 @@ class Restorer {
     return (directory / (std::to_string(number) + "-" + fs::path(step.path).filename().string())).string();
   }
 
+  /// The file that may have the step: the record's, or the one at its path.
+  [[nodiscard]] static std::string file_of(const RecordedStep& step) {
+    return step.file.empty() ? step.path : step.file;
+  }
+
+  /// Whether that file is there and has this step, and no later one.
+  [[nodiscard]] bool has_file(std::uint64_t number, const RecordedStep& step) {
+    const std::string path = file_of(step);
+    const bool is_named = !step.file.empty();
+    if (!files_.exists(path) || fs::is_directory(path)) return false;
+    const auto mark = storage::mark_of(*files_.open(path, storage::OpenMode::read));
+    const bool is_of_run = mark && mark->run == former_.run.number;
+    if (!is_of_run) return is_named;
+    const bool is_this = mark->step == static_cast<std::int64_t>(number);
+    return is_this && (is_named || mark->complete == mark->step);
+  }
+
   void look_for_file(std::uint64_t number) {
     RecordedStep& step = record_.steps.at(number);
-    const std::string path = step.file.empty() ? step.path : step.file;
-    const bool is_named = !step.file.empty();
+    const std::string path = file_of(step);
+    const bool is_there = rule_of(step) != nullptr && has_file(number, step);
     step.file.clear();
-    if (rule_of(step) == nullptr || !files_.exists(path)) return;
-    if (fs::is_directory(path)) return;
-    const auto file = files_.open(path, storage::OpenMode::read);
-    const auto mark = storage::mark_of(*file);
-    const bool is_of_run = mark && mark->run == former_.run.number;
-    const bool is_this = is_of_run && mark->step == static_cast<std::int64_t>(number);
-    const bool is_complete = is_this && mark->complete == mark->step;
-    if (is_of_run ? !is_this || (!is_named && !is_complete) : !is_named) return;
-    step.version = version_of(*file);
+    if (!is_there) return;
+    step.version = version_of(*files_.open(path, storage::OpenMode::read));
     step.file = path;
     if (is_stream(step) && path == step.path) step.file = keep_apart(number, step);
   }
