@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agreement.hpp"
+#include "gathering.hpp"
 #include "last_error.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
@@ -17,13 +18,28 @@ namespace {
 
 using FillValue = std::array<std::byte, 8>;
 
+/// A copy of fewer bytes takes some milliseconds at most. Its two messages would be felt, and nobody would
+/// see it.
+constexpr std::uint64_t least_told_bytes = std::uint64_t{32} << 20;
+
+bool is_large_copy(const formats::Header& header, std::span<const Access> accesses) noexcept {
+  std::uint64_t bytes = 0;
+  for (const Access& access : accesses) {
+    if (access.elements == 0) continue;
+    bytes +=
+        static_cast<std::uint64_t>(access.elements) * formats::size_of(header.variable(access.varid).type);
+  }
+  return bytes >= least_told_bytes;
+}
+
 std::unique_ptr<GroupAgreement> agreement_of(const MemoryDriver::Parts& parts) {
   if (parts.control == 0) return std::make_unique<AgreementByMpi>(parts.comm);
   auto block = parts.session->segments().mapping(parts.control, runtime::Mapping::Access::read_write);
   const auto session = parts.session;
-  runtime::GroupControl control(std::move(block), static_cast<std::uint32_t>(parts.comm.rank()),
-                                static_cast<std::uint32_t>(parts.comm.size()),
-                                [session] { return session->is_alive(); });
+  runtime::GroupControl control(
+      std::move(block), static_cast<std::uint32_t>(parts.comm.rank()),
+      static_cast<std::uint32_t>(parts.comm.size()), [session] { return session->is_alive(); },
+      [session, comm = parts.comm.get(), key = parts.key] { return tell_of_wait(*session, comm, key); });
   control.raise_record_count(parts.record_count);
   return std::make_unique<AgreementInMemory>(std::move(control));
 }
@@ -221,6 +237,8 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
 void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*layout*/,
                        std::span<Access> accesses, Mode mode) {
   expect_own_process();
+  std::optional<runtime::Session::ReportedCopy> told;
+  if (is_large_copy(header, accesses)) told.emplace(*session_, step_, true);
   // Of requests with the same sequence the later ones win, so one sequence suffices for the call.
   std::uint64_t sequence = writing_->log->next_sequence();
   if (mode == Mode::collective) {
@@ -253,6 +271,8 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
     log.raise_sequence(writing_->group->enter_get(log.next_sequence()));
   }
   std::exception_ptr failure;
+  std::optional<runtime::Session::ReportedCopy> told;
+  if (is_large_copy(header, accesses)) told.emplace(*session_, step_, false);
   try {
     reader_.get(header, accesses, counters_);
   } catch (...) {

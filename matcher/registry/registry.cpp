@@ -118,6 +118,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->memory_waits.drop_of(process);
   parts_->get_waits.drop_of(process);
   parts_->gatherings.drop_of(id);
+  parts_->copies.drop_of(id);
   const bool was_writing = parts_->memberships.end_process(process, reason);
   parts_->pools.at(process.place.node).forget(id, was_writing);
   parts_->processes.erase(id);
@@ -331,6 +332,12 @@ void Registry::note_ordinary_file(ProcessId process, OrdinaryFile file) {
 
 void Registry::note_gathering(ProcessId process, const Gathering& gathering) {
   parts_->gatherings.note(parts_->processes.at(process), gathering);
+}
+
+/// The step may have gone meanwhile: only the name is lost then.
+void Registry::note_copy(ProcessId process, const CopyNotice& notice) {
+  const Step* const step = parts_->datasets.find_step(notice.step);
+  parts_->copies.note(parts_->processes.at(process), notice, step != nullptr ? step->name : std::string());
 }
 
 Listing Registry::list(const ListRequest& request) {

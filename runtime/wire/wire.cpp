@@ -43,6 +43,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "batch";
     case MessageType::ordinary_file:
       return "ordinary_file";
+    case MessageType::copy_notice:
+      return "copy_notice";
     case MessageType::gathering:
       return "gathering";
     case MessageType::image:
@@ -264,7 +266,10 @@ void fields(auto& a, Is<OrdinaryFile> auto& m) {
   a(m.rule, m.path, m.is_written, m.modified_s, m.component);
 }
 void fields(auto& a, Is<Gathering> auto& m) {
-  a(m.key, m.creates, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms, m.is_over);
+  a(m.key, m.call, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms, m.is_over);
+}
+void fields(auto& a, Is<CopyNotice> auto& m) {
+  a(m.number, m.step, m.is_put, m.is_over);
 }
 void fields(auto& a, Is<KeptLogs> auto& m) {
   a(m.name, m.directory);
@@ -295,6 +300,7 @@ SLUICE_MESSAGE(PutNotice)
 SLUICE_MESSAGE(CloseRequest)
 SLUICE_MESSAGE(OrdinaryFile)
 SLUICE_MESSAGE(Gathering)
+SLUICE_MESSAGE(CopyNotice)
 SLUICE_MESSAGE(Get)
 SLUICE_MESSAGE(Plans)
 SLUICE_MESSAGE(ImageRequest)

@@ -70,6 +70,9 @@ void fields(auto& a, Is<GatheringStatus> auto& m) {
 void fields(auto& a, Is<WaitStatus> auto& m) {
   a(m.component, m.processes, m.waits_for, m.since_ms, m.ranks);
 }
+void fields(auto& a, Is<matcher::CopyStatus> auto& m) {
+  a(m.component, m.file, m.is_put, m.processes, m.since_ms, m.ranks);
+}
 void fields(auto& a, Is<DrainStatus> auto& m) {
   a(m.rule, m.name, m.is_active, m.done_bytes, m.total_bytes);
 }
@@ -107,8 +110,8 @@ void fields(auto& a, Is<matcher::NodeView> auto& m) {
   a(m.used_bytes, m.limit_bytes, m.peak_bytes, m.spilled_bytes);
 }
 void fields(auto& a, Is<RunView> auto& m) {
-  a(m.now_ms, m.components, m.rules, m.uses, m.files, m.more_files, m.waits, m.gatherings, m.silent, m.nodes,
-    m.drains, m.waiting_drains, m.activities, m.last_activity, m.lost_activities);
+  a(m.now_ms, m.components, m.rules, m.uses, m.files, m.more_files, m.waits, m.gatherings, m.copies, m.silent,
+    m.nodes, m.drains, m.waiting_drains, m.activities, m.last_activity, m.lost_activities);
 }
 void fields(auto& a, Is<ErrorReply> auto& m) {
   a(m.status, m.text);

@@ -106,6 +106,7 @@ void ClientRequests::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::change_file:
     case MessageType::ordinary_file:
     case MessageType::gathering:
+    case MessageType::copy_notice:
     case MessageType::list:
     case MessageType::watch:
       break;

@@ -16,7 +16,7 @@ import termios
 import xml.etree.ElementTree
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import MPI_ENVIRONMENT, allow, call, clear_directory, expect, finish, kill, start, wait_for, write_flow
+from harness import MPI_ENVIRONMENT, allow, call, clear_directory, descendants_named, expect, finish, have_in_environment, kill, start, wait_for, write_flow
 
 build, program, case = sys.argv[1:4]
 SLUICE = build + "/bin/sluice"
@@ -89,6 +89,55 @@ def gathered(run):
     view = json_of(run)
     texts = [text for text in view["gatherings"] if "1 of 2 processes of analysis is in open of b.nc" in text] if view else []
     return (view, texts[0]) if texts else None
+
+
+def state_of(run, component):
+    """The state of a component in the table of `sluice status`."""
+    found = re.search(rf"^{component} +\d+ of \d+ +(.+?) *$", status_of(run, status=None).out, re.M)
+    return found[1] if found else ""
+
+
+def in_mpi():
+    """A rank that is in a collective call, while the other one is not, is told from one that computes."""
+    os.mkdir("go")
+    run = begin_run("lag a.nc 100", "late more whole a.nc 100", ranks=2)
+    wait_for(lambda: json_of(run), "the run")
+    wait_for(lambda: state_of(run, "model") == "1 computes, 1 is in MPI", "a rank in sync")
+    text = status_of(run).out
+    expect(re.search(r"^1 of 2 processes of model is in a collective call on a.nc; rank 1 is not, since \d+ s$", text, re.M), "the sentence on the sync")
+    wait_for(lambda: state_of(run, "analysis") == "is in MPI", "a rank in open, and one that has no connection yet")
+    allow("go/a.nc")
+    wait_for(lambda: "in a collective call" not in status_of(run).out, "the end of the sync")
+    allow("more")
+    finish(run, 0)
+
+
+def copying():
+    """A process that is stopped within a large put or get is told from one that computes."""
+    run = begin_run("repeat 1000 write a%d.nc 5000000", "repeat 1000 read a%d.nc 5000000")
+    wait_for(lambda: json_of(run), "the run")
+    for component, words, is_put in ("model", "copies into a", True), ("analysis", "copies out of a", False):
+        stopped = wait_for(lambda: stop_in_copy(run, component), f"{component} within a copy")
+        copies = [copy for copy in json_of(run)["copies"] if copy["component"] == component]
+        expect(len(copies) == 1 and copies[0]["is_put"] == is_put and copies[0]["ranks"] == [0], f"the copy: {copies}")
+        expect(state_of(run, component) == "copies", "the state of " + component)
+        expect(re.search(rf"^{component} {words}\d+.nc \(\d+ s\), rank 0$", status_of(run).out, re.M), "the sentence on the copy")
+        os.kill(stopped, signal.SIGCONT)
+    run.send_signal(signal.SIGINT)
+    finish(run, 130)
+
+
+def stop_in_copy(run, component):
+    """Stops the process of the component. Lets it go on, and returns None, unless it is within a large copy."""
+    own = [pid for pid in descendants_named("couple", run.pid) if pid in have_in_environment("SLUICE_COMPONENT", component)]
+    if not own:
+        return None
+    os.kill(own[0], signal.SIGSTOP)
+    view = json_of(run)
+    if view and any(copy["component"] == component for copy in view["copies"]):
+        return own[0]
+    os.kill(own[0], signal.SIGCONT)
+    return None
 
 
 def signal_case():

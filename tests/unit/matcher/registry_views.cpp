@@ -48,6 +48,32 @@ TEST_CASE("a view counts what is over, and lists what is open or unread") {
   CHECK(view.activities.empty());
 }
 
+TEST_CASE("a large copy is in the view until it ends, also if its end comes before its begin") {
+  World world(one_rule(), 64 * mib, {{"model", 1}, {"analysis", 1}});
+  const ProcessId model = world.process("model");
+  const StepId step = world.answer(world.create(model, "a.nc", world.alone())).step;
+  world.now_ms = 100;
+  world.registry.note_copy(model, {1, step, true, false});
+  world.registry.note_copy(model, {2, step, true, false});
+  world.now_ms = 350;
+  auto copies = world.registry.view({}).copies;
+  REQUIRE(copies.size() == 1);
+  CHECK(copies[0].component == "model");
+  CHECK(copies[0].file == "a.nc");
+  CHECK(copies[0].is_put);
+  CHECK(copies[0].processes == 2);
+  CHECK(copies[0].since_ms == 250);
+  world.registry.note_copy(model, {2, step, true, true});
+  CHECK(world.registry.view({}).copies.at(0).processes == 1);
+  world.registry.note_copy(model, {3, step, true, true});
+  world.registry.note_copy(model, {3, step, true, false});
+  world.registry.note_copy(model, {1, step, true, true});
+  CHECK(world.registry.view({}).copies.empty());
+  world.registry.note_copy(model, {4, step, true, false});
+  world.registry.disconnect(model);
+  CHECK(world.registry.view({}).copies.empty());
+}
+
 TEST_CASE("of many unread files the oldest are listed, and the others counted") {
   World world(one_rule(), 64 * mib, {{"model", 1}, {"analysis", 1}});
   const ProcessId model = world.process("model");

@@ -76,6 +76,8 @@ RunView some_run_view() {
   view.files = {{1, "a.nc", true, 4096, {{"analysis", 2, false, 9}}, {"plot"}, {"analysis"}}};
   view.more_files = 6;
   view.waits = {{"analysis", 2, "'a.nc' from model", 7, {0, 1}}};
+  view.gatherings = {{"model", "open of a.nc", 1, 3, {1, 2}, true, false, 8}};
+  view.copies = {{"model", "a.nc", true, 2, 7, {0, 1}}};
   view.nodes = {{1, 2, 3, 4}};
   view.drains = {{1, "f.nc", true, 2, 3}};
   view.activities = {{Activity::Kind::read, "analysis", 1, 1, "a.nc", 2, 3, 4}};

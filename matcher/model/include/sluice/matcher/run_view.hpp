@@ -94,6 +94,16 @@ struct NodeView {
   std::uint64_t spilled_bytes = 0;                                ///< on disk now
 };
 
+/// Processes of one component that copy data of one file in a large put or get.
+struct CopyStatus {
+  std::string component;
+  std::string file;
+  bool is_put = false;
+  std::uint32_t processes = 0;
+  std::uint64_t since_ms = 0;             ///< time since the first of these copies began
+  std::vector<std::uint32_t> ranks = {};  ///< the first few of the processes whose ranks are known
+};
+
 /// The state of a run. Its size goes with what is open or waiting now. What is over is only counted.
 struct RunView {
   std::uint64_t now_ms = 0;  ///< since the matchers began, by the clock of matcher 0
@@ -104,6 +114,7 @@ struct RunView {
   std::uint64_t more_files = 0;  ///< steps that would be in `files` if it had no limit
   std::vector<WaitStatus> waits;
   std::vector<GatheringStatus> gatherings;
+  std::vector<CopyStatus> copies;
   std::vector<SilentMatcher> silent;  ///< for the coordinator
   std::vector<NodeView> nodes;
   std::vector<DrainStatus> drains;  ///< the active one

@@ -145,6 +145,8 @@ class Registry {
   /// A process waits for others to create or open a dataset with it, or no longer waits. This does not count
   /// as a wait: the process may act, like one that computes.
   void note_gathering(ProcessId process, const Gathering& gathering);
+  /// A large copy of the process begins or ends: only for view().
+  void note_copy(ProcessId process, const CopyNotice& notice);
 
   /// The published files that can be had; PublishedFile::bytes stays 0.
   [[nodiscard]] Listing list(const ListRequest& request);
