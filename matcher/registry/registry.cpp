@@ -231,7 +231,7 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
   }
   parts_->datasets.count(group->key, group->component->name, request.counters);
-  group->members.at(rank).bytes = request.counters.put_bytes + request.counters.get_bytes;
+  group->members.at(rank).note_use(request.counters, request.times);
   leave(*group, rank);
 }
 
@@ -332,6 +332,10 @@ void Registry::note_ordinary_file(ProcessId process, OrdinaryFile file) {
 
 void Registry::note_gathering(ProcessId process, const Gathering& gathering) {
   parts_->gatherings.note(parts_->processes.at(process), gathering);
+}
+
+void Registry::note_complaint(ProcessId process, std::uint32_t rule, const std::string& text) {
+  parts_->uses.note_complaint(parts_->processes.at(process).component->name, rule, text);
 }
 
 /// The step may have gone meanwhile: only the name is lost then.

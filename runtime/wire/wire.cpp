@@ -43,6 +43,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "batch";
     case MessageType::ordinary_file:
       return "ordinary_file";
+    case MessageType::complaint:
+      return "complaint";
     case MessageType::copy_notice:
       return "copy_notice";
     case MessageType::gathering:
@@ -157,8 +159,14 @@ void fields(auto& a, Is<SegmentGrant> auto& m) {
 void fields(auto& a, Is<HeaderRequest> auto& m) {
   a(m.step, m.header, m.structure, m.version);
 }
+void fields(auto& a, Is<matcher::CallSpan> auto& m) {
+  a(m.first_us, m.last_us, m.busy_us);
+}
+void fields(auto& a, Is<matcher::AccessTimes> auto& m) {
+  a(m.puts, m.gets);
+}
 void fields(auto& a, Is<PublishRequest> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times);
 }
 void fields(auto& a, Is<matcher::SyncPoint> auto& m) {
   a(m.position, m.record_count, m.requests);
@@ -173,7 +181,7 @@ void fields(auto& a, Is<Discard> auto& m) {
   a(m.step, m.is_untouched);
 }
 void fields(auto& a, Is<CloseRequest> auto& m) {
-  a(m.step, m.counters);
+  a(m.step, m.counters, m.times);
 }
 void fields(auto& a, Is<ReadList> auto& m) {
   a(m.slabs, m.dimensions, m.has_strides, m.numbers);
@@ -268,6 +276,9 @@ void fields(auto& a, Is<OrdinaryFile> auto& m) {
 void fields(auto& a, Is<Gathering> auto& m) {
   a(m.key, m.call, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms, m.is_over);
 }
+void fields(auto& a, Is<Complaint> auto& m) {
+  a(m.rule, m.text);
+}
 void fields(auto& a, Is<CopyNotice> auto& m) {
   a(m.number, m.step, m.is_put, m.is_over);
 }
@@ -301,6 +312,7 @@ SLUICE_MESSAGE(CloseRequest)
 SLUICE_MESSAGE(OrdinaryFile)
 SLUICE_MESSAGE(Gathering)
 SLUICE_MESSAGE(CopyNotice)
+SLUICE_MESSAGE(Complaint)
 SLUICE_MESSAGE(Get)
 SLUICE_MESSAGE(Plans)
 SLUICE_MESSAGE(ImageRequest)

@@ -77,7 +77,7 @@ void fields(auto& a, Is<DrainStatus> auto& m) {
   a(m.rule, m.name, m.is_active, m.done_bytes, m.total_bytes);
 }
 void fields(auto& a, Is<Activity> auto& m) {
-  a(m.kind, m.component, m.rank, m.rule, m.file, m.begin_ms, m.end_ms, m.bytes);
+  a(m.kind, m.component, m.rank, m.rule, m.file, m.begin_ms, m.end_ms, m.bytes, m.busy_us);
 }
 void fields(auto& a, Is<matcher::ComponentView> auto& m) {
   a(m.name, m.processes, m.connected, m.waiting, m.has_connected, m.has_exited, m.how);

@@ -63,6 +63,7 @@ constexpr Check checks[] = {
     check<runtime::OrdinaryFile>,
     check<runtime::Gathering>,
     check<runtime::CopyNotice>,
+    check<runtime::Complaint>,
     check<runtime::StatusReport>,
     check<runtime::MessageToRegistry>,
     check<runtime::MessageToMatcher>,

@@ -107,6 +107,7 @@ void ClientRequests::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::ordinary_file:
     case MessageType::gathering:
     case MessageType::copy_notice:
+    case MessageType::complaint:
     case MessageType::list:
     case MessageType::watch:
       break;

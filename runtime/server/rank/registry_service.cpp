@@ -236,6 +236,10 @@ void RegistryService::take_close(const ClientRequest& request, matcher::ProcessI
       const auto gathering = decode<Gathering>(request.fields);
       return take_note([&] { registry_.note_gathering(process, gathering); });
     }
+    case MessageType::complaint: {
+      const auto complaint = decode<Complaint>(request.fields);
+      return take_note([&] { registry_.note_complaint(process, complaint.rule, complaint.text); });
+    }
     case MessageType::copy_notice: {
       const auto notice = decode<CopyNotice>(request.fields);
       return take_note([&] { registry_.note_copy(process, notice); });

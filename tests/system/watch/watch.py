@@ -247,6 +247,23 @@ def report():
     expect(sum(event["args"]["bytes"] for event in writes) == 240000, "the bytes of the trace")
 
 
+def calls():
+    """The trace has a period for the puts and one for the gets of each step and rank, within that in which the file was open."""
+    write_flow(program, {"model": (2, "write a.nc 8000000"), "analysis": (1, "read a.nc 8000000")}, [("a*.nc", "model", ["analysis"])])
+    call(SLUICE, "run", "--log-dir", "log", "flow.yaml", status=0)
+    events = [event for event in json.loads(call(SLUICE, "report", "log", "--trace", status=0).out)["traceEvents"] if event["ph"] == "X"]
+    for rank, bytes_put in (0, 32000000), (1, 32000000):
+        expect_within(events, "put", "write", rank, bytes_put)
+    expect_within(events, "get", "read", 0, 64000000)
+
+
+def expect_within(events, kind, outer, rank, size):
+    [inner], [around] = ([event for event in events if (event["cat"], event["tid"]) == (each, rank)] for each in (kind, outer))
+    expect(inner["name"] == kind + " a.nc" and inner["args"]["bytes"] == size, f"the {kind}: {inner}")
+    expect(0 < inner["args"]["busy_us"] <= inner["dur"] + 2000, f"the time within calls: {inner}")
+    expect(around["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= around["ts"] + around["dur"], f"{inner} is not within {around}")
+
+
 class Page(html.parser.HTMLParser):
     """Checks that tags are closed in order, and keeps what the page refers to."""
 

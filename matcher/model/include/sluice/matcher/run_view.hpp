@@ -20,6 +20,8 @@ struct Activity {
     wait_open,    ///< was held in a create or open
     wait_memory,  ///< was held in a put or get until there was memory, or space on a disk
     drain,        ///< the matchers wrote the file to disk
+    put,          ///< from the begin of its first put into a step to the end of its last one
+    get,          ///< the same for gets
   };
   Kind kind = Kind::write;
   std::string component = {};   ///< drain: empty
@@ -27,7 +29,8 @@ struct Activity {
   std::uint32_t rule = 0;
   std::string file = {};  ///< as messages show it
   std::uint64_t begin_ms = 0, end_ms = 0;
-  std::uint64_t bytes = 0;  ///< that it has put and got; drain: written to disk
+  std::uint64_t bytes = 0;    ///< that it has put and got; drain: written to disk
+  std::uint64_t busy_us = 0;  ///< put, get: the time within the calls
 };
 
 /// Asks what the run does. Who asks for activities keeps a record: the answer then lists no files.

@@ -84,6 +84,8 @@ class Session : public SegmentSource {
   class GatheringNotice;
   [[nodiscard]] std::unique_ptr<GatheringNotice> tell_of(Gathering gathering);
 
+  /// Has no answer.
+  void complain(const Complaint& complaint) { post(MessageType::complaint, encode(complaint)); }
   /// Tells people who watch the run of a large copy, from its construction to its destruction.
   class ReportedCopy;
 

@@ -47,6 +47,7 @@ enum class MessageType : std::uint16_t {
   ordinary_file = 18,  // no answer
   gathering = 19,      // no answer
   copy_notice = 29,    // no answer
+  complaint = 30,      // no answer
   image = 20,          // ImageRequest → image_made: the answer may be held back
   open_file = 24,      // OpenFile → file_opened: the answer may be held back
   file_holders = 25,   // FileHolder, no answer
@@ -306,6 +307,12 @@ struct FileOpened {
 struct FileHolder {
   bool holds = false;
   std::vector<std::uint64_t> files;
+};
+
+/// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know.
+struct Complaint {
+  std::uint32_t rule = 0;
+  std::string text;
 };
 
 struct Remove {
