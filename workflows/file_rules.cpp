@@ -69,6 +69,7 @@ class RuleReader {
     read_publish(*section, read.rule);
     read_keep(*section, read.rule);
     read_expose(*section, read.rule);
+    read_expect(*section, read.rule);
     read_sequence_keys(reader_, *section, read.rule);
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
     if (read.rule.through == Through::burst_buffer) check_rule_of_logs(*section, read.rule);
@@ -241,6 +242,13 @@ class RuleReader {
             (is_on_disk ? "the files of this rule are on disk anyway; leave 'expose' out"
                         : "it shows files that their writer has closed; leave 'publish' out"));
     rule.exposes = false;
+  }
+
+  void read_expect(const Section& section, FileRule& rule) {
+    const Value* value = section.find("expect");
+    if (value == nullptr) return;
+    if (const auto count = reader_.integer(*value, range_of(KeySection::rule, "expect")))
+      rule.expected = static_cast<std::uint64_t>(*count);
   }
 
   ValueReader& reader_;

@@ -280,6 +280,15 @@ const std::vector<Key>& table() {
                 "([below](#files-for-any-program-at-all))",
        .default_value = "`false`"},
       {.section = KeySection::rule,
+       .name = "expect",
+       .kind = KeyKind::integer,
+       .value =
+           "how many files the run will have, or with `stream` how many steps: the progress shows it, and "
+           "fewer are a warning ([progress](#progress))",
+       .default_value = "not known",
+       .least = 1,
+       .most = 1'000'000'000},
+      {.section = KeySection::rule,
        .name = "partition",
        .kind = KeyKind::word,
        .value = "how several matchers share the look-up of data: `range` divides each variable among them, "

@@ -13,8 +13,7 @@
 namespace sluice::api {
 namespace {
 
-/// Processes usually make a collective call within this time of each other.
-constexpr std::chrono::milliseconds time_until_told{2000};
+using runtime::Session;
 
 /// An MPI group of processes.
 class ProcessGroup {
@@ -64,7 +63,7 @@ runtime::Gathering gathering_of(MPI_Comm comm) {
   gathering.ranks = ranks.value().low;
   gathering.stride = static_cast<std::uint32_t>(stride_of(world_ranks));
   if (gathering.stride > 0) gathering.first_rank = static_cast<std::uint32_t>(world_ranks.front());
-  gathering.waited_ms = static_cast<std::uint64_t>(time_until_told.count());
+  gathering.waited_ms = static_cast<std::uint64_t>(Session::time_until_told.count());
   return gathering;
 }
 
@@ -104,7 +103,7 @@ void Gathering::wait(MPI_Comm comm, MPI_Request& request) const {
     int is_complete = 0;
     check_mpi(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "wait for the other processes");
     if (is_complete != 0) return;
-    if (has_lasted || std::chrono::steady_clock::now() - begin < time_until_told) continue;
+    if (has_lasted || std::chrono::steady_clock::now() - begin < Session::time_until_told) continue;
     has_lasted = true;
     told = tell(comm);
   }
@@ -119,8 +118,21 @@ std::unique_ptr<Gathering::Notice> Gathering::tell(MPI_Comm comm) const noexcept
     if (!match) return nullptr;
     runtime::Gathering gathering = gathering_of(comm);
     gathering.key = std::move(match->key);
-    gathering.creates = call_ == Call::create;
+    gathering.call =
+        call_ == Call::create ? runtime::Gathering::Call::create : runtime::Gathering::Call::open;
     return std::make_unique<Notice>(process_session(environment), std::move(gathering));
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+std::unique_ptr<Session::GatheringNotice> tell_of_wait(Session& session, MPI_Comm comm,
+                                                       const runtime::DatasetKey& key) noexcept {
+  try {
+    runtime::Gathering gathering = gathering_of(comm);
+    gathering.key = key;
+    gathering.call = runtime::Gathering::Call::access;
+    return session.tell_of(std::move(gathering));
   } catch (const std::exception&) {
     return nullptr;
   }

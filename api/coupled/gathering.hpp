@@ -4,6 +4,7 @@
 
 #include "mpi_handles.hpp"
 #include "sluice/runtime/rules.hpp"
+#include "sluice/runtime/session.hpp"
 
 namespace sluice::api {
 
@@ -32,5 +33,11 @@ class Gathering {
   const char* path_;
   Call call_;
 };
+
+/// Tells the matcher that this process waits for the others of the communicator in a collective call on the
+/// open dataset, until the returned object is destroyed. Null if that cannot be told; the wait goes on
+/// anyway.
+[[nodiscard]] std::unique_ptr<runtime::Session::GatheringNotice> tell_of_wait(
+    runtime::Session& session, MPI_Comm comm, const runtime::DatasetKey& key) noexcept;
 
 }  // namespace sluice::api

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agreement.hpp"
+#include "gathering.hpp"
 #include "last_error.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
@@ -17,13 +18,28 @@ namespace {
 
 using FillValue = std::array<std::byte, 8>;
 
+/// A copy of fewer bytes takes some milliseconds at most. Its two messages would be felt, and nobody would
+/// see it.
+constexpr std::uint64_t least_told_bytes = std::uint64_t{32} << 20;
+
+std::uint64_t bytes_of(const formats::Header& header, std::span<const Access> accesses) noexcept {
+  std::uint64_t bytes = 0;
+  for (const Access& access : accesses) {
+    if (access.elements == 0) continue;
+    bytes +=
+        static_cast<std::uint64_t>(access.elements) * formats::size_of(header.variable(access.varid).type);
+  }
+  return bytes;
+}
+
 std::unique_ptr<GroupAgreement> agreement_of(const MemoryDriver::Parts& parts) {
   if (parts.control == 0) return std::make_unique<AgreementByMpi>(parts.comm);
   auto block = parts.session->segments().mapping(parts.control, runtime::Mapping::Access::read_write);
   const auto session = parts.session;
-  runtime::GroupControl control(std::move(block), static_cast<std::uint32_t>(parts.comm.rank()),
-                                static_cast<std::uint32_t>(parts.comm.size()),
-                                [session] { return session->is_alive(); });
+  runtime::GroupControl control(
+      std::move(block), static_cast<std::uint32_t>(parts.comm.rank()),
+      static_cast<std::uint32_t>(parts.comm.size()), [session] { return session->is_alive(); },
+      [session, comm = parts.comm.get(), key = parts.key] { return tell_of_wait(*session, comm, key); });
   control.raise_record_count(parts.record_count);
   return std::make_unique<AgreementInMemory>(std::move(control));
 }
@@ -221,6 +237,10 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
 void MemoryDriver::put(const formats::Header& header, const formats::Layout& /*layout*/,
                        std::span<Access> accesses, Mode mode) {
   expect_own_process();
+  const std::uint64_t bytes = bytes_of(header, accesses);
+  const TimedCall timed(put_times_, bytes);
+  std::optional<runtime::Session::ReportedCopy> told;
+  if (bytes >= least_told_bytes) told.emplace(*session_, step_, true);
   // Of requests with the same sequence the later ones win, so one sequence suffices for the call.
   std::uint64_t sequence = writing_->log->next_sequence();
   if (mode == Mode::collective) {
@@ -253,6 +273,10 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
     log.raise_sequence(writing_->group->enter_get(log.next_sequence()));
   }
   std::exception_ptr failure;
+  const std::uint64_t bytes = bytes_of(header, accesses);
+  const TimedCall timed(get_times_, bytes);
+  std::optional<runtime::Session::ReportedCopy> told;
+  if (bytes >= least_told_bytes) told.emplace(*session_, step_, false);
   try {
     reader_.get(header, accesses, counters_);
   } catch (...) {
@@ -338,8 +362,14 @@ void MemoryDriver::publish(std::int64_t record_count) {
   const std::int64_t records = writing_->group->leave(record_count);
   matcher::LogPattern pattern = writing_->pattern.pattern();
   pattern.last_put = writing_->log->last_sequence();
-  session_->publish(
-      {step_, records, counters_, std::move(pattern), writing_->log->ranges(), writing_->log->position()});
+  session_->publish({step_,
+                     records,
+                     counters_,
+                     std::move(pattern),
+                     writing_->log->ranges(),
+                     writing_->log->position(),
+                     {},
+                     call_times()});
   if (writing_->disk != nullptr) return;
   session_->keep_log(key_, {step_, static_cast<std::uint32_t>(comm_.rank()),
                             static_cast<std::uint32_t>(comm_.size()), std::move(writing_->log)});
@@ -348,7 +378,7 @@ void MemoryDriver::publish(std::int64_t record_count) {
 void MemoryDriver::close_read() {
   expect_own_process();
   is_open_ = false;
-  session_->close_read({step_, counters_});
+  session_->close_read({step_, counters_, call_times()});
 }
 
 void MemoryDriver::close(const formats::Header& header) {

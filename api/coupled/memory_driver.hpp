@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "call_times.hpp"
 #include "driver.hpp"
 #include "group_agreement.hpp"
 #include "memory_reader.hpp"
@@ -86,6 +87,9 @@ class MemoryDriver final : public Driver {
   void publish(std::int64_t record_count);
   void close_read();
   void expect_own_process() const;
+  [[nodiscard]] matcher::AccessTimes call_times() const noexcept {
+    return {put_times_.up_to_now(), get_times_.up_to_now()};
+  }
 
   const std::shared_ptr<runtime::Session> session_;  ///< shared with the process's other datasets
   const Communicator& comm_;
@@ -96,6 +100,7 @@ class MemoryDriver final : public Driver {
   std::optional<Writing> writing_;
   MemoryReader reader_;
   runtime::AccessCounters counters_;
+  CallTimes put_times_, get_times_;
   bool is_open_ = true;
 };
 

@@ -188,7 +188,11 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   OpenedDriver opened;
   runtime::Opened answer;
   const auto take_header = [&] {
-    if (answer.version == 0) throw Error(NC_ENOTNC, not_cdf_text(request.path));
+    if (answer.version == 0) {
+      const std::string text = not_cdf_text(request.path);
+      if (request.comm.is_root()) group.session->complain({match.rule.rule, text});
+      throw Error(NC_ENOTNC, text);
+    }
     opened.header = formats::decode_metadata(answer.header, request.path);
     opened.header.version = static_cast<formats::Version>(answer.version);
     opened.header.record_count = answer.record_count;

@@ -90,7 +90,9 @@ std::string as_perfetto_trace(const Timeline& timeline) {
         .member("tid", std::max(activity.rank, 0))
         .member("ts", activity.begin_ms * us_in_a_ms)
         .member("dur", (activity.end_ms - activity.begin_ms) * us_in_a_ms);
-    json.key("args").begin_object().member("bytes", activity.bytes).end_object().end_object();
+    json.key("args").begin_object().member("bytes", activity.bytes);
+    if (activity.busy_us > 0) json.member("busy_us", activity.busy_us);
+    json.end_object().end_object();
   }
   for (std::size_t node = 0; node < timeline.memory.size(); ++node) {
     for (const Timeline::Memory& memory : timeline.memory[node]) {

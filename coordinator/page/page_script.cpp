@@ -6,9 +6,9 @@ namespace sluice::coordinator {
 const char* page_style() noexcept {
   return R"page(
 :root { color-scheme: light dark; --ink: #15181e; --paper: #fdfdfb; --faint: #667; --rule: #d5d8de;
-  --k0: #2f6db5; --k1: #2f8f5b; --k2: #c8532f; --k3: #9c3fa0; --k4: #8a7a3c; --life: #d3d9e2; }
+  --k0: #2f6db5; --k1: #2f8f5b; --k2: #c8532f; --k3: #9c3fa0; --k4: #8a7a3c; --k5: #123f73; --k6: #0f5231; --life: #d3d9e2; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e5e8ee; --paper: #15181e; --faint: #99a; --rule: #3a404c;
-  --k0: #6aa5ea; --k1: #62c48c; --k2: #f0825c; --k3: #d385d6; --k4: #cbb866; --life: #343b48; } }
+  --k0: #6aa5ea; --k1: #62c48c; --k2: #f0825c; --k3: #d385d6; --k4: #cbb866; --k5: #c7e0ff; --k6: #c9f2db; --life: #343b48; } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1100px;
   margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid var(--rule); }
@@ -20,7 +20,7 @@ canvas { width: 100%; display: block; touch-action: pan-y; } canvas:focus { outl
 .legend span { padding: 0 .5em 0 1.3em; position: relative; } .legend span::before { content: ""; position: absolute;
   left: 0; top: .2em; width: 1em; height: 1em; background: var(--c); }
 .k0 { --c: var(--k0); } .k1 { --c: var(--k1); } .k2 { --c: var(--k2); } .k3 { --c: var(--k3); }
-.k4 { --c: var(--k4); } .life { --c: var(--life); }
+.k4 { --c: var(--k4); } .k5 { --c: var(--k5); } .k6 { --c: var(--k6); } .life { --c: var(--life); }
 .graph svg { max-width: 100%; height: auto; }
 svg.memory { width: 100%; border-bottom: 1px solid var(--rule); } .used, .spilled { fill: none; stroke: var(--k0);
   stroke-width: 1.5; vector-effect: non-scaling-stroke; } .spilled { stroke: var(--k4); }
@@ -33,7 +33,8 @@ const char* page_script() noexcept {
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("timeline"), detail = document.getElementById("detail");
-const kinds = ["has open for writing", "has open for reading", "waits in open or create of", "waits for memory for", "writes to disk"];
+const kinds = ["has open for writing", "has open for reading", "waits in open or create of", "waits for memory for", "writes to disk",
+  "puts into", "gets from"];
 const rowHeight = 18, axis = 20, mostRows = 1500;
 const rows = data.rows.slice(0, mostRows), byRow = rows.map(() => []);
 for (const period of data.periods) if (period[0] < rows.length) byRow[period[0]].push(period);
@@ -64,16 +65,17 @@ function draw() {
     pen.fillRect(left, row * rowHeight + inset, right - left, rowHeight - 2 * inset);
   };
   for (const [row, begin, end] of data.lives) if (row < rows.length) bar(row, begin, end, "--life", 5);
-  const colours = [0, 1, 2, 3, 4].map(kind => colour("--k" + kind));
+  const colours = kinds.map((name, kind) => kind).map(kind => colour("--k" + kind));
   byRow.forEach((list, row) => {
-    const last = [-1, -1, -1, -1, -1];  // by kind: the pixel that is drawn already
+    const last = kinds.map(() => -1);  // by kind: the pixel that is drawn already
     for (const [, kind, begin, end] of list) {
       if (begin > to) break;
       const left = Math.max(x(begin), label), right = Math.min(Math.max(x(end), x(begin) + 1), width);
       if (right <= label || right <= last[kind]) continue;
       last[kind] = Math.ceil(right);
       pen.fillStyle = colours[kind];
-      pen.fillRect(left, row * rowHeight + 2, right - left, rowHeight - 4);
+      const inset = kind > 4 ? 5 : 2;  // calls lie within the time that the file is open
+      pen.fillRect(left, row * rowHeight + inset, right - left, rowHeight - 2 * inset);
     }
   });
   pen.fillStyle = colour("--ink");
@@ -122,7 +124,8 @@ canvas.addEventListener("pointermove", event => {
     if (period[3] >= time - reach && (!best || period[3] - period[2] <= best[3] - best[2])) best = period;
   }
   if (best) detail.textContent = rows[best[0]] + " " + kinds[best[1]] + " " + data.files[best[5]] + ": from " +
-    seconds(best[2]) + ", " + seconds(best[3] - best[2]) + (best[4] ? ", " + bytes(best[4]) : "");
+    seconds(best[2]) + ", " + seconds(best[3] - best[2]) + (best[4] ? ", " + bytes(best[4]) : "") +
+    (best[6] ? ", " + seconds(best[6] / 1000) + " within calls" : "");
 });
 window.addEventListener("resize", later);
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);

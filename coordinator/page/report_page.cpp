@@ -160,6 +160,7 @@ std::string timeline_data(const Timeline& timeline) {
         .value(activity.end_ms)
         .value(activity.bytes)
         .value(std::uint64_t{files.at(activity.file)})
+        .value(activity.busy_us)
         .end_list();
   return json.end_list().end_object().text();
 }
@@ -187,7 +188,8 @@ std::string as_page(const Timeline& timeline, const RunFigures& figures) {
          "</div>\n<h2>Timeline</h2>\n"
          "<p class=\"legend\"><span class=\"k0\">file open for writing</span> <span class=\"k1\">open for "
          "reading</span> <span class=\"k2\">waits in open or create</span> <span class=\"k3\">waits for "
-         "memory</span> <span class=\"k4\">written to disk</span> <span class=\"life\">otherwise "
+         "memory</span> <span class=\"k4\">written to disk</span> <span class=\"k5\">puts</span> <span "
+         "class=\"k6\">gets</span> <span class=\"life\">otherwise "
          "computing</span></p>\n"
          "<div id=\"buttons\"><button data-key=\"+\">closer</button> <button data-key=\"-\">farther</button> "
          "<button data-key=\"ArrowLeft\">left</button> <button data-key=\"ArrowRight\">right</button> "

@@ -44,6 +44,7 @@ class CouplingWarnings {
     for (std::size_t i = 0; i < workflow_.components.size(); ++i) warn_of_component(i);
     for (std::uint32_t rule = 0; rule < workflow_.files.size() && rule < report_.rules.size(); ++rule) {
       warn_of_unused_rule(rule);
+      warn_of_missing_files(rule);
       for (const std::string& reader : workflow_.files[rule].readers) warn_of_reader(rule, reader);
     }
     for (const OrdinaryFile& file : report_.ordinary_files) {
@@ -65,6 +66,13 @@ class CouplingWarnings {
     for (const runtime::DatasetStatus& dataset : report_.datasets)
       files += dataset.rule == rule && dataset.steps_published > 0 ? dataset.files : 0;
     return files;
+  }
+
+  [[nodiscard]] std::uint64_t steps_of(std::uint32_t rule) const {
+    std::uint64_t steps = 0;
+    for (const runtime::DatasetStatus& dataset : report_.datasets)
+      steps += dataset.rule == rule ? dataset.steps_published : 0;
+    return steps;
   }
 
   /// What holds of all members of an ensemble is told of the first: "family" is its name, or its rule's.
@@ -116,6 +124,21 @@ class CouplingWarnings {
           rule.writer + " writes";
     }
     warnings_.push_back(text);
+  }
+
+  /// A run that was ended early has told that itself.
+  void warn_of_missing_files(std::uint32_t index) {
+    const FileRule& rule = workflow_.files[index];
+    const bool was_ended =
+        outcome_.interrupted_by != 0 || !outcome_.stopped_for.empty() || !outcome_.stopped_by.empty();
+    if (rule.expected == 0 || was_ended || has_failed(rule.writer)) return;
+    const std::uint64_t published = rule.is_stream ? steps_of(index) : published_by(index);
+    if (published >= rule.expected || is_told(rule.family, "missing")) return;
+    const std::string what = rule.is_stream ? "step" : "file";
+    warnings_.push_back("the rule '" + rule.pattern + "' (" + place_of(workflow_, rule) + ") expects " +
+                        format_count(rule.expected, what) + ", and " + rule.writer + " published " +
+                        std::to_string(published) + ": see why " + rule.writer +
+                        " ended early, or correct 'expect'");
   }
 
   void warn_of_reader(std::uint32_t index, const std::string& reader) {

@@ -106,6 +106,7 @@ int Run::execute() {
   outcome_.spill_directory = matcher_.spill().directory.string();
   outcome_.components = components_.outcomes();
   later_.report(outcome_.components);
+  if (!outcome_.report) outcome_.last = recorder_.last();
   conclude();
   return outcome_.exit_status();
 }

@@ -56,8 +56,40 @@ class ViewIndex {
   std::map<std::string, std::uint64_t> bytes_;
 };
 
+/// How many of the rule's steps the component will write or read, as the workflow says; 0: not known.
+std::uint64_t expected_of(const workflows::FileRule& rule, const std::string& name) {
+  if (rule.writer == name) return rule.expected;
+  const matcher::ReaderMode mode = rule.mode_of(name);
+  switch (mode.mode) {
+    case matcher::ReadMode::all:
+      return rule.expected;
+    case matcher::ReadMode::every:
+      return (rule.expected + mode.every - 1) / mode.every;
+    case matcher::ReadMode::latest:
+      break;
+  }
+  return 0;
+}
+
+/// The sum over the rules whose steps count for the component; nothing when one of them says nothing.
+std::optional<std::uint64_t> expected_steps(const workflows::Workflow& workflow, const std::string& name,
+                                            bool is_reader) {
+  std::uint64_t sum = 0;
+  for (const workflows::FileRule& rule : workflow.files) {
+    const bool counts =
+        is_reader ? rule.writer != name && std::ranges::find(rule.readers, name) != rule.readers.end()
+                  : rule.writer == name;
+    if (!counts) continue;
+    const std::uint64_t expected = expected_of(rule, name);
+    if (expected == 0) return std::nullopt;
+    sum += expected;
+  }
+  return sum > 0 ? std::optional(sum) : std::nullopt;
+}
+
 /// How far a component is: the steps that it has taken, or for one that only writes, that it has published.
-void count_steps(const ViewIndex& index, const std::string& name, ProgressRow& row) {
+void count_steps(const ViewIndex& index, const workflows::Workflow& workflow, const std::string& name,
+                 ProgressRow& row) {
   std::uint64_t published = 0;
   std::uint64_t taken = 0;
   std::uint64_t all = 0;
@@ -76,7 +108,11 @@ void count_steps(const ViewIndex& index, const std::string& name, ProgressRow& r
     are_writers_over = are_writers_over && index.has_exited(rule.writer);
   }
   row.done = is_reader ? taken : published;
-  if (is_reader && are_writers_over) row.all = all;
+  if (is_reader && are_writers_over) {
+    row.all = all;
+  } else if (const auto expected = expected_steps(workflow, name, is_reader)) {
+    row.all = std::max(*expected, row.done);
+  }
 }
 
 void describe_wait_of(const ViewIndex& index, const std::string& name, ProgressRow& row) {
@@ -93,11 +129,11 @@ void describe_wait_of(const ViewIndex& index, const std::string& name, ProgressR
   }
 }
 
-ProgressRow row_of_component(const ViewIndex& index, const workflows::Component& component,
-                             const ComponentStage& stage) {
+ProgressRow row_of_component(const ViewIndex& index, const workflows::Workflow& workflow,
+                             const workflows::Component& component, const ComponentStage& stage) {
   ProgressRow row;
   row.name = component.name;
-  count_steps(index, component.name, row);
+  count_steps(index, workflow, component.name, row);
   switch (stage.kind) {
     case ComponentStage::Kind::not_started:
       row.text = "starts when the writers of its files have ended";
@@ -222,7 +258,7 @@ ProgressReport RunProgress::report(const runtime::RunView& view, const std::vect
       bytes += index.bytes(components[last++].name);
     report.rows.push_back(!components[i].ensemble.empty() ? row_of_ensemble(index, workflow_, stages, i, last)
                           : stages[i].jobs                ? row_of_jobs(index, components[i], stages[i])
-                                           : row_of_component(index, components[i], stages[i]));
+                                           : row_of_component(index, workflow_, components[i], stages[i]));
     add_rates(report.rows.back(), {since_start, report.rows.back().done, bytes});
     i = last;
   }

@@ -59,6 +59,7 @@ void RunRecorder::take(runtime::RunView view) {
   drop_known(view);
   timeline_.add(view, since_start());
   last_activity_ = view.last_activity;
+  last_ = {std::move(view.rules), std::move(view.uses), since_start()};
 }
 
 /// The last question may have been asked before the answer to another one had come.

@@ -2,10 +2,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "matcher_process.hpp"
 #include "run_setting.hpp"
+#include "summary.hpp"
 #include "timeline_writer.hpp"
 
 namespace sluice::coordinator {
@@ -24,6 +26,8 @@ class RunRecorder {
   /// All components have ended: asks for the last time.
   void ask_last();
   void warn(const std::string& text) { timeline_.warn(text); }
+  /// What the last answer told.
+  [[nodiscard]] const std::optional<LastFigures>& last() const noexcept { return last_; }
   void end(const std::string& verdict) { timeline_.end(since_start(), verdict); }
 
  private:
@@ -39,6 +43,7 @@ class RunRecorder {
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::uint64_t last_activity_ = 0;
+  std::optional<LastFigures> last_;
   int questions_ = 0;  ///< whose answers have not come yet
 };
 

@@ -103,6 +103,24 @@ std::string file_table(const workflows::Workflow& workflow, const runtime::Statu
   return format_table(rows, to_the_right);
 }
 
+/// The same by rule, as the matchers have told last. A line for each rule: they tell no files then.
+std::string last_file_table(const LastFigures& last) {
+  std::vector<Row> rows{{"files", "published", "steps", "put", "puts", "got", "gets", "replayed"}};
+  for (std::size_t i = 0; i < last.rules.size(); ++i) {
+    AccessCounters sum;
+    for (const matcher::RuleUse& use : last.uses)
+      if (use.rule == i) sum += use.counters;
+    const matcher::RuleTotals& totals = last.rules[i].totals;
+    rows.push_back({last.rules[i].pattern, std::to_string(totals.files), std::to_string(totals.steps),
+                    format_bytes(sum.put_bytes), std::to_string(sum.puts), format_bytes(sum.get_bytes),
+                    std::to_string(sum.gets), std::to_string(sum.replayed_gets)});
+  }
+  std::vector<bool> to_the_right(rows.front().size(), true);
+  to_the_right.front() = false;
+  return "the matchers gave no final figures; " + format_duration(std::chrono::milliseconds(last.time_ms)) +
+         " after the start they were:\n" + format_table(rows, to_the_right);
+}
+
 /// Whether the rows of the rule's readers say something: they choose among its steps, or have missed some.
 bool has_reader_rows(const workflows::FileRule& rule, const runtime::RuleStatus& status) {
   if (rule.is_stream || !rule.modes.empty() || rule.queue > 0) return true;
@@ -242,6 +260,8 @@ std::string summarize(const workflows::Workflow& workflow, const RunOutcome& out
   std::string text = "\n" + workflow.name + ": " + describe_end(outcome) + " after " +
                      format_duration(outcome.duration) + "\n\n";
   if (outcome.report && !workflow.files.empty()) text += file_table(workflow, *outcome.report) + "\n";
+  if (!outcome.report && outcome.last && !workflow.files.empty())
+    text += last_file_table(*outcome.last) + "\n";
   if (outcome.report) text += reader_table(workflow, *outcome.report);
   text += component_table(outcome);
   if (outcome.report) {

@@ -37,6 +37,13 @@ struct ComponentOutcome {
   std::optional<JobFigures> jobs = {};  ///< of a component with `for-each`
 };
 
+/// What the matchers have told last, for a run whose matchers have ended without their final figures.
+struct LastFigures {
+  std::vector<matcher::RuleView> rules;
+  std::vector<matcher::RuleUse> uses;
+  std::uint64_t time_ms = 0;  ///< since the components' start
+};
+
 /// The outcome of a run.
 struct RunOutcome {
   std::vector<ComponentOutcome> components;
@@ -47,6 +54,7 @@ struct RunOutcome {
   std::string runtime_failure;
   std::string lost_output;  ///< why output could not be written (Console::failure); empty if all was written
   std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
+  std::optional<LastFigures> last;  ///< when there is no report, and the matchers were asked before
   std::chrono::milliseconds duration{0};
   std::time_t began = 0;        ///< seconds since 1970
   std::string spill_directory;  ///< the directory for data that did not fit in memory

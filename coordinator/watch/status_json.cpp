@@ -41,6 +41,23 @@ void write_waits(JsonWriter& json, const RunView& view) {
   json.end_list();
 }
 
+void write_copies(JsonWriter& json, const RunView& view) {
+  json.key("copies").begin_list();
+  for (const matcher::CopyStatus& copy : view.copies) {
+    json.begin_object()
+        .member("component", copy.component)
+        .member("processes", copy.processes)
+        .member("file", copy.file)
+        .member("is_put", copy.is_put)
+        .member("since_ms", copy.since_ms)
+        .member("text", describe_copy(copy));
+    json.key("ranks").begin_list();
+    for (const std::uint32_t rank : copy.ranks) json.value(rank);
+    json.end_list().end_object();
+  }
+  json.end_list();
+}
+
 void write_rules(JsonWriter& json, const RunView& view) {
   json.key("rules").begin_list();
   for (std::size_t i = 0; i < view.rules.size(); ++i) {
@@ -122,6 +139,7 @@ std::string status_as_json(const RunView& view, const std::string& name, std::in
   write_nodes(json, view);
   write_components(json, view);
   write_waits(json, view);
+  write_copies(json, view);
   write_rules(json, view);
   write_files(json, view);
   json.member("waiting_drains", view.waiting_drains).end_object();

@@ -52,15 +52,56 @@ std::string describe_traffic(const Traffic& traffic) {
          "), got " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")\n";
 }
 
-std::string state_of(const ComponentView& component) {
+/// What the processes of a component do that use coupled files now.
+struct Doings {
+  std::uint32_t computing = 0, in_mpi = 0, copying = 0, waiting = 0;
+};
+
+Doings doings_of(const ComponentView& component, const RunView& view) {
+  Doings doings;
+  std::uint32_t left = component.connected;
+  const auto take = [&left](std::uint32_t wanted) {
+    const std::uint32_t taken = std::min(left, wanted);
+    left -= taken;
+    return taken;
+  };
+  doings.waiting = take(component.waiting);
+  for (const runtime::GatheringStatus& gathering : view.gatherings)
+    if (gathering.component == component.name) doings.in_mpi += take(gathering.present);
+  for (const matcher::CopyStatus& copy : view.copies)
+    if (copy.component == component.name) doings.copying += take(copy.processes);
+  doings.computing = left;
+  return doings;
+}
+
+/// "2 compute, 1 is in MPI"; of one kind alone "computes" and "all compute".
+std::string describe_doings(const Doings& doings) {
+  struct Kind {
+    std::uint32_t processes;
+    const char *one, *several;
+  };
+  std::vector<Kind> kinds{{doings.computing, "computes", "compute"},
+                          {doings.in_mpi, "is in MPI", "are in MPI"},
+                          {doings.copying, "copies", "copy"},
+                          {doings.waiting, "waits", "wait"}};
+  std::erase_if(kinds, [](const Kind& kind) { return kind.processes == 0; });
+  if (kinds.size() == 1) {
+    const Kind& only = kinds.front();
+    return only.processes == 1 ? only.one : std::string("all ") + only.several;
+  }
+  std::string text;
+  for (const Kind& kind : kinds) {
+    text += (text.empty() ? "" : ", ") + std::to_string(kind.processes) + " " +
+            (kind.processes == 1 ? kind.one : kind.several);
+  }
+  return text;
+}
+
+std::string state_of(const ComponentView& component, const RunView& view) {
   if (component.has_exited) return component.how;
   if (!component.has_connected) return "has not used a coupled file yet";
   if (component.connected == 0) return "has no process now that uses coupled files";
-  const std::uint32_t active = component.connected - std::min(component.connected, component.waiting);
-  if (component.waiting == 0) return active == 1 ? "computes" : "all compute";
-  if (active == 0) return component.waiting == 1 ? "waits" : "all wait";
-  return std::to_string(active) + " compute, " + std::to_string(component.waiting) +
-         (component.waiting == 1 ? " waits" : " wait");
+  return describe_doings(doings_of(component, view));
 }
 
 std::string describe_components(const RunView& view) {
@@ -69,19 +110,20 @@ std::string describe_components(const RunView& view) {
     const std::string there = std::to_string(component.connected);
     rows.push_back({component.name,
                     component.processes == 0 ? there : there + " of " + std::to_string(component.processes),
-                    state_of(component)});
+                    state_of(component, view)});
   }
   return format_table(rows, {false, true, false});
 }
 
-std::string ranks_text(const runtime::WaitStatus& wait) {
-  if (wait.ranks.empty() || wait.processes == 1) {
-    return wait.ranks.empty() ? "" : ", rank " + std::to_string(wait.ranks.front());
+/// `status`: a WaitStatus or a CopyStatus.
+std::string ranks_text(const auto& status) {
+  if (status.ranks.empty() || status.processes == 1) {
+    return status.ranks.empty() ? "" : ", rank " + std::to_string(status.ranks.front());
   }
   std::string text;
-  for (const std::uint32_t rank : wait.ranks)
+  for (const std::uint32_t rank : status.ranks)
     text += (text.empty() ? ", ranks " : " ") + std::to_string(rank);
-  return text + (wait.ranks.size() < wait.processes ? " …" : "");
+  return text + (status.ranks.size() < status.processes ? " …" : "");
 }
 
 std::string describe_waits(const RunView& view) {
@@ -89,7 +131,9 @@ std::string describe_waits(const RunView& view) {
   for (const runtime::WaitStatus& wait : view.waits) text += describe_wait(wait) + ranks_text(wait) + "\n";
   for (const runtime::GatheringStatus& gathering : view.gatherings)
     text += describe_gathering(gathering) + "\n";
-  return text.empty() ? "nobody waits\n" : text;
+  if (text.empty()) text = "nobody waits\n";
+  for (const matcher::CopyStatus& copy : view.copies) text += describe_copy(copy) + ranks_text(copy) + "\n";
+  return text;
 }
 
 std::string describe_rules(const RunView& view) {

@@ -12,7 +12,8 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr std::array<std::string_view, 5> kind_words{"write", "read", "wait-open", "wait-memory", "drain"};
+constexpr std::array<std::string_view, 7> kind_words{"write", "read", "wait-open", "wait-memory",
+                                                     "drain", "put",  "get"};
 
 /// One line of the file. Cells that are missing, or are no numbers, make the whole line wrong.
 class Line {
@@ -96,6 +97,7 @@ class Reader {
     activity.bytes = line.number();
     activity.rule = line.number<std::uint32_t>();
     activity.file = line.text();
+    if (word == "put" || word == "get") activity.busy_us = line.number();
     if (line.is_wrong() || kind == kind_words.end() || activity.end_ms < activity.begin_ms) return;
     activity.kind = static_cast<runtime::Activity::Kind>(kind - kind_words.begin());
     note_time(activity.end_ms);

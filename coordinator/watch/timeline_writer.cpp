@@ -24,6 +24,10 @@ requires std::is_arithmetic_v<Number> std::string cell(Number number) {
   return std::to_string(number);
 }
 
+bool has_calls(runtime::Activity::Kind kind) noexcept {
+  return kind == runtime::Activity::Kind::put || kind == runtime::Activity::Kind::get;
+}
+
 }  // namespace
 
 TimelineWriter::TimelineWriter(const std::filesystem::path& log_directory,
@@ -104,8 +108,11 @@ void TimelineWriter::add_activities(const runtime::RunView& view, std::int64_t o
       continue;
     }
     const std::size_t before = pending_.size();
-    line("do", word_of(activity.kind), activity.component, activity.rank, moved(activity.begin_ms),
-         moved(activity.end_ms), activity.bytes, activity.rule, activity.file);
+    const auto write = [&](const auto&... more) {
+      line("do", word_of(activity.kind), activity.component, activity.rank, moved(activity.begin_ms),
+           moved(activity.end_ms), activity.bytes, activity.rule, activity.file, more...);
+    };
+    has_calls(activity.kind) ? write(activity.busy_us) : write();
     activity_bytes_ += pending_.size() - before;
   }
   if (lost > 0) line("lost", lost);

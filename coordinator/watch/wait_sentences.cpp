@@ -3,15 +3,17 @@
 namespace sluice::coordinator {
 namespace {
 
-std::string describe_waiter(const runtime::WaitStatus& wait) {
-  return wait.component + (wait.processes > 1 ? " (" + std::to_string(wait.processes) + " processes)" : "");
+/// `status`: a WaitStatus or a CopyStatus.
+std::string describe_processes(const auto& status) {
+  return status.component +
+         (status.processes > 1 ? " (" + std::to_string(status.processes) + " processes)" : "");
 }
 
 }  // namespace
 
 std::string describe_wait(const runtime::WaitStatus& wait) {
   const auto seconds = wait.since_ms / 1000;
-  return describe_waiter(wait) + " waits for " + wait.waits_for + " (" + std::to_string(seconds) + " s)";
+  return describe_processes(wait) + " waits for " + wait.waits_for + " (" + std::to_string(seconds) + " s)";
 }
 
 std::string describe_gathering(const runtime::GatheringStatus& gathering) {
@@ -26,6 +28,11 @@ std::string describe_gathering(const runtime::GatheringStatus& gathering) {
   if (others > 0) text += " and " + std::to_string(others) + " more";
   return text + (absent.size() + others == 1 ? " is not, since " : " are not, since ") +
          std::to_string(gathering.since_ms / 1000) + " s";
+}
+
+std::string describe_copy(const matcher::CopyStatus& copy) {
+  return describe_processes(copy) + (copy.is_put ? " copies into " : " copies out of ") + copy.file + " (" +
+         std::to_string(copy.since_ms / 1000) + " s)";
 }
 
 }  // namespace sluice::coordinator

@@ -50,7 +50,11 @@ void Memberships::record_wait(const Group& group, Group::MemberState& member) {
 void Memberships::record_use(const Group& group, const Group::MemberState& member, const Process& process) {
   if (group.step == nullptr || member.ticket) return;
   parts_.history.add(group.writes() ? Activity::Kind::write : Activity::Kind::read, process, group.key.rule,
-                     group.step->name, member.opened_ms, member.bytes);
+                     group.step->name, member.opened_ms, member.put_bytes + member.get_bytes);
+  parts_.history.add_calls({Activity::Kind::put, group.key.rule, group.step->name, member.put_bytes}, process,
+                           member.times.puts);
+  parts_.history.add_calls({Activity::Kind::get, group.key.rule, group.step->name, member.get_bytes}, process,
+                           member.times.gets);
 }
 
 void Memberships::answer(const Ticket& ticket, const Group& group) {

@@ -38,7 +38,7 @@ void Publication::note_closed(GroupMembership writer, PublishRequest request) {
     step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
   }
   parts_.datasets.count(step.key, group->component->name, request.counters);
-  group->members.at(rank).bytes = request.counters.put_bytes + request.counters.get_bytes;
+  group->members.at(rank).note_use(request.counters, request.times);
   if (!log.burst_log.empty()) parts_.pools.note_log_ended();
 }
 

@@ -118,6 +118,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->memory_waits.drop_of(process);
   parts_->get_waits.drop_of(process);
   parts_->gatherings.drop_of(id);
+  parts_->copies.drop_of(id);
   const bool was_writing = parts_->memberships.end_process(process, reason);
   parts_->pools.at(process.place.node).forget(id, was_writing);
   parts_->processes.erase(id);
@@ -230,7 +231,7 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
   }
   parts_->datasets.count(group->key, group->component->name, request.counters);
-  group->members.at(rank).bytes = request.counters.put_bytes + request.counters.get_bytes;
+  group->members.at(rank).note_use(request.counters, request.times);
   leave(*group, rank);
 }
 
@@ -331,6 +332,16 @@ void Registry::note_ordinary_file(ProcessId process, OrdinaryFile file) {
 
 void Registry::note_gathering(ProcessId process, const Gathering& gathering) {
   parts_->gatherings.note(parts_->processes.at(process), gathering);
+}
+
+void Registry::note_complaint(ProcessId process, std::uint32_t rule, const std::string& text) {
+  parts_->uses.note_complaint(parts_->processes.at(process).component->name, rule, text);
+}
+
+/// The step may have gone meanwhile: only the name is lost then.
+void Registry::note_copy(ProcessId process, const CopyNotice& notice) {
+  const Step* const step = parts_->datasets.find_step(notice.step);
+  parts_->copies.note(parts_->processes.at(process), notice, step != nullptr ? step->name : std::string());
 }
 
 Listing Registry::list(const ListRequest& request) {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "burst_logs.hpp"
+#include "copies.hpp"
 #include "dataset_names.hpp"
 #include "dataset_table.hpp"
 #include "drains.hpp"
@@ -58,6 +59,7 @@ struct Registry::Parts {
   FileUses uses;
   FileChanges changes;
   Gatherings gatherings;
+  Copies copies;
   BurstLogs logs;
   Drains drains;
   Retention retention;

@@ -53,6 +53,7 @@ RunView RunViews::view(const WatchRequest& request) const {
   StatusReport status;
   parts_.gatherings.report(status);
   view.gatherings = std::move(status.gatherings);
+  view.copies = parts_.copies.report(parts_.processes);
   for (std::uint32_t node = 0; node < parts_.pools.nodes(); ++node) {
     const SegmentPool& pool = parts_.pools.at(node);
     view.nodes.push_back(

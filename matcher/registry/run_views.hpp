@@ -1,4 +1,5 @@
 #pragma once
+#include "copies.hpp"
 #include "drains.hpp"
 #include "file_uses.hpp"
 #include "gatherings.hpp"
@@ -23,6 +24,7 @@ class RunViews {
     const DatasetTable& datasets;
     const ReaderBook& readers;
     const Gatherings& gatherings;
+    const Copies& copies;
     const Drains& drains;
     const Retention& retention;
     const FileUses& uses;

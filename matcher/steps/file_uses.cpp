@@ -65,6 +65,11 @@ void FileUses::note_ordinary_file(const std::string& component, OrdinaryFile fil
   ordinary_files_.push_back(std::move(file));
 }
 
+void FileUses::note_complaint(const std::string& component, std::uint32_t rule, const std::string& text) {
+  (void)rules_.of({rule, {}});
+  if (complaints_.insert({component, rule}).second) answers_.event(component + ": " + text);
+}
+
 std::string FileUses::near_miss_text(const DatasetKey& key) const {
   std::vector<std::string> published;
   for (const auto& [other, dataset] : datasets_.all()) {

@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataset_table.hpp"
@@ -24,6 +26,8 @@ class FileUses {
   void note_published(std::uint32_t rule);
   /// The component creates or opens an ordinary file.
   void note_ordinary_file(const std::string& component, OrdinaryFile file);
+  /// The component cannot use a file of the rule. Only its first such text for a rule becomes an event.
+  void note_complaint(const std::string& component, std::uint32_t rule, const std::string& text);
 
   /// For a component that asks for a file that will not come: names the file that it may have meant; empty:
   /// none.
@@ -48,6 +52,7 @@ class FileUses {
   const std::function<std::uint64_t()>& now_ms_;
   std::vector<RuleUse> rule_uses_;
   std::vector<OrdinaryFile> ordinary_files_;
+  std::set<std::pair<std::string, std::uint32_t>> complaints_;  ///< by component and rule
 };
 
 }  // namespace sluice::matcher

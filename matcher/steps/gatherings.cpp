@@ -10,12 +10,17 @@ namespace sluice::matcher {
 namespace {
 /// Limit of missing processes that are named.
 constexpr std::size_t most_named = 4;
+
+std::string words_of(Gathering::Call call) {
+  if (call == Gathering::Call::access) return "a collective call on ";
+  return call == Gathering::Call::create ? "create of " : "open of ";
+}
 }  // namespace
 
 void Gatherings::note(const Process& process, const Gathering& gathering) {
   (void)rules_.of(gathering.key);
   if (gathering.rank >= gathering.size) throw Error(NC_EINVAL, "a rank beyond the end of its communicator");
-  const Id id{process.component->name, gathering.key, gathering.creates, gathering.size, gathering.ranks};
+  const Id id{process.component->name, gathering.key, gathering.call, gathering.size, gathering.ranks};
   if (!gathering.is_over) {
     const std::uint64_t now = now_ms_();
     State& state = gatherings_[id];
@@ -45,7 +50,7 @@ void Gatherings::report(StatusReport& report) const {
     if (state.arrivals.size() == id.size) continue;
     GatheringStatus status;
     status.component = id.component;
-    status.call = (id.creates ? "create of " : "open of ") + names_.of(id.key);
+    status.call = words_of(id.call) + names_.of(id.key);
     status.present = static_cast<std::uint32_t>(state.arrivals.size());
     status.size = id.size;
     const Component* const component = processes_.find_component(id.component);

@@ -12,8 +12,8 @@
 
 namespace sluice::matcher {
 
-/// The processes that have reached a collective create or open, and those that have not: otherwise only MPI
-/// knows them. This changes no wait: a process that has not arrived may act.
+/// The processes that have reached a collective create, open or other call, and those that have not:
+/// otherwise only MPI knows them. This changes no wait: a process that has not arrived may act.
 class Gatherings {
  public:
   Gatherings(const std::function<std::uint64_t()>& now_ms, const FileRules& rules,
@@ -31,7 +31,7 @@ class Gatherings {
   struct Id {
     std::string component;
     DatasetKey key;
-    bool creates = false;
+    Gathering::Call call = Gathering::Call::open;
     std::uint32_t size = 1;
     std::uint64_t ranks = 0;
     auto operator<=>(const Id&) const = default;

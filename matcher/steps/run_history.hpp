@@ -5,6 +5,7 @@
 
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/run_view.hpp"
+#include "sluice/matcher/status_report.hpp"
 
 namespace sluice::matcher {
 
@@ -16,6 +17,16 @@ class RunHistory {
   /// Adds an activity of the process that ends now. Programs that only look at the run have none.
   void add(Activity::Kind kind, const Process& process, std::uint32_t rule, const std::string& file,
            std::uint64_t begin_ms, std::uint64_t bytes = 0);
+  /// The puts or gets of one process.
+  struct Calls {
+    Activity::Kind kind;
+    std::uint32_t rule;
+    const std::string& file;
+    std::uint64_t bytes;
+  };
+  /// Adds an activity of calls up to the close of their file, which is now. Calls that took less than a
+  /// millisecond in all are left out: nobody would see them.
+  void add_calls(const Calls& calls, const Process& process, const CallSpan& span);
   void add_drain(std::uint32_t rule, const std::string& file, std::uint64_t begin_ms, std::uint64_t bytes);
   /// Sets the time and, if they are wanted, the activities.
   void report(const WatchRequest& request, RunView& view) const;

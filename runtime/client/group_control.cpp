@@ -21,8 +21,8 @@ constexpr std::uint64_t has_left = std::numeric_limits<std::uint64_t>::max();
 }  // namespace
 
 GroupControl::GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t rank, std::uint32_t size,
-                           std::function<bool()> is_alive)
-    : block_(std::move(block)), is_alive_(std::move(is_alive)) {
+                           std::function<bool()> is_alive, TellOfWait tell_of_wait)
+    : block_(std::move(block)), is_alive_(std::move(is_alive)), tell_of_wait_(std::move(tell_of_wait)) {
   const auto memory = block_->writable();
   if (memory.size() < control_block_bytes(size) || rank >= size) {
     throw Error(NC_EIO, "a control block of " + std::to_string(memory.size()) +
@@ -99,7 +99,9 @@ void GroupControl::wait_for(const ControlSlot& slot, std::uint32_t rank, std::ui
     ::sched_yield();
   }
   auto sleep = shortest_sleep;
-  auto next_check = std::chrono::steady_clock::now() + check_interval;
+  const auto begin = std::chrono::steady_clock::now();
+  auto next_check = begin + check_interval;
+  std::unique_ptr<Session::GatheringNotice> told;
   while (!is_reached()) {
     if (slot.is_gone.load(std::memory_order_acquire) != 0) {
       throw Error(NC_EIO, "the process of rank " + std::to_string(rank) +
@@ -108,6 +110,8 @@ void GroupControl::wait_for(const ControlSlot& slot, std::uint32_t rank, std::ui
     if (std::chrono::steady_clock::now() >= next_check) {
       if (!is_alive_()) throw Error(NC_EIO, "the matcher is gone; the log of the run says why");
       next_check = std::chrono::steady_clock::now() + check_interval;
+      const bool has_lasted = next_check - begin >= Session::time_until_told;
+      if (has_lasted && told == nullptr && tell_of_wait_) told = tell_of_wait_();
     }
     std::this_thread::sleep_for(sleep);
     sleep = std::min(sleep * 2, longest_sleep);

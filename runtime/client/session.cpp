@@ -500,6 +500,19 @@ std::unique_ptr<Session::GatheringNotice> Session::tell_of(Gathering gathering) 
   return std::make_unique<ReportedGathering>(*this, std::move(gathering));
 }
 
+Session::ReportedCopy::ReportedCopy(Session& session, std::uint64_t step, bool is_put) noexcept
+    : session_(session), notice_{++session.last_copy_, step, is_put, false} {
+  tell(false);
+}
+
+void Session::ReportedCopy::tell(bool is_over) noexcept {
+  try {
+    notice_.is_over = is_over;
+    session_.post(MessageType::copy_notice, encode(notice_));
+  } catch (const std::exception&) {  // the connection is lost: the call itself tells of that
+  }
+}
+
 const std::vector<std::string>& Session::first_listing(
     const std::string& directory, const std::function<std::vector<std::string>()>& list) {
   const std::lock_guard lock(mutex_);

@@ -34,7 +34,7 @@ struct Inquiry {
 using RegistryRequest =
     std::variant<Hello, CreateRequest, OpenForWriting, OpenForReading, Inquiry, ImageRequest, SegmentRequest,
                  DiskRequest, HeaderRequest, SyncRequest, Remove, ChangeFile, ListRequest, WatchRequest,
-                 PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering>;
+                 PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering, Complaint, CopyNotice>;
 /// The name of a request that has no answer; empty for the others.
 template <class Request>
 inline constexpr std::string_view note_name = {};
@@ -48,6 +48,10 @@ template <>
 inline constexpr std::string_view note_name<OrdinaryFile> = "ordinary_file";
 template <>
 inline constexpr std::string_view note_name<Gathering> = "gathering";
+template <>
+inline constexpr std::string_view note_name<Complaint> = "complaint";
+template <>
+inline constexpr std::string_view note_name<CopyNotice> = "copy_notice";
 /// Decodes a client's message, but for hello. Throws Error(NC_EIO) if it is damaged or not for the registry.
 [[nodiscard]] RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields);
 /// A client's message.

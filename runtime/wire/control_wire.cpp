@@ -56,6 +56,10 @@ RegistryRequest registry_request(MessageType type, std::span<const std::byte> fi
       return decode<OrdinaryFile>(fields);
     case MessageType::gathering:
       return decode<Gathering>(fields);
+    case MessageType::complaint:
+      return decode<Complaint>(fields);
+    case MessageType::copy_notice:
+      return decode<CopyNotice>(fields);
     default:
       throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(type)));
   }

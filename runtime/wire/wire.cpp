@@ -43,6 +43,10 @@ std::string_view message_name(MessageType type) noexcept {
       return "batch";
     case MessageType::ordinary_file:
       return "ordinary_file";
+    case MessageType::complaint:
+      return "complaint";
+    case MessageType::copy_notice:
+      return "copy_notice";
     case MessageType::gathering:
       return "gathering";
     case MessageType::image:
@@ -234,6 +238,8 @@ SLUICE_MESSAGE(PutNotice)
 SLUICE_MESSAGE(CloseRequest)
 SLUICE_MESSAGE(OrdinaryFile)
 SLUICE_MESSAGE(Gathering)
+SLUICE_MESSAGE(CopyNotice)
+SLUICE_MESSAGE(Complaint)
 SLUICE_MESSAGE(Get)
 SLUICE_MESSAGE(Plans)
 SLUICE_MESSAGE(ImageRequest)

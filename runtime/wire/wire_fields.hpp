@@ -70,11 +70,14 @@ void fields(auto& a, Is<GatheringStatus> auto& m) {
 void fields(auto& a, Is<WaitStatus> auto& m) {
   a(m.component, m.processes, m.waits_for, m.since_ms, m.ranks);
 }
+void fields(auto& a, Is<matcher::CopyStatus> auto& m) {
+  a(m.component, m.file, m.is_put, m.processes, m.since_ms, m.ranks);
+}
 void fields(auto& a, Is<DrainStatus> auto& m) {
   a(m.rule, m.name, m.is_active, m.done_bytes, m.total_bytes);
 }
 void fields(auto& a, Is<Activity> auto& m) {
-  a(m.kind, m.component, m.rank, m.rule, m.file, m.begin_ms, m.end_ms, m.bytes);
+  a(m.kind, m.component, m.rank, m.rule, m.file, m.begin_ms, m.end_ms, m.bytes, m.busy_us);
 }
 void fields(auto& a, Is<matcher::ComponentView> auto& m) {
   a(m.name, m.processes, m.connected, m.waiting, m.has_connected, m.has_exited, m.how);
@@ -107,8 +110,8 @@ void fields(auto& a, Is<matcher::NodeView> auto& m) {
   a(m.used_bytes, m.limit_bytes, m.peak_bytes, m.spilled_bytes);
 }
 void fields(auto& a, Is<RunView> auto& m) {
-  a(m.now_ms, m.components, m.rules, m.uses, m.files, m.more_files, m.waits, m.gatherings, m.silent, m.nodes,
-    m.drains, m.waiting_drains, m.activities, m.last_activity, m.lost_activities);
+  a(m.now_ms, m.components, m.rules, m.uses, m.files, m.more_files, m.waits, m.gatherings, m.copies, m.silent,
+    m.nodes, m.drains, m.waiting_drains, m.activities, m.last_activity, m.lost_activities);
 }
 void fields(auto& a, Is<ErrorReply> auto& m) {
   a(m.status, m.text);
@@ -147,8 +150,14 @@ void fields(auto& a, Is<DiskRequest> auto& m) {
 void fields(auto& a, Is<HeaderRequest> auto& m) {
   a(m.step, m.header, m.structure, m.version);
 }
+void fields(auto& a, Is<matcher::CallSpan> auto& m) {
+  a(m.first_us, m.last_us, m.busy_us);
+}
+void fields(auto& a, Is<matcher::AccessTimes> auto& m) {
+  a(m.puts, m.gets);
+}
 void fields(auto& a, Is<PublishRequest> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times);
 }
 void fields(auto& a, Is<matcher::SyncPoint> auto& m) {
   a(m.position, m.record_count, m.requests);
@@ -160,7 +169,7 @@ void fields(auto& a, Is<Discard> auto& m) {
   a(m.step, m.is_untouched);
 }
 void fields(auto& a, Is<CloseRequest> auto& m) {
-  a(m.step, m.counters);
+  a(m.step, m.counters, m.times);
 }
 void fields(auto& a, Is<ImageRequest> auto& m) {
   a(m.step);
@@ -181,7 +190,13 @@ void fields(auto& a, Is<OrdinaryFile> auto& m) {
   a(m.rule, m.path, m.is_written, m.modified_s, m.component);
 }
 void fields(auto& a, Is<Gathering> auto& m) {
-  a(m.key, m.creates, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms, m.is_over);
+  a(m.key, m.call, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms, m.is_over);
+}
+void fields(auto& a, Is<Complaint> auto& m) {
+  a(m.rule, m.text);
+}
+void fields(auto& a, Is<CopyNotice> auto& m) {
+  a(m.number, m.step, m.is_put, m.is_over);
 }
 
 }  // namespace sluice::runtime

@@ -62,6 +62,8 @@ constexpr Check checks[] = {
     check<runtime::EventNotice>,
     check<runtime::OrdinaryFile>,
     check<runtime::Gathering>,
+    check<runtime::CopyNotice>,
+    check<runtime::Complaint>,
     check<runtime::StatusReport>,
     check<runtime::MessageToRegistry>,
     check<runtime::MessageToMatcher>,

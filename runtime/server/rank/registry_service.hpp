@@ -148,6 +148,10 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const Gathering& gathering) {
     registry_.note_gathering(from.process, gathering);
   }
+  void serve(const Requester& from, const Complaint& complaint) {
+    registry_.note_complaint(from.process, complaint.rule, complaint.text);
+  }
+  void serve(const Requester& from, const CopyNotice& notice) { registry_.note_copy(from.process, notice); }
   void serve(const Requester& /*from*/, const Hello& /*hello*/) {}  // greet has it
 
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);

@@ -148,10 +148,18 @@ def undeclared_reader():
 
 
 def cleared_environment():
-    make_old("a.nc")
     environment = f"env -i PATH={os.environ['PATH']} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    couple("couple write a.nc 10", f"{{command: {environment} {program} read a.nc 10}}")
+    couple("couple write a.nc 10", f"{{command: {environment} {program} missing a.nc}}")
     return run(status=0)
+
+
+def old_file():
+    make_old("a.nc")
+    couple("couple write a.nc 10", "{command: [sh, -c, 'env -u LD_PRELOAD cat a.nc > copy.nc']}")
+    text = run(status=0)
+    with open("a.nc", "rb") as old, open("copy.nc", "rb") as copy:
+        expect(old.read() == copy.read(), "the reader has not read the old file")
+    return text
 
 
 def netcdf4_for_pnetcdf():
@@ -160,8 +168,8 @@ def netcdf4_for_pnetcdf():
         sys.exit(77)
     with open("a.cdl", "w") as text:
         text.write("netcdf a { dimensions: x = 10; variables: double v(x); }\n")
-    couple("{command: ncgen -k nc4 -o a.nc a.cdl}", "couple read a.nc 10")
-    return run(status=1)
+    couple("{command: ncgen -k nc4 -o a.nc a.cdl}", "couple not-cdf a.nc")  # it says nothing of its error
+    return run(status=0)
 
 
 def few_descriptors():
@@ -179,7 +187,7 @@ def killed_launcher():
 
 
 CASES = [misspelt_component, misspelt_key, printf_pattern, unquoted_star, pattern_matches_nothing, misspelt_file, other_directory, forgotten_close, cycle, static_program, little_memory,
-         missing_rank, polling, two_writers, undeclared_reader, cleared_environment, cleared_environment, netcdf4_for_pnetcdf, few_descriptors, killed_launcher]
+         missing_rank, polling, two_writers, undeclared_reader, cleared_environment, old_file, netcdf4_for_pnetcdf, few_descriptors, killed_launcher]
 
 clear_directory()
 rows = table()

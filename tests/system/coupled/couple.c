@@ -9,6 +9,7 @@
 //   keep NAME             opens it, and keeps it open
 //   release NAME          reads the one number 0 of what is kept open, which must be NAME's, and closes it
 //   grow NAME LENGTH      as write, but syncs after the first quarter, and awaits go/NAME before the rest
+//   lag NAME LENGTH       as write, but syncs before the close; all ranks but the first await go/NAME first
 //   sparse NAME LENGTH    writes only two numbers of it
 //   half NAME             creates it, puts something, and goes on without closing it
 //   refused NAME          creates it, which must give NC_EIO
@@ -56,7 +57,24 @@ static double number(const char* path, MPI_Offset i) {
   return seed + (double)i / 4;
 }
 
-static void write_file(const char* name, MPI_Offset length, int expected) {
+static void await_file(const char* path) {
+  while (access(path, F_OK) != 0) usleep(20000);
+}
+
+/* All but rank 0 come late to what follows. */
+static void come_late(const char* path) {
+  if (rank > 0) await_file(path);
+}
+
+static void sync_late(int ncid, const char* name) {
+  char awaited[1000];
+  snprintf(awaited, sizeof awaited, "go/%s", name);
+  come_late(awaited);
+  check(ncmpi_sync(ncid), "sync", name);
+}
+
+/* `lags`: syncs before the close. */
+static void write_file(const char* name, MPI_Offset length, int expected, int lags) {
   int ncid, dimension, variable;
   check(ncmpi_create(together, name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", name);
   check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
@@ -72,6 +90,7 @@ static void write_file(const char* name, MPI_Offset length, int expected) {
     if (sluice_last_error != NULL) fprintf(stderr, "rank %d: %s\n", rank, sluice_last_error());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  if (lags) sync_late(ncid, name);
   check(expected == NC_NOERR ? ncmpi_close(ncid) : ncmpi_abort(ncid), "close", name);
 }
 
@@ -185,10 +204,6 @@ static void read_until_gone(const char* name) {
   if (status != NC_ENOENT) check(status, "open", name);
 }
 
-static void await_file(const char* path) {
-  while (access(path, F_OK) != 0) usleep(20000);
-}
-
 /* Puts the first quarter and syncs, awaits the file go/NAME, and puts the rest. */
 static void grow_file(const char* name, MPI_Offset length) {
   int ncid, dimension, variable;
@@ -238,11 +253,6 @@ static void end_turn(void) {
     MPI_Send(NULL, 0, MPI_INT, rank + 1, turn, MPI_COMM_WORLD);
 }
 
-/* All but rank 0 come late to what follows. */
-static void come_late(const char* path) {
-  if (rank > 0) await_file(path);
-}
-
 static struct {
   const char* awaited;
   const char* name;
@@ -253,7 +263,7 @@ static int has_thread;
 
 static void* write_beside(void* nothing) {
   await_file(beside.awaited);
-  write_file(beside.name, beside.length, NC_NOERR);
+  write_file(beside.name, beside.length, NC_NOERR, 0);
   return nothing;
 }
 
@@ -277,8 +287,10 @@ static int act(char** words, int left, int round) {
   else
     snprintf(name, sizeof name, "%s", words[1]);
   const char* command = words[0];
-  if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_NOERR), 3;
-  if (strcmp(command, "overflow") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_ENO_SPACE), 3;
+  if (strcmp(command, "write") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_NOERR, 0), 3;
+  if (strcmp(command, "lag") == 0 && left > 2) return write_file(name, atoll(words[2]), NC_NOERR, 1), 3;
+  if (strcmp(command, "overflow") == 0 && left > 2)
+    return write_file(name, atoll(words[2]), NC_ENO_SPACE, 0), 3;
   if (strcmp(command, "read") == 0 && left > 2) return read_file(name, atoll(words[2]), rank, ranks), 3;
   if (strcmp(command, "whole") == 0 && left > 2) return read_file(name, atoll(words[2]), 0, 1), 3;
   if (strcmp(command, "halve") == 0 && left > 2) return read_file(name, atoll(words[2]), 0, 2), 3;

@@ -65,7 +65,7 @@ def reader_killed_in_mid_transfer():
 def start_waiting():
     """A run whose reader waits in its second open for a file that the writer does not write."""
     write_flow("sleep", "none ANY")
-    run = start("--notice-after", "1")
+    run = start("--log-dir", "log", "--notice-after", "1")
     wait_for_event(run, "waits for 'case.2.nc' from writer")
     return run
 
@@ -73,8 +73,17 @@ def start_waiting():
 def matcher_killed():
     run = start_waiting()
     matcher = wait_for(lambda: descendants_named("sluice-matcher", run.pid), "the matcher")[-1]
+    wait_for(lambda: has_figures("log"), "figures of the files")
     os.kill(matcher, signal.SIGKILL)
-    expect("matcher" in finish(run, 3).all, "the output does not name the matcher")
+    output = finish(run, 3).all
+    expect("matcher" in output, "the output does not name the matcher")
+    expect("the matchers gave no final figures" in output and re.search(r"^case\.\*\.nc +\d", output, re.M), "the figures that were told last")
+
+
+def has_figures(log):
+    """Whether the coordinator has had an answer to what the run does."""
+    with open(log + "/timeline.tsv") as timeline:
+        return any(line.startswith("published\t") for line in timeline)
 
 
 def launcher_killed():

@@ -229,6 +229,31 @@ files:
     terminal.finish()
 
 
+def expected():
+    """With `expect`, the number of all steps is shown from the beginning. Fewer files are a warning, also in the summary file."""
+    write_flow(program, {"model": (1, "repeat 2 write a%d.nc 10"), "analysis": (1, "read a0.nc 10 await go read a1.nc 10 write b.nc 10"), "picture": (1, "read b.nc 10")},
+               [("a*.nc", "model", ["analysis"], "expect: 3"), ("b.nc", "analysis", ["picture"], "expect: 1")])
+    run = start("sh", "-c", f"exec {SLUICE} run --log-dir log --progress json flow.yaml 2> errors.txt")
+
+    def look():
+        with open("errors.txt") as file:
+            lines = [line for line in file.read().split("\n")[:-1] if line.startswith("{")]
+        reports = [json.loads(line) for line in lines]
+        rows = {row["name"]: row for row in reports[-1]["components"]} if reports and reports[-1]["state"] == "running" else {}
+        return rows if rows and rows["picture"]["state"] == "waiting" else None
+
+    wait_for(lambda: os.path.exists("errors.txt"), "the run")
+    rows = wait_for(look, "the reader of b.nc waiting")
+    expect(rows["picture"]["all"] == 1 and rows["picture"]["done"] == 0, f"the reader of b.nc: {rows['picture']}")
+    allow("go")
+    finish(run, 0)
+    warning = "expects 3 files, and model published 2: see why model ended early, or correct 'expect'"
+    for name in "errors.txt", "log/summary.txt":
+        with open(name) as file:
+            text = file.read()
+        expect(warning in text and "expects 1 file" not in text, f"the warning in {name}")
+
+
 clear_directory()
 os.environ.update(MPI_ENVIRONMENT)
 {**globals(), "json": json_case}[case]()

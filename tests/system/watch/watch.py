@@ -16,7 +16,7 @@ import termios
 import xml.etree.ElementTree
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import MPI_ENVIRONMENT, allow, call, clear_directory, expect, finish, kill, start, wait_for, write_flow
+from harness import MPI_ENVIRONMENT, allow, call, clear_directory, descendants_named, expect, finish, have_in_environment, kill, start, wait_for, write_flow
 
 build, program, case = sys.argv[1:4]
 SLUICE = build + "/bin/sluice"
@@ -89,6 +89,55 @@ def gathered(run):
     view = json_of(run)
     texts = [text for text in view["gatherings"] if "1 of 2 processes of analysis is in open of b.nc" in text] if view else []
     return (view, texts[0]) if texts else None
+
+
+def state_of(run, component):
+    """The state of a component in the table of `sluice status`."""
+    found = re.search(rf"^{component} +\d+ of \d+ +(.+?) *$", status_of(run, status=None).out, re.M)
+    return found[1] if found else ""
+
+
+def in_mpi():
+    """A rank that is in a collective call, while the other one is not, is told from one that computes."""
+    os.mkdir("go")
+    run = begin_run("lag a.nc 100", "late more whole a.nc 100", ranks=2)
+    wait_for(lambda: json_of(run), "the run")
+    wait_for(lambda: state_of(run, "model") == "1 computes, 1 is in MPI", "a rank in sync")
+    text = status_of(run).out
+    expect(re.search(r"^1 of 2 processes of model is in a collective call on a.nc; rank 1 is not, since \d+ s$", text, re.M), "the sentence on the sync")
+    wait_for(lambda: state_of(run, "analysis") == "is in MPI", "a rank in open, and one that has no connection yet")
+    allow("go/a.nc")
+    wait_for(lambda: "in a collective call" not in status_of(run).out, "the end of the sync")
+    allow("more")
+    finish(run, 0)
+
+
+def copying():
+    """A process that is stopped within a large put or get is told from one that computes."""
+    run = begin_run("repeat 1000 write a%d.nc 5000000", "repeat 1000 read a%d.nc 5000000")
+    wait_for(lambda: json_of(run), "the run")
+    for component, words, is_put in ("model", "copies into a", True), ("analysis", "copies out of a", False):
+        stopped = wait_for(lambda: stop_in_copy(run, component), f"{component} within a copy")
+        copies = [copy for copy in json_of(run)["copies"] if copy["component"] == component]
+        expect(len(copies) == 1 and copies[0]["is_put"] == is_put and copies[0]["ranks"] == [0], f"the copy: {copies}")
+        expect(state_of(run, component) == "copies", "the state of " + component)
+        expect(re.search(rf"^{component} {words}\d+.nc \(\d+ s\), rank 0$", status_of(run).out, re.M), "the sentence on the copy")
+        os.kill(stopped, signal.SIGCONT)
+    run.send_signal(signal.SIGINT)
+    finish(run, 130)
+
+
+def stop_in_copy(run, component):
+    """Stops the process of the component. Lets it go on, and returns None, unless it is within a large copy."""
+    own = [pid for pid in descendants_named("couple", run.pid) if pid in have_in_environment("SLUICE_COMPONENT", component)]
+    if not own:
+        return None
+    os.kill(own[0], signal.SIGSTOP)
+    view = json_of(run)
+    if view and any(copy["component"] == component for copy in view["copies"]):
+        return own[0]
+    os.kill(own[0], signal.SIGCONT)
+    return None
 
 
 def signal_case():
@@ -196,6 +245,23 @@ def report():
     writes = [event for event in events if event.get("cat") == "write"]
     expect(sorted(event["tid"] for event in writes) == [0] * 30 + [1] * 30, "each rank's writes")
     expect(sum(event["args"]["bytes"] for event in writes) == 240000, "the bytes of the trace")
+
+
+def calls():
+    """The trace has a period for the puts and one for the gets of each step and rank, within that in which the file was open."""
+    write_flow(program, {"model": (2, "write a.nc 8000000"), "analysis": (1, "read a.nc 8000000")}, [("a*.nc", "model", ["analysis"])])
+    call(SLUICE, "run", "--log-dir", "log", "flow.yaml", status=0)
+    events = [event for event in json.loads(call(SLUICE, "report", "log", "--trace", status=0).out)["traceEvents"] if event["ph"] == "X"]
+    for rank, bytes_put in (0, 32000000), (1, 32000000):
+        expect_within(events, "put", "write", rank, bytes_put)
+    expect_within(events, "get", "read", 0, 64000000)
+
+
+def expect_within(events, kind, outer, rank, size):
+    [inner], [around] = ([event for event in events if (event["cat"], event["tid"]) == (each, rank)] for each in (kind, outer))
+    expect(inner["name"] == kind + " a.nc" and inner["args"]["bytes"] == size, f"the {kind}: {inner}")
+    expect(0 < inner["args"]["busy_us"] <= inner["dur"] + 2000, f"the time within calls: {inner}")
+    expect(around["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= around["ts"] + around["dur"], f"{inner} is not within {around}")
 
 
 class Page(html.parser.HTMLParser):

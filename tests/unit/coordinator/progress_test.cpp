@@ -63,6 +63,31 @@ TEST_CASE("the progress has a line for each component: steps, rate, waits") {
   CHECK(json.find("\"all\"") == std::string::npos);
 }
 
+TEST_CASE("the end is estimated from the beginning when the workflow says how many files there will be") {
+  Coupling coupling;
+  coupling.workflow.files.emplace_back();
+  sluice::workflows::FileRule& rule = coupling.workflow.files[0];
+  rule.pattern = "wave_*.nc";
+  rule.writer = "model";
+  rule.readers = {"analysis", "picture"};
+  rule.modes = {{"picture", sluice::matcher::ReadMode::every, 10}};
+  rule.expected = 101;
+  RunProgress progress(coupling.workflow);
+  coupling.publish(41, 20);
+  const ProgressReport report = progress.report(coupling.view, coupling.stages, seconds(10));
+  CHECK(progress_table(report)[1] == "  model     41 of 101 steps  4.1/s  14.6 s left  computes");
+  CHECK(report.rows[1].all == 101);
+  CHECK(report.rows[1].left == milliseconds(40500));
+  CHECK(report.rows[2].all == 11);
+  coupling.publish(120, 20);
+  CHECK(progress.report(coupling.view, coupling.stages, seconds(11)).rows[0].all == 120);
+  rule.modes[0].mode = sluice::matcher::ReadMode::latest;
+  CHECK_FALSE(progress.report(coupling.view, coupling.stages, seconds(12)).rows[2].all);
+  coupling.workflow.files.push_back(rule);  // of another rule nobody knows the number
+  coupling.workflow.files.back().expected = 0;
+  CHECK_FALSE(progress.report(coupling.view, coupling.stages, seconds(13)).rows[0].all);
+}
+
 TEST_CASE("the end is estimated when the writer has ended, and the number of steps is known") {
   Coupling coupling;
   RunProgress progress(coupling.workflow);

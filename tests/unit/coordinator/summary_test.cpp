@@ -136,3 +136,15 @@ TEST_CASE("the jobs of a component are counted") {
   result.components[1].jobs = JobFigures{40, 38, 2, 0, 0};
   CHECK(contains(summarize(flow(), result), "40 jobs, 2 of them failed"));
 }
+
+TEST_CASE("without final figures the summary has those that were told last") {
+  RunOutcome result = outcome();
+  result.report.reset();
+  CHECK_FALSE(contains(summarize(flow(), result), "wave_*.nc"));
+  result.last = LastFigures{{{"wave_*.nc", "model", {"analysis"}, {7, 9, 0}, {}}},
+                            {{0, "model", {20, 2048, 0, 0, 0, 0}}, {0, "analysis", {0, 0, 10, 1024, 0, 6}}},
+                            2500};
+  const std::string text = summarize(flow(), result);
+  CHECK(contains(text, "the matchers gave no final figures; 2.5 s after the start they were:"));
+  CHECK(contains(text, "wave_*.nc          7      9  2.00 KiB    20  1.00 KiB    10         6"));
+}

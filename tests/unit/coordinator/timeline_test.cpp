@@ -62,7 +62,8 @@ Timeline recorded(const std::string& name, bool has_end = true) {
     view.activities = {{Activity::Kind::write, "model", 1, 0, odd, 100, 300, 2000}};
     writer.add(view, 1000);
     view = view_at(1900, 4000000);
-    view.activities = {{Activity::Kind::read, "analysis", matcher::no_rank, 0, odd, 300, 700, 4000}};
+    view.activities = {{Activity::Kind::read, "analysis", matcher::no_rank, 0, odd, 300, 700, 4000},
+                       {Activity::Kind::get, "analysis", matcher::no_rank, 0, odd, 400, 600, 4000, 77000}};
     view.lost_activities = 5;
     writer.add(view, 2000);
     writer.component_ended("analysis", 5000, "exited with status 1");
@@ -84,11 +85,14 @@ TEST_CASE("a timeline is read as it was written, with any name") {
   CHECK(timeline.rules[0].pattern == odd);
   CHECK(timeline.rules[0].readers == std::vector<std::string>{"analysis"});
   CHECK(timeline.rules[0].totals.files == 1);
-  REQUIRE(timeline.activities.size() == 2);
+  REQUIRE(timeline.activities.size() == 3);
   CHECK(timeline.activities[0].file == odd);
   CHECK(timeline.activities[0].begin_ms == 200);  // 100 ms later by the clock of `sluice run`
   CHECK(timeline.activities[0].rank == 1);
   CHECK(timeline.activities[1].rank == matcher::no_rank);
+  CHECK(timeline.activities[2].kind == Activity::Kind::get);
+  CHECK(timeline.activities[2].begin_ms == 500);
+  CHECK(timeline.activities[2].busy_us == 77000);
   CHECK(timeline.lost_activities == 5);
   REQUIRE(timeline.memory.size() == 1);
   CHECK(timeline.memory[0].size() == 1);  // the second view said nothing new

@@ -10,7 +10,7 @@ namespace {
 
 /// A communicator of ranks 1, 3, 5, … of the component.
 Gathering gathering(std::uint32_t rank, std::uint32_t size) {
-  return {{0, "a.nc"}, false, rank, size, 7, 1, 2, 0, false};
+  return {{0, "a.nc"}, Gathering::Call::open, rank, size, 7, 1, 2, 0, false};
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     other.first_rank = 0;
     world.registry.note_gathering(process, other);
     auto create = gathering(0, 2);
-    create.creates = true;
+    create.call = Gathering::Call::create;
     world.registry.note_gathering(process, create);
     const auto told = world.registry.status().gatherings;
     REQUIRE(told.size() == 3);
@@ -71,7 +71,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     const ProcessId model = world.process("model");
     const ProcessId analysis = world.process("analysis");
     Gathering create = gathering(0, 2);
-    create.creates = true;
+    create.call = Gathering::Call::create;
     world.registry.note_gathering(model, create);
     CHECK(world.is_waiting(world.open(analysis, "a.nc", world.alone())));
     CHECK(world.registry.status().gatherings.size() == 1);

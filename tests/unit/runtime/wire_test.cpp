@@ -76,9 +76,11 @@ RunView some_run_view() {
   view.files = {{1, "a.nc", true, 4096, {{"analysis", 2, false, 9}}, {"plot"}, {"analysis"}}};
   view.more_files = 6;
   view.waits = {{"analysis", 2, "'a.nc' from model", 7, {0, 1}}};
+  view.gatherings = {{"model", "open of a.nc", 1, 3, {1, 2}, true, false, 8}};
+  view.copies = {{"model", "a.nc", true, 2, 7, {0, 1}}};
   view.nodes = {{1, 2, 3, 4}};
   view.drains = {{1, "f.nc", true, 2, 3}};
-  view.activities = {{Activity::Kind::read, "analysis", 1, 1, "a.nc", 2, 3, 4}};
+  view.activities = {{Activity::Kind::get, "analysis", 1, 1, "a.nc", 2, 3, 4, 5}};
   view.last_activity = 9;
   return view;
 }
@@ -213,7 +215,7 @@ void for_every_message(Use use) {
                      {{0, 8, 16, 10, 64}},
                      {2, 64}});
   use(Discard{9});
-  use(CloseRequest{9, some_counters()});
+  use(CloseRequest{9, some_counters(), {{1, 2, 3}, {4, 5, 6}}});
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
   use(OpenFile{key, "/a b", true, 0x241, 0644, 3});

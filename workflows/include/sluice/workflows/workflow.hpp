@@ -118,6 +118,8 @@ struct FileRule : matcher::FileRule {
   Position position{};   ///< position of its pattern
   bool exposes = false;  ///< expose: published files are linked into their directories
   std::string family{};  ///< of a member of an ensemble: the pattern as written, with {instance}; else empty
+  /// expect: how many files there will be, with a stream how many steps; 0: not known
+  std::uint64_t expected = 0;
 };
 
 /// A checked workflow; docs/workflow-reference.md describes the file.

@@ -27,11 +27,16 @@ struct Member {
   bool spans_nodes = false;  ///< the group's processes are on several nodes and have no common memory
 };
 
-/// A process waits inside MPI for other processes of a communicator, to create or open a dataset with them.
-/// The processes have no group number yet, because they agree on the number together.
+/// A process waits inside a collective call for other processes of a communicator. It creates, opens or uses
+/// a dataset with them. When they create or open it, they have no group number yet.
 struct Gathering {
+  enum class Call : std::uint8_t {
+    open,
+    create,
+    access,  ///< a later collective call on the open dataset
+  };
   DatasetKey key;
-  bool creates = false;  ///< otherwise it opens
+  Call call = Call::open;
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::uint64_t ranks = 0;       ///< a hash of the communicator's ranks within the component
@@ -39,6 +44,14 @@ struct Gathering {
   std::uint32_t stride = 0;      ///< distance between successive ranks; 0: the distances differ
   std::uint64_t waited_ms = 0;   ///< so far
   bool is_over = false;          ///< the process no longer waits
+};
+
+/// A thread of a process begins or ends a large copy: a put or get of many bytes of one step.
+struct CopyNotice {
+  std::uint64_t number = 0;  ///< of the copy within the process; the begin and the end have the same
+  std::uint64_t step = 0;
+  bool is_put = false;
+  bool is_over = false;
 };
 
 /// Which paths that a rule covers are one dataset.

@@ -20,6 +20,8 @@ struct Activity {
     wait_open,    ///< was held in a create or open
     wait_memory,  ///< was held in a put or get until there was memory, or space on a disk
     drain,        ///< the matchers wrote the file to disk
+    put,          ///< from the begin of its first put into a step to the end of its last one
+    get,          ///< the same for gets
   };
   Kind kind = Kind::write;
   std::string component = {};   ///< drain: empty
@@ -27,7 +29,8 @@ struct Activity {
   std::uint32_t rule = 0;
   std::string file = {};  ///< as messages show it
   std::uint64_t begin_ms = 0, end_ms = 0;
-  std::uint64_t bytes = 0;  ///< that it has put and got; drain: written to disk
+  std::uint64_t bytes = 0;    ///< that it has put and got; drain: written to disk
+  std::uint64_t busy_us = 0;  ///< put, get: the time within the calls
 };
 
 /// Asks what the run does. Who asks for activities keeps a record: the answer then lists no files.
@@ -94,6 +97,16 @@ struct NodeView {
   std::uint64_t spilled_bytes = 0;                                ///< on disk now
 };
 
+/// Processes of one component that copy data of one file in a large put or get.
+struct CopyStatus {
+  std::string component;
+  std::string file;
+  bool is_put = false;
+  std::uint32_t processes = 0;
+  std::uint64_t since_ms = 0;             ///< time since the first of these copies began
+  std::vector<std::uint32_t> ranks = {};  ///< the first few of the processes whose ranks are known
+};
+
 /// The state of a run. Its size goes with what is open or waiting now. What is over is only counted.
 struct RunView {
   std::uint64_t now_ms = 0;  ///< since the matchers began, by the clock of matcher 0
@@ -104,6 +117,7 @@ struct RunView {
   std::uint64_t more_files = 0;  ///< steps that would be in `files` if it had no limit
   std::vector<WaitStatus> waits;
   std::vector<GatheringStatus> gatherings;
+  std::vector<CopyStatus> copies;
   std::vector<SilentMatcher> silent;  ///< for the coordinator
   std::vector<NodeView> nodes;
   std::vector<DrainStatus> drains;  ///< the active one

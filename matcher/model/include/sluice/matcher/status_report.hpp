@@ -18,6 +18,17 @@ struct AccessCounters {
   }
 };
 
+/// When a process made its puts, or its gets, of a step that it had open. Times are microseconds. Nothing:
+/// `first_us` is 0.
+struct CallSpan {
+  std::uint64_t first_us = 0;  ///< from the begin of the first call to the close
+  std::uint64_t last_us = 0;   ///< from the end of the last call to the close
+  std::uint64_t busy_us = 0;   ///< within calls; of small calls estimated
+};
+struct AccessTimes {
+  CallSpan puts, gets;
+};
+
 /// Figures of one dataset key, for the summary.
 struct DatasetStatus {
   std::uint32_t rule = 0;

@@ -145,6 +145,10 @@ class Registry {
   /// A process waits for others to create or open a dataset with it, or no longer waits. This does not count
   /// as a wait: the process may act, like one that computes.
   void note_gathering(ProcessId process, const Gathering& gathering);
+  /// A process cannot use a file of the rule. The first such text of a component and a rule is an event.
+  void note_complaint(ProcessId process, std::uint32_t rule, const std::string& text);
+  /// A large copy of the process begins or ends: only for view().
+  void note_copy(ProcessId process, const CopyNotice& notice);
 
   /// The published files that can be had; PublishedFile::bytes stays 0.
   [[nodiscard]] Listing list(const ListRequest& request);

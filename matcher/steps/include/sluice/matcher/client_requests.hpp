@@ -103,12 +103,14 @@ struct PublishRequest {
   std::vector<LogRange> ranges = {};  ///< the positions of all of its log's data; `writer` is ignored
   TablePosition position = {};        ///< the end of its request table
   std::optional<std::uint64_t> file_bytes = {};  ///< the step was written as a file of that size
+  AccessTimes times = {};
 };
 
 /// The process has finished reading (close).
 struct CloseRequest {
   StepId step = 0;
   AccessCounters counters;
+  AccessTimes times = {};
 };
 
 }  // namespace sluice::matcher

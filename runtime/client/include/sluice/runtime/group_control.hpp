@@ -6,6 +6,7 @@
 
 #include "sluice/runtime/control_block.hpp"
 #include "sluice/runtime/segment.hpp"
+#include "sluice/runtime/session.hpp"
 
 namespace sluice::runtime {
 
@@ -13,10 +14,13 @@ namespace sluice::runtime {
 /// each other's records and collective calls without MPI. One thread at a time.
 class GroupControl {
  public:
+  /// Tells of a long wait for other processes, until the returned object is destroyed. May return null.
+  using TellOfWait = std::function<std::unique_ptr<Session::GatheringNotice>()>;
+
   /// `block`: a read_write mapping. `is_alive`: whether the matcher still runs; the matcher marks ended
   /// processes. Throws Error(NC_EIO) when the block is too small.
   GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t rank, std::uint32_t size,
-               std::function<bool()> is_alive);
+               std::function<bool()> is_alive, TellOfWait tell_of_wait = {});
 
   /// From this process's next collective call on, there are at least `records` records. Sleeps while another
   /// process is so far behind that the history is full. Throws Error(NC_EIO) when that process or the matcher
@@ -51,6 +55,7 @@ class GroupControl {
   std::span<CallTime> call_times_;
   ControlSlot* own_ = nullptr;
   std::function<bool()> is_alive_;
+  TellOfWait tell_of_wait_;  ///< may be empty
   std::uint64_t calls_ = 0;
   std::uint64_t timed_calls_ = 0;      ///< calls whose time this process has asked for
   std::int64_t own_record_count_ = 0;  ///< the last entry of the process's own history

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -77,9 +78,16 @@ class Session : public SegmentSource {
   void close_read(const CloseRequest& request);
   /// Reports an ordinary file: once for each rule, and only some files that no rule covers.
   void tell_of(const OrdinaryFile& file);
-  /// Reports that this process waits inside MPI for others, until the returned object is destroyed.
+  /// Processes usually make a collective call within this time of each other.
+  static constexpr std::chrono::milliseconds time_until_told{2000};
+  /// Reports that this process waits in a collective call for others, until the returned object is destroyed.
   class GatheringNotice;
   [[nodiscard]] std::unique_ptr<GatheringNotice> tell_of(Gathering gathering);
+
+  /// Has no answer.
+  void complain(const Complaint& complaint) { post(MessageType::complaint, encode(complaint)); }
+  /// Tells people who watch the run of a large copy, from its construction to its destruction.
+  class ReportedCopy;
 
   [[nodiscard]] SegmentCache& segments() noexcept { return segments_; }
   [[nodiscard]] PlanCache& plans() noexcept { return plans_; }
@@ -183,6 +191,7 @@ class Session : public SegmentSource {
   std::atomic<bool> is_lost_ = false;
   std::atomic<std::uint32_t> node_ = 0;
   std::atomic<std::uint32_t> last_tag_ = 0;
+  std::atomic<std::uint64_t> last_copy_ = 0;
   SegmentCache segments_;
   PlanCache plans_{plan_cache_bytes};
   mutable std::mutex mutex_;                                        ///< protects the following members
@@ -212,6 +221,21 @@ class Session : public SegmentSource {
 class Session::GatheringNotice {
  public:
   virtual ~GatheringNotice() = default;
+};
+
+/// A large copy that goes on. What cannot be sent is not told, and the copy goes on.
+class Session::ReportedCopy {
+ public:
+  ReportedCopy(Session& session, std::uint64_t step, bool is_put) noexcept;
+  ~ReportedCopy() { tell(true); }
+  ReportedCopy(const ReportedCopy&) = delete;
+  ReportedCopy& operator=(const ReportedCopy&) = delete;
+
+ private:
+  void tell(bool is_over) noexcept;
+
+  Session& session_;
+  CopyNotice notice_;
 };
 
 /// A random number that no other caller gets: a process token, or a group's id.

@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 25;
+inline constexpr std::uint32_t protocol_version = 26;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -46,6 +46,8 @@ enum class MessageType : std::uint16_t {
   await_disk = 16,   // DiskRequest → disk_freed: the answer may be held back
   ordinary_file = 18,  // no answer
   gathering = 19,      // no answer
+  copy_notice = 29,    // no answer
+  complaint = 30,      // no answer
   image = 20,          // ImageRequest → image_made: the answer may be held back
   open_file = 24,      // OpenFile → file_opened: the answer may be held back
   file_holders = 25,   // FileHolder, no answer
@@ -93,6 +95,7 @@ using matcher::AccessCounters;
 using matcher::Activity;
 using matcher::CloseRequest;
 using matcher::ComponentSize;
+using matcher::CopyNotice;
 using matcher::CreateRequest;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
@@ -304,6 +307,12 @@ struct FileOpened {
 struct FileHolder {
   bool holds = false;
   std::vector<std::uint64_t> files;
+};
+
+/// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know.
+struct Complaint {
+  std::uint32_t rule = 0;
+  std::string text;
 };
 
 struct Remove {
