@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 25;
+inline constexpr std::uint32_t protocol_version = 26;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -356,7 +356,8 @@ struct CoordinatorHello {
 struct FilePublished {
   std::string component;
   std::uint64_t step = 0;
-  std::string path;  ///< absolute
+  std::string path;          ///< absolute
+  std::uint64_t number = 0;  ///< among the published files of its rule, from 1
 };
 
 /// The job of a component for a step has begun, or has ended for good.
