@@ -86,28 +86,37 @@ class RuleExpansion {
   }
 
   std::vector<FileRule> expand() {
-    const auto is_known = [&](const std::string& name) { return names_.contains(name) || is_ensemble(name); };
+    const auto is_known = [&](const std::string& name) {
+      const std::string component = without_all_members(name);
+      return names_.contains(component) || is_ensemble(component);
+    };
     if (!is_known(rule_.writer) || !std::ranges::all_of(rule_.readers, is_known))
       return {rule_};  // told already
+    if (const std::optional<std::string> single = all_of_single())
+      return fail("the reader '" + *single + ".*' means all members, but '" + *single +
+                  "' has no 'instances': write '" + *single + "'");
     if (!has_instance(rule_.pattern)) return without_instance();
     if (has_wrong_instance(rule_.pattern))
       return fail("'path' is '" + rule_.pattern + "': write {instance}, or {instance:03} for three digits");
     const std::vector<std::string> ensembles = ensembles_in_rule();
     if (ensembles.empty()) {
       const bool is_single =
-          singles_.contains(rule_.writer) ||
-          std::ranges::any_of(rule_.readers, [&](const auto& name) { return singles_.contains(name); });
+          singles_.contains(rule_.writer) || std::ranges::any_of(rule_.readers, [&](const std::string& name) {
+            return singles_.contains(without_all_members(name));
+          });
       if (is_single) return {rule_for(0)};
       return fail(
           "'path' is '" + rule_.pattern +
-          "', but neither the writer nor a reader has 'instances': {instance} is the number of a member");
+          "', but neither the writer nor a reader has 'instances': {instance} is the number of a member" +
+          (has_all_members() ? ", and '.*' means all of them" : ""));
     }
     const std::size_t count = members_.at(ensembles.front()).size();
     for (const std::string& name : ensembles) {
       if (members_.at(name).size() == count) continue;
       return fail("'path' is '" + rule_.pattern + "': {instance} couples members of the same number, but '" +
                   ensembles.front() + "' has " + std::to_string(count) + " instances and '" + name +
-                  "' has " + std::to_string(members_.at(name).size()));
+                  "' has " + std::to_string(members_.at(name).size()) + "; write '" + name +
+                  ".*' where each is to read the files of all");
     }
     std::vector<FileRule> rules;
     for (std::size_t i = 0; i < count; ++i) rules.push_back(rule_for(i));
@@ -115,6 +124,20 @@ class RuleExpansion {
   }
 
  private:
+  [[nodiscard]] bool has_all_members() const {
+    return std::ranges::any_of(rule_.readers,
+                               [](const std::string& name) { return without_all_members(name) != name; });
+  }
+
+  /// The first component that is no ensemble, and has a reader with `.*`.
+  [[nodiscard]] std::optional<std::string> all_of_single() const {
+    for (const std::string& reader : rule_.readers) {
+      const std::string component = without_all_members(reader);
+      if (component != reader && !is_ensemble(component) && !singles_.contains(component)) return component;
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] bool is_ensemble(const std::string& name) const { return members_.contains(name); }
 
   [[nodiscard]] std::vector<std::string> ensembles_in_rule() const {
@@ -135,40 +158,44 @@ class RuleExpansion {
                   rule_.pattern + "'");
     }
     FileRule rule = rule_;
+    name_readers(rule, std::nullopt);
+    return {std::move(rule)};
+  }
+
+  /// The components that a reader of the rule stands for; in the rule of the members with that number, if
+  /// there is one.
+  [[nodiscard]] std::vector<std::string> components_of(const std::string& reader,
+                                                       std::optional<std::size_t> instance) const {
+    const std::string component = without_all_members(reader);
+    if (!is_ensemble(component)) return {component};
+    const std::vector<std::string>& members = members_.at(component);
+    if (instance && component == reader) return {members[*instance]};
+    return members;
+  }
+
+  void name_readers(FileRule& rule, std::optional<std::size_t> instance) const {
     rule.readers.clear();
     for (const std::string& reader : rule_.readers) {
-      if (!is_ensemble(reader)) {
-        rule.readers.push_back(reader);
-        continue;
-      }
-      const std::vector<std::string>& members = members_.at(reader);
-      rule.readers.insert(rule.readers.end(), members.begin(), members.end());
+      for (const std::string& component : components_of(reader, instance))
+        if (std::ranges::find(rule.readers, component) == rule.readers.end())
+          rule.readers.push_back(component);
     }
     rule.modes.clear();
     for (const matcher::ReaderMode& mode : rule_.modes) {
-      if (!is_ensemble(mode.reader)) {
+      for (const std::string& component : components_of(mode.reader, instance)) {
         rule.modes.push_back(mode);
-        continue;
-      }
-      for (const std::string& member : members_.at(mode.reader)) {
-        rule.modes.push_back(mode);
-        rule.modes.back().reader = member;
+        rule.modes.back().reader = component;
       }
     }
-    return {std::move(rule)};
   }
 
   /// The rule of the members with that number.
   [[nodiscard]] FileRule rule_for(std::size_t instance) const {
-    const auto name_of = [&](const std::string& name) {
-      return is_ensemble(name) ? members_.at(name)[instance] : name;
-    };
     FileRule rule = rule_;
     rule.family = rule_.pattern;
     rule.pattern = with_instance(rule_.pattern, static_cast<int>(instance));
-    rule.writer = name_of(rule_.writer);
-    for (std::string& reader : rule.readers) reader = name_of(reader);
-    for (matcher::ReaderMode& mode : rule.modes) mode.reader = name_of(mode.reader);
+    if (is_ensemble(rule_.writer)) rule.writer = members_.at(rule_.writer)[instance];
+    name_readers(rule, instance);
     return rule;
   }
 
@@ -185,6 +212,12 @@ class RuleExpansion {
 };
 
 }  // namespace
+
+std::string without_all_members(std::string_view reader) {
+  constexpr std::string_view all_members = ".*";
+  if (reader.ends_with(all_members)) reader.remove_suffix(all_members.size());
+  return std::string(reader);
+}
 
 bool has_wrong_instance(std::string_view text) {
   for (auto found = find_placeholder(text, 0); found; found = find_placeholder(text, found->end))

@@ -20,6 +20,9 @@ namespace sluice::workflows {
 /// The text with the number in place of {instance}; {instance:03} has at least three digits.
 [[nodiscard]] std::string with_instance(std::string_view text, int instance);
 
+/// The component of a reader that means all its members, "post.*"; other names as they are.
+[[nodiscard]] std::string without_all_members(std::string_view reader);
+
 /// Reads `instances` and `at-most` of a component, and checks the use of {instance} in its values.
 void read_ensemble_keys(ValueReader& reader, const Section& section, Component& component);
 

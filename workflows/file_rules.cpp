@@ -187,14 +187,15 @@ class RuleReader {
     if (value.is_mapping()) {
       const auto entries = reader_.named_values(value, "reader");
       for (const NamedValue& entry : *entries) {
-        check_component(entry.name, entry.name_position, "a reader");
+        check_component(without_all_members(entry.name), entry.name_position, "a reader");
         if (auto mode = read_mode(reader_, entry)) rule.modes.push_back(std::move(*mode));
         readers.push_back(entry.name);
       }
     } else if (const auto elements = reader_.list(value, "components")) {
       for (const Value& element : *elements) {
-        const auto name = component_name(element);
+        const auto name = reader_.text(element, "a component's name");
         if (!name) continue;
+        check_component(without_all_members(*name), element.position, element.what);
         if (std::find(readers.begin(), readers.end(), *name) != readers.end()) {
           reader_.findings().mistake(element.position, "the reader '" + *name + "' is named twice");
         } else {

@@ -27,8 +27,11 @@ void refuse_with_other_keys(ValueReader& reader, const Section& section, FileRul
   const auto refuse = [&](const std::string& why) {
     reader.findings().mistake(key->position, key->what + " is " + describe_found(key->node) + ": " + why);
   };
-  if (is_in_files(rule.through)) {
+  const bool takes_some = rule.is_stream || !rule.modes.empty();
+  if (is_in_files(rule.through) && takes_some) {
     refuse("readers of files on disk find what is there; take 'through: memory' or 'through: burst-buffer'");
+  } else if (is_in_files(rule.through) && rule.when_full != WhenFull::wait) {
+    refuse("files on disk stay there, so a full queue can only make the writer wait; take 'when-full: wait'");
   } else if (rule.publish_at != PublishAt::close) {
     refuse("steps are counted when their writer has closed them; leave 'publish' out");
   } else if (rule.is_stream && rule.exposes) {

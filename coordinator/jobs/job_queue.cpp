@@ -6,8 +6,7 @@
 
 namespace sluice::coordinator {
 
-std::vector<JobFile> JobQueue::add(std::uint64_t step, std::string path) {
-  JobFile file{step, std::move(path), ++published_};
+std::vector<JobFile> JobQueue::add(JobFile file) {
   const auto every = static_cast<std::uint64_t>(jobs_.every);
   if ((file.number - 1) % every != 0) return {std::move(file)};
   std::vector<JobFile> skipped;

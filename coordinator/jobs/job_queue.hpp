@@ -14,7 +14,7 @@ namespace sluice::coordinator {
 struct JobFile {
   std::uint64_t step = 0;
   std::string path;          ///< absolute
-  std::uint64_t number = 0;  ///< {step}: counts the published files from 1
+  std::uint64_t number = 0;  ///< {step}: counts the published files from 1, through all runs
 };
 
 /// The published files that wait for a job of one component: which is next, and which are skipped.
@@ -23,7 +23,7 @@ class JobQueue {
   explicit JobQueue(const workflows::ForEach& jobs) : jobs_(jobs) {}
 
   /// Adds a published file. Returns the files that will have no job: this one or earlier ones.
-  [[nodiscard]] std::vector<JobFile> add(std::uint64_t step, std::string path);
+  [[nodiscard]] std::vector<JobFile> add(JobFile file);
   /// Takes the next file out of the queue; nothing if there is none. `busy`: paths that have a job now.
   [[nodiscard]] std::optional<JobFile> next(const std::set<std::string>& busy);
   /// Takes all files out.
@@ -36,7 +36,6 @@ class JobQueue {
   workflows::ForEach jobs_;
   std::deque<JobFile> files_;
   std::set<std::string> paths_;  ///< of `files_`
-  std::uint64_t published_ = 0;
 };
 
 }  // namespace sluice::coordinator

@@ -52,9 +52,10 @@ class Restorer {
   Restoration restore() {
     find_rules();
     done_ = former_done();
-    for (const std::string& directory : record_.log_directories) take_logs(directory);
+    for (const std::string& directory : log_directories()) take_logs(directory);
     for (const std::uint64_t step : record_.published()) look_for_file(step);
     for (const std::uint64_t step : record_.published()) sort_out(step);
+    take_counts();
     for (const auto& [step, facts] : record_.steps)
       if (!facts.is_published()) result_.unfinished.push_back(name_of(facts));
     find_done();
@@ -89,6 +90,18 @@ class Restorer {
   [[nodiscard]] bool is_stream(const RecordedStep& step) const {
     const workflows::FileRule* const rule = rule_of(step);
     return rule != nullptr && rule->is_stream;
+  }
+
+  /// The record lacks a directory where all were killed while the first logs were made.
+  [[nodiscard]] std::set<std::string> log_directories() const {
+    std::set<std::string> directories = record_.log_directories;
+    if (!workflow_.spill_directory.empty()) directories.insert(workflow_.spill_directory.string());
+    for (const auto& [number, step] : record_.steps) {
+      const workflows::FileRule* const rule = rule_of(step);
+      if (rule != nullptr && rule->through == matcher::Through::burst_buffer && !step.is_published())
+        directories.insert(fs::path(step.path).parent_path().string());
+    }
+    return directories;
   }
 
   void take_logs(const std::string& directory) {
@@ -132,7 +145,7 @@ class Restorer {
   }
 
   void publish(std::uint64_t step, RecordedStep& facts) {
-    record_.publish(facts, facts.version);
+    record_.publish_next(facts, is_stream(facts));
     if (is_stream(facts)) return;
     std::erase_if(record_.steps, [&](const auto& entry) {
       const RecordedStep& other = entry.second;
@@ -252,7 +265,14 @@ class Restorer {
     step.rule = *rules_[step.rule];
     step.publication = 0;
     RecordedStep& added = result_.record.steps[result_.record.publications + 1] = std::move(step);
-    result_.record.publish(added, added.version);
+    result_.record.publish(added, {added.version, added.number, added.stream_number});
+  }
+
+  /// Also steps that are gone count.
+  void take_counts() {
+    for (const auto& [sequence, count] : record_.counts)
+      if (sequence.rule < rules_.size() && rules_[sequence.rule])
+        result_.record.counts[{*rules_[sequence.rule], sequence.name}] = count;
   }
 
   /// Components that ended well, and whose files all come from such components.

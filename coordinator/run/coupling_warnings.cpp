@@ -54,11 +54,11 @@ class CouplingWarnings {
   }
 
  private:
-  /// Whether the component failed; it has reported the cause itself.
+  /// Whether the component failed, and has reported the cause itself; or had ended before this run.
   [[nodiscard]] bool has_failed(const std::string& name) const {
     const auto found = std::ranges::find_if(
         outcome_.components, [&](const ComponentOutcome& component) { return component.name == name; });
-    if (found == outcome_.components.end() || !found->end) return true;
+    if (found == outcome_.components.end() || !found->end || found->had_ended) return true;
     return found->end->failed() && outcome_.interrupted_by == 0;
   }
   [[nodiscard]] std::uint64_t published_by(std::uint32_t rule) const {

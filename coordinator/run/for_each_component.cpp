@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
+#include <utility>
 
 #include "format.hpp"
 #include "job_words.hpp"
@@ -22,8 +23,8 @@ ForEachComponent::ForEachComponent(RunSetting& setting, const workflows::Compone
                                    Listener& listener)
     : setting_(setting), component_(component), listener_(listener), queue_(*component.for_each) {}
 
-void ForEachComponent::file_published(std::uint64_t step, const std::string& path) {
-  skip(queue_.add(step, path));
+void ForEachComponent::file_published(JobFile file) {
+  skip(queue_.add(std::move(file)));
   if (is_stopped_) skip(queue_.take_all());
   start_next();
 }

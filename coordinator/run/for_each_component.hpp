@@ -38,7 +38,7 @@ class ForEachComponent {
   ForEachComponent(RunSetting& setting, const workflows::Component& component, Listener& listener);
 
   [[nodiscard]] const workflows::Component& component() const noexcept { return component_; }
-  void file_published(std::uint64_t step, const std::string& path);
+  void file_published(JobFile file);
   /// The writer of the files has ended: no file follows.
   void no_more_files();
   /// Starts no other job; the files that wait are skipped.

@@ -21,7 +21,7 @@ void LaterComponents::begin(const std::set<std::string>& done) {
 
 void LaterComponents::file_published(const runtime::FilePublished& file) {
   for (const auto& jobs : for_each_)
-    if (jobs->component().name == file.component) jobs->file_published(file.step, file.path);
+    if (jobs->component().name == file.component) jobs->file_published({file.step, file.path, file.number});
 }
 
 void LaterComponents::component_settled(const std::string& name) {

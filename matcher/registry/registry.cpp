@@ -105,6 +105,10 @@ void Registry::job_done(const std::string& component, StepId id) {
   job_ended(component, id);
 }
 
+void Registry::go_on_counting(const FormerCount& former) {
+  if (former.key.rule < parts_->rules.size()) parts_->sequences.go_on(former);
+}
+
 const Step& Registry::restore(const FormerStep& former) {
   if (former.key.rule >= parts_->rules.size())
     throw Error(NC_EINVAL, "there is no rule " + std::to_string(former.key.rule));

@@ -61,6 +61,8 @@ Step& StepMaker::restore(const FormerStep& former) {
   step->path = former.path;
   step->file = former.file;
   step->is_in_files = true;
+  step->number = former.number;
+  step->number_in_rule = former.number_in_rule;
   step->read_by.resize(rule.readers.size());
   for (std::size_t i = 0; i < rule.readers.size(); ++i) {
     const bool has_read = former.readers.contains(rule.readers[i]);

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace sluice::matcher {
+namespace {
+
+/// The number of a step in a sequence whose last one is `last`: the one that it has, or else the next one.
+std::uint64_t numbered(std::uint64_t& last, std::uint64_t number) {
+  if (number == 0) number = last + 1;
+  last = std::max(last, number);
+  return number;
+}
+
+}  // namespace
 
 StepSequences::StepSequences(const FileRules& rules, const ProcessTable& processes)
     : rules_(rules), processes_(processes), published_(rules.size()) {
@@ -19,11 +29,18 @@ const StepSequences::Sequence* StepSequences::find(const DatasetKey& key) const 
   return found == sequences_.end() ? nullptr : &found->second;
 }
 
+void StepSequences::go_on(const FormerCount& former) {
+  std::uint64_t& last = sequences_[former.key].last;
+  last = std::max(last, former.steps);
+}
+
 std::vector<Step*> StepSequences::note_published(Step& step) {
   const FileRule& rule = rules_.of(step.key);
   Sequence& sequence = sequences_[sequence_key(step.key)];
   Step* const previous = sequence.live.empty() ? nullptr : sequence.live.rbegin()->second;
-  step.number = ++sequence.last;
+  step.number = numbered(sequence.last, step.number);
+  step.number_in_rule =
+      rule.is_stream ? numbered(sequences_[{step.key.rule, {}}].last, step.number_in_rule) : step.number;
   ++published_[step.key.rule];
   sequence.live.emplace(step.number, &step);
   if (rule.queue > 0) sequence.unread.emplace(step.number, &step);

@@ -7,6 +7,7 @@
 #include "dataset_table.hpp"
 #include "file_rules.hpp"
 #include "sluice/matcher/process_table.hpp"
+#include "sluice/matcher/registry_requests.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "stream_places.hpp"
 
@@ -18,7 +19,10 @@ class StepSequences {
  public:
   StepSequences(const FileRules& rules, const ProcessTable& processes);
 
-  /// The step is published: gives it its number. Returns steps that a reader needs no longer.
+  /// Numbers go on behind these steps.
+  void go_on(const FormerCount& former);
+  /// The step is published: gives it its numbers, unless it has them from a former run. Returns steps that a
+  /// reader needs no longer.
   [[nodiscard]] std::vector<Step*> note_published(Step& step);
   /// The group has the step now.
   void note_taken(Step& step, const Group& group);
@@ -57,7 +61,7 @@ class StepSequences {
 
  private:
   struct Sequence {
-    std::uint64_t last = 0;                 ///< number of the last published step
+    std::uint64_t last = 0;                 ///< the largest number of a published step
     std::map<std::uint64_t, Step*> live;    ///< by number
     std::map<std::uint64_t, Step*> unread;  ///< with a queue; those that have been read go when they are met
   };
@@ -75,9 +79,9 @@ class StepSequences {
   const FileRules& rules_;
   const ProcessTable& processes_;
   StreamPlaces places_;
-  std::map<DatasetKey, Sequence> sequences_;
-  std::vector<std::uint64_t> published_;     ///< by rule
-  std::vector<std::vector<Counts>> counts_;  ///< by rule and reader
+  std::map<DatasetKey, Sequence> sequences_;  ///< that of a rule has no name
+  std::vector<std::uint64_t> published_;      ///< by rule
+  std::vector<std::vector<Counts>> counts_;   ///< by rule and reader
 };
 
 }  // namespace sluice::matcher

@@ -191,7 +191,7 @@ void fields(auto& a, Is<CoordinatorHello> auto& m) {
     m.step_record);
 }
 void fields(auto& a, Is<FilePublished> auto& m) {
-  a(m.component, m.step, m.path);
+  a(m.component, m.step, m.path, m.number);
 }
 void fields(auto& a, Is<JobNote> auto& m) {
   a(m.component, m.step, m.is_done);

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "log_file.hpp"
+#include "sluice/storage/log_header.hpp"
 
 namespace sluice::storage {
 namespace {
@@ -49,7 +50,8 @@ void remove_log(FileSystem& files, const std::string& metadata_path) {
   const auto paths = burst_log_paths_of(metadata_path);
   const auto mark = removal_mark_of(metadata_path);
   if (files.exists(paths.metadata)) files.rename(paths.metadata, mark);
-  for (const auto& path : {paths.data, paths.header, mark}) {
+  const auto partial = paths.header.empty() ? paths.header : partial_header_of(paths.header);
+  for (const auto& path : {paths.data, paths.header, partial, mark}) {
     if (!path.empty() && files.exists(path)) files.remove(path);
   }
 }

@@ -4,10 +4,14 @@
 
 namespace sluice::storage {
 
+std::string partial_header_of(const std::string& header) {
+  return header + ".partial";
+}
+
 void LogHeader::write(const formats::Header& header) {
   formats::Header empty = header;
   empty.record_count = 0;
-  const auto partial = path_ + ".partial";
+  const auto partial = partial_header_of(path_);
   if (files_.owner_of(partial)) files_.remove(partial);  // left by an attempt that found the disk full
   const auto file = files_.open(partial, OpenMode::create_private);
   file->write(0, formats::encode_header(empty));

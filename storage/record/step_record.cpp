@@ -12,7 +12,7 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::string_view first_line = "sluice-steps\t1";
+constexpr std::string_view first_line = "sluice-steps\t2";
 /// A record is written anew when it has grown by that much, and to twice its size.
 constexpr std::int64_t least_growth_bytes = std::int64_t{1} << 20;
 
@@ -34,8 +34,13 @@ std::string line_of_begin(std::uint64_t step, const RecordedStep& facts) {
   return line_of("begin", {std::to_string(step), std::to_string(facts.rule), facts.name, facts.path});
 }
 
-std::string line_of_publication(std::uint64_t step, std::uint8_t version) {
-  return line_of("published", {std::to_string(step), std::to_string(version)});
+std::string line_of_publication(std::uint64_t step, const RecordedPublication& facts) {
+  return line_of("published", {std::to_string(step), std::to_string(facts.version),
+                               std::to_string(facts.number), std::to_string(facts.stream_number)});
+}
+
+RecordedPublication publication_of(const RecordedStep& facts) {
+  return {facts.version, facts.number, facts.stream_number};
 }
 
 std::string line_of_file(std::uint64_t step, const std::string& file) {
@@ -49,10 +54,12 @@ std::string line_of_reader(std::uint64_t step, const std::string& reader) {
 std::string text_of(const StepRecord& record) {
   std::string text = std::string(first_line) + '\n';
   for (const std::string& directory : record.log_directories) text += line_of("logs", {directory});
+  for (const auto& [sequence, steps] : record.counts)
+    text += line_of("counted", {std::to_string(sequence.rule), sequence.name, std::to_string(steps)});
   for (const auto& [step, facts] : record.steps) text += line_of_begin(step, facts);
   for (const std::uint64_t step : record.published()) {
     const RecordedStep& facts = record.steps.at(step);
-    text += line_of_publication(step, facts.version);
+    text += line_of_publication(step, publication_of(facts));
     if (!facts.file.empty()) text += line_of_file(step, facts.file);
     for (const std::string& reader : facts.readers) text += line_of_reader(step, reader);
   }
@@ -78,6 +85,11 @@ void StepRecord::take(std::string_view line) {
     log_directories.insert(cells[1]);
     return;
   }
+  if (cells.front() == "counted" && cells.size() == 4) {
+    const auto rule = number_in(cells[1]), count = number_in(cells[3]);
+    if (rule && count) counts[{static_cast<std::uint32_t>(*rule), cells[2]}] = *count;
+    return;
+  }
   const auto step = cells.size() > 1 ? number_in(cells[1]) : std::nullopt;
   if (!step) return;
   if (cells.front() == "begin" && cells.size() == 5) {
@@ -91,19 +103,37 @@ void StepRecord::take(std::string_view line) {
     steps.erase(found);
     return;
   }
+  if (cells.front() == "published" && cells.size() == 5) {
+    const auto version = number_in(cells[2]), number = number_in(cells[3]), in_stream = number_in(cells[4]);
+    if (version && number && in_stream)
+      publish(found->second, {static_cast<std::uint8_t>(*version), *number, *in_stream});
+    return;
+  }
   if (cells.size() != 3) return;
-  if (cells.front() == "published") {
-    if (const auto version = number_in(cells[2])) publish(found->second, static_cast<std::uint8_t>(*version));
-  } else if (cells.front() == "file") {
+  if (cells.front() == "file") {
     found->second.file = cells[2];
   } else if (cells.front() == "read") {
     found->second.readers.insert(cells[2]);
   }
 }
 
-void StepRecord::publish(RecordedStep& step, std::uint8_t version) {
-  step.version = version;
+void StepRecord::publish(RecordedStep& step, const RecordedPublication& publication) {
+  step.version = publication.version;
+  step.number = publication.number;
+  step.stream_number = publication.stream_number;
   if (!step.is_published()) step.publication = ++publications;
+  note_count({step.rule, {}}, step.number);
+  if (step.stream_number > 0) note_count({step.rule, step.name}, step.stream_number);
+}
+
+void StepRecord::publish_next(RecordedStep& step, bool is_stream) {
+  const std::uint64_t in_stream = is_stream ? counts[{step.rule, step.name}] + 1 : 0;
+  publish(step, {step.version, counts[{step.rule, {}}] + 1, in_stream});
+}
+
+void StepRecord::note_count(const Sequence& sequence, std::uint64_t number) {
+  std::uint64_t& count = counts[sequence];
+  count = std::max(count, number);
 }
 
 std::vector<std::uint64_t> StepRecord::published() const {
@@ -143,7 +173,8 @@ void write_step_record(FileSystem& files, const std::string& path, const StepRec
 /// The last line may be torn: what is added begins a line.
 void note_recovered(FileSystem& files, const std::string& path, std::uint64_t number,
                     const RecordedStep& step) {
-  const std::string text = "\n" + line_of_publication(number, step.version) + line_of_file(number, step.file);
+  const std::string text =
+      "\n" + line_of_publication(number, publication_of(step)) + line_of_file(number, step.file);
   const auto record = files.open(path, OpenMode::update);
   record->write(record->size_bytes(), bytes_in(text));
   record->sync();
@@ -188,12 +219,14 @@ std::vector<std::uint64_t> StepRecorder::others_of(std::uint64_t step) const {
   return others;
 }
 
-void StepRecorder::publish(std::uint64_t step, std::uint8_t version) {
+void StepRecorder::publish(std::uint64_t step, const RecordedPublication& publication) {
   const auto found = record_.steps.find(step);
   if (found == record_.steps.end()) return;
-  record_.publish(found->second, version);
-  add(line_of_publication(step, version));
   const RecordedRule& rule = rules_[found->second.rule];
+  RecordedPublication facts = publication;
+  if (!rule.is_stream) facts.stream_number = 0;
+  record_.publish(found->second, facts);
+  add(line_of_publication(step, facts));
   if (!rule.is_stream) {
     for (const std::uint64_t other : others_of(step))
       if (record_.steps.at(other).is_published()) drop(other);

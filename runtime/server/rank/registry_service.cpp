@@ -49,6 +49,7 @@ void RegistryService::component_exited(const ComponentExited& exit) {
 }
 
 void RegistryService::restore_steps() {
+  for (const matcher::FormerCount& former : notes_.former_counts()) registry_.go_on_counting(former);
   for (const matcher::FormerStep& former : notes_.former_steps()) (void)registry_.restore(former);
   tell_news();
 }
@@ -299,7 +300,7 @@ void RegistryService::answer(const Ticket& ticket, Reply reply) {
 }
 
 void RegistryService::job_wanted(const std::string& component, const matcher::Step& step) {
-  outlet_.send(FilePublished{component, step.id, step.path});
+  outlet_.send(FilePublished{component, step.id, step.path, step.number_in_rule});
 }
 
 void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {

@@ -54,9 +54,18 @@ std::vector<matcher::FormerStep> StepNotes::former_steps() const {
   const storage::StepRecord& record = recorder_->record();
   for (const std::uint64_t number : record.published()) {
     const storage::RecordedStep& step = record.steps.at(number);
-    steps.push_back({{step.rule, step.name}, step.path, step.file, step.version, step.readers});
+    const std::uint64_t in_sequence = step.stream_number > 0 ? step.stream_number : step.number;
+    steps.push_back(
+        {{step.rule, step.name}, step.path, step.file, step.version, step.readers, in_sequence, step.number});
   }
   return steps;
+}
+
+std::vector<matcher::FormerCount> StepNotes::former_counts() const {
+  std::vector<matcher::FormerCount> counts;
+  if (!recorder_) return counts;
+  for (const auto& [key, steps] : recorder_->record().counts) counts.push_back({{key.rule, key.name}, steps});
+  return counts;
 }
 
 void StepNotes::begun(const matcher::Step& step) {
@@ -67,7 +76,7 @@ void StepNotes::begun(const matcher::Step& step) {
 
 void StepNotes::published(const matcher::Step& step) {
   write([&](storage::StepRecorder& recorder) {
-    recorder.publish(step.id, step.version);
+    recorder.publish(step.id, {step.version, step.number_in_rule, step.number});
     for (std::size_t i = 0; i < step.read_by.size(); ++i)
       if (step.read_by[i].is_passed) recorder.read(step.id, readers_.at(step.key.rule).at(i));
   });

@@ -20,6 +20,7 @@ class StepNotes {
   /// The published steps of the former run, in order. Their numbers are the numbers of the registry's first
   /// steps.
   [[nodiscard]] std::vector<matcher::FormerStep> former_steps() const;
+  [[nodiscard]] std::vector<matcher::FormerCount> former_counts() const;
 
   void begun(const matcher::Step& step);
   void published(const matcher::Step& step);

@@ -85,6 +85,19 @@ def fan_out():
             expect(file.read() == f"all\nown {i}\n", f"what member {i} has read")
 
 
+def all_to_all():
+    """Each member reads what each member has written, of its own ensemble and of another one."""
+    member = script("member.sh", "echo member $1 > m$1.txt; cat m0.txt m1.txt m2.txt > seen$1")
+    post = script("post.sh", "cat m0.txt m1.txt m2.txt > out$1")
+    write_flow({"model": [f'command: [sh, {member}, "{{instance}}"]', "instances: 3"], "post": [f'command: [sh, {post}, "{{instance}}"]', "instances: 2"]},
+               [("m{instance}.txt", "model", ["model.*", "post.*"])])
+    run()
+    for name in "seen0", "seen1", "seen2", "out0", "out1":
+        with open(name) as file:
+            expect(file.read() == "member 0\nmember 1\nmember 2\n", name)
+    expect(not os.path.exists("m0.txt"), "a file is on disk")
+
+
 def one_fails():
     """One member fails. The others go on, and the reader is told which file does not come."""
     member = script("member.sh", "[ $1 = 2 ] && exit 5; echo fine > out$1.txt")

@@ -110,6 +110,32 @@ def tools():
     expect_summary(result, "5 jobs")
 
 
+GRID = """netcdf grid {{ dimensions: y = 2; x = 3;
+variables: double y(y), x(x); float v(y, x);
+data: y = 20, 10; x = 1, 2, 3; v = {values}; }}
+"""
+
+
+def gdal():
+    """gdal_translate on each file, which a shell script writes; the same by hand is compared."""
+    for tool in "gdal_translate", "ncgen":
+        if call("which", tool).status != 0:
+            sys.exit(77)
+    os.makedirs("direct")
+    for i in range(3):
+        with open("grid.cdl", "w") as cdl:
+            cdl.write(GRID.format(values=", ".join(str(10 * i + k) for k in range(6))))
+        call("ncgen", "-o", f"direct/a{i}.nc", "grid.cdl", status=0)
+        call("gdal_translate", "-q", "-of", "AAIGrid", f"NETCDF:direct/a{i}.nc:v", f"direct/a{i}.asc", status=0)
+    write_flow({"model": {"command": ["sh", "-c", "for i in 0 1 2; do cp direct/a$i.nc a$i.nc; done"]},
+                "picture": {"command": "gdal_translate -q -of AAIGrid NETCDF:{file}:v {stem}.asc", "for-each": "a*.nc", "at-most": 2}}, [("a*.nc", "model", ["picture"])])
+    result = run()
+    for i in range(3):
+        expect(not os.path.exists(f"a{i}.nc"), "a file is on disk")
+        expect_same(f"a{i}.asc", f"a{i}.asc")
+    expect_summary(result, "3 jobs")
+
+
 def script():
     """All placeholders, in the command and in the environment; output has the names of the component and the file."""
     with open("plot.py", "w") as file:

@@ -101,6 +101,19 @@ def queue_waits():
     expect_counts(result, "analysis", 10, 0, 0)
 
 
+def queue_of_files():
+    """The same with files on disk, which all stay there."""
+    for through in "file", "blobs":
+        clear_directory()
+        write_flow({"model": (2, f"write w%d.nc 6 {LENGTH}"), "analysis": (1, "await go drain w%d.nc")}, "w*.nc", "[analysis]", "queue: 2", "when-full: wait", "through: " + through)
+        process = begin()
+        wait_for_event(process, "a place in the queue of 'w*.nc' (analysis has not read 'w0.nc')")
+        expect(os.path.exists("w1.nc") and not os.path.exists("w2.nc"), "the files that are there")
+        allow("go")
+        expect_taken(finish(process, 0), "analysis", range(6))
+        expect(all(os.path.exists(f"w{i}.nc") for i in range(6)), "a file has gone")
+
+
 def queue_discards():
     write_flow({"model": (2, f"write s.nc 10 {LENGTH} touch written"), "analysis": (2, "await written drain s.nc")}, "s.nc", "[analysis]", "steps: stream", "queue: 3",
                "when-full: discard", staging=("memory: 2MiB", "spill: none"))

@@ -284,9 +284,9 @@ def start_slurm():
     return slurm.Slurm(everywhere)
 
 
-def in_job(cluster, *options, statuses=(0,)):
+def in_job(cluster, *options, statuses=(0,), run_options=""):
     """Runs `sluice run` as a batch job; nothing of it is left on any machine."""
-    text = cluster.batch(f"{SLUICE} run --verbose flow.yaml 2>&1\necho status $?\n", *options, statuses=statuses)
+    text = cluster.batch(f"{SLUICE} run --verbose {run_options} flow.yaml 2>&1\necho status $?\n", *options, statuses=statuses)
     for host in everywhere:
         wait_for(lambda: not host.named("sluice-matcher") and not host.named("sluice-caretaker") and not host.named("couple") and not glob.glob(host.path("/tmp/sluice-*")), Description(host))
     return text
@@ -323,6 +323,37 @@ def slurm_srun():
                [("case.*.nc", "writer", ["reader"])], top=["launcher: srun"])
     text = in_job(cluster, "-N", "2", "--ntasks-per-node=4", statuses=(1, 128 + signal.SIGKILL, 128 + signal.SIGTERM))
     expect("[reader] second open: NC_ENOENT" in text, "the reader's second open")
+
+
+CHECKPOINTS = """i=$(cat state || echo 0)
+trap 'echo $i > state; exit 0' TERM
+while test $i -lt 4; do
+  n=$((i + 1)); echo $n > a$n.txt; i=$n
+  if test $i = 2 && test $1 = 0; then while :; do sleep 0.1; done; fi
+done
+echo $i > state
+"""
+FOLLOWS = "for i in 1 2 3 4; do test -e seen.$i && continue; cat a$i.txt > part || exit 0; mv part seen.$i; done\n"
+
+
+def slurm_time_limit():
+    """A job with a time limit: the run stops in order before it, and a second job resumes it."""
+    cluster = start_slurm()
+    pathlib.Path("model.sh").write_text(CHECKPOINTS)
+    pathlib.Path("analysis.sh").write_text(FOLLOWS)
+    pathlib.Path("flow.yaml").write_text("""version: 1
+name: test
+staging: {prewarm: 0}
+components:
+  model: {command: [sh, model.sh, "{resume}"]}
+  analysis: {command: [sh, analysis.sh]}
+files: [{path: "a?.txt", writer: model, readers: [analysis], keep: true}]
+""")
+    text = in_job(cluster, "-N", "1", "-n", "2", "--time=2", statuses=(75,), run_options="--stop-before 90s")
+    expect("model finished after" in text and "to be resumed by 'sluice run --resume'" in text, "the end in order")
+    expect(pathlib.Path("state").read_text() == "2\n" and [os.path.exists(f"seen.{i}") for i in range(1, 5)] == [True, True, False, False], "what was read before the limit")
+    in_job(cluster, "-N", "1", "-n", "2", run_options="--resume")
+    expect([pathlib.Path(f"seen.{i}").read_text() for i in range(1, 5)] == [f"{i}\n" for i in range(1, 5)], "what was read")
 
 
 def slurm_outside():

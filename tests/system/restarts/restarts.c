@@ -5,30 +5,12 @@
 //   check  checks the files without Sluice
 // The reader closes a file when its result is on disk, so it never needs a file again that it has closed.
 #include <fcntl.h>
-#include <mpi.h>
-#include <pnetcdf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int rank, ranks;
-
-__attribute__((weak)) const char* sluice_last_error(void);
-
-static void check(int status, const char* call, const char* name) {
-  if (status == NC_NOERR) return;
-  fprintf(stderr, "rank %d: %s %s: %s\n", rank, call, name, ncmpi_strerror(status));
-  if (sluice_last_error != NULL) fprintf(stderr, "rank %d: %s\n", rank, sluice_last_error());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void require(int is_good, const char* what) {
-  if (is_good) return;
-  fprintf(stderr, "rank %d: %s\n", rank, what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
+#include "../must.h"
 
 static double number(int step, MPI_Offset i) {
   return step * 1000003.0 + (double)i / 4;

@@ -84,22 +84,25 @@ EVENTS = {
 }
 
 
+def results_of(step, length):
+    return array.array("d", [step * 1000003.0 + i / 4 for i in range(length)]).tobytes()
+
+
 def check_results(length):
     for step in range(STEPS):
         with open(f"results/{step:04d}", "rb") as file:
-            found = array.array("d", file.read())
-        expect(found == array.array("d", [step * 1000003.0 + i / 4 for i in range(length)]), f"the numbers of step {step}")
+            expect(file.read() == results_of(step, length), f"the numbers of step {step}")
     expect(len(os.listdir("results")) == STEPS, "too many results")
 
 
-def kill_in_turns(keys, seed):
+def kill_in_turns(keys, seed, *reader_keys):
     dice = random.Random(seed)
     clear_directory()
     os.mkdir("results")
     length = dice.choice([3, 3000, 30000])
     ranks = {word: dice.choice([0, 1, 2]) for word in ("write", "read")}
     print(f"length {length}, ranks {ranks}, {keys}", flush=True)
-    harness.write_flow(program, {word: (ranks[word], f"{word} {STEPS} {length}") for word in ("write", "read")}, [("wave_*.nc", "write", ["read"], keys)])
+    harness.write_flow(program, {"write": (ranks["write"], f"write {STEPS} {length}"), "read": (ranks["read"], f"read {STEPS} {length}", *reader_keys)}, [("wave_*.nc", "write", ["read"], keys)])
     allow("go")
     run = start()
     for number in sorted(dice.sample(range(1, STEPS), 4)):
@@ -115,14 +118,19 @@ def kill_in_turns(keys, seed):
         expect("goes on where the last run ended" in result.all and "lost" not in result.all, "what is there again")
     check_results(length)
     expect(not [name for name in os.listdir() if name.endswith(".meta")], "burst-buffer logs are left")
-    harness.call(*harness.MPIRUN, "1", program, "check", str(STEPS), str(length), status=0, environment={"LD_PRELOAD": ""})
+    check_files(STEPS, length)
 
 
-def in_turns(keys):
+def check_files(steps, length, **options):
+    """What is on disk, also in subfiles and blobs, without a workflow."""
+    harness.call(*harness.MPIRUN, "1", program, "check", str(steps), str(length), status=0, environment={"LD_PRELOAD": build + "/lib/libsluice_pnetcdf.so"}, **options)
+
+
+def in_turns(keys, *reader_keys, turns=3):
     seed = harness.test_seed()
-    for turn in range(int(os.environ.get("SLUICE_TEST_KILLS", 3))):
+    for turn in range(int(os.environ.get("SLUICE_TEST_KILLS", turns))):
         print(f"SLUICE_TEST_SEED={seed + turn} SLUICE_TEST_KILLS=1", flush=True)
-        kill_in_turns(keys, seed + turn)
+        kill_in_turns(keys, seed + turn, *reader_keys)
 
 
 def burst_buffer():
@@ -131,6 +139,72 @@ def burst_buffer():
 
 def files():
     in_turns("through: file")
+
+
+def subfiles():
+    in_turns("through: subfiles", turns=1)
+
+
+def blobs():
+    in_turns("through: blobs", turns=1)
+
+
+def when_done():
+    """The reader starts when the writer has ended, in this run or in an earlier one."""
+    in_turns("through: burst-buffer", "start: when-done", turns=2)
+
+
+def unnoted_logs():
+    """Logs that the record does not know yet, because all were killed while they were made, go as others do."""
+    length = 300000
+    for _ in range(20):
+        clear_directory()
+        os.mkdir("results")
+        harness.write_flow(program, {"write": (1, f"write 2 {length}"), "read": (1, f"read 2 {length}")}, [("wave_*.nc", "write", ["read"], "through: burst-buffer")])
+        run = start()
+        wait_until(run, lambda: glob.glob("*.meta"), "a log")
+        kill_all(run)
+        if glob.glob("wave_0000.nc_*.meta"):
+            break
+    expect(glob.glob("*.meta"), "no log is left by the killed run")
+    (record,) = glob.glob(".sluice/*/steps.tsv")
+    lines = text_of(record).splitlines(True)
+    with open(record, "w") as file:
+        file.writelines([lines[0], *(line for line in lines if line.startswith("begin\t"))])
+    allow("go")
+    finish(start("--resume"), 0)
+    expect(not glob.glob("wave_*.meta") and not glob.glob("wave_*.data") and not glob.glob("wave_*.header*"), "burst-buffer logs are left")
+    check_files(2, length)
+
+
+def ensemble():
+    """Each member goes on with its own files."""
+    members, steps, length = 3, 5, 3000
+    for i in range(members):
+        os.makedirs(f"m{i}/results")
+        allow(f"m{i}/go")
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"""version: 1
+name: test
+staging: {{prewarm: 0}}
+components:
+  write: {{command: {program} write {steps} {length}, ranks: 1, instances: {members}, directory: "m{{instance}}"}}
+  read: {{command: {program} read {steps} {length}, ranks: 1, instances: {members}, directory: "m{{instance}}"}}
+files: [{{path: "m{{instance}}/wave_*.nc", writer: write, readers: [read], through: burst-buffer}}]
+""")
+    run = start()
+    for event in "m1/results/0000", "m2/results/0002":
+        wait_until(run, lambda: os.path.exists(event), event)
+        kill_all(run)
+        run = start("--resume")
+    result = finish(run, 0)
+    expect("lost" not in result.all, "what is lost")
+    for i in range(members):
+        expect(sorted(os.listdir(f"m{i}/results")) == [f"{step:04d}" for step in range(steps)], f"the results of member {i}")
+        for step in range(steps):
+            with open(f"m{i}/results/{step:04d}", "rb") as file:
+                expect(file.read() == results_of(step, length), f"the numbers of step {step} of member {i}")
+        check_files(steps, length, cwd=f"m{i}")
 
 
 # What is there again, and what is not
@@ -200,24 +274,47 @@ def jobs():
     expect("3 jobs" in result.out, "the number of jobs")
 
 
-def resume_stream(is_drained):
+def counting():
+    """`every: N` goes on counting where the run ended, also behind files that are gone."""
+    shell_flow({"model": ("n=$((3 * $1)); for i in 1 2 3; do echo $((n + i)) > a$((n + i)).txt; done; test $1 -gt 0 && exit 0; touch all; until test -e go; do sleep 0.05; done",),
+                "archive": ("n=$((3 * $1)); cat a$((n + 1)).txt a$((n + 2)).txt a$((n + 3)).txt; until test -e go; do sleep 0.05; done",)}, "[]")
+    flow = text_of("flow.yaml").replace("files: []", '  picture: {command: [sh, -c, "cat $0 > {stem}.{step}", "{file}"], for-each: "a?.txt", every: 2}\nfiles: [{path: "a?.txt", writer: model, readers: [picture, archive]}]')
+    with open("flow.yaml", "w") as file:
+        file.write(flow)
+    run = start()
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("a3.3") and is_logged("finished for a3.txt"), "the second job")
+    wait_until(run, lambda: "gone\t3" in log_text("steps.tsv"), "the record")
+    kill_all(run)
+    allow("go")
+    finish(start("--resume"), 0)
+    expect(sorted(glob.glob("a?.?")) == ["a1.1", "a3.3", "a5.5"], f"the jobs: {sorted(glob.glob('a?.?'))}")
+
+
+def stream_flow(key):
     with open("flow.yaml", "w") as flow:
         flow.write(f"""version: 1
 name: test
 components:
   model: {{command: [{program}, write, "{{resume}}", 3], ranks: 1}}
   analysis: {{command: [{program}, read], ranks: 1}}
-files: [{{path: state.nc, writer: model, readers: [analysis], steps: stream, through: burst-buffer}}]
+files: [{{path: state.nc, writer: model, readers: [analysis], steps: stream, {key}}}]
 """)
+
+
+def kill_stream(has_happened=lambda: True, before_resume=lambda: None):
+    """Kills all when three steps are there, and one of them is read; returns the result of the resume."""
     run = start()
-    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first"), "three steps, one of them read")
-    if is_drained:
-        wait_until(run, lambda: "file\t3\t" in log_text("steps.tsv"), "the last step on disk")
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first") and has_happened(), "three steps")
     kill_all(run)
-    if is_drained:
-        forget_last_rename()
+    before_resume()
     allow("go")
-    result = finish(start("--resume"), 0)
+    return finish(start("--resume"), 0)
+
+
+def stream():
+    """Each unread step of a stream is read after the resume, in order; new ones follow."""
+    stream_flow("through: burst-buffer")
+    result = kill_stream()
     expect(text_of("seen").split() == ["0", "1", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
     expect("2 published files are there again" in result.all, "what is told")
     expect(not glob.glob(".sluice/*/steps/*"), "copies are left")
@@ -232,14 +329,21 @@ def forget_last_rename():
         file.writelines(lines + [f"file\t2\t{os.path.abspath('state.nc')}\n"])
 
 
-def stream():
-    """Each unread step of a stream is read after the resume, in order; new ones follow."""
-    resume_stream(is_drained=False)
-
-
 def stream_on_disk():
     """A later step has replaced the file on disk, and the record does not know it: the unread step before it is in its log only."""
-    resume_stream(is_drained=True)
+    stream_flow("through: burst-buffer")
+    result = kill_stream(lambda: "file\t3\t" in log_text("steps.tsv"), forget_last_rename)
+    expect(text_of("seen").split() == ["0", "1", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
+    expect("2 published files are there again" in result.all, "what is told")
+
+
+def kept_stream():
+    """The file of a stream has its newest step, as without Sluice: the unread ones before it are named."""
+    stream_flow("keep: true")
+    result = kill_stream(lambda: "file\t3\t" in log_text("steps.tsv"))
+    expect(text_of("seen").split() == ["0", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
+    expect("1 published file is there again" in result.all, "what is there")
+    expect("lost, because it was in memory only: 'state.nc'" in result.all, "what is lost")
 
 
 def done():
@@ -253,6 +357,7 @@ def done():
     allow("go")
     result = finish(start("--resume"), 0)
     expect("not started again, because it had ended well: 'model'" in result.all, "what is told")
+    expect("has never used PnetCDF" not in result.all, "a component that was not started is blamed")
     expect(text_of("starts") == "x\n" and text_of("seen") == "1\n", "the components")
     again = finish(start("--resume"), 0)
     expect("has ended well, so there is nothing to resume" in again.out, "a second resume")

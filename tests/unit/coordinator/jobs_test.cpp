@@ -19,7 +19,8 @@ std::vector<std::uint64_t> steps_of(const std::vector<JobFile>& files) {
 std::vector<std::uint64_t> add(JobQueue& queue, std::uint64_t count) {
   std::vector<std::uint64_t> skipped;
   for (std::uint64_t step = 1; step <= count; ++step)
-    for (const JobFile& file : queue.add(step, "/run/f" + std::to_string(step))) skipped.push_back(file.step);
+    for (const JobFile& file : queue.add({step, "/run/f" + std::to_string(step), step}))
+      skipped.push_back(file.step);
   return skipped;
 }
 
@@ -56,6 +57,17 @@ TEST_CASE("the first file and every N-th behind it have jobs") {
   CHECK(take_all_by_turn(queue) == Steps{1, 4, 7});
 }
 
+TEST_CASE("every N-th file counts from the first one of all runs") {
+  ForEach jobs;
+  jobs.every = 3;
+  JobQueue queue(jobs);
+  Steps skipped;
+  for (const std::uint64_t number : {6, 7, 8, 9, 10})
+    for (const JobFile& file : queue.add({number - 5, "/run/f" + std::to_string(number), number}))
+      skipped.push_back(file.number);
+  CHECK(skipped == Steps{6, 8, 9});
+}
+
 TEST_CASE("of the files that wait, only the latest is kept") {
   ForEach jobs;
   jobs.is_latest = true;
@@ -66,17 +78,17 @@ TEST_CASE("of the files that wait, only the latest is kept") {
 
 TEST_CASE("a path that is published again has one place in the queue, with the newest step") {
   JobQueue queue(ForEach{});
-  CHECK(queue.add(1, "/run/a").empty());
-  CHECK(queue.add(2, "/run/b").empty());
-  CHECK(steps_of(queue.add(3, "/run/a")) == Steps{1});
+  CHECK(queue.add({1, "/run/a", 1}).empty());
+  CHECK(queue.add({2, "/run/b", 2}).empty());
+  CHECK(steps_of(queue.add({3, "/run/a", 3})) == Steps{1});
   CHECK(take_all_by_turn(queue) == Steps{2, 3});
-  CHECK(queue.add(4, "/run/a").empty());
+  CHECK(queue.add({4, "/run/a", 4}).empty());
 }
 
 TEST_CASE("a path that has a job now waits, while others go on") {
   JobQueue queue(ForEach{});
-  CHECK(queue.add(1, "/run/a").empty());
-  CHECK(queue.add(2, "/run/b").empty());
+  CHECK(queue.add({1, "/run/a", 1}).empty());
+  CHECK(queue.add({2, "/run/b", 2}).empty());
   CHECK(queue.next({"/run/a"})->step == 2);
   CHECK_FALSE(queue.next({"/run/a"}));
   CHECK(steps_of(queue.take_all()) == Steps{1});

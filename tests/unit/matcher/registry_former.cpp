@@ -78,6 +78,31 @@ TEST_SUITE("registry: steps of a former run") {
     CHECK(world.answers.jobs["viewer"] == std::vector<StepId>{step});
   }
 
+  TEST_CASE("numbers go on behind those of former runs") {
+    FileRule rule = kept_rule();
+    rule.modes = {{"viewer", ReadMode::every, 3}};
+    World world({rule});
+    world.registry.go_on_counting({{0, {}}, 5});
+    FormerStep third = former("c.nc", "/files/c.nc");
+    third.number = third.number_in_rule = 3;
+    CHECK(world.registry.restore(third).read_by.at(0).is_passed);
+    const auto writer = world.process("model");
+    for (const auto& [name, is_skipped] : {std::pair("f.nc", true), std::pair("g.nc", false)}) {
+      const Step& step = world.registry.step(world.write(writer, name));
+      CHECK(step.number_in_rule == step.number);
+      CHECK(step.read_by.at(0).is_skipped == is_skipped);
+    }
+  }
+
+  TEST_CASE("a stream goes on behind its own steps, and its rule behind all") {
+    World world({stream_rule()});
+    world.registry.go_on_counting({{0, {}}, 7});
+    world.registry.go_on_counting({{0, "s.nc"}, 4});
+    const Step& step = world.registry.step(world.write(world.process("model"), "s.nc"));
+    CHECK(step.number == 5);
+    CHECK(step.number_in_rule == 8);
+  }
+
   TEST_CASE("a step that has a rule of another workflow is refused") {
     World world({kept_rule()});
     FormerStep step = former("a.nc", "/files/a.nc");

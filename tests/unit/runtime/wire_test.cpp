@@ -235,7 +235,7 @@ void for_every_message(Use use) {
   use(some_coordinator_hello());
   use(ComponentExited{"model", "exited with status 1", true});
   use(ComponentMayStart{"model"});
-  use(FilePublished{"picture", 7, "/run/wave_1.nc"});
+  use(FilePublished{"picture", 7, "/run/wave_1.nc", 3});
   use(JobNote{"picture", 7});
   use(ComponentSettled{"model"});
   use(some_report());

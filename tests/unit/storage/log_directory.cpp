@@ -130,6 +130,14 @@ TEST_CASE("a log whose removal was cut off is no damage, and the rest of it can 
       });
 }
 
+TEST_CASE("a header that was being written goes with its log") {
+  MemoryFileSystem files;
+  write_log(files, 1);
+  write_text(files, path_of(1, ".header.partial"), "CDF");
+  remove_log(files, path_of(1));
+  CHECK(files.list("logs").empty());
+}
+
 TEST_CASE("a log that was being created is no damage") {
   kill_everywhere([](FileSystem&) {}, [](FileSystem& files) { write_log(files, 1); },
                   [](FileSystem& files) { CHECK(find_logs(files, "logs").unreadable.empty()); });

@@ -25,7 +25,7 @@ struct World {
   }
   void write(std::uint64_t step, const std::string& name) {
     begin(step, name);
-    recorder->publish(step, 5);
+    recorder->publish(step, {5, step, 1});
   }
   [[nodiscard]] StepRecord read() { return read_step_record(files, path); }
 
@@ -51,7 +51,8 @@ TEST_CASE("a record says what is begun, published, read and on disk") {
   world.recorder->note_log_directory("/scratch");
   const StepRecord record = world.read();
   REQUIRE(record.steps.size() == 2);
-  CHECK(record.steps.at(1) == RecordedStep{0, "one\t.nc", "/data/one\t.nc", 1, 5, "/data/one.nc", {"a"}});
+  CHECK(record.steps.at(1) ==
+        RecordedStep{0, "one\t.nc", "/data/one\t.nc", 1, 5, 1, 0, "/data/one.nc", {"a"}});
   CHECK_FALSE(record.steps.at(2).is_published());
   CHECK(record.log_directories == std::set<std::string>{"/scratch"});
   CHECK(record.steps == world.recorder->record().steps);
@@ -85,7 +86,7 @@ TEST_CASE("a name that is published again takes the place of the earlier one") {
   world.write(1, "one.nc");
   world.begin(2, "one.nc");
   CHECK(world.read().published() == std::vector<std::uint64_t>{1});
-  world.recorder->publish(2, 5);
+  world.recorder->publish(2, {5, 2, 2});
   CHECK(world.read().published() == std::vector<std::uint64_t>{2});
 }
 
@@ -155,4 +156,26 @@ TEST_CASE("a recorder goes on with a record, and another file is refused") {
   const std::string text = "something\n";
   file->write(0, std::as_bytes(std::span(text)));
   CHECK_THROWS_AS((void)read_step_record(world.files, "/log/other"), FormatError);
+}
+
+TEST_CASE("steps that are gone count, also in a record that was written anew") {
+  World world({{{"a"}}});
+  for (const std::uint64_t step : {1, 2, 3}) world.write(step, std::to_string(step) + ".nc");
+  for (const std::uint64_t step : {1, 2, 3}) world.recorder->read(step, "a");
+  const StepRecorder next(world.files, path, {rule_of_two});
+  CHECK(world.read().steps.empty());
+  CHECK(world.read().counts == std::map<StepRecord::Sequence, std::uint64_t>{{{0, {}}, 3}});
+}
+
+TEST_CASE("in streams the steps of each name are counted, and all together") {
+  World world({{{"a"}, {}, true}});
+  world.write(1, "s.nc");
+  world.begin(2, "t.nc");
+  world.recorder->publish(2, {5, 2, 1});
+  StepRecord record = world.read();
+  CHECK(record.counts ==
+        std::map<StepRecord::Sequence, std::uint64_t>{{{0, {}}, 2}, {{0, "s.nc"}, 1}, {{0, "t.nc"}, 1}});
+  record.publish_next(record.steps[3] = {0, "t.nc", "/data/t.nc"}, true);
+  CHECK(record.steps.at(3).number == 3);
+  CHECK(record.steps.at(3).stream_number == 2);
 }

@@ -61,6 +61,18 @@ TEST_SUITE("ensembles") {
     CHECK(workflow.files[0].readers == std::vector<std::string>{"post.0", "post.1", "post.2"});
   }
 
+  TEST_CASE("a reader with .* means that each of its members reads the files of all") {
+    const Workflow workflow = parse(
+        "  model: {command: 'm {instance}', instances: 3}\n  post: {command: 'p {instance}', instances: 2}\n",
+        "  - {path: 'x{instance}.nc', writer: model, readers: {post.*: latest, model: all, model.*: all}}\n");
+    REQUIRE(workflow.files.size() == 3);
+    const FileRule& last = workflow.files[2];
+    CHECK(last.writer == "model.2");
+    CHECK(last.readers == std::vector<std::string>{"post.0", "post.1", "model.2", "model.0", "model.1"});
+    REQUIRE(last.modes.size() == 2);
+    CHECK(last.modes[1].reader == "post.1");
+  }
+
   TEST_CASE("patterns of members that overlap for one reader are told once") {
     try {
       (void)parse("  model: {command: 'm {instance}', instances: 30}\n  analysis: {command: a}\n",

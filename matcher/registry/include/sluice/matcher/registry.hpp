@@ -60,6 +60,8 @@ class Registry {
   /// Adds a published step of a former run. Call it in the order of publication, before any process connects.
   /// Throws Error(NC_EINVAL) when there is no such rule.
   const Step& restore(const FormerStep& former);
+  /// Numbers of steps go on behind those of a former run. Call it before restore().
+  void go_on_counting(const FormerCount& former);
 
   void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
   void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);

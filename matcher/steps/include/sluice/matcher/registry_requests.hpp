@@ -23,6 +23,14 @@ struct FormerStep {
   std::string file;  ///< the file with its data
   std::uint8_t version = 1;
   std::set<std::string> readers = {};  ///< that have read it
+  std::uint64_t number = 0;            ///< Step::number; 0: the next one
+  std::uint64_t number_in_rule = 0;    ///< Step::number_in_rule; 0: the next one
+};
+
+/// How many steps former runs have published: of a stream, or of a rule where the key has no name.
+struct FormerCount {
+  DatasetKey key;
+  std::uint64_t steps = 0;
 };
 
 /// Asks whether a process, or any process of a component, may still act.

@@ -145,9 +145,10 @@ struct Step {
   std::string file = {};  ///< of a step of a former run: the file with its data
   PublishAt publish_at = PublishAt::close;
   PartitionKind partition = PartitionKind::range;
-  std::uint64_t number = 0;   ///< in its sequence, from 1; 0: not published
-  bool goes_to_disk = false;  ///< it was begun when the queue was full (when-full: spill)
-  bool is_in_files = false;   ///< the data is in files: no log segments, no control block, no header
+  std::uint64_t number = 0;          ///< in its sequence, from 1; 0: not published
+  std::uint64_t number_in_rule = 0;  ///< the same, in all sequences of its rule together
+  bool goes_to_disk = false;         ///< it was begun when the queue was full (when-full: spill)
+  bool is_in_files = false;          ///< the data is in files: no log segments, no control block, no header
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;  ///< CDF-5 encoding; empty before the first enddef

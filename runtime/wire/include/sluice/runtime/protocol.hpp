@@ -365,7 +365,8 @@ struct CoordinatorHello {
 struct FilePublished {
   std::string component;
   std::uint64_t step = 0;
-  std::string path;  ///< absolute
+  std::string path;          ///< absolute
+  std::uint64_t number = 0;  ///< among the published files of its rule, from 1
 };
 
 /// The job of a component for a step has begun, or has ended for good.

@@ -6,6 +6,9 @@
 
 namespace sluice::storage {
 
+/// The name of a header that is being written.
+[[nodiscard]] std::string partial_header_of(const std::string& header);
+
 /// The netCDF file's header beside a workflow's log (docs/formats/burst-buffer-log.md), and the names of the
 /// log's files.
 class LogHeader {

@@ -11,13 +11,22 @@
 
 namespace sluice::storage {
 
+/// What is recorded when a step is published.
+struct RecordedPublication {
+  std::uint8_t version = 1;         ///< CDF version; 0: a file of another format
+  std::uint64_t number = 0;         ///< among the published steps of its rule, from 1
+  std::uint64_t stream_number = 0;  ///< among those of its stream; 0: the rule is no stream
+};
+
 /// A step in the record of a run.
 struct RecordedStep {
   std::uint32_t rule = 0;
   std::string name;                    ///< the name of its dataset key
   std::string path;                    ///< the file that it stands for
   std::uint64_t publication = 0;       ///< its place among all publications, from 1; 0: it is not published
-  std::uint8_t version = 1;            ///< CDF version; 0: a file of another format
+  std::uint8_t version = 1;            ///< as in RecordedPublication
+  std::uint64_t number = 0;            ///< the same
+  std::uint64_t stream_number = 0;     ///< the same
   std::string file = {};               ///< a file that has all of it; empty: none
   std::set<std::string> readers = {};  ///< that have read it
 
@@ -31,12 +40,24 @@ struct StepRecord {
   std::map<std::uint64_t, RecordedStep> steps;  ///< by number, which is the order of their beginnings
   std::set<std::string> log_directories;        ///< directories with burst-buffer logs
   std::uint64_t publications = 0;
+  /// A rule, where `name` is empty, or one stream of it.
+  struct Sequence {
+    std::uint32_t rule = 0;
+    std::string name;
+    auto operator<=>(const Sequence&) const = default;
+  };
+  std::map<Sequence, std::uint64_t> counts;  ///< how many steps were published, with those of former runs
 
   /// Takes a line of the record. Ignores a line that it does not understand: the last one may be torn.
   void take(std::string_view line);
-  void publish(RecordedStep& step, std::uint8_t version);
+  void publish(RecordedStep& step, const RecordedPublication& publication);
+  /// The same, with the next numbers.
+  void publish_next(RecordedStep& step, bool is_stream);
   /// The numbers of the published steps, in the order of publication.
   [[nodiscard]] std::vector<std::uint64_t> published() const;
+
+ private:
+  void note_count(const Sequence& sequence, std::uint64_t number);
 };
 
 /// Reads a record. Throws IoError, or FormatError when the file is no record.
@@ -72,7 +93,7 @@ class StepRecorder {
 
   /// A step that is known already is left as it is.
   void begin(std::uint64_t step, const RecordedStep& facts);
-  void publish(std::uint64_t step, std::uint8_t version);
+  void publish(std::uint64_t step, const RecordedPublication& publication);
   void read(std::uint64_t step, const std::string& reader);
   /// The file has all of the step, and nothing of another one.
   void note_file(std::uint64_t step, const std::string& file);
