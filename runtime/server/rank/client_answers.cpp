@@ -24,7 +24,8 @@ matcher::SegmentId segment_used_by(const Reply& reply) noexcept {
 void ClientAnswers::take(Answer& answer) {
   const matcher::SegmentId segment = segment_used_by(answer.reply);
   if (segment == 0) return deliver(answer);
-  parts_.base.neighbours.fetch({segment}, [this, answer = std::move(answer)]() mutable { deliver(answer); });
+  parts_.base.neighbours.open({segment},
+                              [this, answer = std::move(answer)](auto, bool) mutable { deliver(answer); });
 }
 
 void ClientAnswers::deliver(Answer& answer) {
@@ -157,14 +158,7 @@ void ClientAnswers::tell(OpenAnswer answer, std::int64_t least_records) {
   std::vector<matcher::SegmentId> segments;
   if (opened.control != 0) segments.push_back(opened.control);
   for (const LogRange& range : opened.ranges) segments.push_back(range.segment);
-  parts_.base.neighbours.fetch(segments,
-                               [this, id = client->id, tag = answer.tag, segments, fields = encode(opened)] {
-                                 Client* const receiver = parts_.clients.find(id);
-                                 if (receiver == nullptr) return;
-                                 for (const matcher::SegmentId segment : segments)
-                                   parts_.segments.introduce(*receiver, segment);
-                                 parts_.clients.send(*receiver, MessageType::opened, tag, fields);
-                               });
+  parts_.segments.send_with(*client, segments, MessageType::opened, answer.tag, encode(opened));
 }
 
 /// Adds the ranges on this node that the process read in earlier steps of the pattern.
