@@ -39,8 +39,13 @@ void ClientAnswers::deliver(Answer& answer) {
   }
 }
 
+void ClientAnswers::note_open(Client& client, std::uint32_t tag, matcher::StepId step) {
+  client.process->note_open(step);
+  if (client.opening.tag == tag) client.opening.step = step;
+}
+
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Created& created) {
-  client.process->note_open(created.step);
+  note_open(client, tag, created.step);
   if (created.control != 0) parts_.segments.introduce(client, created.control);
   parts_.clients.send(client, MessageType::created, tag, encode(created));
 }
@@ -102,7 +107,7 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, Opened& opened) {
   if (client.attached_reads.contains(tag)) return deliver_image(client, tag, opened);
   const matcher::StepId step = opened.step;
   if (step == 0) return parts_.clients.send(client, MessageType::opened, tag, encode(opened));
-  client.process->note_open(step);
+  note_open(client, tag, step);
   OpenAnswer answer{client.id, tag, std::move(opened)};
   if (shared_ == nullptr) return finish(std::move(answer));
   shared_->when_ahead(step, [this, answer = std::move(answer)]() mutable {

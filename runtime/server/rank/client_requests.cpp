@@ -96,6 +96,8 @@ void ClientRequests::pass_on(Client& client, ReceivedMessage& message) {
     case MessageType::create:
     case MessageType::open_write:
     case MessageType::open_read:
+      client.opening = {message.tag, message.type, 0};
+      break;
     case MessageType::inquire:
     case MessageType::image:
     case MessageType::need_segment:
