@@ -227,6 +227,9 @@ class Ranks {
       ++ranks_.pieces_not_packed;
       return std::make_shared<int>(0);
     }
+    void open(std::vector<matcher::SegmentId> segments, runtime::SegmentUser use) override {
+      use(segments, true);
+    }
     void lease(const runtime::LeaseRequest& request, runtime::LeaseReceiver receiver) override {
       ranks_.lease(rank_, request, std::move(receiver));
     }

@@ -3,11 +3,25 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <exception>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
 
 namespace sluice::runtime {
+namespace {
+
+/// A symbolic link at the path stays; the file that it names is replaced.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target.string();
+}
+
+}  // namespace
 
 DrainWorker::DrainWorker(boost::asio::io_context& loop, Handlers handlers)
     : loop_(loop), handlers_(std::move(handlers)) {}
@@ -47,8 +61,10 @@ void DrainWorker::work() {
   }
 }
 
-DrainReport DrainWorker::report_of(const Work& work) {
+DrainReport DrainWorker::report_of(Work& work) {
   try {
+    if (work.stage == DrainStage::whole || work.stage == DrainStage::make)
+      work.task.order.path = behind_links(work.task.order.path);
     return carry_out(work);
   } catch (const Error& error) {
     return {error.status(), error.what(), 0};

@@ -49,7 +49,7 @@ class DrainWorker {
     DrainTask task;
   };
   void work();
-  [[nodiscard]] DrainReport report_of(const Work& work);
+  [[nodiscard]] DrainReport report_of(Work& work);
   [[nodiscard]] DrainReport carry_out(const Work& work);
 
   boost::asio::io_context& loop_;

@@ -8,16 +8,22 @@
 
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
-#include "sluice/runtime/mapped_file.hpp"
 
 namespace sluice::runtime {
 
 MappedSegments::MappedSegments(const std::vector<OwnedSegment>& segments,
                                const std::vector<TableCopy>& tables) {
   std::map<const FileDescriptor*, MappedFile> files;
+  std::shared_ptr<const FileDescriptor> log;  // stays open: the next segment is often in it, too
   for (const OwnedSegment& segment : segments) {
-    MappedFile& file = files.try_emplace(segment.file.get(), segment.file).first->second;
-    mappings_.emplace(segment.segment, file.map(segment.extent, Mapping::Access::read));
+    auto file = segment.open();
+    if (segment.extent.may_have_name) {  // a mapping needs no descriptor, and there may be very many logs
+      mappings_.emplace(segment.segment, Mapping(*file, segment.extent, Mapping::Access::read));
+      log = std::move(file);
+      continue;
+    }
+    MappedFile& mapped = files.try_emplace(file.get(), file).first->second;
+    mappings_.emplace(segment.segment, mapped.map(segment.extent, Mapping::Access::read));
   }
   for (const TableCopy& table : tables) copies_.emplace(table.segment, table.contents);
 }

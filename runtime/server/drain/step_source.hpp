@@ -12,16 +12,16 @@
 #include "sluice/matcher/step_index.hpp"
 #include "sluice/matcher/step_view.hpp"
 #include "sluice/replay/plan.hpp"
-#include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/mapped_file.hpp"
 #include "sluice/runtime/segment.hpp"
 
 namespace sluice::runtime {
 
-/// A segment of a step's logs. The thread that has the descriptor maps it.
+/// A segment of a step's logs. The thread that reads the step opens the file and maps it.
 struct OwnedSegment {
   matcher::SegmentId segment = 0;
   SegmentExtent extent;
-  std::shared_ptr<const FileDescriptor> file;  ///< shared with the store of segments
+  MappedFile::Opener open;
 };
 
 /// Segments that are mapped here for reading.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "exchange_host.hpp"
 #include "sluice/matcher/step_view.hpp"
@@ -27,6 +28,9 @@ struct LeaseRequest {
 
 using LeaseReceiver = std::function<void(const Outcome& outcome, const matcher::LogSegment& segment)>;
 
+/// Uses a part of some segments; the last part may be empty.
+using SegmentUser = std::function<void(std::span<const matcher::SegmentId> part, bool is_last)>;
+
 /// The further services that fetching needs: memory, and the link's data.
 class FetchHost : public ExchangeHost {
  public:
@@ -34,6 +38,8 @@ class FetchHost : public ExchangeHost {
   [[nodiscard]] virtual std::span<std::byte> inbound_memory(matcher::SegmentId segment) = 0;
   /// Keeps a segment's memory mapped as long as the result lives, even when the segment is destroyed.
   [[nodiscard]] virtual std::shared_ptr<const void> keep_mapped(matcher::SegmentId segment) = 0;
+  /// Gives these segments of this matcher to `use` while their burst-buffer logs are open, at once or later.
+  virtual void open(std::vector<matcher::SegmentId> segments, SegmentUser use) = 0;
   /// Provides a segment of this matcher for the step, at once or later.
   virtual void lease(const LeaseRequest& request, LeaseReceiver receiver) = 0;
   /// A get of another connection on the step waits for the same lease.

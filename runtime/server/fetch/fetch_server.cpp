@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "fetch_client.hpp"
 #include "held_requests.hpp"
@@ -60,6 +62,7 @@ struct FetchServer::Sending {
   StepViewPointer view;
   ScanPointer scan;  ///< null for a published step
   std::deque<Run> runs;
+  std::set<std::uint32_t> writers;  ///< the logs that have the parts
   Outcome outcome;
   bool is_over = false;  ///< the asker does not need it any more
   bool is_started = false;
@@ -67,6 +70,7 @@ struct FetchServer::Sending {
   bool is_failure_told = false;
 
   void find_parts(const Fetch& request, SpecCache& known);
+  [[nodiscard]] std::vector<matcher::SegmentId> segments() const;
   [[nodiscard]] PeerLink::Data next(FetchServer& server, Run& run, std::span<std::byte> buffer);
 };
 
@@ -81,12 +85,27 @@ void FetchServer::Sending::find_parts(const Fetch& request, SpecCache& known) {
         throw Error(NC_EIO, "another matcher names data that is not known here");
       }
       replay::Plan copies = part->copies;
-      for (replay::Copy& copy : copies.copies) copy.writer += static_cast<std::uint32_t>(view->first_own_log);
+      for (replay::Copy& copy : copies.copies) {
+        copy.writer += static_cast<std::uint32_t>(view->first_own_log);
+        writers.insert(copy.writer);
+      }
       runs[i].parts.emplace_back(std::move(copies), part->element_bytes);
       bytes = aligned_inbound(bytes) + runs[i].parts.back().bytes();
     }
     if (bytes != runs[i].bytes) throw Error(NC_EIO, "another matcher requests other data than it names");
   }
+}
+
+/// The segments of burst-buffer logs that have the parts.
+std::vector<matcher::SegmentId> FetchServer::Sending::segments() const {
+  std::vector<matcher::SegmentId> segments;
+  for (const std::uint32_t writer : writers) {
+    if (writer >= view->logs.size()) continue;
+    const auto ranges = scan != nullptr ? scan->ranges(writer) : std::span(view->logs[writer].ranges);
+    for (const matcher::LogRange& range : ranges)
+      if (matcher::is_spilled(range.segment)) segments.push_back(range.segment);
+  }
+  return segments;
 }
 
 /// Provides as much data as fits in `buffer`.
@@ -146,7 +165,20 @@ void FetchServer::answer(std::uint32_t to, const Fetch& request) {
     if (sending->is_started) return;
     sending->outcome = outcome;
     if (!outcome.is_failure()) prepare(*sending, request, view);
-    start(sending);
+    open_logs(sending);
+  });
+}
+
+/// Maps the logs while they are open.
+void FetchServer::open_logs(const SendingPointer& sending) {
+  if (sending->outcome.is_failure()) return start(sending);
+  host_.open(sending->segments(), [this, sending](std::span<const matcher::SegmentId> part, bool is_last) {
+    try {
+      for (const matcher::SegmentId segment : part) (void)memory_.contents(segment);
+    } catch (const Error& error) {
+      sending->outcome = {error.status(), error.what()};
+    }
+    if (is_last && !sending->is_started) start(sending);
   });
 }
 

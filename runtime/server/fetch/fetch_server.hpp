@@ -40,6 +40,7 @@ class FetchServer {
 
   [[nodiscard]] ScanPointer scan_of(const matcher::StepView& view);
   void prepare(Sending& sending, const Fetch& request, const StepViewPointer& view);
+  void open_logs(const SendingPointer& sending);
   void start(const SendingPointer& sending);
   [[nodiscard]] PeerLink::Data next_data(Sending& sending, std::span<std::byte> buffer);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,18 +56,31 @@ void MemoryReads::take(std::uint32_t from, ExchangePacket kind, std::span<const 
 }
 
 void MemoryReads::answer(std::uint32_t to, const ReadMemory& request) {
+  std::vector<matcher::SegmentId> segments;
+  for (const MemoryRange& range : request.ranges) segments.push_back(range.segment);
+  const auto trouble = std::make_shared<Outcome>();  // shared by the uses of the parts
+  const auto use = [this, to, request, trouble](std::span<const matcher::SegmentId> part, bool is_last) {
+    MemoryRead answer;
+    try {
+      for (const matcher::SegmentId segment : part) (void)memory_.contents(segment);
+      if (is_last && !trouble->is_failure()) answer = read(request);
+    } catch (const Error& error) {
+      *trouble = {error.status(), error.what()};
+    }
+    if (!is_last) return;
+    if (trouble->is_failure()) answer = failure(trouble->status, trouble->text);
+    answer.ticket = request.ticket;
+    send_message(host_, to, ExchangePacket::memory_read, answer);
+  };
+  host_.open(std::move(segments), use);
+}
+
+MemoryRead MemoryReads::read(const ReadMemory& request) {
   MemoryRead read;
-  read.ticket = request.ticket;
-  try {
-    for (const MemoryRange& range : request.ranges)
-      append(memory_.contents(range.segment), range, read.bytes);
-    for (const matcher::SegmentId table : request.tables)
-      read.tables.push_back(used_part(memory_.contents(table)));
-  } catch (const Error& error) {
-    read = failure(error.status(), error.what());
-    read.ticket = request.ticket;
-  }
-  send_message(host_, to, ExchangePacket::memory_read, read);
+  for (const MemoryRange& range : request.ranges) append(memory_.contents(range.segment), range, read.bytes);
+  for (const matcher::SegmentId table : request.tables)
+    read.tables.push_back(used_part(memory_.contents(table)));
+  return read;
 }
 
 void MemoryReads::forget_all() {

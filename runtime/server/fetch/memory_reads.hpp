@@ -5,8 +5,8 @@
 #include <map>
 #include <span>
 
-#include "exchange_host.hpp"
 #include "exchange_protocol.hpp"
+#include "fetch_host.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 
 namespace sluice::runtime {
@@ -18,7 +18,7 @@ using MemoryReceiver = std::function<void(MemoryRead)>;
 class MemoryReads {
  public:
   /// `memory` has this matcher's segments. Both must outlive this object.
-  MemoryReads(ExchangeHost& host, matcher::SegmentMemory& memory) : host_(host), memory_(memory) {}
+  MemoryReads(FetchHost& host, matcher::SegmentMemory& memory) : host_(host), memory_(memory) {}
 
   /// Asks one matcher. The receiver is called once, later; after forget_all() with a failure.
   void ask(matcher::MatcherPlace owner, ReadMemory request, MemoryReceiver receiver);
@@ -31,8 +31,9 @@ class MemoryReads {
 
  private:
   void answer(std::uint32_t to, const ReadMemory& request);
+  [[nodiscard]] MemoryRead read(const ReadMemory& request);
 
-  ExchangeHost& host_;
+  FetchHost& host_;
   matcher::SegmentMemory& memory_;
   std::map<std::uint64_t, MemoryReceiver> waiting_;  ///< by ticket; empty receivers: nobody waits any more
   std::uint64_t next_ticket_ = 1;

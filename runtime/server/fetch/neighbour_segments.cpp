@@ -1,5 +1,8 @@
 #include "neighbour_segments.hpp"
 
+#include <algorithm>
+#include <exception>
+#include <span>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -25,6 +28,39 @@ void NeighbourSegments::fetch(const std::vector<matcher::SegmentId>& segments, s
   }
   fetch.then = std::move(then);
   fetches_.push_back(std::move(fetch));
+}
+
+void NeighbourSegments::open(std::vector<matcher::SegmentId> segments, SegmentUser use) {
+  // Shared by the functions that open one part after the other.
+  const auto opening = std::make_shared<Opening>(Opening{std::move(segments), std::move(use)});
+  fetch(opening->segments, [this, opening] {
+    const auto& all = opening->segments;
+    environment_.store->log_openers(all).empty() ? opening->use(all, true) : open_part(opening);
+  });
+}
+
+void NeighbourSegments::open_part(const std::shared_ptr<Opening>& opening) {
+  constexpr std::size_t most_at_once = 32;
+  const auto rest = std::span(opening->segments).subspan(opening->done);
+  const auto part = rest.first(std::min(most_at_once, rest.size()));
+  opening->done += part.size();
+  const auto open = std::make_shared<std::vector<SharedFile>>();  // shared by the two successive functions
+  opener_.submit(
+      [open, openers = environment_.store->log_openers(part)] {
+        for (const MappedFile::Opener& opener : openers) {
+          try {
+            open->push_back(opener());
+          } catch (const std::exception&) {
+            // Who uses the segment gets the error.
+          }
+        }
+      },
+      [this, opening, part, open] {
+        const bool is_last = opening->done == opening->segments.size();
+        opening->use(part, is_last);
+        open->clear();
+        if (!is_last) open_part(opening);
+      });
 }
 
 WatchedSocket& NeighbourSegments::connection_to(matcher::MatcherPlace neighbour) {

@@ -25,22 +25,24 @@ void WatchedSocket::read_on() {
                     });
 }
 
-void WatchedSocket::send(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
+bool WatchedSocket::send(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
                          std::vector<SharedFile> files) {
-  if (!trouble_.empty()) return;
+  if (!trouble_.empty()) return true;
   const std::size_t bytes = fields.size();
   try {
     send_message(OutgoingMessage(type, tag, std::move(fields), std::move(files)), bytes);
   } catch (const Error& error) {
     if (error.status() != NC_ENFILE || tag == 0 || type == MessageType::error) {
       trouble_ = error.what();
-      return;
+      return true;
     }
     send(MessageType::error, tag,
          encode(ErrorReply{NC_ENFILE,
                            std::string("the matcher has no file descriptor left for a large answer: ") +
                                error.what() + ". Raise the hard limit (ulimit -Hn)"}));
+    return false;
   }
+  return true;
 }
 
 void WatchedSocket::send_message(OutgoingMessage message, std::size_t bytes) {

@@ -26,8 +26,8 @@ class WatchedSocket {
   /// Calls on_readable when the socket is next readable.
   void read_on();
   /// Sends at once, or later and in order. trouble() reports errors. An answer that does not fit into a
-  /// packet needs a descriptor; when none is left, the answer is an error instead.
-  void send(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
+  /// packet needs a descriptor; when none is left, the answer is an error instead. Returns whether it is not.
+  bool send(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
             std::vector<SharedFile> files = {});
   /// Sends the queue, and waits for the peer.
   void flush();

@@ -38,6 +38,7 @@ void remove_now(const std::string& metadata_path) noexcept {
 }  // namespace
 
 std::shared_ptr<const FileDescriptor> LogData::descriptor() {
+  const std::lock_guard lock(mutex_);
   if (auto known = open_.lock()) return known;
   FileDescriptor file = open_data(path_);
   if (!file) throw IoError(errno == EMFILE ? NC_ENFILE : NC_EIO, errno, path_, "open the burst-buffer log");

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,7 +18,7 @@
 namespace sluice::runtime {
 
 /// The data file of a log. It is open only while somebody uses it, so that the matcher needs no descriptor
-/// for each log that is not read yet.
+/// for each log that is not read yet. Threads may share it.
 class LogData {
  public:
   explicit LogData(std::string path) : path_(std::move(path)) {}
@@ -26,6 +27,7 @@ class LogData {
 
  private:
   std::string path_;
+  std::mutex mutex_;  ///< protects open_
   std::weak_ptr<const FileDescriptor> open_;
 };
 

@@ -247,10 +247,31 @@ void SegmentStore::set_awaited(matcher::SegmentId control, bool is_awaited) {
 }
 
 std::shared_ptr<const FileDescriptor> SegmentStore::descriptor(matcher::SegmentId segment) const {
+  return file_of(segment).descriptor();
+}
+
+MappedFile::Opener SegmentStore::opener(matcher::SegmentId segment) const {
+  return file_of(segment).opener();
+}
+
+std::vector<MappedFile::Opener> SegmentStore::log_openers(
+    std::span<const matcher::SegmentId> segments) const {
+  std::vector<MappedFile::Opener> openers;
+  for (const matcher::SegmentId segment : segments) {
+    const auto found = entries_.find(segment);
+    if (found == entries_.end()) continue;
+    const Entry& entry = found->second;
+    if (entry.is_own && entry.extent.may_have_name && entry.file && entry.mapping == nullptr)
+      openers.push_back(entry.file->opener());
+  }
+  return openers;
+}
+
+const MappedFile& SegmentStore::file_of(matcher::SegmentId segment) const {
   const Entry& entry = at(segment);
   if (!entry.file)
     throw Error(NC_ENO_SPACE, "the system has no memory for segment " + std::to_string(segment));
-  return entry.file->descriptor();
+  return *entry.file;
 }
 
 SegmentExtent SegmentStore::extent(matcher::SegmentId segment) const {

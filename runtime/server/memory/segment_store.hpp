@@ -98,6 +98,11 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// The descriptor of a segment's file, for processes that may map it; shared. Throws Error(NC_EIO) when the
   /// segment does not exist.
   [[nodiscard]] std::shared_ptr<const FileDescriptor> descriptor(matcher::SegmentId segment) const;
+  /// What opens the segment's file, for any thread. Throws as descriptor(), but for an error of opening.
+  [[nodiscard]] MappedFile::Opener opener(matcher::SegmentId segment) const;
+  /// What opens the burst-buffer logs of this matcher that have some of these segments, and are not mapped.
+  [[nodiscard]] std::vector<MappedFile::Opener> log_openers(
+      std::span<const matcher::SegmentId> segments) const;
   [[nodiscard]] SegmentExtent extent(matcher::SegmentId segment) const;
   /// Whether first use of the segment has cheap page faults: its pages were made ahead, or are huge.
   [[nodiscard]] bool has_cheap_faults(matcher::SegmentId segment) const {
@@ -124,6 +129,7 @@ class SegmentStore final : public matcher::SegmentMemory {
     std::shared_ptr<Mapping> mapping = {};  ///< shared with users that keep it mapped
   };
   [[nodiscard]] const Entry& at(matcher::SegmentId segment) const;
+  [[nodiscard]] const MappedFile& file_of(matcher::SegmentId segment) const;
   enum class Own : std::uint8_t { range, file };
   void spill(matcher::SegmentId segment, std::uint64_t bytes, Own own);
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);

@@ -24,7 +24,8 @@ matcher::SegmentId segment_used_by(const Reply& reply) noexcept {
 void ClientAnswers::take(Answer& answer) {
   const matcher::SegmentId segment = segment_used_by(answer.reply);
   if (segment == 0) return deliver(answer);
-  parts_.base.neighbours.fetch({segment}, [this, answer = std::move(answer)]() mutable { deliver(answer); });
+  parts_.base.neighbours.open({segment},
+                              [this, answer = std::move(answer)](auto, bool) mutable { deliver(answer); });
 }
 
 void ClientAnswers::deliver(Answer& answer) {
@@ -38,8 +39,13 @@ void ClientAnswers::deliver(Answer& answer) {
   }
 }
 
+void ClientAnswers::note_open(Client& client, std::uint32_t tag, matcher::StepId step) {
+  client.process->note_open(step);
+  if (client.opening.tag == tag) client.opening.step = step;
+}
+
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Created& created) {
-  client.process->note_open(created.step);
+  note_open(client, tag, created.step);
   if (created.control != 0) parts_.segments.introduce(client, created.control);
   parts_.clients.send(client, MessageType::created, tag, encode(created));
 }
@@ -100,7 +106,7 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, Opened& opened) {
   if (client.attached_reads.contains(tag)) return deliver_image(client, tag, opened);
   const matcher::StepId step = opened.step;
   if (step == 0) return parts_.clients.send(client, MessageType::opened, tag, encode(opened));
-  client.process->note_open(step);
+  note_open(client, tag, step);
   OpenAnswer answer{client.id, tag, std::move(opened)};
   if (shared_ == nullptr) return finish(std::move(answer));
   shared_->when_ahead(step, [this, answer = std::move(answer)]() mutable {
@@ -156,14 +162,7 @@ void ClientAnswers::tell(OpenAnswer answer, std::int64_t least_records) {
   std::vector<matcher::SegmentId> segments;
   if (opened.control != 0) segments.push_back(opened.control);
   for (const LogRange& range : opened.ranges) segments.push_back(range.segment);
-  parts_.base.neighbours.fetch(segments,
-                               [this, id = client->id, tag = answer.tag, segments, fields = encode(opened)] {
-                                 Client* const receiver = parts_.clients.find(id);
-                                 if (receiver == nullptr) return;
-                                 for (const matcher::SegmentId segment : segments)
-                                   parts_.segments.introduce(*receiver, segment);
-                                 parts_.clients.send(*receiver, MessageType::opened, tag, fields);
-                               });
+  parts_.segments.send_with(*client, segments, MessageType::opened, answer.tag, encode(opened));
 }
 
 /// Adds the ranges on this node that the process read in earlier steps of the pattern.

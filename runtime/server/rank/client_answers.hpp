@@ -21,6 +21,7 @@ class ClientAnswers {
     std::uint32_t tag = 0;
     Opened opened;
   };
+  static void note_open(Client& client, std::uint32_t tag, matcher::StepId step);
   void deliver(Answer& answer);
   void deliver(Client& client, std::uint32_t tag, const Created& created);
   void deliver(Client& client, std::uint32_t tag, Opened& opened);

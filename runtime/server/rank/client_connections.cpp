@@ -231,13 +231,32 @@ void ClientConnections::hang_up(ClientId id, std::string reason) {
 void ClientConnections::send(Client& client, MessageType type, std::uint32_t tag,
                              std::vector<std::byte> fields, std::vector<SharedFile> files) {
   announce_drops(client);
-  client.socket->send(type, tag, std::move(fields), std::move(files));
+  const bool is_sent = client.socket->send(type, tag, std::move(fields), std::move(files));
+  if (!is_sent || type == MessageType::error) {
+    note_failure(client, tag);
+  } else if (type == MessageType::opened || type == MessageType::created) {
+    client.opening = {};
+  }
   if (!client.attached_reads.empty()) end_attached_read(client, tag);
   if (!client.socket->trouble().empty()) troubled_.insert(client.id);
 }
 
 void ClientConnections::send_error(Client& client, std::uint32_t tag, int status, const std::string& text) {
   send(client, MessageType::error, tag, encode(ErrorReply{status, text}));
+}
+
+/// The process has not heard what the answer would have told: where data is, and that it has a step open.
+void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
+  client.told.clear();
+  if (client.opening.tag != tag || client.opening.step == 0) return;
+  const matcher::StepId step = std::exchange(client.opening.step, 0);
+  client.process->note_close(step);
+  RegistryRequest end = Discard{step};
+  if (client.opening.is_for_reading) end = CloseRequest{step, {}};
+  // Later: the registry may be in the middle of something.
+  boost::asio::post(base_.loop, [this, id = client.id, end = std::move(end)] {
+    base_.tree.send_up(ClientRequest{id, 0, end});
+  });
 }
 
 /// Whatever the answer was: a process that only looks cannot keep a step from others, even if it is stopped.
@@ -256,8 +275,13 @@ void ClientConnections::end_attached_read(Client& client, std::uint32_t tag) {
 void ClientConnections::announce_drops(Client& client) {
   collect_destroyed_segments();
   if (client.dropped_segments.empty()) return;
-  const DropSegments notice{std::exchange(client.dropped_segments, {})};
-  client.socket->send(MessageType::drop_segments, 0, encode(notice));
+  // In parts that need no descriptor.
+  constexpr std::size_t most_at_once = 4096;
+  const auto dropped = std::exchange(client.dropped_segments, {});
+  for (std::size_t at = 0; at < dropped.size(); at += most_at_once) {
+    const auto part = std::span(dropped).subspan(at, std::min(most_at_once, dropped.size() - at));
+    client.socket->send(MessageType::drop_segments, 0, encode(DropSegments{{part.begin(), part.end()}}));
+  }
 }
 
 void ClientConnections::collect_destroyed_segments() {

@@ -33,6 +33,12 @@ struct Client {
   /// Of a process that is attached, by tag: the step of which it gets an image, open until it has its answer;
   /// 0: the registry has not answered.
   std::unordered_map<std::uint32_t, matcher::StepId> attached_reads;
+  /// The last create or open: its step, once the registry has answered.
+  struct Opening {
+    std::uint32_t tag = 0;
+    bool is_for_reading = false;
+    matcher::StepId step = 0;
+  } opening;
   bool is_neighbour = false;          ///< another matcher of this node; it says no hello
   bool is_known_to_registry = false;  ///< the registry has answered it
 
@@ -100,6 +106,7 @@ class ClientConnections {
            ClientHandler::EndKind kind = ClientHandler::EndKind::told);
   [[nodiscard]] std::vector<ClientId> ids() const;
   void announce_drops(Client& client);
+  void note_failure(Client& client, std::uint32_t tag);
   void end_attached_read(Client& client, std::uint32_t tag);
   void collect_destroyed_segments();
 

@@ -101,6 +101,10 @@ void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest 
   if (publish != nullptr) note_close(client, publish->step);
   if (discard != nullptr) note_close(client, discard->step);
   if (close != nullptr) note_close(client, close->step);
+  const bool is_reading = std::holds_alternative<OpenForReading>(request);
+  const bool is_writing =
+      std::holds_alternative<CreateRequest>(request) || std::holds_alternative<OpenForWriting>(request);
+  if (is_reading || is_writing) client.opening = {tag, is_reading, 0};
   parts_.base.tree.send_up(ClientRequest{client.id, tag, std::move(request)});
 }
 

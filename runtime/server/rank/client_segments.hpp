@@ -1,4 +1,6 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -17,6 +19,10 @@ class ClientSegments {
   void grant(Client& client, std::uint32_t tag, matcher::SegmentId segment);
   /// Sends the segment's descriptor before an answer that names it, unless the client has it.
   void introduce(Client& client, matcher::SegmentId segment);
+  /// Sends an answer behind the descriptors of the segments that it names; an error instead when they cannot
+  /// be had.
+  void send_with(Client& client, const std::vector<matcher::SegmentId>& segments, MessageType type,
+                 std::uint32_t tag, std::vector<std::byte> fields);
   /// Lends a segment, or waits until it is made. The registry may name a segment to a neighbour before this
   /// matcher has made it.
   void lend(Client& neighbour, matcher::SegmentId segment);
@@ -25,6 +31,7 @@ class ClientSegments {
 
  private:
   void send_grant(Client& client, std::uint32_t tag, matcher::SegmentId segment);
+  void lend_now(Client& neighbour, matcher::SegmentId segment);
 
   MatcherBase& base_;
   ClientConnections& clients_;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "get_answer.hpp"
 #include "shared_gets.hpp"
@@ -58,8 +59,9 @@ void Gets::answer(Client& client, WaitingGet& waiting) {
   Plans answer = answer_get(index, request, client.told[request.step]);
   answer.record_count = known->record_count();
   if (view.is_final) parts_.history.note_logs(client.process->id, {view.rule, view.pattern}, answer.ranges);
-  for (const LogRange& range : answer.ranges) parts_.segments.introduce(client, range.segment);
-  parts_.clients.send(client, MessageType::plans, waiting.tag, encode(answer));
+  std::vector<matcher::SegmentId> segments;
+  for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
+  parts_.segments.send_with(client, segments, MessageType::plans, waiting.tag, encode(answer));
 }
 
 void Gets::take(View& answer) {

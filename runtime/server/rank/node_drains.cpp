@@ -1,13 +1,7 @@
 #include "node_drains.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "memory_reads.hpp"
@@ -16,17 +10,6 @@
 #include "task_segments.hpp"
 
 namespace sluice::runtime {
-namespace {
-
-/// A symbolic link at the path stays; the file that it names is replaced.
-std::string behind_links(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target.string();
-}
-
-}  // namespace
 
 NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, const WrittenFiles& written)
     : base_(base),
@@ -44,7 +27,6 @@ void NodeDrains::take(BeginDrain& begin) {
   const CachedStep* const known = views_.find(step);
   if (known == nullptr) throw Error(NC_EIO, "the registry has not described the step");
   DrainTask task{known->view, std::move(begin.order), {}};
-  task.order.path = behind_links(task.order.path);
   const bool is_whole =
       task.order.keep.variables.empty() || task.order.version == 0;  // 0: it has no variables
   if (is_whole) task.file = written_.contents(step);
@@ -57,7 +39,7 @@ void NodeDrains::take(BeginDrain& begin) {
 void NodeDrains::start(matcher::StepId step) {
   DrainTask& task = tasks_.at(step);
   try {
-    open_segments(task, base_.store);
+    find_segments(task, base_.store);
   } catch (const Error& error) {
     if (task.order.parts == 1) tasks_.erase(step);
     // Not at once: the registry may be in the middle of a call.

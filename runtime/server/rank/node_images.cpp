@@ -161,7 +161,7 @@ void NodeImages::bring_tables(const StepViewPointer& view, const TablesReceiver&
 void NodeImages::submit(DrainTask task) {
   const matcher::StepId step = task.view->step;
   try {
-    open_segments(task, base_.store);
+    find_segments(task, base_.store);
     const bool is_small = base_.store.extent(under_way_.at(step).file).bytes <= most_bytes_here;
     if (is_small && is_all_here(*task.view, base_.node())) return end(step, make_here(task));
     worker_.submit(DrainStage::image, std::move(task));

@@ -59,6 +59,10 @@ std::shared_ptr<const void> SharedGets::keep_mapped(matcher::SegmentId segment) 
   return parts_.base.store.keep_mapped(segment);
 }
 
+void SharedGets::open(std::vector<matcher::SegmentId> segments, SegmentUser use) {
+  parts_.base.neighbours.open(std::move(segments), std::move(use));
+}
+
 void SharedGets::join_lease(std::uint64_t step, const FetchReader& reader) {
   parts_.base.tree.send_up(LeaseJoined{step, {reader.matcher, reader.connection}});
 }
@@ -226,12 +230,7 @@ void SharedGets::answer(ClientId id, std::uint32_t tag, const MatchedGet& matche
     const Plans answer = plans_for(*client, matched, landed);
     std::vector<matcher::SegmentId> segments;
     for (const LogRange& range : answer.ranges) segments.push_back(range.segment);
-    parts_.base.neighbours.fetch(segments, [this, id, tag, segments, fields = encode(answer)] {
-      Client* const receiver = parts_.clients.find(id);
-      if (receiver == nullptr) return;
-      for (const matcher::SegmentId segment : segments) parts_.segments.introduce(*receiver, segment);
-      parts_.clients.send(*receiver, MessageType::plans, tag, fields);
-    });
+    parts_.segments.send_with(*client, segments, MessageType::plans, tag, encode(answer));
   } catch (const Error& error) {
     parts_.clients.send_error(*client, tag, error.status(), error.what());
   }

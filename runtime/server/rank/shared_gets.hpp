@@ -64,6 +64,7 @@ class SharedGets final : private FetchHost {
   void view(std::uint64_t step, ViewReceiver receiver) override;
   [[nodiscard]] std::span<std::byte> inbound_memory(matcher::SegmentId segment) override;
   [[nodiscard]] std::shared_ptr<const void> keep_mapped(matcher::SegmentId segment) override;
+  void open(std::vector<matcher::SegmentId> segments, SegmentUser use) override;
   void lease(const LeaseRequest& request, LeaseReceiver receiver) override;
   void join_lease(std::uint64_t step, const FetchReader& reader) override;
   void on_release() override { on_release_(); }

@@ -12,9 +12,9 @@ std::vector<matcher::SegmentId> name_segments(DrainTask& task, std::uint32_t nod
   return segments;
 }
 
-void open_segments(DrainTask& task, SegmentStore& store) {
+void find_segments(DrainTask& task, const SegmentStore& store) {
   for (OwnedSegment& segment : task.segments) {
-    segment.file = store.descriptor(segment.segment);
+    segment.open = store.opener(segment.segment);
     segment.extent = store.extent(segment.segment);
   }
 }

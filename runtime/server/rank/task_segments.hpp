@@ -19,7 +19,8 @@ void for_each_segment(const matcher::StepView& view, const auto& visit) {
 /// Adds the step's segments on the node to the task, without descriptors. Returns their ids.
 [[nodiscard]] std::vector<matcher::SegmentId> name_segments(DrainTask& task, std::uint32_t node);
 
-/// Gives the task the descriptors of its segments, which must be in the store. Throws the store's errors.
-void open_segments(DrainTask& task, SegmentStore& store);
+/// Tells the task how to open its segments, which must be in the store. Opens nothing. Throws the store's
+/// errors.
+void find_segments(DrainTask& task, const SegmentStore& store);
 
 }  // namespace sluice::runtime

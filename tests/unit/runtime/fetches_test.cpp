@@ -111,6 +111,9 @@ class OneNode final : public runtime::FetchHost {
   void view(std::uint64_t, ViewReceiver receiver) override { receiver({}, view_); }
   std::span<std::byte> inbound_memory(matcher::SegmentId) override { return memory_; }
   std::shared_ptr<const void> keep_mapped(matcher::SegmentId) override { return std::make_shared<int>(0); }
+  void open(std::vector<matcher::SegmentId> segments, runtime::SegmentUser use) override {
+    use(segments, true);
+  }
   void lease(const runtime::LeaseRequest& request, runtime::LeaseReceiver receiver) override {
     receiver({}, matcher::LogSegment{matcher::segment_id({1, 0}, 1), request.bytes});
   }

@@ -33,6 +33,58 @@ class TemporaryDirectory {
   std::string before_;
 };
 
+/// While it lives, the matcher gets no further descriptor.
+class NoDescriptors {
+ public:
+  explicit NoDescriptors(const LiveMatcher& matcher) : process_(matcher.process()) {
+    REQUIRE(::prlimit(process_, RLIMIT_NOFILE, nullptr, &before_) == 0);
+    const rlimit none{0, before_.rlim_max};
+    REQUIRE(::prlimit(process_, RLIMIT_NOFILE, &none, nullptr) == 0);
+  }
+  ~NoDescriptors() { ::prlimit(process_, RLIMIT_NOFILE, &before_, nullptr); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  pid_t process_;
+  rlimit before_{};
+};
+
+/// A header that does not fit into a packet.
+std::vector<std::byte> large_header() {
+  const auto bytes = header_of(small);
+  auto header = formats::decode_metadata(bytes, "wide.nc");
+  constexpr std::size_t bytes_of_history = 200000;
+  header.attributes.append(
+      {"history", formats::Type::int8, bytes_of_history, std::vector<std::byte>(bytes_of_history)});
+  formats::compute_layout(header, {}, nullptr);
+  return formats::encode_header(header);
+}
+
+/// The processes that have a file open.
+std::uint32_t users_of(LiveMatcher& matcher, const std::string& name) {
+  matcher.settle();
+  const auto answer = matcher.ask(MessageType::watch_query, encode(WatchRequest{}), MessageType::run_view);
+  std::uint32_t users = 0;
+  for (const auto& file : decode<RunView>(answer.fields).files) {
+    for (const auto& user : file.users)
+      users += file.name.find(name) == std::string::npos ? 0 : user.processes;
+  }
+  return users;
+}
+
+/// Writes v(row) = row in an order that makes as many pieces as rows.
+void write_scattered(Session& session, const std::string& name, std::int64_t rows) {
+  Writer writer(session, name, alone());
+  writer.header({rows, 1});
+  constexpr std::int64_t stride = 1237;  // a prime
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t row = i * i % rows * stride % rows;
+    writer.put(row, 0, 1, 1, {static_cast<std::int32_t>(row)});
+  }
+  writer.publish();
+}
+
 std::vector<ComponentSize> sizes() {
   return {{"model", 1}, {"analysis", 1}};
 }
@@ -108,5 +160,59 @@ TEST_SUITE("the limits of a matcher") {
     REQUIRE(::prlimit(matcher.process(), RLIMIT_NOFILE, &before, nullptr) == 0);
     const auto late = matcher.session("model");
     write_file(*late, "after.nc", small, 3);
+  }
+
+  TEST_CASE("an open whose answer is large fails alone where the matcher has no descriptor") {
+    LiveMatcher matcher(one_rule(), 64 * mib, sizes());
+    const auto model = matcher.session("model");
+    write_file(*model, "small.nc", small, 1);
+    Writer wide(*model, "wide.nc", alone());
+    wide.header(large_header());
+    wide.put(0, 0, 2, 2, {1, 2, 3, 4});
+    wide.publish();
+    const auto reader = matcher.session("analysis");
+    reader->connect();
+    {
+      const NoDescriptors none(matcher);
+      CHECK(status_of([&] { (void)reader->open({{0, "wide.nc"}, alone()}, false); }) == NC_ENFILE);
+      CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, 1));
+    }
+    CHECK(users_of(matcher, "wide.nc") == 0);
+    CHECK(read_file(*reader, "wide.nc", small) == std::vector<std::int32_t>{1, 2, 3, 4});
+  }
+
+  TEST_CASE("a writer's open whose answer is large leaves the step before as it was") {
+    LiveMatcher matcher(one_rule(), 64 * mib, sizes());
+    const auto model = matcher.session("model");
+    Writer wide(*model, "wide.nc", alone());
+    wide.header(large_header());
+    wide.put(0, 0, 2, 2, {1, 2, 3, 4});
+    wide.publish();
+    {
+      const NoDescriptors none(matcher);
+      CHECK(status_of([&] { (void)model->open({{0, "wide.nc"}, alone()}, true); }) == NC_ENFILE);
+    }
+    CHECK(users_of(matcher, "wide.nc") == 0);
+    const auto reader = matcher.session("analysis");
+    CHECK(read_file(*reader, "wide.nc", small) == std::vector<std::int32_t>{1, 2, 3, 4});
+  }
+
+  TEST_CASE("a get whose answer is large fails alone where the matcher has no descriptor") {
+    LiveMatcher matcher(one_rule(), 64 * mib, sizes());
+    const auto model = matcher.session("model");
+    constexpr std::int64_t rows = 20011;
+    write_scattered(*model, "many.nc", rows);
+    const auto reader = matcher.session("analysis");
+    const Opened opened = reader->open({{0, "many.nc"}, alone()}, false);
+    const auto ranges = reader->step_logs(opened.step);  // as an open dataset has them
+    {
+      const NoDescriptors none(matcher);
+      CHECK(status_of([&] { (void)get(*reader, opened.step, 0, 0, rows, 1); }) == NC_ENFILE);
+      CHECK(get(*reader, opened.step, 0, 0, 1, 1) == std::vector<std::int32_t>{0});
+    }
+    const auto values = get(*reader, opened.step, 0, 0, rows, 1);
+    CHECK(values.at(0) == 0);
+    CHECK(std::ranges::count_if(values, [](std::int32_t value) { return value != fill_value; }) > rows / 3);
+    reader->close_read({opened.step, {}});
   }
 }

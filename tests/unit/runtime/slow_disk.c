@@ -1,8 +1,10 @@
 /* Preloaded into a matcher: slows down the directory SLUICE_TEST_SLOW_DISK. Reserving or returning space
- * there, and removing a file, make the file "waiting" and wait while the file "closed" exists. After many
- * seconds they continue anyway and make the file "gave_up": nobody may depend on them. */
+ * there, opening a file and removing one make the file "waiting" and wait while the file "closed" exists.
+ * After many seconds they continue anyway and make the file "gave_up": nobody may depend on them. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 static void touch(const char* directory, const char* name) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", directory, name);
-  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (file >= 0) close(file);
 }
 
@@ -40,4 +42,25 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
 int unlink(const char* path) {
   pass(path);
   return (int)syscall(SYS_unlink, path);
+}
+
+static int open_slowly(const char* path, int flags, mode_t mode) {
+  pass(path);
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return open_slowly(path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return open_slowly(path, flags | O_LARGEFILE, mode);
 }

@@ -50,6 +50,67 @@ class SlowDisk {
 };
 
 constexpr Shape small{2, 2};
+constexpr Shape row{1, 4};
+const std::vector<std::int32_t> values_of_row{1, 2, 3, 4};
+
+std::vector<FileRule> rules_with_logs() {
+  auto rules = one_rule();
+  rules.push_back({"*.log", "model", {"analysis"}});
+  rules.back().through = matcher::Through::burst_buffer;
+  return rules;
+}
+
+/// The two files of a burst-buffer log.
+struct LogFile {
+  static constexpr std::uint64_t bytes = mib;
+  explicit LogFile(const std::string& directory)
+      : metadata(directory + "/a_1_0.meta"), data(directory + "/a_1_0.data") {
+    storage::PosixFileSystem system;
+    for (const std::string& file : {metadata, data})
+      system.open(file, storage::OpenMode::create)->write(0, std::vector<std::byte>(bytes, std::byte{1}));
+  }
+  std::string metadata;
+  std::string data;
+};
+
+/// Data segments are parts of the log.
+class LoggedSegments final : public SegmentSource {
+ public:
+  LoggedSegments(Session& session, const LogFile& log) : session_(session), log_(log) {}
+  WritableSegment need_segment(const SegmentRequest& request) override {
+    SegmentRequest logged = request;
+    if (request.use == SegmentUse::data) {
+      logged.log = {log_.metadata, 0};
+      logged.bytes = logged.wanted_bytes = LogFile::bytes;
+    }
+    return session_.need_segment(logged);
+  }
+
+ private:
+  Session& session_;
+  const LogFile& log_;
+};
+
+void put_row(Session& session, std::uint64_t step, WriteLog& log) {
+  const HeaderRequest header{step, header_of(row)};
+  (void)session.prepare(&header, {});
+  const std::uint64_t bytes = values_of_row.size() * sizeof(std::int32_t);
+  const auto room = log.reserve(bytes);
+  std::memcpy(room.data, values_of_row.data(), bytes);
+  const std::array<std::int64_t, 2> start{0, 0};
+  const std::array<std::int64_t, 2> count{row.rows, row.columns};
+  log.append_request(0, log.next_sequence(), room.log_offset, {start, count, {}});
+  log.commit();
+  log.finish();
+}
+
+/// The matcher answers others.
+void write_and_read_another(const LiveMatcher& matcher, std::int32_t value) {
+  const auto model = matcher.session("model");
+  write_file(*model, "small.nc", small, value);
+  const auto reader = matcher.session("analysis");
+  CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, value));
+}
 
 }  // namespace
 
@@ -112,32 +173,58 @@ TEST_SUITE("a matcher with a slow disk") {
     CHECK(disk.has_held());
   }
 
+  TEST_CASE("others are answered while a burst-buffer log is opened for its drain, and for its reader") {
+    const SlowDisk disk;
+    LiveMatcher matcher(rules_with_logs(), 8 * mib);
+    const auto model = matcher.session("model");
+    const LogFile log(disk.directory);
+    const std::string file = disk.directory + "/a.log";
+    const auto created = model->create({{1, "a.log"}, alone(), false, 5, file});
+    LoggedSegments segments(*model, log);
+    WriteLog writer(segments, created.step, {});
+    put_row(*model, created.step, writer);
+
+    disk.close();
+    model->publish({created.step, 0, {}, {}, writer.ranges(), writer.position()});
+    disk.await_somebody();
+    write_and_read_another(matcher, 1);
+    CHECK_FALSE(std::filesystem::exists(file));
+    disk.open();
+    while (!matcher.view().drains.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(std::filesystem::exists(file));
+
+    disk.close();
+    std::vector<std::int32_t> values;
+    std::thread reading([&] {
+      const auto reader = matcher.session("analysis");
+      const Opened opened = reader->open({{1, "a.log"}, alone()}, false);
+      values = get(*reader, opened.step, 0, 0, row.rows, row.columns);
+      reader->close_read({opened.step, {}});
+    });
+    disk.await_somebody();
+    write_and_read_another(matcher, 2);
+    disk.open();
+    reading.join();
+    CHECK(values == values_of_row);
+    CHECK(disk.has_held());
+  }
+
   TEST_CASE("others are answered while a burst-buffer log is removed, which has gone when the run ends") {
     const SlowDisk disk;
-    auto rules = one_rule();
-    rules.push_back({"*.log", "model", {"analysis"}});
-    rules.back().through = matcher::Through::burst_buffer;
-    LiveMatcher matcher(rules, mib);
-    const std::string metadata = disk.directory + "/a_1_0.meta";
-    const std::string data = disk.directory + "/a_1_0.data";
-    storage::PosixFileSystem system;
-    for (const std::string& file : {metadata, data})
-      system.open(file, storage::OpenMode::create)->write(0, std::vector<std::byte>(4096, std::byte{1}));
+    LiveMatcher matcher(rules_with_logs(), mib);
+    const LogFile log(disk.directory);
     const auto model = matcher.session("model");
     const auto created = model->create({{1, "a.log"}, alone(), false, 5});
-    SegmentRequest part{created.step, SegmentUse::data, 4096, 4096};
-    part.log = {metadata, 0};
-    (void)model->need_segment(part);
+    LoggedSegments segments(*model, log);
+    (void)segments.need_segment({created.step, SegmentUse::data, LogFile::bytes, LogFile::bytes});
     disk.close();
     model->discard({created.step});
     disk.await_somebody();
-    write_file(*model, "small.nc", small, 1);
-    const auto reader = matcher.session("analysis");
-    CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, 1));
+    write_and_read_another(matcher, 1);
     CHECK(disk.has_held());
     disk.open();
     (void)matcher.shut_down();
-    CHECK_FALSE(std::filesystem::exists(metadata));
-    CHECK_FALSE(std::filesystem::exists(data));
+    CHECK_FALSE(std::filesystem::exists(log.metadata));
+    CHECK_FALSE(std::filesystem::exists(log.data));
   }
 }

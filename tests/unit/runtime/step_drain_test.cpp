@@ -98,8 +98,8 @@ class Log {
     log.data = {{number_ + 1, mib}};
     log.ranges = {{static_cast<std::uint32_t>(view.logs.size()), 0, mib, number_ + 1, 0}};
     view.logs.push_back(log);
-    segments.push_back({number_, {mib}, files_[0]});
-    segments.push_back({number_ + 1, {mib}, files_[1]});
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      segments.push_back({number_ + i, {mib}, [file = files_[i]] { return file; }});
   }
   [[nodiscard]] std::span<std::byte> table() { return table_.writable(); }
 
@@ -189,7 +189,7 @@ class OtherNodes final : public RemoteLogs {
           if (segment.segment != range.segment) continue;
           std::vector<std::byte> bytes(range.bytes);
           const auto offset = static_cast<off_t>(segment.extent.offset_bytes + range.offset);
-          REQUIRE(::pread(segment.file->number(), bytes.data(), bytes.size(), offset) ==
+          REQUIRE(::pread(segment.open()->number(), bytes.data(), bytes.size(), offset) ==
                   static_cast<ssize_t>(bytes.size()));
           all.insert(all.end(), bytes.begin(), bytes.end());
         }
@@ -217,9 +217,41 @@ std::vector<std::byte> image_of(const std::array<DrainTask, 2>& parts, const Dra
   return image;
 }
 
+/// Makes all segments parts of burst-buffer logs, and counts how many of these are open.
+class CountedLogs {
+ public:
+  explicit CountedLogs(DrainTask& task) {
+    for (OwnedSegment& segment : task.segments) {
+      segment.extent.may_have_name = true;
+      segment.open = [this, file = segment.open()] {
+        most = std::max(most, ++open);
+        return std::shared_ptr<const FileDescriptor>(file.get(), [this, file](auto*) { --open; });
+      };
+    }
+  }
+  CountedLogs(const CountedLogs&) = delete;
+  CountedLogs& operator=(const CountedLogs&) = delete;
+
+  int open = 0;
+  int most = 0;
+};
+
 }  // namespace
 
 TEST_SUITE("draining a step") {
+  TEST_CASE("few of a step's burst-buffer logs are open at a time") {
+    formats::Header header = make_header(formats::Version::cdf5, 1, 1);
+    std::vector<Log> logs;
+    for (std::uint64_t i = 0; i < 50; ++i) logs.emplace_back(i);
+    DrainTask task = task_of(header, 0, logs);
+    const CountedLogs counted(task);
+    storage::MemoryFileSystem system;
+    (void)drain_step(system, task, nobody);
+    CHECK(system.exists("/d/a.nc"));
+    CHECK(counted.most <= 2);
+    CHECK(counted.open == 0);
+  }
+
   TEST_CASE("the file has the last puts, and fill values for unwritten elements") {
     std::mt19937 random(test::test_seed(20261121));
     const auto below = [&](std::int64_t n) {

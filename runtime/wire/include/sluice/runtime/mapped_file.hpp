@@ -26,6 +26,11 @@ class MappedFile {
   /// be opened and cannot be.
   [[nodiscard]] std::shared_ptr<const FileDescriptor> descriptor() const { return file_ ? file_ : open_(); }
 
+  /// The same for another thread, and for later: a function that gives the descriptor.
+  [[nodiscard]] Opener opener() const {
+    return file_ ? [file = file_] { return file; } : open_;
+  }
+
   /// Maps a segment: as part of a shared window when the segment lies within one, otherwise by itself. Throws
   /// as Mapping does.
   [[nodiscard]] Mapping map(const SegmentExtent& extent, Mapping::Access access);
