@@ -86,7 +86,8 @@ void MatcherProcess::take_line(runtime::PacketSocket socket) {
   runtime::CoordinatorHello hello = hello_for(setting_.workflow);
   hello.spill_directory = spill_.directory.string();
   hello.may_spill_elsewhere = spill_.is_automatic;
-  hello.step_record = std::filesystem::absolute(setting_.log_directory / step_record_file).string();
+  if (setting_.keeps_record("steps"))
+    hello.step_record = std::filesystem::absolute(setting_.log_directory / step_record_file).string();
   line_->send_hello(hello);
 }
 

@@ -30,7 +30,7 @@ std::uint64_t RunRecorder::since_start() const {
 void RunRecorder::begin() {
   for (const workflows::Component& component : setting_.workflow.components)
     timeline_.component_started(component.name, since_start());
-  ask_later();
+  if (setting_.keeps_record("timeline")) ask_later();
 }
 
 void RunRecorder::component_ended(const std::string& name, const std::string& how) {

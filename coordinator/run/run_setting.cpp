@@ -81,6 +81,11 @@ RunSetting::RunSetting(const workflows::Workflow& the_workflow, const Installati
       run(new_identity()),
       launch(launch_context(installation, directory, nodes, run)) {}
 
+bool RunSetting::keeps_record(std::string_view record) const {
+  const auto some = launch.environment.find("SLUICE_RECORDS");
+  return some == launch.environment.end() || some->second == record;
+}
+
 void RunSetting::notice(std::string_view text) {
   log("sluice", text);
   console.notice(text);

@@ -30,6 +30,9 @@ class RunSetting {
   void notice(std::string_view text);
   /// Prints an error and logs it, with sluice itself as the source.
   void error(std::string_view text);
+  /// Whether the run keeps that record: "timeline" or "steps". It keeps all, unless SLUICE_RECORDS names
+  /// some.
+  [[nodiscard]] bool keeps_record(std::string_view record) const;
 
   const workflows::Workflow& workflow;
   const Installation& installation;

@@ -251,19 +251,17 @@ void StepRecorder::pass_earlier(std::uint64_t step) {
 void StepRecorder::read(std::uint64_t step, const std::string& reader) {
   const auto found = record_.steps.find(step);
   if (found == record_.steps.end() || !found->second.readers.insert(reader).second) return;
+  if (is_read_by_all(found->second)) return drop(step);
   add(line_of_reader(step, reader));
-  drop_if_read(step);
 }
 
 /// What is on disk may be opened again, unless opens go on to later steps.
-void StepRecorder::drop_if_read(std::uint64_t step) {
-  const RecordedStep& facts = record_.steps.at(step);
+bool StepRecorder::is_read_by_all(const RecordedStep& facts) const {
   const RecordedRule& rule = rules_[facts.rule];
   const bool is_on_disk = rule.is_kept || !facts.file.empty();
-  if (!facts.is_published() || (is_on_disk && !rule.is_stream)) return;
-  const bool is_read = std::ranges::all_of(
-      rule.readers, [&](const std::string& reader) { return facts.readers.contains(reader); });
-  if (is_read) drop(step);
+  if (!facts.is_published() || (is_on_disk && !rule.is_stream)) return false;
+  return std::ranges::all_of(rule.readers,
+                             [&](const std::string& reader) { return facts.readers.contains(reader); });
 }
 
 void StepRecorder::note_file(std::uint64_t step, const std::string& file) {

@@ -215,6 +215,8 @@ void for_every_message(Use use) {
                      {{0, 8, 16, 10, 64}},
                      {2, 64}});
   use(Discard{9});
+  use(CopyNotice{3, 9, true, false});
+  use(Complaint{2, "a.nc was written as a file of another format"});
   use(CloseRequest{9, some_counters(), {{1, 2, 3}, {4, 5, 6}}});
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/tab_line.hpp"
@@ -69,6 +72,23 @@ TEST_CASE("a step that all have read goes, unless a file has it") {
   world.recorder->erase(2);  // its memory only
   CHECK(world.read().steps.contains(2));
   world.recorder->remove(0, "two.nc");
+  CHECK(world.read().steps.empty());
+}
+
+TEST_CASE("the last reader of a step costs one line") {
+  World world;
+  world.write(1, "one.nc");
+  const auto lines = [&] {
+    const auto file = world.files.open(path, OpenMode::read);
+    std::string text(static_cast<std::size_t>(file->size_bytes()), '\0');
+    (void)file->read(0, std::as_writable_bytes(std::span(text)));
+    return std::ranges::count(text, '\n');
+  };
+  const auto before = lines();
+  world.recorder->read(1, "a");
+  CHECK(lines() == before + 1);
+  world.recorder->read(1, "b");
+  CHECK(lines() == before + 2);
   CHECK(world.read().steps.empty());
 }
 

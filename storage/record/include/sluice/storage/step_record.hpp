@@ -115,7 +115,7 @@ class StepRecorder {
 
   void index(std::uint64_t step);
   void drop(std::uint64_t step);
-  void drop_if_read(std::uint64_t step);
+  [[nodiscard]] bool is_read_by_all(const RecordedStep& facts) const;
   [[nodiscard]] std::vector<std::uint64_t> others_of(std::uint64_t step) const;
   void pass_earlier(std::uint64_t step);
   void add(const std::string& line);
