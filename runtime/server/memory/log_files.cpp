@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -45,6 +47,14 @@ std::shared_ptr<const FileDescriptor> LogData::descriptor() {
   auto opened = std::make_shared<const FileDescriptor>(std::move(file));
   open_ = opened;
   return opened;
+}
+
+MappedFile log_file(const FileDescriptor& lent) {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(lent.number()), error);
+  if (error) throw IoError(NC_EIO, error.value(), "a burst-buffer log", "find the name of");
+  const auto data = std::make_shared<LogData>(path.string());  // shared with the threads that open it
+  return MappedFile([data] { return data->descriptor(); });
 }
 
 std::shared_ptr<MappedFile> LogFiles::add(matcher::SegmentId segment, const matcher::LogPlace& place) {

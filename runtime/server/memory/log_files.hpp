@@ -31,6 +31,10 @@ class LogData {
   std::weak_ptr<const FileDescriptor> open_;
 };
 
+/// The log that another matcher has lent: it is opened by its name when somebody uses it, so that no
+/// descriptor stays. Throws IoError when the name is not known.
+[[nodiscard]] MappedFile log_file(const FileDescriptor& lent);
+
 /// The burst-buffer logs whose data is in segments of this matcher. The matcher locks their directories, so
 /// that `sluice recover` does not touch them. When the last segment of a log has been released, its data is
 /// in the netCDF file or not needed. The log's files are then removed, unless the log is kept.

@@ -177,7 +177,7 @@ void SegmentStore::adopt(matcher::SegmentId segment, const SegmentExtent& extent
     known = found->second;
   if (known == nullptr) {
     if (!file) throw Error(NC_EIO, "another matcher named a file without sending it");
-    known = std::make_shared<MappedFile>(std::move(file));
+    known = std::make_shared<MappedFile>(extent.may_have_name ? log_file(file) : MappedFile(std::move(file)));
     if (extent.file != 0) neighbours_files_.emplace(extent.file, known);
   }
   entries_.emplace(segment, Entry{std::move(known), extent, false, has_cheap_faults});
@@ -261,7 +261,7 @@ std::vector<MappedFile::Opener> SegmentStore::log_openers(
     const auto found = entries_.find(segment);
     if (found == entries_.end()) continue;
     const Entry& entry = found->second;
-    if (entry.is_own && entry.extent.may_have_name && entry.file && entry.mapping == nullptr)
+    if (entry.extent.may_have_name && entry.file && entry.mapping == nullptr)
       openers.push_back(entry.file->opener());
   }
   return openers;

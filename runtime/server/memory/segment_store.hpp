@@ -100,7 +100,7 @@ class SegmentStore final : public matcher::SegmentMemory {
   [[nodiscard]] std::shared_ptr<const FileDescriptor> descriptor(matcher::SegmentId segment) const;
   /// What opens the segment's file, for any thread. Throws as descriptor(), but for an error of opening.
   [[nodiscard]] MappedFile::Opener opener(matcher::SegmentId segment) const;
-  /// What opens the burst-buffer logs of this matcher that have some of these segments, and are not mapped.
+  /// What opens the burst-buffer logs that have some of these segments, which are not mapped.
   [[nodiscard]] std::vector<MappedFile::Opener> log_openers(
       std::span<const matcher::SegmentId> segments) const;
   [[nodiscard]] SegmentExtent extent(matcher::SegmentId segment) const;

@@ -12,6 +12,7 @@ import harness
 from harness import clear_directory, descendants_named, expect, finish
 
 build, program, case = sys.argv[1:4]
+LOGGED = 400  # steps: more than the descriptors of a process
 
 
 def open_files(pid):
@@ -54,6 +55,17 @@ def append(steps, same, writers, readers, *keys):
     harness.write_flow(program, {"writer": (writers, f"write {steps} {same}"), "reader": (readers, f"read {steps}")}, [("history.nc", "writer", ["reader"], *keys)], "memory: 16MiB")
     output = finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0).all
     expect(not re.search(r"[1-9][\d.]* .iB spilled", output), "it did not stay in memory")
+
+
+def logged_append():
+    """Each step has logs of its own. They are open only while somebody uses them, by each matcher."""
+    keys = {"writer": (1, f"write {LOGGED} {LOGGED}"), "reader": (2, f"read {LOGGED}")}
+    harness.write_flow(program, keys, [("history.nc", "writer", ["reader"], "through: burst-buffer")])
+    run = harness.start("sh", "-c", f"ulimit -n 256; exec {build}/bin/sluice run flow.yaml")
+    finish(run, 0)
+    with open("history.nc", "rb") as file:
+        records, = struct.unpack(">i", file.read()[4:8])
+    expect(records == LOGGED, f"{records} records in the file")
 
 
 def same_group():
