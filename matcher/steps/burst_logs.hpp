@@ -13,7 +13,7 @@
 namespace sluice::matcher {
 
 /// Data in burst-buffer logs on disk (through: burst-buffer), and the logs that keep their names:
-/// docs/design/burst-buffer.md.
+/// docs/design/logs-of-a-workflow.md.
 class BurstLogs {
  public:
   struct Parts {
