@@ -95,6 +95,19 @@ def check_results(length):
     expect(len(os.listdir("results")) == STEPS, "too many results")
 
 
+def logs():
+    """Burst-buffer logs. One that was only being created says nothing, not even whose it is: it may be left."""
+
+    def has_contents(name):
+        try:
+            with open(name, "rb") as file:
+                return any(file.read())
+        except FileNotFoundError:
+            return False
+
+    return list(filter(has_contents, glob.glob("*.meta")))
+
+
 def kill_in_turns(keys, seed, *reader_keys):
     dice = random.Random(seed)
     clear_directory()
@@ -117,7 +130,7 @@ def kill_in_turns(keys, seed, *reader_keys):
         result = finish(run, 0)
         expect("goes on where the last run ended" in result.all and "lost" not in result.all, "what is there again")
     check_results(length)
-    expect(not [name for name in os.listdir() if name.endswith(".meta")], "burst-buffer logs are left")
+    expect(not logs(), f"burst-buffer logs are left: {logs()}")
     check_files(STEPS, length)
 
 
@@ -162,11 +175,11 @@ def unnoted_logs():
         os.mkdir("results")
         harness.write_flow(program, {"write": (1, f"write 2 {length}"), "read": (1, f"read 2 {length}")}, [("wave_*.nc", "write", ["read"], "through: burst-buffer")])
         run = start()
-        wait_until(run, lambda: glob.glob("*.meta"), "a log")
+        wait_until(run, logs, "a log")
         kill_all(run)
-        if glob.glob("wave_0000.nc_*.meta"):
+        if logs():
             break
-    expect(glob.glob("*.meta"), "no log is left by the killed run")
+    expect(logs(), "no log is left by the killed run")
     (record,) = glob.glob(".sluice/*/steps.tsv")
     lines = text_of(record).splitlines(True)
     with open(record, "w") as file:
