@@ -60,10 +60,14 @@ void add_log(std::uint64_t process, std::int64_t rows, matcher::StepView& view, 
   log.tables = {{id, table_bytes}};
   log.data = {{id + 1, data_bytes}};
   view.logs.push_back(log);
-  task.segments.push_back(
-      {id, {table_bytes}, std::make_shared<const runtime::FileDescriptor>(std::move(table_file))});
-  task.segments.push_back(
-      {id + 1, {data_bytes}, std::make_shared<const runtime::FileDescriptor>(std::move(data_file))});
+  const auto add = [&](matcher::SegmentId segment, std::uint64_t bytes, runtime::FileDescriptor file) {
+    task.segments.push_back(
+        {segment, {bytes}, [file = std::make_shared<const runtime::FileDescriptor>(std::move(file))] {
+           return file;
+         }});
+  };
+  add(id, table_bytes, std::move(table_file));
+  add(id + 1, data_bytes, std::move(data_file));
 }
 
 runtime::DrainTask make_task(const std::string& path, std::int64_t rows) {
