@@ -133,8 +133,8 @@ Step* StepSequences::before(const Step& step) const {
   return here == sequence->live.begin() ? nullptr : std::prev(here)->second;
 }
 
-/// A component of unknown size has one place. A process that has looked at a step alone may be followed by
-/// all of them together, so the last step that was taken stays as long as there is room.
+/// A component of unknown size has one place. After a process that has looked at a step alone, all of them
+/// may come together. So the last step that was taken stays while there is memory.
 Claim StepSequences::claim_of_place(const Step& step, const Component& component) const {
   if (!rules_.of(step.key).is_stream || component.processes > 0) return Claim::needed;
   const StreamPlace place = places_.of(step.key, component);
