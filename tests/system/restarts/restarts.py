@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import time
 
@@ -184,6 +185,10 @@ def victims(run, dice, words):
     return dice.choice([[dice.choice(processes)], processes, [*launchers, *processes], launchers or processes])
 
 
+def processes_as_text():
+    return subprocess.run(["ps", "-eo", "pid,ppid,etimes,stat,wchan:20,args", "--forest"], capture_output=True, text=True, check=True).stdout
+
+
 def kill_at_random(dice, words):
     """One run, whose components are killed a few times."""
     clear_directory()
@@ -199,11 +204,14 @@ def kill_at_random(dice, words):
     run = start(environment={"SLUICE_VIRTUAL_NODES": nodes})
     kills, wanted = 0, dice.randint(1, 5)
     allowed = dice.randint(1, wanted)
+    last = time.monotonic()
     while kills < wanted and run.poll() is None:
         if kills == allowed:
             allow("go")  # without it, the last step is not written
         time.sleep(dice.uniform(0, 0.7))
         found = victims(run, dice, words)
+        last = time.monotonic() if found else last
+        expect(time.monotonic() - last < 100, "no process to kill for 100 s; the processes are:\n" + processes_as_text())
         kills += bool(found)
         kill(found, signal.SIGKILL)
     allow("go")
