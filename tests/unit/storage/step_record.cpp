@@ -1,13 +1,21 @@
 #include "sluice/storage/step_record.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <random>
 #include <span>
+#include <thread>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/memory_file_system.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/tab_line.hpp"
+#include "support/seed.hpp"
 
 using namespace sluice;
 using namespace sluice::storage;
@@ -198,4 +206,74 @@ TEST_CASE("in streams the steps of each name are counted, and all together") {
   record.publish_next(record.steps[3] = {0, "t.nc", "/data/t.nc"}, true);
   CHECK(record.steps.at(3).number == 3);
   CHECK(record.steps.at(3).stream_number == 2);
+}
+
+TEST_CASE(
+    "a record that is closed ends with its last line, and one that is open may have zero bytes behind it") {
+  const auto directory = std::filesystem::temp_directory_path() / ("record-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(directory);
+  const std::string file = directory / "steps.tsv";
+  PosixFileSystem files;
+  write_step_record(files, file, {});
+  const std::string line = "begin\t1\t0\ta.nc\t/a.nc\n";
+  {
+    StepRecorder recorder(files, file, {rule_of_two});
+    const auto empty = static_cast<std::int64_t>(std::string_view("sluice-steps\t2\n").size());
+    recorder.begin(1, {0, "a.nc", "/a.nc"});
+    CHECK(read_step_record(files, file).steps.size() == 1);
+    CHECK(files.open(file, OpenMode::read)->size_bytes() >= empty + std::ssize(line));
+  }
+  CHECK(files.open(file, OpenMode::read)->size_bytes() ==
+        std::ssize(std::string("sluice-steps\t2\n") + line));
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE(
+    "a recorder that is killed leaves every line that it has told, and a step can be added behind them") {
+  const auto directory = std::filesystem::temp_directory_path() / ("killed-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(directory);
+  const std::string file = directory / "steps.tsv";
+  PosixFileSystem files;
+  std::mt19937_64 random(test::test_seed(7));
+  for (int kill = 0; kill < 20; ++kill) {
+    write_step_record(files, file, {});
+    int told[2];
+    REQUIRE(::pipe(told) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      RecordedRule rule{{"a", "b"}};
+      rule.is_stream = true;
+      StepRecorder recorder(files, file, {rule});
+      for (std::uint64_t step = 1;; ++step) {
+        const std::string name = "name-of-" + std::to_string(step);
+        recorder.begin(step, {0, name, "/data/" + name});
+        recorder.publish(step, {5, step, 1});
+        if (::write(told[1], &step, sizeof step) != sizeof step) ::_exit(1);
+        if (step > 100) recorder.read(step - 100, "a"), recorder.read(step - 100, "b");
+      }
+    }
+    ::close(told[1]);
+    std::uint64_t last = 0;
+    const std::uint64_t enough = 1 + random() % 20000;
+    while (last < enough && ::read(told[0], &last, sizeof last) == sizeof last) {
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    while (::read(told[0], &last, sizeof last) == sizeof last) {
+    }
+    ::close(told[0]);
+    REQUIRE(last >= enough);
+    note_recovered(files, file, last, {0, "x", "/x", 0, 5, last, 1, "/recovered"});
+    const StepRecord record = read_step_record(files, file);
+    CHECK(record.steps.at(last).file == "/recovered");
+    for (const auto& [step, facts] : record.steps) {
+      CHECK(facts.name == "name-of-" + std::to_string(step));
+      CHECK(facts.path == "/data/" + facts.name);
+      CHECK((step > last || facts.is_published()));
+    }
+    for (std::uint64_t step = last > 99 ? last - 99 : 1; step <= last; ++step)
+      CHECK(record.steps.contains(step));
+  }
+  std::filesystem::remove_all(directory);
 }

@@ -80,7 +80,8 @@ struct RecordedRule {
 };
 
 /// Writes the record while a run goes on. The record has a bounded size beside the steps that are in it. A
-/// disk that is full ends the record and not the run.
+/// disk that is full ends the record and not the run. A process that is killed leaves zero bytes behind the
+/// last line.
 class StepRecorder {
  public:
   /// Goes on with the record at the path, and locks it while this object lives. Throws IoError, FormatError.
@@ -119,6 +120,7 @@ class StepRecorder {
   [[nodiscard]] std::vector<std::uint64_t> others_of(std::uint64_t step) const;
   void pass_earlier(std::uint64_t step);
   void add(const std::string& line);
+  [[nodiscard]] bool store(const std::string& line) noexcept;
   void compact();
   void lock();
 
@@ -129,6 +131,7 @@ class StepRecorder {
   std::map<Key, std::set<std::uint64_t>> by_key_;
   std::map<std::uint32_t, std::set<std::uint64_t>> by_rule_;  ///< rules with latest_readers
   std::unique_ptr<File> file_;
+  std::span<std::byte> memory_;  ///< the file's bytes; empty where the file system has no memory for them
   std::unique_ptr<File> lock_;
   std::int64_t size_bytes_ = 0;
   std::int64_t compact_at_bytes_ = 0;
