@@ -133,8 +133,9 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
     refresh_record_count(dataset);
   }
   auto& selection = prepared.selection;
-  const int resolved =
-      selection.resolve(call, header, is_put(call.verb), dataset.start_rule, &dataset.requests.recent_slabs);
+  KnownLists* const known = dataset.driver && dataset.driver->is_replayed() ? &known_lists() : nullptr;
+  const int resolved = selection.resolve(call, header, is_put(call.verb), dataset.start_rule,
+                                         &dataset.requests.recent_slabs, known);
   if (resolved != NC_NOERR) return resolved;
   if (const int status = check_record_offsets(dataset, call.varid, selection.record_end());
       status != NC_NOERR)

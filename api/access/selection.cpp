@@ -31,10 +31,10 @@ std::int64_t record_limit(const Header& header) noexcept {
 }  // namespace
 
 int Selection::resolve(const AccessCall& call, const Header& header, bool is_put,
-                       formats::StartRule start_rule, const RecentSlabs* recent) {
+                       formats::StartRule start_rule, const RecentSlabs* recent, KnownLists* known) {
   start_rule_ = start_rule;
   set_shape(header, call.varid, is_put);
-  const int status = call.shape == Shape::varn ? resolve_list(call, recent) : resolve_single(call);
+  const int status = call.shape == Shape::varn ? resolve_list(call, recent, known) : resolve_single(call);
   if (status != NC_NOERR) return status;
   const bool overflows = is_put && header.version != formats::Version::cdf5 &&
                          record_end_ > std::numeric_limits<std::int32_t>::max();
@@ -86,16 +86,19 @@ std::optional<ListBounds> Selection::bounds() const noexcept {
   return bounds;
 }
 
-/// Whether another request used the same list, and the list was checked against the same bounds.
-bool Selection::find_list(const AccessCall& call, const RecentSlabs& recent) {
+/// Whether another request or an earlier call used the same list, and the list was checked against the same
+/// bounds.
+bool Selection::find_list(const AccessCall& call, const RecentSlabs* recent, KnownLists* known) {
   const auto against = bounds();
   if (!against) return false;
-  const CheckedList* const checked = recent.find(
-      {static_cast<std::size_t>(call.list_length), shape_.size(), call.starts, call.counts}, *against);
-  if (checked == nullptr) return false;
-  known_ = checked->list;
-  elements_ = checked->elements;
-  record_end_ = checked->record_end;
+  const VarnList named{static_cast<std::size_t>(call.list_length), shape_.size(), call.starts, call.counts};
+  CheckedList checked;
+  if (const auto* const found = recent == nullptr ? nullptr : recent->find(named, *against)) checked = *found;
+  if (!checked.list && known != nullptr) checked = known->find(named, *against);
+  if (!checked.list) return false;
+  known_ = checked.list;
+  elements_ = checked.elements;
+  record_end_ = checked.record_end;
   return true;
 }
 
@@ -108,7 +111,7 @@ std::shared_ptr<const formats::SlabList> Selection::keep(RecentSlabs& recent) co
   return list;
 }
 
-int Selection::resolve_list(const AccessCall& call, const RecentSlabs* recent) {
+int Selection::resolve_list(const AccessCall& call, const RecentSlabs* recent, KnownLists* known) {
   const auto dimensions = shape_.size();
   if (dimensions == 0) {
     // A scalar has one element: any other list is an error.
@@ -117,7 +120,7 @@ int Selection::resolve_list(const AccessCall& call, const RecentSlabs* recent) {
   }
   if (call.list_length != 0 && call.starts == nullptr) return NC_ENULLSTART;
   const auto n = static_cast<std::size_t>(std::max(call.list_length, 0));
-  if (n >= least_known && recent != nullptr && find_list(call, *recent)) return NC_NOERR;
+  if (n >= least_known && find_list(call, recent, known)) return NC_NOERR;
   named_ = n;
   ones_.assign(dimensions, 1);
   list_.reserve(n);
@@ -131,6 +134,9 @@ int Selection::resolve_list(const AccessCall& call, const RecentSlabs* recent) {
     if (status == NC_NOERR) status = add(slab);
     if (status != NC_NOERR) return status;
   }
+  const auto against = bounds();
+  if (known != nullptr && against && list_.size() == n && n >= least_known)
+    known->remember(list_, {nullptr, *against, elements_, record_end_});
   return NC_NOERR;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "known_lists.hpp"
 #include "pnetcdf/entry.hpp"
 #include "recent_slabs.hpp"
 #include "sluice/formats/header.hpp"
@@ -48,10 +49,11 @@ class Selection {
   Selection& operator=(const Selection&) = delete;
 
   /// Takes the call's arguments, checks them in PnetCDF's order, and returns NC_NOERR or the error code.
-  /// varid must be valid. A varn list that is in `recent` is used without a new check.
+  /// varid must be valid. A varn list that is in `recent` or `known` is used without a new check; a long
+  /// list that is new is offered to `known`.
   [[nodiscard]] int resolve(const AccessCall& call, const formats::Header& header, bool is_put,
                             formats::StartRule start_rule = formats::StartRule::relaxed,
-                            const RecentSlabs* recent = nullptr);
+                            const RecentSlabs* recent = nullptr, KnownLists* known = nullptr);
   /// The slabs as a permanent list, which `recent` also keeps.
   [[nodiscard]] std::shared_ptr<const formats::SlabList> keep(RecentSlabs& recent) const;
 
@@ -66,8 +68,8 @@ class Selection {
  private:
   void set_shape(const formats::Header& header, int varid, bool is_put);
   int resolve_single(const AccessCall& call);
-  int resolve_list(const AccessCall& call, const RecentSlabs* recent);
-  [[nodiscard]] bool find_list(const AccessCall& call, const RecentSlabs& recent);
+  int resolve_list(const AccessCall& call, const RecentSlabs* recent, KnownLists* known);
+  [[nodiscard]] bool find_list(const AccessCall& call, const RecentSlabs* recent, KnownLists* known);
   [[nodiscard]] std::optional<ListBounds> bounds() const noexcept;
   [[nodiscard]] int check(const formats::HyperslabView& slab) const noexcept;
   int add(const formats::HyperslabView& slab);

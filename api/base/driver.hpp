@@ -35,6 +35,10 @@ class Driver {
   /// not be recovered, and the dataset has none.
   [[nodiscard]] virtual bool keeps_definitions() const noexcept { return true; }
 
+  /// Whether accesses that repeat those of an earlier dataset are faster, so that their lists are worth
+  /// keeping.
+  [[nodiscard]] virtual bool is_replayed() const noexcept { return false; }
+
   /// Collective; called first when the dataset leaves define mode. Passes the alignments and the reserved
   /// header space in force to a driver that lays out files of its own.
   virtual void use_layout_options(const formats::LayoutOptions&) {}

@@ -8,6 +8,7 @@
 
 #include "agreement.hpp"
 #include "gathering.hpp"
+#include "known_lists.hpp"
 #include "last_error.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
@@ -180,7 +181,8 @@ void MemoryDriver::append_requests(const formats::Header& header, const Access& 
   constexpr std::size_t least_list = 8;  // fewer boxes do not need a list
   const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
   const bool has_records = header.is_record_variable(access.varid);
-  const matcher::BoxesSummary& summary = writing_->summaries.of(access.slabs, has_records);
+  const auto known = known_lists().summary_of(access.slabs, has_records);
+  const matcher::BoxesSummary& summary = known ? *known : writing_->summaries.of(access.slabs, has_records);
   if (access.slabs.size() >= least_list && access.slabs[0].dimensions() > 0) {
     matcher::FingerprintBuilder identity;
     identity.add(summary.boxes);

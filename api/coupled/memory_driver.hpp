@@ -44,6 +44,7 @@ class MemoryDriver final : public Driver {
   ~MemoryDriver() override;
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
+  [[nodiscard]] bool is_replayed() const noexcept override { return true; }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   /// So the end of define mode puts no fill values, and readers can wait for data that is not put yet.
   [[nodiscard]] bool reads_unwritten_as_fill() const noexcept override { return true; }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "known_lists.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/read_lists.hpp"
 
@@ -92,7 +93,8 @@ std::vector<MemoryReader::Missing> MemoryReader::replay_all(const formats::Heade
 runtime::Fingerprint MemoryReader::key_of(const formats::Header& header, const Access& access) {
   if (pattern_.whole.empty()) return {};
   const bool has_records = header.is_record_variable(access.varid);
-  const matcher::BoxesSummary& boxes = summaries_.of(access.slabs, has_records);
+  const auto known = known_lists().summary_of(access.slabs, has_records);
+  const matcher::BoxesSummary& boxes = known ? *known : summaries_.of(access.slabs, has_records);
   const bool is_latest =
       has_records && !pattern_.latest.empty() && boxes.lowest_record >= pattern_.base_record;
   matcher::FingerprintBuilder key;

@@ -190,6 +190,14 @@ struct LongList {
   }
   int resolve(Selection& selection, int varid, const formats::Header& header, bool is_put,
               formats::StartRule rule = formats::StartRule::relaxed) {
+    return selection.resolve(call_of(varid), header, is_put, rule, &recent);
+  }
+  /// As a blocking call of a coupled file. The result refers to the list in `known`, or to the arguments.
+  int resolve(Selection& selection, int varid, const formats::Header& header, api::KnownLists& known,
+              bool is_put = false) {
+    return selection.resolve(call_of(varid), header, is_put, formats::StartRule::relaxed, nullptr, &known);
+  }
+  AccessCall call_of(int varid) {
     start_pointers.clear();
     count_pointers.clear();
     for (auto& start : starts) start_pointers.push_back(start.data());
@@ -200,7 +208,7 @@ struct LongList {
     call.list_length = static_cast<int>(starts.size());
     call.starts = start_pointers.data();
     call.counts = count_pointers.data();
-    return selection.resolve(call, header, is_put, rule, &recent);
+    return call;
   }
   /// Whether the call names `list` itself.
   bool names(const std::shared_ptr<const formats::SlabList>& list, int varid, const formats::Header& header) {
@@ -284,4 +292,88 @@ TEST_CASE("a list that was right for one shape is checked for another one") {
   (void)with_empty.keep(list.recent);
   Selection strict;
   CHECK(list.resolve(strict, record, header, false, formats::StartRule::strict) == NC_EINVALCOORDS);
+}
+
+namespace {
+
+/// Whether the call names a list that `known` keeps.
+bool is_known(LongList& list, const formats::Header& header, api::KnownLists& known, bool is_put = false) {
+  Selection selection;
+  REQUIRE(list.resolve(selection, record, header, known, is_put) == NC_NOERR);
+  return known.summary_of(selection.slabs(), true) != nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("a list that calls of several files name is kept from the second call on") {
+  LongList list(40);
+  const auto header = header_of();
+  api::KnownLists known(1 << 20);
+  Selection first;
+  REQUIRE(list.resolve(first, record, header, known) == NC_NOERR);
+  CHECK_FALSE(is_known(list, header, known));
+  Selection third;
+  REQUIRE(list.resolve(third, record, header, known) == NC_NOERR);
+  CHECK(third.elements() == first.elements());
+  CHECK(third.record_end() == first.record_end());
+  REQUIRE(third.slabs().size() == 40);
+  const auto kept = known.summary_of(third.slabs(), true);
+  REQUIRE(kept != nullptr);
+  const matcher::BoxesSummary made = matcher::summarize(first.slabs(), true);
+  CHECK(kept->boxes == made.boxes);
+  CHECK(kept->lowest_record == made.lowest_record);
+  CHECK(kept->records_end == made.records_end);
+  CHECK(known.summary_of(third.slabs(), false) == nullptr);
+  CHECK(known.summary_of(third.slabs().first(39), true) == nullptr);
+  CHECK(known.summary_of(first.slabs(), true) == nullptr);
+}
+
+TEST_CASE("a call that differs in one number does not take the list of an earlier file") {
+  LongList list(40);
+  const auto header = header_of();
+  for (std::size_t i = 0; i < 40; ++i) {
+    for (auto* const numbers : {&list.starts[i], &list.counts[i]}) {
+      for (MPI_Offset& number : *numbers) {
+        api::KnownLists known(1 << 20);
+        for (int call = 0; call < 2; ++call) static_cast<void>(is_known(list, header, known));
+        REQUIRE(is_known(list, header, known));
+        const MPI_Offset old = std::exchange(number, 0);
+        CHECK(is_known(list, header, known) == (old == 0));
+        number = old;
+      }
+    }
+  }
+}
+
+TEST_CASE("a list of an earlier file is checked again for another shape") {
+  LongList list(40);
+  auto header = header_of();
+  api::KnownLists known(1 << 20);
+  for (int call = 0; call < 3; ++call) static_cast<void>(is_known(list, header, known));
+  REQUIRE(is_known(list, header, known));
+  header.record_count = 2;
+  Selection fewer_records;
+  CHECK(list.resolve(fewer_records, record, header, known) == NC_EINVALCOORDS);
+  header.record_count = 3;
+  CHECK_FALSE(is_known(list, header, known, true));
+  AccessCall call = list.call_of(record);
+  list.start_pointers[20] = nullptr;
+  Selection without_start;
+  CHECK(without_start.resolve(call, header, false, formats::StartRule::relaxed, nullptr, &known) ==
+        NC_ENULLSTART);
+}
+
+TEST_CASE("known lists take no more memory than their limit, and the least recently used goes") {
+  LongList list(40);
+  LongList other(41);
+  const auto header = header_of();
+  const std::size_t bytes = 41 * (sizeof(formats::HyperslabView) + 4 * sizeof(std::int64_t));
+  api::KnownLists one(bytes);
+  for (int call = 0; call < 3; ++call) static_cast<void>(is_known(list, header, one));
+  REQUIRE(is_known(list, header, one));
+  for (int call = 0; call < 3; ++call) static_cast<void>(is_known(other, header, one));
+  CHECK(is_known(other, header, one));
+  CHECK_FALSE(is_known(list, header, one));
+  api::KnownLists none(bytes - 1);
+  for (int call = 0; call < 4; ++call) CHECK_FALSE(is_known(other, header, none));
 }

@@ -36,6 +36,9 @@ struct CheckedList {
   std::int64_t record_end = 0;
 };
 
+/// Whether the user's arrays equal the numbers of the list. False if a start is null.
+[[nodiscard]] bool names(const VarnList& named, const formats::SlabList& list) noexcept;
+
 /// Finds a list of hyperslabs that a pending request used before. Climate models write hundreds of variables
 /// with two or three decompositions, each a list of tens of thousands of hyperslabs. The numbers are copied,
 /// because the user's arrays may change before the wait.

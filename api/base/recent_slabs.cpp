@@ -36,7 +36,8 @@ bool are_named(const VarnList& named, const std::int64_t* numbers) noexcept {
   return true;
 }
 
-/// Whether the user's arrays equal the numbers of the list. The caller rejects null pointers.
+}  // namespace
+
 bool names(const VarnList& named, const formats::SlabList& list) noexcept {
   const auto views = list.views();
   if (views.size() != named.length) return false;
@@ -59,8 +60,6 @@ bool names(const VarnList& named, const formats::SlabList& list) noexcept {
   }
   return true;
 }
-
-}  // namespace
 
 std::shared_ptr<const formats::SlabList> RecentSlabs::list_of(std::span<const formats::HyperslabView> slabs) {
   for (const CheckedList& known : lists_) {
