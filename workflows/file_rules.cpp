@@ -15,29 +15,6 @@ using formats::suggestion;
 
 namespace {
 
-/// A key of a rule whose value is a word: its words are in the table of keys.
-struct WordKey {
-  std::string key;
-  void (*set)(FileRule& rule, std::string_view word);
-};
-
-/// A new key of this kind is a line here, one in the table of keys, and a member of matcher::FileRule.
-const std::vector<WordKey> word_keys{
-    {"through",
-     [](FileRule& rule, std::string_view word) {
-       rule.through = matcher::through_of(word).value_or(Through::memory);
-     }},
-    {"replay", [](FileRule& rule, std::string_view word) { rule.replays = word == "auto"; }},
-    {"partition",
-     [](FileRule& rule, std::string_view word) {
-       rule.partition = word == "variable" ? PartitionKind::variable : PartitionKind::range;
-     }},
-    {"identity",
-     [](FileRule& rule, std::string_view word) {
-       rule.identity = word == "name" ? Identity::name : Identity::path;
-     }},
-};
-
 /// A rule with its parsed pattern, for comparing rules.
 struct ReadRule {
   FileRule rule;
@@ -65,12 +42,12 @@ class RuleReader {
             required(value, *section, "readers", where, "the components that read the files")) {
       read_readers(*readers, read.rule);
     }
-    for (const WordKey& key : word_keys) read_word(*section, key, read.rule);
+    for (const Key& key : all_keys())
+      if (key.set_in_rule) read_simple(*section, key, read.rule);
     read_publish(*section, read.rule);
     read_keep(*section, read.rule);
-    read_expose(*section, read.rule);
-    read_expect(*section, read.rule);
-    read_sequence_keys(reader_, *section, read.rule);
+    check_expose(*section, read.rule);
+    check_sequence_keys(reader_, *section, read.rule);
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
     if (read.rule.through == Through::burst_buffer) check_rule_of_logs(*section, read.rule);
     return read;
@@ -102,11 +79,20 @@ class RuleReader {
     }
   }
 
-  void read_word(const Section& section, const WordKey& key, FileRule& rule) {
-    const Value* value = section.find(key.key);
+  /// Reads a word, an integer or a truth, as the row of the key says.
+  void read_simple(const Section& section, const Key& key, FileRule& rule) {
+    const Value* value = section.find(key.name);
     if (value == nullptr) return;
-    if (const auto word = reader_.choice(*value, key_of(KeySection::rule, key.key).words))
-      key.set(rule, *word);
+    std::optional<std::int64_t> found;
+    if (key.kind == KeyKind::word) {
+      if (const auto word = reader_.choice(*value, key.words))
+        found = std::ranges::find(key.words, *word) - key.words.begin();
+    } else if (key.kind == KeyKind::boolean) {
+      found = reader_.boolean(*value);
+    } else {
+      found = reader_.integer(*value, range_of(key.section, key.name));
+    }
+    if (found) key.set_in_rule(rule, *found);
   }
 
   /// close, close:N, exit, sync or write.
@@ -230,11 +216,9 @@ class RuleReader {
     }
   }
 
-  void read_expose(const Section& section, FileRule& rule) {
-    const Value* value = section.find("expose");
-    if (value == nullptr) return;
-    rule.exposes = reader_.boolean(*value).value_or(false);
+  void check_expose(const Section& section, FileRule& rule) {
     if (!rule.exposes) return;
+    const Value* value = section.find("expose");
     const bool is_on_disk = rule.is_drained() || is_in_files(rule.through);
     if (!is_on_disk && rule.publish_at == PublishAt::close) return;
     reader_.findings().mistake(
@@ -243,13 +227,6 @@ class RuleReader {
             (is_on_disk ? "the files of this rule are on disk anyway; leave 'expose' out"
                         : "it shows files that their writer has closed; leave 'publish' out"));
     rule.exposes = false;
-  }
-
-  void read_expect(const Section& section, FileRule& rule) {
-    const Value* value = section.find("expect");
-    if (value == nullptr) return;
-    if (const auto count = reader_.integer(*value, range_of(KeySection::rule, "expect")))
-      rule.expected = static_cast<std::uint64_t>(*count);
   }
 
   ValueReader& reader_;

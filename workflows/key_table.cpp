@@ -4,9 +4,21 @@
 #include <map>
 
 #include "sluice/matcher/dataset_key.hpp"
+#include "sluice/workflows/workflow.hpp"
 
 namespace sluice::workflows {
 namespace {
+
+/// Puts the value into a member. The words of an enumeration are in the order of its enumerators.
+template <class Rule, class Member>
+SetInRule member(Member Rule::*place) {
+  return [place](FileRule& rule, std::int64_t value) { rule.*place = static_cast<Member>(value); };
+}
+
+/// For a truth whose first word means true.
+SetInRule first_word_is_true(bool matcher::FileRule::*place) {
+  return [place](FileRule& rule, std::int64_t word) { rule.*place = word == 0; };
+}
 
 const std::vector<Key>& table() {
   static const std::vector<Key> keys{
@@ -238,7 +250,8 @@ const std::vector<Key>& table() {
        .value =
            "what the data passes through: `memory`, `burst-buffer`, `file`, `subfiles` or `blobs` (below)",
        .default_value = "`memory`",
-       .words = {matcher::through_words.begin(), matcher::through_words.end()}},
+       .words = {matcher::through_words.begin(), matcher::through_words.end()},
+       .set_in_rule = member(&FileRule::through)},
       {.section = KeySection::rule,
        .name = "steps",
        .kind = KeyKind::word,
@@ -246,21 +259,24 @@ const std::vector<Key>& table() {
            "`single`: a path is one dataset; an open waits for its first publication, later opens see the "
            "newest. `stream`: opens of a path go through its steps in order ([steps](steps.md#streams))",
        .default_value = "`single`",
-       .words = {"single", "stream"}},
+       .words = {"single", "stream"},
+       .set_in_rule = member(&FileRule::is_stream)},
       {.section = KeySection::rule,
        .name = "queue",
        .kind = KeyKind::integer,
        .value = "how many unread steps a rule, or with `stream` a name, may hold ([queues](steps.md#queues))",
        .default_value = "no limit; `2` with `when-full: wait` or `discard`",
        .least = 1,
-       .most = 1'000'000},
+       .most = 1'000'000,
+       .set_in_rule = member(&FileRule::queue)},
       {.section = KeySection::rule,
        .name = "when-full",
        .kind = KeyKind::word,
        .value = "what happens then: `spill`: further data goes to disk; `wait`: the writer's create waits; "
                 "`discard`: the oldest unread step goes",
        .default_value = "`spill`",
-       .words = {"spill", "wait", "discard"}},
+       .words = {"spill", "wait", "discard"},
+       .set_in_rule = member(&FileRule::when_full)},
       {.section = KeySection::rule,
        .name = "publish",
        .kind = KeyKind::publish,
@@ -278,7 +294,8 @@ const std::vector<Key>& table() {
        .kind = KeyKind::boolean,
        .value = "`true`: published files are linked into their directories while the run goes on "
                 "([below](#files-for-any-program-at-all))",
-       .default_value = "`false`"},
+       .default_value = "`false`",
+       .set_in_rule = member(&FileRule::exposes)},
       {.section = KeySection::rule,
        .name = "expect",
        .kind = KeyKind::integer,
@@ -287,27 +304,31 @@ const std::vector<Key>& table() {
            "fewer are a warning ([progress](#progress))",
        .default_value = "not known",
        .least = 1,
-       .most = 1'000'000'000},
+       .most = 1'000'000'000,
+       .set_in_rule = member(&FileRule::expected)},
       {.section = KeySection::rule,
        .name = "partition",
        .kind = KeyKind::word,
        .value = "how several matchers share the look-up of data: `range` divides each variable among them, "
                 "`variable` gives them whole variables in turn",
        .default_value = "`range`",
-       .words = {"range", "variable"}},
+       .words = {"range", "variable"},
+       .set_in_rule = member(&FileRule::partition)},
       {.section = KeySection::rule,
        .name = "identity",
        .kind = KeyKind::word,
        .value = "which paths are one file: `path` or `name` ([below](#which-paths-are-one-file))",
        .default_value = "`path`",
-       .words = {"path", "name"}},
+       .words = {"path", "name"},
+       .set_in_rule = member(&FileRule::identity)},
       {.section = KeySection::rule,
        .name = "replay",
        .kind = KeyKind::word,
        .value = "`auto`: reads that repeat themselves from step to step need no matching; `off`: every read "
                 "is matched anew",
        .default_value = "`auto`",
-       .words = {"auto", "off"}},
+       .words = {"auto", "off"},
+       .set_in_rule = first_word_is_true(&FileRule::replays)},
   };
   return keys;
 }

@@ -57,21 +57,8 @@ std::optional<ReaderMode> read_mode(ValueReader& reader, const NamedValue& value
   return std::nullopt;
 }
 
-void read_sequence_keys(ValueReader& reader, const Section& section, FileRule& rule) {
-  if (const Value* steps = section.find("steps")) {
-    rule.is_stream = reader.choice(*steps, key_of(KeySection::rule, "steps").words) == "stream";
-  }
-  if (const Value* when_full = section.find("when-full")) {
-    const auto& full_words = key_of(KeySection::rule, "when-full").words;  // by enumerator of WhenFull
-    const auto word = reader.choice(*when_full, full_words);
-    const auto found = std::ranges::find(full_words, word.value_or("spill"));
-    rule.when_full = static_cast<WhenFull>(found - full_words.begin());
-    if (rule.when_full != WhenFull::spill) rule.queue = default_queue;
-  }
-  if (const Value* queue = section.find("queue")) {
-    if (const auto steps = reader.integer(*queue, range_of(KeySection::rule, "queue")))
-      rule.queue = static_cast<std::uint32_t>(*steps);
-  }
+void check_sequence_keys(ValueReader& reader, const Section& section, FileRule& rule) {
+  if (rule.when_full != WhenFull::spill && rule.queue == 0) rule.queue = default_queue;
   refuse_with_other_keys(reader, section, rule);
 }
 

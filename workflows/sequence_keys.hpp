@@ -8,8 +8,8 @@ namespace sluice::workflows {
 /// Reads how a reader takes the steps of a sequence: all, latest, or a number N.
 [[nodiscard]] std::optional<matcher::ReaderMode> read_mode(ValueReader& reader, const NamedValue& value);
 
-/// Reads `steps`, `queue` and `when-full` of a rule. The rule's other keys have been read: what does not go
-/// with them is a mistake.
-void read_sequence_keys(ValueReader& reader, const Section& section, FileRule& rule);
+/// Completes the keys of a rule about sequences of steps. All keys of the rule have been read: what does not
+/// go with `steps`, `queue`, `when-full` or modes is a mistake.
+void check_sequence_keys(ValueReader& reader, const Section& section, FileRule& rule);
 
 }  // namespace sluice::workflows

@@ -83,7 +83,7 @@ void raise_descriptor_limit() {
 
 /// Runs without MPI.
 void run_alone(const Arguments& arguments, std::optional<HugePageFiles> huge_pages) {
-  MatcherRankOptions options;
+  MatcherServerOptions options;
   options.socket_path = arguments.socket_path;
   options.coordinator = PacketSocket(FileDescriptor(arguments.coordinator_descriptor));
   options.huge_pages = std::move(huge_pages);
@@ -96,7 +96,7 @@ void run_in_job(const Arguments& arguments, std::optional<HugePageFiles> huge_pa
   if (arguments.is_on_several_machines) directory.emplace(arguments.socket_path);
   MatcherJob job(arguments.socket_path, static_cast<std::uint32_t>(arguments.virtual_nodes));
   {
-    MatcherRankOptions options;
+    MatcherServerOptions options;
     options.socket_path = arguments.socket_path;
     if (job.rank() == 0) options.coordinator = connect_to(arguments.coordinator_path);
     options.nodes = job.nodes();

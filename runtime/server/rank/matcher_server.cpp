@@ -16,14 +16,14 @@ std::string socket_path_of(const std::string& first, const NodeMap& nodes, match
 
 }  // namespace
 
-MatcherServer::MatcherServer(MatcherRankOptions options)
+MatcherServer::MatcherServer(MatcherServerOptions options)
     : server_(std::make_unique<Server>(std::move(options))) {}
 MatcherServer::~MatcherServer() = default;
 void MatcherServer::run() {
   server_->run();
 }
 
-MatcherServer::Server::Server(MatcherRankOptions options)
+MatcherServer::Server::Server(MatcherServerOptions options)
     : link_(std::move(options.link)),
       nodes_(std::move(options.nodes)),
       neighbours_(loop_, {nodes_.place_of(link_ ? link_->rank() : 0),

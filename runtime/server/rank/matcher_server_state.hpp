@@ -16,7 +16,7 @@ namespace sluice::runtime {
 /// other; none calls another before all are constructed.
 class MatcherServer::Server final : private EventLog, private RoundHandler, private RegistryState {
  public:
-  explicit Server(MatcherRankOptions options);
+  explicit Server(MatcherServerOptions options);
   ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ enum class KeyKind {
   rules,
 };
 
+struct FileRule;
+
+/// Puts the value of a key into a rule. A word is its index in Key::words, a truth is 0 or 1.
+using SetInRule = std::function<void(FileRule& rule, std::int64_t value)>;
+
 /// A key of the workflow file. This is the only description of keys: the parser, the schema for editors, the
 /// manual page and the tables of docs/workflow-reference.md follow it.
 struct Key {
@@ -43,6 +49,7 @@ struct Key {
   std::vector<std::string> words = {};
   std::int64_t least = 0, most = INT64_MAX;  ///< of integers
   std::string needs = {};                    ///< another key without which this one is a mistake
+  SetInRule set_in_rule = {};                ///< of words, integers and truths of a rule
 };
 
 /// All keys, by section.

@@ -13,7 +13,7 @@ namespace sluice::runtime {
 
 class Doorbell;
 
-struct MatcherRankOptions {
+struct MatcherServerOptions {
   /// Where clients connect to this machine's first matcher (those of the others: node_map.hpp); in a
   /// directory that only this user can enter. Removed at the end.
   std::string socket_path;
@@ -36,7 +36,7 @@ struct MatcherRankOptions {
 class MatcherServer {
  public:
   /// Listens from here on. Throws IoError.
-  explicit MatcherServer(MatcherRankOptions options);
+  explicit MatcherServer(MatcherServerOptions options);
   ~MatcherServer();
   MatcherServer(const MatcherServer&) = delete;
   MatcherServer& operator=(const MatcherServer&) = delete;
