@@ -1,6 +1,7 @@
 """Tools for tests of whole programs and runs: workflows, starting and ending processes, waiting, finding
 processes. Each test finds this file by `sys.path.append(os.path.dirname(sys.path[0]))`. It knows nothing
 of what is tested."""
+import contextlib
 import os
 import random
 import shutil
@@ -155,16 +156,20 @@ def kill(pids, number):
             pass
 
 
+def open_files(pid):
+    """The paths of the files that a process has open; none when it has ended. Descriptors may close meanwhile."""
+    paths = []
+    with contextlib.suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                paths.append(os.readlink(f"/proc/{pid}/fd/{number}"))
+    return paths
+
+
 def users_of(directory):
     """The processes that have a file of the directory open, also a file without a name: {pid}."""
-    found, prefix = set(), os.path.realpath(directory) + "/"
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if any(os.readlink(f"/proc/{pid}/fd/{number}").startswith(prefix) for number in os.listdir(f"/proc/{pid}/fd")):
-                found.add(int(pid))
-        except OSError:
-            pass
-    return found
+    prefix = os.path.realpath(directory) + "/"
+    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if any(path.startswith(prefix) for path in open_files(pid))}
 
 
 def have_in_environment(name, value):

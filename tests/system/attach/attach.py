@@ -9,7 +9,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import allow, clear_directory, expect, finish, launch, wait_for, wait_for_event
+from harness import allow, clear_directory, expect, finish, launch, open_files, wait_for, wait_for_event
 
 build, program, case = sys.argv[1:4]
 SLUICE = build + "/bin/sluice"
@@ -341,8 +341,7 @@ def ncview():
 
     def has_image(viewer):
         expect(viewer.poll() is None, "ncview ended: " + (viewer.communicate()[1] if viewer.poll() is not None else ""))
-        numbers = os.listdir(f"/proc/{viewer.pid}/fd")
-        return any("sluice-image" in os.readlink(f"/proc/{viewer.pid}/fd/{number}") for number in numbers)
+        return any("sluice-image" in path for path in open_files(viewer.pid))
 
     def has_window(viewer):
         sockets = subprocess.run(["ss", "-xp"], capture_output=True, text=True).stdout

@@ -15,7 +15,7 @@ import time
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
 from burst_rows import check_rows, digest, rows_of, told
-from harness import SmallDisk, call, clear_directory, descendants, descendants_named, expect, finish, is_logged, kill, launch, start, wait_for
+from harness import SmallDisk, call, clear_directory, descendants, descendants_named, expect, finish, is_logged, kill, launch, open_files, start, wait_for
 
 CASE, BUILD = sys.argv[1:]
 SLUICE, WRITER, KEEP = (f"{BUILD}/bin/{name}" for name in ("sluice", "burst_writer", "keep"))
@@ -286,7 +286,7 @@ def is_open(path):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             is_writer = pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "keep"
-            if is_writer and any(os.readlink(f"/proc/{pid}/fd/{number}") == os.path.realpath(path) for number in os.listdir(f"/proc/{pid}/fd")):
+            if is_writer and os.path.realpath(path) in open_files(pid):
                 return True
         except OSError:
             pass

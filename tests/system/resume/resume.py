@@ -37,10 +37,12 @@ def shell_flow(components, files):
         flow.write("\n".join([*lines, "files: " + files]) + "\n")
 
 
-def kill_all(run, dice=random):
-    """Kills every process of the run, in any order."""
+def kill_all(run, dice=random, at_once=False):
+    """Kills every process of the run, in any order. `at_once`: none sees another one's end, as when the power fails."""
     found = [*harness.have_in_environment(MARK, run.mark) | {run.pid}]
     dice.shuffle(found)
+    if at_once:
+        kill(found, signal.SIGSTOP)
     kill(found, signal.SIGKILL)
 
     def is_empty():
@@ -318,7 +320,7 @@ def kill_stream(has_happened=lambda: True, before_resume=lambda: None):
     """Kills all when three steps are there, and one of them is read; returns the result of the resume."""
     run = start()
     wait_until(run, lambda: os.path.exists("all") and os.path.exists("first") and has_happened(), "three steps")
-    kill_all(run)
+    kill_all(run, at_once=True)
     before_resume()
     allow("go")
     return finish(start("--resume"), 0)
