@@ -371,6 +371,10 @@ void Run::after(milliseconds time, Work work) {
 /// state while the stage lasts; `option` sets the limit.
 void Run::limit_stage(seconds limit, const std::string& what, const std::string& option) {
   tell_slow_stage(what, limit, option);
+  set_limit(limit, what, option);
+}
+
+void Run::set_limit(seconds limit, const std::string& what, const std::string& option) {
   if (limit == seconds::zero()) return;
   after(limit, [this, limit, what, option] {
     failed(what + " after " + std::to_string(limit.count()) + " s; " + option + " allows more");
@@ -386,6 +390,16 @@ void Run::tell_slow_stage(const std::string& what, seconds limit, const std::str
     setting_.notice(what + " after " + std::to_string(time_until_slow.count()) + " s" + until + " (" +
                     option + ")");
   });
+}
+
+/// A matcher that ends may have thousands of files to remove: its time begins anew with each sign of
+/// progress.
+void Run::matcher_told(const runtime::EventNotice& event) {
+  watch_.tell_event(event);
+  if (stage_ != Stage::shutting_down || outcome_.report || has_matcher_exited_ || matcher_.is_line_lost() ||
+      !outcome_.runtime_failure.empty() || outcome_.interrupted_by != 0)
+    return;
+  set_limit(options_.end_timeout, "the matcher has not ended", "--end-timeout");
 }
 
 void Run::finish() {

@@ -27,7 +27,7 @@ struct RunOptions {
   Console::Options console;
   std::chrono::seconds notice_after{30};   ///< a wait that lasts this long is reported
   std::chrono::seconds ready_timeout{30};  ///< time limit until the matchers are ready; 0: no limit
-  std::chrono::seconds end_timeout{20};    ///< time limit until the matchers end; 0: no limit
+  std::chrono::seconds end_timeout{20};  ///< time limit until the matchers end, or tell of progress; 0: none
   std::optional<Restoration> restoration;  ///< of the run that this one goes on with
   std::chrono::seconds stop_before{0};     ///< how long ahead of the time limit the run is stopped
   /// the time until the limit, from the start of this process; nothing: no limit is known
@@ -61,6 +61,7 @@ class Run final : private MatcherProcess::Listener,
   void begin_shutdown();
   void finish();
   void conclude();
+  void set_limit(std::chrono::seconds limit, const std::string& what, const std::string& option);
   void limit_stage(std::chrono::seconds limit, const std::string& what, const std::string& option);
   void tell_slow_stage(const std::string& what, std::chrono::seconds limit, const std::string& option);
 
@@ -94,7 +95,7 @@ class Run final : private MatcherProcess::Listener,
   void matcher_ready() override { start_components(); }
   void matcher_reported(const runtime::StatusReport& report) override { outcome_.report = report; }
   void component_may_start(const std::string& name) override { components_.may_start(name); }
-  void matcher_told(const runtime::EventNotice& event) override { watch_.tell_event(event); }
+  void matcher_told(const runtime::EventNotice& event) override;
   void matcher_line_lost(const std::string& reason) override;
   void matcher_exited() override;
   void component_not_started(const ComponentProcesses::Member& member) override;

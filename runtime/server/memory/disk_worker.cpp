@@ -1,6 +1,7 @@
 #include "disk_worker.hpp"
 
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -32,9 +33,17 @@ void DiskWorker::submit(std::function<void()> work, std::function<void()> then) 
   has_news_.notify_all();
 }
 
-void DiskWorker::finish() {
+void DiskWorker::finish(const std::function<void(std::size_t left)>& tell) {
+  constexpr std::chrono::milliseconds interval{500};
   std::unique_lock lock(mutex_);
-  has_news_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
+  const auto left = [&] { return queue_.size() + (is_busy_ ? 1 : 0); };
+  for (std::size_t before = left(); !has_news_.wait_for(lock, interval, [&] { return left() == 0; });) {
+    if (left() == before) continue;
+    before = left();
+    lock.unlock();
+    tell(before);
+    lock.lock();
+  }
 }
 
 void DiskWorker::run() {

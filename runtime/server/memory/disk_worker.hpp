@@ -1,6 +1,7 @@
 #pragma once
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -20,8 +21,9 @@ class DiskWorker {
 
   /// The thread calls `work` and destroys it; then the loop calls `then`. Neither may throw.
   void submit(std::function<void()> work, std::function<void()> then = {});
-  /// Returns when all submitted tasks are done.
-  void finish();
+  /// Returns when all submitted tasks are done. While tasks get done, `tell` is called twice a second with
+  /// the number of those that are left.
+  void finish(const std::function<void(std::size_t left)>& tell);
 
  private:
   struct Task {

@@ -218,9 +218,9 @@ bool SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   return false;
 }
 
-void SegmentStore::remove_logs() noexcept {
+void SegmentStore::remove_logs(const std::function<void(std::size_t left)>& tell) {
   logs_.remove_all();
-  disk_.finish();
+  disk_.finish(tell);
 }
 
 std::span<const std::byte> SegmentStore::contents(matcher::SegmentId segment) {

@@ -54,7 +54,8 @@ class SegmentStore final : public matcher::SegmentMemory {
 
   /// The run ends without errors: the data of logs that are not kept has reached their files. Without this
   /// call all logs keep their names. Returns when the logs are removed.
-  void remove_logs() noexcept;
+  /// While this goes on, `tell` is called now and then with the number of tasks on the disk that are left.
+  void remove_logs(const std::function<void(std::size_t left)>& tell);
 
   /// Sets the directory for new segments on disk. `can_punch`: its file system can return ranges of a file;
   /// otherwise each segment has a file of its own.

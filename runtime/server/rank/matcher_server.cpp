@@ -128,7 +128,11 @@ void MatcherServer::Server::do_round(const DrainComponent& exit, std::uint64_t r
 
 void MatcherServer::Server::do_round(const ShutDown& /*end*/, std::uint64_t /*round*/) {
   orders_.tell_of_warm_memory();
-  store_.remove_logs();
+  // The coordinator waits as long as it hears of progress.
+  store_.remove_logs([this](std::size_t left) {
+    detail("matcher " + std::to_string(base_.rank()) +
+           " removes burst-buffer logs and frees disk space: " + std::to_string(left) + " tasks are left");
+  });
   tree_.send_up(counters());
   is_ending_ = !coordinator_;
 }

@@ -225,6 +225,18 @@ def burst_buffer():
     expect_same("copy", "a.nc")
 
 
+def slow_removals():
+    """The matcher needs longer than --end-timeout to remove the logs. The run waits, because each log that is gone is progress."""
+    writes = "repeat 40 write a%d.nc 1000"
+    directly(writes)
+    write_flow(writes, "for i in $(seq 0 39); do cp a$i.nc copy$i; done", more=", through: burst-buffer")
+    process = harness.start("/usr/bin/env", f"LD_PRELOAD={sys.argv[4]}", "SLUICE_TEST_SLOW_UNLINK_MS=100", build + "/bin/sluice", "run", "--end-timeout", "2", "flow.yaml")
+    finish(process, 0)
+    for i in range(40):
+        expect_same(f"copy{i}", f"a{i}.nc")
+    expect(harness.is_logged("removes burst-buffer logs"), "no progress was told: the removals were not slow")
+
+
 def kept():
     """The image and the file that is kept have the same bytes; an old file of that name is not read."""
     writes = "write a.nc 5000"

@@ -1,7 +1,9 @@
 /* Preloaded into a matcher: slows down the directory SLUICE_TEST_SLOW_DISK. Reserving or returning space
  * there, opening a file and removing one make the file "waiting" and wait while the file "closed" exists.
- * After many seconds they continue anyway and make the file "gave_up": nobody may depend on them. */
+ * After many seconds they continue anyway and make the file "gave_up": nobody may depend on them.
+ * With SLUICE_TEST_SLOW_UNLINK_MS=TIME, a matcher takes so long to remove any file. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -40,6 +42,9 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
 }
 
 int unlink(const char* path) {
+  const char* slowness_ms = getenv("SLUICE_TEST_SLOW_UNLINK_MS");
+  if (slowness_ms != NULL && strcmp(program_invocation_short_name, "sluice-matcher") == 0)
+    usleep((useconds_t)atoi(slowness_ms) * 1000);
   pass(path);
   return (int)syscall(SYS_unlink, path);
 }
