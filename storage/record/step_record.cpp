@@ -248,11 +248,10 @@ void StepRecorder::publish(std::uint64_t step, const RecordedPublication& public
 void StepRecorder::pass_earlier(std::uint64_t step) {
   const RecordedStep& facts = record_.steps.at(step);
   const RecordedRule& rule = rules_[facts.rule];
-  const std::set<std::uint64_t> all = by_rule_.at(facts.rule);
-  for (const std::uint64_t other : all) {
-    const auto found = record_.steps.find(other);
-    if (other == step || found == record_.steps.end() || !found->second.is_published()) continue;
-    if (rule.is_stream && found->second.name != facts.name) continue;
+  const auto& steps = rule.is_stream ? by_key_.at({facts.rule, facts.name}) : by_rule_.at(facts.rule);
+  for (auto next = steps.begin(); next != steps.end();) {
+    const std::uint64_t other = *next++;  // first: the step may be dropped below
+    if (other == step || !record_.steps.at(other).is_published()) continue;
     for (const std::string& reader : rule.latest_readers) read(other, reader);
   }
 }

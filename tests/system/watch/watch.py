@@ -22,9 +22,9 @@ build, program, case = sys.argv[1:4]
 SLUICE = build + "/bin/sluice"
 
 
-def begin_run(model, analysis, *rules, ranks=1):
+def begin_run(model, analysis, *rules, ranks=(1, 1)):
     """A run whose reader can only end when the test lets the model go on."""
-    write_flow(program, {"model": (ranks, model), "analysis": (ranks, analysis)}, [("*.nc", "model", ["analysis"], *rules)])
+    write_flow(program, {"model": (ranks[0], model), "analysis": (ranks[1], analysis)}, [("*.nc", "model", ["analysis"], *rules)])
     return start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
 
 
@@ -73,7 +73,7 @@ def status():
 
 def several_ranks():
     """Ranks are told apart: two of four wait, and files show who reads and who has yet to."""
-    run = begin_run("write a.nc 100 await go write b.nc 100", "whole a.nc 100 late more whole b.nc 100", ranks=2)
+    run = begin_run("write a.nc 100 await go write b.nc 100", "whole a.nc 100 late more whole b.nc 100", ranks=(2, 2))
     view, _ = wait_for(lambda: gathered(run), "one rank in the open of b.nc")
     expect(view["components"][1]["connected"] == 2, "the model's processes")
     allow("more")
@@ -100,7 +100,7 @@ def state_of(run, component):
 def in_mpi():
     """A rank that is in a collective call, while the other one is not, is told from one that computes."""
     os.mkdir("go")
-    run = begin_run("lag a.nc 100", "late more whole a.nc 100", ranks=2)
+    run = begin_run("lag a.nc 100", "late more whole a.nc 100", ranks=(2, 2))
     wait_for(lambda: json_of(run), "the run")
     wait_for(lambda: state_of(run, "model") == "1 computes, 1 is in MPI", "a rank in sync")
     text = status_of(run).out
@@ -224,9 +224,11 @@ def graph():
 
 
 def run_for_report():
-    """A run of 30 files, in which the reader waits for the writer."""
-    write_flow(program, {"model": (2, "sleep 1500 repeat 30 write a%d.nc 1000"), "analysis": (1, "repeat 30 read a%d.nc 1000")}, [("a*.nc", "model", ["analysis"])])
-    return call(SLUICE, "run", "--log-dir", "log", "flow.yaml", status=0)
+    """A run of 30 files. The writer begins when the reader has waited for it."""
+    run = begin_run("await go repeat 30 write a%d.nc 1000", "repeat 30 read a%d.nc 1000", ranks=(2, 1))
+    wait_for(lambda: await_wait(run, "analysis", "a0.nc")[1]["since_ms"] >= 1500, "a long wait of the reader")
+    open("go", "w").close()
+    return finish(run, 0)
 
 
 def report():

@@ -137,6 +137,20 @@ TEST_CASE("who takes the newest step alone has read the earlier ones") {
   CHECK(world.read().published() == std::vector<std::uint64_t>{2});
 }
 
+TEST_CASE(
+    "a step that the newest one drops is followed by the others, and in a stream only the same name counts") {
+  World latest({{{"b"}, {"b"}}});
+  for (const std::uint64_t step : {1, 2, 3, 4})
+    latest.recorder->begin(step, {0, std::to_string(step), "/data/" + std::to_string(step)});
+  for (const std::uint64_t step : {2, 4, 3}) latest.recorder->publish(step, {5, step, 0});
+  CHECK(latest.read().published() == std::vector<std::uint64_t>{3});
+  World stream({{{"b"}, {"b"}, true}});
+  stream.write(1, "s.nc");
+  stream.write(2, "t.nc");
+  stream.write(3, "s.nc");
+  CHECK(stream.read().published() == std::vector<std::uint64_t>{2, 3});
+}
+
 TEST_CASE("in files, a name that is begun again is gone, and a published one is its own file") {
   World world({{{"a"}, {}, false, true}});
   world.write(1, "one.nc");
