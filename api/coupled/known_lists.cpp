@@ -5,6 +5,11 @@
 
 namespace sluice::api {
 
+namespace {
+/// Each search looks at all lists, so a program with very many short lists keeps a few of them.
+constexpr std::size_t most_lists = 256;
+}  // namespace
+
 CheckedList KnownLists::find(const VarnList& named, const ListBounds& bounds) {
   const std::lock_guard lock(mutex_);
   const auto is_it = [&](const Known& known) {
@@ -38,7 +43,7 @@ void KnownLists::remember(std::span<const formats::HyperslabView> slabs, const C
       matcher::summarize(known.checked.list->views(), checked.bounds.is_record_variable));
   lists_.insert(lists_.begin(), std::move(known));
   bytes_ += bytes;
-  while (bytes_ > limit_bytes_) {
+  while (bytes_ > limit_bytes_ || lists_.size() > most_lists) {
     bytes_ -= lists_.back().bytes;
     lists_.pop_back();
   }

@@ -23,7 +23,8 @@ class KnownLists {
   /// `list` is null if there is none.
   [[nodiscard]] CheckedList find(const VarnList& named, const ListBounds& bounds);
   /// Keeps a list that passed the checks and has no empty hyperslabs, if a similar one was passed before: a
-  /// list that is named once costs no memory. The least recently used lists go when the limit is exceeded.
+  /// list that is named once costs no memory. The least recently used lists go when there are too many, or
+  /// the limit is exceeded.
   void remember(std::span<const formats::HyperslabView> slabs, const CheckedList& checked);
   /// The summary of a list from find(), for a variable with or without records; null for any other list. The
   /// caller keeps the list alive.

@@ -377,3 +377,17 @@ TEST_CASE("known lists take no more memory than their limit, and the least recen
   api::KnownLists none(bytes - 1);
   for (int call = 0; call < 4; ++call) CHECK_FALSE(is_known(other, header, none));
 }
+
+TEST_CASE("known lists are few, so that a search among them is short") {
+  const auto header = header_of();
+  api::KnownLists known(std::size_t{64} << 20);
+  LongList first(40);
+  for (int call = 0; call < 2; ++call) static_cast<void>(is_known(first, header, known));
+  REQUIRE(is_known(first, header, known));
+  for (int length = 41; length < 41 + 256; ++length) {
+    LongList other(length);
+    for (int call = 0; call < 2; ++call) static_cast<void>(is_known(other, header, known));
+    CHECK(is_known(other, header, known));
+  }
+  CHECK_FALSE(is_known(first, header, known));
+}
