@@ -51,6 +51,13 @@ MemoryReader::Visibility visibility_of(const MemoryDriver::Parts& parts) noexcep
                                                        : MemoryReader::Visibility::published;
 }
 
+/// What a process puts if it puts each variable once, with one record. A request takes some 200 bytes.
+runtime::LogSize size_of_variables(const formats::Header& header, const formats::Layout& layout) {
+  constexpr std::uint64_t request_bytes = 256;
+  return {static_cast<std::uint64_t>(layout.record_begin - layout.header_extent + layout.record_size),
+          request_bytes * (1 + static_cast<std::uint64_t>(header.variable_count()))};
+}
+
 }  // namespace
 
 MemoryDriver::MemoryDriver(Parts&& parts)
@@ -120,10 +127,11 @@ void MemoryDriver::expect_own_process() const {
   }
 }
 
-void MemoryDriver::write_header(const formats::Header& header, const formats::Layout& /*layout*/) {
+void MemoryDriver::write_header(const formats::Header& header, const formats::Layout& layout) {
   run_collectively(comm_, [&] {
     writing_->structure = matcher::structure_of(header);
     writing_->log->expect(session_->expected_size({rule_, writing_->structure}));
+    writing_->log->limit_first_segments(size_of_variables(header, layout));
     if (writing_->disk) writing_->disk->write_header(header);
     std::optional<runtime::HeaderRequest> update;
     if (comm_.is_root()) {

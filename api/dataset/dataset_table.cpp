@@ -1,17 +1,18 @@
 #include "dataset_table.hpp"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 
 namespace sluice::api {
 namespace {
 
-constexpr int max_open_datasets = 1024;  // NC_MAX_NFILES
+/// More than NC_MAX_NFILES, PnetCDF's limit for files on disk: an open coupled file has no descriptor.
+constexpr std::size_t max_open_datasets = std::size_t{1} << 20;
 
 struct Table {
   std::mutex mutex;
-  std::array<std::shared_ptr<Dataset>, max_open_datasets> datasets;
-  int used = 0;  ///< all ids in use are below this number
+  std::vector<std::shared_ptr<Dataset>> datasets;  ///< by id
+  std::vector<int> free_ids;                       ///< ids without a dataset: a heap with the smallest on top
 };
 
 /// The table of open datasets. It is never destroyed: other threads may still run when the process ends.
@@ -29,11 +30,18 @@ Table& table() {
 int add_dataset(const std::shared_ptr<Dataset>& dataset) {
   auto& all = table();
   const std::lock_guard lock(all.mutex);
-  const auto free = std::ranges::find(all.datasets, nullptr);
-  if (free == all.datasets.end()) throw Error(NC_ENFILE, "too many datasets are open: close some");
-  const int ncid = static_cast<int>(free - all.datasets.begin());
-  *free = dataset;
-  all.used = std::max(all.used, ncid + 1);
+  if (all.free_ids.empty()) {
+    if (all.datasets.size() == max_open_datasets)
+      throw Error(NC_ENFILE, "too many datasets are open: close some");
+    all.datasets.emplace_back();
+    all.free_ids.reserve(all.datasets.capacity());  // remove_dataset() must not fail
+    all.datasets.back() = dataset;
+    return static_cast<int>(all.datasets.size()) - 1;
+  }
+  std::ranges::pop_heap(all.free_ids, std::greater());
+  const int ncid = all.free_ids.back();
+  all.free_ids.pop_back();
+  all.datasets[static_cast<std::size_t>(ncid)] = dataset;
   return ncid;
 }
 
@@ -41,15 +49,19 @@ void remove_dataset(int ncid) noexcept {
   auto& all = table();
   std::shared_ptr<Dataset> last_use;  // destroyed after the lock is released
   const std::lock_guard lock(all.mutex);
-  if (ncid >= 0 && ncid < all.used) std::swap(last_use, all.datasets[static_cast<std::size_t>(ncid)]);
+  if (ncid < 0 || static_cast<std::size_t>(ncid) >= all.datasets.size()) return;
+  std::swap(last_use, all.datasets[static_cast<std::size_t>(ncid)]);
+  if (!last_use) return;
+  all.free_ids.push_back(ncid);
+  std::ranges::push_heap(all.free_ids, std::greater());
 }
 
 std::vector<int> open_datasets() {
   auto& all = table();
   const std::lock_guard lock(all.mutex);
   std::vector<int> ids;
-  for (int id = 0; id < all.used; ++id) {
-    if (all.datasets[static_cast<std::size_t>(id)]) ids.push_back(id);
+  for (std::size_t id = 0; id < all.datasets.size(); ++id) {
+    if (all.datasets[id]) ids.push_back(static_cast<int>(id));
   }
   return ids;
 }
@@ -57,7 +69,7 @@ std::vector<int> open_datasets() {
 std::shared_ptr<Dataset> find_dataset(int ncid) {
   auto& all = table();
   const std::lock_guard lock(all.mutex);
-  if (ncid < 0 || ncid >= all.used) throw_bad_id(ncid);
+  if (ncid < 0 || static_cast<std::size_t>(ncid) >= all.datasets.size()) throw_bad_id(ncid);
   auto dataset = all.datasets[static_cast<std::size_t>(ncid)];
   if (!dataset) throw_bad_id(ncid);
   return dataset;

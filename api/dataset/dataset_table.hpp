@@ -7,7 +7,7 @@
 
 namespace sluice::api {
 
-/// Gives the dataset the smallest free id. Throws Error(NC_ENFILE) if NC_MAX_NFILES datasets are open.
+/// Gives the dataset the smallest free id. Throws Error(NC_ENFILE) if a million datasets are open.
 int add_dataset(const std::shared_ptr<Dataset>& dataset);
 
 /// Frees the id if it is in use.

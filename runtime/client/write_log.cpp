@@ -14,7 +14,7 @@ namespace sluice::runtime {
 namespace {
 
 constexpr std::uint64_t smallest_segment = 1ULL << 12;       // the smallest segment that a matcher grants
-constexpr std::uint64_t smallest_data_segment = 1ULL << 20;  // when nothing is known
+constexpr std::uint64_t smallest_data_segment = 1ULL << 20;  // the first one, when nothing is known
 constexpr std::uint64_t largest_data_segment = 1ULL
                                                << 26;  // unless more is expected, or a single put needs more
 constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
@@ -31,8 +31,13 @@ std::uint64_t next_segment_bytes(std::uint64_t used, std::uint64_t expected,
 }  // namespace
 
 WriteLog::WriteLog(SegmentSource& source, std::uint64_t step, std::optional<LogSize> expected) noexcept
-    : source_(source), step_(step) {
+    : source_(source), step_(step), first_{smallest_data_segment, smallest_table_chunk} {
   expect(expected);
+}
+
+void WriteLog::limit_first_segments(LogSize whole) noexcept {
+  first_ = {std::clamp(whole.data_bytes, smallest_segment, smallest_data_segment),
+            std::clamp(whole.table_bytes, smallest_segment, smallest_table_chunk)};
 }
 
 std::uint64_t WriteLog::next_sequence() noexcept {
@@ -55,7 +60,7 @@ std::vector<SegmentRequest> WriteLog::wanted_ahead() const {
     const std::uint64_t bytes = next_segment_bytes(0, expected, 0);
     wanted.push_back({step_, use, bytes, bytes, {}, true});
   };
-  const std::uint64_t table_bytes = is_size_known_ ? expected_.table_bytes : smallest_table_chunk;
+  const std::uint64_t table_bytes = is_size_known_ ? expected_.table_bytes : first_.table_bytes;
   want(SegmentUse::table, table_bytes, table_ahead_ || table_chunks_ > 0);
   want(SegmentUse::data, expected_.data_bytes, data_ahead_ || !ranges_.empty());
   return wanted;
@@ -84,10 +89,12 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   // Offsets keep their alignment in memory: the segment's first log offset has the same remainder as its
   // address.
   const std::uint64_t shift = log_offset % large_alignment;
-  // A quarter of the present size: the unused rest is memory that others may wait for.
-  const std::uint64_t wanted =
-      wanted_bytes(next_offset_, first_offset_ + expected_.data_bytes,
-                   std::clamp(next_offset_ / 4, smallest_data_segment, largest_data_segment));
+  // Up to 1 MiB as much as there is; then a quarter, because the unused rest is memory that others may wait
+  // for.
+  const std::uint64_t otherwise =
+      next_offset_ < smallest_data_segment ? next_offset_ : std::max(next_offset_ / 4, smallest_data_segment);
+  const std::uint64_t wanted = wanted_bytes(next_offset_, first_offset_ + expected_.data_bytes,
+                                            std::clamp(otherwise, first_.data_bytes, largest_data_segment));
   WritableSegment segment = take_segment(SegmentUse::data, bytes + shift, wanted);
   const std::uint64_t length = segment.memory.size() - shift;
   if (segment.memory.size() < bytes + shift)
@@ -159,7 +166,7 @@ bool WriteLog::store_large(const Reservation& reservation, const void* source, s
 void WriteLog::take_table_chunk(std::uint64_t entry_bytes) {
   const std::uint64_t wanted =
       wanted_bytes(table_bytes_, first_table_bytes_ + expected_.table_bytes,
-                   std::clamp(table_bytes_, smallest_table_chunk, largest_table_chunk));
+                   std::clamp(table_bytes_, first_.table_bytes, largest_table_chunk));
   WritableSegment segment = take_segment(SegmentUse::table, entry_bytes + sizeof(std::uint64_t), wanted);
   table_.commit();
   table_ = matcher::TableWriter(segment.memory);

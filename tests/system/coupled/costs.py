@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """costs.py BUILD PROGRAM CASE: costs that must not grow with the number of files or steps. PROGRAM is
-couple.c, or append_many.c for cases that append."""
+couple.c, append_many.c for cases that append, or open_many.c for open_at_once."""
 import os
 import re
 import struct
@@ -49,6 +49,14 @@ def descriptors(*keys):
 
 def logged_descriptors():
     descriptors("through: burst-buffer")
+
+
+def open_at_once():
+    """A process has 3000 small files open at once, more than PnetCDF allows. Each takes 12 KiB: a control block,
+    a chunk of the request table, and a data segment."""
+    harness.write_flow(program, {"writer": (1, "write 3000"), "reader": (1, "read 3000")}, [("many_*.nc", "writer", ["reader"])], "memory: 48MiB")
+    output = finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0).all
+    expect(not re.search(r"[1-9][\d.]* .iB spilled", output), "it did not stay in memory")
 
 
 def append(steps, same, writers, readers, *keys):

@@ -197,6 +197,28 @@ TEST_CASE("segments provided ahead are used first, and further ones are requeste
   CHECK(unknown.wanted_ahead().empty());
 }
 
+TEST_CASE("a log of a small file begins with small segments, which grow with what is put") {
+  HeapSource source;
+  WriteLog log(source, 1, {});
+  log.limit_first_segments({64, 512});
+  put(log, 0, 0, 64);
+  REQUIRE(source.granted.size() == 2);
+  for (const auto& granted : source.granted) CHECK(granted.request.wanted_bytes == 4096);
+
+  for (int i = 1; i < 40000; ++i) put(log, 0, i, 64);
+  std::size_t data_segments = 0;
+  for (const auto& granted : source.granted) data_segments += granted.request.use == SegmentUse::data ? 1 : 0;
+  CHECK(data_segments <= 20);
+  CHECK(committed_requests(source).size() == 40000);
+
+  HeapSource large;
+  WriteLog limited(large, 1, {});
+  limited.limit_first_segments(
+      {1ULL << 40, 1ULL << 40});  // what a file holds is no reason to take more than usual
+  put(limited, 0, 0, 64);
+  for (const auto& granted : large.granted) CHECK(granted.request.wanted_bytes <= (1U << 20));
+}
+
 TEST_CASE("nothing is visible before commit, fill entries take no data, strides are kept") {
   HeapSource source;
   WriteLog log(source, 1, {});

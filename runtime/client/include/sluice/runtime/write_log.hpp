@@ -55,6 +55,9 @@ class WriteLog {
     is_size_known_ = size.has_value();
     expected_ = size.value_or(LogSize{});
   }
+  /// The sizes of all that the file's variables hold, with one record: where no size is expected, first
+  /// segments are no larger.
+  void limit_first_segments(LogSize whole) noexcept;
   /// The segments that the log needs first, to be requested before the first put. Includes a table unless
   /// nothing will be put, and data when the amount is known. Empty once the log has any segment.
   [[nodiscard]] std::vector<SegmentRequest> wanted_ahead() const;
@@ -159,6 +162,7 @@ class WriteLog {
   std::uint64_t step_;
   LogSize expected_;
   bool is_size_known_ = false;
+  LogSize first_;  ///< of the first segments, if no size is expected
   std::optional<WritableSegment> data_ahead_;
   std::optional<WritableSegment> table_ahead_;
   std::uint64_t next_offset_ = 0;
