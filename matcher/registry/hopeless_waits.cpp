@@ -86,8 +86,8 @@ bool HopelessWaits::fail_creates(std::uint32_t node) {
   for (auto next = parts_.groups.waiting().begin(); next != parts_.groups.waiting().end();) {
     Group& group = **next++;
     if (group.waits_for != Group::WaitsFor::memory || group.node != node) continue;
-    const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
-    parts_.outcomes.refuse(group, NC_ENO_SPACE, parts_.texts.hopeless_memory(node, bytes));
+    parts_.outcomes.refuse(group, NC_ENO_SPACE,
+                           parts_.texts.hopeless_memory(node, control_bytes(group.size)));
     parts_.memberships.answer_members(group);
     has_failed = true;
   }

@@ -29,8 +29,8 @@ Step* StepMaker::make(Group& group, const Step* base) {
   }
   if (!group.spans_nodes && !step->is_in_files) {
     const Process& first = parts_.processes.at(group.members.begin()->second.process);
-    const std::uint64_t bytes = control_slot_bytes * group.size + control_common_bytes;
-    const SegmentPool::Request request{bytes, SegmentUse::control, first.id, first.place.index};
+    const SegmentPool::Request request{control_bytes(group.size), SegmentUse::control, first.id,
+                                       first.place.index};
     auto control = parts_.memory.take_at_any_cost(first.place, request);
     if (!control) return nullptr;
     step->control = std::move(*control);

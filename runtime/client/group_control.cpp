@@ -33,7 +33,7 @@ GroupControl::GroupControl(std::shared_ptr<const Mapping> block, std::uint32_t r
   // so they work between processes.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   slots_ = {reinterpret_cast<ControlSlot*>(memory.data()), size};
-  call_times_ = {reinterpret_cast<CallTime*>(slots_.data() + size), call_history};
+  if (size > 1) call_times_ = {reinterpret_cast<CallTime*>(slots_.data() + size), call_history};
   own_ = &slots_[rank];
 }
 

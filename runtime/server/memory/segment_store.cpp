@@ -17,8 +17,8 @@
 
 namespace sluice::runtime {
 
-static_assert(sizeof(ControlSlot) == matcher::control_slot_bytes);
-static_assert(control_block_bytes(0) == matcher::control_common_bytes);
+static_assert(control_block_bytes(1) == matcher::control_bytes(1));
+static_assert(control_block_bytes(2) == matcher::control_bytes(2));
 
 namespace {
 

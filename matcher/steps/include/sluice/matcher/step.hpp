@@ -66,10 +66,13 @@ struct WriteLog {
   [[nodiscard]] LogView view() const;
 };
 
-/// Bytes that each process of a group has in its control block. The processes have the same number of bytes
-/// in common behind these slots.
-inline constexpr std::uint64_t control_slot_bytes = 1024;
-inline constexpr std::uint64_t control_common_bytes = 16384;
+/// Bytes of a group's control block: a slot for each process, and times of calls if there are several
+/// processes.
+[[nodiscard]] constexpr std::uint64_t control_bytes(std::uint32_t processes) noexcept {
+  constexpr std::uint64_t slot_bytes = 1024;
+  constexpr std::uint64_t times_bytes = 16384;
+  return slot_bytes * processes + (processes > 1 ? times_bytes : 0);
+}
 
 enum class StepState : std::uint8_t {
   in_progress,  ///< its group is writing it

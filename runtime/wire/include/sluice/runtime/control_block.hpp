@@ -52,9 +52,10 @@ inline constexpr std::uint64_t call_time_round = 1ULL << 63;
 /// that another process may still need.
 inline constexpr std::uint64_t call_history = 2048;
 
-/// Bytes of a control block of `size` ranks: the slots, then the times of calls.
+/// Bytes of a control block of `size` ranks: the slots, then the times of calls. A rank that is alone agrees
+/// with nobody on times.
 [[nodiscard]] constexpr std::size_t control_block_bytes(std::uint32_t size) noexcept {
-  return sizeof(ControlSlot) * size + sizeof(CallTime) * call_history;
+  return sizeof(ControlSlot) * size + (size > 1 ? sizeof(CallTime) * call_history : 0);
 }
 
 }  // namespace sluice::runtime
