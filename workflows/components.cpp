@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "ensembles.hpp"
-#include "failure_policy.hpp"
 #include "schema.hpp"
+#include "sluice/workflows/duration.hpp"
 #include "sluice/workflows/shell_words.hpp"
 
 namespace sluice::workflows {
@@ -73,6 +73,19 @@ std::filesystem::path read_directory(ValueReader& reader, const Value& value,
   return (base / *text).lexically_normal();
 }
 
+void read_restart_delay(ValueReader& reader, const Section& section, FailurePolicy& policy) {
+  const Value* const value = section.find("restart-delay");
+  if (value == nullptr) return;
+  const std::string forms = "a time of at most 30 days: 500ms, 1s, 2min, 1h";
+  const auto text = reader.text(*value, forms);
+  const auto delay = text ? parse_duration(*text) : std::nullopt;
+  if (text && !delay) reader.expected(*value, forms);
+  if (delay) policy.restart_delay = *delay;
+  if (policy.restarts == 0)
+    reader.findings().mistake(value->position,
+                              value->what + " has no effect: without 'restarts' nothing is started again");
+}
+
 Component read_component(ValueReader& reader, const NamedValue& named, const std::filesystem::path& base) {
   Component component;
   component.name = named.name;
@@ -95,9 +108,7 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
         named.name_position,
         "component '" + named.name + "' has no 'command': write the program and its arguments");
   }
-  if (const Value* value = section->find("ranks"))
-    component.ranks =
-        static_cast<int>(reader.integer(*value, range_of(KeySection::component, "ranks")).value_or(0));
+  read_simple_keys(reader, *section, KeySection::component, component);
   if (const Value* value = section->find("directory"))
     component.directory = read_directory(reader, *value, base);
   if (const Value* value = section->find("environment"))
@@ -120,8 +131,8 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
   }
   read_starts(reader, *section, component);
   if (component.for_each) return component;
-  component.failure = read_failure_policy(reader, *section);
-  read_ensemble_keys(reader, *section, component);
+  read_restart_delay(reader, *section, component.failure);
+  check_ensemble_keys(reader, *section, component);
   return component;
 }
 

@@ -243,19 +243,12 @@ std::string with_instance(std::string_view text, int instance) {
   return replaced.append(text.substr(at));
 }
 
-void read_ensemble_keys(ValueReader& reader, const Section& section, Component& component) {
+void check_ensemble_keys(ValueReader& reader, const Section& section, Component& component) {
   const Value* const instances = section.find("instances");
   component.has_instances = instances != nullptr;
-  if (instances != nullptr)
-    component.instances = static_cast<int>(
-        reader.integer(*instances, range_of(KeySection::component, "instances")).value_or(1));
-  if (const Value* at_most = section.find("at-most")) {
-    component.at_most =
-        static_cast<int>(reader.integer(*at_most, range_of(KeySection::component, "at-most")).value_or(0));
-    if (instances == nullptr)
-      reader.findings().mistake(at_most->position,
-                                at_most->what + " has no effect without 'instances' or 'for-each'");
-  }
+  if (const Value* at_most = section.find("at-most"); at_most != nullptr && instances == nullptr)
+    reader.findings().mistake(at_most->position,
+                              at_most->what + " has no effect without 'instances' or 'for-each'");
   bool has_any = false;
   for (const Text& each : texts_of(component)) {
     if (!has_instance(each.text)) continue;

@@ -23,8 +23,8 @@ namespace sluice::workflows {
 /// The component of a reader that means all its members, "post.*"; other names as they are.
 [[nodiscard]] std::string without_all_members(std::string_view reader);
 
-/// Reads `instances` and `at-most` of a component, and checks the use of {instance} in its values.
-void read_ensemble_keys(ValueReader& reader, const Section& section, Component& component);
+/// Checks `instances` and `at-most` of a component, and the use of {instance} in its values.
+void check_ensemble_keys(ValueReader& reader, const Section& section, Component& component);
 
 /// Replaces each component that is an ensemble by its members, and {instance} in all of them.
 [[nodiscard]] std::vector<Component> expand_components(const std::vector<Component>& components,

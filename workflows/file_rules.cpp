@@ -42,8 +42,7 @@ class RuleReader {
             required(value, *section, "readers", where, "the components that read the files")) {
       read_readers(*readers, read.rule);
     }
-    for (const Key& key : all_keys())
-      if (key.set_in_rule) read_simple(*section, key, read.rule);
+    read_simple_keys(reader_, *section, KeySection::rule, read.rule);
     read_publish(*section, read.rule);
     read_keep(*section, read.rule);
     check_expose(*section, read.rule);
@@ -77,22 +76,6 @@ class RuleReader {
     } else {
       read.glob = std::move(std::get<Glob>(parsed));
     }
-  }
-
-  /// Reads a word, an integer or a truth, as the row of the key says.
-  void read_simple(const Section& section, const Key& key, FileRule& rule) {
-    const Value* value = section.find(key.name);
-    if (value == nullptr) return;
-    std::optional<std::int64_t> found;
-    if (key.kind == KeyKind::word) {
-      if (const auto word = reader_.choice(*value, key.words))
-        found = std::ranges::find(key.words, *word) - key.words.begin();
-    } else if (key.kind == KeyKind::boolean) {
-      found = reader_.boolean(*value);
-    } else {
-      found = reader_.integer(*value, range_of(key.section, key.name));
-    }
-    if (found) key.set_in_rule(rule, *found);
   }
 
   /// close, close:N, exit, sync or write.

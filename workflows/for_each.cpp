@@ -37,15 +37,7 @@ void read_on_failure(ValueReader& reader, const Value& value, ForEach& jobs) {
 }
 
 void read_job_keys(ValueReader& reader, const Section& section, ForEach& jobs) {
-  if (const Value* value = section.find("at-most"))
-    jobs.at_most = static_cast<int>(reader.integer(*value, range_of(KeySection::job, "at-most")).value_or(1));
-  if (const Value* value = section.find("every"))
-    jobs.every = static_cast<int>(reader.integer(*value, range_of(KeySection::job, "every")).value_or(1));
-  if (const Value* value = section.find("latest")) jobs.is_latest = reader.boolean(*value).value_or(false);
-  if (const Value* value = section.find("order"))
-    jobs.order = reader.choice(*value, key_of(KeySection::job, "order").words) == "any"
-                     ? ForEach::Order::any
-                     : ForEach::Order::publication;
+  read_simple_keys(reader, section, KeySection::job, jobs);
   if (const Value* value = section.find("on-failure")) read_on_failure(reader, *value, jobs);
   if (jobs.is_latest && jobs.at_most > 1) {
     const Value* value = section.find("at-most");
@@ -157,10 +149,6 @@ void check_when_done(const Workflow& workflow, const Component& component, Findi
 }  // namespace
 
 void read_starts(ValueReader& reader, const Section& section, Component& component) {
-  const Value* const start = section.find("start");
-  if (start != nullptr)
-    component.starts_when_done =
-        reader.choice(*start, key_of(KeySection::component, "start").words) == "when-done";
   const Value* const pattern = section.find("for-each");
   if (pattern == nullptr) {
     for (const Key& key : all_keys()) {
@@ -179,6 +167,7 @@ void read_starts(ValueReader& reader, const Section& section, Component& compone
   refuse_other_starts(reader, section);
   check_placeholders(reader, component);
   if (component.starts_when_done) {
+    const Value* const start = section.find("start");
     reader.findings().mistake(start->position,
                               start->what +
                                   " is when-done: with 'for-each' each job starts when its file is "

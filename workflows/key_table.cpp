@@ -10,14 +10,22 @@ namespace sluice::workflows {
 namespace {
 
 /// Puts the value into a member. The words of an enumeration are in the order of its enumerators.
-template <class Rule, class Member>
-SetInRule member(Member Rule::*place) {
-  return [place](FileRule& rule, std::int64_t value) { rule.*place = static_cast<Member>(value); };
+template <class Object, class Base, class Member>
+SetIn<Object> member(Member Base::*place) {
+  return [place](Object& object, std::int64_t value) { object.*place = static_cast<Member>(value); };
+}
+
+template <class Member>
+SetIn<Component> member_of_failure(Member FailurePolicy::*place) {
+  return [place](Component& component, std::int64_t value) {
+    component.failure.*place = static_cast<Member>(value);
+  };
 }
 
 /// For a truth whose first word means true.
-SetInRule first_word_is_true(bool matcher::FileRule::*place) {
-  return [place](FileRule& rule, std::int64_t word) { rule.*place = word == 0; };
+template <class Object, class Base>
+SetIn<Object> first_word_is_true(bool Base::*place) {
+  return [place](Object& object, std::int64_t word) { object.*place = word == 0; };
 }
 
 const std::vector<Key>& table() {
@@ -88,7 +96,8 @@ const std::vector<Key>& table() {
        .value = "`auto`: segments of 2 MiB and more have huge pages where the system gives them; `off`: "
                 "small pages",
        .default_value = "`auto`",
-       .words = {"auto", "off"}},
+       .words = {"auto", "off"},
+       .set = first_word_is_true<Workflow>(&Workflow::has_huge_pages)},
       {.section = KeySection::staging,
        .name = "spill",
        .kind = KeyKind::text,
@@ -102,7 +111,8 @@ const std::vector<Key>& table() {
            "matcher processes of a node; more than one in a run is an MPI job, started by `mpirun` or `srun`",
        .default_value = "`1`",
        .least = 1,
-       .most = 1024},
+       .most = 1024,
+       .set = member<Workflow>(&Workflow::matchers)},
       {.section = KeySection::component,
        .name = "command",
        .kind = KeyKind::command,
@@ -114,7 +124,8 @@ const std::vector<Key>& table() {
        .kind = KeyKind::integer,
        .value = "MPI processes, started as one job by the launcher; `0`: a serial process, started directly",
        .default_value = "`0`",
-       .most = 1'000'000},
+       .most = 1'000'000,
+       .set = member<Component>(&Component::ranks)},
       {.section = KeySection::component,
        .name = "directory",
        .kind = KeyKind::text,
@@ -144,39 +155,49 @@ const std::vector<Key>& table() {
        .value = "how many members it has ([ensembles](#ensembles)), at most 1000",
        .default_value = "`1`",
        .least = 1,
-       .most = 1000},
+       .most = 1000,
+       .excludes_jobs = true,
+       .set = member<Component>(&Component::instances)},
       {.section = KeySection::component,
        .name = "at-most",
        .kind = KeyKind::integer,
        .value = "how many members run at a time, with `instances`; or how many jobs, with `for-each`",
        .default_value = "all; one job",
        .least = 1,
-       .most = 1000},
+       .most = 1000,
+       .excludes_jobs = true,
+       .set = member<Component>(&Component::at_most)},
       {.section = KeySection::component,
        .name = "on-failure",
        .kind = KeyKind::word,
        .value = "what its failure does to the run: `continue` or `stop` ([failures](#failures))",
        .default_value = "`continue`",
-       .words = {"continue", "stop"}},
+       .words = {"continue", "stop"},
+       .excludes_jobs = true,
+       .set = member_of_failure(&FailurePolicy::stops_run)},
       {.section = KeySection::component,
        .name = "restarts",
        .kind = KeyKind::integer,
        .value = "how often it is started again after a failure",
        .default_value = "`0`",
-       .most = 1'000'000},
+       .most = 1'000'000,
+       .excludes_jobs = true,
+       .set = member_of_failure(&FailurePolicy::restarts)},
       {.section = KeySection::component,
        .name = "restart-delay",
        .kind = KeyKind::duration,
        .value = "the time before that: `500ms`, `1s`, `2min`, `1h`",
        .default_value = "`1s`",
-       .needs = "restarts"},
+       .needs = "restarts",
+       .excludes_jobs = true},
       {.section = KeySection::component,
        .name = "start",
        .kind = KeyKind::word,
        .value = "`at-once`, or `when-done`: when the writers of all files that it reads have ended, while "
                 "the data is still in memory",
        .default_value = "`at-once`",
-       .words = {"at-once", "when-done"}},
+       .words = {"at-once", "when-done"},
+       .set = member<Component>(&Component::starts_when_done)},
       {.section = KeySection::component,
        .name = "for-each",
        .kind = KeyKind::text,
@@ -194,7 +215,8 @@ const std::vector<Key>& table() {
        .value = "jobs at a time",
        .default_value = "`1`",
        .least = 1,
-       .most = 1000},
+       .most = 1000,
+       .set = member<ForEach>(&ForEach::at_most)},
       {.section = KeySection::job,
        .name = "every",
        .kind = KeyKind::integer,
@@ -202,13 +224,15 @@ const std::vector<Key>& table() {
        .default_value = "`1`",
        .least = 1,
        .most = 1'000'000'000,
-       .needs = "for-each"},
+       .needs = "for-each",
+       .set = member<ForEach>(&ForEach::every)},
       {.section = KeySection::job,
        .name = "latest",
        .kind = KeyKind::boolean,
        .value = "`true`: while a job runs, only the newest file waits for the next one",
        .default_value = "`false`",
-       .needs = "for-each"},
+       .needs = "for-each",
+       .set = member<ForEach>(&ForEach::is_latest)},
       {.section = KeySection::job,
        .name = "order",
        .kind = KeyKind::word,
@@ -216,7 +240,8 @@ const std::vector<Key>& table() {
                 "file first, because data of older ones may be on disk",
        .default_value = "`publication`",
        .words = {"publication", "any"},
-       .needs = "for-each"},
+       .needs = "for-each",
+       .set = member<ForEach>(&ForEach::order)},
       {.section = KeySection::job,
        .name = "on-failure",
        .kind = KeyKind::retries,
@@ -251,7 +276,7 @@ const std::vector<Key>& table() {
            "what the data passes through: `memory`, `burst-buffer`, `file`, `subfiles` or `blobs` (below)",
        .default_value = "`memory`",
        .words = {matcher::through_words.begin(), matcher::through_words.end()},
-       .set_in_rule = member(&FileRule::through)},
+       .set = member<FileRule>(&FileRule::through)},
       {.section = KeySection::rule,
        .name = "steps",
        .kind = KeyKind::word,
@@ -260,7 +285,7 @@ const std::vector<Key>& table() {
            "newest. `stream`: opens of a path go through its steps in order ([steps](steps.md#streams))",
        .default_value = "`single`",
        .words = {"single", "stream"},
-       .set_in_rule = member(&FileRule::is_stream)},
+       .set = member<FileRule>(&FileRule::is_stream)},
       {.section = KeySection::rule,
        .name = "queue",
        .kind = KeyKind::integer,
@@ -268,7 +293,7 @@ const std::vector<Key>& table() {
        .default_value = "no limit; `2` with `when-full: wait` or `discard`",
        .least = 1,
        .most = 1'000'000,
-       .set_in_rule = member(&FileRule::queue)},
+       .set = member<FileRule>(&FileRule::queue)},
       {.section = KeySection::rule,
        .name = "when-full",
        .kind = KeyKind::word,
@@ -276,7 +301,7 @@ const std::vector<Key>& table() {
                 "`discard`: the oldest unread step goes",
        .default_value = "`spill`",
        .words = {"spill", "wait", "discard"},
-       .set_in_rule = member(&FileRule::when_full)},
+       .set = member<FileRule>(&FileRule::when_full)},
       {.section = KeySection::rule,
        .name = "publish",
        .kind = KeyKind::publish,
@@ -295,7 +320,7 @@ const std::vector<Key>& table() {
        .value = "`true`: published files are linked into their directories while the run goes on "
                 "([below](#files-for-any-program-at-all))",
        .default_value = "`false`",
-       .set_in_rule = member(&FileRule::exposes)},
+       .set = member<FileRule>(&FileRule::exposes)},
       {.section = KeySection::rule,
        .name = "expect",
        .kind = KeyKind::integer,
@@ -305,7 +330,7 @@ const std::vector<Key>& table() {
        .default_value = "not known",
        .least = 1,
        .most = 1'000'000'000,
-       .set_in_rule = member(&FileRule::expected)},
+       .set = member<FileRule>(&FileRule::expected)},
       {.section = KeySection::rule,
        .name = "partition",
        .kind = KeyKind::word,
@@ -313,14 +338,14 @@ const std::vector<Key>& table() {
                 "`variable` gives them whole variables in turn",
        .default_value = "`range`",
        .words = {"range", "variable"},
-       .set_in_rule = member(&FileRule::partition)},
+       .set = member<FileRule>(&FileRule::partition)},
       {.section = KeySection::rule,
        .name = "identity",
        .kind = KeyKind::word,
        .value = "which paths are one file: `path` or `name` ([below](#which-paths-are-one-file))",
        .default_value = "`path`",
        .words = {"path", "name"},
-       .set_in_rule = member(&FileRule::identity)},
+       .set = member<FileRule>(&FileRule::identity)},
       {.section = KeySection::rule,
        .name = "replay",
        .kind = KeyKind::word,
@@ -328,7 +353,7 @@ const std::vector<Key>& table() {
                 "is matched anew",
        .default_value = "`auto`",
        .words = {"auto", "off"},
-       .set_in_rule = first_word_is_true(&FileRule::replays)},
+       .set = first_word_is_true<FileRule>(&FileRule::replays)},
   };
   return keys;
 }

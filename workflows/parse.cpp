@@ -65,6 +65,7 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
   if (value == nullptr) return;
   const auto section = reader.section(*value, key_names(KeySection::staging), "in 'staging'");
   if (!section) return;
+  read_simple_keys(reader, *section, KeySection::staging, workflow);
   if (const Value* memory = section->find("memory"))
     workflow.memory_bytes = read_memory(reader, *memory, least_memory_bytes);
   if (const Value* retain = section->find("retain")) workflow.retain_bytes = read_memory(reader, *retain, 0);
@@ -73,10 +74,6 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
     if (*workflow.prewarm_bytes > workflow.memory_bytes)
       reader.findings().mistake(prewarm->position,
                                 "'prewarm' is larger than 'memory': memory made ahead is a part of 'memory'");
-  }
-  if (const Value* huge_pages = section->find("huge-pages")) {
-    if (const auto word = reader.choice(*huge_pages, key_of(KeySection::staging, "huge-pages").words))
-      workflow.has_huge_pages = *word == "auto";
   }
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
     const auto directory = reader.text(*spill, "a directory, auto or none");
@@ -87,8 +84,6 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
     }
   }
   if (const Value* matchers = section->find("matchers")) {
-    const auto count = reader.integer(*matchers, range_of(KeySection::staging, "matchers"));
-    if (count) workflow.matchers = static_cast<int>(*count);
     if (workflow.matchers > 1 && workflow.launcher.kind == Launcher::Kind::none)
       reader.findings().mistake(matchers->position,
                                 "'matchers' is " + std::to_string(workflow.matchers) +

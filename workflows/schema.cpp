@@ -4,9 +4,14 @@
 
 namespace sluice::workflows {
 
-void not_available_yet(ValueReader& reader, const Value& value, const std::string& available) {
-  reader.findings().mistake(value.position, value.what + " is " + describe_found(value.node) +
-                                                ": this is not available yet; this version has " + available);
+std::optional<std::int64_t> read_simple(ValueReader& reader, const Section& section, const Key& key) {
+  const Value* const value = section.find(key.name);
+  if (value == nullptr) return std::nullopt;
+  if (key.kind == KeyKind::integer) return reader.integer(*value, {key.least, key.most});
+  if (key.kind == KeyKind::boolean) return reader.boolean(*value);
+  const auto word = reader.choice(*value, key.words);
+  if (!word) return std::nullopt;
+  return std::ranges::find(key.words, *word) - key.words.begin();
 }
 
 bool is_name(std::string_view text) {

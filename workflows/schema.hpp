@@ -1,7 +1,10 @@
 #pragma once
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sluice/workflows/key_table.hpp"
@@ -10,9 +13,6 @@
 
 namespace sluice::workflows {
 
-/// Reports that `value` asks for a known feature that is not yet available. `available` is an allowed value.
-void not_available_yet(ValueReader& reader, const Value& value, const std::string& available);
-
 /// Reads and checks `launcher:`: a word, or a command line with {ranks} and {program}.
 [[nodiscard]] Launcher read_launcher(ValueReader& reader, const Value& value);
 
@@ -20,10 +20,19 @@ void not_available_yet(ValueReader& reader, const Value& value, const std::strin
 [[nodiscard]] std::vector<Component> read_components(ValueReader& reader, const Value& value,
                                                      const std::filesystem::path& base_directory);
 
-/// The limits of a key that is a whole number.
-[[nodiscard]] inline IntegerRange range_of(KeySection section, std::string_view name) {
-  const Key& key = key_of(section, name);
-  return {key.least, key.most};
+/// Reads a word, an integer or a truth. Nothing: the section does not have the key, or the value is a
+/// mistake.
+[[nodiscard]] std::optional<std::int64_t> read_simple(ValueReader& reader, const Section& section,
+                                                      const Key& key);
+/// Reads the keys of a mapping whose rows in the table of keys say into which member they go.
+template <class Object>
+void read_simple_keys(ValueReader& reader, const Section& section, KeySection kind, Object& object) {
+  const bool has_jobs = kind == KeySection::component && section.find("for-each") != nullptr;
+  for (const Key& key : all_keys()) {
+    const auto* const set = std::get_if<SetIn<Object>>(&key.set);
+    if (key.section != kind || set == nullptr || (has_jobs && key.excludes_jobs)) continue;
+    if (const auto value = read_simple(reader, section, key)) (*set)(object, *value);
+  }
 }
 
 /// Reads and checks the keys of a component by which it is not started once at the begin of the run. Its

@@ -6,6 +6,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/run_processes.hpp"
+#include "sluice/runtime/spill_file.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -120,6 +121,24 @@ LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& contex
   plan.arguments.insert(plan.arguments.end(), {"-n", std::to_string(size.total())});
   plan.arguments.insert(plan.arguments.end(), rank_command.begin(), rank_command.end());
   return plan;
+}
+
+SpillChoice choose_spill(const workflows::Workflow& workflow, const Environment& environment) {
+  if (!workflow.has_automatic_spill) return {workflow.spill_directory, false, ""};
+  SpillChoice choice{{}, true, ""};
+  const auto temporary = environment.find("TMPDIR");
+  const std::filesystem::path candidates[] = {std::filesystem::absolute(workflow.file).parent_path(),
+                                              temporary == environment.end() ? "/tmp" : temporary->second};
+  for (const std::filesystem::path& directory : candidates) {
+    try {
+      runtime::probe_spill_directory(directory.string());
+      choice.directory = directory;
+      return choice;
+    } catch (const Error& error) {
+      choice.trouble += (choice.trouble.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  return choice;
 }
 
 }  // namespace sluice::coordinator

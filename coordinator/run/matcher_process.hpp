@@ -11,7 +11,6 @@
 #include "matcher_launch.hpp"
 #include "matcher_line.hpp"
 #include "run_setting.hpp"
-#include "spill_choice.hpp"
 #include "supervised_process.hpp"
 
 namespace sluice::coordinator {

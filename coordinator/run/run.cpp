@@ -27,8 +27,7 @@ constexpr seconds time_to_notice{10};      ///< that the matcher has ended
 constexpr seconds time_to_clean_up{2};     ///< for a launcher whose ranks were killed
 constexpr seconds usual_time_to_stop{60};  ///< all components, in order
 constexpr seconds time_from_term_to_kill{
-    24};                               ///< Slurm's KillWait is 30 s, and files are still to be written
-constexpr seconds time_until_slow{5};  ///< then a slow stage is reported
+    24};  ///< Slurm's KillWait is 30 s, and files are still to be written
 constexpr milliseconds tick_on_terminal{250};
 constexpr milliseconds tick_in_plain_mode{1000};
 
@@ -73,9 +72,8 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       signals_(setting_.loop, SIGINT, SIGTERM, SIGCHLD),
       tick_timer_(setting_.loop),
       drain_timer_(setting_.loop),
-      deadline_(setting_.loop),
       limit_timer_(setting_.loop),
-      slow_timer_(setting_.loop),
+      stage_limit_(setting_, [this](const std::string& text) { failed(text); }),
       matcher_(setting_, *this),
       components_(setting_, *this),
       later_(setting_, *this),
@@ -147,13 +145,12 @@ void Run::start_matcher() {
   setting_.log("sluice", "workflow " + setting_.workflow.name + ", " +
                              format_count(setting_.workflow.components.size(), "component"));
   matcher_.start();
-  limit_stage(options_.ready_timeout, "the matcher is not ready", "--ready-timeout");
+  stage_limit_.begin(options_.ready_timeout, "the matcher is not ready", "--ready-timeout");
 }
 
 void Run::start_components() {
   if (stage_ != Stage::starting) return;
-  deadline_.cancel();
-  slow_timer_.cancel();
+  stage_limit_.cancel();
   stage_ = Stage::running;
   const workflows::Workflow& workflow = setting_.workflow;
   const int processes = count_processes(workflow);
@@ -337,7 +334,7 @@ void Run::check_whether_all_ended() {
 /// Lets the matchers write coupled data that is still in memory to its files.
 void Run::begin_draining() {
   stage_ = Stage::draining;
-  deadline_.cancel();
+  stage_limit_.cancel();
   ask_for_progress();
 }
 
@@ -356,40 +353,7 @@ void Run::begin_shutdown() {
   if (matcher_.is_line_lost() || has_matcher_exited_) return matcher_exited();
   recorder_.ask_last();
   matcher_.shut_down();
-  limit_stage(options_.end_timeout, "the matcher has not ended", "--end-timeout");
-}
-
-template <class Work>
-void Run::after(milliseconds time, Work work) {
-  deadline_.expires_after(time);
-  deadline_.async_wait([work = std::move(work)](const boost::system::error_code& error) {
-    if (!error) work();
-  });
-}
-
-/// Reports a slow stage, and ends the run when the stage takes longer than `limit`. `what` describes the
-/// state while the stage lasts; `option` sets the limit.
-void Run::limit_stage(seconds limit, const std::string& what, const std::string& option) {
-  tell_slow_stage(what, limit, option);
-  set_limit(limit, what, option);
-}
-
-void Run::set_limit(seconds limit, const std::string& what, const std::string& option) {
-  if (limit == seconds::zero()) return;
-  after(limit, [this, limit, what, option] {
-    failed(what + " after " + std::to_string(limit.count()) + " s; " + option + " allows more");
-  });
-}
-
-void Run::tell_slow_stage(const std::string& what, seconds limit, const std::string& option) {
-  slow_timer_.expires_after(time_until_slow);
-  slow_timer_.async_wait([this, what, limit, option, stage = stage_](const boost::system::error_code& error) {
-    if (error || stage_ != stage) return;
-    const std::string until =
-        limit == seconds::zero() ? "" : "; the run ends after " + std::to_string(limit.count()) + " s";
-    setting_.notice(what + " after " + std::to_string(time_until_slow.count()) + " s" + until + " (" +
-                    option + ")");
-  });
+  stage_limit_.begin(options_.end_timeout, "the matcher has not ended", "--end-timeout");
 }
 
 /// A matcher that ends may have thousands of files to remove: its time begins anew with each sign of
@@ -399,7 +363,7 @@ void Run::matcher_told(const runtime::EventNotice& event) {
   if (stage_ != Stage::shutting_down || outcome_.report || has_matcher_exited_ || matcher_.is_line_lost() ||
       !outcome_.runtime_failure.empty() || outcome_.interrupted_by != 0)
     return;
-  set_limit(options_.end_timeout, "the matcher has not ended", "--end-timeout");
+  stage_limit_.extend(options_.end_timeout, "the matcher has not ended", "--end-timeout");
 }
 
 void Run::finish() {
@@ -455,7 +419,7 @@ void Run::stop_for(const std::string& reason, milliseconds time) {
   cancel_starts();
   later_.cancel_awaited();
   components_.signal(first_to_stop(setting_.workflow), SIGTERM);
-  after(time / 2, [this, time] { stop_others(time / 4); });
+  stage_limit_.after(time / 2, [this, time] { stop_others(time / 4); });
 }
 
 void Run::stop_others(milliseconds time) {
@@ -463,7 +427,7 @@ void Run::stop_others(milliseconds time) {
   later_.stop();
   later_.signal_all(SIGTERM);
   components_.signal_all(SIGTERM);
-  after(time, [this] { kill_everything(); });
+  stage_limit_.after(time, [this] { kill_everything(); });
 }
 
 void Run::print_status() {
@@ -498,7 +462,7 @@ void Run::ask_to_stop() {
   later_.stop();
   later_.signal_all(SIGTERM);
   components_.signal_all(SIGTERM);
-  after(time_to_stop, [this] { kill_everything(); });
+  stage_limit_.after(time_to_stop, [this] { kill_everything(); });
 }
 
 void Run::kill_everything() {
@@ -510,7 +474,7 @@ void Run::kill_everything() {
   if (ends_matchers) matcher_.kill();
   if (!has_launchers && !(ends_matchers && matcher_.size().is_job() && matcher_.is_started())) return;
   // a launcher without ranks ends by itself, and removes its session's files
-  after(time_to_clean_up, [this] {
+  stage_limit_.after(time_to_clean_up, [this] {
     if (stage_ != Stage::running) matcher_.kill_launcher();
     components_.kill_launchers();
     later_.signal_all(SIGKILL);
@@ -528,7 +492,7 @@ void Run::matcher_line_lost(const std::string& reason) {
 /// Waits for the launcher after the matchers have ended. Open MPI 4.1's mpirun sometimes hangs in
 /// PMIx_server_finalize when its ranks have ended together.
 void Run::await_launcher() {
-  after(time_to_clean_up, [this] {
+  stage_limit_.after(time_to_clean_up, [this] {
     is_launcher_overdue_ = true;
     setting_.log("sluice", "killing the matchers' launcher, because it does not end");
     matcher_.kill_launcher();
@@ -537,8 +501,7 @@ void Run::await_launcher() {
 
 void Run::matcher_exited() {
   has_matcher_exited_ = true;
-  deadline_.cancel();
-  slow_timer_.cancel();
+  stage_limit_.cancel();
   const bool orderly = stage_ == Stage::shutting_down && outcome_.report &&
                        (!matcher_.end()->failed() || is_launcher_overdue_);
   if (!orderly && outcome_.runtime_failure.empty() && outcome_.interrupted_by == 0) {
@@ -554,7 +517,7 @@ void Run::matcher_exited() {
   if (stage_ != Stage::running) return finish();
   later_.stop();  // nobody tells it of files any more
   // components that use coupled files end by themselves; the work of the others is useless
-  after(time_to_notice, [this] { ask_to_stop(); });
+  stage_limit_.after(time_to_notice, [this] { ask_to_stop(); });
 }
 
 void Run::failed(const std::string& what) {

@@ -16,6 +16,7 @@
 #include "run_journal.hpp"
 #include "run_recorder.hpp"
 #include "run_setting.hpp"
+#include "stage_limit.hpp"
 #include "status_watch.hpp"
 #include "summary.hpp"
 
@@ -36,7 +37,8 @@ struct RunOptions {
 };
 
 /// One run of a workflow, from the first process to the summary: its stages, and events that end it early.
-/// One event loop, no threads.
+/// One event loop, no threads. One small function serves each event; what has a state of its own is a class
+/// of its own.
 class Run final : private MatcherProcess::Listener,
                   private ComponentProcesses::Listener,
                   private LaterComponents::Listener {
@@ -61,9 +63,6 @@ class Run final : private MatcherProcess::Listener,
   void begin_shutdown();
   void finish();
   void conclude();
-  void set_limit(std::chrono::seconds limit, const std::string& what, const std::string& option);
-  void limit_stage(std::chrono::seconds limit, const std::string& what, const std::string& option);
-  void tell_slow_stage(const std::string& what, std::chrono::seconds limit, const std::string& option);
 
   // events that may interrupt the stages
   void await_signals();
@@ -88,9 +87,6 @@ class Run final : private MatcherProcess::Listener,
   void tick();
   void ask_for_progress();
   void show_draining(const runtime::RunView& view);
-  /// Calls `work` when the time is over, unless another deadline replaces this one.
-  template <class Work>
-  void after(std::chrono::milliseconds time, Work work);
 
   void matcher_ready() override { start_components(); }
   void matcher_reported(const runtime::StatusReport& report) override { outcome_.report = report; }
@@ -118,9 +114,8 @@ class Run final : private MatcherProcess::Listener,
   boost::asio::signal_set signals_;
   boost::asio::steady_timer tick_timer_;
   boost::asio::steady_timer drain_timer_;
-  boost::asio::steady_timer deadline_;     ///< deadline of the stage: ready, stop, shutdown
   boost::asio::steady_timer limit_timer_;  ///< until the run is stopped ahead of its time limit
-  boost::asio::steady_timer slow_timer_;   ///< until a slow stage is reported
+  StageLimit stage_limit_;                 ///< of the stage: ready, stop, shutdown
   MatcherProcess matcher_;
   ComponentProcesses components_;
   LaterComponents later_;

@@ -401,13 +401,10 @@ StatusReport Registry::status() const {
   parts_->uses.report(report);
   parts_->sequences.report(report.rules);
   parts_->logs.report(report);
-  parts_->drains.report(report);
-  parts_->gatherings.report(report);
-  report.components_ended = parts_->processes.ended_components();
+  report.drain_failures = parts_->drains.failures();
   for (const auto& [name, component] : parts_->processes.components()) {
     if (component.has_connected && !component.is_attached()) report.connected.push_back(name);
   }
-  report.waits = parts_->texts.report(parts_->now_ms());
   return report;
 }
 

@@ -50,9 +50,7 @@ RunView RunViews::view(const WatchRequest& request) const {
   view.uses = parts_.datasets.uses();
   if (!request.has_activities && !request.is_for_progress) add_files(view);
   view.waits = parts_.texts.report(parts_.history.now_ms());
-  StatusReport status;
-  parts_.gatherings.report(status);
-  view.gatherings = std::move(status.gatherings);
+  view.gatherings = parts_.gatherings.report();
   view.copies = parts_.copies.report(parts_.processes);
   for (std::uint32_t node = 0; node < parts_.pools.nodes(); ++node) {
     const SegmentPool& pool = parts_.pools.at(node);

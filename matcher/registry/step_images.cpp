@@ -60,7 +60,7 @@ void StepImages::wait_for_publication(const Ticket& ticket, const Process& proce
                           parts_.now_ms()});
 }
 
-/// Without a reader: only where there is memory.
+/// An image without a reader is made only where there is memory.
 bool StepImages::begin(Step& step, MatcherPlace place, const StepImage::Reader* reader) {
   StepImage& image = step.images[place.node];
   image.revision = step.revision;

@@ -6,7 +6,7 @@
 
 #include "dataset_names.hpp"
 #include "segment_grants.hpp"
-#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/run_view.hpp"
 #include "wait_analysis.hpp"
 
 namespace sluice::matcher {

@@ -97,14 +97,7 @@ void Drains::answer_removal(const Ticket& ticket, const DatasetKey& key) {
 std::optional<DrainStatus> Drains::active() const {
   if (active_.step == 0) return std::nullopt;
   const Step& step = parts_.datasets.step(active_.step);
-  return DrainStatus{step.key.rule, step.name, true, active_.progress.done_bytes,
-                     active_.progress.total_bytes};
-}
-
-void Drains::report(StatusReport& report) const {
-  if (auto active_drain = active()) report.drains.push_back(std::move(*active_drain));
-  for (const Step* step : waiting_) report.drains.push_back({step->key.rule, step->name});
-  report.drain_failures = failures_;
+  return DrainStatus{step.key.rule, step.name, active_.progress.done_bytes, active_.progress.total_bytes};
 }
 
 }  // namespace sluice::matcher

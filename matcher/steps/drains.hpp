@@ -42,7 +42,7 @@ class Drains {
   /// Answers when no drain of the dataset is active. The asker then removes the file, and a drain must not
   /// write it again.
   void answer_removal(const Ticket& ticket, const DatasetKey& key);
-  void report(StatusReport& report) const;
+  [[nodiscard]] const std::vector<std::string>& failures() const noexcept { return failures_; }
   [[nodiscard]] std::optional<DrainStatus> active() const;
   /// The number of steps that wait to be written.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }

@@ -44,7 +44,8 @@ void Gatherings::drop_of(ProcessId process) {
 }
 
 /// When all processes have reported their arrival, they are about to continue.
-void Gatherings::report(StatusReport& report) const {
+std::vector<GatheringStatus> Gatherings::report() const {
+  std::vector<GatheringStatus> report;
   const std::uint64_t now = now_ms_();
   for (const auto& [id, state] : gatherings_) {
     if (state.arrivals.size() == id.size) continue;
@@ -62,8 +63,9 @@ void Gatherings::report(StatusReport& report) const {
     }
     for (const auto& [rank, arrival] : state.arrivals)
       status.since_ms = std::max(status.since_ms, now - std::min(now, arrival.since_ms));
-    report.gatherings.push_back(std::move(status));
+    report.push_back(std::move(status));
   }
+  return report;
 }
 
 }  // namespace sluice::matcher

@@ -4,11 +4,12 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "dataset_names.hpp"
 #include "file_rules.hpp"
 #include "sluice/matcher/process_table.hpp"
-#include "sluice/matcher/status_report.hpp"
+#include "sluice/matcher/run_view.hpp"
 
 namespace sluice::matcher {
 
@@ -24,7 +25,7 @@ class Gatherings {
   /// Error(NC_EINVAL) for an unknown rule or rank.
   void note(const Process& process, const Gathering& gathering);
   void drop_of(ProcessId process);
-  void report(StatusReport& report) const;
+  [[nodiscard]] std::vector<GatheringStatus> report() const;
 
  private:
   /// Processes that have reached one collective call, by their ranks in its communicator.

@@ -125,9 +125,4 @@ std::vector<ProcessId> ProcessTable::processes_of(const Component& component) co
   return ids;
 }
 
-std::uint32_t ProcessTable::ended_components() const noexcept {
-  return static_cast<std::uint32_t>(
-      std::ranges::count_if(components_, [](const auto& entry) { return entry.second.has_exited; }));
-}
-
 }  // namespace sluice::matcher

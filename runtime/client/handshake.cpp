@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "sluice/formats/error.hpp"
-#include "sluice/runtime/parent_process.hpp"
+#include "sluice/runtime/run_processes.hpp"
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
 

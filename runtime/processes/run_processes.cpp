@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,11 +17,14 @@ namespace {
 constexpr std::chrono::seconds time_to_stop{5};
 constexpr std::chrono::milliseconds poll_interval{50};
 
-bool has_variable(const std::filesystem::path& process, const std::string& assignment) {
+/// Each variable with a zero byte before and behind it; `process`: its directory in /proc.
+std::string environment_of(const std::filesystem::path& process) {
   std::ifstream stream(process / "environ", std::ios::binary);
-  const std::string variables{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  const std::string whole = '\0' + variables;
-  return whole.find('\0' + assignment + '\0') != std::string::npos;
+  return '\0' + std::string{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+bool has_variable(const std::string& environment, const std::string& assignment) {
+  return environment.find('\0' + assignment + '\0') != std::string::npos;
 }
 
 }  // namespace
@@ -42,9 +46,18 @@ std::vector<pid_t> processes_with_environment(const std::string& assignment) {
     pid_t process = 0;
     const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (problem != std::errc() || rest != name.data() + name.size() || process == ::getpid()) continue;
-    if (has_variable(entry->path(), assignment)) found.push_back(process);
+    if (has_variable(environment_of(entry->path()), assignment)) found.push_back(process);
   }
   return found;
+}
+
+bool is_child_of_run() {
+  const char* const socket = std::getenv("SLUICE_SOCKET");
+  if (socket == nullptr) return false;
+  const std::string variables = environment_of("/proc/" + std::to_string(::getppid()));
+  const bool is_of_component =
+      variables.find(std::string(1, '\0') + "SLUICE_COMPONENT=") != std::string::npos;
+  return is_of_component && has_variable(variables, run_mark(socket));
 }
 
 void stop_processes(const std::string& mark) {

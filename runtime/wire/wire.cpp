@@ -213,9 +213,8 @@ void fields(auto& a, Is<KeptLogs> auto& m) {
   a(m.name, m.directory);
 }
 void fields(auto& a, Is<StatusReport> auto& m) {
-  a(m.datasets, m.waits, m.bytes_staged, m.bytes_staged_peak, m.bytes_spilled, m.bytes_spilled_ever,
-    m.matchers, m.drains, m.drain_failures, m.components_ended, m.rules, m.connected, m.ordinary_files,
-    m.kept_logs, m.gatherings);
+  a(m.datasets, m.bytes_staged, m.bytes_staged_peak, m.bytes_spilled, m.bytes_spilled_ever, m.matchers,
+    m.drain_failures, m.rules, m.connected, m.ordinary_files, m.kept_logs);
 }
 
 SLUICE_MESSAGE(Hello)

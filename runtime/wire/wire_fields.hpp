@@ -74,7 +74,7 @@ void fields(auto& a, Is<matcher::CopyStatus> auto& m) {
   a(m.component, m.file, m.is_put, m.processes, m.since_ms, m.ranks);
 }
 void fields(auto& a, Is<DrainStatus> auto& m) {
-  a(m.rule, m.name, m.is_active, m.done_bytes, m.total_bytes);
+  a(m.rule, m.name, m.done_bytes, m.total_bytes);
 }
 void fields(auto& a, Is<Activity> auto& m) {
   a(m.kind, m.component, m.rank, m.rule, m.file, m.begin_ms, m.end_ms, m.bytes, m.busy_us);

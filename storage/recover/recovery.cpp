@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "log_directory.hpp"
-#include "owned_files.hpp"
-#include "private_copies.hpp"
+#include "recovery_files.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/layout.hpp"
 #include "sluice/storage/file_mark.hpp"
@@ -23,7 +22,7 @@
 #include "sluice/storage/partial_file.hpp"
 #include "sluice/storage/record_limit.hpp"
 #include "sluice/storage/run_lock.hpp"
-#include "sluice/storage/step_file.hpp"
+#include "step_file.hpp"
 
 namespace sluice::storage {
 namespace {

@@ -1,4 +1,4 @@
-#include "sluice/storage/step_file.hpp"
+#include "step_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// The program of a matcher rank; `sluice run` starts it.
+// The program of a matcher; `sluice run` starts it.
 #include <sys/resource.h>
 #include <unistd.h>
 

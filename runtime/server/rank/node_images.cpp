@@ -133,7 +133,8 @@ void NodeImages::begin(const MakeImage& order) {
   });
 }
 
-/// The image is the file itself. Its memory counts as the step's data anyway, so one on disk is left empty.
+/// The written file itself becomes the image. Its memory counts as the step's data already, so a segment on
+/// disk for the image stays empty.
 bool NodeImages::give_written(const MakeImage& order) {
   const auto file = written_.contents(order.step);
   if (!file) return false;

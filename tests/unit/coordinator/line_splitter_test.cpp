@@ -1,10 +1,9 @@
-#include "line_splitter.hpp"
-
 #include <doctest/doctest.h>
 
 #include <random>
 #include <vector>
 
+#include "output_forwarder.hpp"
 #include "support/seed.hpp"
 
 using sluice::coordinator::LineSplitter;

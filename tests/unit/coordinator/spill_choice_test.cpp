@@ -1,8 +1,8 @@
-#include "spill_choice.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
+
+#include "matcher_launch.hpp"
 
 using namespace sluice::coordinator;
 namespace fs = std::filesystem;

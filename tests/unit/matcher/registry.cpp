@@ -307,7 +307,7 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK(world.refusal(world.remove(p[1], "a.nc")) == NC_ENOENT);
     const auto removal = world.remove(p[0], "a.nc");
     CHECK(world.is_waiting(removal));
-    CHECK(world.registry.status().waits.size() == 1);
+    CHECK(world.registry.view({}).waits.size() == 1);
     SUBCASE("the other closes it") {
       world.publish(p[1], step);
       CHECK(world.answer(removal).kind == Answer::Kind::done);

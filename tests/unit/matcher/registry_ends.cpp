@@ -294,7 +294,7 @@ TEST_SUITE("registry: waits that can never end") {
     world.now_ms = 1500;
     world.open(readers[1], "a.nc", world.member(1, 1, 2));
     world.now_ms = 4000;
-    const StatusReport report = world.registry.status();
+    const RunView report = world.registry.view({});
     REQUIRE(report.waits.size() == 1);
     CHECK(report.waits[0].component == "analysis");
     CHECK(report.waits[0].processes == 2);

@@ -58,7 +58,7 @@ TEST_SUITE("registry: data in files") {
       again = world.reopen(writer, "a.nc", world.alone());
     }
     CHECK_FALSE(world.is_waiting(world.create(writer, "other.nc", world.alone())));
-    CHECK(world.registry.status().waits.at(0).waits_for.find("has open for reading") != std::string::npos);
+    CHECK(world.registry.view({}).waits.at(0).waits_for.find("has open for reading") != std::string::npos);
     world.close(analysis, first);
     CHECK(world.is_waiting(again));
     world.registry.disconnect(picture);  // it can no longer close the file

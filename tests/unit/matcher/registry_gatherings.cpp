@@ -22,7 +22,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     const ProcessId second = world.process("analysis");
     auto& registry = world.registry;
     registry.note_gathering(first, gathering(0, 3));
-    auto told = registry.status().gatherings;
+    auto told = registry.view({}).gatherings;
     REQUIRE(told.size() == 1);
     CHECK(told[0].component == "analysis");
     CHECK(told[0].call == "open of a.nc");
@@ -30,14 +30,14 @@ TEST_SUITE("registry: who has come to a collective call") {
     CHECK(told[0].size == 3);
     CHECK(told[0].absent == std::vector<std::uint32_t>{3, 5});
     registry.note_gathering(second, gathering(1, 3));
-    told = registry.status().gatherings;
+    told = registry.view({}).gatherings;
     REQUIRE(told.size() == 1);
     CHECK(told[0].absent == std::vector<std::uint32_t>{5});
     for (const std::uint32_t rank : {0U, 1U}) {
       Gathering over = gathering(rank, 3);
       over.is_over = true;
       registry.note_gathering(rank == 0 ? first : second, over);
-      CHECK(registry.status().gatherings.size() == 1 - rank);
+      CHECK(registry.view({}).gatherings.size() == 1 - rank);
     }
   }
 
@@ -53,7 +53,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     auto create = gathering(0, 2);
     create.call = Gathering::Call::create;
     world.registry.note_gathering(process, create);
-    const auto told = world.registry.status().gatherings;
+    const auto told = world.registry.view({}).gatherings;
     REQUIRE(told.size() == 3);
     CHECK(told[0].are_its_ranks);
     CHECK_FALSE(told[1].are_its_ranks);
@@ -61,7 +61,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     CHECK(told[2].call == "create of a.nc");
     CHECK_THROWS_AS(world.registry.note_gathering(process, gathering(2, 2)), Error);
     world.registry.disconnect(process);
-    CHECK(world.registry.status().gatherings.empty());
+    CHECK(world.registry.view({}).gatherings.empty());
   }
 
   TEST_CASE("a process that waits for others in a collective call does not count as stuck") {
@@ -74,6 +74,6 @@ TEST_SUITE("registry: who has come to a collective call") {
     create.call = Gathering::Call::create;
     world.registry.note_gathering(model, create);
     CHECK(world.is_waiting(world.open(analysis, "a.nc", world.alone())));
-    CHECK(world.registry.status().gatherings.size() == 1);
+    CHECK(world.registry.view({}).gatherings.size() == 1);
   }
 }

@@ -171,8 +171,8 @@ TEST_SUITE("registry: images") {
     (void)world.write_file("b.nc", 3 * mib);
     const std::uint32_t tag = world.ask_for(world.reader, "b.nc");
     CHECK(world.is_waiting(tag));
-    REQUIRE(world.registry.status().waits.size() == 1);
-    CHECK(world.registry.status().waits.front().waits_for.find("memory to read 'b.nc' as a file") == 0);
+    REQUIRE(world.registry.view({}).waits.size() == 1);
+    CHECK(world.registry.view({}).waits.front().waits_for.find("memory to read 'b.nc' as a file") == 0);
     world.close(viewer, held);
     REQUIRE(world.answers.images.size() == 1);
     world.make_image({0, {}, 3 * mib + 512});

@@ -37,13 +37,13 @@ TEST_SUITE("registry: inquiries about datasets") {
     const auto writer = world.process("model");
     const auto asked = world.inquire(world.process("analysis"), "a.nc");
     CHECK(world.is_waiting(asked));
-    const auto status = world.registry.status();
+    const auto status = world.registry.view({});
     REQUIRE(status.waits.size() == 1);
     CHECK(status.waits[0].component == "analysis");
     CHECK(status.waits[0].waits_for.find("a.nc") != std::string::npos);
     publish_version(world, writer, "a.nc", 5);
     CHECK(world.described(asked) == 5);
-    CHECK(world.registry.status().waits.empty());
+    CHECK(world.registry.view({}).waits.empty());
   }
 
   TEST_CASE("an inquiry does not count as a read, and keeps no step from being superseded") {
@@ -103,7 +103,7 @@ TEST_SUITE("registry: inquiries about datasets") {
     const auto reader = world.process("analysis");
     const auto asked = world.inquire(reader, "a.nc");
     world.registry.disconnect(reader);
-    CHECK(world.registry.status().waits.empty());
+    CHECK(world.registry.view({}).waits.empty());
     publish_version(world, world.process("model"), "a.nc", 5);
     CHECK(world.is_waiting(asked));  // no process is left to be told
   }

@@ -50,7 +50,7 @@ struct LogWorld : World {
     return written;
   }
   std::string waits_for() {
-    const auto waits = registry.status().waits;
+    const auto waits = registry.view({}).waits;
     return waits.size() == 1 ? waits[0].waits_for : std::to_string(waits.size()) + " waits";
   }
   /// A process that finds the disk full asks, tries once more, and asks again.
@@ -207,7 +207,7 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     world.registry.drained(a.step, well);
     CHECK(world.is_disk_freed(waiting));  // it was the last step of its rule
     CHECK(world.memory.destroyed.contains(a.log));
-    CHECK(world.registry.status().waits.empty());
+    CHECK(world.registry.view({}).waits.empty());
   }
 
   TEST_CASE("it fails when only its own step has data on the disk") {
@@ -290,7 +290,7 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     const std::uint32_t waiting = world.await_disk_in_vain(world.writer, b.step);
     world.registry.disconnect(world.writer);
     CHECK(world.is_waiting(waiting));
-    CHECK(world.registry.status().waits.empty());
+    CHECK(world.registry.view({}).waits.empty());
   }
 
   TEST_CASE("a wait for memory does not fail because its holder waits for disk space that can be freed") {

@@ -291,7 +291,7 @@ TEST_SUITE("registry: queues") {
     world.write_next("b.nc");
     const auto third = world.create(world.writer, "c.nc", world.alone());
     CHECK(world.is_waiting(third));
-    const auto& waits = world.registry.status().waits;
+    const auto& waits = world.registry.view({}).waits;
     REQUIRE(waits.size() == 1);
     CHECK(waits[0].waits_for == "a place in the queue of '*.nc' (analysis has not read 'a.nc')");
     CHECK(world.read(world.reader, "b.nc") != 0);  // in whatever order

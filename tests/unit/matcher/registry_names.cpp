@@ -50,7 +50,7 @@ TEST_SUITE("registry: names") {
     World world(one_rule("out/*.nc", Identity::path));
     const auto writer = world.process("model");
     const auto asked = world.open(world.process("viewer"), "/there/out/x.nc", world.alone());
-    const auto wait_text = [&] { return world.registry.status().waits.at(0).waits_for; };
+    const auto wait_text = [&] { return world.registry.view({}).waits.at(0).waits_for; };
     world.write(writer, "/here/out/y.nc");
     CHECK_FALSE(contains(wait_text(), "published"));
     world.write(writer, "/here/out/x.nc");

@@ -114,8 +114,8 @@ TEST_SUITE("registry: nodes") {
     const StepId wanted = open(reader, "b.nc");
     const std::uint32_t waiting = world.lease(reader, wanted, place, {2 * mib, 2 * mib});
     CHECK(world.is_waiting(waiting));
-    REQUIRE(world.registry.status().waits.size() == 1);
-    CHECK(world.registry.status().waits[0].waits_for ==
+    REQUIRE(world.registry.view({}).waits.size() == 1);
+    CHECK(world.registry.view({}).waits[0].waits_for ==
           "memory for the data of 'b.nc' that it reads from other nodes (picture has 'a.nc' open)");
     world.close(other, held);
     CHECK(world.is_granted(waiting));

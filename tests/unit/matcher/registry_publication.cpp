@@ -152,12 +152,12 @@ TEST_SUITE("registry: publication before the close") {
     world.open(reader, "a.nc", world.alone());
     const auto get = world.wait_for_puts(reader, step, "'a.nc' (variable v)");
     CHECK(world.is_waiting(get));
-    const auto waits = world.registry.status().waits;
+    const auto waits = world.registry.view({}).waits;
     REQUIRE(waits.size() == 1);
     CHECK(waits[0].component == "analysis");
     CHECK(waits[0].waits_for == "data of 'a.nc' (variable v), which model has not put yet");
     world.registry.end_get_wait({0, get});
-    CHECK(world.registry.status().waits.empty());
+    CHECK(world.registry.view({}).waits.empty());
   }
 
   TEST_CASE("a cycle of gets that wait for each other's puts fails, and is named") {

@@ -117,12 +117,12 @@ TEST_SUITE("registry: spilled segments") {
     const std::uint32_t waiting = world.need(world.writer, step, mib - 5, SegmentUse::data, 2 * mib - 5);
     REQUIRE(world.memory.being_made.size() == 1);
     CHECK(world.is_waiting(waiting));
-    REQUIRE(world.registry.status().waits.size() == 1);
-    CHECK(world.registry.status().waits[0].waits_for == "disk space for 'a.nc'");
+    REQUIRE(world.registry.view({}).waits.size() == 1);
+    CHECK(world.registry.view({}).waits[0].waits_for == "disk space for 'a.nc'");
     SUBCASE("and it is") {
       world.registry.spill_made(world.memory.being_made[0], "");
       CHECK(world.is_on_disk(waiting));
-      CHECK(world.registry.status().waits.empty());
+      CHECK(world.registry.view({}).waits.empty());
     }
     SUBCASE("or as much as is needed") {
       world.registry.spill_made(world.memory.being_made[0], "the disk is full");

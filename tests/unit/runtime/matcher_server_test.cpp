@@ -12,7 +12,7 @@ using namespace sluice;
 using namespace sluice::runtime;
 using namespace sluice::runtime::test;
 
-TEST_SUITE("matcher rank: put and get") {
+TEST_SUITE("matcher: put and get") {
   TEST_CASE("processes of one component get what another one has put, with any decomposition") {
     LiveMatcher matcher(one_rule());
     const Shape shape{24, 30};
@@ -146,7 +146,7 @@ TEST_SUITE("matcher rank: put and get") {
   }
 }
 
-TEST_SUITE("matcher rank: connections") {
+TEST_SUITE("matcher: connections") {
   TEST_CASE("libraries of two versions are told apart, and the error names both") {
     LiveMatcher matcher(one_rule());
     const PacketSocket socket = connect_to(matcher.path);

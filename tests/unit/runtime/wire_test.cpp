@@ -27,12 +27,9 @@ StatusReport some_report() {
   StatusReport report;
   report.datasets.push_back({3, "a.nc", 7, 1, some_counters(), 1U << 20});
   report.datasets.push_back({4, "dir/b.nc", 0, 0, {}, 0});
-  report.waits.push_back({"model", 2, "memory for a.nc", 1234});
   report.bytes_staged = 99;
   report.bytes_staged_peak = 100;
-  report.drains = {{1, "f.nc", true, 2, 3}};
   report.drain_failures = {"the disk is full"};
-  report.components_ended = 4;
   report.bytes_spilled = 101;
   report.bytes_spilled_ever = 102;
   report.datasets.back().steps_lost = 2;
@@ -40,7 +37,6 @@ StatusReport some_report() {
   report.connected = {"model"};
   report.ordinary_files = {{1, "/place/a.nc", true, 6, "plot"}};
   report.kept_logs = {{"a.nc", "/logs"}};
-  report.gatherings = {{"model", "open of a.nc", 1, 3, {1, 2}, true, false, 8}};
   return report;
 }
 
@@ -79,7 +75,7 @@ RunView some_run_view() {
   view.gatherings = {{"model", "open of a.nc", 1, 3, {1, 2}, true, false, 8}};
   view.copies = {{"model", "a.nc", true, 2, 7, {0, 1}}};
   view.nodes = {{1, 2, 3, 4}};
-  view.drains = {{1, "f.nc", true, 2, 3}};
+  view.drains = {{1, "f.nc", 2, 3}};
   view.activities = {{Activity::Kind::get, "analysis", 1, 1, "a.nc", 2, 3, 4, 5}};
   view.last_activity = 9;
   return view;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "failure_policy.hpp"
+#include "sluice/workflows/duration.hpp"
 
 using namespace sluice::workflows;
 using std::chrono::milliseconds;

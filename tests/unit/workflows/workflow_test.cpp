@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "sluice/workflows/key_table.hpp"
 
@@ -113,25 +114,26 @@ TEST_CASE("no variable that sluice run sets itself can be set for a component") 
   CHECK(std::ranges::find(own_variables, "SLUICE_LOGS") != own_variables.end());
 }
 
-TEST_CASE("a key of a rule that is a word, an integer or a truth is read by its row in the table of keys") {
+TEST_CASE("a key that is a word, an integer or a truth is read by its row in the table of keys") {
   for (const Key& key : all_keys()) {
+    if (key.name == "version") continue;  // it is only checked
     CAPTURE(key.name);
     const bool is_simple =
         key.kind == KeyKind::word || key.kind == KeyKind::integer || key.kind == KeyKind::boolean;
-    CHECK(static_cast<bool>(key.set_in_rule) == (key.section == KeySection::rule && is_simple));
+    CHECK(std::holds_alternative<std::monostate>(key.set) != is_simple);
   }
 }
 
 TEST_CASE("each word of a rule's key has a meaning of its own") {
   const auto rule_with = [](const Key& key, std::int64_t value) {
     FileRule rule;
-    key.set_in_rule(rule, value);
+    std::get<SetIn<FileRule>>(key.set)(rule, value);
     return std::tuple(rule.through, rule.is_stream, rule.when_full, rule.partition, rule.identity,
                       rule.replays);
   };
   const FileRule defaults;
   for (const Key& key : all_keys()) {
-    if (!key.set_in_rule || key.kind != KeyKind::word) continue;
+    if (key.section != KeySection::rule || key.kind != KeyKind::word) continue;
     CAPTURE(key.name);
     CHECK(key.default_value == "`" + key.words.front() + "`");
     CHECK(rule_with(key, 0) == std::tuple(defaults.through, defaults.is_stream, defaults.when_full,

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace sluice::workflows {
@@ -32,10 +33,15 @@ enum class KeyKind {
   rules,
 };
 
+struct Component;
 struct FileRule;
+struct ForEach;
+struct Workflow;
 
-/// Puts the value of a key into a rule. A word is its index in Key::words, a truth is 0 or 1.
-using SetInRule = std::function<void(FileRule& rule, std::int64_t value)>;
+/// Puts the value of a key into what its mapping describes. A word is its index in Key::words, a truth is 0
+/// or 1.
+template <class Object>
+using SetIn = std::function<void(Object& object, std::int64_t value)>;
 
 /// A key of the workflow file. This is the only description of keys: the parser, the schema for editors, the
 /// manual page and the tables of docs/workflow-reference.md follow it.
@@ -49,7 +55,9 @@ struct Key {
   std::vector<std::string> words = {};
   std::int64_t least = 0, most = INT64_MAX;  ///< of integers
   std::string needs = {};                    ///< another key without which this one is a mistake
-  SetInRule set_in_rule = {};                ///< of words, integers and truths of a rule
+  bool excludes_jobs = false;                ///< of components: not with `for-each`
+  /// of words, integers and truths
+  std::variant<std::monostate, SetIn<Workflow>, SetIn<Component>, SetIn<ForEach>, SetIn<FileRule>> set = {};
 };
 
 /// All keys, by section.

@@ -107,6 +107,44 @@ struct CopyStatus {
   std::vector<std::uint32_t> ranks = {};  ///< the first few of the processes whose ranks are known
 };
 
+/// Processes of one component that wait for the same thing.
+struct WaitStatus {
+  std::string component;
+  std::uint32_t processes = 0;
+  std::string waits_for;                  ///< "wave_0003.nc from model", "memory for wave_0004.nc"
+  std::uint64_t since_ms = 0;             ///< waiting time of the first process
+  std::vector<std::uint32_t> ranks = {};  ///< the first few of these processes whose ranks are known
+};
+
+/// Processes of one component that create or open a dataset together, and have reached the call.
+struct GatheringStatus {
+  std::string component;
+  std::string call;  ///< "open of wave_0003.nc"
+  std::uint32_t present = 0;
+  std::uint32_t size = 0;             ///< of the communicator
+  std::vector<std::uint32_t> absent;  ///< the first few ranks that have not reached the call
+  bool are_all_processes = true;      ///< the communicator is the whole component
+  bool are_its_ranks = true;          ///< `absent` are ranks of the component, not of the communicator
+  std::uint64_t since_ms = 0;         ///< waiting time of the first process
+};
+
+/// A step that is being written to its file.
+struct DrainStatus {
+  std::uint32_t rule = 0;
+  std::string name;  ///< as messages show it
+  std::uint64_t done_bytes = 0;
+  std::uint64_t total_bytes = 0;  ///< 0: not known yet
+};
+
+/// A matcher other than matcher 0 that has not answered for some seconds.
+struct SilentMatcher {
+  std::uint32_t rank = 0;
+  std::uint32_t node = 0;
+  std::string host;          ///< empty: it has never answered
+  std::int64_t process = 0;  ///< its process id there
+  std::uint64_t silence_ms = 0;
+};
+
 /// The state of a run. Its size goes with what is open or waiting now. What is over is only counted.
 struct RunView {
   std::uint64_t now_ms = 0;  ///< since the matchers began, by the clock of matcher 0

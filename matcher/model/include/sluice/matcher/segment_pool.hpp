@@ -31,8 +31,8 @@ struct LogPlace {
   bool is_kept = false;  ///< the user wants to keep the log after the run
 };
 
-/// The memory behind the segments: memfds and spill files in a matcher rank, messages to the rank where the
-/// registry is, plain memory in tests.
+/// The memory behind the segments: memory files and spill files in a matcher, messages to the matcher where
+/// the registry is, plain memory in tests.
 class SegmentMemory {
  public:
   virtual ~SegmentMemory() = default;

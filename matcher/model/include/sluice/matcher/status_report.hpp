@@ -70,40 +70,10 @@ struct RuleStatus {
   std::vector<ReaderStatus> readers = {};  ///< in the rule's order
 };
 
-/// Processes of one component that create or open a dataset together, and have reached the call.
-struct GatheringStatus {
-  std::string component;
-  std::string call;  ///< "open of wave_0003.nc"
-  std::uint32_t present = 0;
-  std::uint32_t size = 0;             ///< of the communicator
-  std::vector<std::uint32_t> absent;  ///< the first few ranks that have not reached the call
-  bool are_all_processes = true;      ///< the communicator is the whole component
-  bool are_its_ranks = true;          ///< `absent` are ranks of the component, not of the communicator
-  std::uint64_t since_ms = 0;         ///< waiting time of the first process
-};
-
 /// A file whose burst-buffer logs wait for `sluice recover`.
 struct KeptLogs {
   std::string name;       ///< as messages show it
   std::string directory;  ///< the directory of one of the logs
-};
-
-/// A step that is being written to its file, or waits for that.
-struct DrainStatus {
-  std::uint32_t rule = 0;
-  std::string name;  ///< as messages show it
-  bool is_active = false;
-  std::uint64_t done_bytes = 0;   ///< active
-  std::uint64_t total_bytes = 0;  ///< active; 0: not known yet
-};
-
-/// Processes of one component that wait for the same thing.
-struct WaitStatus {
-  std::string component;
-  std::uint32_t processes = 0;
-  std::string waits_for;                  ///< "wave_0003.nc from model", "memory for wave_0004.nc"
-  std::uint64_t since_ms = 0;             ///< waiting time of the first process
-  std::vector<std::uint32_t> ranks = {};  ///< the first few of these processes whose ranks are known
 };
 
 /// Packets of one kind that a matcher has sent to the other matchers and received from them.
@@ -121,32 +91,19 @@ struct MatcherStatus {
   std::vector<LinkCounters> links;  ///< by kind: relay, exchange; empty for a single matcher
 };
 
-/// A matcher other than matcher 0 that has not answered for some seconds.
-struct SilentMatcher {
-  std::uint32_t rank = 0;
-  std::uint32_t node = 0;
-  std::string host;          ///< empty: it has never answered
-  std::int64_t process = 0;  ///< its process id there
-  std::uint64_t silence_ms = 0;
-};
-
 /// The final figures of a run.
 struct StatusReport {
   std::vector<DatasetStatus> datasets;
-  std::vector<WaitStatus> waits;
   std::uint64_t bytes_staged = 0;       ///< on the node that has most
   std::uint64_t bytes_staged_peak = 0;  ///< the largest value that any node ever had
   std::uint64_t bytes_spilled = 0;      ///< on disk now, on all nodes
   std::uint64_t bytes_spilled_ever = 0;
   std::vector<MatcherStatus> matchers;  ///< at the end of a run
-  std::vector<DrainStatus> drains;      ///< in their order
   std::vector<std::string> drain_failures;
-  std::uint32_t components_ended = 0;  ///< components that have ended, with all their messages processed
   std::vector<RuleStatus> rules;       ///< in their order
   std::vector<std::string> connected;  ///< components with a process that has ever connected
   std::vector<OrdinaryFile> ordinary_files;
   std::vector<KeptLogs> kept_logs;
-  std::vector<GatheringStatus> gatherings;
 };
 
 }  // namespace sluice::matcher

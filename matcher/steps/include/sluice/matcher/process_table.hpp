@@ -138,8 +138,6 @@ class ProcessTable {
   [[nodiscard]] const std::map<ProcessId, Process>& processes() const noexcept { return processes_; }
   [[nodiscard]] std::vector<ProcessId> ids() const;
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;
-  /// The number of components that have exited.
-  [[nodiscard]] std::uint32_t ended_components() const noexcept;
 
  private:
   static void note_start(const Process& process);

@@ -17,6 +17,11 @@ namespace sluice::runtime {
 /// `assignment` ("NAME=VALUE"). Finds the processes of a run independent of their parents.
 [[nodiscard]] std::vector<pid_t> processes_with_environment(const std::string& assignment);
 
+/// Whether the process that has started this one belongs to the run, for example a shell, a script, or a
+/// process that forks. The launcher does not belong: it has the run's socket in its environment, but no
+/// component. Returns false when the system does not report this.
+[[nodiscard]] bool is_child_of_run();
+
 /// Sends SIGTERM to the processes with the mark, and kills the remaining ones some seconds later.
 void stop_processes(const std::string& mark);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The messages between a client process (or the coordinator) and a matcher rank: docs/protocol.md.
+// The messages between a client process (or the coordinator) and a matcher: docs/protocol.md.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,13 +20,13 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 26;
+inline constexpr std::uint32_t protocol_version = 27;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
 /// below. Integers are little-endian. Strings and byte arrays have a u32 length before them, header and plans
-/// a u64 length. A message of more than 64 KiB has its fields in an attached memfd; then flag 1 is set, and
-/// the packet holds only a u64 length.
+/// a u64 length. A message of more than 64 KiB has its fields in an attached memory file; then flag 1 is set,
+/// and the packet holds only a u64 length.
 enum class MessageType : std::uint16_t {
   // client → matcher; each has an answer of the named type (or `error`), unless marked "no answer"
   hello = 1,         // → welcome

@@ -37,8 +37,8 @@ class ElementCodec {
     return static_cast<std::byte*>(access_->buffer) + element * memory_bytes_;
   }
 
-  /// decode() for converted values. It is a separate function because it needs much stack, and small pieces
-  /// do not.
+  /// decode() for converted values. It is a function of its own because it needs much stack, which most
+  /// pieces do not.
   [[gnu::noinline]] void decode_converted(std::int64_t first, std::int64_t n, const std::byte* bytes);
 
   Access* access_;

@@ -29,7 +29,7 @@ struct PeerCounters {
   std::uint64_t packets_received = 0, bytes_received = 0;
 };
 
-/// A matcher rank's link to the other ranks. It carries packets of any length, in order between each two
+/// A matcher's link to the other matchers. It carries packets of any length, in order between each two
 /// ranks. It also carries data, which goes beside the packets, directly to its place in the receiver's
 /// memory. One thread. All work happens in poll(), which the rank's event loop calls. Packets and data that
 /// cannot be sent yet wait in a queue. To each rank, at most `window_bytes` of packets and as much data are

@@ -30,7 +30,7 @@ struct MatcherServerOptions {
   std::chrono::microseconds longest_sleep{2000};
 };
 
-/// One matcher rank: owns segments and serves processes of its node from one event loop that sleeps while
+/// One matcher: owns segments and serves processes of its node from one event loop that sleeps while
 /// nothing happens. Rank 0 has the registry, and the line to the coordinator.
 /// docs/design/several-matchers.md, "Many matchers, many nodes".
 class MatcherServer {

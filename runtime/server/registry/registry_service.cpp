@@ -37,9 +37,16 @@ matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap&
 RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet)
     : nodes_(nodes),
       outlet_(outlet),
-      rules_(hello.rules),
+      informed_(nodes, outlet),
+      drains_({registry_, nodes, informed_, outlet}, hello.rules),
       notes_(hello.step_record, hello.rules, outlet),
-      registry_(registry_options(std::move(hello), nodes), *this, *this) {}
+      segments_(nodes, outlet, notes_),
+      registry_(registry_options(std::move(hello), nodes), segments_, *this) {}
+
+RegistryService::~RegistryService() {
+  is_ending_ = true;
+  segments_.stop();
+}
 
 void RegistryService::component_exited(const ComponentExited& exit) {
   exit.starts_again ? registry_.component_restarts(exit.component, exit.reason)
@@ -104,7 +111,7 @@ void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
     connections_[id] = {process, hello.component, hello.is_for_file};
   } catch (const Error& error) {
     end_connection(id);
-    send(id.matcher, HangUp{id.connection, error.what()});
+    outlet_.send_to(id.matcher, HangUp{id.connection, error.what()});
   }
 }
 
@@ -162,9 +169,8 @@ void RegistryService::tell_held_lists() {
 
 /// An image that another node made of the puts would have other bytes than the file.
 void RegistryService::check_file_is_near(std::uint32_t matcher, matcher::StepId step) {
-  const auto file = file_matchers_.find(step);
-  if (file == file_matchers_.end()) return;
-  if (nodes_.place_of(file->second).node == nodes_.place_of(matcher).node) return;
+  const auto with_file = informed_.matcher_with_file(step);
+  if (!with_file || nodes_.place_of(*with_file).node == nodes_.place_of(matcher).node) return;
   const std::string text = "'" + registry_.step(step).name +
                            "' was written as a file on another node: programs that write and read by the C "
                            "library have to run on one node";
@@ -198,9 +204,9 @@ void RegistryService::take(std::uint32_t from, const GetGoesOn& note) {
 
 void RegistryService::take(std::uint32_t from, const ViewQuery& query) {
   try {
-    tell_view(from, query.query, step_of_query(from, query));
+    informed_.tell(from, query.query, step_of_query(from, query));
   } catch (const Error& error) {
-    send(from, ViewRefused{query.query, {error.status(), error.what()}});
+    outlet_.send_to(from, ViewRefused{query.query, {error.status(), error.what()}});
   }
 }
 
@@ -221,10 +227,10 @@ std::optional<matcher::InboundReader> RegistryService::inbound_reader(const Leas
 void RegistryService::take(std::uint32_t from, const LeaseQuery& query) {
   const Ticket ticket{0, query.query, from};
   try {
-    const matcher::MatcherPlace place = nodes_.place_of(from);
-    fetched_by_[registry_.step(query.step).key.rule].insert(place.node);
+    informed_.note_fetch(from, registry_.step(query.step));
     const bool is_ahead = !query.reader;
-    registry_.lease_inbound(ticket, query.step, place, {query.bytes, query.wanted_bytes, is_ahead},
+    registry_.lease_inbound(ticket, query.step, nodes_.place_of(from),
+                            {query.bytes, query.wanted_bytes, is_ahead},
                             is_ahead ? std::nullopt : inbound_reader(*query.reader));
   } catch (const Error& error) {
     lease_refused(ticket, error.status(), error.what());
@@ -240,14 +246,14 @@ void RegistryService::take(std::uint32_t from, const LeaseJoined& note) {
 void RegistryService::tell_news() {
   if (!published_.empty()) tell_held_lists();
   tell_published();
-  order_drains();
+  drains_.start_added();
   order_looks();
 }
 
 void RegistryService::order_looks() {
   for (matcher::LookRequest& request : std::exchange(looks_, {})) {
     const std::uint32_t to = nodes_.rank_of({request.node, request.index});
-    send(to, Look{std::move(request)});
+    outlet_.send_to(to, Look{std::move(request)});
   }
 }
 
@@ -256,22 +262,10 @@ void RegistryService::look_again() {
   tell_news();
 }
 
-/// Nodes that fetched data of the rule's last step probably want the next one, too. A node stays on the list
-/// only if it fetches again. All matchers of the node are told, because one may fetch for the processes of
-/// another.
 void RegistryService::tell_published() {
   for (const matcher::StepId id : std::exchange(published_, {})) {
     try {
-      const matcher::Step& step = registry_.step(id);
-      std::set<std::uint32_t> concerned;
-      for (const std::uint32_t node : std::exchange(fetched_by_[step.key.rule], {})) {
-        const std::vector<std::uint32_t>& matchers = nodes_.matchers_of(node);
-        concerned.insert(matchers.begin(), matchers.end());
-      }
-      if (step.publish_at != matcher::PublishAt::close) {  // gets may wait for the step
-        for (const auto& [matcher, told] : sent_revisions_[id]) concerned.insert(matcher);
-      }
-      for (const std::uint32_t matcher : concerned) tell_view(matcher, 0, step);
+      informed_.announce(registry_.step(id));
       registry_.make_images_ahead(id);
     } catch (const Error&) {
       // The step has ended already.
@@ -279,24 +273,10 @@ void RegistryService::tell_published() {
   }
 }
 
-/// Sends only what has changed since this matcher was last told.
-void RegistryService::tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step) {
-  const auto [entry, is_first] = sent_revisions_[step.id].try_emplace(to);
-  SentRevisions& told = entry->second;
-  if (tag == 0 && !is_first && told.revision == step.revision) return;
-  View answer{tag, step.id, {}};
-  if (is_first || told.revision != step.revision) {
-    answer.view = step.view();
-    if (!is_first && told.header_revision == answer.view->header_revision) answer.view->header.clear();
-    told = {answer.view->revision, answer.view->header_revision};
-  }
-  send(to, std::move(answer));
-}
-
 // The registry's answers
 
 void RegistryService::answer(const Ticket& ticket, Reply reply) {
-  send(ticket.matcher, Answer{ticket.connection, ticket.tag, std::move(reply)});
+  outlet_.send_to(ticket.matcher, Answer{ticket.connection, ticket.tag, std::move(reply)});
 }
 
 void RegistryService::job_wanted(const std::string& component, const matcher::Step& step) {
@@ -306,11 +286,9 @@ void RegistryService::job_wanted(const std::string& component, const matcher::St
 void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   notes_.begun(step);
   const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
-  // The matcher that has the file hears of its step's end.
   const auto connection = connections_.find({ticket.matcher, ticket.connection});
   if (connection != connections_.end() && connection->second.is_for_file) {
-    tell_view(ticket.matcher, 0, step);
-    file_matchers_[step.id] = ticket.matcher;
+    informed_.note_file(ticket.matcher, step);
   }
   answer(ticket, Created{step.id, control, step.publish_at});
 }
@@ -325,7 +303,7 @@ bool RegistryService::is_writer(const Ticket& ticket, const matcher::Step& step)
 
 /// The header and the log positions go with the view, once to each matcher, which adds them to the answer.
 void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
-  tell_view(ticket.matcher, 0, step);
+  informed_.tell(ticket.matcher, 0, step);
   Opened reply;
   reply.step = step.id;
   reply.version = step.version;
@@ -361,11 +339,11 @@ void RegistryService::disk_freed(const Ticket& ticket, std::uint64_t given_back)
 }
 
 void RegistryService::leased(const Ticket& ticket, const matcher::SegmentLease& segment) {
-  send(ticket.matcher, Lease{ticket.tag, segment.id(), segment.bytes()});
+  outlet_.send_to(ticket.matcher, Lease{ticket.tag, segment.id(), segment.bytes()});
 }
 
 void RegistryService::lease_refused(const Ticket& ticket, int status, const std::string& text) {
-  send(ticket.matcher, LeaseRefused{ticket.tag, {status, text}});
+  outlet_.send_to(ticket.matcher, LeaseRefused{ticket.tag, {status, text}});
 }
 
 void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& step,
@@ -376,8 +354,8 @@ void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& ste
 /// The view goes first, also of a step that grows.
 void RegistryService::make_image(const matcher::Step& step, const matcher::StepImage& image) {
   const std::uint32_t maker = nodes_.rank_of(matcher::owner_of(image.file.id()));
-  tell_view(maker, 0, step);
-  send(maker, MakeImage{step.id, image.file.id(), step.version});
+  informed_.tell(maker, 0, step);
+  outlet_.send_to(maker, MakeImage{step.id, image.file.id(), step.version});
 }
 
 void RegistryService::done(const Ticket& ticket) {
@@ -391,69 +369,7 @@ void RegistryService::refused(const Ticket& ticket, int status, const std::strin
 void RegistryService::erased(matcher::StepId step) {
   if (is_ending_) return;
   notes_.erased(step);
-  for (const auto& [matcher, told] : sent_revisions_[step]) send(matcher, StepErased{step});
-  sent_revisions_.erase(step);
-  file_matchers_.erase(step);
-}
-
-// Memory
-
-void RegistryService::send_to_owner(matcher::SegmentId segment, MatcherBody body) {
-  send(nodes_.rank_of(matcher::owner_of(segment)), std::move(body));
-}
-
-void RegistryService::create(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, CreateSegment{segment, bytes, false});
-}
-
-void RegistryService::create_image(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, CreateSegment{segment, bytes, true});
-}
-
-bool RegistryService::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, SpillSegment{segment, bytes, true});
-  return false;
-}
-
-/// The segment's matcher reports later whether the disk had space.
-bool RegistryService::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, SpillSegment{segment, bytes, false});
-  return false;
-}
-
-void RegistryService::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
-                                    const matcher::LogPlace& place) {
-  notes_.logged(place);
-  send_to_owner(segment, CreateLogSegment{segment, bytes, place});
-}
-
-void RegistryService::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {
-  send_to_owner(segment, KeepLog{segment, is_kept});
-}
-
-void RegistryService::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
-  if (use != matcher::SegmentUse::data) send_to_owner(segment, ClearSegment{segment, use});
-}
-
-/// Tells all matchers of the node, because processes of each may have the segment mapped. For a segment on
-/// disk, its matcher reports when the space has been returned.
-bool RegistryService::destroy(matcher::SegmentId segment) noexcept {
-  if (is_ending_) return true;
-  for (const std::uint32_t matcher : nodes_.matchers_of(matcher::node_of(segment)))
-    send(matcher, DestroySegment{segment});
-  return !matcher::is_spilled(segment);
-}
-
-void RegistryService::drop_warm(matcher::MatcherPlace matcher) noexcept {
-  if (!is_ending_) send(nodes_.rank_of(matcher), DropWarm{});
-}
-
-std::span<const std::byte> RegistryService::contents(matcher::SegmentId segment) {
-  throw Error(NC_EIO, "the registry has no access to segment " + std::to_string(segment));
-}
-
-void RegistryService::mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept {
-  send_to_owner(control, MarkGone{control, rank});
+  informed_.erase(step);
 }
 
 }  // namespace sluice::runtime

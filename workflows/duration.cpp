@@ -1,12 +1,8 @@
-#include "failure_policy.hpp"
+#include "sluice/workflows/duration.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
-#include <vector>
-
-#include "schema.hpp"
 
 namespace sluice::workflows {
 namespace {
@@ -36,28 +32,6 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
     return std::chrono::milliseconds(std::llround(milliseconds));
   }
   return std::nullopt;
-}
-
-FailurePolicy read_failure_policy(ValueReader& reader, const Section& section) {
-  FailurePolicy policy;
-  if (const Value* value = section.find("on-failure")) {
-    if (const auto word = reader.choice(*value, key_of(KeySection::component, "on-failure").words))
-      policy.stops_run = *word == "stop";
-  }
-  if (const Value* value = section.find("restarts"))
-    policy.restarts =
-        static_cast<int>(reader.integer(*value, range_of(KeySection::component, "restarts")).value_or(0));
-  if (const Value* value = section.find("restart-delay")) {
-    const std::string forms = "a time of at most 30 days: 500ms, 1s, 2min, 1h";
-    const auto text = reader.text(*value, forms);
-    const auto delay = text ? parse_duration(*text) : std::nullopt;
-    if (text && !delay) reader.expected(*value, forms);
-    if (delay) policy.restart_delay = *delay;
-    if (policy.restarts == 0)
-      reader.findings().mistake(value->position,
-                                value->what + " has no effect: without 'restarts' nothing is started again");
-  }
-  return policy;
 }
 
 }  // namespace sluice::workflows

@@ -1,8 +1,22 @@
-#include "private_copies.hpp"
+#include "recovery_files.hpp"
 
+#include <cerrno>
 #include <ranges>
 
 namespace sluice::storage {
+
+std::unique_ptr<File> OwnedFiles::open(const std::string& path, OpenMode mode) {
+  auto file = base().open(path, mode == OpenMode::read ? OpenMode::read_no_link : mode);
+  if (file->owner() != owner_) throw IoError(NC_EACCESS, EPERM, path, "use a file of another user");
+  return file;
+}
+
+std::vector<std::string> OwnedFiles::list(const std::string& directory) {
+  auto names = base().list(directory);
+  std::erase_if(names,
+                [&](const std::string& name) { return base().owner_of(directory + "/" + name) != owner_; });
+  return names;
+}
 
 void copy_contents(const File& from, File& to) {
   to.copy(from, {0, from.size_bytes()}, 0);

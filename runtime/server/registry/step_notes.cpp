@@ -1,6 +1,6 @@
 #include "step_notes.hpp"
 
-#include "registry_service.hpp"
+#include "registry_outlet.hpp"
 
 namespace sluice::runtime {
 namespace {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,6 +9,22 @@
 #include "sluice/storage/partial_file.hpp"
 
 namespace sluice::storage {
+
+/// A file system that reads only one user's files, and no file by a symbolic link. It protects against files
+/// that other users put into a shared directory.
+class OwnedFiles final : public ForwardingFileSystem {
+ public:
+  /// `base` outlives this object.
+  OwnedFiles(FileSystem& base, std::int64_t owner) : ForwardingFileSystem(base), owner_(owner) {}
+
+  [[nodiscard]] std::unique_ptr<File> open(const std::string& path, OpenMode mode) override;
+  [[nodiscard]] std::int64_t user() const override { return owner_; }
+  /// Lists only this user's files.
+  [[nodiscard]] std::vector<std::string> list(const std::string& directory) override;
+
+ private:
+  std::int64_t owner_;
+};
 
 /// A file system that copies files before it opens them for writing. The originals stay unchanged until all
 /// copies replace them.

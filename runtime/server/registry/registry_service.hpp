@@ -2,32 +2,24 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "control_protocol.hpp"
+#include "drain_stages.hpp"
+#include "informed_matchers.hpp"
+#include "registry_outlet.hpp"
+#include "segment_messages.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "sluice/runtime/node_map.hpp"
 #include "step_notes.hpp"
 
 namespace sluice::runtime {
 
-/// Sends the registry's messages and events.
-class RegistryOutlet {
- public:
-  virtual ~RegistryOutlet() = default;
-  /// Sends to `message.matcher`. A message to this matcher is carried out at once. It may then throw Error
-  /// when a segment cannot be made.
-  virtual void send(MessageToMatcher message) = 0;
-  virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
-  virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
-  virtual void send(FilePublished file) = 0;         ///< to the coordinator
-};
-
 /// The service around the registry, at matcher 0 only. It takes the requests of processes from all matchers,
-/// in order of arrival. It sends the registry's answers to the matchers, and orders for their memory.
-class RegistryService final : private matcher::RegistryAnswers, private matcher::SegmentMemory {
+/// in order of arrival, and sends the registry's answers. One small function serves each message, each
+/// request and each answer; what has a state of its own is a class of its own.
+class RegistryService final : private matcher::RegistryAnswers {
  public:
   /// `nodes` and `outlet` must outlive this object.
   RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet);
@@ -75,9 +67,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, const LeaseJoined& note);
   void take(std::uint32_t from, const GetWaits& note);
   void take(std::uint32_t from, const GetGoesOn& note);
-  void take(std::uint32_t from, const DrainAdvanced& note);
-  void take(std::uint32_t from, DrainReady& ready);
-  void take(std::uint32_t from, const Drained& drained);
+  void take(std::uint32_t from, const DrainAdvanced& note) { drains_.take(from, note); }
+  void take(std::uint32_t from, DrainReady& ready) { drains_.take(from, ready); }
+  void take(std::uint32_t from, const Drained& drained) { drains_.take(from, drained); }
   void take(std::uint32_t /*from*/, const ImageDone& done) {
     registry_.image_made(done.step, done.file, {done.report.status, done.report.text, done.report.bytes});
   }
@@ -163,17 +155,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void tell_news();
   void tell_published();
   void order_looks();
-  // service_drains.cpp
-  void order_drains();
-  void order_drain(const matcher::Step& step);
-  [[nodiscard]] std::vector<std::uint32_t> drainers_of(const matcher::Step& step) const;
-  void end_stage_of_drainer();
-  void go_on_with_drain();
   [[nodiscard]] const matcher::Step& step_of_query(std::uint32_t from, const ViewQuery& query);
   [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
-  void tell_view(std::uint32_t to, std::uint32_t tag, const matcher::Step& step);
-  void send(std::uint32_t to, MatcherBody body) { outlet_.send({to, std::move(body)}); }
-  void send_to_owner(matcher::SegmentId segment, MatcherBody body);
   void answer(const matcher::Ticket& ticket, Reply reply);
 
   // matcher::RegistryAnswers
@@ -198,36 +181,14 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void on_disk(const matcher::Step& step, const std::string& file) override { notes_.on_disk(step, file); }
   void removed(const matcher::DatasetKey& key) override { notes_.removed(key); }
   void job_wanted(const std::string& component, const matcher::Step& step) override;
-  void drain(const matcher::Step& step) override { drains_.push_back(step.id); }
+  void drain(const matcher::Step& step) override { drains_.add(step.id); }
   void look(const matcher::LookRequest& request) override { looks_.push_back(request); }
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { outlet_.event(text); }
   void detail(const std::string& text) override { outlet_.detail(text); }
 
-  // matcher::SegmentMemory: passes orders to the matchers
-  void create(matcher::SegmentId segment, std::uint64_t bytes) override;
-  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
-  void drop_warm(matcher::MatcherPlace matcher) noexcept override;
-  void create_image(matcher::SegmentId segment, std::uint64_t bytes) override;
-  [[nodiscard]] bool create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) override;
-  void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
-                     const matcher::LogPlace& place) override;
-  void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
-  void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
-  bool destroy(matcher::SegmentId segment) noexcept override;
-  [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
-  void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
-
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
-  /// The revisions of a step that a matcher has been sent.
-  struct SentRevisions {
-    std::uint64_t revision = 0;
-    std::uint64_t header_revision = 0;
-  };
-  std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_revisions_;
-  /// Of steps that are written by the C library: the matcher that has the file.
-  std::map<matcher::StepId, std::uint32_t> file_matchers_;
   std::vector<matcher::StepId> published_;  ///< steps to announce
   /// A request for files that are published later.
   struct HeldList {
@@ -235,31 +196,19 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     ListRequest request;
   };
   std::vector<HeldList> held_lists_;
-  std::vector<matcher::StepId> drains_;      ///< steps to drain
   std::vector<matcher::LookRequest> looks_;  ///< looks to order
-  std::vector<matcher::FileRule> rules_;
-  /// The current drain by several matchers.
-  struct SharedDrain {
-    enum class Stage { preparing, writing, finishing } stage = Stage::preparing;
-    matcher::StepId step = 0;
-    std::vector<std::uint32_t> drainers;
-    std::size_t missing = 0;  ///< matchers that have not answered yet
-    DrainTables tables;
-    DrainReport outcome;                                    ///< the first failure
-    std::map<std::uint32_t, matcher::DrainProgress> parts;  ///< by matcher
-  };
-  SharedDrain drain_;
-  /// By rule: the nodes to which data of its last steps was brought.
-  std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
   std::map<ConnectionId, Connection> connections_;
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
-  StepNotes notes_;                                  ///< the record of steps
-  std::string start_trouble_;                        ///< of one node; the other nodes' troubles are alike
-  bool is_ending_ = false;                           ///< nobody is left to receive messages
+  InformedMatchers informed_;
+  DrainStages drains_;
+  StepNotes notes_;  ///< the record of steps
+  SegmentMessages segments_;
+  std::string start_trouble_;   ///< of one node; the other nodes' troubles are alike
+  bool is_ending_ = false;      ///< nobody is left to receive messages
   matcher::Registry registry_;  ///< last: its destructor reports the steps that it erases
 
  public:
-  ~RegistryService() override { is_ending_ = true; }
+  ~RegistryService() override;
   RegistryService(const RegistryService&) = delete;
   RegistryService& operator=(const RegistryService&) = delete;
 };

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "registry_outlet.hpp"
+#include "sluice/matcher/registry_requests.hpp"
+#include "sluice/runtime/node_map.hpp"
+
+namespace sluice::runtime {
+
+/// Which matchers know of a step, and what they know: each is sent only what has changed.
+class InformedMatchers {
+ public:
+  /// Both must outlive this object.
+  InformedMatchers(const NodeMap& nodes, RegistryOutlet& outlet) : nodes_(nodes), outlet_(outlet) {}
+
+  /// Sends the step's view. `tag`: of the query; 0: the matcher did not ask, and hears only of changes.
+  void tell(std::uint32_t matcher, std::uint32_t tag, const matcher::Step& step);
+  /// The matcher fetches data of the step from other nodes.
+  void note_fetch(std::uint32_t matcher, const matcher::Step& step);
+  /// The step is published: tells the matchers that probably want it next, and those whose gets may wait.
+  void announce(const matcher::Step& step);
+  /// The step is written by the C library, at this matcher, which hears of the step's end.
+  void note_file(std::uint32_t matcher, const matcher::Step& step);
+  /// The matcher that has the step as a file; nothing: none has.
+  [[nodiscard]] std::optional<std::uint32_t> matcher_with_file(matcher::StepId step) const;
+  /// Tells all who know of the step that it is no more.
+  void erase(matcher::StepId step);
+
+ private:
+  /// The revisions of a step that a matcher has been sent.
+  struct SentRevisions {
+    std::uint64_t revision = 0;
+    std::uint64_t header_revision = 0;
+  };
+  const NodeMap& nodes_;
+  RegistryOutlet& outlet_;
+  std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_;
+  std::map<matcher::StepId, std::uint32_t> with_file_;
+  /// By rule: the nodes to which data of its last steps was brought.
+  std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
+};
+
+}  // namespace sluice::runtime
