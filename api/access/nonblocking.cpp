@@ -87,7 +87,7 @@ int post_put(Dataset& dataset, const AccessCall& call, PreparedAccess& prepared,
   auto& queue = dataset.requests;
   const auto external = dataset.header.variable(call.varid).type;
   int status = NC_NOERR;
-  if (call.verb == Verb::bput) {
+  if (call.verb == Verb::bput && needs_attached_buffer(dataset)) {
     request.attached_slot =
         queue.attached.reserve(request.elements * static_cast<std::int64_t>(formats::size_of(external)));
   }

@@ -124,7 +124,9 @@ int check_and_fill(Dataset& dataset, const AccessCall& call, PreparedAccess& pre
     access.memory = element_of(call.buffer_type).value_or(Type::nat);
     if (formats::mixes_text(access.memory, external)) return NC_ECHAR;
   }
-  if (call.verb == Verb::bput) static_cast<void>(dataset.requests.attached.size());  // throws NC_ENULLABUF
+  if (call.verb == Verb::bput && needs_attached_buffer(dataset)) {
+    static_cast<void>(dataset.requests.attached.size());  // throws NC_ENULLABUF
+  }
 
   // The selection of a put may lie beyond the record count; only a whole variable has as many records as the
   // dataset.

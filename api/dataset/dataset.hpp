@@ -66,6 +66,12 @@ struct Dataset {
 std::shared_ptr<Dataset> find_dataset(
     int ncid);  // shared: a call keeps it alive while another thread closes it
 
+/// Whether bput needs space in the attached buffer. A driver that keeps posted puts has a place of its own
+/// for them.
+inline bool needs_attached_buffer(const Dataset& dataset) noexcept {
+  return !dataset.driver || !dataset.driver->takes_posted_puts();
+}
+
 /// Updates the record count and header after a put that ended at `records`. In collective mode all ranks call
 /// it.
 void raise_record_count(Dataset& dataset, std::int64_t records, Mode mode);

@@ -310,6 +310,47 @@ TEST_CASE("nonblocking puts can be cancelled until they are flushed") {
   CHECK(stored(file.name, 1) == from(80));
 }
 
+TEST_CASE("bput needs no attached buffer, and uses none") {
+  const LogDirectory logs;
+  const auto hints = enabled();
+  const File file("bput.nc", hints.get());
+  int request = NC_REQ_NULL;
+  MPI_Offset bytes = -1;
+  auto values = from(10);
+  const auto bput = [&](MPI_Offset record) {
+    return ncmpi_bput_vara_int(file.id, file.a, file.start(record).data(), File::count.data(), values.data(),
+                               &request);
+  };
+  const auto wait = [&] { return ncmpi_wait_all(file.id, 1, &request, nullptr); };
+  CHECK(ncmpi_inq_buffer_usage(file.id, &bytes) == NC_ENULLABUF);
+  CHECK(bput(0) == NC_NOERR);
+  CHECK(entries_of(file.name) == 1);
+  values = from(0);
+  CHECK(wait() == NC_NOERR);
+  // Other mistakes are found without a buffer, too.
+  CHECK(ncmpi_bput_varn_int(file.id, file.a, 1, nullptr, nullptr, values.data(), &request) == NC_ENULLSTART);
+
+  values = from(20);
+  CHECK(ncmpi_buffer_attach(file.id, 1) == NC_NOERR);
+  CHECK(bput(1) == NC_NOERR);
+  CHECK(ncmpi_inq_buffer_usage(file.id, &bytes) == NC_NOERR);
+  CHECK(bytes == 0);
+  CHECK(ncmpi_buffer_detach(file.id) == NC_NOERR);
+  CHECK(wait() == NC_NOERR);
+
+  // In define mode the put is not in the log yet.
+  CHECK(ncmpi_redef(file.id) == NC_NOERR);
+  values = from(30);
+  CHECK(bput(2) == NC_NOERR);
+  values = from(0);
+  CHECK(ncmpi_enddef(file.id) == NC_NOERR);
+  CHECK(wait() == NC_NOERR);
+  file.close();
+  barrier();
+  for (MPI_Offset record = 0; record < 3; ++record)
+    CHECK(stored(file.name, record) == from(10 * static_cast<int>(record + 1)));
+}
+
 TEST_CASE("logs are kept on request, with the puts since the last flush") {
   const LogDirectory logs;
   const Hints hints{{"nc_burst_buf", "enable"},
