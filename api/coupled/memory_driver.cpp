@@ -380,9 +380,9 @@ void MemoryDriver::publish(std::int64_t record_count) {
                      writing_->log->position(),
                      {},
                      call_times()});
-  if (writing_->disk != nullptr) return;
-  session_->keep_log(key_, {step_, static_cast<std::uint32_t>(comm_.rank()),
-                            static_cast<std::uint32_t>(comm_.size()), std::move(writing_->log)});
+  session_->keep_log(
+      key_, {step_, static_cast<std::uint32_t>(comm_.rank()), static_cast<std::uint32_t>(comm_.size()),
+             std::move(writing_->disk), std::move(writing_->log)});
 }
 
 void MemoryDriver::close_read() {

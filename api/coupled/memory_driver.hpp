@@ -35,7 +35,7 @@ class MemoryDriver final : public Driver {
     std::unique_ptr<StepBurstLog> disk = {};  ///< for a writer whose data goes to a burst-buffer log
     runtime::DatasetKey key = {};             ///< for a writer
     std::unique_ptr<runtime::WriteLog> log =
-        {};  ///< for a writer that continues the log of the previous step
+        {};  ///< for a writer that continues the log of the previous step; its source is `disk`, if any
     std::vector<std::uint64_t> first_offsets = {};  ///< runtime::Opened
   };
   /// The step is open from here on: the destructor gives it back unless close() or discard() has done so.

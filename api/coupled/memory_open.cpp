@@ -56,11 +56,26 @@ struct LogIdentity {
   runtime::RunIdentity run;
 };
 
+using KeptLog = runtime::Session::KeptLog;
+
+/// The source of a log whose rule stores data in burst-buffer logs.
+StepBurstLog* disk_of(const KeptLog& kept) noexcept {
+  return static_cast<StepBurstLog*>(kept.source.get());  // MemoryDriver keeps no other source
+}
+
+/// The log that this process may continue. Its step is 0 if there is none.
+KeptLog take_kept_log(const CoupledGroup& group, const runtime::DatasetKey& key,
+                      const std::optional<BurstOptions>& options) {
+  KeptLog kept = group.session->take_log(key, group.member);
+  StepBurstLog* const disk = disk_of(kept);
+  const bool is_alike = (disk != nullptr) == options.has_value();
+  return is_alike && (disk == nullptr || disk->reopen(*options)) ? std::move(kept) : KeptLog{};
+}
+
 /// Collective: the earlier step whose logs all processes of the group have kept, each in the same place; 0 if
 /// not all have.
-std::uint64_t common_log(const Communicator& comm, const CoupledGroup& group,
-                         const runtime::DatasetKey& key) {
-  const auto step = static_cast<std::int64_t>(group.session->kept_log_of(key, group.member));
+std::uint64_t common_log(const Communicator& comm, const KeptLog& kept) {
+  const auto step = static_cast<std::int64_t>(kept.step);
   std::array<std::int64_t, 2> most_and_least{step, -step};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, most_and_least.data(), most_and_least.size(), MPI_INT64_T, MPI_MAX,
                           comm.get()),
@@ -89,8 +104,20 @@ std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& option
   }
 }
 
-formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin) noexcept {
-  return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin)};
+formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin, std::uint64_t base = 0) noexcept {
+  return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin), static_cast<std::int64_t>(base)};
+}
+
+/// Continues a kept log in a step that is open for writing. Gives the step back if that fails.
+void continue_log(KeptLog& kept, const CoupledGroup& group, std::uint64_t step, MemoryDriver::Parts& parts) {
+  parts.log = std::move(kept.log);
+  parts.disk.reset(static_cast<StepBurstLog*>(kept.source.release()));
+  try {
+    if (parts.disk) parts.disk->go_on(step);
+  } catch (...) {
+    group.session->discard({step});
+    throw;
+  }
 }
 
 /// A program that knows nothing of PnetCDF has written it by the C library.
@@ -183,8 +210,8 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
   const CoupledGroup group = make_coupled_group(request.comm, environment);
   const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
-  const std::uint64_t continues =
-      request.writes() && !options ? common_log(request.comm, group, match.key) : 0;
+  KeptLog kept = request.writes() ? take_kept_log(group, match.key, options) : KeptLog{};
+  const std::uint64_t continues = request.writes() ? common_log(request.comm, kept) : 0;
   OpenedDriver opened;
   runtime::Opened answer;
   const auto take_header = [&] {
@@ -212,13 +239,13 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
                               answer.control, request.writes(), answer.record_count, wait_us,
                               answer.pattern, answer.ranges,    answer.publish_at};
-    parts.disk = make_log(options, match.file, request.comm, group,
-                          {log_step(answer.step, answer.origin), environment.run});
     parts.first_offsets = answer.first_offsets;
-    if (request.writes()) {
-      parts.key = match.key;
-      auto log = group.session->take_log(match.key);
-      if (answer.is_continued) parts.log = std::move(log);
+    parts.key = match.key;
+    if (answer.is_continued) {
+      continue_log(kept, group, answer.step, parts);
+    } else {
+      parts.disk = make_log(options, match.file, request.comm, group,
+                            {log_step(answer.step, answer.origin, answer.base), environment.run});
     }
     opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
     if (!may_grow()) take_header();

@@ -49,15 +49,17 @@ bool is_leftover(storage::FileSystem& files, const std::string& path, const std:
 StepBurstLog::StepBurstLog(runtime::Session& session, const BurstOptions& options, const Place& place)
     : session_(session),
       options_(options),
+      place_(place),
       data_end_(page_bytes),
+      reserved_end_(page_bytes),
       used_end_(page_bytes),
       step_(static_cast<std::uint64_t>(place.step.step)),
       process_(::getpid()) {
   try {
-    refuse_leftovers(place);
+    refuse_leftovers();
     paths_ = storage::burst_log_paths_of(options_.directory + "/" + log_name(place));
     header_file_.emplace(files_, paths_.header);
-    with_space(space_unit_bytes, [&] { create(place); });
+    with_space(space_unit_bytes, [&] { create(); });
   } catch (const IoError& error) {
     if (error.error_number() != ENOENT && error.error_number() != ENOTDIR) throw;
     throw IoError(
@@ -67,10 +69,10 @@ StepBurstLog::StepBurstLog(runtime::Session& session, const BurstOptions& option
 }
 
 /// Data that an earlier run did not write to the file would be older than the data of this run.
-void StepBurstLog::refuse_leftovers(const Place& place) const {
+void StepBurstLog::refuse_leftovers() const {
   // The first process checks all logs of its node; every other process checks the logs of its own rank.
-  const std::string begin = storage::name_of(place.netcdf_path) + "_";
-  const std::string end = (place.rank == 0 ? "" : "_" + std::to_string(place.rank)) + metadata_suffix;
+  const std::string begin = storage::name_of(place_.netcdf_path) + "_";
+  const std::string end = (place_.rank == 0 ? "" : "_" + std::to_string(place_.rank)) + metadata_suffix;
   std::vector<std::string> found;
   const auto list_logs = [&] {
     std::vector<std::string> names = files_.list(options_.directory);
@@ -79,7 +81,7 @@ void StepBurstLog::refuse_leftovers(const Place& place) const {
   };
   for (const std::string& name : session_.first_listing(options_.directory, list_logs)) {
     const auto path = options_.directory + "/" + name;
-    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files_, path, place.netcdf_path))
+    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files_, path, place_.netcdf_path))
       found.push_back(path);
   }
   if (found.empty()) return;
@@ -92,7 +94,7 @@ void StepBurstLog::refuse_leftovers(const Place& place) const {
   for (const std::string& path : found) storage::remove_log(files_, path);
 }
 
-void StepBurstLog::create(const Place& place) {
+void StepBurstLog::create() {
   auto metadata = files_.open(paths_.metadata, storage::OpenMode::create_private);
   try {
     lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
@@ -102,16 +104,54 @@ void StepBurstLog::create(const Place& place) {
     formats::BurstLogHeader header;
     header.is_external =
         false;  // the variable's type in this machine's byte order, because readers share the data
-    header.process_count = place.processes;
-    header.rank = place.rank;
-    header.path = place.netcdf_path;
+    header.process_count = place_.processes;
+    header.rank = place_.rank;
+    header.path = place_.netcdf_path;
     header.processor = processor_name();
-    header.step = place.step;
-    header.identity = place.identity;
+    header.step = place_.step;
+    header.identity = place_.identity;
     entries_ = std::make_unique<storage::BurstLogEntries>(std::move(metadata), std::move(header));
   } catch (...) {
     remove();
     throw;
+  }
+  former_ = {entries_->extent(), used_end_};
+  is_closed_ = false;
+}
+
+bool StepBurstLog::reopen(const BurstOptions& options) noexcept {
+  const bool is_same =
+      options.directory == options_.directory && options.deletes_on_close == options_.deletes_on_close;
+  if (!is_same || process_ != ::getpid()) return false;
+  // A log without entries was removed, with the space that it had.
+  if (entries_ == nullptr) return data_end_ == page_bytes;
+  try {
+    open_again();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void StepBurstLog::open_again() {
+  // In a shared directory, the name may be another user's link by now.
+  for (const std::string& path : {paths_.metadata, paths_.data})
+    if (files_.owner_of(path) != files_.user()) throw Error(NC_ENOENT, path + " is gone");
+  auto metadata = files_.open(paths_.metadata, storage::OpenMode::update);
+  if (metadata->size_bytes() != former_.entries.end_bytes) throw Error(NC_EFILE, paths_.metadata);
+  lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
+  (void)lock_->try_lock();
+  data_ = files_.open(paths_.data, storage::OpenMode::update);
+  entries_->reopen(std::move(metadata));
+}
+
+void StepBurstLog::go_on(std::uint64_t step) {
+  step_ = step;
+  is_step_marked_ = false;
+  if (entries_ == nullptr) {
+    header_file_.emplace(files_, paths_.header);
+    header_begin_ = 0;
+    with_space(space_unit_bytes, [&] { create(); });
   }
   is_closed_ = false;
 }
@@ -166,6 +206,7 @@ runtime::WritableSegment StepBurstLog::need_segment(const runtime::SegmentReques
   if (request.use != runtime::SegmentUse::data) return session_.need_segment(request);
   std::uint64_t bytes = 0;
   with_space(request.bytes, [&] { bytes = reserve(request); });
+  reserved_end_ = data_end_ + bytes;
   auto segment = session_.need_segment(
       {request.step, request.use, bytes, bytes, {paths_.metadata, data_end_, !options_.deletes_on_close}});
   segment_begin_ = data_end_;
@@ -173,9 +214,44 @@ runtime::WritableSegment StepBurstLog::need_segment(const runtime::SegmentReques
   return segment;
 }
 
+std::uint64_t StepBurstLog::need_room(const Room& room) {
+  const std::uint64_t begin = std::max(segment_begin_, reserved_end_);
+  const auto take = [&](std::uint64_t bytes) {
+    const std::uint64_t end = std::min(data_end_, whole(segment_begin_ + bytes, page_bytes));
+    if (end <= begin) return;
+    const storage::FileRange range{static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)};
+    try {
+      data_->reserve_range(range);
+    } catch (const Error&) {
+      data_->give_back(range);  // some file systems keep space from a failed attempt
+      throw;
+    }
+    reserved_end_ = end;
+  };
+  with_space(room.needed_bytes, [&] {
+    try {
+      take(room.wanted_bytes);
+    } catch (const Error& error) {
+      if (!is_log_disk_full(error) || room.wanted_bytes == room.needed_bytes) throw;
+      take(room.needed_bytes);
+    }
+  });
+  return std::max(segment_begin_, reserved_end_) - segment_begin_;
+}
+
 void StepBurstLog::write_header(const formats::Header& header) {
-  with_space(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] { header_file_->write(header); });
+  with_space(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] {
+    former_.entries.entries == 0 ? header_file_->write(header) : append_header(header);
+  });
   entries_->describe(header);
+}
+
+/// The header of the step before stays, because the step may never be complete.
+void StepBurstLog::append_header(const formats::Header& header) {
+  header_begin_ = header_file_->append(header);
+  entries_->begin_step({static_cast<std::int64_t>(step_), header_begin_});
+  entries_->commit();
+  is_step_marked_ = true;
 }
 
 std::int64_t StepBurstLog::commit(const formats::Header& header, const Access& access, const Put& put) {
@@ -184,10 +260,12 @@ std::int64_t StepBurstLog::commit(const formats::Header& header, const Access& a
   const std::int64_t data_bytes = access.elements * static_cast<std::int64_t>(formats::size_of(type));
   std::int64_t position = 0;
   with_space(page_bytes, [&] {
+    if (!is_step_marked_) entries_->begin_step({static_cast<std::int64_t>(step_), header_begin_});
     position = entries_->add({type, access.varid, access.slabs, static_cast<std::int64_t>(data_begin),
                               data_bytes, static_cast<std::int64_t>(put.sequence)});
     entries_->commit();
   });
+  is_step_marked_ = true;
   used_end_ = std::max(used_end_, data_begin + static_cast<std::uint64_t>(data_bytes));
   return position;
 }
@@ -209,17 +287,28 @@ void StepBurstLog::sync() {
 void StepBurstLog::close() {
   if (entries_->count() == 0) return remove();
   is_closed_ = true;
-  data_->give_back(
-      {static_cast<std::int64_t>(whole(used_end_, page_bytes)), static_cast<std::int64_t>(data_end_)});
-  (void)data_->set_mark(std::string(storage::closed_log_mark));
+  reserved_end_ = whole(used_end_, page_bytes);
+  data_->give_back({static_cast<std::int64_t>(reserved_end_), static_cast<std::int64_t>(data_end_)});
+  (void)data_->set_mark(storage::closed_log_mark(static_cast<std::int64_t>(step_)));
   data_->close();
   entries_->close();
+  former_ = {entries_->extent(), used_end_};
   lock_.reset();
 }
 
 void StepBurstLog::remove() noexcept {
   is_closed_ = true;
   try {
+    if (former_.entries.entries > 0) {
+      entries_->cut(former_.entries);
+      entries_->close();
+      data_->give_back({static_cast<std::int64_t>(whole(former_.used_end, page_bytes)),
+                        static_cast<std::int64_t>(data_end_)});
+      data_->close();
+      lock_.reset();
+      return;
+    }
+    entries_.reset();
     storage::remove_log(files_, paths_.metadata);
   } catch (const Error&) {
     // Another process has already removed the log.

@@ -23,7 +23,8 @@ using storage::Access;
 
 /// This process's burst-buffer log of a workflow step (through: burst-buffer). The data segments of its write
 /// log are ranges of the data log. Each put has an entry in the metadata log, so `sluice recover` finds the
-/// put after any failure. The dataset's header is a separate file beside the logs.
+/// put after any failure. The dataset's header is a separate file beside the logs. After close(), a later
+/// step may continue the log.
 class StepBurstLog final : public runtime::SegmentSource {
  public:
   struct Place {
@@ -43,11 +44,12 @@ class StepBurstLog final : public runtime::SegmentSource {
   /// If the disk is full, here and below, the call waits until other processes free space. It throws
   /// NC_ENO_SPACE or NC_EQUOTA only if no process can free space.
   StepBurstLog(runtime::Session& session, const BurstOptions& options, const Place& place);
-  /// Removes the files, unless close() was called.
+  /// Removes the files, or the puts of a step that continued the log, unless close() was called.
   ~StepBurstLog() override;
 
   /// Reserves space for data in the data log.
   [[nodiscard]] runtime::WritableSegment need_segment(const runtime::SegmentRequest& request) override;
+  [[nodiscard]] std::uint64_t need_room(const Room& room) override;
 
   /// Writes the dataset's current header.
   void write_header(const formats::Header& header);
@@ -64,13 +66,21 @@ class StepBurstLog final : public runtime::SegmentSource {
 
   /// Moves all puts to storage.
   void sync();
-  /// Ends the log: no put follows. Removes a log without entries.
+  /// Ends the step: no put of it follows. Removes a log without entries.
   void close();
+  /// After close(): opens the files again, for a step with these options. Returns false if the log cannot be
+  /// continued, for example because other options apply or its files are gone.
+  [[nodiscard]] bool reopen(const BurstOptions& options) noexcept;
+  /// After reopen(): the next puts are of this step. Throws as the constructor does.
+  void go_on(std::uint64_t step);
+  /// Takes back the step: its puts, and a log that has no others.
   void remove() noexcept;
 
  private:
-  void create(const Place& place);
-  void refuse_leftovers(const Place& place) const;
+  void create();
+  void open_again();
+  void append_header(const formats::Header& header);
+  void refuse_leftovers() const;
   [[nodiscard]] std::uint64_t reserve(const runtime::SegmentRequest& request);
   /// Runs an action that needs disk space. If the disk is full, tries again whenever other processes have
   /// freed space.
@@ -80,6 +90,7 @@ class StepBurstLog final : public runtime::SegmentSource {
 
   runtime::Session& session_;
   const BurstOptions options_;
+  const Place place_;
   mutable storage::PosixFileSystem files_;
   storage::BurstLogPaths paths_;
   std::unique_ptr<storage::File> lock_;  ///< tells other processes that a process writes the log
@@ -87,9 +98,18 @@ class StepBurstLog final : public runtime::SegmentSource {
   std::unique_ptr<storage::BurstLogEntries> entries_;
   std::optional<storage::LogHeader> header_file_;
   std::uint64_t segment_begin_ = 0;  ///< begin of the last segment in the data log
-  std::uint64_t data_end_;           ///< end of the reserved space
+  std::uint64_t data_end_;           ///< end of the granted space
+  std::uint64_t reserved_end_;       ///< end of the space that is reserved on disk
   std::uint64_t used_end_;           ///< end of the put data
-  const std::uint64_t step_;
+  std::uint64_t step_;
+  /// The log before the step that continues it.
+  struct Former {
+    storage::BurstLogEntries::Extent entries;
+    std::uint64_t used_end = 0;
+  };
+  Former former_;
+  bool is_step_marked_ = true;     ///< the entries say that they are of this step
+  std::int64_t header_begin_ = 0;  ///< offset of the newest header in the header file
   const pid_t process_;  ///< a forked child must not touch the files
   bool is_closed_ = false;
 };

@@ -44,9 +44,12 @@ const char* kind_name(int kind) noexcept {
 /// The names of the variables, if the netCDF file can be read.
 class VariableNames {
  public:
-  VariableNames(storage::FileSystem& system, const std::string& path) {
+  VariableNames(storage::FileSystem& system, const std::string& path, std::int64_t header_begin) {
     try {
-      header_ = storage::read_header(*system.open(path, storage::OpenMode::read)).decoded.header;
+      const auto file = system.open(path, storage::OpenMode::read);
+      header_ = storage::read_header(*file, storage::default_header_chunk_bytes, formats::Detail::all, nullptr,
+                                     header_begin)
+                    .decoded.header;
       if (formats::subfile_count(*header_) > 0) header_ = formats::read_master(*header_, path).header;
     } catch (const Error&) {
       header_.reset();
@@ -75,7 +78,7 @@ void print_header(const storage::BurstLogReader& log, bool is_file_readable, boo
             << header.process_count << ", on " << header.processor << '\n';
   if (header.step)
     std::cout << "  step         " << header.step->step << " of a workflow, which continues step "
-              << header.step->origin << '\n';
+              << (header.step->base != 0 ? header.step->base : header.step->origin) << '\n';
   if (const auto& identity = header.identity) {
     if (identity->run != 0) std::cout << "  run          " << identity->run << '\n';
     std::cout << "  group        " << identity->group << '\n';
@@ -95,12 +98,19 @@ void print_entry(const storage::BurstLogReader& log, const formats::BurstLogEntr
 int print_log(const std::string& path) {
   storage::PosixFileSystem system;
   storage::BurstLogReader log(system, path);
+  while (log.next()) {  // to the newest header
+  }
   // The logs replace a workflow's file; its header is beside the logs.
-  const VariableNames names(system, log.header().step ? log.paths().header : log.header().path);
+  const VariableNames names(system, log.header().step ? log.paths().header : log.header().path,
+                            log.headers().back().header_begin);
+  log.restart();
   print_header(log, names.are_known(), storage::is_in_use(system, path));
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
+  std::int64_t step = log.step();
   while (const auto entry = log.next()) {
+    if (entry->step != step) std::cout << "  step " << entry->step << '\n';
+    step = entry->step;
     print_entry(log, *entry, names);
     ++entries;
     bytes += static_cast<std::uint64_t>(entry->data_bytes);

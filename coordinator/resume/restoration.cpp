@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "format.hpp"
 #include "sluice/formats/error.hpp"
@@ -118,29 +119,44 @@ class Restorer {
     storage::remove_stale_run_locks(files_, directory);
   }
 
+  /// The logs that the step was put into: the logs that were begun last, with this step or before it.
+  [[nodiscard]] static std::vector<storage::FoundLog> logs_of(const LogGroup& group, std::int64_t step) {
+    std::int64_t first = 0;
+    for (const storage::FoundLog& log : group.logs)
+      if (log.step <= step) first = std::max(first, log.step);
+    std::vector<storage::FoundLog> logs = group.logs;
+    std::erase_if(logs, [&](const storage::FoundLog& log) { return log.step != first; });
+    return logs;
+  }
+
+  /// Whether logs of the group have the step. Its processes need not have put anything into it.
+  [[nodiscard]] static bool is_in_logs(const LogGroup& group, std::uint64_t number, const RecordedStep& step) {
+    const auto signed_number = static_cast<std::int64_t>(number);
+    return step.path == group.netcdf_path &&
+           std::ranges::any_of(logs_of(group, signed_number), [&](const storage::FoundLog& log) {
+             return log.last_step >= signed_number;
+           });
+  }
+
   /// A process marks its log when it has closed the file. The record may lack the publication, where the
   /// matcher was killed before it had the message.
-  [[nodiscard]] bool is_closed(const LogGroup& group, std::int64_t step) {
-    bool has_any = false;
-    for (const storage::FoundLog& log : group.logs) {
-      if (log.step != step) continue;
-      has_any = true;
-      const std::string data = storage::burst_log_paths_of(log.metadata_path).data;
-      if (files_.open(data, storage::OpenMode::read)->mark() != storage::closed_log_mark) return false;
-    }
-    return has_any;
+  [[nodiscard]] static bool is_closed(const LogGroup& group, std::uint64_t step) {
+    const auto number = static_cast<std::int64_t>(step);
+    return std::ranges::all_of(logs_of(group, number),
+                               [&](const storage::FoundLog& log) { return log.closed_step >= number; });
   }
 
   /// The last step of the group that counts as published; 0: none.
   std::uint64_t last_published(const LogGroup& group) {
     std::uint64_t last = 0;
-    for (const storage::FoundLog& log : group.logs) {
-      const auto step = static_cast<std::uint64_t>(log.step);
-      const auto found = record_.steps.find(step);
-      if (found == record_.steps.end() || found->second.path != group.netcdf_path) continue;
-      if (!found->second.is_published() && is_closed(group, log.step)) publish(step, found->second);
-      if (found->second.is_published()) last = std::max(last, step);
+    std::vector<std::uint64_t> closed;
+    for (const auto& [number, step] : record_.steps) {
+      if (!is_in_logs(group, number, step)) continue;
+      if (!step.is_published() && !is_closed(group, number)) continue;
+      if (!step.is_published()) closed.push_back(number);
+      last = std::max(last, number);
     }
+    for (const std::uint64_t number : closed) publish(number, record_.steps.at(number));
     return last;
   }
 
@@ -157,8 +173,7 @@ class Restorer {
   void take_group(const LogGroup& group) {
     for (const std::uint64_t number : steps_to_recover(group)) {
       LogGroup until = group;
-      std::erase_if(until.logs,
-                    [&](const auto& log) { return static_cast<std::uint64_t>(log.step) > number; });
+      until.until_step = static_cast<std::int64_t>(number);
       RecordedStep& step = record_.steps.at(number);
       step.file = recover(until, number, step);
       storage::note_recovered(files_, record_path_, number, step);
@@ -172,15 +187,11 @@ class Restorer {
     const std::uint64_t last = last_published(group);
     if (last == 0) return {};
     const RecordedStep& newest = record_.steps.at(last);
-    if (!is_stream(newest)) return newest.file.empty() ? std::set{last} : std::set<std::uint64_t>();
+    if (!is_stream(newest)) return has_file(last, newest) ? std::set<std::uint64_t>() : std::set{last};
     std::set<std::uint64_t> steps;
-    for (const storage::FoundLog& log : group.logs) {
-      const auto number = static_cast<std::uint64_t>(log.step);
-      const auto found = record_.steps.find(number);
-      if (found == record_.steps.end() || found->second.path != group.netcdf_path) continue;
-      const RecordedStep& step = found->second;
-      if (step.is_published() && is_wanted(step, *rule_of(step)) && !has_file(number, step))
-        steps.insert(number);
+    for (const auto& [number, step] : record_.steps) {
+      const bool is_there = step.is_published() && is_in_logs(group, number, step);
+      if (is_there && is_wanted(step, *rule_of(step)) && !has_file(number, step)) steps.insert(number);
     }
     return steps;
   }

@@ -53,6 +53,18 @@ std::string size_mistake(const BurstLogEntry& entry) {
          " hyperslabs of " + std::to_string(entry.dimensions) + " dimensions";
 }
 
+/// The field `itype` of a step mark: a change of one bit in the mark is noticed.
+std::int32_t check_code(const BurstLogStepMark& mark) noexcept {
+  const auto all = static_cast<std::uint64_t>(mark.step) ^ static_cast<std::uint64_t>(mark.header_begin);
+  constexpr std::uint64_t mark_code = 0x536C4D6B;
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(all ^ all >> 32 ^ mark_code));
+}
+
+/// A step mark has the fields of a withdrawn put of no variable.
+bool is_step_mark(const BurstLogEntry& entry) noexcept {
+  return entry.clock && entry.is_withdrawn() && entry.api_kind == burst_var;
+}
+
 std::int64_t selected_bytes_of(const BurstLogEntry& entry) noexcept {
   std::int64_t total = 0;
   if (entry.type == Type::nat) return -1;
@@ -136,6 +148,18 @@ void encode_burst_log_entry(const BurstLogPut& put, std::vector<std::byte>& byte
   if (put.clock) fields.put_int64(*put.clock);
 }
 
+void encode_burst_log_step_mark(const BurstLogStepMark& mark, std::vector<std::byte>& bytes) {
+  BurstFieldWriter fields(bytes);
+  fields.put_int64(burst_entry_fixed_bytes + burst_entry_clock_bytes);
+  fields.put_int32(burst_var);
+  fields.put_int32(check_code(mark));
+  fields.put_int32(-1);  // no variable
+  fields.put_int32(0);
+  fields.put_int64(mark.step);
+  fields.put_int64(0);
+  fields.put_int64(mark.header_begin);
+}
+
 std::int64_t decode_burst_log_entry_size(std::span<const std::byte, 8> bytes, bool is_big_endian) noexcept {
   return BurstFields(bytes, is_big_endian).take_int64();
 }
@@ -160,7 +184,12 @@ BurstLogEntry decode_burst_log_entry(std::span<const std::byte> bytes, const Bur
   if (header.step) entry.clock = BurstFields(bytes.last(8), header.is_big_endian).take_int64();
   if (const auto mistake = size_mistake(entry); !mistake.empty()) fail(path, offset_bytes, mistake);
   take_arrays(fields, entry);
-  if (entry.is_withdrawn()) return entry;
+  if (is_step_mark(entry)) {
+    entry.mark = BurstLogStepMark{entry.data_offset, *entry.clock};
+    if (entry.varid != -1 || entry.dimensions != 0 || code != check_code(*entry.mark))
+      fail(path, offset_bytes, "an entry that begins a step, and contradicts itself");
+  }
+  if (entry.mark || (entry.is_withdrawn() && (!header.step || entry.varid >= 0))) return entry;
   if (entry.type == Type::nat)
     fail(path, offset_bytes, "an entry whose data is of the unknown type " + std::to_string(code));
   if (entry.varid < 0) fail(path, offset_bytes, "an entry of the variable " + std::to_string(entry.varid));

@@ -16,6 +16,8 @@ constexpr std::string_view step_magic = "SluiceWF";
 constexpr std::size_t step_bytes = 24;  // including the magic
 constexpr std::string_view identity_magic = "SluiceID";
 constexpr std::size_t identity_bytes = 32;  // including the magic
+constexpr std::string_view base_magic = "SluiceBS";
+constexpr std::size_t base_bytes = 24;  // including the magic
 
 std::size_t padded(std::size_t size, std::size_t unit) noexcept {
   return (size + unit - 1) / unit * unit;
@@ -146,6 +148,12 @@ void HeaderDecoder::take_own_blocks(std::size_t path_end) {
   if (has_block(*at, identity_magic, identity_bytes)) {
     header_.identity = BurstLogIdentity{static_cast<std::uint64_t>(int64_at(*at + 8)), int64_at(*at + 16),
                                         static_cast<std::uint64_t>(int64_at(*at + 24))};
+    *at += identity_bytes;
+  }
+  if (header_.step && has_block(*at, base_magic, base_bytes)) {
+    header_.step->base = int64_at(*at + 8);
+    if (header_.step->base != ~int64_at(*at + 16) || header_.step->base >= header_.step->step)
+      fail(NC_EFILE, *at, "the number of the step that this log continues contradicts itself");
   }
 }
 
@@ -239,10 +247,12 @@ std::vector<std::byte> encode_burst_log_header(BurstLogHeader& header) {
   fields.put_int32(header.is_big_endian ? 1 : 0);
   fields.put_int32(header.is_external ? 1 : 0);
   const auto names_bytes = 4 + padded(header.path.size(), 4) + 4 + padded(header.processor.size(), 4);
+  const bool has_base = header.step && header.step->base != 0;
   // Alignment of the header aligns the numbers of the entries.
   const auto names_end = padded(fixed_bytes + names_bytes, 8);
   header.entry_begin = static_cast<std::int64_t>(names_end + (header.step ? step_bytes : 0) +
-                                                 (header.identity ? identity_bytes : 0));
+                                                 (header.identity ? identity_bytes : 0) +
+                                                 (has_base ? base_bytes : 0));
   for (const auto value :
        {header.process_count, header.rank, header.max_dimensions, header.entry_count, header.entry_begin})
     fields.put_int64(value);
@@ -263,6 +273,11 @@ std::vector<std::byte> encode_burst_log_header(BurstLogHeader& header) {
     fields.put_int64(static_cast<std::int64_t>(header.identity->run));
     fields.put_int64(header.identity->created_ns);
     fields.put_int64(static_cast<std::int64_t>(header.identity->group));
+  }
+  if (has_base) {
+    begin_block(base_magic);
+    fields.put_int64(header.step->base);
+    fields.put_int64(~header.step->base);  // a damaged number would leave out steps
   }
   return bytes;
 }

@@ -17,6 +17,7 @@ Step* StepMaker::make(Group& group, const Step* base) {
     step->version = base->version;
     step->path = base->path;
     step->origin = base->origin;
+    step->base = base->id;
     step->record_count = base->record_count;
     step->pattern.base_record = base->record_count;
     step->header = base->header;

@@ -1,6 +1,7 @@
 #include "burst_logs.hpp"
 
 #include <memory>
+#include <set>
 
 #include "sluice/formats/error.hpp"
 
@@ -62,11 +63,13 @@ template <class Condition>
 void BurstLogs::let_go_if(const DatasetKey& key, const Condition& is_concerned) {
   const auto kept = kept_.find(key);
   if (kept == kept_.end()) return;
+  std::set<SegmentId> gone;
   std::erase_if(kept->second.logs, [&](const KeptLog& log) {
-    if (!is_concerned(log.step)) return false;
-    parts_.pools.of(log.segment).memory().keep_log(log.segment, false);
-    return true;
+    return is_concerned(log.step) && (gone.insert(log.segment), true);
   });
+  // Steps that continue one another share logs.
+  for (const KeptLog& log : kept->second.logs) gone.erase(log.segment);
+  for (const SegmentId segment : gone) parts_.pools.of(segment).memory().keep_log(segment, false);
 }
 
 void BurstLogs::report(StatusReport& report) const {

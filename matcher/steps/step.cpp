@@ -22,7 +22,7 @@ bool WriteLog::holds(const LogRange& range) const noexcept {
 }
 
 bool WriteLog::may_be_continued() const noexcept {
-  return is_complete && !is_cut && burst_log.empty() && end.chunks == tables.size();
+  return is_complete && !is_cut && end.chunks == tables.size();
 }
 
 std::shared_ptr<WriteLog> WriteLog::continued() const {
@@ -35,6 +35,7 @@ std::shared_ptr<WriteLog> WriteLog::continued() const {
   log->earlier_data = data.size();
   log->ranges = ranges;
   log->extent = extent;
+  log->burst_log = burst_log;
   log->begin = log->published = end;
   if (!ranges.empty()) log->first_offset = ranges.back().log_offset + ranges.back().length_bytes;
   log->first_offset = (log->first_offset + alignment - 1) / alignment * alignment;

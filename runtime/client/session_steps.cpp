@@ -78,17 +78,12 @@ void Session::keep_log(const DatasetKey& key, KeptLog log) {
   kept_logs_.insert_or_assign(key, std::move(log));
 }
 
-std::uint64_t Session::kept_log_of(const DatasetKey& key, const Member& member) const {
+Session::KeptLog Session::take_log(const DatasetKey& key, const Member& member) {
   const std::lock_guard lock(mutex_);
-  const auto kept = kept_logs_.find(key);
-  if (kept == kept_logs_.end()) return 0;
-  return kept->second.rank == member.rank && kept->second.size == member.size ? kept->second.step : 0;
-}
-
-std::unique_ptr<WriteLog> Session::take_log(const DatasetKey& key) {
-  const std::lock_guard lock(mutex_);
-  auto kept = kept_logs_.extract(key);
-  return kept.empty() ? nullptr : std::move(kept.mapped().log);
+  const auto kept = kept_logs_.extract(key);
+  if (kept.empty()) return {};
+  KeptLog& log = kept.mapped();
+  return log.rank == member.rank && log.size == member.size ? std::move(log) : KeptLog{};
 }
 
 }  // namespace sluice::runtime

@@ -18,6 +18,7 @@ constexpr std::uint64_t smallest_data_segment = 1ULL << 20;  // the first one, w
 constexpr std::uint64_t largest_data_segment = 1ULL
                                                << 26;  // unless more is expected, or a single put needs more
 constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
+constexpr std::uint64_t least_room = 1ULL << 16;            // of a segment that is continued
 constexpr std::uint64_t smallest_table_chunk = 1ULL << 16;  // likewise
 constexpr std::uint64_t largest_table_chunk = 1ULL << 24;
 
@@ -85,6 +86,21 @@ std::uint64_t WriteLog::wanted_bytes(std::uint64_t used, std::uint64_t expected,
   return goes_on_ ? std::max(wanted, otherwise) : wanted;
 }
 
+/// The rest of the current segment, or a new one.
+void WriteLog::take_room(std::uint64_t log_offset, std::uint64_t bytes) {
+  if (log_offset + bytes > segment_end_) return take_data_segment(log_offset, bytes);
+  const std::uint64_t more = std::clamp((log_offset - first_offset_) / 4, least_room, largest_data_segment);
+  const std::uint64_t expected_end = first_offset_ + expected_.data_bytes;
+  const std::uint64_t needed_end = log_offset + bytes;
+  lengthen(needed_end, expected_end >= needed_end ? expected_end : needed_end + more);
+}
+
+void WriteLog::lengthen(std::uint64_t needed_end, std::uint64_t wanted_end) {
+  const auto in_segment = [&](std::uint64_t offset) { return offset - data_first_ + data_shift_; };
+  const std::uint64_t room = source_.need_room({in_segment(needed_end), in_segment(wanted_end)});
+  data_end_ = data_first_ + std::min(std::max(room, data_shift_) - data_shift_, segment_end_ - data_first_);
+}
+
 void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) {
   // Offsets keep their alignment in memory: the segment's first log offset has the same remainder as its
   // address.
@@ -115,7 +131,7 @@ void WriteLog::take_data_segment(std::uint64_t log_offset, std::uint64_t bytes) 
   data_ = segment.memory.data() + shift;
   data_shift_ = shift;
   data_first_ = log_offset;
-  data_end_ = log_offset + length;
+  data_end_ = segment_end_ = log_offset + length;
   data_mapping_ = std::move(segment.mapping);
   data_file_ = std::move(segment.file);
   data_file_offset_ = segment.file_offset;
@@ -128,13 +144,16 @@ void WriteLog::finish() noexcept {
   table_ahead_.reset();
 }
 
-void WriteLog::go_on(std::uint64_t step) noexcept {
+void WriteLog::go_on(std::uint64_t step) {
   step_ = step;
   goes_on_ = true;
   first_offset_ = next_offset_ = (next_offset_ + large_alignment - 1) & ~(large_alignment - 1);
   first_table_bytes_ =
       table_chunks_ == 0 ? 0 : full_tables_bytes_ + sizeof(std::uint64_t) + table_.used_bytes();
-  if (!ranges_.empty()) ranges_.back().length_bytes = data_end_ - ranges_.back().log_offset;
+  if (!ranges_.empty()) {
+    ranges_.back().length_bytes = segment_end_ - ranges_.back().log_offset;
+    lengthen(data_first_, data_first_);
+  }
   lists_.clear();  // a reader of this step's puts reads no earlier entries
 }
 

@@ -23,14 +23,14 @@ void check_magic(std::span<const std::byte> start, const std::string& path) {
 }  // namespace
 
 HeaderOfFile read_header(const File& file, std::int64_t chunk_bytes, formats::Detail detail,
-                         formats::AttributeTaker* taker) {
-  const std::int64_t file_bytes = file.size_bytes();
+                         formats::AttributeTaker* taker, std::int64_t begin_bytes) {
+  const std::int64_t file_bytes = std::max<std::int64_t>(0, file.size_bytes() - begin_bytes);
   HeaderOfFile result;
   auto& prefix = result.bytes;
   for (std::int64_t wanted = chunk_bytes;; wanted *= 8) {
     const auto had = prefix.size();
     prefix.resize(static_cast<std::size_t>(std::min(wanted, file_bytes)));
-    const auto got = file.read(static_cast<std::int64_t>(had), std::span(prefix).subspan(had));
+    const auto got = file.read(begin_bytes + static_cast<std::int64_t>(had), std::span(prefix).subspan(had));
     prefix.resize(had + got);
     if (had == 0) check_magic(prefix, file.path());
     const bool is_whole = static_cast<std::int64_t>(prefix.size()) == file_bytes || got == 0;

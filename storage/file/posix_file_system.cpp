@@ -66,7 +66,8 @@ class PosixFile final : public File {
   void write(std::int64_t offset_bytes, std::span<const std::byte> bytes) override;
   std::int64_t copy(const File& from, const FileRange& range, std::int64_t offset_bytes) override;
   void resize(std::int64_t size_bytes) override;
-  void reserve(std::int64_t size_bytes) override;
+  void reserve(std::int64_t size_bytes) override { reserve_range({0, size_bytes}); }
+  void reserve_range(const FileRange& range) override;
   void give_back(const FileRange& range) noexcept override;
   [[nodiscard]] std::span<std::byte> map(std::int64_t size_bytes) override;
   void begin_sync(const FileRange& range) override;
@@ -159,9 +160,9 @@ void PosixFile::resize(std::int64_t size_bytes) {
     fail_to_write(errno, "resize");
 }
 
-void PosixFile::reserve(std::int64_t size_bytes) {
+void PosixFile::reserve_range(const FileRange& range) {
   int code = EINTR;
-  while (code == EINTR) code = ::posix_fallocate(descriptor_.number(), 0, size_bytes);
+  while (code == EINTR) code = ::posix_fallocate(descriptor_.number(), range.begin, range.size());
   if (code != 0) fail_to_write(code, "reserve disk space for");
 }
 

@@ -27,6 +27,11 @@ std::int64_t BurstLogEntries::add(const formats::BurstLogPut& put) {
   return position;
 }
 
+void BurstLogEntries::begin_step(const formats::BurstLogStepMark& mark) {
+  formats::encode_burst_log_step_mark(mark, entries_);
+  ++added_;
+}
+
 void BurstLogEntries::commit() {
   if (added_ == 0) return;
   try {
@@ -54,13 +59,17 @@ bool BurstLogEntries::withdraw(std::int64_t position) {
 }
 
 void BurstLogEntries::clear() {
+  if (committed_ > 0) cleared_bytes_ += end_ - header_.entry_begin;
+  cut({0, header_.entry_begin});
+}
+
+void BurstLogEntries::cut(const Extent& extent) {
   roll_back();
-  if (committed_ == 0) return;
-  file_->write_number(formats::burst_entry_count_offset, 0);
-  file_->cut(header_.entry_begin);
-  cleared_bytes_ += end_ - header_.entry_begin;
-  end_ = header_.entry_begin;
-  committed_ = 0;
+  if (committed_ == extent.entries) return;
+  file_->write_number(formats::burst_entry_count_offset, extent.entries);
+  file_->cut(extent.end_bytes);
+  end_ = extent.end_bytes;
+  committed_ = extent.entries;
 }
 
 void BurstLogEntries::describe(const formats::Header& dataset) {
@@ -83,6 +92,10 @@ void BurstLogEntries::sync() {
 void BurstLogEntries::close() {
   roll_back();
   file_->close(end_);
+}
+
+void BurstLogEntries::reopen(std::unique_ptr<File> file) {
+  file_ = std::make_unique<LogFile>(std::move(file), end_);
 }
 
 }  // namespace sluice::storage

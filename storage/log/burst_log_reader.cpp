@@ -35,6 +35,7 @@ BurstLogReader::BurstLogReader(FileSystem& files, const std::string& metadata_pa
   metadata_bytes_ = metadata_->size_bytes();
   read_header();
   offset_ = entry_offset_ = header_.entry_begin;
+  begin_steps();
   open_data(files);
   early_problems_ = problems_.size();
 }
@@ -45,6 +46,30 @@ void BurstLogReader::restart() {
   is_at_end_ = false;
   places_ = {};
   problems_.resize(early_problems_);
+  begin_steps();
+}
+
+void BurstLogReader::take_steps(std::int64_t after, std::int64_t last) noexcept {
+  after_step_ = after;
+  last_step_ = last;
+}
+
+void BurstLogReader::begin_steps() {
+  mark_ = {header_.step.value_or(formats::BurstLogStep{}).step, 0};
+  headers_.assign(1, mark_);
+}
+
+/// Steps ascend; a step has several marks if its header changes again.
+void BurstLogReader::take_mark(const formats::BurstLogStepMark& mark) {
+  if (mark.step < mark_.step || mark.header_begin < mark_.header_begin || mark == mark_)
+    return report(Kind::damaged, "an entry that begins step " + std::to_string(mark.step) +
+                                     ", behind puts of step " + std::to_string(mark_.step));
+  if (mark.header_begin != mark_.header_begin) headers_.push_back(mark);
+  mark_ = mark;
+}
+
+std::int64_t BurstLogReader::closed_step() const {
+  return data_ == nullptr || !header_.step ? 0 : closed_step_of(data_->mark(), *header_.step);
 }
 
 void BurstLogReader::read_header() {
@@ -186,15 +211,19 @@ std::optional<formats::BurstLogEntry> BurstLogReader::next() {
     } catch (const FormatError& error) {
       report(Kind::damaged, error.what());
     }
-    const bool is_withdrawn = entry && entry->is_withdrawn();
+    const bool is_mark = entry && entry->mark;
+    if (is_mark) take_mark(*entry->mark);
+    const bool is_withdrawn = entry && entry->is_withdrawn() && !is_mark;
     if (!entry) places_.is_known = false;
-    const bool is_placed = entry && take_place(*entry);
+    const bool is_placed = entry && !is_mark && take_place(*entry);
     const bool is_whole = is_placed && !is_withdrawn && has_data(*entry);
     if (is_withdrawn) ++withdrawn_;
     entry_offset_ = offset_;
     offset_ += size;
     ++index_;
-    if (is_whole) return entry;
+    if (!is_whole || mark_.step <= after_step_ || mark_.step > last_step_) continue;
+    entry->step = mark_.step;
+    return entry;
   }
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <system_error>
 
 #include "log_file.hpp"
 #include "sluice/storage/log_header.hpp"
@@ -16,6 +18,7 @@ constexpr std::size_t longest_element = 8;
 constexpr std::string_view metadata_suffix = ".meta";
 constexpr std::string_view data_suffix = ".data";
 constexpr std::string_view header_suffix = ".header";
+constexpr std::string_view closed_prefix = "sluice1 closed";
 
 [[noreturn]] void refuse_existing(const std::string& path, bool is_in_use) {
   const std::string advice =
@@ -28,6 +31,19 @@ constexpr std::string_view header_suffix = ".header";
 }
 
 }  // namespace
+
+std::string closed_log_mark(std::int64_t step) {
+  return std::string(closed_prefix) + " " + std::to_string(step);
+}
+
+std::int64_t closed_step_of(const std::string& mark, const formats::BurstLogStep& first) {
+  if (!mark.starts_with(closed_prefix)) return 0;
+  const std::string number = mark.substr(closed_prefix.size());
+  if (number.empty()) return first.step;  // earlier versions: a log had one step
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(number.data() + 1, number.data() + number.size(), step);
+  return error == std::errc() && end == number.data() + number.size() ? step : 0;
+}
 
 BurstLogPaths burst_log_paths(const std::string& directory, const std::string& netcdf_path, int ncid,
                               std::int64_t rank) {

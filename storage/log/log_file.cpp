@@ -17,11 +17,16 @@ std::int64_t whole_pages(std::int64_t bytes) noexcept {
 
 }  // namespace
 
+LogFile::LogFile(std::unique_ptr<File> file, std::int64_t size_bytes) noexcept
+    : file_(std::move(file)),
+      written_bytes_(size_bytes),
+      mapped_from_bytes_(size_bytes + std::max(least_capacity, size_bytes / 64)) {}
+
 bool LogFile::has_room(std::int64_t end_bytes) {
   const auto capacity = std::ssize(memory_);
   if (end_bytes <= capacity) return true;
-  if (!can_map_) return false;
-  const auto needed = whole_pages(end_bytes);
+  if (!can_map_ || written_bytes_ < mapped_from_bytes_) return false;
+  const auto needed = whole_pages(std::max(end_bytes, written_bytes_));
   const auto wish = std::max({needed, least_capacity, capacity + std::min(capacity, most_growth)});
   memory_ = file_->map(wish);
   // A nearly full disk may have enough space for `needed` bytes, but not for twice as many.

@@ -15,6 +15,9 @@ namespace sluice::storage {
 class LogFile {
  public:
   explicit LogFile(std::unique_ptr<File> file) noexcept : file_(std::move(file)) {}
+  /// Continues a file of that size. It is mapped when that pays, so that a few small writes cost the same
+  /// however large the file is.
+  LogFile(std::unique_ptr<File> file, std::int64_t size_bytes) noexcept;
 
   /// Writes bytes. Lack of space is NC_ENO_SPACE, never a signal.
   void write(std::int64_t offset_bytes, std::span<const std::byte> bytes);
@@ -35,6 +38,7 @@ class LogFile {
   std::unique_ptr<File> file_;
   std::span<std::byte> memory_;
   std::int64_t written_bytes_ = 0;
+  std::int64_t mapped_from_bytes_ = 0;  ///< the size from which on the file is mapped
   bool can_map_ = true;
 };
 

@@ -75,7 +75,7 @@ std::int64_t record_end(const formats::Header& header, const formats::BurstLogEn
 
 bool LogRounds::next() {
   take();
-  return read(std::numeric_limits<std::int64_t>::max());
+  return read(end_of_time);
 }
 
 /// The next entry that fits the dataset.
@@ -118,8 +118,8 @@ void LogRounds::take() {
   }
 }
 
-bool LogRounds::read(std::int64_t horizon) {
-  while (!entries_.empty() && last_clock() > horizon) {
+bool LogRounds::read(const PutTime& horizon) {
+  while (!entries_.empty() && last_time() > horizon) {
     data_bytes_ -= entries_.back().data_bytes;
     kept_.push_front(std::move(entries_.back()));
     entries_.pop_back();

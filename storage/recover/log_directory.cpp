@@ -143,6 +143,7 @@ struct StepLog {
     return {"file " + group->netcdf_path,
             "step " + std::to_string(log->step),
             "origin " + std::to_string(group->origin),
+            "base " + std::to_string(log->base),
             "run " + hexadecimal(identity.run),
             "begin of the run " + std::to_string(identity.created_ns),
             "group " + hexadecimal(log->group)};

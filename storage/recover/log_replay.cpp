@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <vector>
 
 #include "replay_files.hpp"
@@ -61,22 +60,22 @@ class ReplayTarget {
 /// With clocks, accesses are in the order of time. No access is later than an entry that another log has left
 /// for the next round.
 std::vector<Access> next_round(std::deque<LogRounds>& rounds) {
-  auto horizon = std::numeric_limits<std::int64_t>::max();
+  PutTime horizon = end_of_time;
   for (LogRounds& round : rounds) {
     round.take();
-    if (round.has_more()) horizon = std::min(horizon, round.last_clock());
+    if (round.has_more()) horizon = std::min(horizon, round.last_time());
   }
   struct TimedAccess {
-    std::int64_t clock;
+    PutTime time;
     Access access;
   };
   std::vector<TimedAccess> timed;
   for (LogRounds& round : rounds) {
     if (!round.read(horizon)) continue;
     for (std::size_t i = 0; i < round.accesses().size(); ++i)
-      timed.push_back({round.clock_of(i), round.accesses()[i]});
+      timed.push_back({round.time_of(i), round.accesses()[i]});
   }
-  std::ranges::stable_sort(timed, {}, &TimedAccess::clock);  // ties: the higher rank wins
+  std::ranges::stable_sort(timed, {}, &TimedAccess::time);  // ties: the higher rank wins
   std::vector<Access> accesses;
   accesses.reserve(timed.size());
   for (const TimedAccess& each : timed) accesses.push_back(each.access);

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,7 +44,7 @@ struct GroupKey {
 };
 
 void add_log(FileSystem& system, const std::string& path, std::map<GroupKey, LogGroup>& groups) {
-  const BurstLogReader log(system, path);
+  BurstLogReader log(system, path);
   const formats::BurstLogHeader& header = log.header();
   const auto step = header.step.value_or(formats::BurstLogStep{});
   const auto identity = header.identity.value_or(formats::BurstLogIdentity{});
@@ -55,6 +56,14 @@ void add_log(FileSystem& system, const std::string& path, std::map<GroupKey, Log
   group.owner = system.user();
   group.logs.push_back(
       {path, header.rank, step.step, header.entry_count, header.process_count, identity.group});
+  if (!header.step) return;
+  while (log.next()) {
+  }
+  FoundLog& found = group.logs.back();
+  found.closed_step = log.closed_step();
+  found.last_step = std::max(log.step(), found.closed_step);
+  found.base = step.base;
+  found.headers = log.headers();
 }
 
 void collect_problems(const BurstLogReader& log, std::vector<LogStatement>& problems) {
@@ -88,27 +97,86 @@ struct Places {
   const std::string& target;
 };
 
-/// Replays the logs of one step: puts of different steps have an order.
-void replay_step(const Places& places, std::span<const FoundLog> found, const ReplayOptions& options,
-                 Recovery& recovery) {
+/// Steps after `after`, up to `last`.
+struct StepRange {
+  std::int64_t after = 0;
+  std::int64_t last = 0;
+};
+
+BurstLogReader open_log(FileSystem& system, const FoundLog& found, const StepRange& steps) {
+  BurstLogReader log(system, found.metadata_path);
+  if (log.header().step) log.take_steps(steps.after, std::min(steps.last, found.last_step));
+  return log;
+}
+
+/// Replays these steps of logs that were written together, a few logs at a time.
+void replay_steps(const Places& places, std::span<const FoundLog> found, const StepRange& steps,
+                  const ReplayOptions& options, Recovery& recovery) {
   for (std::size_t first = 0; first < found.size(); first += most_open_logs) {
     const auto last = std::min(found.size(), first + most_open_logs);
     std::vector<BurstLogReader> logs;
-    for (std::size_t i = first; i < last; ++i) logs.emplace_back(places.logs, found[i].metadata_path);
+    for (std::size_t i = first; i < last; ++i) logs.push_back(open_log(places.logs, found[i], steps));
     add(replay_logs(places.files, logs, places.target, options), recovery.replay);
     for (const auto& log : logs) collect_problems(log, recovery.problems);
   }
 }
 
-void replay(const Places& places, std::span<const FoundLog> logs, const ReplayOptions& options,
-            Recovery& recovery) {
+/// The steps that have puts in these logs.
+std::set<std::int64_t> steps_in(FileSystem& system, std::span<const FoundLog> logs) {
+  std::set<std::int64_t> steps;
+  for (const FoundLog& found : logs) {
+    BurstLogReader log(system, found.metadata_path);
+    while (const auto entry = log.next()) steps.insert(entry->step);
+  }
+  return steps;
+}
+
+/// Replays the logs of one group: puts of different steps have an order. A round of logs keeps it, unless
+/// there are too many logs for one round.
+void replay_group(const Places& places, std::span<const FoundLog> logs, const StepRange& steps,
+                  const ReplayOptions& options, Recovery& recovery) {
+  const auto has_one_step = [](const FoundLog& log) { return log.last_step <= log.step; };
+  if (logs.size() <= most_open_logs || std::ranges::all_of(logs, has_one_step))
+    return replay_steps(places, logs, steps, options, recovery);
+  for (const std::int64_t step : steps_in(places.logs, logs)) {
+    if (step > steps.after) replay_steps(places, logs, {step - 1, step}, options, recovery);
+  }
+}
+
+/// Replays what the logs have of steps after `after`.
+void replay(const Places& places, std::span<const FoundLog> logs, std::int64_t after,
+            const ReplayOptions& options, Recovery& recovery) {
+  const StepRange steps{after, std::numeric_limits<std::int64_t>::max()};
   for (std::size_t first = 0; first < logs.size();) {
-    const auto of_step = [&](const FoundLog& log) { return log.step == logs[first].step; };
-    const auto end = std::ranges::find_if_not(logs.subspan(first), of_step);
+    const auto of_group = [&](const FoundLog& log) { return log.step == logs[first].step; };
+    const auto end = std::ranges::find_if_not(logs.subspan(first), of_group);
     const auto count = static_cast<std::size_t>(end - logs.subspan(first).begin());
-    replay_step(places, logs.subspan(first, count), options, recovery);
+    replay_group(places, logs.subspan(first, count), steps, options, recovery);
     first += count;
   }
+}
+
+/// A header that a process has left, and the step in which it was written.
+struct LeftHeader {
+  std::int64_t step = 0;
+  formats::Header header;
+};
+
+/// The last header that the log's process has left, up to the log's last step.
+std::optional<LeftHeader> header_of_log(FileSystem& system, const FoundLog& log) {
+  const auto path = burst_log_paths_of(log.metadata_path).header;
+  if (path.empty() || !system.exists(path)) return std::nullopt;
+  formats::BurstLogStepMark place{log.step, 0};
+  for (const auto& header : log.headers)
+    if (header.step <= log.last_step) place = header;
+  const auto file = system.open(path, OpenMode::read);
+  std::array<std::byte, 1> first{};
+  // A log may have no header of its first step, and headers of later ones.
+  const bool has_none = place.header_begin == 0 && file->read(0, first) == 1 && first[0] == std::byte{0};
+  if (has_none) return std::nullopt;
+  return LeftHeader{place.step, read_header(*file, default_header_chunk_bytes, formats::Detail::all, nullptr,
+                                            place.header_begin)
+                                    .decoded.header};
 }
 
 /// The newest header that the processes of the steps have left. Takes the header of the last step, and among
@@ -118,15 +186,14 @@ formats::Header left_header(FileSystem& system, const LogGroup& group) {
   std::optional<formats::Header> best;
   std::int64_t best_step = 0;
   for (const FoundLog& log : group.logs) {
-    const auto path = burst_log_paths_of(log.metadata_path).header;
-    if (path.empty() || !system.exists(path)) continue;
-    auto left = read_header(*system.open(path, OpenMode::read)).decoded.header;
-    const auto variables = left.variable_count();
-    const bool is_better =
-        !best || log.step > best_step || variables > best->variable_count() ||
-        (variables == best->variable_count() && formats::encoded_size(left) > formats::encoded_size(*best));
-    if (is_better) best = std::move(left);
-    best_step = std::max(best_step, log.step);
+    auto left = header_of_log(system, log);
+    if (!left || left->step < best_step) continue;
+    const auto variables = left->header.variable_count();
+    const bool is_better = !best || left->step > best_step || variables > best->variable_count() ||
+                           (variables == best->variable_count() &&
+                            formats::encoded_size(left->header) > formats::encoded_size(*best));
+    if (is_better) best = std::move(left->header);
+    best_step = left->step;
   }
   if (!best)
     throw Error(NC_ENOTNC, "the logs of " + group.netcdf_path +
@@ -140,12 +207,13 @@ std::int64_t records_in(FileSystem& system, const LogGroup& group, const formats
   const auto layout = formats::layout_of(header, formats::encoded_size(header));
   RecordLimit limit(header, layout, capacity_bytes);
   std::int64_t records = 0;
+  const StepRange all{0, std::numeric_limits<std::int64_t>::max()};
   for (const FoundLog& found : group.logs) {
-    BurstLogReader log(system, found.metadata_path);
+    BurstLogReader log = open_log(system, found, all);
     limit.look_at(log);
   }
   for (const FoundLog& found : group.logs) {
-    BurstLogReader log(system, found.metadata_path);
+    BurstLogReader log = open_log(system, found, all);
     while (const auto entry = log.next()) {
       if (entry_mistake(header, layout, *entry, log.header().is_external, limit.limit()).empty())
         records = std::max(records, record_end(header, *entry));
@@ -184,7 +252,7 @@ FileMark mark_for(const LogGroup& group) {
   }
   mark.origin = group.origin;
   for (const FoundLog& log : group.logs) {
-    mark.step = std::max(mark.step, log.step);
+    mark.step = std::max(mark.step, log.last_step);
     mark.ranks.insert(log.rank);
   }
   return mark;
@@ -268,19 +336,18 @@ void make_file(const Places& places, const LogGroup& group, const Existing& exis
   const bool continues = existing.tells_origin() && existing.mark->is_of_same(mark) &&
                          has_more(*existing.mark, mark) && has_header(*existing.file, header);
   PartialFile partial(places.files, places.target);
-  std::span<const FoundLog> logs(group.logs);
+  std::int64_t after = 0;
   if (continues) {
     copy_contents(*existing.file, partial.file());
     const auto known = read_header(partial.file()).decoded.header.record_count;
     fill_records(partial.file(), header, known, records);
-    const auto is_there = [&](const FoundLog& log) { return log.step <= existing.mark->complete; };
-    logs = logs.subspan(static_cast<std::size_t>(std::ranges::count_if(logs, is_there)));
+    after = existing.mark->complete;
     mark.complete = existing.mark->complete;
     mark.step = std::max(mark.step, existing.mark->step);
   } else {
     create_filled_file(partial.file(), header, records);
   }
-  replay({places.logs, places.files, partial.path()}, logs, options, recovery);
+  replay({places.logs, places.files, partial.path()}, group.logs, after, options, recovery);
   mark.lacks_puts = !is_sound(group, recovery) || (continues && existing.mark->lacks_puts);
   if (continues) mark.ranks.insert(existing.mark->ranks.begin(), existing.mark->ranks.end());
   mark.content = content_of(partial.file());
@@ -335,7 +402,7 @@ void recover_puts(const Places& places, const LogGroup& group, const ReplayOptio
   const auto existing = existing_file(places.files, places.target, marks);
   expect_own_file(group, places.target, existing);
   PrivateCopies copies(places.files);
-  replay({places.logs, copies, places.target}, group.logs, options, recovery);
+  replay({places.logs, copies, places.target}, group.logs, 0, options, recovery);
   mark_recovered(group, existing, *copies.open(places.target, OpenMode::update), recovery);
   copies.publish();
 }
@@ -437,6 +504,26 @@ FoundLogs find_logs(FileSystem& system, const std::string& directory, LogOwners 
   return found;
 }
 
+std::vector<FoundLog> logs_until(const LogGroup& group) {
+  std::vector<FoundLog> logs;
+  std::int64_t limit = group.until_step;
+  // From the last step to the first: the logs that were begun together say which step they were opened on.
+  for (auto log = group.logs.rbegin(); log != group.logs.rend();) {
+    const std::int64_t first = log->step;
+    const bool counts = first <= limit;
+    std::int64_t base = 0;
+    for (; log != group.logs.rend() && log->step == first; ++log) {
+      if (!counts) continue;
+      logs.push_back(*log);
+      logs.back().last_step = std::min(log->last_step, limit);
+      base = std::max(base, log->base);
+    }
+    if (counts) limit = base != 0 ? base : first - 1;
+  }
+  std::ranges::reverse(logs);
+  return logs;
+}
+
 Recovery recover_file(FileSystem& system, const LogGroup& group, const std::string& netcdf_path,
                       const ReplayOptions& options, FileMarks marks) {
   Recovery recovery;
@@ -451,7 +538,9 @@ Recovery recover_file(FileSystem& system, const LogGroup& group, const std::stri
   if (!group.refusal.empty()) throw Error(NC_EINVAL, group.refusal);
   const Places places{logs, system, netcdf_path};
   if (group.is_of_workflow()) {
-    recover_steps(places, group, options, marks, recovery);
+    LogGroup wanted = group;
+    wanted.logs = logs_until(group);
+    recover_steps(places, wanted, options, marks, recovery);
   } else {
     recover_puts(places, group, options, marks, recovery);
   }

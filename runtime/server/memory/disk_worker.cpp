@@ -1,7 +1,6 @@
 #include "disk_worker.hpp"
 
 #include <boost/asio/post.hpp>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -33,17 +32,9 @@ void DiskWorker::submit(std::function<void()> work, std::function<void()> then) 
   has_news_.notify_all();
 }
 
-void DiskWorker::finish(const std::function<void(std::size_t left)>& tell) {
-  constexpr std::chrono::milliseconds interval{500};
-  std::unique_lock lock(mutex_);
-  const auto left = [&] { return queue_.size() + (is_busy_ ? 1 : 0); };
-  for (std::size_t before = left(); !has_news_.wait_for(lock, interval, [&] { return left() == 0; });) {
-    if (left() == before) continue;
-    before = left();
-    lock.unlock();
-    tell(before);
-    lock.lock();
-  }
+std::size_t DiskWorker::left() {
+  const std::lock_guard lock(mutex_);
+  return queue_.size() + (is_busy_ ? 1 : 0);
 }
 
 void DiskWorker::run() {
@@ -58,7 +49,6 @@ void DiskWorker::run() {
     carry_out(std::move(task));
     lock.lock();
     is_busy_ = false;
-    has_news_.notify_all();
   }
 }
 

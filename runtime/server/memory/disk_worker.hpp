@@ -21,9 +21,8 @@ class DiskWorker {
 
   /// The thread calls `work` and destroys it; then the loop calls `then`. Neither may throw.
   void submit(std::function<void()> work, std::function<void()> then = {});
-  /// Returns when all submitted tasks are done. While tasks get done, `tell` is called twice a second with
-  /// the number of those that are left.
-  void finish(const std::function<void(std::size_t left)>& tell);
+  /// The number of submitted tasks that are not done.
+  [[nodiscard]] std::size_t left();
 
  private:
   struct Task {

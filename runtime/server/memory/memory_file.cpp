@@ -16,11 +16,19 @@ std::string link_to(const FileDescriptor& file) {
   return "/proc/self/fd/" + std::to_string(file.number());
 }
 
+namespace {
+
+/// The matcher itself can read and write the file.
+mode_t file_mode(std::uint32_t permissions) noexcept {
+  constexpr mode_t all_permissions = 0777;
+  return static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
+}
+
+}  // namespace
+
 FileDescriptor make_memory_file(std::uint32_t permissions) {
   const FileDescriptor made(::memfd_create("sluice-file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  constexpr mode_t all_permissions = 0777;
-  const auto mode = static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
-  if (made && ::fchmod(made.number(), mode) == 0) {
+  if (made && ::fchmod(made.number(), file_mode(permissions)) == 0) {
     FileDescriptor file(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
     if (file) return file;
   }
@@ -64,6 +72,11 @@ int copy_bytes(const FileDescriptor& from, const FileDescriptor& to) {
     if (copied == 0) return 0;
     if (copied < 0 && errno != EINTR) return errno;
   }
+}
+
+bool take_permissions(const FileDescriptor& from, const FileDescriptor& to) {
+  struct stat facts {};
+  return ::fstat(from.number(), &facts) == 0 && ::fchmod(to.number(), file_mode(facts.st_mode)) == 0;
 }
 
 bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {

@@ -21,6 +21,9 @@ namespace sluice::runtime {
 [[nodiscard]] std::uint64_t file_size(const FileDescriptor& file);
 /// From now on nobody can change the file. False, without effect, where somebody has it mapped for writing.
 [[nodiscard]] bool seal(const FileDescriptor& file);
+/// Gives the file the access rights of another one, as make_memory_file() would. False and errno where that
+/// fails.
+[[nodiscard]] bool take_permissions(const FileDescriptor& from, const FileDescriptor& to);
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);

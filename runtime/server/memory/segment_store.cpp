@@ -110,7 +110,9 @@ bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t byte
 
 void SegmentStore::replace_image(matcher::SegmentId segment, std::shared_ptr<const FileDescriptor> file) {
   auto& entry = const_cast<Entry&>(at(segment));
-  entry.file = std::make_shared<MappedFile>(std::move(file));
+  auto former = std::exchange(entry.file, std::make_shared<MappedFile>(std::move(file)));
+  // The end of a file without a name frees its disk space.
+  if (matcher::is_spilled(segment)) disk_.submit([former = std::move(former)] {});
 }
 
 bool SegmentStore::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) {
@@ -218,9 +220,9 @@ bool SegmentStore::destroy(matcher::SegmentId segment) noexcept {
   return false;
 }
 
-void SegmentStore::remove_logs(const std::function<void(std::size_t left)>& tell) {
+void SegmentStore::remove_logs(std::function<void()> done) {
   logs_.remove_all();
-  disk_.finish(tell);
+  disk_.submit([] {}, std::move(done));
 }
 
 std::span<const std::byte> SegmentStore::contents(matcher::SegmentId segment) {

@@ -53,9 +53,14 @@ class SegmentStore final : public matcher::SegmentMemory {
   }
 
   /// The run ends without errors: the data of logs that are not kept has reached their files. Without this
-  /// call all logs keep their names. Returns when the logs are removed.
-  /// While this goes on, `tell` is called now and then with the number of tasks on the disk that are left.
-  void remove_logs(const std::function<void(std::size_t left)>& tell);
+  /// call all logs keep their names. The loop calls `done` when the logs are removed.
+  void remove_logs(std::function<void()> done);
+  /// Work on files on disk: DiskWorker::submit.
+  void use_disk(std::function<void()> work, std::function<void()> then) {
+    disk_.submit(std::move(work), std::move(then));
+  }
+  /// The number of disk operations that are not done.
+  [[nodiscard]] std::size_t disk_tasks() { return disk_.left(); }
 
   /// Sets the directory for new segments on disk. `can_punch`: its file system can return ranges of a file;
   /// otherwise each segment has a file of its own.

@@ -1,5 +1,6 @@
 #include "sluice/runtime/matcher_server.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "matcher_server_state.hpp"
@@ -126,15 +127,31 @@ void MatcherServer::Server::do_round(const DrainComponent& exit, std::uint64_t r
   written_.end_component(exit.component, [this, round] { tree_.end_part(round); });
 }
 
-void MatcherServer::Server::do_round(const ShutDown& /*end*/, std::uint64_t /*round*/) {
+/// The loop goes on while logs are removed: it passes on what other matchers tell.
+void MatcherServer::Server::do_round(const ShutDown& /*end*/, std::uint64_t round) {
   orders_.tell_of_warm_memory();
-  // The coordinator waits as long as it hears of progress.
-  store_.remove_logs([this](std::size_t left) {
-    detail("matcher " + std::to_string(base_.rank()) +
-           " removes burst-buffer logs and frees disk space: " + std::to_string(left) + " tasks are left");
+  tree_.hold_part(round);
+  store_.remove_logs([this, round] {
+    removal_timer_.cancel();
+    tree_.send_up(counters());
+    is_ending_ = !coordinator_;
+    tree_.end_part(round);
   });
-  tree_.send_up(counters());
-  is_ending_ = !coordinator_;
+  tell_of_removals(store_.disk_tasks());
+}
+
+/// The coordinator waits as long as it hears of progress.
+void MatcherServer::Server::tell_of_removals(std::size_t before) {
+  constexpr std::chrono::milliseconds interval{500};
+  removal_timer_.expires_after(interval);
+  removal_timer_.async_wait([this, before](const boost::system::error_code& error) {
+    if (error) return;
+    const std::size_t left = store_.disk_tasks();
+    if (left != before)
+      detail("matcher " + std::to_string(base_.rank()) +
+             " removes burst-buffer logs and frees disk space: " + std::to_string(left) + " tasks are left");
+    tell_of_removals(left);
+  });
 }
 
 void MatcherServer::Server::do_round(const TakeSent& job, std::uint64_t /*round*/) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
 #include <memory>
 
 #include "client_answers.hpp"
@@ -36,6 +38,7 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
   void do_round(const DrainComponent& exit, std::uint64_t round);
   void do_round(const ShutDown& end, std::uint64_t round);
   void do_round(const TakeSent& job, std::uint64_t round);
+  void tell_of_removals(std::size_t before);
   [[nodiscard]] bool is_ready() const override {
     return base_.rank() != 0 || (coordinator_ && coordinator_->has_registry());
   }
@@ -68,7 +71,8 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
   std::unique_ptr<CoordinatorLine> coordinator_;  ///< only at matcher 0
   std::unique_ptr<LinkLoop> link_loop_;           ///< null for a single matcher
   bool is_ending_ = false;                        ///< the registry no longer needs this matcher
-  DiskWorker disk_worker_{loop_};                 ///< destroyed before the store that it works for
+  boost::asio::steady_timer removal_timer_{loop_};
+  DiskWorker disk_worker_{loop_};  ///< destroyed before the store that it works for
 };
 
 }  // namespace sluice::runtime

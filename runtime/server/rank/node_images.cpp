@@ -25,13 +25,14 @@ bool is_cdf_version(std::uint8_t version) noexcept {
   return version == 1 || version == 2 || version == 5;
 }
 
-/// Nobody may change it any more. A file on disk cannot be sealed, and is longer than its contents.
-void complete(const FileDescriptor& file, matcher::SegmentId segment, std::uint64_t bytes) {
-  if (matcher::is_spilled(segment)) {
-    if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0 || ::fchmod(file.number(), file_mode) != 0)
-      throw Error(NC_EIO, "the image of a file cannot be cut to its length");
-    return;
-  }
+/// A file on disk cannot be sealed, and is longer than its contents.
+bool cut_on_disk(const FileDescriptor& file, std::uint64_t bytes) noexcept {
+  return ::ftruncate(file.number(), static_cast<off_t>(bytes)) == 0 &&
+         ::fchmod(file.number(), file_mode) == 0;
+}
+
+/// Nobody may change a file in memory any more.
+void complete(const FileDescriptor& file) {
   // Nobody has mapped it for writing. F_SEAL_WRITE would look at each page, and wait for all processors.
   const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
   if (::fcntl(file.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) != 0 &&
@@ -163,7 +164,8 @@ void NodeImages::submit(DrainTask task) {
   const matcher::StepId step = task.view->step;
   try {
     find_segments(task, base_.store);
-    const bool is_small = base_.store.extent(under_way_.at(step).file).bytes <= most_bytes_here;
+    const matcher::SegmentId file = under_way_.at(step).file;
+    const bool is_small = !matcher::is_spilled(file) && base_.store.extent(file).bytes <= most_bytes_here;
     if (is_small && is_all_here(*task.view, base_.node())) return end(step, make_here(task));
     worker_.submit(DrainStage::image, std::move(task));
   } catch (const Error& error) {
@@ -181,12 +183,25 @@ void NodeImages::end(matcher::StepId step, const DrainReport& made) {
   if (order.empty()) return;
   DrainReport outcome = made;
   try {
-    if (made.status == NC_NOERR)
-      complete(*base_.store.descriptor(order.mapped().file), order.mapped().file, made.bytes);
+    if (made.status == NC_NOERR && matcher::is_spilled(order.mapped().file))
+      return complete_on_disk(order.mapped(), made);
+    if (made.status == NC_NOERR) complete(*base_.store.descriptor(order.mapped().file));
   } catch (const Error& error) {
     outcome = {error.status(), error.what(), 0};
   }
   report(order.mapped(), outcome);
+}
+
+void NodeImages::complete_on_disk(const MakeImage& order, const DrainReport& made) {
+  const auto is_cut = std::make_shared<bool>(false);  // shared by the two functions
+  base_.store.use_disk(
+      [is_cut, file = base_.store.descriptor(order.file), bytes = made.bytes] {
+        *is_cut = cut_on_disk(*file, bytes);
+      },
+      [this, is_cut, order, made] {
+        report(order,
+               *is_cut ? made : DrainReport{NC_EIO, "the image of a file cannot be cut to its length", 0});
+      });
 }
 
 /// Later: the registry may be in the middle of something.

@@ -35,6 +35,7 @@ class NodeImages {
   void submit(DrainTask task);
   [[nodiscard]] DrainReport make_here(const DrainTask& task);
   void end(matcher::StepId step, const DrainReport& report);
+  void complete_on_disk(const MakeImage& order, const DrainReport& made);
   void report(const MakeImage& order, const DrainReport& report);
 
   MatcherBase& base_;

@@ -159,13 +159,8 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.closes_wanted = request.closes;
   file.opens.push_back(open);
   const bool begins_anew = (request.flags & O_TRUNC) != 0;
-  std::shared_ptr<const FileDescriptor> base;
-  if (!begins_anew && place.newest) base = place.newest;
-  if (!begins_anew && !base && request.is_on_disk) {
-    FileDescriptor on_disk(::open(request.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!on_disk) throw IoError(NC_EPERM, errno, request.path, "open");
-    base = std::make_shared<const FileDescriptor>(std::move(on_disk));
-  }
+  const auto base = begins_anew ? nullptr : place.newest;
+  const bool is_on_disk = !begins_anew && !base && request.is_on_disk;
   file.bytes = make_memory_file(base ? status_of(*base).st_mode : request.permissions);
   file.inode = status_of(file.bytes).st_ino;
   file.watch = watch_.add(file.bytes);
@@ -180,23 +175,39 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
                     false,
                     true};
   base_.tree.send_up(ClientRequest{file.connection, 0, hello});
-  base ? copy_base(file, std::move(base)) : ask_create(file);
+  base || is_on_disk ? copy_base(file, base) : ask_create(file);
 }
 
 /// The registry hears of the file only when it has changed: programs open files for writing, just to look.
+/// Without a base, the file on disk is the base. Opening and copying it may take long.
 void WrittenFiles::copy_base(File& file, std::shared_ptr<const FileDescriptor> base) {
-  file.base = std::move(base);
   file.may_publish_unchanged = false;
-  const auto trouble = std::make_shared<int>(0);  // shared by the two functions
-  const auto to = std::make_shared<FileDescriptor>(
-      ::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));  // shared, as functions are copied
-  worker_.submit([trouble, to, from = file.base] { *trouble = copy_bytes(*from, *to); },
-                 [this, trouble, to, connection = file.connection] {
-                   File* const copied = find(connection);
-                   if (copied == nullptr) return;
-                   if (*trouble == 0) return answer_opens(*copied);
-                   abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
-                 });
+  struct Copy {
+    std::shared_ptr<const FileDescriptor> from;  // shared with other copies
+    FileDescriptor to;
+    bool cannot_open = false;
+    int trouble = 0;
+  };
+  const auto copy = std::make_shared<Copy>();  // shared by the two functions
+  copy->from = std::move(base);
+  copy->to = FileDescriptor(::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));
+  const auto work = [copy, path = file.path] {
+    if (copy->from == nullptr) {
+      FileDescriptor on_disk(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+      copy->cannot_open = !on_disk || !take_permissions(on_disk, copy->to);
+      copy->trouble = errno;
+      copy->from = std::make_shared<const FileDescriptor>(std::move(on_disk));
+    }
+    if (!copy->cannot_open) copy->trouble = copy_bytes(*copy->from, copy->to);
+  };
+  worker_.submit(work, [this, copy, connection = file.connection] {
+    File* const copied = find(connection);
+    if (copied == nullptr) return;
+    copied->base = copy->from;
+    if (copy->cannot_open) return give_up(*copied, IoError(NC_EPERM, copy->trouble, copied->path, "open"));
+    if (copy->trouble == 0) return answer_opens(*copied);
+    abandon(*copied, std::string("it cannot be copied: ") + std::strerror(copy->trouble));
+  });
 }
 
 void WrittenFiles::ask_create(File& file) {
@@ -482,6 +493,12 @@ void WrittenFiles::complete(File& file) {
   base_.tree.send_up(ClientRequest{connection, 0, std::move(publish)});
   base_.tree.send_up(ConnectionEnded{connection});
   settle(path);
+}
+
+/// Those who want to open the file cannot; no run hears of it.
+void WrittenFiles::give_up(File& file, const Error& error) {
+  for (const QueuedOpen& open : std::exchange(file.opens, {})) refuse(open, error.status(), error.what());
+  drop(file);
 }
 
 /// Nothing is published; readers wait on, or are told that nothing can come.

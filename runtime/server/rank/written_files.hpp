@@ -13,6 +13,7 @@
 #include "disk_worker.hpp"
 #include "file_puts.hpp"
 #include "file_watch.hpp"
+#include "sluice/formats/error.hpp"
 #include "sluice/formats/status.hpp"
 
 namespace sluice::runtime {
@@ -86,6 +87,7 @@ class WrittenFiles {
   void stage(File& file);
   void advance(File& file);
   void fill(File& file);
+  void give_up(File& file, const Error& error);
   void complete(File& file);
   void abandon(File& file, const std::string& reason, int status = NC_EIO);
   void drop(File& file);

@@ -317,6 +317,7 @@ void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
   if (writes) notes_.begun(step);
   if (!step.control.empty() && writes) reply.control = step.control.id();
   reply.is_continued = step.is_continued && writes;
+  if (writes) reply.base = step.base;
   answer(ticket, std::move(reply));
 }
 

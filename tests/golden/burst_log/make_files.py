@@ -14,13 +14,19 @@ def name(text, pad=4):
     return struct.pack("<i", len(data)) + data + bytes(-len(data) % pad)
 
 
-def header(entries, order="<", external=1, ranks=4, rank=1, magic=b"PnetCDF0", form=b"CDF5\0\0\0\0", begin=None, max_dims=2):
+def header(entries, order="<", external=1, ranks=4, rank=1, magic=b"PnetCDF0", form=b"CDF5\0\0\0\0", begin=None, max_dims=2, blocks=b""):
     names = name("/data/wave.nc") + name("n1")
     if order == ">":
         names = b"".join(struct.pack(">i", len(t)) + t + bytes(-len(t) % 4) for t in (b"/data/wave.nc", b"n1"))
     size = (64 + len(names) + 7) // 8 * 8
-    fixed = struct.pack(order + "iiqqqqq", order == ">", external, ranks, rank, max_dims, entries, size if begin is None else begin)
-    return (magic + form + fixed + names).ljust(size, b"\0")
+    fixed = struct.pack(order + "iiqqqqq", order == ">", external, ranks, rank, max_dims, entries, size + len(blocks) if begin is None else begin)
+    return (magic + form + fixed + names).ljust(size, b"\0") + blocks
+
+
+def step_mark(step, header_begin, check=None):
+    both = step ^ header_begin
+    check = (both ^ both >> 32 ^ 0x536C4D6B) & 0xFFFFFFFF if check is None else check
+    return struct.pack("<qiIiiqqq", 48, -1, check, -1, 0, step, 0, header_begin)
 
 
 def entry(kind, itype, varid, ndims, offset, length, numbers, order="<", esize=None):
@@ -140,6 +146,20 @@ damaged("bad_start", "an entry whose selection makes no sense", entry(VARA, SHOR
 damaged("bad_count", "an entry whose selection makes no sense", entry(VARA, SHORT, 0, 1, 8, 2, [0, -1, 0]))
 damaged("bad_stride", "an entry whose selection makes no sense", entry(VARS, SHORT, 0, 1, 8, 2, [0, 1, 0]))
 damaged("bad_count_overflow", "an entry whose selection makes no sense", entry(VARA, SHORT, 0, 2, 8, 2, [0, 0, 1 << 62, 1 << 62, 0, 0]))
+
+# A workflow's log: of step 9, which was opened on step 7 of the file that step 3 created, and of step 12.
+BLOCKS = b"SluiceWF" + struct.pack("<qq", 9, 3) + b"SluiceID" + struct.pack("<qqq", 21, 1000, 5) + b"SluiceBS" + struct.pack("<qq", 7, ~7)
+PUT = entry(VARA, SHORT, 0, 2, 8, 6, [1, 0, 1, 3, 0, 0, 500])
+LATER = entry(VARA, SHORT, 0, 2, 14, 6, [2, 0, 1, 3, 0, 0, 900])
+write("ok_steps", header(3, external=0, blocks=BLOCKS) + PUT + step_mark(12, 0) + LATER, 2 * SHORTS, "2 entries")
+AT = len(header(0, blocks=BLOCKS)) + len(PUT)
+write("bad_step_mark", header(3, external=0, blocks=BLOCKS) + PUT + step_mark(12, 0, check=5) + LATER, 2 * SHORTS,
+      f"2 entries; damaged: entry 1 at byte {AT}: bad_step_mark.meta: at byte {AT}: an entry that begins a step, and contradicts itself")
+write("bad_step_order", header(3, external=0, blocks=BLOCKS) + PUT + step_mark(8, 0) + LATER, 2 * SHORTS,
+      f"2 entries; damaged: entry 1 at byte {AT}: an entry that begins step 8, behind puts of step 9")
+WRONG_BASE = BLOCKS[:-8] + struct.pack("<q", ~5)
+write("bad_base", header(1, external=0, blocks=WRONG_BASE) + PUT, SHORTS,
+      f"bad_base.meta: at byte {len(header(0)) + 56}: the number of the step that this log continues contradicts itself")
 
 with open(os.path.join(FOLDER, "expected.txt"), "w") as file:
     file.write("\n".join(expected) + "\n")

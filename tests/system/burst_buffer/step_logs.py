@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""step_logs.py CASE BUILD: workflows with data in burst-buffer logs (through: burst-buffer), killed runs, and
+"""step_logs.py CASE BUILD [SLOW_DISK]: workflows with data in burst-buffer logs (through: burst-buffer), killed runs, and
 `sluice recover`."""
 import filecmp
 import glob
@@ -17,7 +17,7 @@ import harness
 from burst_rows import check_rows, digest, rows_of, told
 from harness import SmallDisk, call, clear_directory, descendants, descendants_named, expect, finish, is_logged, kill, launch, open_files, start, wait_for
 
-CASE, BUILD = sys.argv[1:]
+CASE, BUILD = sys.argv[1:3]
 SLUICE, WRITER, KEEP = (f"{BUILD}/bin/{name}" for name in ("sluice", "burst_writer", "keep"))
 RULE = "through: burst-buffer"
 MARK = "SLUICE_TEST_MARK"  # in the environment of all processes of a run
@@ -34,13 +34,13 @@ def clean(*directories):
         os.mkdir(directory)
 
 
-def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader="sleep 0", environment=None):
+def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader="sleep 0", options=(), environment=None):
     """Starts a run whose component `model` writes files that no component reads."""
     harness.write_flow(program, {"model": (ranks, arguments, *keys)}, [("*.nc", "model", ["analysis"], RULE)], *staging)
     text = pathlib.Path("flow.yaml").read_text()
     pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {reader}}}\nfiles:"))
     mark = str(random.getrandbits(64))
-    run = start(SLUICE, "run", "flow.yaml", start_new_session=True, environment={MARK: mark, **(environment or {})})
+    run = start(SLUICE, "run", *options, "flow.yaml", start_new_session=True, environment={MARK: mark, **(environment or {})})
     run.mark = mark
     return run
 
@@ -131,7 +131,8 @@ def kill_once(dice):
     """Returns whether there was nothing to recover."""
     clean("logs")
     ranks, puts = dice.randint(1, 3), dice.choice([20000, -dice.randint(1, 4000)])
-    run = run_flow(WRITER, f"wave.nc {puts} 0", ranks, environment={"SLUICE_VIRTUAL_NODES": dice.choice("12")})
+    every = dice.choice([0, 0, dice.randint(1, 50)])
+    run = run_flow(WRITER, f"wave.nc {puts} 0 0 {every}", ranks, environment={"SLUICE_VIRTUAL_NODES": dice.choice("12")})
     # Most kills come during puts or close, some earlier. Any moment will do.
     if dice.random() < 0.85:
         wait_for(lambda: min(told(ranks)) > 0 or run.poll() is not None, "puts")
@@ -162,17 +163,101 @@ def appended():
     """Steps that continue each other are recovered together. The result is as if they had been written
     directly."""
     clean("logs", "direct")
+    launch(2, KEEP, "append", "a.nc", "6", cwd="direct", status=0)
     run = run_flow(KEEP, "append a.nc 6 sleep 60000", 2)
-    # The last step's logs are complete when their writer has opened the next file.
-    wait_for(lambda: len(glob.glob("logs/*.meta")) == 12 and not any(map(is_open, glob.glob("logs/*.meta"))), "six steps")
+    wait_for(lambda: closed_steps() == ["6", "6"], "six steps")
+    expect(not any(map(is_open, glob.glob("logs/*"))), "logs of a file that is closed are open")
     end_everything(run)
+    expect(len(log_files("logs")) == 6, f"each step has made logs: {os.listdir('logs')}")
     # Recovery knows which steps were drained, whatever the file's time is.
     if os.path.exists("a.nc"):
         os.utime("a.nc", (time.time() + 3600,) * 2)
-    sluice("recover", "logs")
-    expect(glob.glob("a.nc*") == ["a.nc"], f"left: {glob.glob('a.nc*')}")
-    launch(2, KEEP, "append", "a.nc", "6", cwd="direct", status=0)
-    expect(filecmp.cmp("a.nc", "direct/a.nc", shallow=False), "the recovered file is not the one that was written directly")
+    for is_drained in (True, False):
+        sluice("recover", "logs")
+        expect(glob.glob("a.nc*") == ["a.nc"], f"left: {glob.glob('a.nc*')}")
+        expect(filecmp.cmp("a.nc", "direct/a.nc", shallow=False), "the recovered file is not the one that was written directly")
+        os.remove("a.nc")
+
+
+def closed_steps():
+    """The last step that each process has closed."""
+    marks = []
+    for path in sorted(glob.glob("logs/*.data")):
+        try:
+            marks.append(os.getxattr(path, "user.sluice.origin").decode().removeprefix("sluice1 closed "))
+        except OSError:
+            marks.append("")
+    return marks
+
+
+def resumed():
+    """Of a log that goes on, a resumed run takes the published steps: neither the puts nor the header of the step
+    that was being written."""
+    clean("logs")
+    pathlib.Path("model.sh").write_text(f'test "$1" = 0 && exec {WRITER} wave.nc 25 0 0 10\nncmpidump wave.nc >got.cdl || ncdump wave.nc >got.cdl\n')
+    pathlib.Path("flow.yaml").write_text(f"""
+version: 1
+name: appended
+staging: {{spill: logs, prewarm: 0}}
+components:
+  model: {{command: [sh, model.sh, "{{resume}}"]}}
+  analysis: {{command: sh -c 'sleep 1'}}
+files:
+  - {{path: "*.nc", writer: model, readers: [analysis], {RULE}}}
+""")
+    for is_noted in (True, False):
+        for name in glob.glob("wave.nc*") + glob.glob("told.*") + glob.glob("got.cdl"):
+            os.remove(name)
+        mark = str(random.getrandbits(64))
+        run = start(SLUICE, "run", "flow.yaml", start_new_session=True, environment={MARK: mark})
+        run.mark = mark
+        wait_for(lambda: told(1) == [25], "puts")
+        end_everything(run)
+        expect(len(log_files("logs")) == 3, f"each step has made logs: {os.listdir('logs')}")
+        if os.path.exists("wave.nc"):
+            os.remove("wave.nc")  # the drain of a step
+        if not is_noted:
+            forget_publications()
+        result = finish(start(SLUICE, "run", "--resume", "flow.yaml"), 0)
+        expect("lost" not in result.all, "a published step is lost")
+        text = pathlib.Path("got.cdl").read_text()
+        expect("time = UNLIMITED ; // (20 currently)" in text and "part = 1 ;" in text, f"another step:\n{text[:600]}")
+        expect(not glob.glob("logs/*.meta"), "logs are left")
+
+
+def forget_publications():
+    """As if the matcher had been killed before it heard of any close."""
+    record = max(glob.glob(".sluice/*/steps.tsv"), key=os.path.getmtime)
+    lines = pathlib.Path(record).read_text().splitlines(True)
+    pathlib.Path(record).write_text("".join(line for line in lines if line.split("\t")[0].strip() in ("sluice-steps", "logs", "begin")))
+
+
+def given_up():
+    """A step that was discarded is not recovered, when another process has gone on from the step before."""
+    clean("logs")
+    pathlib.Path("model.sh").write_text(
+        f"{WRITER} wave.nc 25 0 0 10 &\nuntil grep -q ' 25$' told.0; do sleep 0.05; done\nkill -9 $!\nwait $!\nrm told.0\n{WRITER} wave.nc 3 0 -1\n"
+    )
+    pathlib.Path("flow.yaml").write_text(f"""
+version: 1
+name: given_up
+staging: {{spill: logs, prewarm: 0}}
+components:
+  model: {{command: [sh, model.sh]}}
+  analysis: {{command: sleep 600}}
+files:
+  - {{path: "*.nc", writer: model, readers: [analysis], {RULE}}}
+""")
+    mark = str(random.getrandbits(64))
+    run = start(SLUICE, "run", "flow.yaml", start_new_session=True, environment={MARK: mark})
+    run.mark = mark
+    wait_for(lambda: len(glob.glob("logs/*.meta")) == 2 and told(1) == [3], "the second program")
+    end_everything(run)
+    for _ in range(2):
+        sluice("recover", "logs", status=None)
+        check_rows("wave.nc", [20])
+        expect(rows_of("wave.nc", 1)[1] == 20, "puts of the discarded step are in the file")
+        os.remove("wave.nc")
 
 
 def created_again():
@@ -365,6 +450,15 @@ def waits_for_room():
         pathlib.Path("go").touch()
         finish(run, 0)
         launch(1, KEEP, "repeat", "10", "check", "a%d.nc", "2", status=0)
+
+
+def slow_removals():
+    """Another matcher than the first needs longer than --end-timeout to remove its logs, and tells of its progress."""
+    clean("logs")
+    slow = {"LD_PRELOAD": sys.argv[3], "SLUICE_TEST_SLOW_UNLINK_MS": "100", "SLUICE_TEST_SLOW_RANK": "1"}
+    finish(run_flow(KEEP, "repeat 30 types 2 a%d.nc", 2, options=("--end-timeout", "2"), environment=slow), 0)
+    expect(is_logged("matcher 1 removes burst-buffer logs"), "no progress was told: the removals were not slow")
+    expect(len(glob.glob("a*.nc")) == 30 and os.listdir("logs") == [], f"left: {os.listdir('logs')}")
 
 
 if CASE in ("full_disk", "waits_for_room"):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """costs.py BUILD PROGRAM CASE: costs that must not grow with the number of files or steps. PROGRAM is
 couple.c, append_many.c for cases that append, or open_many.c for open_at_once."""
+import glob
 import os
 import re
 import struct
@@ -12,7 +13,7 @@ import harness
 from harness import clear_directory, descendants_named, expect, finish
 
 build, program, case = sys.argv[1:4]
-LOGGED = 400  # steps: more than the descriptors of a process
+LOGGED = 800  # steps: more than the descriptors of a process
 
 
 def open_files(pid):
@@ -66,11 +67,19 @@ def append(steps, same, writers, readers, *keys):
 
 
 def logged_append():
-    """Each step has logs of its own. They are open only while somebody uses them, by each matcher."""
+    """The steps of one group go on in its logs: names, mappings and descriptors do not grow with them."""
     keys = {"writer": (1, f"write {LOGGED} {LOGGED}"), "reader": (2, f"read {LOGGED}")}
     harness.write_flow(program, keys, [("history.nc", "writer", ["reader"], "through: burst-buffer")])
     run = harness.start("sh", "-c", f"ulimit -n 256; exec {build}/bin/sluice run flow.yaml")
+    most_names, counts = 0, []
+    while run.poll() is None:
+        most_names = max(most_names, len(glob.glob("history.nc_*")))
+        counts.append(sum(mappings(pid) for pid in descendants_named(os.path.basename(program), run.pid)))
+        time.sleep(0.1)  # between two looks
     finish(run, 0)
+    print(most_names, max(counts))
+    expect(0 < most_names <= 5, f"{most_names} files of logs")
+    expect(max(counts) < 2200, f"{max(counts)} mappings")
     with open("history.nc", "rb") as file:
         records, = struct.unpack(">i", file.read()[4:8])
     expect(records == LOGGED, f"{records} records in the file")

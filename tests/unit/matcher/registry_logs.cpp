@@ -107,6 +107,28 @@ TEST_SUITE("registry: burst-buffer logs") {
     CHECK(world.memory.kept_logs.empty());
   }
 
+  TEST_CASE("a step of the same processes goes on in the log, which is kept while any step needs it") {
+    LogWorld world;
+    const auto first = world.write_log("a.nc");
+    const auto reopen = [&](StepId continues) {
+      return world.ask([&](const Ticket& ticket) {
+        world.registry.open_write(ticket, world.writer, {{0, "a.nc"}, world.alone(), {}, false, continues});
+      });
+    };
+    const StepId second = world.answer(reopen(first.step)).step;
+    const Step& step = world.registry.step(second);
+    CHECK(step.is_continued);
+    CHECK(step.base == first.step);
+    CHECK(step.logs.size() == 1);
+    CHECK(step.logs[0]->burst_log == "/logs/a.nc.meta");
+    // The drain of the first step fails; the second step is discarded.
+    world.registry.drained(first.step, {NC_EIO, "no", 0});
+    CHECK(world.is_kept(first.log));
+    world.registry.component_restarts("model", "failed");
+    CHECK(world.is_kept(first.log));
+    CHECK_FALSE(world.memory.destroyed.contains(first.log));
+  }
+
   TEST_CASE("the exit of a reader frees a log that it has read, and keeps one without readers") {
     LogWorld world({{"model", 1}});  // the number of readers is unknown
     const auto a = world.finish("a.nc");

@@ -1,7 +1,11 @@
 // A disk on which reserving space, returning it, and removing files take as long as the test wants
 // (slow_disk.c). Only processes that need the disk may wait for it.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -21,7 +25,9 @@ namespace {
 
 class SlowDisk {
  public:
-  SlowDisk() {
+  enum class Slow { all, cuts };
+  explicit SlowDisk(Slow slow = Slow::all) {
+    if (slow == Slow::cuts) ::setenv("SLUICE_TEST_SLOW_CUT", "1", 1);
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     ::setenv("LD_PRELOAD", SLUICE_SLOW_DISK, 1);
@@ -29,6 +35,7 @@ class SlowDisk {
   }
   ~SlowDisk() {
     ::unsetenv("LD_PRELOAD");
+    ::unsetenv("SLUICE_TEST_SLOW_CUT");
     open();
   }
   SlowDisk(const SlowDisk&) = delete;
@@ -206,6 +213,76 @@ TEST_SUITE("a matcher with a slow disk") {
     disk.open();
     reading.join();
     CHECK(values == values_of_row);
+    CHECK(disk.has_held());
+  }
+
+  TEST_CASE("others are answered while a file on disk is opened that a program goes on in by the C library") {
+    const SlowDisk disk;
+    LiveMatcher matcher(one_rule(), mib);
+    const std::string path = disk.directory + "/old.nc";
+    std::ofstream(path) << "former contents";
+    std::filesystem::permissions(path, std::filesystem::perms{0640});
+    const PacketSocket program = matcher.connection("model", 77);
+    disk.close();
+    program.send({MessageType::open_file, 2, encode(OpenFile{{0, "old.nc"}, path, true, O_RDWR, 0666, 1})});
+    disk.await_somebody();
+    write_and_read_another(matcher, 1);
+    disk.open();
+    const auto opened = program.receive();
+    REQUIRE(opened);
+    REQUIRE(opened->type == MessageType::file_opened);
+    REQUIRE(opened->descriptors.size() == 1);
+    std::string contents(100, ' ');
+    contents.resize(static_cast<std::size_t>(
+        std::max<ssize_t>(0, ::pread(opened->descriptors[0].number(), contents.data(), contents.size(), 0))));
+    CHECK(contents == "former contents");
+    struct stat facts {};
+    CHECK(::fstat(opened->descriptors[0].number(), &facts) == 0);
+    CHECK((facts.st_mode & 0777) == 0640);
+    CHECK(disk.has_held());
+  }
+
+  TEST_CASE("a file on disk that cannot be opened is the error of its open") {
+    const SlowDisk disk;
+    LiveMatcher matcher(one_rule(), mib);
+    const PacketSocket program = matcher.connection("model", 77);
+    const std::string path = disk.directory + "/gone.nc";
+    program.send({MessageType::open_file, 2, encode(OpenFile{{0, "gone.nc"}, path, true, O_RDWR, 0666, 1})});
+    const auto answer = program.receive();
+    REQUIRE(answer);
+    REQUIRE(answer->type == MessageType::error);
+    CHECK(decode<ErrorReply>(answer->fields).status == NC_EPERM);
+    CHECK_FALSE(matcher.has_event("is not published"));
+    std::ofstream(path) << "now";
+    program.send({MessageType::open_file, 3, encode(OpenFile{{0, "gone.nc"}, path, true, O_RDWR, 0666, 1})});
+    const auto again = program.receive();
+    REQUIRE(again);
+    CHECK(again->type == MessageType::file_opened);
+  }
+
+  TEST_CASE("others are answered while the image of a file is cut to its length on disk") {
+    const SlowDisk disk(SlowDisk::Slow::cuts);
+    LiveMatcher matcher(one_rule(), mib, {}, {disk.directory});
+    const auto model = matcher.session("model");
+    constexpr Shape large{1024, 1024};  // more than memory, as is its image
+    write_file(*model, "large.nc", large, 3);
+    disk.close();
+    std::uint64_t bytes = 0;
+    std::thread reading([&] {
+      const auto reader = matcher.session("analysis");
+      const Opened opened = reader->open({{0, "large.nc"}, alone()}, false);
+      const Session::Image image = reader->image({opened.step});
+      struct stat facts {};
+      if (::fstat(image.file.number(), &facts) == 0) bytes = static_cast<std::uint64_t>(facts.st_size);
+      CHECK(image.bytes == bytes);
+      reader->close_read({opened.step, {}});
+    });
+    disk.await_somebody();
+    write_and_read_another(matcher, 2);
+    disk.open();
+    reading.join();
+    CHECK(bytes > 4 * mib);
+    CHECK(bytes < 4 * mib + 1024);
     CHECK(disk.has_held());
   }
 

@@ -398,3 +398,61 @@ TEST_CASE("a log continues in another step: behind its data, in the same segment
   REQUIRE(reader.next(entry));
   CHECK(entry.list == end.lists);
 }
+
+namespace {
+
+/// Takes back what a step has not used, as a log on disk does.
+class GivingBackSource final : public SegmentSource {
+ public:
+  explicit GivingBackSource(HeapSource& base) : base_(base) {}
+  WritableSegment need_segment(const SegmentRequest& request) override {
+    auto segment = base_.need_segment(request);
+    if (request.use == SegmentUse::data) room_bytes = segment.memory.size();
+    return segment;
+  }
+  std::uint64_t need_room(const Room& room) override {
+    asked.push_back(room);
+    if (room.needed_bytes > room_bytes && is_full) throw Error(NC_ENO_SPACE, "the disk is full");
+    return room_bytes = std::max(room_bytes, room.wanted_bytes);
+  }
+
+  std::uint64_t room_bytes = 0;
+  bool is_full = false;
+  std::vector<Room> asked;
+
+ private:
+  HeapSource& base_;
+};
+
+}  // namespace
+
+TEST_CASE("a log that goes on asks for room in its last segment before it writes there") {
+  HeapSource heap;
+  GivingBackSource source(heap);
+  WriteLog log(source, 1, {});
+  put(log, 0, 0, 100);
+  log.finish();
+  const std::size_t segments = heap.granted.size();
+  CHECK(source.asked.empty());
+  for (std::uint64_t step = 2; step <= 50; ++step) {
+    source.room_bytes = log.ranges().back().segment_offset + log.ranges().back().length_bytes;
+    log.go_on(step);
+    log.expect(LogSize{200, 96});
+    source.asked.clear();
+    for (int i = 0; i < 2; ++i) put(log, 0, static_cast<std::int64_t>(2 * step) + i, 100);
+    log.finish();
+    // Once for what the step is expected to need, and once more for the gap between the two puts.
+    CHECK(source.asked.size() <= 2);
+    CHECK(source.asked.front().wanted_bytes >= source.asked.front().needed_bytes);
+  }
+  CHECK(heap.granted.size() == segments);
+  CHECK(committed_requests(heap).size() == 1 + 2 * 49);
+
+  source.room_bytes = log.ranges().back().length_bytes;
+  log.go_on(51);
+  source.is_full = true;
+  CHECK_THROWS_AS(put(log, 0, 0, 100), Error);
+  source.is_full = false;
+  put(log, 0, 0, 100);
+  CHECK(committed_requests(heap).size() == 2 + 2 * 49);
+}

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "burst_log_world.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/layout.hpp"
+#include "sluice/storage/burst_log_entries.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/recovery.hpp"
@@ -140,6 +142,52 @@ TEST_CASE(
     }
   }
   CHECK(changes > 2000);
+}
+
+TEST_CASE("whatever bit of a step mark, or of the step before, is another, it is told") {
+  const auto write = [](MemoryFileSystem& files) {
+    files.open("d/a.nc_0123456789abcdef_0.header", OpenMode::create)
+        ->write(0, formats::encode_header(dataset_header()));
+    auto header = log_header("d/a.nc", 0);
+    header.is_external = false;
+    header.step = {9, 3, 7};
+    header.identity = {1, 2, 0x0123456789abcdef};
+    const auto data = files.open("d/a.nc_0123456789abcdef_0.data", OpenMode::create);
+    data->write(0, std::as_bytes(std::span(formats::burst_log_magic)));
+    data->write(4096, bytes_of({1, 2, 3}));
+    BurstLogEntries entries(files.open("d/a.nc_0123456789abcdef_0.meta", OpenMode::create), header);
+    entries.begin_step({11, 0});
+    const std::array<std::int64_t, 2> start{0, 0};
+    const std::array<std::int64_t, 2> count{1, columns};
+    const formats::HyperslabView slab{start, count, {}};
+    entries.add({Type::int8, 0, std::span(&slab, 1), 4096, columns, 100});
+    entries.commit();
+    entries.close();
+    return entries.extent().end_bytes;
+  };
+  MemoryFileSystem sound;
+  const auto end = static_cast<std::size_t>(write(sound));
+  const auto expected = recover(sound);
+  REQUIRE_FALSE(expected.is_told);
+  REQUIRE(expected.rows == std::map<std::int64_t, int>{{0, 1}});
+  constexpr std::size_t mark_bytes = 48;
+  constexpr std::size_t base_bytes = 24;
+  constexpr std::size_t entry_bytes = 96;
+  const std::size_t mark = end - entry_bytes - mark_bytes;
+  for (std::size_t i = mark - base_bytes + 8; i < mark + mark_bytes; ++i) {
+    for (std::size_t bit = 0; bit < 8; ++bit) {
+      CAPTURE(i - mark);
+      CAPTURE(bit);
+      MemoryFileSystem files;
+      (void)write(files);
+      files.bytes("d/a.nc_0123456789abcdef_0.meta")[i] ^= static_cast<std::byte>(1 << bit);
+      const auto found = find_logs(files, "d");
+      bool is_told = !found.unreadable.empty();
+      for (const auto& group : found.groups)
+        is_told = is_told || !recover_file(files, group, group.netcdf_path).problems.empty();
+      CHECK(is_told);
+    }
+  }
 }
 
 TEST_CASE("a record number that cannot be is damage of its entry, and everything else is recovered") {

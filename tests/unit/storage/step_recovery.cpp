@@ -20,6 +20,7 @@
 #include "sluice/storage/faulty_file_system.hpp"
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/header_file.hpp"
+#include "sluice/storage/log_header.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/recovery.hpp"
@@ -82,6 +83,20 @@ class Log {
     entries_->commit();
     end_ += 64;  // with a gap, as log offsets may have
   }
+  /// The same process continues the log in a later step. With `columns_name`, it renames a dimension, which
+  /// changes the header.
+  void go_on(std::int64_t step, const std::string& columns_name = {}) {
+    if (!columns_name.empty()) {
+      auto header = dataset_header();
+      header.rename_dimension(1, columns_name);
+      LogHeader file(files_, base_ + ".header");
+      header_begin_ = file.append(header);
+    }
+    entries_->begin_step({step, header_begin_});
+    entries_->commit();
+  }
+  /// The process has closed this step and all before.
+  void mark_closed(std::int64_t step) { (void)data_->set_mark(closed_log_mark(step)); }
   void close() {
     data_->close();
     entries_->close();
@@ -94,6 +109,7 @@ class Log {
   std::unique_ptr<BurstLogEntries> entries_;
   std::int64_t end_ = 4096;
   std::int64_t clock_ = 0;
+  std::int64_t header_begin_ = 0;
 };
 
 /// The first value of each record; -1 for the fill value of shorts.
@@ -730,4 +746,151 @@ TEST_CASE("sound logs of several steps, files and runs contradict nothing") {
   const auto found = find_logs(files, "d");
   CHECK(found.groups.size() == 4);
   for (const auto& each : found.groups) CHECK(each.refusal.empty());
+}
+
+namespace {
+
+/// The group of logs "d/a.nc_…", as the step left it.
+LogGroup logs_of(FileSystem& files, std::int64_t until_step) {
+  auto found = find_logs(files, "d");
+  REQUIRE(found.groups.size() == 1);
+  found.groups.front().until_step = until_step;
+  return found.groups.front();
+}
+
+std::string dimension_of(FileSystem& files) {
+  return read_header(*files.open("d/a.nc", OpenMode::read)).decoded.header.dimension(1).name;
+}
+
+}  // namespace
+
+TEST_CASE("in logs of several steps, later steps win, whatever the clocks of other nodes say") {
+  MemoryFileSystem files;
+  Log first(files, "d/a.nc_1_0", 0, {5, 5});
+  first.put_row_at(100, 0, 1);
+  first.go_on(7);
+  first.put_row_at(110, 1, 3);
+  first.close();
+  Log second(files, "d/a.nc_1_1", 1, {5, 5});
+  second.put_row_at(900, 1, 2);
+  second.put_row_at(901, 2, 4);
+  second.close();
+  CHECK(recover_all(files).replay.puts == 4);
+  CHECK(rows_of(files) == std::vector<int>{1, 3, 4});
+}
+
+TEST_CASE("a file is made as a step left it, with the header of that step") {
+  MemoryFileSystem files;
+  Log log(files, "d/a.nc_1_0", 0, {5, 5});
+  log.put_row(0, 1);
+  log.go_on(6);
+  log.put_row(0, 2);
+  log.put_row(1, 2);
+  log.go_on(8, "sixth");  // the header of step 8
+  log.put_row(1, 3);
+  log.go_on(9, "seventh");
+  log.mark_closed(8);
+  log.close();
+  struct Expected {
+    std::int64_t until;
+    std::vector<int> rows;
+    std::string dimension;
+  };
+  const std::vector<Expected> all{{5, {1}, "column"},
+                                  {6, {2, 2}, "column"},
+                                  {7, {2, 2}, "column"},
+                                  {8, {2, 3}, "sixth"},
+                                  {9, {2, 3}, "seventh"}};
+  for (const auto& [until, rows, dimension] : all) {
+    CAPTURE(until);
+    const auto group = logs_of(files, until);
+    CHECK(group.logs.front().closed_step == 8);
+    CHECK(group.logs.front().last_step == 9);
+    CHECK(recover_file(files, group, "d/a.nc", {}, FileMarks::ignored).is_new_file);
+    CHECK(rows_of(files) == rows);
+    CHECK(dimension_of(files) == dimension);
+    CHECK(mark_of(*files.open("d/a.nc", OpenMode::read))->step == std::min<std::int64_t>(until, 9));
+  }
+}
+
+TEST_CASE("a log may have no header of its first step") {
+  MemoryFileSystem files;
+  Log first(files, "d/a.nc_1_0", 0, {5, 5});
+  first.put_row(0, 1);
+  first.close();
+  Log second(files, "d/a.nc_2_0", 0, {6, 5, 5});
+  second.put_row(1, 2);
+  files.remove("d/a.nc_2_0.header");
+  second.go_on(7, "later");
+  second.put_row(2, 3);
+  second.close();
+  (void)recover_file(files, logs_of(files, 6), "d/a.nc", {}, FileMarks::ignored);
+  CHECK(rows_of(files) == std::vector<int>{1, 2});
+  CHECK(dimension_of(files) == "column");
+  (void)recover_file(files, logs_of(files, 7), "d/a.nc", {}, FileMarks::ignored);
+  CHECK(rows_of(files) == std::vector<int>{1, 2, 3});
+  CHECK(dimension_of(files) == "later");
+}
+
+TEST_CASE("a drained file gets only the later steps of a log") {
+  MemoryFileSystem files;
+  Log log(files, "d/a.nc_1_0", 0, {5, 5});
+  log.put_row(0, 1);
+  log.put_row(1, 1);
+  log.go_on(6);
+  log.put_row(1, 2);
+  log.close();
+  (void)recover_file(files, logs_of(files, 5), "d/a.nc");
+  const auto file = files.open("d/a.nc", OpenMode::update);
+  // The drain has the puts of all processes: another one has put row 0 after this one.
+  const auto header = read_header(*file).decoded.header;
+  const std::array<std::byte, 2> nine{std::byte{0}, std::byte{9}};
+  file->write(header.variable(0).begin, nine);
+  auto mark = *mark_of(*file);
+  mark.complete = mark.step = 5;
+  mark.content = content_of(*file);
+  REQUIRE(set_mark(*file, mark));
+  const auto recovery = recover_all(files);
+  CHECK_FALSE(recovery.is_new_file);
+  CHECK(recovery.replay.puts == 1);
+  CHECK(rows_of(files) == std::vector<int>{9, 2});
+  CHECK(recover_all(files).unchanged == Unchanged::has_all_already);
+}
+
+TEST_CASE(
+    "a step that was discarded does not count, because a later step names the one that it was opened on") {
+  MemoryFileSystem files;
+  for (const bool has_later : {false, true}) {
+    Log log(files, "d/a.nc_1_0", 0, {5, 5});
+    log.put_row(0, 1);
+    log.go_on(6);
+    log.put_row(0, 2);
+    log.go_on(7);  // its process was killed
+    log.put_row(0, 3);
+    log.put_row(1, 3);
+    log.close();
+    if (has_later) {
+      Log later(files, "d/a.nc_2_0", 0, {8, 5, 6});
+      later.put_row(2, 4);
+      later.close();
+    }
+    (void)recover_all(files);
+    CHECK(rows_of(files) == (has_later ? std::vector<int>{2, -1, 4} : std::vector<int>{3, 3}));
+  }
+}
+
+TEST_CASE("the steps of more logs than can be open are in order") {
+  MemoryFileSystem files;
+  constexpr std::int64_t many = 401;
+  for (std::int64_t rank = 0; rank < many; ++rank) {
+    Log log(files, "d/a.nc_1_" + std::to_string(rank), rank % 8, {5, 5});
+    log.put_row(rank, 1);
+    if (rank == many - 1) log.put_row(0, 2);  // of the first step, in the last log
+    log.go_on(6);
+    if (rank == 0) log.put_row(0, 3);
+    log.close();
+  }
+  (void)recover_file(files, logs_of(files, 6), "d/a.nc");
+  CHECK(rows_of(files).front() == 3);
+  CHECK(rows_of(files).size() == many);
 }

@@ -32,10 +32,11 @@ inline constexpr std::int64_t burst_entry_clock_bytes = 8;
 
 /// The workflow's step of a log. This is an extension of Sluice, between the names and the first entry. Steps
 /// that belong together have the same origin: the step that created the dataset, for all processes that
-/// opened it for writing later.
+/// opened it for writing later. The step that a log was created for is its first; step marks name later ones.
 struct BurstLogStep {
   std::int64_t step = 0;
   std::int64_t origin = 0;
+  std::int64_t base = 0;  ///< the step that this one contains; 0: unknown, or the step created the dataset
   bool operator==(const BurstLogStep&) const = default;
 };
 
@@ -79,6 +80,14 @@ struct BurstLogHeader {
                                                                     std::int64_t file_size_bytes,
                                                                     std::string_view path);
 
+/// An entry of a workflow's log: the puts after it are of a later step, in which the same process continues
+/// the log. For readers that do not know it, it is a withdrawn put.
+struct BurstLogStepMark {
+  std::int64_t step = 0;
+  std::int64_t header_begin = 0;  ///< offset of the dataset's header in the header file, in bytes
+  bool operator==(const BurstLogStepMark&) const = default;
+};
+
 /// One entry of a metadata log: a put of hyperslabs of one variable.
 struct BurstLogEntry {
   std::int64_t size_bytes = 0;  ///< esize
@@ -93,6 +102,8 @@ struct BurstLogEntry {
   std::vector<std::int64_t> counts;   ///< as many values as starts
   std::vector<std::int64_t> strides;  ///< empty: 1 everywhere
   std::optional<std::int64_t> clock;  ///< in a workflow's logs: the time of the put
+  std::optional<BurstLogStepMark> mark = {};  ///< the entry is a step mark, and no put
+  std::int64_t step = 0;                      ///< in a workflow's logs: the step of the put; set by the reader
 
   [[nodiscard]] bool is_withdrawn() const noexcept { return data_bytes == 0; }
   /// Bytes of data of the selection; -1 if the number exceeds 63 bits or the selection is invalid. For a
@@ -126,6 +137,9 @@ struct BurstLogPut {
 /// Appends an entry in this machine's byte order: VARA or VARS for one hyperslab, varn (without strides) for
 /// several.
 void encode_burst_log_entry(const BurstLogPut& put, std::vector<std::byte>& bytes);
+
+/// Appends a step mark in this machine's byte order.
+void encode_burst_log_step_mark(const BurstLogStepMark& mark, std::vector<std::byte>& bytes);
 
 /// The first field of an entry (its size), from its first 8 bytes.
 [[nodiscard]] std::int64_t decode_burst_log_entry_size(std::span<const std::byte, 8> bytes,

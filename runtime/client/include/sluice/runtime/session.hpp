@@ -113,13 +113,13 @@ class Session : public SegmentSource {
     std::uint64_t step = 0;
     std::uint32_t rank = 0;  ///< the rank of this process in the group
     std::uint32_t size = 0;
+    std::unique_ptr<SegmentSource> source;  ///< the log's source; null: the session
     std::unique_ptr<WriteLog> log;
   };
   void keep_log(const DatasetKey& key, KeptLog log);
-  /// The step whose log was kept, if the process had the same rank in a group of the same size; 0: none.
-  [[nodiscard]] std::uint64_t kept_log_of(const DatasetKey& key, const Member& member) const;
-  /// Takes the log out of the cache; null when there is none.
-  [[nodiscard]] std::unique_ptr<WriteLog> take_log(const DatasetKey& key);
+  /// Takes the log out of the cache. Its step is 0 when none was kept, or when this process had another rank
+  /// or a group of another size.
+  [[nodiscard]] KeptLog take_log(const DatasetKey& key, const Member& member);
 
   /// The names in a directory when this process first asked, as returned by `list`. A run that puts many
   /// files does not list the directory for each of them.

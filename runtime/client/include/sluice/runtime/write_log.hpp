@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,18 @@ class SegmentSource {
   virtual ~SegmentSource() = default;
   /// Returns at least `request.bytes` bytes. Throws Error(NC_ENO_SPACE, NC_EIO).
   [[nodiscard]] virtual WritableSegment need_segment(const SegmentRequest& request) = 0;
+
+  /// A part of the last data segment, from its begin, in bytes.
+  struct Room {
+    std::uint64_t needed_bytes = 0;
+    std::uint64_t wanted_bytes = 0;  ///< at least needed_bytes
+  };
+  /// For a log that continues in its last data segment: returns how many bytes of the segment may be written.
+  /// A source on disk gives unused space back after each step, and reserves it anew here. Throws as
+  /// need_segment().
+  [[nodiscard]] virtual std::uint64_t need_room(const Room& /*room*/) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
 };
 
 /// Bytes of log data and of request table.
@@ -74,7 +87,7 @@ class WriteLog {
   [[nodiscard]] Reservation reserve(std::uint64_t bytes) {
     const std::uint64_t offset = aligned_offset(bytes);
     if (offset + bytes > data_end_) [[unlikely]]
-      take_data_segment(offset, bytes);
+      take_room(offset, bytes);
     next_offset_ = offset + bytes;
     return {data_ + (offset - data_first_), offset};
   }
@@ -133,7 +146,7 @@ class WriteLog {
   }
   /// Call this after finish(): the log continues in another step, which continues the finished one. Later
   /// puts are published with the new step.
-  void go_on(std::uint64_t step) noexcept;
+  void go_on(std::uint64_t step);
   /// The log offset where the data of this step begins.
   [[nodiscard]] std::uint64_t first_offset() const noexcept { return first_offset_; }
   /// The positions of the data; without the writer's number.
@@ -148,7 +161,9 @@ class WriteLog {
   [[nodiscard]] WritableSegment take_segment(SegmentUse use, std::uint64_t bytes, std::uint64_t wanted_bytes);
   [[nodiscard]] std::uint64_t wanted_bytes(std::uint64_t used, std::uint64_t expected,
                                            std::uint64_t otherwise) const noexcept;
+  void take_room(std::uint64_t log_offset, std::uint64_t bytes);
   void take_data_segment(std::uint64_t log_offset, std::uint64_t bytes);
+  void lengthen(std::uint64_t needed_end, std::uint64_t wanted_end);
   void take_table_chunk(std::uint64_t entry_bytes);
   void append(const matcher::TableEntry& entry);
   [[nodiscard]] bool store_large(const Reservation& reservation, const void* source, std::uint64_t bytes);
@@ -172,7 +187,8 @@ class WriteLog {
   std::byte* data_ = nullptr;     ///< memory at log offset data_first_
   std::uint64_t data_first_ = 0;  ///< log offsets [data_first_, data_end_) are in the current segment
   std::uint64_t data_end_ = 0;
-  std::uint64_t data_shift_ = 0;  ///< the position of data_first_ in the segment
+  std::uint64_t segment_end_ = 0;  ///< the source may lengthen [data_first_, data_end_) up to here
+  std::uint64_t data_shift_ = 0;   ///< the position of data_first_ in the segment
   std::shared_ptr<const Mapping> data_mapping_;
   std::shared_ptr<const FileDescriptor> data_file_;  ///< shared with the cache of segments
   std::uint64_t data_file_offset_ = 0;               ///< where the segment begins in that file

@@ -188,6 +188,7 @@ struct Opened {
   /// where data of the step's own logs begins; empty: at 0 in all logs
   std::vector<std::uint64_t> first_offsets = {};
   bool is_in_files = false;  ///< the data is in the file at `path`, whatever the rule says
+  std::uint64_t base = 0;    ///< for a writer: the step that the new one contains
 };
 
 /// Disk space may have been returned. Holds the number of times so far.

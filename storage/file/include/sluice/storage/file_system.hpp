@@ -41,6 +41,8 @@ class File {
   /// Reserves space for that many bytes from the start, so that later writes cannot fail for lack of space.
   /// The file's size becomes at least that number. NC_ENO_SPACE if there is not enough space.
   virtual void reserve(std::int64_t size_bytes) = 0;
+  /// Reserves space for a range only, whatever is before it. The file's size becomes at least its end.
+  virtual void reserve_range(const FileRange& range) { reserve(range.end); }
   /// Frees the space of a range, if the file system supports that; the range then reads as zeros. The size
   /// does not change.
   virtual void give_back(const FileRange& /*range*/) noexcept {}

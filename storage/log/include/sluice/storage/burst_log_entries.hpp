@@ -46,6 +46,19 @@ class BurstLogEntries {
   void sync();
   /// Truncates the file to the used part and closes it.
   void close();
+  /// After close(): continues the same file.
+  void reopen(std::unique_ptr<File> file);
+
+  /// Adds a step mark: the next entries are of that step.
+  void begin_step(const formats::BurstLogStepMark& mark);
+  /// The committed entries.
+  struct Extent {
+    std::int64_t entries = 0;
+    std::int64_t end_bytes = 0;
+  };
+  [[nodiscard]] Extent extent() const noexcept { return {committed_, end_}; }
+  /// Removes the entries after an earlier extent().
+  void cut(const Extent& extent);
 
  private:
   formats::BurstLogHeader header_;

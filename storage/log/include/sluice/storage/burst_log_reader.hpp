@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ class BurstLogReader {
   [[nodiscard]] const formats::BurstLogHeader& header() const noexcept { return header_; }
   [[nodiscard]] const BurstLogPaths& paths() const noexcept { return paths_; }
 
+  /// Of a workflow's log, next() returns only the puts of steps after `after`, up to `last`.
+  void take_steps(std::int64_t after, std::int64_t last) noexcept;
   /// The next complete entry with its data present; nothing after the last one.
   [[nodiscard]] std::optional<formats::BurstLogEntry> next();
   /// Restarts at the first entry. Keeps the problems that were found before it.
@@ -48,6 +51,14 @@ class BurstLogReader {
   /// The index of the entry that next() returned last.
   [[nodiscard]] std::int64_t entry_index() const noexcept { return index_ - 1; }
   [[nodiscard]] std::int64_t entry_offset() const noexcept { return entry_offset_; }
+
+  /// The step of the entries up to the last call of next(), taken or not; 0 if the log is not of a workflow.
+  [[nodiscard]] std::int64_t step() const noexcept { return mark_.step; }
+  /// Where the headers of the dataset are in the header file, by the step in which they were written; as far
+  /// as next() has read.
+  [[nodiscard]] const std::vector<formats::BurstLogStepMark>& headers() const noexcept { return headers_; }
+  /// The last step that the log's process has closed; 0: none.
+  [[nodiscard]] std::int64_t closed_step() const;
 
   /// Reads data; the bytes must exist, which is true for entries from next(). Throws IoError, FormatError.
   void read_data(std::int64_t offset_bytes, std::span<std::byte> bytes) const;
@@ -70,6 +81,8 @@ class BurstLogReader {
   bool has_data(const formats::BurstLogEntry& entry);
   [[nodiscard]] bool is_in_its_place(std::int64_t place) const noexcept;
   bool take_place(const formats::BurstLogEntry& entry);
+  void take_mark(const formats::BurstLogStepMark& mark);
+  void begin_steps();
 
   BurstLogPaths paths_;
   formats::BurstLogHeader header_;
@@ -82,6 +95,10 @@ class BurstLogReader {
   std::int64_t entry_offset_ = 0;
   bool is_at_end_ = false;
   std::int64_t withdrawn_ = 0;
+  formats::BurstLogStepMark mark_;  ///< of the next entry
+  std::vector<formats::BurstLogStepMark> headers_;
+  std::int64_t after_step_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_step_ = std::numeric_limits<std::int64_t>::max();
   /// The expected position of the next data.
   struct Places {
     std::int64_t end = formats::burst_data_begin;  ///< end of the previous data

@@ -13,8 +13,11 @@
 
 namespace sluice::storage {
 
-/// The mark (File::mark) of the data log of a workflow's step that its process has closed.
-inline constexpr std::string_view closed_log_mark = "sluice1 closed";
+/// The mark (File::mark) of the data log of a workflow whose process has closed this step and all earlier
+/// ones.
+[[nodiscard]] std::string closed_log_mark(std::int64_t step);
+/// The last step that the process has closed, by the mark; 0: none.
+[[nodiscard]] std::int64_t closed_step_of(const std::string& mark, const formats::BurstLogStep& first);
 
 class LogFile;
 

@@ -18,6 +18,9 @@ class LogHeader {
 
   /// Replaces the previous header in one step. The number of records is not part of it. Throws IoError.
   void write(const formats::Header& header);
+  /// Adds a header of a later step behind the others, which stay. Returns its offset in bytes, which is not
+  /// 0. Throws IoError.
+  [[nodiscard]] std::int64_t append(const formats::Header& header);
   /// Ensures that the header and the directory's entries are on storage. Throws IoError.
   void sync();
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,6 +16,16 @@
 #include "sluice/storage/burst_log_reader.hpp"
 
 namespace sluice::storage {
+
+/// When a put was made: later steps are later, whatever the clocks of other nodes say.
+struct PutTime {
+  std::int64_t step = 0;   ///< 0 in a program's own log
+  std::int64_t clock = 0;  ///< 0 if the log has no clocks
+  auto operator<=>(const PutTime&) const = default;
+};
+
+inline constexpr PutTime end_of_time{std::numeric_limits<std::int64_t>::max(),
+                                     std::numeric_limits<std::int64_t>::max()};
 
 /// Reads the entries of one log as puts, in rounds of bounded memory. Entries that do not fit the dataset
 /// become problems of the reader.
@@ -37,19 +48,19 @@ class LogRounds {
   /// Reads a round in two parts, for rounds of several logs that are merged by time. take() reads the
   /// entries. Entries later than `horizon` wait for the next round; the data of the others is read.
   void take();
-  bool read(std::int64_t horizon);
+  bool read(const PutTime& horizon);
   /// Whether more entries follow the taken ones.
   [[nodiscard]] bool has_more() const noexcept { return !kept_.empty() || !is_at_end_; }
-  /// The clock of the last entry taken, if any; 0 if the log has no clocks.
-  [[nodiscard]] std::int64_t last_clock() const noexcept {
-    return entries_.empty() ? 0 : entries_.back().clock.value_or(0);
+  /// The time of the last entry taken, if any.
+  [[nodiscard]] PutTime last_time() const noexcept {
+    return entries_.empty() ? PutTime{} : time_of(entries_.size() - 1);
   }
 
   /// The accesses of this round, in the order of the puts.
   [[nodiscard]] std::span<Access> accesses() noexcept { return accesses_; }
-  /// The time of the put of that access; ascending. 0 if the log has no clocks.
-  [[nodiscard]] std::int64_t clock_of(std::size_t access) const noexcept {
-    return entries_[access].clock.value_or(0);
+  /// The time of the put of that access; ascending.
+  [[nodiscard]] PutTime time_of(std::size_t access) const noexcept {
+    return {entries_[access].step, entries_[access].clock.value_or(0)};
   }
   [[nodiscard]] std::int64_t data_bytes() const noexcept { return data_bytes_; }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,10 +20,14 @@ struct LogStatement {
 struct FoundLog {
   std::string metadata_path;
   std::int64_t rank = 0;
-  std::int64_t step = 0;           ///< step of a workflow; otherwise 0
+  std::int64_t step = 0;           ///< step of a workflow, the first of the log; otherwise 0
   std::int64_t entries = 0;        ///< number of complete entries, by the log's header
   std::int64_t process_count = 0;  ///< number of processes that had the file open, by the log's header
   std::uint64_t group = 0;         ///< number of the group that had the file open, by the log's header
+  std::int64_t last_step = 0;      ///< last step of the log: with a put, or closed
+  std::int64_t closed_step = 0;    ///< last step that the process has closed; 0: none
+  std::int64_t base = 0;           ///< the step that `step` contains; 0: unknown or none
+  std::vector<formats::BurstLogStepMark> headers = {};  ///< BurstLogReader::headers
 };
 
 /// Logs of one netCDF file in one directory that belong together, by their own content. A program's own logs
@@ -39,6 +44,8 @@ struct LogGroup {
   std::optional<formats::BurstLogIdentity> identity = {};  ///< common to all logs of a step
   std::int64_t owner = 0;                                  ///< the user who owns the logs
   std::string refusal = {};  ///< why the logs do not fit together and cannot be recovered
+  /// Recovery makes the file as this step left it, of that step and of those that it contains.
+  std::int64_t until_step = std::numeric_limits<std::int64_t>::max();
 
   [[nodiscard]] bool is_of_workflow() const noexcept { return origin != 0; }
 };
@@ -54,6 +61,10 @@ struct FoundLogs {
   std::vector<OthersLog> of_others;      ///< these logs are left out
   std::vector<LogStatement> unreadable;  ///< logs whose metadata is missing or cannot be parsed
 };
+
+/// The logs of the group that have a part of the step `until_step`, or of a step that this one contains: each
+/// with its last such step. A step that was discarded belongs to none.
+[[nodiscard]] std::vector<FoundLog> logs_until(const LogGroup& group);
 
 enum class LogOwners { myself, anybody };
 
