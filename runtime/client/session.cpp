@@ -269,6 +269,22 @@ std::optional<ReceivedMessage> Session::receive_on(Connection& connection, const
   }
 }
 
+/// Reads what the matcher has sent without a question.
+void Session::read_notices() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return;
+  }
+  const Lease connection(*this);
+  ReceivedMessage message;
+  (*connection).is_clean = false;
+  while ((*connection).socket.try_receive(message) == PacketSocket::Outcome::received) {
+    if (!take_notice(message))
+      lose("\"" + std::string(message_name(message.type)) + "\" is no answer to anything");
+  }
+  (*connection).is_clean = true;
+}
+
 bool Session::take_notice(ReceivedMessage& message) {
   if (message.type == MessageType::drop_segments) {
     segments_.drop(decode<DropSegments>(message.fields).segments);
@@ -276,6 +292,11 @@ bool Session::take_notice(ReceivedMessage& message) {
   }
   if (message.type == MessageType::segment && message.tag == 0) {
     store_segment(message, decode<SegmentGrant>(message.fields));
+    return true;
+  }
+  if (message.type == MessageType::offers) {
+    const std::lock_guard lock(mutex_);
+    offers_.push_back(decode<OffersNotice>(message.fields));
     return true;
   }
   return false;
@@ -369,14 +390,16 @@ SegmentGrant Session::take_grant(ReceivedMessage& answer) {
   return grant;
 }
 
+WritableSegment Session::map_segment(std::uint64_t segment) {
+  auto [mapping, file, file_offset] = segments_.writable(segment);
+  const auto memory = mapping->writable();
+  return {segment, memory, std::move(mapping), std::move(file), file_offset};
+}
+
 /// A segment that cannot be mapped now is kept for the next call, because the matcher counts it as granted.
 WritableSegment Session::writable_segment(const SegmentRequest& request, const SegmentGrant& grant) {
   try {
-    auto [mapping, file, file_offset] = segments_.writable(grant.segment);
-    // Writing through the file would block other writers of that file, and would save nothing.
-    if (grant.has_cheap_faults) file.reset();
-    const auto memory = mapping->writable();
-    return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
+    return map_segment(grant.segment);
   } catch (const Error&) {
     const std::lock_guard lock(mutex_);
     owed_.insert({{request.step, request.use}, grant});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "control_protocol.hpp"
+#include "offer_pages.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "sluice/runtime/node_map.hpp"
 #include "step_notes.hpp"
@@ -23,11 +24,15 @@ class RegistryOutlet {
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
   virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
   virtual void send(FilePublished file) = 0;         ///< to the coordinator
+  /// Pages through which steps are offered; null where there are several matchers.
+  [[nodiscard]] virtual OfferPages* offer_pages() = 0;
 };
 
 /// The service around the registry, at matcher 0 only. It takes the requests of processes from all matchers,
 /// in order of arrival. It sends the registry's answers to the matchers, and orders for their memory.
-class RegistryService final : private matcher::RegistryAnswers, private matcher::SegmentMemory {
+class RegistryService final : private matcher::RegistryAnswers,
+                              private matcher::SegmentMemory,
+                              private matcher::OfferBoard {
  public:
   /// `nodes` and `outlet` must outlive this object.
   RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet);
@@ -106,6 +111,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve_or_refuse(const Requester& from, Request& request);
   void serve(const Requester& from, const CreateRequest& create) {
     registry_.create(from.ticket, from.process, create);
+  }
+  void serve(const Requester& from, const CreateOffered& create) {
+    registry_.create_offered(from.process, create.step, create.create);
   }
   void serve(const Requester& from, const OpenForWriting& request) {
     registry_.open_write(from.ticket, from.process, request.open);
@@ -190,6 +198,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void make_image(const matcher::Step& step, const matcher::StepImage& image) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void begun(const matcher::Step& step) override { notes_.begun(step); }
   void published(const matcher::Step& step) override {
     notes_.published(step);
     published_.push_back(step.id);
@@ -217,6 +226,16 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   bool destroy(matcher::SegmentId segment) noexcept override;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
+
+  // matcher::OfferBoard
+  [[nodiscard]] std::uint64_t page_bytes(const matcher::OfferedGroup& group) const override;
+  [[nodiscard]] bool begin(const matcher::OfferedGroup& group) override;
+  [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot,
+                           const matcher::StepOffer& offer) override;
+  [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot,
+                              matcher::StepId step) noexcept override;
+  void clear(matcher::SegmentId page, std::uint32_t slot) noexcept override;
+  void end(matcher::SegmentId page) noexcept override;
 
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
