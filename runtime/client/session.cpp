@@ -1,5 +1,6 @@
 #include "sluice/runtime/session.hpp"
 
+#include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -275,14 +276,24 @@ void Session::read_notices() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return;
   }
-  const Lease connection(*this);
-  ReceivedMessage message;
-  (*connection).is_clean = false;
-  while ((*connection).socket.try_receive(message) == PacketSocket::Outcome::received) {
-    if (!take_notice(message))
-      lose("\"" + std::string(message_name(message.type)) + "\" is no answer to anything");
+  const Lease lease(*this);
+  Connection& connection = *lease;
+  try {
+    DescriptorReserve reserve(1, connection.socket.descriptor());
+    pollfd readable{connection.socket.descriptor(), POLLIN, 0};
+    while (::poll(&readable, 1, 0) > 0) {
+      connection.is_clean = false;
+      auto message = connection.socket.receive({}, &reserve);
+      if (!message) lose("it was closed");
+      if (!take_notice(*message))
+        lose("\"" + std::string(message_name(message->type)) + "\" is no answer to anything");
+      connection.is_clean = true;
+      if (!reserve.take_one()) segments_.map_all();
+    }
+  } catch (const Error& error) {
+    if (is_lost_ || connection.is_clean) throw;  // nothing was received
+    lose(error.what());
   }
-  (*connection).is_clean = true;
 }
 
 bool Session::take_notice(ReceivedMessage& message) {
