@@ -44,26 +44,34 @@ std::string absolute_path(const std::string& path) {
   return absolute.lexically_normal().string();
 }
 
-CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientEnvironment& environment) {
+CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientEnvironment& environment,
+                                std::optional<std::uint32_t> created_by) {
   CoupledGroup group;
+  group.member.rank = static_cast<std::uint32_t>(comm.rank());
+  group.member.size = static_cast<std::uint32_t>(comm.size());
   std::uint64_t number = 0;
+  std::int64_t offer = 0;
   std::int64_t node = 0;
   const Outcome outcome = outcome_of([&] {
     group.session = process_session(environment);
     group.session->connect();
     node = group.session->node();
     if (comm.is_root()) number = runtime::random_number() >> 1;  // positive, for the reduction
+    if (created_by) group.offer = group.session->find_offer(*created_by, group.member);
+    if (group.offer) offer = static_cast<std::int64_t>(group.offer->step);
   });
   // The number is rank 0's; the other ranks have 0. For nodes: the largest and (negated) the smallest number.
-  // Statuses are negative, so the worst status is the negated maximum.
-  std::array<std::int64_t, 4> shared{static_cast<std::int64_t>(number), node, -node, -outcome.status};
+  // Statuses are negative, so the worst status is the negated maximum. For offers: as for nodes.
+  std::array<std::int64_t, 6> shared{
+      static_cast<std::int64_t>(number), node, -node, -outcome.status, offer, -offer};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, shared.data(), shared.size(), MPI_INT64_T, MPI_MAX, comm.get()),
             "share the group's number");
   throw_where_failed(outcome, -static_cast<int>(shared[3]));
   const auto group_number = static_cast<std::uint64_t>(shared[0]);
   group.nodes = static_cast<int>(shared[1] + shared[2]) + 1;
-  group.member = {group_number, static_cast<std::uint32_t>(comm.rank()),
-                  static_cast<std::uint32_t>(comm.size()), group.nodes > 1};
+  group.member.group = group_number;
+  group.member.spans_nodes = group.nodes > 1;
+  if (shared[4] != -shared[5]) group.offer.reset();
   return group;
 }
 

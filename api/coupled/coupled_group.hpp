@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "mpi_handles.hpp"
@@ -21,11 +22,15 @@ struct CoupledGroup {
   std::shared_ptr<runtime::Session> session;  ///< shared with the process's other datasets
   runtime::Member member;
   int nodes = 1;  ///< number of nodes of these processes
+  /// All processes have been offered the same step.
+  std::optional<runtime::Session::Offer> offer = {};
 };
 
 /// Collective: rank 0 chooses the group's number. Throws on all ranks if one rank cannot connect.
+/// `created_by`: the rule of a file that is to be created, if an offered step may be taken for it.
 [[nodiscard]] CoupledGroup make_coupled_group(const Communicator& comm,
-                                              const runtime::ClientEnvironment& environment);
+                                              const runtime::ClientEnvironment& environment,
+                                              std::optional<std::uint32_t> created_by = std::nullopt);
 
 /// The absolute path of a file, valid for processes with any working directory. Throws Error(NC_EFILE).
 [[nodiscard]] std::string absolute_path(const std::string& path);

@@ -92,11 +92,18 @@ void MemoryDriver::start_writing(Parts& parts) {
     writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk), std::move(log),
                              matcher::LogPatternBuilder(parts.pattern.base_record, first_offset)});
     writing_->log->raise_sequence(parts.pattern.last_put);
+    if (parts.offer) use_offer(std::move(*parts.offer));
   } catch (...) {
     // The step is open at the matcher, and no destructor would give it back.
-    session_->discard({step_});
+    if (!parts.offer) session_->discard({step_});
     throw;
   }
+}
+
+void MemoryDriver::use_offer(runtime::Session::Offer&& offer) {
+  if (offer.table) writing_->log->provide(matcher::SegmentUse::table, std::move(*offer.table));
+  if (offer.data) writing_->log->provide(matcher::SegmentUse::data, std::move(*offer.data));
+  writing_->offer = std::move(offer);
 }
 
 void MemoryDriver::start_reading(const Parts& parts) {
@@ -138,6 +145,7 @@ void MemoryDriver::write_header(const formats::Header& header, const formats::La
       formats::Header encoded = header;
       encoded.version = formats::Version::cdf5;
       update = {step_, formats::encode_header(encoded), writing_->structure};
+      if (writing_->offer && session_->post_header(*writing_->offer, *update)) update.reset();
     }
     // The answer to the header includes segments, so the first put needs no request for one.
     const auto wanted =
@@ -372,14 +380,14 @@ void MemoryDriver::publish(std::int64_t record_count) {
   const std::int64_t records = writing_->group->leave(record_count);
   matcher::LogPattern pattern = writing_->pattern.pattern();
   pattern.last_put = writing_->log->last_sequence();
-  session_->publish({step_,
-                     records,
-                     counters_,
-                     std::move(pattern),
-                     writing_->log->ranges(),
-                     writing_->log->position(),
-                     {},
-                     call_times()});
+  const runtime::PublishRequest request{
+      step_, records,     counters_, std::move(pattern), writing_->log->ranges(), writing_->log->position(),
+      {},    call_times()};
+  if (writing_->offer) {
+    session_->publish(*writing_->offer, request);
+  } else {
+    session_->publish(request);
+  }
   session_->keep_log(
       key_, {step_, static_cast<std::uint32_t>(comm_.rank()), static_cast<std::uint32_t>(comm_.size()),
              std::move(writing_->disk), std::move(writing_->log)});

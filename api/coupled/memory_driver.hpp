@@ -37,11 +37,16 @@ class MemoryDriver final : public Driver {
     std::unique_ptr<runtime::WriteLog> log =
         {};  ///< for a writer that continues the log of the previous step; its source is `disk`, if any
     std::vector<std::uint64_t> first_offsets = {};  ///< runtime::Opened
+    /// The step was offered. Until the group has taken it, forget() and not the destructor ends its use.
+    std::optional<runtime::Session::Offer> offer = {};
   };
   /// The step is open from here on: the destructor gives it back unless close() or discard() has done so.
   /// Throws if the control block cannot be mapped.
   explicit MemoryDriver(Parts&& parts);
   ~MemoryDriver() override;
+
+  /// The group has not got the step that it was offered. Nothing was written to it.
+  void forget() noexcept { is_open_ = false; }
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
   [[nodiscard]] bool is_replayed() const noexcept override { return true; }
@@ -75,9 +80,12 @@ class MemoryDriver final : public Driver {
     matcher::BoxesSummaries summaries = {};  ///< accesses of one call
     std::int64_t known_records = 0;          ///< put or agreed on
     matcher::Fingerprint structure = {};     ///< of the header, after it was written
+    /// of a step that was offered: what follows needs no answer
+    std::optional<runtime::Session::Offer> offer = {};
   };
 
   void start_writing(Parts& parts);
+  void use_offer(runtime::Session::Offer&& offer);
   void start_reading(const Parts& parts);
   void append_requests(const formats::Header& header, const Access& access, std::uint64_t sequence,
                        std::uint64_t first_offset);

@@ -1,6 +1,7 @@
 // Creates, opens and deletes datasets of the workflow.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 #include "agreement.hpp"
@@ -135,21 +136,61 @@ struct Beginning {
   bool is_import = false;       ///< begins with the content of a file
 };
 
+/// Whether the rule is one of those whose steps may be offered. Whoever may not have an offer need not ask.
+bool may_be_offered(const Beginning& beginning, const runtime::ClientRule& rule) noexcept {
+  return rule.through == matcher::Through::memory && rule.identity == matcher::Identity::path &&
+         !beginning.keeps_existing && !beginning.is_import;
+}
+
+/// Collective: the step that the group was offered. Null if it was withdrawn meanwhile.
+std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGroup& group,
+                                           const runtime::CreateRequest& request) {
+  constexpr int is_withdrawn = std::numeric_limits<int>::min();  // lower than every status
+  const runtime::Session::Offer offer = *group.offer;
+  const bool is_root_without = comm.is_root() && !group.session->take_offer(offer, request);
+  std::unique_ptr<MemoryDriver> driver;
+  Outcome outcome;
+  if (!is_root_without) {
+    outcome = outcome_of([&] {
+      MemoryDriver::Parts parts{
+          group.session, comm, request.key.rule, offer.step, offer.control, true, 0, 0, {}, {}};
+      parts.key = request.key;
+      parts.offer = std::move(group.offer);
+      driver = std::make_unique<MemoryDriver>(std::move(parts));
+    });
+  }
+  const int worst = worst_status(comm, is_root_without ? is_withdrawn : outcome.status);
+  if (worst == is_withdrawn) {
+    if (driver) driver->forget();
+    return nullptr;
+  }
+  if (driver == nullptr) group.session->discard({offer.step});
+  throw_where_failed(outcome, worst);
+  return driver;
+}
+
 /// Collective: a new step. Empty if the step should begin with a file's content and another group was faster.
 std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginning& beginning,
                                         const runtime::ClientEnvironment& environment,
                                         const runtime::RuleMatch& match) {
-  const CoupledGroup group = make_coupled_group(request.comm, environment);
-  const auto options = log_options(request, environment, match);
+  CoupledGroup group = make_coupled_group(
+      request.comm, environment,
+      may_be_offered(beginning, match.rule) ? std::optional(match.rule.rule) : std::nullopt);
+  const runtime::CreateRequest create{
+      match.key,  group.member,       beginning.keeps_existing, static_cast<std::uint8_t>(beginning.version),
+      match.file, beginning.is_import};
   OpenedDriver opened;
+  if (group.offer) {
+    opened.driver = make_offered(request.comm, group, create);
+    if (opened.driver) return opened;
+  }
+  const auto options = log_options(request, environment, match);
   bool is_there_by_now = false;
   const auto make = [&] {
     runtime::Created created;
     const std::uint64_t wait_us = microseconds_of([&] {
       try {
-        created = group.session->create({match.key, group.member, beginning.keeps_existing,
-                                         static_cast<std::uint8_t>(beginning.version), match.file,
-                                         beginning.is_import});
+        created = group.session->create(create);
       } catch (const Error& error) {
         is_there_by_now = beginning.is_import && error.status() == NC_EEXIST;
         throw;

@@ -99,6 +99,8 @@ void Memberships::finish_group(Group& group) {
     step->writers = nullptr;
     if (step->state == StepState::in_progress) parts_.publication.complete(*step);
     step->control.release();
+    parts_.offers.end_step(step->id);
+    parts_.offer_maker.note_written(*step, group);
   }
   parts_.retention.review(*step);
 }

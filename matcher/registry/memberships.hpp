@@ -3,6 +3,7 @@
 #include <string>
 
 #include "group_outcomes.hpp"
+#include "offer_maker.hpp"
 #include "publication.hpp"
 #include "run_history.hpp"
 
@@ -24,6 +25,8 @@ class Memberships {
     GroupOutcomes& outcomes;
     const DatasetNames& names;
     RunHistory& history;
+    OfferBook& offers;
+    OfferMaker& offer_maker;
   };
   explicit Memberships(const Parts& parts) : parts_(parts) {}
 

@@ -31,6 +31,24 @@ Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
   return group;
 }
 
+/// A create of a file of such a rule gets a step at once, whatever there is (OfferMaker::may_have_offers).
+Group& Opens::join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request) {
+  Process& first = parts_.processes.at(page.members.front());
+  parts_.uses.note_use(request.key.rule, first.component->name);
+  const auto [group, is_new] = parts_.groups.group_for(first, GroupPurpose::create, request);
+  if (!is_new) throw Error(NC_EINVAL, first.name() + ": its group makes another call");
+  for (std::uint32_t rank = 0; rank < page.members.size(); ++rank) {
+    const std::uint64_t now_ms = parts_.now_ms();
+    group.members[rank] = {page.members[rank], std::nullopt, false, false, now_ms, now_ms};
+    if (Process* const process = parts_.processes.find(page.members[rank])) {
+      process->memberships.push_back({&group, rank});
+      ProcessTable::change(*process, [] {});  // it may act
+    }
+  }
+  parts_.outcomes.give_step(group, parts_.maker.make(group, std::move(offer)));
+  return group;
+}
+
 void Opens::decide(Group& group) {
   try {
     switch (group.purpose) {

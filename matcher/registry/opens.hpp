@@ -16,7 +16,7 @@ class Opens {
   struct Parts {
     const std::function<std::uint64_t()>& now_ms;
     const FileRules& rules;
-    const ProcessTable& processes;
+    ProcessTable& processes;
     DatasetTable& datasets;
     const DatasetNames& names;
     FileUses& uses;
@@ -30,6 +30,8 @@ class Opens {
   /// The process becomes a member of a group. The first member decides for all. Throws Error: NC_EPERM when
   /// the rule does not name its component, NC_EINVAL.
   Group& join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  /// All processes of a group that was offered a step create it.
+  Group& join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request);
   /// Sets the outcome of a waiting group, if there is one now.
   void decide(Group& group);
 

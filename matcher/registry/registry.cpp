@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
@@ -123,6 +124,8 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->get_waits.drop_of(process);
   parts_->gatherings.drop_of(id);
   parts_->copies.drop_of(id);
+  parts_->offers.end_process(id);
+  parts_->offer_maker.end_process(id);
   const bool was_writing = parts_->memberships.end_process(process, reason);
   parts_->pools.at(process.place.node).forget(id, was_writing);
   parts_->processes.erase(id);
@@ -132,6 +135,22 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
 
 void Registry::create(const Ticket& ticket, ProcessId process, const CreateRequest& request) {
   join(ticket, parts_->processes.at(process), GroupPurpose::create, request);
+}
+
+void Registry::create_offered(ProcessId process, StepId id, const CreateRequest& request) {
+  OfferBook::Taken taken = parts_->offers.take(id, process, request);
+  const std::vector<std::uint32_t> ended = taken.page.ended;
+  Group& group = parts_->opens.join_all(taken.page, std::move(taken.offer), request);
+  Step& step = *group.step;
+  parts_->answers.begun(step);
+  if (ended.empty()) return;
+  // Rank 0 could not know of it.
+  parts_->publication.end_by_death(step, "a process of " + group.component->name + " ended before it");
+  for (const std::uint32_t rank : ended) {
+    group.members.at(rank).has_died = true;
+    parts_->memberships.finish(group, rank);
+  }
+  parts_->progress.advance_on(request.key);
 }
 
 void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {

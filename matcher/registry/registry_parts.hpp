@@ -20,6 +20,8 @@
 #include "memberships.hpp"
 #include "memory_waits.hpp"
 #include "node_pools.hpp"
+#include "offer_book.hpp"
+#include "offer_maker.hpp"
 #include "opens.hpp"
 #include "progress.hpp"
 #include "publication.hpp"
@@ -64,7 +66,9 @@ struct Registry::Parts {
   Drains drains;
   Retention retention;
   SpareImages spare_images;
+  OfferBook offers;
   StagingMemory memory;
+  OfferMaker offer_maker;
   SegmentGrants grants;
   MemoryWaits memory_waits;
   GetWaits get_waits;

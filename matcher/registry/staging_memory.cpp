@@ -4,11 +4,19 @@
 
 namespace sluice::matcher {
 
+std::optional<SegmentLease> StagingMemory::take(MatcherPlace place, const SegmentPool::Request& request,
+                                                MemoryKind kind) {
+  auto segment = take_beside_offers(place, request, kind);
+  if (!segment && offers_.withdraw_all()) segment = take_beside_offers(place, request, kind);
+  return segment;
+}
+
 /// Takes recycled memory first: it is warm, and a put into fresh memory takes several times as long. So
 /// consumed steps give up their memory at the first need, except for staging.retain and the last step of each
 /// rule.
-std::optional<SegmentLease> StagingMemory::take(MatcherPlace place, const SegmentPool::Request& request,
-                                                MemoryKind kind) {
+std::optional<SegmentLease> StagingMemory::take_beside_offers(MatcherPlace place,
+                                                              const SegmentPool::Request& request,
+                                                              MemoryKind kind) {
   const std::uint32_t node = place.node;
   const std::uint64_t bytes = request.bytes;
   SegmentPool& memory = pools_.at(node);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "node_pools.hpp"
+#include "offer_book.hpp"
 #include "retention.hpp"
 #include "sluice/matcher/matcher_place.hpp"
 #include "spare_images.hpp"
@@ -20,15 +21,22 @@ enum class MemoryKind : std::uint8_t {
 class StagingMemory {
  public:
   /// `spills`: data may go to disk.
-  StagingMemory(NodePools& pools, Retention& retention, SpareImages& images, bool spills)
-      : pools_(pools), retention_(retention), images_(images), spills_(spills) {}
+  StagingMemory(NodePools& pools, Retention& retention, SpareImages& images, OfferBook& offers, bool spills)
+      : pools_(pools), retention_(retention), images_(images), offers_(offers), spills_(spills) {}
 
-  /// Returns nothing when memory is available only after a wait.
+  /// Returns nothing when memory is available only after a wait. Offers that nobody has taken give theirs up
+  /// before.
   [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request,
                                                  MemoryKind kind);
   /// The same, but also erases steps that a reader might open again.
   [[nodiscard]] std::optional<SegmentLease> take_at_any_cost(MatcherPlace place,
                                                              const SegmentPool::Request& request);
+
+  /// The same for an offer: other offers stay.
+  [[nodiscard]] std::optional<SegmentLease> take_for_offer(MatcherPlace place,
+                                                           const SegmentPool::Request& request) {
+    return take_beside_offers(place, request, MemoryKind::spare);
+  }
 
   /// How much of the node's memory may be used for this kind.
   [[nodiscard]] std::uint64_t room_for(std::uint32_t node, MemoryKind kind) const;
@@ -36,6 +44,9 @@ class StagingMemory {
   [[nodiscard]] bool is_plenty(std::uint32_t node, std::uint64_t bytes) const;
 
  private:
+  [[nodiscard]] std::optional<SegmentLease> take_beside_offers(MatcherPlace place,
+                                                               const SegmentPool::Request& request,
+                                                               MemoryKind kind);
   [[nodiscard]] std::optional<SegmentLease> take_for_image(std::uint32_t node,
                                                            const SegmentPool::Request& request,
                                                            std::uint64_t room);
@@ -45,6 +56,7 @@ class StagingMemory {
   NodePools& pools_;
   Retention& retention_;
   SpareImages& images_;
+  OfferBook& offers_;
   bool spills_;
 };
 

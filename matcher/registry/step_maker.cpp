@@ -36,6 +36,29 @@ Step* StepMaker::make(Group& group, const Step* base) {
     if (!control) return nullptr;
     step->control = std::move(*control);
   }
+  return &add(std::move(step), group, base);
+}
+
+Step& StepMaker::make(Group& group, StepOffer offer) {
+  auto step = std::make_unique<Step>();
+  step->id = offer.step;
+  step->version = group.version;
+  step->path = group.path;
+  step->control = std::move(offer.control);
+  Step& made = add(std::move(step), group, nullptr);
+  for (std::size_t rank = 0; rank < offer.logs.size(); ++rank) {
+    WriteLog& log = *made.logs[rank];
+    StepOffer::Log& offered = offer.logs[rank];
+    if (!offered.table.empty())
+      log.tables.push_back(std::make_shared<SegmentLease>(std::move(offered.table)));
+    if (offered.data.empty()) continue;
+    log.data.push_back(std::make_shared<SegmentLease>(std::move(offered.data)));
+    log.ahead = log.data.back()->id();
+  }
+  return made;
+}
+
+Step& StepMaker::add(std::unique_ptr<Step> step, Group& group, const Step* base) {
   step->key = group.key;
   step->name = parts_.names.of(group.key);
   step->publish_at = parts_.rules.of(group.key).publish_at;
@@ -50,7 +73,7 @@ Step* StepMaker::make(Group& group, const Step* base) {
   step->pattern.first_writer = static_cast<std::uint32_t>(step->first_own_log);
   Step& made = parts_.datasets.add(std::move(step));
   parts_.retention.add(made);
-  return &made;
+  return made;
 }
 
 Step& StepMaker::restore(const FormerStep& former) {

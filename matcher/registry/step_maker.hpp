@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 
 #include "dataset_names.hpp"
 #include "dataset_table.hpp"
@@ -27,10 +28,13 @@ class StepMaker {
   /// Makes a step for the group. `base`: the step that was opened for writing again, if any. Returns null
   /// when there is no memory for the control block.
   [[nodiscard]] Step* make(Group& group, const Step* base);
+  /// Makes the step that the group was offered.
+  [[nodiscard]] Step& make(Group& group, StepOffer offer);
   /// Makes a step of a file that a former run has left.
   [[nodiscard]] Step& restore(const FormerStep& former);
 
  private:
+  Step& add(std::unique_ptr<Step> step, Group& group, const Step* base);
   static void add_own_logs(Step& step, std::uint32_t processes);
   void continue_logs(Step& step, const Step& base, const Group& group);
 

@@ -102,7 +102,7 @@ void DatasetTable::fold_past(const std::function<void(const DatasetKey&, const D
 }
 
 Step& DatasetTable::add(std::unique_ptr<Step> step) {
-  step->id = next_step_++;
+  if (step->id == 0) step->id = new_step();
   if (step->origin == 0) step->origin = step->id;
   Step& added = *step;
   (*this)[added.key].in_progress.push_back(&added);

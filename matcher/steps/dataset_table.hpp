@@ -101,7 +101,9 @@ class DatasetTable {
   /// By rule.
   [[nodiscard]] const std::map<std::uint32_t, FoldedSum>& folded() const noexcept { return folded_sums_; }
 
-  /// Gives the step its id, and adds it to the steps in progress.
+  /// The number of a step that is to be made later.
+  [[nodiscard]] StepId new_step() noexcept { return next_step_++; }
+  /// Gives the step its id, unless it has one, and adds it to the steps in progress.
   Step& add(std::unique_ptr<Step> step);
   void erase(const Step& step) { steps_.erase(step.id); }
   /// The step must exist.

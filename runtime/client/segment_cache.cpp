@@ -22,8 +22,10 @@ void SegmentCache::add(const SegmentGrant& grant, FileDescriptor file) {
     throw Error(NC_EIO,
                 "the matcher gave segment " + std::to_string(grant.segment) + " without its descriptor");
   }
-  entries_.emplace(grant.segment,
-                   Entry{known, {grant.bytes, grant.offset_bytes, grant.is_of_log, grant.file}, nullptr});
+  entries_.emplace(grant.segment, Entry{known,
+                                        {grant.bytes, grant.offset_bytes, grant.is_of_log, grant.file},
+                                        nullptr,
+                                        grant.has_cheap_faults});
   arrived_.notify_all();
 }
 
@@ -37,6 +39,11 @@ void SegmentCache::map_all() noexcept {
       // Users of the segment get the error.
     }
   }
+}
+
+bool SegmentCache::knows(std::uint64_t segment) {
+  const std::lock_guard lock(mutex_);
+  return entries_.contains(segment);
 }
 
 void SegmentCache::drop(std::span<const std::uint64_t> segments) {
@@ -71,7 +78,7 @@ std::shared_ptr<const Mapping> SegmentCache::mapping(std::uint64_t segment, Mapp
 SegmentCache::Writable SegmentCache::writable(std::uint64_t segment) {
   std::unique_lock lock(mutex_);
   Entry& entry = wait_for(lock, segment);
-  const auto file = entry.mapping == nullptr ? entry.file->descriptor() : nullptr;
+  const auto file = entry.mapping == nullptr && !entry.has_cheap_faults ? entry.file->descriptor() : nullptr;
   map(entry, Mapping::Access::read_write);
   return {entry.mapping, file, entry.extent.offset_bytes};
 }

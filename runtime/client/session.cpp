@@ -1,5 +1,6 @@
 #include "sluice/runtime/session.hpp"
 
+#include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -269,6 +270,32 @@ std::optional<ReceivedMessage> Session::receive_on(Connection& connection, const
   }
 }
 
+/// Reads what the matcher has sent without a question.
+void Session::read_notices() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return;
+  }
+  const Lease lease(*this);
+  Connection& connection = *lease;
+  try {
+    DescriptorReserve reserve(1, connection.socket.descriptor());
+    pollfd readable{connection.socket.descriptor(), POLLIN, 0};
+    while (::poll(&readable, 1, 0) > 0) {
+      connection.is_clean = false;
+      auto message = connection.socket.receive({}, &reserve);
+      if (!message) lose("it was closed");
+      if (!take_notice(*message))
+        lose("\"" + std::string(message_name(message->type)) + "\" is no answer to anything");
+      connection.is_clean = true;
+      if (!reserve.take_one()) segments_.map_all();
+    }
+  } catch (const Error& error) {
+    if (is_lost_ || connection.is_clean) throw;  // nothing was received
+    lose(error.what());
+  }
+}
+
 bool Session::take_notice(ReceivedMessage& message) {
   if (message.type == MessageType::drop_segments) {
     segments_.drop(decode<DropSegments>(message.fields).segments);
@@ -276,6 +303,11 @@ bool Session::take_notice(ReceivedMessage& message) {
   }
   if (message.type == MessageType::segment && message.tag == 0) {
     store_segment(message, decode<SegmentGrant>(message.fields));
+    return true;
+  }
+  if (message.type == MessageType::offers) {
+    const std::lock_guard lock(mutex_);
+    offers_.push_back(decode<OffersNotice>(message.fields));
     return true;
   }
   return false;
@@ -369,14 +401,16 @@ SegmentGrant Session::take_grant(ReceivedMessage& answer) {
   return grant;
 }
 
+WritableSegment Session::map_segment(std::uint64_t segment) {
+  auto [mapping, file, file_offset] = segments_.writable(segment);
+  const auto memory = mapping->writable();
+  return {segment, memory, std::move(mapping), std::move(file), file_offset};
+}
+
 /// A segment that cannot be mapped now is kept for the next call, because the matcher counts it as granted.
 WritableSegment Session::writable_segment(const SegmentRequest& request, const SegmentGrant& grant) {
   try {
-    auto [mapping, file, file_offset] = segments_.writable(grant.segment);
-    // Writing through the file would block other writers of that file, and would save nothing.
-    if (grant.has_cheap_faults) file.reset();
-    const auto memory = mapping->writable();
-    return {grant.segment, memory, std::move(mapping), std::move(file), file_offset};
+    return map_segment(grant.segment);
   } catch (const Error&) {
     const std::lock_guard lock(mutex_);
     owed_.insert({{request.step, request.use}, grant});

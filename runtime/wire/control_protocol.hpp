@@ -34,12 +34,15 @@ struct Inquiry {
 using RegistryRequest =
     std::variant<Hello, CreateRequest, OpenForWriting, OpenForReading, Inquiry, ImageRequest, SegmentRequest,
                  DiskRequest, HeaderRequest, SyncRequest, Remove, ChangeFile, ListRequest, WatchRequest,
-                 PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering, Complaint, CopyNotice>;
+                 PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering, Complaint, CopyNotice,
+                 CreateOffered>;
 /// The name of a request that has no answer; empty for the others.
 template <class Request>
 inline constexpr std::string_view note_name = {};
 template <>
 inline constexpr std::string_view note_name<PublishRequest> = "publish";
+template <>
+inline constexpr std::string_view note_name<CreateOffered> = "create_offered";
 template <>
 inline constexpr std::string_view note_name<Discard> = "discard";
 template <>

@@ -22,6 +22,8 @@ RegistryRequest registry_request(MessageType type, std::span<const std::byte> fi
   switch (type) {
     case MessageType::create:
       return decode<CreateRequest>(fields);
+    case MessageType::create_offered:
+      return decode<CreateOffered>(fields);
     case MessageType::open_write:
       return OpenForWriting{decode<OpenRequest>(fields)};
     case MessageType::open_read:

@@ -39,6 +39,12 @@ std::string_view message_name(MessageType type) noexcept {
       return "inquire";
     case MessageType::await_disk:
       return "await_disk";
+    case MessageType::create_offered:
+      return "create_offered";
+    case MessageType::mail:
+      return "mail";
+    case MessageType::offers:
+      return "offers";
     case MessageType::batch:
       return "batch";
     case MessageType::ordinary_file:
@@ -134,6 +140,9 @@ void fields(auto& a, Is<Batch> auto& m) {
 void fields(auto& a, Is<SegmentGrant> auto& m) {
   a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults, m.file);
 }
+void fields(auto& a, Is<OffersNotice> auto& m) {
+  a(m.page, m.rule, m.rank, m.size);
+}
 void fields(auto& a, Is<PutNotice> auto& m) {
   a(m.step);
 }
@@ -220,7 +229,9 @@ void fields(auto& a, Is<StatusReport> auto& m) {
 SLUICE_MESSAGE(Hello)
 SLUICE_MESSAGE(Welcome)
 SLUICE_MESSAGE(CreateRequest)
+SLUICE_MESSAGE(CreateOffered)
 SLUICE_MESSAGE(Created)
+SLUICE_MESSAGE(OffersNotice)
 SLUICE_MESSAGE(OpenRequest)
 SLUICE_MESSAGE(Opened)
 SLUICE_MESSAGE(Described)

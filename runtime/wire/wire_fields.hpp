@@ -135,6 +135,9 @@ void fields(auto& a, Is<Member> auto& m) {
 void fields(auto& a, Is<CreateRequest> auto& m) {
   a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import);
 }
+void fields(auto& a, Is<CreateOffered> auto& m) {
+  a(m.step, m.create);
+}
 void fields(auto& a, Is<OpenRequest> auto& m) {
   a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look);
 }

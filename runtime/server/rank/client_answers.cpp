@@ -32,6 +32,12 @@ void ClientAnswers::deliver(Answer& answer) {
   Client* const client = parts_.clients.find(answer.connection);
   if (client == nullptr) return;
   client->is_known_to_registry = true;
+  constexpr std::uint32_t of_letter = 0;  // nobody waits for the answer to a letter
+  if (answer.tag == of_letter) {
+    if (const auto* const error = std::get_if<ErrorReply>(&answer.reply))
+      parts_.base.log.detail(client->name() + " is not told: " + error->text);
+    return;
+  }
   try {
     std::visit([&](auto& reply) { deliver(*client, answer.tag, reply); }, answer.reply);
   } catch (const Error& error) {  // no memory for the segment

@@ -134,6 +134,7 @@ void ClientConnections::drain(ClientId id, std::size_t max_messages) {
 }
 
 void ClientConnections::end(ClientId id, const std::string& trouble, ClientHandler::EndKind kind) {
+  handler_.take_mail();  // while the sender is known
   const auto ended = clients_.extract(id);
   if (ended.empty()) return;
   const Client& client = ended.mapped();
@@ -164,12 +165,20 @@ std::string Client::name() const {
                             : "connection " + std::to_string(id);
 }
 
+Client* ClientConnections::find_of(matcher::ProcessId process) {
+  const auto found = std::ranges::find_if(clients_, [&](const auto& entry) {
+    return entry.second.process != nullptr && entry.second.process->id == process;
+  });
+  return found == clients_.end() ? nullptr : &found->second;
+}
+
 Client* ClientConnections::find(ClientId id) {
   const auto found = clients_.find(id);
   return found == clients_.end() ? nullptr : &found->second;
 }
 
 void ClientConnections::take_sent(std::span<const std::uint32_t> processes) {
+  handler_.take_mail();
   try {
     accept_clients();
   } catch (const Error& error) {
@@ -196,6 +205,7 @@ void ClientConnections::drain_component(const std::string& component) {
 }
 
 void ClientConnections::take_sent_by(const std::string& component) {
+  handler_.take_mail();
   try {
     accept_clients();
   } catch (const Error& error) {

@@ -88,6 +88,8 @@ class ClientHandler {
   virtual ~ClientHandler() = default;
   /// An exception means a damaged message, and ends the connection.
   virtual void handle(Client& client, ReceivedMessage& message) = 0;
+  /// Handles mail: what processes have told without a message.
+  virtual void take_mail() = 0;
   enum class EndKind { told, untold };  ///< whether the registry is told
   /// A connection of the process has ended.
   virtual void ended(ClientId client, matcher::ProcessId process, EndKind kind) = 0;
@@ -108,6 +110,8 @@ class ClientConnections {
   /// Whether a connection has not said hello yet. A thread that makes its first call sleeps until its hello
   /// is answered. Until then nobody knows that the thread can act.
   [[nodiscard]] bool is_somebody_connecting() const;
+  /// A connection of the process, by this matcher's number; null: there is none.
+  [[nodiscard]] Client* find_of(matcher::ProcessId process);
   /// Finds or makes the process of a connection that says hello.
   void connect_process(Client& client, const Hello& hello);
   /// The process may forget where the step's data is, so the matcher will tell it again.

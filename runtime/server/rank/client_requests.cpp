@@ -13,7 +13,13 @@ namespace sluice::runtime {
 
 /// Damaged messages throw; this ends the connection.
 void ClientRequests::handle(Client& client, ReceivedMessage& message) {
-  ++count_;
+  if (!offers_.is_delivering()) ++count_;
+  offers_.take_mail();
+  // The mail may have been damaged: the connection ends at the end of the turn.
+  if (client.trouble().empty()) handle_one(client, message);
+}
+
+void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
   if (message.type == MessageType::hello) return greet(client, message.tag, decode<Hello>(message.fields));
   if (message.type == MessageType::fetch_segment)
     return parts_.segments.lend(client, decode<FetchSegment>(message.fields).segment);
@@ -32,6 +38,11 @@ void ClientRequests::handle(Client& client, ReceivedMessage& message) {
       return written_.remove(client, message.tag, decode<Remove>(message.fields));
     case MessageType::newest_image:
       return begin_newest_image(client, message.tag, decode<NewestImageRequest>(message.fields));
+    case MessageType::mail:
+      return;
+    case MessageType::create_offered:
+      if (!offers_.is_delivering()) throw Error(NC_EIO, "it sent create_offered as a message");
+      return take(client, message.tag, registry_request(message.type, message.fields));
     case MessageType::put_notice:
       return take_notice(client, decode<PutNotice>(message.fields));
     default:
@@ -123,6 +134,48 @@ void ClientRequests::begin_newest_image(Client& client, std::uint32_t tag,
 void ClientRequests::note_close(Client& client, matcher::StepId step) {
   client.process->note_close(step);
   parts_.clients.forget_announced(*client.process, step);
+}
+
+// Offers
+
+OfferClients::PageMemory ClientRequests::memory_of(matcher::SegmentId page) {
+  return {parts_.base.store.writable(page), parts_.base.store.keep_mapped(page)};
+}
+
+OfferMember ClientRequests::member_of(std::uint64_t connection) {
+  const Client* const client = parts_.clients.find(connection);
+  if (client == nullptr || client->process == nullptr) throw Error(NC_EIO, "the connection has ended");
+  return {client->process->id, connection};
+}
+
+/// Null when the process has ended.
+Client* ClientRequests::client_of(const OfferMember& member) {
+  Client* const first = parts_.clients.find(member.connection);
+  return first != nullptr ? first : parts_.clients.find_of(member.process);
+}
+
+void ClientRequests::introduce(const OfferMember& member, matcher::SegmentId segment) {
+  Client* const client = client_of(member);
+  if (client == nullptr) throw Error(NC_EIO, "the process has ended");
+  parts_.segments.introduce(*client, segment);
+}
+
+void ClientRequests::tell(const OfferMember& member, const OffersNotice& notice) {
+  if (Client* const client = client_of(member))
+    parts_.clients.send(*client, MessageType::offers, 0, encode(notice));
+}
+
+void ClientRequests::note_open(const OfferMember& member, matcher::StepId step) {
+  if (const Client* const client = client_of(member)) client->process->note_open(step);
+}
+
+void ClientRequests::handle(const OfferMember& sender, OfferPage::Letter letter) {
+  ReceivedMessage message{letter.type, 0, std::move(letter.fields), {}};
+  if (Client* const client = client_of(sender)) handle(*client, message);
+}
+
+void ClientRequests::hang_up(const OfferMember& sender, const std::string& reason) {
+  if (const Client* const client = client_of(sender)) parts_.clients.hang_up(client->id, reason);
 }
 
 void ClientRequests::ended(ClientId client, matcher::ProcessId process, EndKind kind) {

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "gets.hpp"
+#include "offer_pages.hpp"
 #include "written_files.hpp"
 
 namespace sluice::runtime {
@@ -14,18 +16,22 @@ class RegistryState {
 };
 
 /// Handles the requests of client processes: answers some, and passes the others to the registry.
-class ClientRequests final : public ClientHandler {
+class ClientRequests final : public ClientHandler, private OfferClients {
  public:
   ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, const RegistryState& registry)
       : parts_(parts), gets_(gets), written_(written), registry_(registry) {}
 
   void handle(Client& client, ReceivedMessage& message) override;
+  void take_mail() override { offers_.take_mail(); }
   void ended(ClientId client, matcher::ProcessId process, EndKind kind) override;
 
-  /// The number of messages so far.
+  /// The pages of offers of this matcher's clients.
+  [[nodiscard]] OfferPages& offers() noexcept { return offers_; }
+  /// The number of messages so far, without mail.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
  private:
+  void handle_one(Client& client, ReceivedMessage& message);
   void greet(Client& client, std::uint32_t tag, const Hello& hello);
   void take(Client& client, std::uint32_t tag, RegistryRequest request);
   void take_notice(const Client& client, const PutNotice& notice);
@@ -36,9 +42,20 @@ class ClientRequests final : public ClientHandler {
   void begin_newest_image(Client& client, std::uint32_t tag, const NewestImageRequest& request);
   void note_close(Client& client, matcher::StepId step);
 
+  // OfferClients
+  [[nodiscard]] PageMemory memory_of(matcher::SegmentId page) override;
+  [[nodiscard]] OfferMember member_of(std::uint64_t connection) override;
+  void introduce(const OfferMember& member, matcher::SegmentId segment) override;
+  void tell(const OfferMember& member, const OffersNotice& notice) override;
+  void note_open(const OfferMember& member, matcher::StepId step) override;
+  void handle(const OfferMember& sender, OfferPage::Letter letter) override;
+  void hang_up(const OfferMember& sender, const std::string& reason) override;
+  [[nodiscard]] Client* client_of(const OfferMember& member);
+
   GetParts parts_;
   Gets& gets_;
   WrittenFiles& written_;
+  OfferPages offers_{*this};
   const RegistryState& registry_;
   std::uint64_t count_ = 0;
 };

@@ -7,9 +7,11 @@
 
 namespace sluice::runtime {
 
-CoordinatorLine::CoordinatorLine(MatcherBase& base, ClientConnections& clients, PacketSocket socket)
+CoordinatorLine::CoordinatorLine(MatcherBase& base, ClientConnections& clients, OfferPages* offers,
+                                 PacketSocket socket)
     : base_(base),
       clients_(clients),
+      offers_(offers),
       socket_(base.loop, std::move(socket), [this] { on_readable(); }),
       pings_(base) {}
 
@@ -40,6 +42,7 @@ void CoordinatorLine::on_readable() {
       const auto outcome = socket_.socket().try_receive(message);
       if (outcome == PacketSocket::Outcome::would_block) break;
       if (outcome == PacketSocket::Outcome::closed) return end();
+      if (offers_ != nullptr) offers_->take_mail();
       handle(message);
       if (base_.loop.stopped()) return;
     }

@@ -18,7 +18,8 @@ namespace sluice::runtime {
 /// coordinator's messages start.
 class CoordinatorLine final : private RegistryOutlet {
  public:
-  CoordinatorLine(MatcherBase& base, ClientConnections& clients, PacketSocket socket);
+  /// `offers`: null where there are several matchers.
+  CoordinatorLine(MatcherBase& base, ClientConnections& clients, OfferPages* offers, PacketSocket socket);
 
   void read_on() { socket_.read_on(); }
   /// Whether the coordinator has said hello.
@@ -47,9 +48,11 @@ class CoordinatorLine final : private RegistryOutlet {
   void send(FilePublished file) override;
   void event(const std::string& text) override { base_.log.event(text); }
   void detail(const std::string& text) override { base_.log.detail(text); }
+  OfferPages* offer_pages() override { return offers_; }
 
   MatcherBase& base_;
   ClientConnections& clients_;
+  OfferPages* offers_;
   WatchedSocket socket_;
   MatcherPings pings_;
   std::optional<RegistryService> service_;                 ///< empty until coordinator_hello

@@ -65,7 +65,8 @@ MatcherServer::Server::Server(MatcherServerOptions options)
                                             [this] { return turn_link(); });
   }
   if (options.coordinator) {
-    coordinator_ = std::make_unique<CoordinatorLine>(base_, clients_, std::move(*options.coordinator));
+    coordinator_ = std::make_unique<CoordinatorLine>(base_, clients_, link_ ? nullptr : &requests_.offers(),
+                                                     std::move(*options.coordinator));
   }
 }
 

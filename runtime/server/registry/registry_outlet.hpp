@@ -7,6 +7,8 @@
 
 namespace sluice::runtime {
 
+class OfferPages;
+
 /// Sends the registry's messages and events.
 class RegistryOutlet {
  public:
@@ -17,6 +19,8 @@ class RegistryOutlet {
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
   virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
   virtual void send(FilePublished file) = 0;         ///< to the coordinator
+  /// Pages through which steps are offered; null where there are several matchers.
+  [[nodiscard]] virtual OfferPages* offer_pages() = 0;
 
   void send_to(std::uint32_t matcher, MatcherBody body) { send({matcher, std::move(body)}); }
 };

@@ -19,17 +19,21 @@ std::uint64_t now_ms() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
-matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap& nodes) {
-  return {std::move(hello.rules),
-          std::move(hello.components),
-          hello.memory_bytes,
-          now_ms,
-          hello.retain_bytes,
-          nodes.nodes(),
-          std::move(hello.spill_directory),
-          matcher::warm_shares(hello.prewarm_bytes, static_cast<std::uint32_t>(nodes.matchers_of(0).size())),
-          std::move(hello.directory),
-          std::move(hello.job_readers)};
+matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap& nodes,
+                                          matcher::OfferBoard* offers) {
+  matcher::RegistryOptions options{
+      std::move(hello.rules),
+      std::move(hello.components),
+      hello.memory_bytes,
+      now_ms,
+      hello.retain_bytes,
+      nodes.nodes(),
+      std::move(hello.spill_directory),
+      matcher::warm_shares(hello.prewarm_bytes, static_cast<std::uint32_t>(nodes.matchers_of(0).size())),
+      std::move(hello.directory),
+      std::move(hello.job_readers)};
+  options.offers = offers;
+  return options;
 }
 
 }  // namespace
@@ -41,7 +45,8 @@ RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, R
       drains_({registry_, nodes, informed_, outlet}, hello.rules),
       notes_(hello.step_record, hello.rules, outlet),
       segments_(nodes, outlet, notes_),
-      registry_(registry_options(std::move(hello), nodes), segments_, *this) {}
+      registry_(registry_options(std::move(hello), nodes, outlet.offer_pages() != nullptr ? this : nullptr),
+                segments_, *this) {}
 
 RegistryService::~RegistryService() {
   is_ending_ = true;
@@ -271,6 +276,40 @@ void RegistryService::tell_published() {
       // The step has ended already.
     }
   }
+}
+
+// Offers
+
+std::uint64_t RegistryService::page_bytes(const matcher::OfferedGroup& group) const {
+  return OfferPages::bytes_for(group);
+}
+
+bool RegistryService::begin(const matcher::OfferedGroup& group) {
+  std::vector<std::uint64_t> connections;
+  for (const matcher::ProcessId process : group.members) {
+    const auto found = std::ranges::find_if(connections_, [&](const auto& entry) {
+      return entry.second.process == process && !entry.second.is_for_file;
+    });
+    if (found == connections_.end()) return false;
+    connections.push_back(found->first.connection);
+  }
+  return outlet_.offer_pages()->begin(group, connections);
+}
+
+bool RegistryService::offer(matcher::SegmentId page, std::uint32_t slot, const matcher::StepOffer& offer) {
+  return outlet_.offer_pages()->offer(page, slot, offer);
+}
+
+bool RegistryService::withdraw(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step) noexcept {
+  return outlet_.offer_pages()->withdraw(page, slot, step);
+}
+
+void RegistryService::clear(matcher::SegmentId page, std::uint32_t slot) noexcept {
+  outlet_.offer_pages()->clear(page, slot);
+}
+
+void RegistryService::end(matcher::SegmentId page) noexcept {
+  outlet_.offer_pages()->end(page);
 }
 
 // The registry's answers

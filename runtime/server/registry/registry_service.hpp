@@ -8,6 +8,7 @@
 #include "control_protocol.hpp"
 #include "drain_stages.hpp"
 #include "informed_matchers.hpp"
+#include "offer_pages.hpp"
 #include "registry_outlet.hpp"
 #include "segment_messages.hpp"
 #include "sluice/matcher/registry.hpp"
@@ -19,7 +20,7 @@ namespace sluice::runtime {
 /// The service around the registry, at matcher 0 only. It takes the requests of processes from all matchers,
 /// in order of arrival, and sends the registry's answers. One small function serves each message, each
 /// request and each answer; what has a state of its own is a class of its own.
-class RegistryService final : private matcher::RegistryAnswers {
+class RegistryService final : private matcher::RegistryAnswers, private matcher::OfferBoard {
  public:
   /// `nodes` and `outlet` must outlive this object.
   RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet);
@@ -99,6 +100,9 @@ class RegistryService final : private matcher::RegistryAnswers {
   void serve(const Requester& from, const CreateRequest& create) {
     registry_.create(from.ticket, from.process, create);
   }
+  void serve(const Requester& from, const CreateOffered& create) {
+    registry_.create_offered(from.process, create.step, create.create);
+  }
   void serve(const Requester& from, const OpenForWriting& request) {
     registry_.open_write(from.ticket, from.process, request.open);
   }
@@ -173,6 +177,7 @@ class RegistryService final : private matcher::RegistryAnswers {
   void make_image(const matcher::Step& step, const matcher::StepImage& image) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
+  void begun(const matcher::Step& step) override { notes_.begun(step); }
   void published(const matcher::Step& step) override {
     notes_.published(step);
     published_.push_back(step.id);
@@ -186,6 +191,16 @@ class RegistryService final : private matcher::RegistryAnswers {
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { outlet_.event(text); }
   void detail(const std::string& text) override { outlet_.detail(text); }
+
+  // matcher::OfferBoard
+  [[nodiscard]] std::uint64_t page_bytes(const matcher::OfferedGroup& group) const override;
+  [[nodiscard]] bool begin(const matcher::OfferedGroup& group) override;
+  [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot,
+                           const matcher::StepOffer& offer) override;
+  [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot,
+                              matcher::StepId step) noexcept override;
+  void clear(matcher::SegmentId page, std::uint32_t slot) noexcept override;
+  void end(matcher::SegmentId page) noexcept override;
 
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;

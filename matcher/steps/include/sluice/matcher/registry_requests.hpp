@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,6 +69,8 @@ class RegistryAnswers {
   virtual void make_image(const Step& /*step*/, const StepImage& /*image*/) {}
   virtual void done(const Ticket& ticket) = 0;
   virtual void refused(const Ticket& ticket, int status, const std::string& text) = 0;
+  /// The group has created the step by an offer, so nobody waits for an answer.
+  virtual void begun(const Step& /*step*/) {}
   /// The step is complete, and readers may see it.
   virtual void published(const Step& /*step*/) {}
   /// The reader has read the step to its end, or needs it no longer.
@@ -89,6 +92,45 @@ class RegistryAnswers {
   virtual void event(const std::string& text) = 0;
   /// A line of little interest to a user who watches the run.
   virtual void detail(const std::string& text) { event(text); }
+};
+
+/// A step that is offered to a group of writers ahead of its create: docs/design/offered-steps.md.
+struct StepOffer {
+  StepId step = 0;
+  SegmentLease control;
+  struct Log {
+    SegmentLease table;  ///< empty: none
+    SegmentLease data;   ///< empty: none
+  };
+  std::vector<Log> logs;  ///< by rank
+};
+
+/// The processes of a group that gets offers, and the segment through which it gets them.
+struct OfferedGroup {
+  SegmentId page = 0;
+  std::uint32_t rule = 0;
+  std::vector<ProcessId> members;  ///< by rank
+  std::uint64_t header_bytes = 0;  ///< of the last step
+};
+
+/// Shows offers to processes. Implementations must not call the registry.
+class OfferBoard {
+ public:
+  /// The offers that a group may have at a time, with the steps that it has taken and not finished.
+  static constexpr std::uint32_t slots = 3;
+  virtual ~OfferBoard() = default;
+  /// The size of a page for such a group.
+  [[nodiscard]] virtual std::uint64_t page_bytes(const OfferedGroup& group) const = 0;
+  /// The page is new, and zero. Returns false when it cannot be shown.
+  [[nodiscard]] virtual bool begin(const OfferedGroup& group) = 0;
+  /// The slot has no offer. Returns false when the offer cannot be shown.
+  [[nodiscard]] virtual bool offer(SegmentId page, std::uint32_t slot, const StepOffer& offer) = 0;
+  /// Returns false when the group has taken the offer: Registry::create_offered() follows.
+  [[nodiscard]] virtual bool withdraw(SegmentId page, std::uint32_t slot, StepId step) noexcept = 0;
+  /// The step of the slot was taken, and all processes have finished with it.
+  virtual void clear(SegmentId page, std::uint32_t slot) noexcept = 0;
+  /// All processes of the group have ended.
+  virtual void end(SegmentId page) noexcept = 0;
 };
 
 /// The default size of consumed steps whose memory is not lent to the next writers at once: an eighth of the
@@ -114,6 +156,7 @@ struct RegistryOptions {
   std::size_t most_past_files = 10'000;
   /// So many of the older ones are remembered at all.
   std::size_t least_folded_files = 200'000;
+  OfferBoard* offers = nullptr;  ///< outlives the registry; null: no steps are offered ahead
 };
 
 /// A segment for data of other nodes, or for an image.

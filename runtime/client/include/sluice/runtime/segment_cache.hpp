@@ -26,11 +26,15 @@ class SegmentCache {
   /// done.
   void drop(std::span<const std::uint64_t> segments);
 
+  /// Whether the matcher has named the segment to this process.
+  [[nodiscard]] bool knows(std::uint64_t segment);
   /// The mapping, shared by the cache and the logs that use it. Waits for a segment that another thread's
   /// connection is about to receive. Throws Error(NC_EIO) when the segment does not come.
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(std::uint64_t segment, Mapping::Access access);
 
-  /// A segment. When the segment is mapped for the first time, its file comes too, shared with the cache.
+  /// A segment. When the segment is mapped for the first time, its file comes too, shared with the cache; but
+  /// not if page faults are cheap: writing through the file would block other writers of that file, and would
+  /// save nothing.
   struct Writable {
     std::shared_ptr<const Mapping> mapping;
     std::shared_ptr<const FileDescriptor> file;
@@ -44,6 +48,7 @@ class SegmentCache {
     std::shared_ptr<MappedFile> file;
     SegmentExtent extent;
     std::shared_ptr<Mapping> mapping;
+    bool has_cheap_faults = false;
   };
   [[nodiscard]] Entry& wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t segment);
   static void map(Entry& entry, Mapping::Access access);

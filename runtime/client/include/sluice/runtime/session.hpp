@@ -15,6 +15,7 @@
 
 #include "sluice/runtime/fork_guard.hpp"
 #include "sluice/runtime/log_range_map.hpp"
+#include "sluice/runtime/offer_page.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/plan_cache.hpp"
 #include "sluice/runtime/protocol.hpp"
@@ -72,6 +73,27 @@ class Session : public SegmentSource {
   /// Has no answer.
   void announce_put(const PutNotice& notice);
   void publish(const PublishRequest& request);
+  // Steps that the registry offers ahead: session_offers.cpp, docs/design/offered-steps.md.
+
+  /// An offered step. Its segments are mapped.
+  struct Offer {
+    std::shared_ptr<const Mapping> page;  ///< shared with the cache of segments
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;
+    std::uint64_t step = 0;
+    std::uint64_t control = 0;
+    std::optional<WritableSegment> table, data;
+  };
+  /// The next step that is offered to this process as a rank of such a group. Empty when there is none.
+  [[nodiscard]] std::optional<Offer> find_offer(std::uint32_t rule, const Member& member) noexcept;
+  /// Rank 0: creates the step, if it is still offered. After this call, whatever a process asks the matcher
+  /// comes after the create. Returns false when the group has to send create.
+  [[nodiscard]] bool take_offer(const Offer& offer, const CreateRequest& request) noexcept;
+  /// Rank 0, of a step that was taken: the header, in the same way. Returns false when it has to be sent.
+  [[nodiscard]] bool post_header(const Offer& offer, const HeaderRequest& request) const;
+  /// As publish(), of a step that was taken. Only the last process of the group sends a message.
+  void publish(const Offer& offer, const PublishRequest& request);
+
   /// Waits until the registry has taken the messages that this thread has sent.
   void await_taken();
   void discard(const Discard& request);
@@ -170,6 +192,7 @@ class Session : public SegmentSource {
   [[nodiscard]] std::optional<ReceivedMessage> receive_on(Connection& connection, const Packet& packet,
                                                           DescriptorReserve* reserve);
   [[nodiscard]] SegmentGrant take_grant(ReceivedMessage& answer);
+  [[nodiscard]] WritableSegment map_segment(std::uint64_t segment);
   [[nodiscard]] WritableSegment writable_segment(const SegmentRequest& request, const SegmentGrant& grant);
   [[nodiscard]] std::optional<SegmentGrant> take_owed(const SegmentRequest& request);
   void forget_owed(std::uint64_t step);
@@ -179,6 +202,8 @@ class Session : public SegmentSource {
   void post(MessageType type, std::vector<std::byte> fields);
   [[nodiscard]] bool take_notice(ReceivedMessage& message);
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
+  [[nodiscard]] bool knows_segments(const OfferPage::Found& offer);
+  void read_notices();
   void expect_usable() const;
   [[noreturn]] void lose(const std::string& reason);
 
@@ -214,6 +239,8 @@ class Session : public SegmentSource {
   };
   std::multimap<OwedUse, SegmentGrant> owed_;
   std::map<DatasetKey, KeptLog> kept_logs_;
+  std::vector<OffersNotice> offers_;
+  std::mutex taking_;  ///< one thread at a time takes an offer
 };
 
 /// Has a connection of its own, so the end is never received before the begin. The matcher therefore knows

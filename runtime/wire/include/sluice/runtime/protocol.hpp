@@ -44,19 +44,21 @@ enum class MessageType : std::uint16_t {
   put_notice = 14,   // no answer
   inquire = 15,      // OpenRequest → described
   await_disk = 16,   // DiskRequest → disk_freed: the answer may be held back
-  ordinary_file = 18,  // no answer
-  gathering = 19,      // no answer
-  copy_notice = 29,    // no answer
-  complaint = 30,      // no answer
-  image = 20,          // ImageRequest → image_made: the answer may be held back
-  open_file = 24,      // OpenFile → file_opened: the answer may be held back
-  file_holders = 25,   // FileHolder, no answer
-  remove_file = 26,    // Remove → done
-  change_file = 28,    // ChangeFile → done: it counts as removed
-  list = 21,           // ListRequest → listing: the answer may be held back
-  newest_image = 22,   // NewestImageRequest → image_made; of a process that is attached
-  watch = 27,          // WatchRequest → run_view
-  batch = 17,          // each contained message is handled and answered as if it had come alone
+  ordinary_file = 18,   // no answer
+  gathering = 19,       // no answer
+  copy_notice = 29,     // no answer
+  complaint = 30,       // no answer
+  image = 20,           // ImageRequest → image_made: the answer may be held back
+  open_file = 24,       // OpenFile → file_opened: the answer may be held back
+  file_holders = 25,    // FileHolder, no answer
+  remove_file = 26,     // Remove → done
+  change_file = 28,     // ChangeFile → done: it counts as removed
+  list = 21,            // ListRequest → listing: the answer may be held back
+  newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
+  watch = 27,           // WatchRequest → run_view
+  create_offered = 23,  // CreateOffered, no answer; only as mail
+  mail = 31,            // no fields, no answer: there is mail in pages of offers (offer_page.hpp)
+  batch = 17,           // each contained message is handled and answered as if it had come alone
   // matcher → another matcher of its node
   fetch_segment = 12,  // → segment, with tag 0
   // matcher → client
@@ -73,6 +75,7 @@ enum class MessageType : std::uint16_t {
   file_opened = 44,    // with a descriptor, unless the file is an ordinary one
   listing = 43,        // Listing
   run_view = 47,       // RunView
+  offers = 45,         // OffersNotice: may come before any answer; steps will be offered through a page
   drop_segments = 39,  // notice: may come before any answer; the client unmaps the segments
   // coordinator → matcher
   coordinator_hello = 64,  // → ready
@@ -161,6 +164,21 @@ struct Created {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
   PublishAt publish_at = PublishAt::close;
+};
+
+/// Rank 0 creates the step that its group was offered, for all processes of the group.
+struct CreateOffered {
+  std::uint64_t step = 0;
+  CreateRequest create;
+};
+
+/// Steps of the rule are offered to this process as a rank of a group of that size. `page`: the segment of
+/// the page of offers, which comes before as a `segment` message with tag 0.
+struct OffersNotice {
+  std::uint64_t page = 0;
+  std::uint32_t rule = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
 };
 
 struct Described {

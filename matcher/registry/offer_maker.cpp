@@ -1,0 +1,142 @@
+#include "offer_maker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::matcher {
+
+namespace {
+// A run with more kinds of groups has the others go by messages.
+constexpr std::size_t most_pages = 64;
+constexpr std::size_t most_groups = 256;
+constexpr std::uint32_t most_offered_ranks = 1024;
+constexpr std::uint64_t largest_data_bytes = std::uint64_t{1} << 28;  // as in runtime's WriteLog
+}  // namespace
+
+void OfferMaker::note_written(const Step& step, const Group& group) {
+  if (!parts_.book.offers_steps() || !may_have_offers(step, group)) return;
+  const auto key = key_of(group);
+  if (!key) return;
+  const auto kind = kind_of(step);
+  OfferBook::Page* page = parts_.book.find(key->rule, key->members);
+  const auto last = last_.find(*key);
+  const bool is_alike = kind && last != last_.end() && last->second == *kind;
+  if (!is_alike) {
+    if (page != nullptr) (void)parts_.book.withdraw(*page);
+    if (last_.size() >= most_groups) last_.clear();
+    if (kind) last_.insert_or_assign(*key, *kind);
+    if (!kind) last_.erase(*key);
+    return;
+  }
+  if (page == nullptr) page = begin_page(*key, step.header.size());
+  if (page != nullptr && page->ended.empty()) fill(*page, *kind);
+}
+
+void OfferMaker::end_process(ProcessId process) {
+  std::erase_if(last_, [&](const auto& entry) {
+    return std::ranges::find(entry.first.members, process) != entry.first.members.end();
+  });
+}
+
+/// Whether a create of a file of the rule always gets a step at once, and nobody hears of the step before it
+/// is published.
+bool OfferMaker::may_have_offers(const Step& step, const Group& group) const {
+  const FileRule& rule = parts_.rules.of(step.key);
+  const bool may_wait =
+      rule.queue > 0 && (rule.when_full == WhenFull::wait || rule.when_full == WhenFull::spill);
+  const bool is_usual = rule.through == Through::memory && rule.publish_at == PublishAt::close &&
+                        rule.identity == Identity::path && !may_wait;
+  return is_usual && group.purpose == GroupPurpose::create && !group.is_import && !group.spans_nodes &&
+         group.size <= most_offered_ranks && group.has_all_arrived() && step.state == StepState::published &&
+         !step.is_cut && step.version != 0;
+}
+
+/// Empty when not all of its processes can go on.
+std::optional<OfferMaker::GroupKey> OfferMaker::key_of(const Group& group) const {
+  GroupKey key{group.key.rule, {}};
+  for (const auto& [rank, member] : group.members) {
+    const auto process = parts_.processes.processes().find(member.process);
+    const bool may_go_on = process != parts_.processes.processes().end() && !member.has_died &&
+                           process->second.files == 0 &&
+                           std::ranges::find(key.members, member.process) == key.members.end();
+    if (!may_go_on) return std::nullopt;
+    key.members.push_back(member.process);
+  }
+  return key;
+}
+
+/// Empty when its next step will not fit in one segment for each use.
+std::optional<OfferMaker::Kind> OfferMaker::kind_of(const Step& step) {
+  Kind kind{step.structure, {}};
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
+    const WriteLog& log = *step.logs[i];
+    if (!log.burst_log.empty() || log.end.chunks > log.tables.size()) return std::nullopt;
+    Kind::Log sizes;
+    for (std::size_t chunk = 0; chunk + 1 < log.end.chunks; ++chunk)
+      sizes.table_bytes += log.tables[chunk]->bytes();
+    if (log.end.chunks > 0) sizes.table_bytes += sizeof(std::uint64_t) + log.end.bytes;
+    if (!log.ranges.empty()) sizes.data_bytes = log.ranges.back().log_offset + log.ranges.back().length_bytes;
+    if (sizes.data_bytes > largest_data_bytes) return std::nullopt;
+    kind.logs.push_back(sizes);
+  }
+  return kind;
+}
+
+OfferBook::Page* OfferMaker::begin_page(const GroupKey& key, std::uint64_t header_bytes) {
+  if (parts_.book.pages() >= most_pages) return nullptr;
+  OfferedGroup group{0, key.rule, key.members, header_bytes};
+  const std::uint64_t bytes = parts_.book.page_bytes(group);
+  const Process& first = parts_.processes.processes().at(key.members.front());
+  if (!parts_.memory.is_plenty(first.place.node, bytes)) return nullptr;
+  auto memory = take(first.id, SegmentUse::control, bytes);
+  return memory ? parts_.book.begin(std::move(group), std::move(*memory)) : nullptr;
+}
+
+/// Offers memory only while there is plenty.
+void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
+  for (std::uint32_t slot = 0; slot < OfferBook::slots; ++slot) {
+    if (!page.places.at(slot).is_free()) continue;
+    auto offer = make(page, kind);
+    if (!offer) return;
+    parts_.book.offer(page, slot, std::move(*offer));
+  }
+}
+
+std::optional<StepOffer> OfferMaker::make(const OfferBook::Page& page, const Kind& kind) {
+  const std::uint64_t control_bytes = control_slot_bytes * page.members.size() + control_common_bytes;
+  std::uint64_t bytes = control_bytes;
+  for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
+  const std::uint32_t node = parts_.processes.processes().at(page.members.front()).place.node;
+  if (!parts_.memory.is_plenty(node, bytes)) return std::nullopt;
+  StepOffer offer;
+  auto control = take(page.members.front(), SegmentUse::control, control_bytes);
+  if (!control) return std::nullopt;
+  offer.control = std::move(*control);
+  for (std::size_t rank = 0; rank < page.members.size(); ++rank) {
+    StepOffer::Log& log = offer.logs.emplace_back();
+    const auto take_for = [&](SegmentUse use, std::uint64_t size, SegmentLease& lease) {
+      if (size == 0) return true;
+      auto segment = take(page.members[rank], use, size);
+      if (segment) lease = std::move(*segment);
+      return segment.has_value();
+    };
+    if (!take_for(SegmentUse::table, kind.logs[rank].table_bytes, log.table) ||
+        !take_for(SegmentUse::data, kind.logs[rank].data_bytes, log.data))
+      return std::nullopt;
+  }
+  offer.step = parts_.datasets.new_step();
+  return offer;
+}
+
+std::optional<SegmentLease> OfferMaker::take(ProcessId process, SegmentUse use, std::uint64_t bytes) {
+  const Process& asker = parts_.processes.processes().at(process);
+  try {
+    return parts_.memory.take_for_offer(asker.place, {bytes, use, process, asker.place.index});
+  } catch (const Error&) {  // the system has no memory
+    return std::nullopt;
+  }
+}
+
+}  // namespace sluice::matcher

@@ -1,0 +1,81 @@
+// The session's side of steps that the registry offers ahead.
+#include <algorithm>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+/// Whatever fails here, the group sends messages.
+std::optional<Session::Offer> Session::find_offer(std::uint32_t rule, const Member& member) noexcept {
+  try {
+    if (is_forked_child() || member.spans_nodes) return std::nullopt;
+    std::vector<std::uint64_t> pages;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const OffersNotice& offers : offers_) {
+        if (offers.rule == rule && offers.rank == member.rank && offers.size == member.size)
+          pages.push_back(offers.page);
+      }
+    }
+    if (pages.empty() || !is_alive()) return std::nullopt;
+    std::optional<OfferPage::Found> first;
+    Offer offer;
+    for (const std::uint64_t page : pages) {
+      auto mapping = segments_.mapping(page, Mapping::Access::read_write);
+      const auto found = OfferPage(mapping->writable()).find(member.rank);
+      if (!found || (first && first->step < found->step)) continue;
+      first = found;
+      offer.page = std::move(mapping);
+    }
+    if (!first) return std::nullopt;
+    if (!knows_segments(*first)) read_notices();
+    if (!knows_segments(*first)) return std::nullopt;
+    offer.slot = first->slot;
+    offer.rank = member.rank;
+    offer.step = first->step;
+    offer.control = first->control;
+    (void)segments_.mapping(offer.control, Mapping::Access::read_write);
+    if (first->log.table != 0) offer.table = map_segment(first->log.table);
+    if (first->log.data != 0) offer.data = map_segment(first->log.data);
+    return offer;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+bool Session::knows_segments(const OfferPage::Found& offer) {
+  return segments_.knows(offer.control) && (offer.log.table == 0 || segments_.knows(offer.log.table)) &&
+         (offer.log.data == 0 || segments_.knows(offer.log.data));
+}
+
+bool Session::take_offer(const Offer& offer, const CreateRequest& request) noexcept {
+  try {
+    const auto fields = encode(CreateOffered{offer.step, request});
+    const OfferPage page(offer.page->writable());
+    const std::lock_guard lock(taking_);
+    return page.take(offer.slot, offer.step, MessageType::create_offered, fields);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool Session::post_header(const Offer& offer, const HeaderRequest& request) const {
+  return OfferPage(offer.page->writable()).post(offer.slot, offer.rank, MessageType::header, encode(request));
+}
+
+void Session::publish(const Offer& offer, const PublishRequest& request) {
+  const OfferPage page(offer.page->writable());
+  if (page.post(offer.slot, offer.rank, MessageType::publish, encode(request))) {
+    forget_owed(request.step);
+    forget_opened(request.step);
+  } else {
+    publish(request);
+  }
+  if (page.leave(offer.slot, offer.step)) return post(MessageType::mail, {});
+  if (!is_alive()) lose("it was closed");
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,116 @@
+#include "offer_pages.hpp"
+
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+
+namespace sluice::runtime {
+
+static_assert(OfferPage::slots == matcher::OfferBoard::slots);
+
+std::uint64_t OfferPages::bytes_for(const matcher::OfferedGroup& group) noexcept {
+  return OfferPage::bytes_of(
+      OfferPage::shape_for(static_cast<std::uint32_t>(group.members.size()), group.header_bytes));
+}
+
+bool OfferPages::begin(const matcher::OfferedGroup& group, const std::vector<std::uint64_t>& connections) {
+  const auto size = static_cast<std::uint32_t>(group.members.size());
+  const auto shape = OfferPage::shape_for(size, group.header_bytes);
+  try {
+    auto [memory, keeper] = clients_.memory_of(group.page);
+    if (memory.size() < OfferPage::bytes_of(shape)) return false;
+    Page page{OfferPage::begin(memory, shape), std::move(keeper), {}, {}};
+    page.taken.assign(OfferPage::slots, std::vector<std::size_t>(size));
+    for (const std::uint64_t connection : connections) page.members.push_back(clients_.member_of(connection));
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      clients_.introduce(page.members[rank], group.page);
+      clients_.tell(page.members[rank], {group.page, group.rule, rank, size});
+    }
+    pages_.emplace(group.page, std::move(page));
+  } catch (const Error&) {  // no descriptor, no address space, or a process has ended
+    return false;
+  }
+  return true;
+}
+
+/// A process that does not know the segments yet hears of them by its socket, and reads that when it finds
+/// the offer.
+bool OfferPages::offer(matcher::SegmentId id, std::uint32_t slot, const matcher::StepOffer& offer) {
+  const auto found = pages_.find(id);
+  if (found == pages_.end()) return false;
+  Page& page = found->second;
+  OfferedSegments shown{offer.step, offer.control.id(), {}};
+  try {
+    for (std::size_t rank = 0; rank < offer.logs.size(); ++rank) {
+      const matcher::StepOffer::Log& log = offer.logs[rank];
+      shown.logs.push_back({log.table.empty() ? 0 : log.table.id(), log.data.empty() ? 0 : log.data.id()});
+      for (const matcher::SegmentId segment :
+           {shown.control, shown.logs.back().table, shown.logs.back().data})
+        if (segment != 0) clients_.introduce(page.members[rank], segment);
+    }
+  } catch (const Error&) {
+    return false;
+  }
+  page.taken[slot].assign(offer.logs.size(), 0);
+  page.memory.offer(slot, shown);
+  return true;
+}
+
+bool OfferPages::withdraw(matcher::SegmentId id, std::uint32_t slot, matcher::StepId step) noexcept {
+  const auto found = pages_.find(id);
+  return found == pages_.end() || found->second.memory.withdraw(slot, step);
+}
+
+void OfferPages::clear(matcher::SegmentId id, std::uint32_t slot) noexcept {
+  if (const auto found = pages_.find(id); found != pages_.end()) found->second.memory.clear(slot);
+}
+
+void OfferPages::take_mail() {
+  if (pages_.empty() || is_delivering_) return;
+  std::vector<Mail> mail;
+  for (auto& [id, page] : pages_) {
+    for (std::uint32_t slot = 0; slot < OfferPage::slots; ++slot) {
+      const auto seen = page.memory.look(slot);
+      if (seen.state == OfferPage::State::taken) collect(page, slot, seen.step, mail);
+    }
+  }
+  if (mail.empty()) return;
+  struct Delivery {
+    bool& is_going_on;
+    ~Delivery() { is_going_on = false; }
+  } const delivery{is_delivering_};
+  is_delivering_ = true;
+  for (Mail& one : mail) deliver(one);
+}
+
+/// Rank 0 is looked at last and comes first: what others have sent after they were told by rank 0 does not
+/// overtake rank 0's mail.
+void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, std::vector<Mail>& mail) {
+  std::vector<std::size_t>& taken = page.taken[slot];
+  std::vector<std::size_t> ends(taken.size());
+  for (std::uint32_t rank = page.memory.ranks(); rank-- > 0;) ends[rank] = page.memory.mail_bytes(slot, rank);
+  for (std::uint32_t rank = 0; rank < ends.size(); ++rank) {
+    const std::size_t begin = std::exchange(taken[rank], ends[rank]);
+    if (ends[rank] <= begin) continue;
+    try {
+      for (OfferPage::Letter& letter : page.memory.letters(slot, rank, begin, ends[rank])) {
+        const bool is_create = letter.type == MessageType::create_offered;
+        mail.push_back({page.members[rank], std::move(letter),
+                        is_create ? page.members : std::vector<OfferMember>{}, step});
+      }
+    } catch (const Error& error) {
+      clients_.hang_up(page.members[rank], error.what());
+    }
+  }
+}
+
+void OfferPages::deliver(Mail& mail) {
+  for (const OfferMember& member : mail.group) clients_.note_open(member, mail.step);
+  try {
+    clients_.handle(mail.sender, std::move(mail.letter));
+  } catch (const Error& error) {
+    clients_.hang_up(mail.sender, error.what());
+  }
+}
+
+}  // namespace sluice::runtime

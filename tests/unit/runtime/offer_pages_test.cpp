@@ -1,0 +1,168 @@
+// The matcher's pages of offers: what its processes are told, and how their mail is handled.
+#include "offer_pages.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+#include "unit/matcher/registry_world.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+/// Clients that keep what they are told, and mail that is handled.
+class Clients final : public OfferClients {
+ public:
+  PageMemory memory_of(matcher::SegmentId /*page*/) override { return {bytes(), nullptr}; }
+  OfferMember member_of(std::uint64_t connection) override {
+    if (connection == 0) throw Error(NC_EIO, "the connection has ended");
+    return {matcher::ProcessId{connection + 100}, connection};
+  }
+  void introduce(const OfferMember& member, matcher::SegmentId segment) override {
+    if (is_out_of_descriptors) throw Error(NC_ENFILE, "no descriptor");
+    known[member.connection].insert(segment);
+  }
+  void tell(const OfferMember& member, const OffersNotice& notice) override {
+    told.push_back(std::to_string(member.connection) + ": rank " + std::to_string(notice.rank) + " of " +
+                   std::to_string(notice.size));
+  }
+  void note_open(const OfferMember& member, matcher::StepId step) override {
+    handled.push_back("open " + std::to_string(step) + " by " + std::to_string(member.connection));
+  }
+  void handle(const OfferMember& sender, OfferPage::Letter letter) override {
+    const std::string text(reinterpret_cast<const char*>(letter.fields.data()), letter.fields.size());
+    handled.push_back(text + " of " + std::to_string(sender.connection));
+    if (pages != nullptr) pages->take_mail();  // as each message does
+    if (text == "damaged") throw Error(NC_EIO, "damaged");
+  }
+  void hang_up(const OfferMember& sender, const std::string& /*reason*/) override {
+    handled.push_back("hang up " + std::to_string(sender.connection));
+  }
+  [[nodiscard]] std::span<std::byte> bytes() const { return {lines[0].bytes, 64 * lines.size()}; }
+
+  struct alignas(64) Line {
+    std::byte bytes[64] = {};
+  };
+  mutable std::vector<Line> lines{1024};
+  OfferPages* pages = nullptr;
+  bool is_out_of_descriptors = false;
+  std::map<std::uint64_t, std::set<matcher::SegmentId>> known;
+  std::vector<std::string> told, handled;
+};
+
+std::vector<std::byte> fields_of(const std::string& text) {
+  const auto* const first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+struct Board {
+  Board() { clients.pages = &pages; }
+
+  matcher::StepOffer offer_of(matcher::StepId step) {
+    matcher::StepOffer offer;
+    offer.step = step;
+    const auto take = [&] { return std::move(*pool.make({4096, matcher::SegmentUse::data, {}, 0})); };
+    offer.control = take();
+    for (int rank = 0; rank < 2; ++rank) {
+      matcher::StepOffer::Log& log = offer.logs.emplace_back();
+      log.table = take();
+      if (rank == 0) log.data = take();
+    }
+    return offer;
+  }
+  [[nodiscard]] OfferPage page() const { return OfferPage(clients.bytes()); }
+
+  matcher::test::PlainMemory memory;
+  matcher::SegmentPool pool{memory, std::uint64_t{1} << 20};
+  Clients clients;
+  OfferPages pages{clients};
+  matcher::OfferedGroup group{7, 0, {matcher::ProcessId{1}, matcher::ProcessId{2}}, 100};
+};
+
+}  // namespace
+
+TEST_SUITE("offer pages") {
+  TEST_CASE("the processes of a group learn of their page and of the segments of each offer") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    CHECK(board.clients.told == std::vector<std::string>{"11: rank 0 of 2", "12: rank 1 of 2"});
+    const auto offer = board.offer_of(5);
+    REQUIRE(board.pages.offer(7, 1, offer));
+    const auto found = board.page().find(0);
+    REQUIRE(found);
+    CHECK(found->step == 5);
+    CHECK(found->slot == 1);
+    CHECK(found->control == offer.control.id());
+    CHECK(found->log == OfferedLog{offer.logs[0].table.id(), offer.logs[0].data.id()});
+    CHECK(board.page().find(1)->log == OfferedLog{offer.logs[1].table.id(), 0});
+    CHECK(board.clients.known[11] ==
+          std::set<matcher::SegmentId>{7, found->control, found->log.table, found->log.data});
+    CHECK(board.clients.known[12] ==
+          std::set<matcher::SegmentId>{7, found->control, offer.logs[1].table.id()});
+    CHECK(board.pages.withdraw(7, 1, 5));
+    CHECK_FALSE(board.page().find(0));
+  }
+
+  TEST_CASE("what cannot be told is not offered") {
+    Board board;
+    CHECK_FALSE(board.pages.begin(board.group, {11, 0}));
+    CHECK_FALSE(board.pages.offer(7, 0, board.offer_of(5)));
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    board.clients.is_out_of_descriptors = true;
+    CHECK_FALSE(board.pages.offer(7, 0, board.offer_of(5)));
+    CHECK_FALSE(board.page().find(0));
+  }
+
+  TEST_CASE("mail is handled in order, each letter once, rank 0 first") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
+    const OfferPage page = board.page();
+    board.pages.take_mail();
+    CHECK(board.clients.handled.empty());
+    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create")));
+    CHECK_FALSE(board.pages.withdraw(7, 0, 5));
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("close")));
+    REQUIRE(page.post(0, 0, MessageType::header, fields_of("header")));
+    board.pages.take_mail();
+    CHECK(board.clients.handled == std::vector<std::string>{"open 5 by 11", "open 5 by 12", "create of 11",
+                                                            "header of 11", "close of 12"});
+    board.clients.handled.clear();
+    board.pages.take_mail();
+    CHECK(board.clients.handled.empty());
+    REQUIRE(page.post(0, 0, MessageType::publish, fields_of("close")));
+    board.pages.take_mail();
+    CHECK(board.clients.handled == std::vector<std::string>{"close of 11"});
+    board.pages.clear(7, 0);
+    REQUIRE(board.pages.offer(7, 0, board.offer_of(6)));
+    board.clients.handled.clear();
+    REQUIRE(page.take(0, 6, MessageType::create_offered, fields_of("next")));
+    board.pages.take_mail();
+    CHECK(board.clients.handled == std::vector<std::string>{"open 6 by 11", "open 6 by 12", "next of 11"});
+  }
+
+  TEST_CASE("damaged mail ends the connection of its sender, and nothing else") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
+    const OfferPage page = board.page();
+    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create")));
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("damaged")));
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("more")));
+    board.clients.handled.clear();
+    board.pages.take_mail();
+    CHECK(board.clients.handled.at(3) == "damaged of 12");
+    CHECK(board.clients.handled.at(4) == "hang up 12");
+    CHECK(board.clients.handled.at(5) == "more of 12");
+    board.pages.end(7);
+    board.pages.take_mail();
+    CHECK(board.pages.withdraw(7, 0, 5));
+  }
+}
