@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "client_connections.hpp"
 #include "matcher_base.hpp"
@@ -47,6 +48,9 @@ class CoordinatorLine final : private RegistryOutlet {
   void send(FilePublished file) override;
   void event(const std::string& text) override { base_.log.event(text); }
   void detail(const std::string& text) override { base_.log.detail(text); }
+  void do_beside(std::function<void()> work, std::function<void()> then) override {
+    base_.disk.submit(std::move(work), std::move(then));
+  }
 
   MatcherBase& base_;
   ClientConnections& clients_;

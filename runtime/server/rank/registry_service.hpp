@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,8 @@ class RegistryOutlet {
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
   virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
   virtual void send(FilePublished file) = 0;         ///< to the coordinator
+  /// Does work on a disk beside the loop, which calls `then` afterwards. Neither may throw.
+  virtual void do_beside(std::function<void()> work, std::function<void()> then) = 0;
 };
 
 /// The service around the registry, at matcher 0 only. It takes the requests of processes from all matchers,
@@ -196,6 +199,10 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   }
   void read(const matcher::Step& step, const std::string& reader) override { notes_.read(step, reader); }
   void on_disk(const matcher::Step& step, const std::string& file) override { notes_.on_disk(step, file); }
+  /// The matcher gives up what a killed process was writing by the C library.
+  void given_up(const matcher::Step& step) override {
+    if (!file_matchers_.contains(step.id)) notes_.given_up(step);
+  }
   void removed(const matcher::DatasetKey& key) override { notes_.removed(key); }
   void job_wanted(const std::string& component, const matcher::Step& step) override;
   void drain(const matcher::Step& step) override { drains_.push_back(step.id); }
