@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "glob.hpp"
 #include "schema.hpp"
 #include "sluice/formats/near_match.hpp"
 
@@ -86,6 +87,19 @@ bool is_reader(const FileRule& rule, const std::string& component) {
   return std::ranges::find(rule.readers, component) != rule.readers.end();
 }
 
+/// The rule that covers every file of the pattern; null: there is none.
+const FileRule* wider_rule(const Workflow& workflow, const std::string& pattern) {
+  const auto part = parse_glob(pattern);
+  if (!std::holds_alternative<Glob>(part)) return nullptr;
+  for (const FileRule& rule : workflow.files) {
+    const auto whole = parse_glob(rule.pattern);
+    if (std::holds_alternative<Glob>(whole) &&
+        relate(std::get<Glob>(whole), std::get<Glob>(part)) == GlobRelation::covered)
+      return &rule;
+  }
+  return nullptr;
+}
+
 /// Finds the rule whose files the component is started for.
 void find_rule(const Workflow& workflow, Component& component, Findings& findings) {
   ForEach& jobs = *component.for_each;
@@ -105,6 +119,11 @@ void find_rule(const Workflow& workflow, Component& component, Findings& finding
   if (named != nullptr) {
     findings.mistake(jobs.position, what + "but the rule in line " + std::to_string(named->position.line) +
                                         " does not name it: add '" + component.name + "' to its 'readers'");
+  } else if (const FileRule* const wider = wider_rule(workflow, jobs.pattern)) {
+    findings.mistake(jobs.position, what + "which is a part of the rule '" + wider->pattern + "' in line " +
+                                        std::to_string(wider->position.line) +
+                                        ": jobs are for all files of a rule. Put a rule with the path '" +
+                                        jobs.pattern + "' before it, for these files");
   } else {
     const std::string guess = suggestion(jobs.pattern, paths);
     const std::string advice = paths.empty()   ? ": add the rule under 'files'"

@@ -199,6 +199,14 @@ const std::vector<Key>& table() {
        .words = {"at-once", "when-done"},
        .set = member<Component>(&Component::starts_when_done)},
       {.section = KeySection::component,
+       .name = "opens-per-step",
+       .kind = KeyKind::integer,
+       .value = "how often its program opens a [stream](steps.md#programs-that-open-a-step-several-times) "
+                "to read one step",
+       .default_value = "`1`",
+       .least = 1,
+       .most = 1000},
+      {.section = KeySection::component,
        .name = "for-each",
        .kind = KeyKind::text,
        .value = "the `path` of a rule: it is started once for each published file of that rule "

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -101,6 +102,17 @@ void check_launchable(const Workflow& workflow, Findings& findings) {
   }
 }
 
+void check_opens(const Workflow& workflow, Findings& findings) {
+  for (const Component& component : workflow.components) {
+    const auto is_read_stream = [&](const FileRule& rule) {
+      return rule.is_stream && std::ranges::find(rule.readers, component.name) != rule.readers.end();
+    };
+    if (component.opens_per_step > 1 && std::ranges::none_of(workflow.files, is_read_stream))
+      findings.mistake(component.position, "'opens-per-step' in component '" + component.name +
+                                               "' has no effect: it reads no file with 'steps: stream'");
+  }
+}
+
 void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& workflow) {
   const Value root = reader.root(document);
   const auto section = reader.section(root, key_names(KeySection::workflow), "at the top level");
@@ -127,6 +139,7 @@ void read_workflow(ValueReader& reader, const YAML::Node& document, Workflow& wo
   }
   check_launchable(workflow, reader.findings());
   check_starts(workflow, reader.findings());
+  check_opens(workflow, reader.findings());
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ struct RunSettings {
   std::string progress = "auto";
   std::string stop_before;
   std::string time_limit;
+  bool without_logs = false;
 };
 
 program_options::options_description options_for(RunSettings& settings) {
@@ -89,6 +90,9 @@ program_options::options_description options_for(RunSettings& settings) {
       ("end-timeout", number(settings.end_timeout),
        "kill matchers that run so many seconds longer than all components; 0: never")  //
       ("resume", "go on where the last run of the workflow ended")                     //
+      ("without-logs", program_options::bool_switch(&settings.without_logs),
+       "with --resume: go on where burst-buffer logs are elsewhere or may be damaged; their files count as "
+       "lost")  //
       ("stop-before", program_options::value(&settings.stop_before)->value_name("TIME"),
        "stop so long before the batch job ends, for a later --resume: 5min")  //
       ("time-limit", program_options::value(&settings.time_limit)->value_name("TIME"),
@@ -121,6 +125,7 @@ std::optional<RunOptions> understand(const RunSettings& settings,
   RunOptions options;
   if (!read_limits(settings.stop_before, settings.time_limit, options)) return std::nullopt;
   options.log_directory = settings.log_directory;
+  options.resumes_without_logs = settings.without_logs;
   options.console = {values.count("quiet") != 0, values.count("verbose") != 0, *form};
   options.notice_after = std::chrono::seconds(settings.notice_after);
   options.ready_timeout = std::chrono::seconds(settings.ready_timeout);
@@ -166,7 +171,7 @@ int start_run(Workflow& workflow, RunOptions& options, const std::optional<Forme
   }
   if (former) {
     try {
-      options.restoration = restore(*former, workflow);
+      options.restoration = restore(*former, workflow, options.resumes_without_logs);
     } catch (const Error& error) {
       std::cerr << "sluice run: the run cannot be resumed: " << error.what() << '\n';
       return status_runtime_failure;

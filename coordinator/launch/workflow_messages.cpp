@@ -19,8 +19,9 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
     const auto ranks = static_cast<std::uint32_t>(std::max(component.ranks, 0));
     const std::optional<workflows::ForEach>& jobs = component.for_each;
     // Each job has other processes.
-    hello.components.push_back(
-        {component.name, jobs ? 0 : ranks, static_cast<std::uint32_t>(component.failure.restarts)});
+    hello.components.push_back({component.name, jobs ? 0 : ranks,
+                                static_cast<std::uint32_t>(component.failure.restarts),
+                                component.opens_per_step});
     if (!jobs) continue;
     hello.job_readers.push_back(
         {component.name, jobs->rule, static_cast<std::uint32_t>(jobs->at_most), std::max(ranks, 1U)});

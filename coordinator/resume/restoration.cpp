@@ -10,6 +10,7 @@
 
 #include "format.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/near_match.hpp"
 #include "sluice/storage/burst_log_writer.hpp"
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/recovery.hpp"
@@ -24,12 +25,13 @@ using storage::RecordedStep;
 
 constexpr std::size_t most_listed = 5;
 
-/// "lost: …, and 2 more"
-std::string listed(const std::vector<std::string>& names) {
+/// "lost: … and 2 more"
+std::string listed(const std::vector<std::string>& names, bool has_unnamed = false) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most_listed); ++i)
     text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  if (names.size() > most_listed) text += " and " + std::to_string(names.size() - most_listed) + " more";
+  if (names.size() > most_listed)
+    text += (has_unnamed ? " and at least " : " and ") + std::to_string(names.size() - most_listed) + " more";
   return text;
 }
 
@@ -41,18 +43,30 @@ std::uint8_t version_of(storage::File& file) {
   return is_cdf ? static_cast<std::uint8_t>(magic[3]) : std::uint8_t{0};
 }
 
+constexpr const char* logs_of_power_failure =
+    "may lack what was not yet on the disk: the machine was started again since";
+constexpr const char* logs_elsewhere = "are not all here: others are on the disks of other nodes";
+
+/// The run cannot be resumed before a user has decided.
+struct RefusedLogs : Error {
+  using Error::Error;
+};
+
 /// Puts together what is left of one run.
 class Restorer {
  public:
-  Restorer(const FormerRun& former, const workflows::Workflow& workflow)
+  Restorer(const FormerRun& former, const workflows::Workflow& workflow, bool without_logs)
       : former_(former),
         workflow_(workflow),
+        without_logs_(without_logs),
         record_path_((former.log_directory / step_record_file).string()),
         record_(storage::read_step_record(files_, record_path_)) {}
 
   Restoration restore() {
     find_rules();
     done_ = former_done();
+    for (auto& [step, facts] : record_.steps)
+      if (!facts.is_published() && has_file(step, facts)) publish(step, facts);
     for (const std::string& directory : log_directories()) take_logs(directory);
     for (const std::uint64_t step : record_.published()) look_for_file(step);
     for (const std::uint64_t step : record_.published()) sort_out(step);
@@ -60,6 +74,7 @@ class Restorer {
     for (const auto& [step, facts] : record_.steps)
       if (!facts.is_published()) result_.unfinished.push_back(name_of(facts));
     find_done();
+    result_.has_unnamed = record_.unnamed > 0;
     result_.resumes = former_.resumes + 1;
     return std::move(result_);
   }
@@ -112,6 +127,8 @@ class Restorer {
       if (!group.is_of_workflow() || !group.identity || group.identity->run != former_.run.number) continue;
       try {
         take_group(group);
+      } catch (const RefusedLogs&) {
+        throw;
       } catch (const Error& failure) {
         result_.troubles.push_back(failure.what());
       }
@@ -170,8 +187,49 @@ class Restorer {
     });
   }
 
+  /// The processes whose puts are in the file at the path of the step, by `sluice recover`.
+  [[nodiscard]] std::set<std::int64_t> recovered_ranks(std::uint64_t number, const RecordedStep& step) {
+    if (!files_.exists(step.path) || fs::is_directory(step.path)) return {};
+    const auto mark = storage::mark_of(*files_.open(step.path, storage::OpenMode::read));
+    const bool is_of_step =
+        mark && mark->run == former_.run.number && mark->step == static_cast<std::int64_t>(number);
+    return is_of_step && !mark->lacks_puts ? mark->ranks : std::set<std::int64_t>();
+  }
+
+  /// Why the logs of the step cannot be taken; empty: they can.
+  [[nodiscard]] std::string trouble_with_logs(const LogGroup& group, std::uint64_t number) {
+    std::set<std::int64_t> ranks = recovered_ranks(number, record_.steps.at(number));
+    bool are_taken = true;
+    std::int64_t processes = 0;
+    for (const storage::FoundLog& log : group.logs) {
+      if (static_cast<std::uint64_t>(log.step) != number) continue;
+      are_taken = !ranks.insert(log.rank).second && are_taken;
+      processes = std::max(processes, log.process_count);
+    }
+    if (former_.nodes.size() > 1 && std::ssize(ranks) < processes) return logs_elsewhere;
+    return was_cut_off_ && !are_taken ? logs_of_power_failure : "";
+  }
+
+  [[noreturn]] void refuse(const RecordedStep& step, const std::string& trouble,
+                           const std::set<std::string>& directories) const {
+    const std::string others = former_.nodes.size() > 1 ? " on each of " + formats::join(former_.nodes) : "";
+    throw RefusedLogs(
+        NC_EIO, "the burst-buffer logs of '" + name_of(step) + "' " + trouble +
+                    ". 'sluice recover --delete DIRECTORY'" + others + " makes a file of what is there: in " +
+                    formats::join(std::vector(directories.begin(), directories.end())) +
+                    ". Then resume again; or resume with --without-logs, and the file counts as lost");
+  }
+
   void take_group(const LogGroup& group) {
-    for (const std::uint64_t number : steps_to_recover(group)) {
+    const std::set<std::uint64_t> steps = steps_to_recover(group);
+    std::string trouble;
+    for (const std::uint64_t number : steps) {
+      trouble = trouble_with_logs(group, number);
+      if (trouble.empty()) continue;
+      if (without_logs_) break;
+      refuse(record_.steps.at(number), trouble, {storage::directory_of(group.logs.front().metadata_path)});
+    }
+    for (const std::uint64_t number : trouble.empty() ? steps : std::set<std::uint64_t>()) {
       LogGroup until = group;
       until.until_step = static_cast<std::int64_t>(number);
       RecordedStep& step = record_.steps.at(number);
@@ -232,7 +290,7 @@ class Restorer {
     const bool is_of_run = mark && mark->run == former_.run.number;
     if (!is_of_run) return is_named;
     const bool is_this = mark->step == static_cast<std::int64_t>(number);
-    return is_this && (is_named || mark->complete == mark->step);
+    return is_this && (is_named || mark->complete == mark->step || mark->has_all_ranks());
   }
 
   void look_for_file(std::uint64_t number) {
@@ -268,11 +326,15 @@ class Restorer {
     if (rule == nullptr) return;
     if (step.file.empty()) {
       if (!is_wanted(step, *rule)) return;
+      const bool has_logs = rule->through == matcher::Through::burst_buffer && former_.nodes.size() > 1;
+      if (has_logs && !without_logs_) refuse(step, logs_elsewhere, log_directories());
       result_.lost.push_back(name_of(step));
       lost_by_.insert(rule->writer);
       return;
     }
     if (step.file != step.path) result_.own_files.push_back(step.file);
+    if (was_cut_off_ && matcher::is_in_files(rule->through) && is_wanted(step, *rule))
+      result_.doubtful.push_back(name_of(step));
     step.rule = *rules_[step.rule];
     step.publication = 0;
     RecordedStep& added = result_.record.steps[result_.record.publications + 1] = std::move(step);
@@ -311,6 +373,8 @@ class Restorer {
 
   const FormerRun& former_;
   const workflows::Workflow& workflow_;
+  bool without_logs_;
+  bool was_cut_off_ = former_.was_cut_off();
   storage::PosixFileSystem files_;
   std::string record_path_;
   storage::StepRecord record_;
@@ -331,8 +395,15 @@ std::vector<std::string> Restoration::describe() const {
   std::vector<std::string> lines{first};
   if (!lost.empty())
     lines.push_back("lost, because " + std::string(lost.size() == 1 ? "it was" : "they were") +
-                    " in memory only: " + listed(lost));
-  if (!unfinished.empty()) lines.push_back("not published when the run ended: " + listed(unfinished));
+                    " in memory only: " + listed(lost, has_unnamed));
+  if (!unfinished.empty())
+    lines.push_back("not published when the run ended: " + listed(unfinished, has_unnamed));
+  if (!doubtful.empty())
+    lines.push_back(
+        "the machine was started again since, and files that programs had written just before may be "
+        "incomplete: "
+        "look at " +
+        listed(doubtful));
   for (const std::string& trouble : troubles) lines.push_back("not recovered: " + trouble);
   if (!done.empty()) {
     const std::vector<std::string> names(done.begin(), done.end());
@@ -342,8 +413,8 @@ std::vector<std::string> Restoration::describe() const {
   return lines;
 }
 
-Restoration restore(const FormerRun& former, const workflows::Workflow& workflow) {
-  return Restorer(former, workflow).restore();
+Restoration restore(const FormerRun& former, const workflows::Workflow& workflow, bool without_logs) {
+  return Restorer(former, workflow, without_logs).restore();
 }
 
 }  // namespace sluice::coordinator

@@ -13,7 +13,9 @@ struct Restoration {
   storage::StepRecord record;     ///< the published steps, numbered in the order of publication
   std::vector<std::string> lost;  ///< published files that readers have not read: they were in memory only
   std::vector<std::string> unfinished;  ///< files that had not been published
+  bool has_unnamed = false;             ///< there are more of both, and nobody knows their names
   std::vector<std::string> troubles;    ///< logs that could not be recovered, and why
+  std::vector<std::string> doubtful;    ///< files of programs that may lack their last bytes
   std::size_t recovered = 0;            ///< steps that were in burst-buffer logs alone
   std::set<std::string> done;           ///< components that need not be started again
   std::vector<std::string> own_files;   ///< copies of steps, which go when the run has ended well
@@ -24,7 +26,10 @@ struct Restoration {
 };
 
 /// Finds the steps of the former run that are on disk, and writes those that are in burst-buffer logs alone
-/// to their files. The logs go. May be repeated when it was interrupted. Throws IoError, FormatError.
-[[nodiscard]] Restoration restore(const FormerRun& former, const workflows::Workflow& workflow);
+/// to their files. The logs go. May be repeated when it was interrupted. Throws IoError, FormatError; and
+/// Error where logs are on other nodes, or a power failure may have damaged them, unless the run is to go on
+/// `without_logs`.
+[[nodiscard]] Restoration restore(const FormerRun& former, const workflows::Workflow& workflow,
+                                  bool without_logs);
 
 }  // namespace sluice::coordinator

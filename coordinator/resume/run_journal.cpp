@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <span>
@@ -18,6 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* journal_begin = "sluice-run\t1";
+
+/// This machine, and which start of it this is; empty where the system does not tell.
+FormerRun::Machine this_machine() {
+  FormerRun::Machine machine;
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) == 0) machine.name = name.data();
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> machine.start;
+  return machine;
+}
 
 template <class Number>
 Number number_from(const std::string& text) {
@@ -35,6 +45,10 @@ void take_line(const std::vector<std::string>& cells, FormerRun& run) {
     run.resumes = number_from<int>(cells[5]);
   } else if (kind == "rule" && cells.size() == 3) {
     run.rules.push_back({cells[1], cells[2]});
+  } else if (kind == "node" && cells.size() == 2) {
+    run.nodes.push_back(cells[1]);
+  } else if (kind == "machine" && cells.size() == 3) {
+    run.machine = {cells[1], cells[2]};
   } else if (kind == "started") {
     run.has_started = true;
   } else if (kind == "ended" && cells.size() == 2) {
@@ -98,7 +112,7 @@ std::optional<FormerRun> newest_run(const workflows::Workflow& workflow, const f
 }  // namespace
 
 RunJournal::RunJournal(const fs::path& log_directory, const workflows::Workflow& workflow,
-                       const runtime::RunIdentity& run, int resumes) {
+                       const runtime::RunIdentity& run, int resumes, const std::vector<std::string>& nodes) {
   storage::PosixFileSystem files;
   const std::string path = (log_directory / journal_file).string();
   if (files.exists(path)) files.remove(path);
@@ -110,10 +124,23 @@ RunJournal::RunJournal(const fs::path& log_directory, const workflows::Workflow&
   add("run\t" + storage::encode_cell(workflow.name) + '\t' +
       storage::encode_cell(fs::absolute(workflow.file).string()) + '\t' + std::to_string(run.number) + '\t' +
       std::to_string(run.begin_ns) + '\t' + std::to_string(resumes));
+  for (const std::string& node : nodes) add("node\t" + storage::encode_cell(node));
+  const FormerRun::Machine machine = this_machine();
+  if (!machine.start.empty())
+    add("machine\t" + storage::encode_cell(machine.name) + '\t' + storage::encode_cell(machine.start));
+  sync();
+  files.sync_directory(log_directory.string());
+}
+
+bool FormerRun::was_cut_off() const {
+  const Machine now = this_machine();
+  return !status && machine.name == now.name && !machine.start.empty() && machine.start != now.start;
 }
 
 void RunJournal::note_end_of(const std::string& component) {
-  if (!is_stopping_) add("ended\t" + storage::encode_cell(component));
+  if (is_stopping_) return;
+  add("ended\t" + storage::encode_cell(component));
+  sync();
 }
 
 void RunJournal::note_stop() {
@@ -122,6 +149,15 @@ void RunJournal::note_stop() {
 
 void RunJournal::note_end(int status) {
   add("end\t" + std::to_string(status));
+  sync();
+}
+
+void RunJournal::sync() noexcept {
+  try {
+    if (file_ != nullptr) file_->sync();
+  } catch (const Error&) {
+    // The system writes it to storage later.
+  }
 }
 
 void RunJournal::add(std::string_view line) {

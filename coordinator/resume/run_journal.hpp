@@ -22,9 +22,9 @@ inline constexpr const char* step_record_file = "steps.tsv";
 class RunJournal {
  public:
   /// Creates the file and locks it while this object lives. `resumes`: how often the workflow was resumed
-  /// before this run and with it. Throws IoError.
+  /// before this run and with it. `nodes`: JobNodes::names. Throws IoError.
   RunJournal(const std::filesystem::path& log_directory, const workflows::Workflow& workflow,
-             const runtime::RunIdentity& run, int resumes);
+             const runtime::RunIdentity& run, int resumes, const std::vector<std::string>& nodes);
 
   /// The components are being started.
   void note_start() { add("started"); }
@@ -36,6 +36,7 @@ class RunJournal {
 
  private:
   void add(std::string_view line);
+  void sync() noexcept;
 
   std::unique_ptr<storage::File> file_;
   std::int64_t size_bytes_ = 0;
@@ -49,9 +50,16 @@ struct FormerRun {
     std::string writer;
     bool operator==(const Rule&) const = default;
   };
+  /// The machine of `sluice run`, and an identity of its last start.
+  struct Machine {
+    std::string name;
+    std::string start;
+  };
   std::filesystem::path log_directory;
   std::string name;
   runtime::RunIdentity run;
+  Machine machine;
+  std::vector<std::string> nodes;  ///< JobNodes::names
   int resumes = 0;
   std::vector<Rule> rules;
   std::set<std::string> ended;  ///< components that ended with status 0, while the run went on
@@ -59,6 +67,9 @@ struct FormerRun {
   bool has_started = false;
 
   [[nodiscard]] bool has_ended_well() const noexcept { return status == 0; }
+  /// Whether the machine was started again since the run was killed: what the system had not written to its
+  /// disks by itself may be missing.
+  [[nodiscard]] bool was_cut_off() const;
 };
 
 /// The last run of the workflow that has started components, or has resumed another: in `log_directory` if

@@ -53,7 +53,7 @@ RunJournal begin_journal(const RunSetting& setting, const RunOptions& options) {
   storage::PosixFileSystem files;
   storage::write_step_record(files, (setting.log_directory / step_record_file).string(),
                              options.restoration ? options.restoration->record : storage::StepRecord{});
-  return {setting.log_directory, setting.workflow, setting.run, resumes_of(options)};
+  return {setting.log_directory, setting.workflow, setting.run, resumes_of(options), setting.nodes.names};
 }
 
 void write_private_file(const std::filesystem::path& path, std::string_view text) {
@@ -258,7 +258,8 @@ void Run::component_ended(const ComponentProcesses::Member& member) {
     setting_.notice(name +
                     ": SIGKILL comes from a user, a batch system, or a system that is out of memory (dmesg "
                     "tells). 'restarts: N' starts a component again");
-  matcher_.tell_exit({name, how, is_again});
+  // What was asked to end has not done its work, whatever its status.
+  matcher_.tell_exit({name, is_failure || is_by_itself() ? how : how + ", as it was asked to", is_again});
   recorder_.component_ended(name, how);
   if (!is_failure && is_by_itself()) journal_.note_end_of(name);
   if (is_again) return components_.restart(name);

@@ -30,6 +30,7 @@ struct RunOptions {
   std::chrono::seconds ready_timeout{30};  ///< time limit until the matchers are ready; 0: no limit
   std::chrono::seconds end_timeout{20};  ///< time limit until the matchers end, or tell of progress; 0: none
   std::optional<Restoration> restoration;  ///< of the run that this one goes on with
+  bool resumes_without_logs = false;       ///< restore()
   std::chrono::seconds stop_before{0};     ///< how long ahead of the time limit the run is stopped
   /// the time until the limit, from the start of this process; nothing: no limit is known
   std::optional<std::chrono::seconds> time_limit;

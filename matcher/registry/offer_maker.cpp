@@ -105,13 +105,13 @@ void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
 }
 
 std::optional<StepOffer> OfferMaker::make(const OfferBook::Page& page, const Kind& kind) {
-  const std::uint64_t control_bytes = control_slot_bytes * page.members.size() + control_common_bytes;
-  std::uint64_t bytes = control_bytes;
+  const std::uint64_t block_bytes = control_bytes(static_cast<std::uint32_t>(page.members.size()));
+  std::uint64_t bytes = block_bytes;
   for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
   const std::uint32_t node = parts_.processes.processes().at(page.members.front()).place.node;
   if (!parts_.memory.is_plenty(node, bytes)) return std::nullopt;
   StepOffer offer;
-  auto control = take(page.members.front(), SegmentUse::control, control_bytes);
+  auto control = take(page.members.front(), SegmentUse::control, block_bytes);
   if (!control) return std::nullopt;
   offer.control = std::move(*control);
   for (std::size_t rank = 0; rank < page.members.size(); ++rank) {

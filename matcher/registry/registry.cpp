@@ -127,6 +127,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->offers.end_process(id);
   parts_->offer_maker.end_process(id);
   const bool was_writing = parts_->memberships.end_process(process, reason);
+  parts_->sequences.forget(*process.component, id);
   parts_->pools.at(process.place.node).forget(id, was_writing);
   parts_->processes.erase(id);
 }
@@ -241,6 +242,7 @@ void Registry::discard(ProcessId process, StepId id, FileState file) {
     } else {
       parts_->publication.end_unfinished(step, caller.name() + " aborted it");
     }
+    if (step.state == StepState::discarded) parts_->answers.given_up(step);
   }
   const DatasetKey key = group->key;
   parts_->memberships.finish(*group, rank);
@@ -346,7 +348,7 @@ void Registry::drained(StepId id, const DrainOutcome& outcome) {
 }
 
 void Registry::keep_unfinished_logs() {
-  parts_->logs.keep_unfinished();
+  parts_->logs.keep_unfinished([this](const Step& step) { return parts_->retention.is_left_in_logs(step); });
 }
 
 void Registry::note_ordinary_file(ProcessId process, OrdinaryFile file) {

@@ -42,12 +42,12 @@ void BurstLogs::keep(const Step& step) {
                         step.path);
 }
 
-void BurstLogs::keep_unfinished() {
+void BurstLogs::keep_unfinished(const std::function<bool(const Step&)>& is_left) {
   for (const auto& [id, step] : parts_.datasets.steps()) {
     const bool is_replaced =
         step->state == StepState::published && step->is_superseded && !step->is_draining();
     const bool is_done = step->drain == DrainState::ended || step->state == StepState::discarded;
-    if (!is_done && !is_replaced) keep(*step);
+    if ((!is_done && !is_replaced) || is_left(*step)) keep(*step);
   }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,8 +31,8 @@ class BurstLogs {
   /// The data in the step's logs will not reach its file: `sluice recover` needs these logs, and the logs of
   /// the steps that this one continues.
   void keep(const Step& step);
-  /// Calls keep() for all steps that have not reached their files.
-  void keep_unfinished();
+  /// Calls keep() for all steps that have not reached their files, and for those that `is_left` names.
+  void keep_unfinished(const std::function<bool(const Step&)>& is_left);
   /// The step has reached the file, so the logs of earlier steps are not needed any more.
   void let_go(const Step& drained);
   /// The step is gone, because its writer is started again: its logs are not needed.

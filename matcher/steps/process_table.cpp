@@ -41,6 +41,7 @@ ProcessTable::ProcessTable(const std::vector<ComponentSize>& components) {
     Component& added = component(size.name);
     added.processes = size.processes;
     added.restarts_left = size.restarts;
+    added.opens_per_step = size.opens_per_step;
   }
 }
 

@@ -6,9 +6,6 @@ namespace sluice::matcher {
 
 namespace {
 
-/// The reason of a component that has ended with status 0.
-constexpr std::string_view well_ended = "exited with status 0";
-
 bool have_all_closed(const ReaderRecord& record, const Component& component) {
   if (component.may_restart()) return record.processes.size() >= component.processes;
   const std::size_t most = record.processes.size() + component.ended.size();
@@ -43,6 +40,7 @@ void ReaderBook::note_read(Step& step, const Group& group) {
     record.has_died = false;
     for (const auto& [rank, member] : group.members) {
       record.has_died = record.has_died || member.has_died;
+      if (sequences_.is_to_open_again(step, group, member.process)) continue;
       if (member.has_died && group.component->may_restart()) {
         record.is_unfinished = true;
       } else if (is_early) {
@@ -135,7 +133,9 @@ Claim ReaderBook::claim_of_reader(const Step& step, std::size_t reader) const {
   const Component* const component = processes_.find_component(rules_.of(step.key).readers[reader]);
   if (component == nullptr) return Claim::needed;
   const ReaderRecord& record = step.read_by[reader];
-  if (component->has_exited || record.is_passed) return Claim::none;
+  if (component->has_exited) return Claim::none;
+  if (sequences_.is_to_open_again(step, *component)) return Claim::needed;
+  if (record.is_passed) return Claim::none;
   if (component->processes > 0 && have_all_closed(record, *component)) return Claim::none;
   if (const Jobs* jobs = jobs_.find(component->name, step.key.rule))
     return jobs->await(step.id) ? Claim::needed : Claim::none;

@@ -43,7 +43,8 @@ void Retention::review(Step& step) {
 /// readers first (docs/design/resume.md).
 bool Retention::is_for_resume(const Step& step) const {
   const FileRule& rule = parts_.rules.of(step.key);
-  return rule.is_stream && rule.through == Through::burst_buffer && parts_.readers.is_left_unread(step);
+  return step.state == StepState::published && rule.is_stream && rule.through == Through::burst_buffer &&
+         parts_.readers.is_left_unread(step);
 }
 
 /// No name leads to the step of a stream any more.

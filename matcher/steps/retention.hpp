@@ -79,6 +79,8 @@ class Retention {
   }
   /// Whether the node has more bytes of consumed steps than should stay readable.
   [[nodiscard]] bool has_surplus(std::uint32_t node) const { return consumed_bytes(node) > retain_bytes_; }
+  /// Whether only its logs have the step of a stream, for a run that goes on where this one ends.
+  [[nodiscard]] bool is_left_in_logs(const Step& step) const { return is_for_resume(step) && is_past(step); }
   /// The steps that a process waits for, or may open.
   [[nodiscard]] const std::map<StepId, Step*>& unconsumed() const noexcept { return unconsumed_; }
 

@@ -77,12 +77,29 @@ void StepSequences::note_taken(Step& step, const Group& group) {
   if (record.is_skipped) --counts.skipped;
   record.is_taken = true;
   record.is_skipped = false;
-  if (rule.is_stream && step.number > 0) places_.note_taken(group, step.number);
+  if (!rule.is_stream || step.number == 0) return;
+  places_.note_taken(group, step.number);
+  opens_.note_taken(group, step.number);
 }
 
 void StepSequences::note_joined(const Group& group, ProcessId process) {
   const bool has_place = group.purpose == GroupPurpose::open_read && group.step != nullptr && !group.is_look;
-  if (has_place && rules_.of(group.key).is_stream) places_.note_joined(group, process, group.step->number);
+  if (!has_place || !rules_.of(group.key).is_stream) return;
+  places_.note_joined(group, process, group.step->number);
+  opens_.note_joined(group, process, group.step->number);
+}
+
+/// A process that has ended with fewer opens wants no more of the step; or it has died between them.
+void StepSequences::forget(const Component& component, ProcessId process) {
+  for (const RepeatedOpens::Place& place : opens_.forget(component, process)) {
+    const Sequence* const sequence = find(place.key);
+    const auto found = sequence->live.find(place.number);
+    if (found == sequence->live.end() || component.may_restart()) continue;
+    const auto& readers = rules_.of(place.key).readers;
+    const auto reader = std::ranges::find(readers, component.name) - readers.begin();
+    ReaderRecord& record = found->second->read_by.at(static_cast<std::size_t>(reader));
+    record.has_closed = record.has_died = true;
+  }
 }
 
 void StepSequences::erase(const Step& step, Dataset& dataset) {
@@ -104,6 +121,8 @@ Step* StepSequences::next_for(const Group& group) const {
   const FileRule& rule = rules_.of(group.key);
   const auto reader =
       static_cast<std::size_t>(std::ranges::find(rule.readers, group.component->name) - rule.readers.begin());
+  const auto present = sequence->live.find(opens_.present(group));
+  if (present != sequence->live.end()) return present->second;
   const std::uint64_t place = places_.of(group);
   const auto newest = sequence->live.rbegin();
   if (rule.mode_of(group.component->name).mode == ReadMode::latest)
@@ -115,6 +134,7 @@ Step* StepSequences::next_for(const Group& group) const {
 }
 
 void StepSequences::note_restart(const Component& component) {
+  opens_.forget(component);
   for (const auto& [key, sequence] : sequences_) {
     const FileRule& rule = rules_.of(key);
     const auto reader = std::ranges::find(rule.readers, component.name);
@@ -186,7 +206,8 @@ Step* StepSequences::discard_oldest(const DatasetKey& key) {
       !has_unread(found->second, std::size_t{rule.queue} + 1))
     return nullptr;
   for (const auto& [number, step] : found->second.unread) {
-    if (!step->readers.empty() || number == found->second.last) continue;
+    const bool is_open = !step->readers.empty() || opens_.is_wanted({step->key, number});
+    if (is_open || number == found->second.last) continue;
     for (ReaderRecord& record : step->read_by)
       record.is_passed = record.is_passed || !record.has_closed;  // its other ranks may follow
     return step;

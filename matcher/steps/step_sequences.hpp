@@ -6,6 +6,7 @@
 
 #include "dataset_table.hpp"
 #include "file_rules.hpp"
+#include "repeated_opens.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry_requests.hpp"
 #include "sluice/matcher/status_report.hpp"
@@ -31,6 +32,8 @@ class StepSequences {
   /// The component starts again, and what it has not read stays for it (ReaderBook::note_restart): in a
   /// stream it goes on with the first step of that kind.
   void note_restart(const Component& component);
+  /// The process has ended, and opens no step again.
+  void forget(const Component& component, ProcessId process);
   /// The step ends.
   void erase(const Step& step, Dataset& dataset);
 
@@ -40,6 +43,14 @@ class StepSequences {
   [[nodiscard]] Step* before(const Step& step) const;
   /// Whether the reader has gone past the step of a stream, and how certainly: Claim::needed if it has not.
   [[nodiscard]] Claim claim_of_place(const Step& step, const Component& component) const;
+  /// Whether the member of the group, or any process of the component, is to open the step of a stream again
+  /// (`opens-per-step`).
+  [[nodiscard]] bool is_to_open_again(const Step& step, const Group& group, ProcessId process) const {
+    return opens_.is_to_open_again(group, process, step.number);
+  }
+  [[nodiscard]] bool is_to_open_again(const Step& step, const Component& component) const {
+    return component.opens_per_step > 1 && opens_.is_wanted({step.key, step.number}, &component);
+  }
   /// Whether the component has ever taken a step of the rule.
   [[nodiscard]] bool has_taken_any(std::uint32_t rule, const std::string& component) const;
 
@@ -79,6 +90,7 @@ class StepSequences {
   const FileRules& rules_;
   const ProcessTable& processes_;
   StreamPlaces places_;
+  RepeatedOpens opens_;
   std::map<DatasetKey, Sequence> sequences_;  ///< that of a rule has no name
   std::vector<std::uint64_t> published_;      ///< by rule
   std::vector<std::vector<Counts>> counts_;   ///< by rule and reader

@@ -86,6 +86,7 @@ std::string encode_mark(const FileMark& mark) {
   add_field("step", std::to_string(mark.step));
   add_field("complete", std::to_string(mark.complete));
   add_field("ranks", describe_ranks(mark.ranks));
+  if (mark.processes > 0) add_field("of", std::to_string(mark.processes));
   add_field("lacks", mark.lacks_puts ? "1" : "0");
   add_field("content", mark.content);
   return text;
@@ -109,6 +110,7 @@ std::optional<FileMark> decode_mark(const std::string& line) {
                         parse(fields["step"], mark.step) && parse(fields["complete"], mark.complete) &&
                         parse_ranks(fields["ranks"], mark.ranks);
   if (!is_sound) return std::nullopt;
+  (void)parse(fields["of"], mark.processes);
   return mark;
 }
 

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/tab_line.hpp"
 
 namespace sluice::storage {
@@ -52,11 +54,16 @@ std::string line_of_reader(std::uint64_t step, const std::string& reader) {
   return line_of("read", {std::to_string(step), reader});
 }
 
+std::string line_of_unnamed(std::uint64_t step, std::uint64_t steps) {
+  return line_of("unnamed", {std::to_string(step), std::to_string(steps)});
+}
+
 std::string text_of(const StepRecord& record) {
   std::string text = std::string(first_line) + '\n';
   for (const std::string& directory : record.log_directories) text += line_of("logs", {directory});
   for (const auto& [sequence, steps] : record.counts)
     text += line_of("counted", {std::to_string(sequence.rule), sequence.name, std::to_string(steps)});
+  if (record.unnamed > 0) text += line_of_unnamed(0, record.unnamed);
   for (const auto& [step, facts] : record.steps) text += line_of_begin(step, facts);
   for (const std::uint64_t step : record.published()) {
     const RecordedStep& facts = record.steps.at(step);
@@ -93,6 +100,11 @@ void StepRecord::take(std::string_view line) {
   }
   const auto step = cells.size() > 1 ? number_in(cells[1]) : std::nullopt;
   if (!step) return;
+  if (cells.front() == "unnamed" && cells.size() == 3) {
+    unnamed = number_in(cells[2]).value_or(unnamed);
+    steps.erase(*step);
+    return;
+  }
   if (cells.front() == "begin" && cells.size() == 5) {
     if (const auto rule = number_in(cells[2]))
       steps.try_emplace(*step, RecordedStep{static_cast<std::uint32_t>(*rule), cells[3], cells[4]});
@@ -167,8 +179,18 @@ void write_step_record(FileSystem& files, const std::string& path, const StepRec
   if (files.exists(partial)) files.remove(partial);
   const auto file = files.open(partial, OpenMode::create_private);
   file->write(0, bytes_in(text));
+  file->sync();
   file->close();
   files.rename(partial, path);
+  files.sync_directory(directory_of(path));
+}
+
+void sync_step_record(const std::string& path) noexcept {
+  try {
+    PosixFileSystem().open(path, OpenMode::update)->sync();
+  } catch (const std::exception&) {
+    // The system writes it to storage later.
+  }
 }
 
 /// The last line may be torn, and zero bytes may follow it: what is added begins a line.
@@ -194,6 +216,7 @@ StepRecorder::~StepRecorder() {
   try {
     (void)file_->map(0);
     file_->resize(size_bytes_);
+    file_->sync();
   } catch (const Error&) {
     // Readers skip the zero bytes behind the last line.
   }
@@ -214,9 +237,13 @@ void StepRecorder::begin(std::uint64_t step, const RecordedStep& facts) {
   if (facts.rule >= rules_.size() || !record_.steps.try_emplace(step, facts).second) return;
   index(step);
   add(line_of_begin(step, facts));
-  // The writer changes the file of the earlier step.
-  if (rules_[facts.rule].is_in_files)
-    for (const std::uint64_t other : others_of(step)) drop(other);
+  const bool is_in_files = rules_[facts.rule].is_in_files;
+  if (!is_in_files && left_.empty()) return;
+  for (const std::uint64_t other : others_of(step)) {
+    const bool is_unpublished = left_.contains(other) && !record_.steps.at(other).is_published();
+    if (is_in_files || is_unpublished)
+      drop(other);  // in files, the writer changes the file of the earlier step
+  }
 }
 
 /// Steps of the same file.
@@ -267,8 +294,13 @@ void StepRecorder::read(std::uint64_t step, const std::string& reader) {
 bool StepRecorder::is_read_by_all(const RecordedStep& facts) const {
   const RecordedRule& rule = rules_[facts.rule];
   const bool is_on_disk = rule.is_kept || !facts.file.empty();
-  if (!facts.is_published() || (is_on_disk && !rule.is_stream)) return false;
-  return std::ranges::all_of(rule.readers,
+  return is_over(facts) && (!is_on_disk || rule.is_stream);
+}
+
+/// Published, and read by all its readers.
+bool StepRecorder::is_over(const RecordedStep& facts) const {
+  return facts.is_published() &&
+         std::ranges::all_of(rules_[facts.rule].readers,
                              [&](const std::string& reader) { return facts.readers.contains(reader); });
 }
 
@@ -287,24 +319,57 @@ void StepRecorder::note_file(std::uint64_t step, const std::string& file) {
 
 void StepRecorder::erase(std::uint64_t step) {
   const auto found = record_.steps.find(step);
-  if (found != record_.steps.end() && found->second.file.empty()) drop(step);
+  if (found == record_.steps.end() || !found->second.file.empty()) return;
+  if (is_over(found->second)) return drop(step);
+  left_.insert(step);
+  shorten_left();
+}
+
+void StepRecorder::shorten_left() {
+  if (left_.size() <= most_left) return;
+  const std::uint64_t oldest = *left_.begin();
+  forget(oldest);
+  add(line_of_unnamed(oldest, ++record_.unnamed));
+}
+
+void StepRecorder::give_up(std::uint64_t step) {
+  const auto found = record_.steps.find(step);
+  if (found != record_.steps.end() && !found->second.is_published()) drop(step);
+}
+
+void StepRecorder::writer_done(std::uint32_t rule) {
+  for (const std::uint64_t step : std::set(left_))
+    if (record_.steps.at(step).rule == rule) give_up(step);
 }
 
 void StepRecorder::remove(std::uint32_t rule, const std::string& name) {
   const auto found = by_key_.find({rule, name});
   if (found == by_key_.end()) return;
   const std::set<std::uint64_t> steps = found->second;
-  for (const std::uint64_t step : steps) drop(step);
+  for (const std::uint64_t step : steps) {
+    RecordedStep& facts = record_.steps.at(step);
+    if (!rules_[rule].is_stream) {
+      drop(step);
+    } else if (facts.file == facts.path) {
+      facts.file.clear();
+      add(line_of_file(step, {}));
+    }
+  }
 }
 
 void StepRecorder::drop(std::uint64_t step) {
+  forget(step);
+  add(line_of("gone", {std::to_string(step)}));
+}
+
+void StepRecorder::forget(std::uint64_t step) {
   const RecordedStep& facts = record_.steps.at(step);
   const auto named = by_key_.find({facts.rule, facts.name});
   named->second.erase(step);
   if (named->second.empty()) by_key_.erase(named);
   if (const auto of_rule = by_rule_.find(facts.rule); of_rule != by_rule_.end()) of_rule->second.erase(step);
+  left_.erase(step);
   record_.steps.erase(step);
-  add(line_of("gone", {std::to_string(step)}));
 }
 
 void StepRecorder::note_log_directory(const std::string& directory) {

@@ -251,6 +251,7 @@ FileMark mark_for(const LogGroup& group) {
     if (!group.is_of_workflow()) mark.group = group.identity->group;
   }
   mark.origin = group.origin;
+  mark.processes = group.process_count;
   for (const FoundLog& log : group.logs) {
     mark.step = std::max(mark.step, log.last_step);
     mark.ranks.insert(log.rank);

@@ -318,6 +318,7 @@ std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, 
   file->sync();
   mark_drained(*file, task);
   file->close();
+  system.sync_directory(storage::directory_of(task.order.path));  // brings the mark to storage
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "client_connections.hpp"
 #include "matcher_base.hpp"
@@ -49,6 +50,9 @@ class CoordinatorLine final : private RegistryOutlet {
   void event(const std::string& text) override { base_.log.event(text); }
   void detail(const std::string& text) override { base_.log.detail(text); }
   OfferPages* offer_pages() override { return offers_; }
+  void do_beside(std::function<void()> work, std::function<void()> then) override {
+    base_.disk.submit(std::move(work), std::move(then));
+  }
 
   MatcherBase& base_;
   ClientConnections& clients_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "disk_worker.hpp"
 #include "neighbour_segments.hpp"
 #include "relay_tree.hpp"
 #include "segment_store.hpp"
@@ -24,6 +25,7 @@ struct MatcherBase {
   boost::asio::io_context& loop;
   const NodeMap& nodes;
   SegmentStore& store;
+  DiskWorker& disk;
   NeighbourSegments& neighbours;
   RelayTree& tree;
   EventLog& log;

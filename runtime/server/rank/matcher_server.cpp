@@ -39,7 +39,7 @@ MatcherServer::Server::Server(MatcherServerOptions options)
                           [this](std::uint64_t round) {
                             if (coordinator_) coordinator_->finish_round(round);
                           }}),
-      base_{loop_, nodes_, store_, neighbours_, tree_, *this},
+      base_{loop_, nodes_, store_, disk_worker_, neighbours_, tree_, *this},
       views_(tree_),
       shared_(link_ ? std::make_unique<SharedGets>(
                           GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_,

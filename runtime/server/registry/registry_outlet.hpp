@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,8 @@ class RegistryOutlet {
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
   virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
   virtual void send(FilePublished file) = 0;         ///< to the coordinator
+  /// Does work on a disk beside the loop, which calls `then` afterwards. Neither may throw.
+  virtual void do_beside(std::function<void()> work, std::function<void()> then) = 0;
   /// Pages through which steps are offered; null where there are several matchers.
   [[nodiscard]] virtual OfferPages* offer_pages() = 0;
 

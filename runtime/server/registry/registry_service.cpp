@@ -6,6 +6,7 @@
 
 #include "kept_file.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/process_table.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
@@ -56,6 +57,7 @@ RegistryService::~RegistryService() {
 void RegistryService::component_exited(const ComponentExited& exit) {
   exit.starts_again ? registry_.component_restarts(exit.component, exit.reason)
                     : registry_.component_exited(exit.component, exit.reason);
+  if (exit.reason == matcher::well_ended) notes_.writer_done(exit.component);
   std::erase_if(connections_, [&](const auto& entry) { return entry.second.component == exit.component; });
   tell_news();
 }

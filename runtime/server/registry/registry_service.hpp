@@ -184,6 +184,10 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   }
   void read(const matcher::Step& step, const std::string& reader) override { notes_.read(step, reader); }
   void on_disk(const matcher::Step& step, const std::string& file) override { notes_.on_disk(step, file); }
+  /// The matcher gives up what a killed process was writing by the C library.
+  void given_up(const matcher::Step& step) override {
+    if (!informed_.matcher_with_file(step.id)) notes_.given_up(step);
+  }
   void removed(const matcher::DatasetKey& key) override { notes_.removed(key); }
   void job_wanted(const std::string& component, const matcher::Step& step) override;
   void drain(const matcher::Step& step) override { drains_.add(step.id); }

@@ -27,13 +27,10 @@ storage::RecordedRule recorded(const matcher::FileRule& rule) {
 
 StepNotes::StepNotes(const std::string& path, const std::vector<matcher::FileRule>& rules,
                      RegistryOutlet& outlet)
-    : outlet_(outlet) {
+    : outlet_(outlet), rules_(rules), path_(path) {
   if (path.empty()) return;
   std::vector<storage::RecordedRule> recorded_rules;
-  for (const matcher::FileRule& rule : rules) {
-    recorded_rules.push_back(recorded(rule));
-    readers_.push_back(rule.readers);
-  }
+  for (const matcher::FileRule& rule : rules) recorded_rules.push_back(recorded(rule));
   recorder_.emplace(files_, path, std::move(recorded_rules));
 }
 
@@ -78,8 +75,9 @@ void StepNotes::published(const matcher::Step& step) {
   write([&](storage::StepRecorder& recorder) {
     recorder.publish(step.id, {step.version, step.number_in_rule, step.number});
     for (std::size_t i = 0; i < step.read_by.size(); ++i)
-      if (step.read_by[i].is_passed) recorder.read(step.id, readers_.at(step.key.rule).at(i));
+      if (step.read_by[i].is_passed) recorder.read(step.id, rules_.at(step.key.rule).readers.at(i));
   });
+  if (rules_.at(step.key.rule).is_drained()) sync();
 }
 
 void StepNotes::read(const matcher::Step& step, const std::string& reader) {
@@ -88,6 +86,19 @@ void StepNotes::read(const matcher::Step& step, const std::string& reader) {
 
 void StepNotes::on_disk(const matcher::Step& step, const std::string& file) {
   write([&](storage::StepRecorder& recorder) { recorder.note_file(step.id, file); });
+  sync();
+}
+
+/// Of what reaches the disk, the record is to know after a power failure, too. Nobody waits for that.
+void StepNotes::sync() {
+  is_changed_ = is_syncing_;
+  if (is_syncing_ || !recorder_) return;
+  is_syncing_ = true;
+  outlet_.do_beside([path = path_] { storage::sync_step_record(path); },
+                    [this] {
+                      is_syncing_ = false;
+                      if (is_changed_) sync();
+                    });
 }
 
 void StepNotes::removed(const matcher::DatasetKey& key) {
@@ -96,6 +107,17 @@ void StepNotes::removed(const matcher::DatasetKey& key) {
 
 void StepNotes::erased(matcher::StepId step) {
   write([&](storage::StepRecorder& recorder) { recorder.erase(step); });
+}
+
+void StepNotes::given_up(const matcher::Step& step) {
+  write([&](storage::StepRecorder& recorder) { recorder.give_up(step.id); });
+}
+
+void StepNotes::writer_done(const std::string& component) {
+  for (std::size_t rule = 0; rule < rules_.size(); ++rule) {
+    if (rules_[rule].writer == component)
+      write([&](storage::StepRecorder& recorder) { recorder.writer_done(static_cast<std::uint32_t>(rule)); });
+  }
 }
 
 void StepNotes::logged(const matcher::LogPlace& place) {

@@ -28,16 +28,23 @@ class StepNotes {
   void on_disk(const matcher::Step& step, const std::string& file);
   void removed(const matcher::DatasetKey& key);
   void erased(matcher::StepId step);
+  void given_up(const matcher::Step& step);
+  /// The component has ended well: what it has not published is no loss.
+  void writer_done(const std::string& component);
   void logged(const matcher::LogPlace& place);
 
  private:
   template <class Note>
   void write(const Note& note);
+  void sync();
 
   storage::PosixFileSystem files_;
   RegistryOutlet& outlet_;
   std::optional<storage::StepRecorder> recorder_;
-  std::vector<std::vector<std::string>> readers_;  ///< by rule: all of them
+  std::vector<matcher::FileRule> rules_;
+  std::string path_;
+  bool is_syncing_ = false;
+  bool is_changed_ = false;  ///< since the sync began
 };
 
 }  // namespace sluice::runtime

@@ -3,6 +3,7 @@
 numbers when it reads them."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -249,6 +250,55 @@ def xarray():
     write_reader(XARRAY_READER, "xarray", "netCDF4")
     write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py")}, "s.nc", "[reader]", "steps: stream")
     expect_taken(run(), "reader", range(6))
+
+
+SCIPY_READER = """
+import sys
+for module in ["netCDF4", "h5netcdf", "pydap", "zarr", "cfgrib"]:
+    sys.modules[module] = None  # not installed
+import numpy, xarray
+took = []
+while True:
+    try:
+        data = xarray.open_dataset("s.nc")
+    except FileNotFoundError:
+        break
+    with data:
+        step = int(data.attrs["step"])
+        if not (data["v"].values == 1000.0 * step + numpy.arange(data["v"].size) / 4).all():
+            sys.exit("step %d has other numbers" % step)
+    took.append(step)
+print("took", *took)
+"""
+
+
+def scipy():
+    """Where xarray has scipy alone, it looks at a file before scipy reads it, by the same call of Python: the workflow says that two opens are one step."""
+    write_reader(SCIPY_READER, "xarray", "scipy.io")
+    for keys in (), ("keep: true",):
+        write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py, opens-per-step: 2")}, "s.nc", "[reader]", "steps: stream", *keys)
+        result = run()
+        expect_taken(result, "reader", range(6))
+        expect_counts(result, "reader", 6, 0, 0)
+
+
+def ncmpidump():
+    """ncmpidump opens a file by the C library, and then by PnetCDF. Another reader of the stream opens it once."""
+    if shutil.which("ncmpidump") is None:
+        print("SKIPPED: there is no ncmpidump")
+        sys.exit(77)
+    directly = os.path.abspath("direct")
+    os.makedirs(directly)
+    harness.launch(1, program, *f"write d%d.nc 6 {LENGTH}".split(), cwd=directly, status=0)
+    with open("reader.sh", "w") as file:
+        file.write("i=0\nwhile ncmpidump -n x s.nc > dump.$i; do i=$((i + 1)); done\necho dumped $i\n")
+    write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, "sh reader.sh, opens-per-step: 2"), "other": (2, "drain s.nc")}, "s.nc", "[reader, other]", "steps: stream")
+    result = run()
+    expect("[reader] dumped 6" in result.out, "the script has not got all steps")
+    expect_taken(result, "other", range(6))
+    for i in range(6):
+        with open(f"dump.{i}") as file:
+            expect(file.read() == harness.call("ncmpidump", "-n", "x", f"direct/d{i}.nc", status=0).out, f"the text of step {i}")
 
 
 def mpi_python():

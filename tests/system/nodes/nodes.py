@@ -278,6 +278,32 @@ def recover():
         expect(not os.path.exists(directory), f"{directory} is still there")
 
 
+def resume():
+    """A resume says which nodes have logs that it cannot reach, and goes on when they are in the file."""
+    process = start_with_logs(150)
+    wait_for(lambda: told(4) == [150] * 4, "puts")
+    while any(host.processes() for host in everywhere):
+        for host in everywhere:
+            kill(host.processes(), signal.SIGKILL)
+    finish(process)
+    (record,) = glob.glob(".sluice/*/steps.tsv")
+    with open(record, "rb+") as file:  # as if all had closed the file
+        text = file.read().rstrip(b"\0")
+        file.truncate(0)
+        file.seek(0)
+        file.write(text + b"published\t1\t5\t1\t0\n")
+    flow = pathlib.Path("flow.yaml")
+    flow.write_text(flow.read_text().replace("wave.nc 150", "wave.nc -150"))
+    result = finish(start("--resume"), 3)
+    expect("'wave.nc' are not all here" in result.err and "on each of alpha, beta" in result.err and "/tmp/logs" in result.err, "what is told")
+    for host in beta, alpha:
+        expect(len(logs(host)) == 6, f"{host.name} has {logs(host)}")
+        command = host.command(SLUICE, "recover", "--delete", "/tmp/logs")
+        wait_for(lambda: subprocess.run(command).returncode == 0, f"the recovery on {host.name}")
+    expect("1 published file is there again" in finish(start("--resume"), 0).all, "what is there")
+    check_rows("wave.nc", [150] * 4)
+
+
 def start_slurm():
     if not slurm.is_there():
         hosts.skip("Slurm is not installed: apt-get install slurm-wlm")

@@ -5,6 +5,7 @@ import array
 import glob
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -52,6 +53,27 @@ def kill_all(run, dice=random, at_once=False):
 
     wait_for(is_empty, "the end of all processes")
     return finish(run)
+
+
+def kill_component(run, name):
+    """Kills the processes of a component, and waits until the run has noticed."""
+    kill(harness.have_in_environment(MARK, run.mark) & harness.have_in_environment("SLUICE_COMPONENT", name), signal.SIGKILL)
+    wait_for_event(run, name + " was killed")
+
+
+def edit_log(name, change):
+    """Replaces the text of a file of the only log directory."""
+    (path,) = glob.glob(".sluice/*/" + name)
+    text = change(text_of(path))
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def forget_machine(text):
+    """The journal as it is after a power failure: the machine has started again since."""
+    changed = re.sub("(?m)^(machine\t.*\t).*$", r"\1another-start", text)
+    expect(changed != text, "the journal does not name the machine")
+    return changed
 
 
 def text_of(name):
@@ -337,11 +359,7 @@ def stream():
 
 def forget_last_rename():
     """The record as it is when the matcher is killed between the rename of step 3's file and the note of it."""
-    record = glob.glob(".sluice/*/steps.tsv")[0]
-    with open(record) as file:
-        lines = [line for line in file if not line.startswith("file\t")]
-    with open(record, "w") as file:
-        file.writelines(lines + [f"file\t2\t{os.path.abspath('state.nc')}\n"])
+    edit_log("steps.tsv", lambda text: re.sub("(?m)^file\t.*\n", "", text).rstrip("\0") + f"file\t2\t{os.path.abspath('state.nc')}\n")
 
 
 def stream_on_disk():
@@ -359,6 +377,103 @@ def kept_stream():
     expect(text_of("seen").split() == ["0", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
     expect("1 published file is there again" in result.all, "what is there")
     expect("lost, because it was in memory only: 'state.nc'" in result.all, "what is lost")
+
+
+def reader_first():
+    """A reader is killed before all others, and the run goes on without it for a while: what it has not read is lost, and named."""
+    stream_flow("keep: true")
+    run = start()
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first") and "file\t3\t" in log_text("steps.tsv"), "three steps")
+    kill_component(run, "analysis")
+    run.send_signal(signal.SIGTERM)  # the matcher has taken all messages before it ends
+    finish(run, 143)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect(text_of("seen").split() == ["0", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
+    expect("lost, because it was in memory only: 'state.nc'" in result.all, "what is lost")
+
+
+def writer_first():
+    """A writer is killed before all others: what it had not published is named."""
+    shell_flow({"model": ("exec 3> a1.txt; echo half >&3; touch all; test $1 -gt 0 || sleep 1000; echo whole >&3",), "analysis": ("cat a1.txt > seen",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
+    run = start()
+    wait_until(run, lambda: os.path.exists("all"), "the file")
+    kill_component(run, "model")
+    finish(run, 137)
+    result = finish(start("--resume"), 0)
+    expect("not published when the run ended: 'a1.txt'" in result.all, "what is told")
+    expect(text_of("seen") == "half\nwhole\n", "what was read")
+
+
+def stopped_reader():
+    """A reader that ends well because it was asked to has not done its work: its unread steps are there after the resume."""
+    stream_flow("through: burst-buffer")
+    with open("reader.sh", "w") as script:
+        script.write("trap 'exit 0' TERM\ntest $1 -gt 0 || { cp state.nc first; until test -e go; do sleep 0.05; done; }\ni=0\nwhile cp state.nc copy.$i; do i=$((i + 1)); done\n")
+    with open("flow.yaml") as flow:
+        text = re.sub("analysis: .*", 'analysis: {command: [sh, reader.sh, "{resume}"]}', flow.read())
+    with open("flow.yaml", "w") as flow:
+        flow.write(text)
+    run = start(environment={"PBS_JOBID": "7"})
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first"), "three steps")
+    run.send_signal(signal.SIGTERM)
+    expect("analysis finished" in finish(run, 75).all, "how the reader ended")
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("2 published files are there again" in result.all and "lost" not in result.all, "what is told")
+    numbers = []
+    for name in sorted(glob.glob("copy.*")):
+        with open(name, "rb") as file:
+            numbers.append(int.from_bytes(file.read()[-4:], "big"))
+    expect(numbers == [1, 2, 3, 4, 5], f"the steps: {numbers}")
+
+
+def power_failure():
+    """What logs lack after a power failure reads as zeros: they are not taken for whole, and stay until a user has decided."""
+    stream_flow("through: burst-buffer")
+    run = start()
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first"), "three steps")
+    kill_all(run, at_once=True)
+    edit_log("journal.tsv", forget_machine)
+    result = finish(start("--resume"))
+    expect(result.status != 0 and "the machine was started again since" in result.err and "sluice recover" in result.err, "what is told")
+    expect(logs(), "the logs have gone")
+    allow("go")
+    result = finish(start("--resume", "--without-logs"), 0)
+    expect("lost, because it was in memory only: 'state.nc'" in result.all, "what is lost")
+
+
+def power_failure_in_files():
+    """Files that programs write themselves may lack their last bytes after a power failure: those that are still to be read are named."""
+    os.mkdir("results")
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"""version: 1
+name: test
+components:
+  write: {{command: {program} write 3 10, ranks: 1}}
+  read: {{command: [sh, -c, "test {{resume}} -gt 0 || sleep 1000; exec {program} read 3 10"]}}
+files: [{{path: "wave_*.nc", writer: write, readers: [read], through: file}}]
+""")
+    run = start()
+    wait_until(run, lambda: log_text("steps.tsv").count("published\t") == 2, "two files")
+    kill_all(run)
+    edit_log("journal.tsv", forget_machine)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("may be incomplete: look at 'wave_0000.nc', 'wave_0001.nc'" in result.all, "what is told")
+
+
+def lost_lines():
+    """A power failure may take the last lines of the record: a file that is on disk says by its mark which step it has."""
+    shell_flow({"model": (WRITES,), "analysis": (READS,)}, '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
+    run = start()
+    wait_until(run, lambda: "file\t3\t" in log_text("steps.tsv"), "the files")
+    kill_all(run)
+    edit_log("steps.tsv", lambda text: "".join(line for line in text.splitlines(True) if line.startswith(("sluice-steps", "begin"))))
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("3 published files are there again" in result.all and text_of("seen") == "1\n2\n3\n", "what is there")
 
 
 def done():

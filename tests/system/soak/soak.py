@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """soak.py BUILD PROGRAM KIND (SECONDS | STEPS"s"): a run of very many steps, whose processes must not grow.
+soak.py draw PICTURE TABLE...: a picture of the tables of several runs.
 
 Samples the memory and the descriptors of each process of the run, the entries of its directories and the bytes of its
-log. Between the middle of the run and its end, nothing may grow by more than its allowance. Writes samples.csv
+log, and the time. Between the middle of the run and its end, nothing may grow by more than its allowance. Writes samples.csv
 and, where matplotlib is there, soak.svg. KIND is `names` (a new name for each step), `stream` (one name) or `large`
 (files of 1 MiB). The allowance of the matcher for a file that is over is 160 bytes."""
 import os
@@ -72,7 +73,7 @@ def find_growth(rows):
     first = next(row for row in rows if row["steps"] >= rows[-1]["steps"] / 2)
     last = rows[-1]
     for what in last:
-        if what == "steps":
+        if what in ("steps", "seconds"):
             continue
         growth = last[what] - first[what]
         print(f"{what:32} {first[what]:>12} {last[what]:>12}")
@@ -87,7 +88,22 @@ def write_table(rows):
             file.write(",".join(map(str, row.values())) + "\n")
 
 
-def draw(rows):
+def read_table(path):
+    with open(path) as file:
+        names, *lines = [line.strip().split(",") for line in file]
+    return {name: [float(line[i]) for line in lines] for i, name in enumerate(names)}
+
+
+def per_step_ms(table):
+    """Milliseconds a step between samples that are some seconds apart: (steps, times)."""
+    apart = max(1, len(table["steps"]) // 200, 10)
+    samples = [*zip(table["steps"], table["seconds"])][::apart]
+    found = [(end, (later - earlier) * 1e3 / (end - begin)) for (begin, earlier), (end, later) in zip(samples, samples[1:]) if end > begin]
+    return [*zip(*found)] or [[], []]
+
+
+def draw(picture, *tables):
+    """A column for each table: memory, descriptors with directory entries, and the time of a step."""
     try:
         import matplotlib
     except ImportError:
@@ -95,15 +111,22 @@ def draw(rows):
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 4))
-    for what in rows[0]:
-        if what.endswith(" memory"):
-            axes.plot([row["steps"] for row in rows], [row[what] / MIB for row in rows], label=what[: -len(" memory")])
-    axes.set_xlabel("steps")
-    axes.set_ylabel("private memory, MiB")
-    axes.set_ylim(bottom=0)
-    axes.legend()
-    figure.savefig("soak.svg")
+    figure, axes = pyplot.subplots(3, len(tables), figsize=(6 * len(tables), 8), squeeze=False, layout="tight")
+    for column, path in enumerate(tables):
+        table = read_table(path)
+        rows = {"private memory, MiB": (" memory", MIB), "descriptors, entries": ((" descriptors", " entries"), 1)}
+        for place, (label, (ends, unit)) in zip(axes[:, column], rows.items()):
+            for what in filter(lambda name: name.endswith(ends), table):
+                place.plot(table["steps"], [value / unit for value in table[what]], label=what.removesuffix(" memory"))
+            place.set_ylabel(label)
+            place.legend(fontsize="small")
+        axes[2][column].plot(*per_step_ms(table))
+        axes[2][column].set_ylabel("time of a step, ms")
+        axes[2][column].set_xlabel("steps")
+        axes[0][column].set_title(os.path.basename(os.path.dirname(os.path.abspath(path))))
+        for place in axes[:, column]:
+            place.set_ylim(bottom=0)
+    figure.savefig(picture)
 
 
 def main():
@@ -129,17 +152,17 @@ def main():
         row = sample(processes)
         if row is None:
             break
-        rows.append(row)
+        rows.append({"seconds": round(time.monotonic() - begin, 3), **row})
         time.sleep(0.5)
     with open("stop", "w"):
         pass
     finish(run, 0)
     write_table(rows)
-    draw(rows)
+    draw("soak.svg", "samples.csv")
     per_step = (time.monotonic() - begin) / max(rows[-1]["steps"], 1)
     print(f"{rows[-1]['steps']} steps, {per_step * 1e3:.2f} ms a step")
     growth = list(find_growth(rows))
     expect(not growth, "; ".join(growth))
 
 
-main()
+draw(*sys.argv[2:]) if sys.argv[1] == "draw" else main()

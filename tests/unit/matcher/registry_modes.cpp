@@ -37,9 +37,9 @@ FileRule with_queue(FileRule rule, std::uint32_t queue, WhenFull when_full) {
 /// A writer with one process, and readers of known size; memory for two steps, and no disk.
 struct ModeWorld : World {
   explicit ModeWorld(const FileRule& file_rule, std::uint32_t ranks = 1, std::string spill = {},
-                     std::uint64_t memory_bytes = 8 * mib)
-      : World({file_rule}, memory_bytes, no_retention, {{"model", 1}, {"analysis", ranks}, {"picture", 1}}, 1,
-              std::move(spill)) {
+                     std::uint64_t memory_bytes = 8 * mib, std::uint32_t opens = 1)
+      : World({file_rule}, memory_bytes, no_retention,
+              {{"model", 1}, {"analysis", ranks, 0, opens}, {"picture", 1}}, 1, std::move(spill)) {
     memory.disk_bytes = 100 * mib;
     writer = process("model");
     reader = process("analysis");
@@ -222,6 +222,65 @@ TEST_SUITE("registry: streams") {
     world.registry.disconnect(world.reader);
     CHECK(world.read(world.process("analysis"), "s.nc") == second);
     CHECK(world.answers.erased_steps.contains(first));
+  }
+
+  TEST_CASE("a program that opens a step several times gets the same one, which stays so long") {
+    const std::uint32_t ranks = 0;  // of unknown size, and of known size
+    for (const std::uint32_t size : {ranks, 1U}) {
+      ModeWorld world(stream(), size, {}, 64 * mib, 3);
+      std::vector<StepId> steps;
+      for (int i = 0; i < 3; ++i) steps.push_back(world.write_next("s.nc"));
+      for (const StepId step : steps) {
+        for (int open = 0; open < 3; ++open) {
+          CHECK_FALSE(world.answers.erased_steps.contains(step));
+          CHECK(world.read(world.reader, "s.nc") == step);
+        }
+      }
+      CHECK(world.answers.erased_steps.size() == 2);  // the last one has a name
+      CHECK(world.has_counts(3, 0, 0));
+    }
+  }
+
+  TEST_CASE("opens together with others count apart, and each process counts for itself") {
+    ModeWorld world(stream(), 2, {}, 64 * mib, 2);
+    const std::vector<ProcessId> ranks{world.reader, world.process("analysis")};
+    const StepId first = world.write_next("s.nc");
+    const StepId second = world.write_next("s.nc");
+    CHECK(world.read_together(ranks, "s.nc") == first);
+    CHECK(world.read_together({ranks[1], ranks[0]}, "s.nc") == first);
+    CHECK(world.read_together({ranks[1], ranks[0]}, "s.nc") == second);
+    CHECK(world.read_together(ranks, "s.nc") == second);
+    const StepId third = world.write_next("s.nc");
+    for (const ProcessId rank : ranks) CHECK(world.read(rank, "s.nc") == third);
+    for (const ProcessId rank : ranks) CHECK(world.read(rank, "s.nc") == third);
+  }
+
+  TEST_CASE("who ends between its opens of a step leaves it, and the next command takes the next step") {
+    ModeWorld world(with_queue(stream(), 2, WhenFull::wait), 0, {}, 64 * mib, 2);
+    const ProcessId other = world.process("analysis");
+    const StepId first = world.write_next("s.nc");
+    const StepId second = world.write_next("s.nc");
+    CHECK(world.read(world.reader, "s.nc") == first);
+    CHECK(world.read(other, "s.nc") == second);
+    CHECK(world.read(world.reader, "s.nc") == first);
+    CHECK(world.answers.erased_steps.contains(first));
+    CHECK(world.write_next("s.nc") != 0);
+    const auto next = world.create(world.writer, "s.nc", world.alone());
+    CHECK(world.is_waiting(next));  // the second one is not read yet
+    world.registry.disconnect(other);
+    CHECK(world.is_created(next));
+  }
+
+  TEST_CASE("a step that is to be opened again is neither discarded nor left for a newer one") {
+    FileRule rule = with_queue(stream(), 1, WhenFull::discard);
+    rule.modes = {{"analysis", ReadMode::latest, 1}};
+    ModeWorld world(rule, 1, {}, 64 * mib, 2);
+    const StepId first = world.write_next("s.nc");
+    CHECK(world.read(world.reader, "s.nc") == first);
+    for (int i = 0; i < 4; ++i) world.write_next("s.nc");
+    const StepId newest = world.write_next("s.nc");
+    CHECK(world.read(world.reader, "s.nc") == first);
+    CHECK(world.read(world.reader, "s.nc") == newest);
   }
 
   TEST_CASE("who only looks gets the next step, and leaves it") {

@@ -23,6 +23,7 @@
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/partial_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
+#include "support/power_cut_file_system.hpp"
 #include "support/seed.hpp"
 
 using namespace sluice;
@@ -437,6 +438,51 @@ TEST_SUITE("draining a step") {
     drain_step(memory, task, nobody);
     CHECK(mark_now().complete == 6);
     CHECK(mark_now().content == storage::content_of(*memory.open("/d/a.nc", storage::OpenMode::read)));
+  }
+
+  TEST_CASE(
+      "after a power failure there is the old file or the new one; after the drain the new one, marked") {
+    const std::string path = "/d/a.nc";
+    const auto bytes_in = [&](storage::MemoryFileSystem& files) {
+      return files.exists(path) ? files.bytes(path) : std::vector<std::byte>();
+    };
+    for (const bool is_appended : {false, true}) {
+      CAPTURE(is_appended);
+      formats::Header header = make_header(formats::Version::cdf1, 3, 5);
+      std::vector<Log> logs;
+      logs.emplace_back(0);
+      logs[0].put(1, 1, {Numbers{1, 0, 0}, Numbers{1, 3, 5}, {}}, 1.5);
+      header.record_count = 2;
+      test::PowerCutFileSystem files;
+      drain_step(files, task_of(header, 2, logs), nobody);
+      const auto before = bytes_in(*files.left(test::PowerCutFileSystem::Names::are_lost));
+      CHECK(before.size() > 100);
+      logs.emplace_back(1);
+      logs[1].put(1, 2, {Numbers{4, 0, 0}, Numbers{1, 3, 5}, {}}, 2.5);
+      header.record_count = 5;
+      DrainTask task = task_of(header, 5, logs);
+      if (is_appended) {
+        task.order.drained_logs = {matcher::TablePosition{}};
+        task.order.drained_records = 2;
+      }
+      storage::MemoryFileSystem anew;
+      drain_step(anew, task, nobody);
+      const auto after = anew.bytes(path);
+      files.on_change = [&] {
+        test::after_power_failure(files, [&](storage::MemoryFileSystem& left) {
+          const auto now = bytes_in(left);
+          const bool has_old_records =
+              now.size() >= before.size() && std::equal(before.begin(), before.end(), now.begin());
+          CHECK((has_old_records || now == after));
+        });
+      };
+      drain_step(files, task, nobody);
+      test::after_power_failure(files, [&](storage::MemoryFileSystem& left) {
+        CHECK(bytes_in(left) == after);
+        const auto file = left.open(path, storage::OpenMode::read);
+        CHECK(storage::mark_of(*file).value().content == storage::content_of(*file));
+      });
+    }
   }
 
   TEST_CASE("a list of variables gives a file of these, their dimensions and the global attributes") {

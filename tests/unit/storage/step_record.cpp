@@ -15,6 +15,7 @@
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/tab_line.hpp"
+#include "support/power_cut_file_system.hpp"
 #include "support/seed.hpp"
 
 using namespace sluice;
@@ -109,6 +110,62 @@ TEST_CASE("where each step is written to its file, a step that all have read sta
   CHECK(world.read().steps.empty());
 }
 
+TEST_CASE("what is lost stays: steps that a reader has not read, and steps that were not published") {
+  World world;
+  for (const char* name : {"read", "unread"}) world.write(name[0] == 'r' ? 1 : 2, name);
+  world.begin(3, "unfinished");
+  world.recorder->read(1, "a");
+  world.recorder->read(1, "b");
+  world.recorder->read(2, "a");
+  for (const std::uint64_t step : {1, 2, 3}) world.recorder->erase(step);
+  CHECK(world.read().published() == std::vector<std::uint64_t>{2});
+  CHECK(world.read().steps.at(2).readers == std::set<std::string>{"a"});
+  CHECK(world.read().steps.contains(3));
+  SUBCASE("until the writer begins and publishes them again") {
+    world.begin(4, "unfinished");
+    CHECK_FALSE(world.read().steps.contains(3));
+    world.write(5, "unread");
+    CHECK(world.read().published() == std::vector<std::uint64_t>{5});
+  }
+  SUBCASE("until the writer has given them up") {
+    world.recorder->give_up(2);
+    world.recorder->give_up(3);
+    CHECK(world.read().steps.size() == 1);
+  }
+  SUBCASE("until the writer has ended well") {
+    world.begin(4, "in progress");
+    world.recorder->writer_done(1);
+    CHECK(world.read().steps.contains(3));
+    world.recorder->writer_done(0);
+    CHECK_FALSE(world.read().steps.contains(3));
+    CHECK(world.read().steps.size() == 2);
+  }
+}
+
+TEST_CASE("of what is lost, the record names the last ones, and counts the others") {
+  World world({{{"a"}}});
+  constexpr std::uint64_t steps = 30000;
+  for (std::uint64_t step = 1; step <= steps; ++step) {
+    world.write(step, std::to_string(step));
+    world.recorder->erase(step);
+  }
+  CHECK(world.read().steps.size() == StepRecorder::most_left);
+  CHECK(world.read().steps.contains(steps));
+  CHECK(world.read().unnamed == steps - StepRecorder::most_left);
+  CHECK(world.files.open(path, OpenMode::read)->size_bytes() < 3 << 20);
+}
+
+TEST_CASE("in a stream, unread steps stay when the name is removed, and the file has none of them") {
+  World world({{{"a"}, {}, true}});
+  for (const std::uint64_t step : {1, 2}) world.write(step, "s.nc");
+  world.recorder->note_file(1, "/log/steps/1-s.nc");
+  world.recorder->note_file(2, "/data/s.nc");
+  world.recorder->remove(0, "s.nc");
+  CHECK(world.read().published() == std::vector<std::uint64_t>{1, 2});
+  CHECK(world.read().steps.at(1).file == "/log/steps/1-s.nc");
+  CHECK(world.read().steps.at(2).file.empty());
+}
+
 TEST_CASE("a name that is published again takes the place of the earlier one") {
   World world;
   world.write(1, "one.nc");
@@ -198,6 +255,52 @@ TEST_CASE("a recorder goes on with a record, and another file is refused") {
   const std::string text = "something\n";
   file->write(0, std::as_bytes(std::span(text)));
   CHECK_THROWS_AS((void)read_step_record(world.files, "/log/other"), FormatError);
+}
+
+TEST_CASE("after a power failure, a record that was being written anew is the old one or the new one") {
+  StepRecord before;
+  before.steps[1] = {0, "one.nc", "/data/one.nc"};
+  StepRecord after = before;
+  after.steps[2] = {0, "two.nc", "/data/two.nc"};
+  test::PowerCutFileSystem files;
+  write_step_record(files, path, before);
+  const auto steps_left = [&](MemoryFileSystem& left) { return read_step_record(left, path).steps; };
+  std::size_t changes = 0;
+  files.on_change = [&] {
+    ++changes;
+    test::after_power_failure(files, [&](MemoryFileSystem& left) {
+      const auto found = steps_left(left);
+      CHECK((found == before.steps || found == after.steps));
+    });
+  };
+  write_step_record(files, path, after);
+  CHECK(changes >= 4);
+  test::after_power_failure(files, [&](MemoryFileSystem& left) { CHECK(steps_left(left) == after.steps); });
+}
+
+TEST_CASE("after a power failure, the record has what it was told before it was written anew or recovered") {
+  test::PowerCutFileSystem files;
+  write_step_record(files, path, {});
+  StepRecorder recorder(files, path, {rule_of_two});
+  std::uint64_t step = 0;
+  const auto size = [&] { return files.open(path, OpenMode::read)->size_bytes(); };
+  for (std::int64_t last = size(); size() >= last;) {  // until it is written anew
+    last = size();
+    ++step;
+    recorder.begin(step, {0, std::to_string(step), "/data/" + std::to_string(step)});
+    recorder.publish(step, {5, step, 1});
+    recorder.read(step, "a");
+    recorder.read(step, "b");
+  }
+  test::after_power_failure(files, [&](MemoryFileSystem& left) {
+    CHECK(read_step_record(left, path).counts ==
+          std::map<StepRecord::Sequence, std::uint64_t>{{{0, {}}, step}});
+  });
+  recorder.begin(step + 1, {0, "x", "/data/x"});
+  note_recovered(files, path, step + 1, {0, "x", "/data/x", 0, 5, step + 1, 0, "/recovered"});
+  test::after_power_failure(files, [&](MemoryFileSystem& left) {
+    CHECK(read_step_record(left, path).steps.at(step + 1).file == "/recovered");
+  });
 }
 
 TEST_CASE("steps that are gone count, also in a record that was written anew") {

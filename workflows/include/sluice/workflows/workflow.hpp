@@ -97,8 +97,10 @@ struct Component {
   bool has_instances = false;       ///< the workflow file says `instances`
   std::optional<ForEach> for_each;  ///< nothing: it is started once
   bool starts_when_done = false;    ///< start: when-done: after the writers of its files have ended
-  Position position;                ///< position of its name
-  Position command_position;        ///< position of its command
+  /// opens-per-step: how often it opens a stream to read one step
+  std::uint16_t opens_per_step = 1;
+  Position position;          ///< position of its name
+  Position command_position;  ///< position of its command
 };
 
 /// Whether something else than the begin of the run starts the component.

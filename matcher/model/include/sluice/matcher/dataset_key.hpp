@@ -176,7 +176,8 @@ struct FileRule {
 struct ComponentSize {
   std::string name;
   std::uint32_t processes = 0;
-  std::uint32_t restarts = 0;  ///< how often it is started again after a failure
+  std::uint32_t restarts = 0;        ///< how often it is started again after a failure
+  std::uint32_t opens_per_step = 1;  ///< opens of a stream that read one step
 };
 
 /// A component of which the coordinator starts a job for each published file of a rule: for-each.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
@@ -31,6 +32,9 @@ enum class Look : std::uint8_t {
   idle,   ///< no thread or process may act
 };
 
+/// The reason of a component that has ended with status 0, and that nothing had asked to end.
+inline constexpr std::string_view well_ended = "exited with status 0";
+
 /// A component of the workflow in the registry.
 struct Component {
   std::string name;
@@ -41,10 +45,11 @@ struct Component {
   std::uint32_t blocked = 0;   ///< number of live processes with Process::is_blocked
   bool has_connected = false;  ///< a process of the component has connected at some time
   bool has_exited = false;
-  std::string reason;               ///< how the component exited
-  std::uint32_t restarts_left = 0;  ///< how often a failure is followed by another start
-  std::uint32_t restarts = 0;       ///< how often that has happened
-  std::vector<LostStep> lost;       ///< since its last start
+  std::string reason;                ///< how the component exited
+  std::uint32_t restarts_left = 0;   ///< how often a failure is followed by another start
+  std::uint32_t restarts = 0;        ///< how often that has happened
+  std::vector<LostStep> lost;        ///< since its last start
+  std::uint32_t opens_per_step = 1;  ///< of a stream
   /// the look at the whole component, used when the number of its processes is not known
   Look look = Look::none;
   std::uint64_t look_number = 0;  ///< the last requested look

@@ -77,6 +77,8 @@ class RegistryAnswers {
   virtual void read(const Step& /*step*/, const std::string& /*reader*/) {}
   /// The file has all of the published step.
   virtual void on_disk(const Step& /*step*/, const std::string& /*file*/) {}
+  /// The writer has given the step up by itself: it is no loss.
+  virtual void given_up(const Step& /*step*/) {}
   /// The dataset was removed by its writer.
   virtual void removed(const DatasetKey& /*key*/) {}
   /// The component (JobReader) is to have a job for the published step, or to skip it. In both cases

@@ -20,13 +20,18 @@ struct FileMark {
   std::int64_t step = 0;      ///< the last step that has data in the file
   std::int64_t complete = 0;  ///< the last step whose puts of all processes are in the file; 0: none
   std::set<std::int64_t> ranks =
-      {};                    ///< for the steps after `complete`: the ranks whose puts are in the file
-  bool lacks_puts = false;   ///< for these ranks: some of their logs could not be read to the end
-  std::string content = {};  ///< content_of() the file, or growing_content
+      {};                      ///< for the steps after `complete`: the ranks whose puts are in the file
+  std::int64_t processes = 0;  ///< with logs of the last step; 0: not known
+  bool lacks_puts = false;     ///< for these ranks: some of their logs could not be read to the end
+  std::string content = {};    ///< content_of() the file, or growing_content
 
   /// Whether both marks are from the same steps of one run, or from the same processes.
   [[nodiscard]] bool is_of_same(const FileMark& other) const noexcept {
     return run == other.run && origin == other.origin && group == other.group;
+  }
+  /// Whether the puts of all processes are in the file.
+  [[nodiscard]] bool has_all_ranks() const noexcept {
+    return processes > 0 && std::ssize(ranks) >= processes && !lacks_puts;
   }
   /// Whether this mark is from an earlier create.
   [[nodiscard]] bool is_before(const FileMark& other) const noexcept;

@@ -35,11 +35,13 @@ struct RecordedStep {
 };
 
 /// The record of steps (docs/formats/step-record.md): which steps a run has begun and published, who has read
-/// them, and where their data is. Steps that nobody needs any more are not in it.
+/// them, and where their data is. Steps that nobody needs any more are not in it. A published step without a
+/// file whose memory has gone is lost for the readers that have not read it.
 struct StepRecord {
   std::map<std::uint64_t, RecordedStep> steps;  ///< by number, which is the order of their beginnings
   std::set<std::string> log_directories;        ///< directories with burst-buffer logs
   std::uint64_t publications = 0;
+  std::uint64_t unnamed = 0;  ///< lost steps, and steps that were not published, beyond those in `steps`
   /// A rule, where `name` is empty, or one stream of it.
   struct Sequence {
     std::uint32_t rule = 0;
@@ -62,8 +64,11 @@ struct StepRecord {
 
 /// Reads a record. Throws IoError, or FormatError when the file is no record.
 [[nodiscard]] StepRecord read_step_record(FileSystem& files, const std::string& path);
-/// Writes a new record: another file is replaced in one step. Throws IoError.
+/// Writes a new record to storage: another file is replaced in one step. Throws IoError.
 void write_step_record(FileSystem& files, const std::string& path, const StepRecord& record);
+
+/// Brings the record to storage, as far as it is written now. A record that cannot be synced stays as it is.
+void sync_step_record(const std::string& path) noexcept;
 
 /// Adds to the record of a run that is over that the step is published, and that `step.file` has all of it.
 /// Throws IoError.
@@ -98,11 +103,19 @@ class StepRecorder {
   void read(std::uint64_t step, const std::string& reader);
   /// The file has all of the step, and nothing of another one.
   void note_file(std::uint64_t step, const std::string& file);
-  /// The step is gone. It stays in the record where a file has it.
+  /// The memory of the step is gone. The step stays in the record where a file has it; and also where a
+  /// reader has not read it or it was not published, because its processes may have been the first to be
+  /// killed of all. Of these, the last `most_left` stay.
   void erase(std::uint64_t step);
-  /// The dataset was removed, with its file.
+  /// The step was not published, and is no loss.
+  void give_up(std::uint64_t step);
+  /// The same for all steps of the rule that are erased.
+  void writer_done(std::uint32_t rule);
+  /// The dataset was removed, with its file. Unread steps of a stream stay.
   void remove(std::uint32_t rule, const std::string& name);
   void note_log_directory(const std::string& directory);
+
+  static constexpr std::size_t most_left = 100;
 
   /// Why nothing is recorded any more; empty while all is well.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
@@ -116,7 +129,10 @@ class StepRecorder {
 
   void index(std::uint64_t step);
   void drop(std::uint64_t step);
+  void forget(std::uint64_t step);
   [[nodiscard]] bool is_read_by_all(const RecordedStep& facts) const;
+  [[nodiscard]] bool is_over(const RecordedStep& facts) const;
+  void shorten_left();
   [[nodiscard]] std::vector<std::uint64_t> others_of(std::uint64_t step) const;
   void pass_earlier(std::uint64_t step);
   void add(const std::string& line);
@@ -130,6 +146,7 @@ class StepRecorder {
   StepRecord record_;
   std::map<Key, std::set<std::uint64_t>> by_key_;
   std::map<std::uint32_t, std::set<std::uint64_t>> by_rule_;  ///< rules with latest_readers
+  std::set<std::uint64_t> left_;                              ///< erased, and still in the record
   std::unique_ptr<File> file_;
   std::span<std::byte> memory_;  ///< the file's bytes; empty where the file system has no memory for them
   std::unique_ptr<File> lock_;

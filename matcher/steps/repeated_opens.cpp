@@ -1,0 +1,56 @@
+#include "repeated_opens.hpp"
+
+#include <algorithm>
+
+namespace sluice::matcher {
+
+RepeatedOpens::Opener RepeatedOpens::opener(const Group& group, ProcessId process) {
+  return {group.component, process, group.key, group.size > 1};
+}
+
+void RepeatedOpens::note_taken(const Group& group, std::uint64_t number) {
+  for (const auto& [rank, member] : group.members) note_joined(group, member.process, number);
+}
+
+void RepeatedOpens::note_joined(const Group& group, ProcessId process, std::uint64_t number) {
+  if (group.component->opens_per_step <= 1) return;
+  const auto entry = opens_.try_emplace(opener(group, process)).first;
+  Opens& opens = entry->second;
+  if (opens.number != number) opens = {number, 0};
+  if (++opens.count == group.component->opens_per_step) opens_.erase(entry);
+}
+
+std::uint64_t RepeatedOpens::present(const Group& group) const {
+  const auto found = opens_.find(opener(group, group.members.begin()->second.process));
+  return found == opens_.end() ? 0 : found->second.number;
+}
+
+bool RepeatedOpens::is_to_open_again(const Group& group, ProcessId process, std::uint64_t number) const {
+  const auto found = opens_.find(opener(group, process));
+  return found != opens_.end() && found->second.number == number;
+}
+
+bool RepeatedOpens::is_wanted(const Place& step, const Component* component) const {
+  return std::ranges::any_of(opens_, [&](const auto& entry) {
+    const auto& [opener, opens] = entry;
+    const bool is_of_component = component == nullptr || opener.component == component;
+    return is_of_component && opens.number == step.number && opener.key == step.key;
+  });
+}
+
+std::vector<RepeatedOpens::Place> RepeatedOpens::forget(const Component& component, ProcessId process) {
+  std::vector<Place> places;
+  const auto first = opens_.lower_bound({&component, process, {}, false});
+  auto last = first;
+  for (; last != opens_.end() && last->first.component == &component && last->first.process == process;
+       ++last)
+    places.push_back({last->first.key, last->second.number});
+  opens_.erase(first, last);
+  return places;
+}
+
+void RepeatedOpens::forget(const Component& component) {
+  std::erase_if(opens_, [&](const auto& entry) { return entry.first.component == &component; });
+}
+
+}  // namespace sluice::matcher
