@@ -129,9 +129,6 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
           value->what + " has no effect: without 'ranks' the component is started without the launcher");
     }
   }
-  if (const Value* value = section->find("opens-per-step"))
-    component.opens_per_step = static_cast<std::uint16_t>(
-        reader.integer(*value, range_of(KeySection::component, "opens-per-step")).value_or(1));
   read_starts(reader, *section, component);
   if (component.for_each) return component;
   read_restart_delay(reader, *section, component.failure);
