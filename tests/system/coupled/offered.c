@@ -148,9 +148,12 @@ static void write_step(int step) {
     }
     return;
   }
-  if (special && is("abort")) {
-    create(comm, step, &file);
-    check(ncmpi_abort(file.ncid), "abort", file.name);
+  if (special && is("abort")) {  // in define mode: after that, it would be a close
+    int ncid, dim;
+    name_of(step, file.name);
+    check(ncmpi_create(comm, file.name, NC_CLOBBER, MPI_INFO_NULL, &ncid), "create", file.name);
+    check(ncmpi_def_dim(ncid, "x", usual, &dim), "def_dim", file.name);
+    check(ncmpi_abort(ncid), "abort", file.name);
   }
   if (special && is("noclobber")) {
     char name[32];
