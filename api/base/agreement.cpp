@@ -1,5 +1,6 @@
 #include "agreement.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -44,14 +45,15 @@ void agree_telling(const Communicator& comm, int status, std::string what) {
   if (status != NC_NOERR) throw Error(static_cast<Status>(status), what);
 }
 
-void broadcast(const Communicator& comm, std::string& value, int teller) {
+void broadcast(const Communicator& comm, std::string& value, int teller, std::size_t piece_bytes) {
   if (comm.size() == 1) return;
   auto length = static_cast<std::int64_t>(value.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, teller, comm.get()), "broadcast");
-  if (length > INT32_MAX) throw Error(NC_EINTOVERFLOW, "a value of more than 2 GiB cannot be broadcast");
   value.resize(static_cast<std::size_t>(length));
-  if (length == 0) return;
-  check_mpi(MPI_Bcast(value.data(), static_cast<int>(length), MPI_CHAR, teller, comm.get()), "broadcast");
+  for (std::size_t sent = 0; sent < value.size(); sent += piece_bytes) {
+    const auto piece = static_cast<int>(std::min(piece_bytes, value.size() - sent));
+    check_mpi(MPI_Bcast(value.data() + sent, piece, MPI_CHAR, teller, comm.get()), "broadcast");
+  }
 }
 
 bool flag_from_root(const Communicator& comm, const Outcome& outcome, bool flag) {

@@ -66,8 +66,9 @@ template <class Work>
   return flag_from_root(comm, outcome, flag);
 }
 
-/// Collective: copies a value from rank `teller` to all ranks.
-void broadcast(const Communicator& comm, std::string& value, int teller = 0);
+/// Collective: copies a value from rank `teller` to all ranks, in pieces that MPI can count.
+void broadcast(const Communicator& comm, std::string& value, int teller = 0,
+               std::size_t piece_bytes = 1 << 30);
 [[nodiscard]] bool broadcast_flag(const Communicator& comm, bool flag);
 
 }  // namespace sluice::api

@@ -1,4 +1,5 @@
 // Attributes. The order of the checks is PnetCDF's (tests/differential/attributes.c).
+#include <cstdint>
 #include <cstring>
 
 #include "checks.hpp"
@@ -78,6 +79,14 @@ void check_attribute_room(const Dataset& dataset, const Attributes& attributes, 
     throw Error(NC_ENOTINDEFINE, "the attribute '" + name + "' is new or grows: call ncmpi_redef first");
 }
 
+/// CDF-1 and CDF-2 store the number of elements as a signed number of 32 bits.
+void check_attribute_count(const Dataset& dataset, std::int64_t count) {
+  const bool is_long = count > INT32_MAX && dataset.header.version != formats::Version::cdf5;
+  if (count >= 0 && !is_long) return;
+  throw Error(NC_EINVAL, "an attribute cannot have " + std::to_string(count) + " elements" +
+                             (is_long ? ", except in the format CDF-5" : ""));
+}
+
 std::string check_put(Dataset& dataset, const AttributePut& put) {
   require_writable(dataset);
   require_holder(dataset, put.varid);
@@ -87,8 +96,7 @@ std::string check_put(Dataset& dataset, const AttributePut& put) {
     throw Error(NC_ECHAR,
                 "the attribute '" + stored + "': text and numbers are not converted into each other");
   require_type(dataset, put.xtype);
-  if (put.count < 0)
-    throw Error(NC_EINVAL, "an attribute cannot have " + std::to_string(put.count) + " elements");
+  check_attribute_count(dataset, put.count);
   if (put.count > 0 && put.values == nullptr)
     throw Error(NC_EINVAL, "the values of the attribute '" + stored + "' are a null pointer");
   if (put.varid != global && stored == fill_value_name) check_fill_value(dataset, put);
@@ -258,6 +266,7 @@ int copy_att(int ncid_in, int varid_in, const char* name, int ncid_out, int vari
       *to,
       [&] {
         require_type(*to, static_cast<int>(copy.type));
+        check_attribute_count(*to, copy.count);
         check_attribute_room(*to, attributes_of(*to, varid_out), copy.name, copy.type, copy.count);
       },
       [&] {

@@ -8,6 +8,8 @@ static void check_statuses(void) {
   EXPECT(NC_EDRIVER == -242 && strcmp(ncmpi_strerrno(-242), "NC_EDRIVER") == 0);
   EXPECT(NC_EFILEVIEW == -243 && strcmp(ncmpi_strerrno(-243), "NC_EFILEVIEW") == 0);
   EXPECT(NC_EMULTIDEFINE_HINTS == -274 && strcmp(ncmpi_strerrno(-274), "NC_EMULTIDEFINE_HINTS") == 0);
+  EXPECT(strcmp(NC_FillValue, _FillValue) == 0);
+  EXPECT(NC_EMULTIDEFINE_LAST == NC_EMULTIDEFINE_HINTS);
   EXPECT(strcmp(ncmpi_strerror(-242), "Invalid PnetCDF I/O driver.") == 0);
 }
 

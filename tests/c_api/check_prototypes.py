@@ -14,7 +14,7 @@ import tempfile
 compiler, ours, reference, *directories = sys.argv[1:]
 includes = [f"-I{directory}" for directory in directories]
 # What says how a library was built and of which version it is, and so may differ.
-BUILD = re.compile(r"PNETCDF_(VERSION|RELEASE_DATE|ENABLE_|LARGE_SINGLE_REQ|THREAD_SAFE|BURST_BUFFERING|SUBFILING)|_PNETCDF_H$")
+BUILD = re.compile(r"PNETCDF_(VERSION|RELEASE_DATE|ENABLE_|LARGE_SINGLE_REQ|THREAD_SAFE|BURST_BUFFERING|SUBFILING)|NC_EMULTIDEFINE_LAST$|_PNETCDF_H$")
 
 
 def run(*arguments):

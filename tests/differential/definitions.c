@@ -1,5 +1,7 @@
 /* Valid and invalid definitions of dimensions and variables, in all formats, in define and data mode,
  * writable and read-only. */
+#include <sys/mman.h>
+
 #include "report.h"
 
 static void define_dimensions(int ncid) {
@@ -187,10 +189,31 @@ static void one_format(const char* path, int cmode) {
   TRY(ncmpi_close(ncid));
 }
 
+/* More elements than CDF-1 and CDF-2 can count. The values are zeros, without memory for them. */
+static void long_attributes(int cmode) {
+  const MPI_Offset count = 2147483648LL;
+  void* zeros = mmap(NULL, (size_t)count * 4, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  int ncid, x, v;
+  if (zeros == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 9);
+  MUST(ncmpi_create(MPI_COMM_WORLD, "definitions_long.nc", cmode, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_def_dim(ncid, "x", 3, &x));
+  MUST(ncmpi_def_var(ncid, "v", NC_INT, 1, &x, &v));
+  TRY(ncmpi_put_att_text(ncid, NC_GLOBAL, "text", count, zeros));
+  TRY(ncmpi_put_att_schar(ncid, v, "bytes", NC_BYTE, count, zeros));
+  TRY(ncmpi_put_att(ncid, v, "any", NC_BYTE, count, zeros));
+  TRY(ncmpi_put_att_float(ncid, v, "_FillValue", NC_FLOAT, count, zeros));
+  MUST(ncmpi_enddef(ncid));
+  TRY(ncmpi_put_att_text(ncid, NC_GLOBAL, "text", count, zeros));
+  MUST(ncmpi_close(ncid));
+  munmap(zeros, (size_t)count * 4);
+}
+
 int main(int argc, char** argv) {
   report_begin(&argc, &argv);
   one_format("definitions_cdf1.nc", 0);
   one_format("definitions_cdf2.nc", NC_64BIT_OFFSET);
   one_format("definitions_cdf5.nc", NC_64BIT_DATA);
+  long_attributes(0);
+  long_attributes(NC_64BIT_OFFSET);
   return report_end();
 }

@@ -587,8 +587,9 @@ static void subfiles(void) {
 }
 
 static void macros(void) {
-  show("large %d, threads %d, Fortran %d, C++ %d", PNETCDF_LARGE_SINGLE_REQ, PNETCDF_THREAD_SAFE,
-       PNETCDF_ENABLE_FORTRAN, PNETCDF_ENABLE_CXX);
+  show("large %d, threads %d, subfiles %d, burst buffers %d, Fortran %d, C++ %d", PNETCDF_LARGE_SINGLE_REQ,
+       PNETCDF_THREAD_SAFE, PNETCDF_SUBFILING, PNETCDF_BURST_BUFFERING, PNETCDF_ENABLE_FORTRAN,
+       PNETCDF_ENABLE_CXX);
 }
 
 #define CASE(name) \

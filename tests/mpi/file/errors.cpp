@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 
+#include "agreement.hpp"
 #include "open_driver.hpp"
 #include "support/file_size_limit.hpp"
 
@@ -117,6 +118,20 @@ TEST_CASE("a write that fails on one rank is an error on all that exchanged data
   }
   CHECK(status_of([&] { opened.driver->put(header, layout, {&access, 1}, Mode::collective); }) == NC_NOERR);
   opened.driver->discard(true);
+}
+
+TEST_CASE("a value goes to all ranks in pieces") {
+  const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
+  const int teller = comm.size() - 1;
+  const std::string text = "twelve bytes";
+  for (const std::size_t piece_bytes : {1, 5, 6, 11, 12, 13}) {
+    std::string value = comm.rank() == teller ? text : "else";
+    broadcast(comm, value, teller, piece_bytes);
+    CHECK(value == text);
+  }
+  std::string empty = comm.rank() == teller ? "" : "else";
+  broadcast(comm, empty, teller, 1);
+  CHECK(empty.empty());
 }
 
 TEST_CASE("a discarded new file is removed") {
