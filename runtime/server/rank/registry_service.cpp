@@ -162,14 +162,35 @@ void RegistryService::tell_held_lists() {
 
 /// An image that another node made of the puts would have other bytes than the file.
 void RegistryService::check_file_is_near(std::uint32_t matcher, matcher::StepId step) {
-  const auto file = file_matchers_.find(step);
-  if (file == file_matchers_.end()) return;
-  if (nodes_.place_of(file->second).node == nodes_.place_of(matcher).node) return;
+  const auto file = file_steps_.find(step);
+  if (file == file_steps_.end()) return;
+  if (nodes_.place_of(file->second.matcher).node == nodes_.place_of(matcher).node) return;
   const std::string text = "'" + registry_.step(step).name +
                            "' was written as a file on another node: programs that write and read by the C "
                            "library have to run on one node";
   event(text);
   throw Error(NC_EIO, text);
+}
+
+/// Each would write a file of its own, and the last one would be taken for the whole.
+void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequest& create) {
+  const auto newest = newest_file_steps_.find(create.key);
+  if (newest == newest_file_steps_.end() || file_steps_.at(newest->second).matcher == matcher) return;
+  const matcher::Step& step = registry_.step(newest->second);
+  if (step.state != matcher::StepState::in_progress && !create.goes_on) return;
+  const std::string text =
+      "'" + step.name +
+      "' is written by the C library (or MPI-IO) in processes of different nodes or matchers: only those "
+      "of one node, with 'matchers: 1', can write one file. Let one process write it, or use PnetCDF";
+  event(text);
+  throw Error(NC_EPERM, text);
+}
+
+void RegistryService::serve(const Requester& from, const CreateRequest& create) {
+  const auto connection = connections_.find({from.ticket.matcher, from.ticket.connection});
+  if (connection != connections_.end() && connection->second.is_for_file)
+    check_file_is_free(from.ticket.matcher, create);
+  registry_.create(from.ticket, from.process, create);
 }
 
 void RegistryService::end_connection(const ConnectionId& id) {
@@ -310,7 +331,8 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   const auto connection = connections_.find({ticket.matcher, ticket.connection});
   if (connection != connections_.end() && connection->second.is_for_file) {
     tell_view(ticket.matcher, 0, step);
-    file_matchers_[step.id] = ticket.matcher;
+    file_steps_[step.id] = {ticket.matcher, step.key};
+    newest_file_steps_[step.key] = step.id;
   }
   answer(ticket, Created{step.id, control, step.publish_at});
 }
@@ -393,7 +415,10 @@ void RegistryService::erased(matcher::StepId step) {
   notes_.erased(step);
   for (const auto& [matcher, told] : sent_revisions_[step]) send(matcher, StepErased{step});
   sent_revisions_.erase(step);
-  file_matchers_.erase(step);
+  const auto file = file_steps_.extract(step);
+  if (file.empty()) return;
+  const auto newest = newest_file_steps_.find(file.mapped().key);
+  if (newest != newest_file_steps_.end() && newest->second == step) newest_file_steps_.erase(newest);
 }
 
 // Memory
@@ -432,7 +457,8 @@ void RegistryService::keep_log(matcher::SegmentId segment, bool is_kept) noexcep
 }
 
 void RegistryService::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
-  if (use != matcher::SegmentUse::data) send_to_owner(segment, ClearSegment{segment, use});
+  if (use != matcher::SegmentUse::data && use != matcher::SegmentUse::file)
+    send_to_owner(segment, ClearSegment{segment, use});
 }
 
 /// Tells all matchers of the node, because processes of each may have the segment mapped. For a segment on

@@ -104,9 +104,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   };
   template <class Request>
   void serve_or_refuse(const Requester& from, Request& request);
-  void serve(const Requester& from, const CreateRequest& create) {
-    registry_.create(from.ticket, from.process, create);
-  }
+  void serve(const Requester& from, const CreateRequest& create);
   void serve(const Requester& from, const OpenForWriting& request) {
     registry_.open_write(from.ticket, from.process, request.open);
   }
@@ -158,6 +156,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void tell_held_lists();
   /// Throws Error(NC_EIO) when the step was written as a file on another node than the matcher's.
   void check_file_is_near(std::uint32_t matcher, matcher::StepId step);
+  /// Throws Error(NC_EPERM) when another matcher has the file that one of the matcher's processes writes.
+  void check_file_is_free(std::uint32_t matcher, const CreateRequest& create);
   void end_connection(const ConnectionId& id);
   [[nodiscard]] std::optional<matcher::InboundReader> inbound_reader(const LeaseReader& reader) const;
   void tell_news();
@@ -226,8 +226,13 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     std::uint64_t header_revision = 0;
   };
   std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_revisions_;
-  /// Of steps that are written by the C library: the matcher that has the file.
-  std::map<matcher::StepId, std::uint32_t> file_matchers_;
+  /// A step that is written by the C library.
+  struct FileStep {
+    std::uint32_t matcher = 0;  ///< has the file
+    matcher::DatasetKey key;
+  };
+  std::map<matcher::StepId, FileStep> file_steps_;
+  std::map<matcher::DatasetKey, matcher::StepId> newest_file_steps_;
   std::vector<matcher::StepId> published_;  ///< steps to announce
   /// A request for files that are published later.
   struct HeldList {

@@ -18,7 +18,7 @@ void RegistryService::order_drains() {
 /// The matcher that has the step as a file; or the first matcher of each node that has logs of the step, and
 /// always matcher 0.
 std::vector<std::uint32_t> RegistryService::drainers_of(const matcher::Step& step) const {
-  if (const auto file = file_matchers_.find(step.id); file != file_matchers_.end()) return {file->second};
+  if (const auto file = file_steps_.find(step.id); file != file_steps_.end()) return {file->second.matcher};
   std::vector<std::uint32_t> drainers{0};
   std::set<std::uint32_t> nodes{nodes_.place_of(0).node};
   for (const auto& log : step.logs) {

@@ -104,6 +104,7 @@ struct WaitStatus {
   std::string waits_for;                  ///< "wave_0003.nc from model", "memory for wave_0004.nc"
   std::uint64_t since_ms = 0;             ///< waiting time of the first process
   std::vector<std::uint32_t> ranks = {};  ///< the first few of these processes whose ranks are known
+  bool is_doubtful = false;               ///< a file of the same name was published in another directory
 };
 
 /// Packets of one kind that a matcher has sent to the other matchers and received from them.
