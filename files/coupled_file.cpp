@@ -1,6 +1,5 @@
 #include "sluice/files/coupled_file.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,11 +14,11 @@
 #include <optional>
 #include <utility>
 
+#include "client_library.hpp"
 #include "image_session.hpp"
 #include "process_session.hpp"
 #include "run_view.hpp"
 #include "sluice/formats/error.hpp"
-#include "sluice/runtime/file_reading.hpp"
 #include "stream_visits.hpp"
 
 namespace sluice::files {
@@ -72,11 +71,9 @@ ImageSession& process_session() {
   return process_state().session;
 }
 
-bool uses_mpi() noexcept {
-  using Inquiry = int (*)(int*);
-  const auto inquire = reinterpret_cast<Inquiry>(::dlsym(RTLD_DEFAULT, "MPI_Initialized"));
-  int is_initialized = 0;
-  return inquire != nullptr && inquire(&is_initialized) == 0 && is_initialized != 0;
+RunView* attached_view() {
+  ProcessSession& process = process_state();
+  return process.is_attached ? &process.view : nullptr;
 }
 
 std::string whole_path(int directory, const char* path) {
@@ -86,26 +83,6 @@ std::string whole_path(int directory, const char* path) {
 }
 
 namespace {
-
-/// What the client library says. In a process that uses MPI, PnetCDF's calls and these share one session.
-using Finder = int (*)(const char* path, char* on_disk, std::size_t capacity, int purpose);
-
-/// Empty where the client library leaves the file to this one.
-std::optional<CoupledFile> find_by_client_library(const std::string& path, runtime::FindPurpose purpose) {
-  const auto finder = reinterpret_cast<Finder>(::dlsym(RTLD_DEFAULT, "sluice_find_file"));
-  if (finder == nullptr) return std::nullopt;
-  std::array<char, PATH_MAX> on_disk{};
-  const int found = finder(path.c_str(), on_disk.data(), on_disk.size(), static_cast<int>(purpose));
-  if (found >= 0) return CoupledFile{CoupledFile::Kind::image, runtime::FileDescriptor(found), {}, 0};
-  switch (found) {
-    case runtime::FoundFile::is_on_disk:
-      return CoupledFile{CoupledFile::Kind::on_disk, {}, on_disk.data(), 0};
-    case runtime::FoundFile::is_refused:
-      return CoupledFile{CoupledFile::Kind::failed, {}, {}, errno};
-    default:
-      return CoupledFile{};
-  }
-}
 
 /// What is not published is on disk, or nowhere.
 CoupledFile look_at(RunView& view, const runtime::RuleMatch& match) {

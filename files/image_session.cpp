@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "client_library.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/handshake.hpp"
 #include "sluice/runtime/session.hpp"
@@ -107,44 +107,20 @@ FoundImage ImageSession::find_next(const runtime::RuleMatch& match, bool is_look
   }
 }
 
-/// The step is held from its opening until its image is here.
+/// A step that grows has another image each time.
 FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& match, bool is_look) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
   const runtime::OpenRequest request{match.key, alone, match.file, match.is_on_disk, 0, is_look};
-  const auto opened = runtime::decode<runtime::Opened>(
-      exchange(connection, MessageType::open_read, runtime::encode(request), MessageType::opened).fields);
-  const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
-  if (opened.step == 0) return {{}, opened.path};
-  runtime::CloseRequest close{opened.step, {}};
-  close.counters.open_wait_us = static_cast<std::uint64_t>(waited.count());
-  const auto tell = [&] { connection.socket.send({MessageType::close_read, 0, runtime::encode(close)}); };
-  if (opened.is_in_files) {
-    FoundImage file = file_of_step(match, opened.path);
-    tell();
-    return file;
-  }
-  // A step that grows has another image each time.
+  auto answer =
+      exchange(connection, MessageType::read_image, runtime::encode(request), MessageType::image_made);
+  const auto made = runtime::decode<runtime::ImageMade>(answer.fields);
+  if (!made.path.empty()) return made.step == 0 ? FoundImage{{}, made.path} : file_of_step(match, made.path);
+  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
   FoundImage found;
-  if (opened.publish_at == runtime::PublishAt::close) found.image = known_image(match.file, opened.step);
-  if (found.image) {
-    tell();
-    return found;
-  }
-  try {
-    auto answer = exchange(connection, MessageType::image,
-                           runtime::encode(runtime::ImageRequest{opened.step}), MessageType::image_made);
-    if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
-    found.image = std::move(answer.descriptors.front());
-    close.counters.gets = 1;
-    close.counters.get_bytes = runtime::decode<runtime::ImageMade>(answer.fields).bytes;
-  } catch (const Error&) {
-    tell();
-    throw;
-  }
-  tell();
-  remember(match.file, opened.step, found.image);
+  if (!made.grows) found.image = known_image(match.file, made.step);
+  if (found.image) return found;
+  found.image = std::move(answer.descriptors.front());
+  remember(match.file, made.step, found.image);
   return found;
 }
 
@@ -164,6 +140,7 @@ void ImageSession::change_file(const runtime::ChangeFile& request) {
 }
 
 void ImageSession::tell(const runtime::FileHolder& holder) {
+  if (ask_by_client_library(MessageType::file_holders, runtime::encode(holder))) return;
   auto connection = take_connection();
   connection->socket.send({MessageType::file_holders, 0, runtime::encode(holder)});
   give_back(std::move(connection));
@@ -172,6 +149,7 @@ void ImageSession::tell(const runtime::FileHolder& holder) {
 /// A refusal leaves the connection as it is.
 runtime::ReceivedMessage ImageSession::ask(MessageType type, std::vector<std::byte> fields,
                                            MessageType expected) {
+  if (auto answer = ask_by_client_library(type, fields)) return std::move(*answer);
   auto connection = take_connection();
   try {
     auto answer = exchange(*connection, type, std::move(fields), expected);

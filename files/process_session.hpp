@@ -2,6 +2,7 @@
 #include <string>
 
 #include "image_session.hpp"
+#include "run_view.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::files {
@@ -10,8 +11,8 @@ namespace sluice::files {
 /// damaged.
 [[nodiscard]] ImageSession& process_session();
 
-/// Whether the process has called MPI_Init: then all files are ordinary ones for this library.
-[[nodiscard]] bool uses_mpi() noexcept;
+/// What a process sees that is attached to a run; null: it takes part in the run.
+[[nodiscard]] RunView* attached_view();
 
 /// `path` from the directory of a descriptor on; empty where the directory cannot be found.
 [[nodiscard]] std::string whole_path(int directory, const char* path);

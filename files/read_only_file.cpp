@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "client_library.hpp"
 #include "process_session.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/file_reading.hpp"
@@ -14,11 +15,12 @@ namespace {
 
 /// Throws Error: NC_ENOENT when this run has no such file.
 void ask(const std::string& path, bool removes) {
-  if (path.empty() || uses_mpi()) throw Error(NC_ENOENT, path);
+  if (path.empty() || is_in_pnetcdf()) throw Error(NC_ENOENT, path);
   ImageSession& session = process_session();
   if (!session.environment().is_coupled()) throw Error(NC_ENOENT, path);
   const auto match = runtime::find_rule(session.environment(), path);
   if (!match || !runtime::is_read_as_file(*match)) throw Error(NC_ENOENT, path);
+  if (RunView* const view = attached_view()) return view->change(*match, removes);
   session.change_file({match->key, match->file, removes});
 }
 

@@ -36,6 +36,16 @@ std::optional<FoundImage> RunView::find(const runtime::RuleMatch& match) {
   }
 }
 
+void RunView::change(const runtime::RuleMatch& match, bool removes) {
+  const std::lock_guard lock(mutex_);
+  try {
+    observer().change_file({match.key, match.file, removes});
+  } catch (const Error&) {
+    if (observer_ && !observer_->is_alive()) observer_.reset();
+    throw;
+  }
+}
+
 std::vector<runtime::PublishedFile> RunView::list(const std::string& directory) noexcept {
   const std::lock_guard lock(mutex_);
   try {

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "client_library.hpp"
 #include "process_session.hpp"
 #include "sluice/runtime/file_reading.hpp"
 
@@ -26,8 +27,10 @@ namespace sluice::files {
 
 namespace {
 
-/// As the matcher names its memory files.
-constexpr std::string_view link_of_file = "/memfd:sluice-file";
+/// As the matcher names its files in memory, and those on disk.
+bool is_of_matcher(std::string_view link) noexcept {
+  return link.starts_with("/memfd:sluice-file") || link.find("/.sluice-file-") != std::string_view::npos;
+}
 
 /// The file of a descriptor for writing; 0: none.
 std::uint64_t written_by(int descriptor) noexcept {
@@ -145,7 +148,7 @@ mode_t permissions_of(mode_t mode) noexcept {
 }
 
 WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
-  if (uses_mpi()) return {};
+  if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
@@ -176,7 +179,7 @@ WrittenFile open_written_file(int directory, const char* path, int flags, mode_t
 
 int remove_written_file(int directory, const char* path) noexcept {
   try {
-    if (uses_mpi()) return ENOENT;
+    if (is_in_pnetcdf()) return ENOENT;
     ImageSession& session = process_session();
     const auto match = match_of(session, directory, path);
     if (!match) return ENOENT;
@@ -217,9 +220,7 @@ void note_start() noexcept {
       std::array<char, PATH_MAX> link;
       const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
       const ssize_t length = ::readlink(name.c_str(), link.data(), link.size());
-      if (length <= 0 ||
-          !std::string_view(link.data(), static_cast<std::size_t>(length)).starts_with(link_of_file))
-        return;
+      if (length <= 0 || !is_of_matcher({link.data(), static_cast<std::size_t>(length)})) return;
       const std::uint64_t file = written_by(descriptor);
       if (file != 0 && !held.has(file)) {
         held.add(file);

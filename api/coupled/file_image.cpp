@@ -64,4 +64,23 @@ int find_file(const char* path, char* on_disk, std::size_t capacity, int purpose
   }
 }
 
+int ask_matcher(int type, const void* fields, std::size_t bytes, void* answer, std::size_t* room,
+                int* descriptor) noexcept {
+  try {
+    const auto* const first = static_cast<const std::byte*>(fields);
+    const auto session = process_session(runtime::read_client_environment());
+    runtime::ReceivedMessage message =
+        session->ask_about_file(static_cast<runtime::MessageType>(type), {first, first + bytes});
+    if (message.fields.size() > *room) throw Error(NC_EIO, "damaged packet: a long answer about a file");
+    *room = message.fields.size();
+    std::ranges::copy(message.fields, static_cast<std::byte*>(answer));
+    *descriptor = message.descriptors.empty() ? -1 : message.descriptors.front().release();
+    return NC_NOERR;
+  } catch (const Error& error) {
+    return error.status();
+  } catch (const std::exception&) {
+    return NC_ENOMEM;
+  }
+}
+
 }  // namespace sluice::api

@@ -173,7 +173,8 @@ def statuses(text, keep):
 def dispatch_text(template, out, status_text):
     """dispatch.c: the functions, and those that pnetcdf.h does not declare. Adds the symbols of these."""
     for symbol, parameters, result in [("sluice_last_error", ["void"], "const char*"),
-                                       ("sluice_find_file", ["const char* path", "char* on_disk", "size_t capacity", "int purpose"], "int")]:
+                                       ("sluice_find_file", ["const char* path", "char* on_disk", "size_t capacity", "int purpose"], "int"),
+                                       ("sluice_ask", ["int type", "const void* fields", "size_t bytes", "void* answer", "size_t* room", "int* descriptor"], "int")]:
         out.dispatches.append(out.dispatch(symbol, parameters, result))
         out.symbols.append(symbol)
     status = re.search(r"^SLUICE_STATUS\(NC_ENOTBUILT, (-?\d+),", status_text, re.MULTILINE)[1]

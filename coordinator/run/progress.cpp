@@ -19,17 +19,20 @@ std::string describe_draining(const runtime::RunView& view) {
   return text;
 }
 
-std::vector<WaitNotices::Wait> WaitNotices::waits_of(const runtime::RunView& view) {
+/// A wait that is probably a mistake is told sooner.
+std::vector<WaitNotices::Wait> WaitNotices::waits_of(const runtime::RunView& view) const {
+  constexpr std::chrono::milliseconds patience{3000};
   std::vector<Wait> waits;
   for (const runtime::WaitStatus& wait : view.waits) {
     waits.push_back({wait.component + '\n' + wait.waits_for, describe_wait(wait),
-                     std::chrono::milliseconds(wait.since_ms)});
+                     std::chrono::milliseconds(wait.since_ms),
+                     wait.is_doubtful ? std::min(after_, patience) : after_});
   }
   for (const runtime::GatheringStatus& gathering : view.gatherings) {
     waits.push_back({gathering.component + '\n' + gathering.call,
                      describe_gathering(gathering) +
                          ". The call is collective: let all ranks of the communicator make it",
-                     std::chrono::milliseconds(gathering.since_ms)});
+                     std::chrono::milliseconds(gathering.since_ms), after_});
   }
   return waits;
 }
@@ -37,10 +40,10 @@ std::vector<WaitNotices::Wait> WaitNotices::waits_of(const runtime::RunView& vie
 std::vector<std::string> WaitNotices::due(const runtime::RunView& view) {
   std::vector<std::string> notices;
   std::map<std::string, std::chrono::milliseconds> next;
-  for (const auto& [key, text, lasted] : waits_of(view)) {
+  for (const auto& [key, text, lasted, first] : waits_of(view)) {
     const auto known = next_.find(key);
-    std::chrono::milliseconds threshold = known == next_.end() ? after_ : known->second;
-    if (lasted < after_) threshold = after_;  // a new wait for the same file
+    std::chrono::milliseconds threshold = known == next_.end() ? first : known->second;
+    if (lasted < first) threshold = first;  // a new wait for the same file
     if (lasted >= threshold) {
       notices.push_back(text);
       while (threshold <= lasted) threshold *= 2;

@@ -29,8 +29,9 @@ class WaitNotices {
     std::string key;
     std::string text;
     std::chrono::milliseconds lasted;
+    std::chrono::milliseconds first;  ///< after which it is told
   };
-  [[nodiscard]] static std::vector<Wait> waits_of(const runtime::RunView& view);
+  [[nodiscard]] std::vector<Wait> waits_of(const runtime::RunView& view) const;
 
   std::chrono::milliseconds after_;
   std::map<std::string, std::chrono::milliseconds> next_;  ///< by Wait::key

@@ -1,12 +1,14 @@
 #include "file_changes.hpp"
 
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/published_file.hpp"
 
 namespace sluice::matcher {
 
 void FileChanges::refuse_change(const std::string& component, const DatasetKey& key,
                                 const std::string& path) {
   const FileRule& rule = parts_.rules.of(key);
+  if (component == attached_name) refuse_attached(key);
   if (!is_of_run(key)) {
     parts_.uses.note_ordinary_file(component, {key.rule, path, true});
     throw Error(NC_ENOENT, path);
@@ -17,11 +19,20 @@ void FileChanges::refuse_change(const std::string& component, const DatasetKey& 
 
 /// As on disk, the file is no longer there after the run.
 void FileChanges::allow_removal(const std::string& component, const DatasetKey& key) {
+  if (component == attached_name) refuse_attached(key);
   const FileRule& rule = parts_.rules.of(key);
   const std::string file = parts_.names.quoted(key);
   if (!is_of_run(key)) throw Error(NC_ENOENT, file);
   if (rule.is_drained()) refuse(component + " cannot remove " + file + ": the rule keeps it on disk");
   parts_.answers.detail(component + " removes " + file + ": it goes when all its readers have closed it");
+}
+
+/// It is no component of the run: a file on disk is none of the run's business.
+void FileChanges::refuse_attached(const DatasetKey& key) {
+  const std::string file = parts_.names.quoted(key);
+  if (!is_of_run(key)) throw Error(NC_ENOENT, file);
+  refuse("A program that is attached cannot change " + file +
+         ": it only looks at the run. Let it write to another name, or change a copy ('sluice cp')");
 }
 
 /// A file of which only its copy on disk is left is a file like others.

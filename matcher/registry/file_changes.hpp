@@ -31,6 +31,7 @@ class FileChanges {
 
  private:
   [[nodiscard]] bool is_of_run(const DatasetKey& key) const;
+  [[noreturn]] void refuse_attached(const DatasetKey& key);
   [[noreturn]] void refuse(const std::string& text);
 
   Parts parts_;

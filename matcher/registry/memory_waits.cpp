@@ -10,7 +10,7 @@ namespace sluice::matcher {
 bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, const SegmentRequest& request) {
   const Step& step = *caller.must_write(request.step).group->step;
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
-  if (request.use != SegmentUse::data && request.use != SegmentUse::table)
+  if (request.use != SegmentUse::data && request.use != SegmentUse::table && request.use != SegmentUse::file)
     throw Error(NC_EINVAL, caller.name() + " asks for memory that is not for a log");
   if (!request.log.metadata_path.empty()) {
     parts_.logs.grant(ticket, caller, request);

@@ -31,10 +31,10 @@ bool SegmentGrants::try_grant(MemoryWait& wait) {
   }
 }
 
-/// The data of a step that was begun when the queue was full.
+/// What is there already, and the data of a step that was begun when the queue was full.
 bool SegmentGrants::goes_to_disk(const MemoryWait& wait) const {
-  return !wait.is_inbound && wait.request.use == SegmentUse::data && spills() &&
-         parts_.datasets.step(wait.request.step).goes_to_disk;
+  if (wait.is_inbound || wait.request.use == SegmentUse::table || !spills()) return false;
+  return wait.request.is_on_disk || parts_.datasets.step(wait.request.step).goes_to_disk;
 }
 
 void SegmentGrants::grant_ahead(MemoryWait& wait) {
@@ -59,7 +59,7 @@ std::optional<SegmentLease> SegmentGrants::take(const MemoryWait& wait) {
 
 std::optional<SegmentLease> SegmentGrants::take_for_put(const MemoryWait& wait) {
   const SegmentRequest& request = wait.request;
-  const auto kind = request.use == SegmentUse::data ? MemoryKind::spare : MemoryKind::table;
+  const auto kind = request.use == SegmentUse::table ? MemoryKind::table : MemoryKind::spare;
   const auto take_bytes = [&](std::uint64_t bytes) {
     return parts_.memory.take(wait.place,
                               {bytes, request.use, wait.waiters.front().process, wait.place.index}, kind);
@@ -96,7 +96,8 @@ std::optional<SegmentLease> SegmentGrants::spill(MemoryWait& wait) {
     if (bytes >= attempt.refused_bytes) return std::nullopt;
     const ProcessId process = wait.waiters.empty() ? ProcessId{} : wait.waiters.front().process;
     try {
-      auto [segment, is_made] = memory.spill({bytes, wait.request.use, process, wait.place.index});
+      auto [segment, is_made] =
+          memory.spill({bytes, wait.request.use, process, wait.place.index, wait.request.is_on_disk});
       if (is_made) return std::move(segment);
       attempt.segment = std::move(segment);
       attempt.asked_bytes = bytes;

@@ -123,7 +123,8 @@ std::string WaitTexts::cycle(const std::vector<StuckWait>& waits) const {
 
 std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
   std::vector<WaitStatus> waits;
-  const auto add = [&](const Process& process, const std::string& text, std::uint64_t since_ms) {
+  const auto add = [&](const Process& process, const std::string& text, std::uint64_t since_ms,
+                       bool is_doubtful = false) {
     const std::string& component = process.component->name;
     const auto found = std::find_if(waits.begin(), waits.end(), [&](const WaitStatus& wait) {
       return wait.component == component && wait.waits_for == text;
@@ -131,6 +132,7 @@ std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
     const std::uint64_t waited = now - std::min(now, since_ms);
     WaitStatus& wait = found == waits.end() ? waits.emplace_back(WaitStatus{component, 0, text, 0}) : *found;
     ++wait.processes;
+    wait.is_doubtful = is_doubtful;
     wait.since_ms = std::max(wait.since_ms, waited);
     if (process.rank != no_rank && wait.ranks.size() < most_ranks)
       wait.ranks.push_back(static_cast<std::uint32_t>(process.rank));
@@ -138,9 +140,12 @@ std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
   const auto& processes = parts_.processes.processes();
   for (const Group* group : parts_.groups.waiting()) {
     const std::string text = of(*group);
+    const bool is_doubtful =
+        group->waits_for == Group::WaitsFor::publication && !parts_.names.elsewhere_text(group->key).empty();
     for (const auto& [rank, member] : group->members) {
       const auto process = processes.find(member.process);
-      if (member.ticket && process != processes.end()) add(process->second, text, member.since_ms);
+      if (member.ticket && process != processes.end())
+        add(process->second, text, member.since_ms, is_doubtful);
     }
   }
   for (const GetWait& wait : parts_.get_waits.all()) add(processes.at(wait.process), of(wait), wait.since_ms);

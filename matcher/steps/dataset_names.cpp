@@ -43,7 +43,8 @@ std::string DatasetNames::elsewhere_text(const DatasetKey& key) const {
   if (found == newest_of_name_.end() || found->second == key) return {};
   return " (it has published " + quoted(found->second) +
          ". If you mean that file, use the same directory in both programs, or set `identity: name` "
-         "in the rule)";
+         "in the rule. If the program makes this file itself, give it a name that '" +
+         rules_.of(key).pattern + "' does not cover)";
 }
 
 }  // namespace sluice::matcher

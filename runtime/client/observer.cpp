@@ -46,6 +46,10 @@ NewestImage Observer::newest_image(const NewestImageRequest& request) {
   return image_in(exchange(MessageType::newest_image, encode(request), MessageType::image_made));
 }
 
+void Observer::change_file(const ChangeFile& request) {
+  (void)exchange(MessageType::change_file, encode(request), MessageType::done);
+}
+
 NewestImage Observer::read_image(const NewestImageRequest& request) {
   const Member alone{random_number() >> 1, 0, 1, false};
   const auto opened = decode<Opened>(exchange(MessageType::open_read,

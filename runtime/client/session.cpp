@@ -42,7 +42,7 @@ std::chrono::microseconds time_awake(MessageType question) noexcept {
 bool may_bring_descriptors(MessageType question) noexcept {
   return question == MessageType::create || question == MessageType::open_write ||
          question == MessageType::open_read || question == MessageType::need_segment ||
-         question == MessageType::get || question == MessageType::image;
+         question == MessageType::get || question == MessageType::image || question == MessageType::open_file;
 }
 
 /// Whether the error concerns only this process, and leaves the connection intact.
@@ -373,6 +373,14 @@ Session::Image Session::image(const ImageRequest& request) {
   auto answer = exchange(MessageType::image, encode(request), MessageType::image_made);
   if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
   return {std::move(answer.descriptors.front()), decode<ImageMade>(answer.fields).bytes};
+}
+
+ReceivedMessage Session::ask_about_file(MessageType type, std::vector<std::byte> fields) {
+  if (type != MessageType::file_holders)
+    return exchange(type, std::move(fields),
+                    type == MessageType::open_file ? MessageType::file_opened : MessageType::done);
+  post(type, std::move(fields));
+  return {};
 }
 
 void Session::sync(const SyncRequest& request) {

@@ -274,6 +274,7 @@ struct StartServing {
   std::string spill_directory;       ///< for segments on disk; empty: no segments on disk
   bool may_spill_elsewhere = false;  ///< CoordinatorHello::may_spill_elsewhere
   std::uint64_t prewarm_bytes = 0;   ///< how much memory each matcher makes ahead
+  std::uint64_t memory_bytes = 0;    ///< staging.memory
 };
 /// Takes all messages of the component's processes, and closes their connections.
 struct DrainComponent {

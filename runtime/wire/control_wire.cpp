@@ -237,7 +237,7 @@ void fields(auto& a, Is<Look> auto& m) {
 }
 void fields(auto& /*a*/, Is<Ping> auto& /*m*/) {}
 void fields(auto& a, Is<StartServing> auto& m) {
-  a(m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes);
+  a(m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.memory_bytes);
 }
 void fields(auto& a, Is<DrainComponent> auto& m) {
   a(m.component);

@@ -59,6 +59,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "image";
     case MessageType::list:
       return "list";
+    case MessageType::read_image:
+      return "read_image";
     case MessageType::newest_image:
       return "newest_image";
     case MessageType::watch:
@@ -162,7 +164,7 @@ void fields(auto& a, Is<Plans> auto& m) {
   a(m.ranges, m.plans, m.record_count, m.uses);
 }
 void fields(auto& a, Is<ImageMade> auto& m) {
-  a(m.bytes, m.path);
+  a(m.bytes, m.path, m.step, m.grows);
 }
 void fields(auto& a, Is<NewestImageRequest> auto& m) {
   a(m.key, m.path);

@@ -116,7 +116,7 @@ class Decoder {
       std::memcpy(&value, part.data(), sizeof value);
     }
     if constexpr (std::is_same_v<T, SegmentUse>) {
-      if (value > SegmentUse::control) fail("a segment use of " + std::to_string(static_cast<int>(value)));
+      if (value > SegmentUse::file) fail("a segment use of " + std::to_string(static_cast<int>(value)));
     }
   }
   void take(std::string& value) {

@@ -133,7 +133,7 @@ void fields(auto& a, Is<Member> auto& m) {
   a(m.group, m.rank, m.size, m.spans_nodes);
 }
 void fields(auto& a, Is<CreateRequest> auto& m) {
-  a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import);
+  a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import, m.goes_on);
 }
 void fields(auto& a, Is<CreateOffered> auto& m) {
   a(m.step, m.create);
@@ -145,7 +145,7 @@ void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent, m.last_put);
 }
 void fields(auto& a, Is<SegmentRequest> auto& m) {
-  a(m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead);
+  a(m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead, m.is_on_disk);
 }
 void fields(auto& a, Is<DiskRequest> auto& m) {
   a(m.step, m.bytes, m.seen, m.trouble);

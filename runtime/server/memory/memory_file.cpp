@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "sluice/formats/error.hpp"
 
@@ -18,23 +19,35 @@ std::string link_to(const FileDescriptor& file) {
 
 namespace {
 
-/// The matcher itself can read and write the file.
-mode_t file_mode(std::uint32_t permissions) noexcept {
+/// Its owner can read and write. Empty and errno where that fails.
+FileDescriptor for_reading(const FileDescriptor& made, std::uint32_t permissions) noexcept {
   constexpr mode_t all_permissions = 0777;
-  return static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
+  const auto mode = static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
+  if (!made || ::fchmod(made.number(), mode) != 0) return FileDescriptor();
+  return FileDescriptor(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+[[noreturn]] void fail_to_make(Status status, const std::string& name) {
+  const int number = errno;
+  throw IoError(number == EMFILE || number == ENFILE ? NC_ENFILE : status, number, name, "create");
 }
 
 }  // namespace
 
 FileDescriptor make_memory_file(std::uint32_t permissions) {
   const FileDescriptor made(::memfd_create("sluice-file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (made && ::fchmod(made.number(), file_mode(permissions)) == 0) {
-    FileDescriptor file(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
-    if (file) return file;
-  }
-  const int number = errno;
-  throw IoError(number == EMFILE || number == ENFILE ? NC_ENFILE : NC_ENOMEM, number, "memory file",
-                "create");
+  FileDescriptor file = for_reading(made, permissions);
+  if (!file) fail_to_make(NC_ENOMEM, "memory file");
+  return file;
+}
+
+FileDescriptor make_file_on_disk(const std::string& directory, std::uint32_t permissions) {
+  std::string path = directory + "/.sluice-file-XXXXXX";
+  const FileDescriptor made(::mkostemp(path.data(), O_CLOEXEC));
+  if (made) ::unlink(path.c_str());
+  FileDescriptor file = for_reading(made, permissions);
+  if (!file) fail_to_make(NC_EIO, directory);
+  return file;
 }
 
 struct stat status_of(const FileDescriptor& file) {
@@ -47,10 +60,28 @@ std::uint64_t file_size(const FileDescriptor& file) {
   return static_cast<std::uint64_t>(status_of(file).st_size);
 }
 
+/// A lease for reading is given only where nobody can write. It is given back at once.
+bool is_open_for_writing(const FileDescriptor& file) noexcept {
+  if (::fcntl(file.number(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  (void)::fcntl(file.number(), F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+bool tells_who_writes(const FileDescriptor& file) noexcept {
+  FileDescriptor writer(::open(link_to(file).c_str(), O_WRONLY | O_CLOEXEC));
+  const bool is_told = writer && is_open_for_writing(file);
+  writer.reset();
+  return is_told && ::fcntl(file.number(), F_SETLEASE, F_RDLCK) == 0 &&
+         ::fcntl(file.number(), F_SETLEASE, F_UNLCK) == 0;
+}
+
+/// Nobody has it mapped for writing. F_SEAL_WRITE would look at each page, and wait for all processors.
 bool seal(const FileDescriptor& file) {
+  if (is_open_for_writing(file)) return false;
   const FileDescriptor writable(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
-  const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  return writable && ::fcntl(writable.number(), F_ADD_SEALS, seals) == 0;
+  const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+  return writable && (::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) == 0 ||
+                      ::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_WRITE) == 0);
 }
 
 FileContents::FileContents(const FileDescriptor& file) : bytes_(file_size(file)) {
@@ -74,9 +105,15 @@ int copy_bytes(const FileDescriptor& from, const FileDescriptor& to) {
   }
 }
 
-bool take_permissions(const FileDescriptor& from, const FileDescriptor& to) {
-  struct stat facts {};
-  return ::fstat(from.number(), &facts) == 0 && ::fchmod(to.number(), file_mode(facts.st_mode)) == 0;
+FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from) {
+  const struct stat facts = status_of(from);
+  const FileDescriptor writer(::open(link_to(to).c_str(), O_WRONLY | O_CLOEXEC));
+  const int trouble = writer ? copy_bytes(from, writer) : errno;
+  if (trouble != 0) throw IoError(NC_EIO, trouble, "a file on the spill disk", "write");
+  FileDescriptor file;
+  if (::ftruncate(writer.number(), facts.st_size) == 0) file = for_reading(writer, facts.st_mode);
+  if (!file) throw IoError(NC_EIO, errno, "a file on the spill disk", "open");
+  return file;
 }
 
 bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {

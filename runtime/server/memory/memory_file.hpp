@@ -10,22 +10,30 @@
 
 namespace sluice::runtime {
 
-// Files in memory that programs write by the C library. Errors are IoError with an NC_* status.
+// Files in memory, or on the spill disk, that programs write by the C library. Errors are IoError with an
+// NC_* status.
 
 /// A path by which this process can open the same file again.
 [[nodiscard]] std::string link_to(const FileDescriptor& file);
 /// An empty file in memory, opened for reading. `permissions`: as of open(2); its owner can read and write.
 [[nodiscard]] FileDescriptor make_memory_file(std::uint32_t permissions);
+/// The same on disk. Its name, which is removed at once, tells programs that inherit it what it is.
+[[nodiscard]] FileDescriptor make_file_on_disk(const std::string& directory, std::uint32_t permissions);
 [[nodiscard]] struct stat status_of(const FileDescriptor& file);
 /// In bytes.
 [[nodiscard]] std::uint64_t file_size(const FileDescriptor& file);
-/// From now on nobody can change the file. False, without effect, where somebody has it mapped for writing.
+/// Whether some process can write to the file: it has a descriptor for writing, or a mapping that came of
+/// one. `file`: for reading, of a file of this user. Any number of processes may have inherited the
+/// descriptor.
+[[nodiscard]] bool is_open_for_writing(const FileDescriptor& file) noexcept;
+/// Whether the file system can say that; not all on disks can.
+[[nodiscard]] bool tells_who_writes(const FileDescriptor& file) noexcept;
+/// From now on nobody can change the file in memory. False, without effect, where somebody can write now.
 [[nodiscard]] bool seal(const FileDescriptor& file);
-/// Gives the file the access rights of another one, as make_memory_file() would. False and errno where that
-/// fails.
-[[nodiscard]] bool take_permissions(const FileDescriptor& from, const FileDescriptor& to);
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
+/// Makes `to`, which may be larger, the same file, and opens it for reading.
+[[nodiscard]] FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
 /// Another open of the same file; empty and errno where that fails. `flags`: of open(2), of the process that
 /// gets the descriptor. Shared as messages want it.

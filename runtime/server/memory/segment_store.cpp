@@ -190,7 +190,7 @@ void SegmentStore::note_failure(matcher::SegmentId segment) {
 }
 
 void SegmentStore::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
-  if (use == matcher::SegmentUse::data) return;
+  if (use == matcher::SegmentUse::data || use == matcher::SegmentUse::file) return;
   const auto memory = mapped(segment);
   if (memory.empty()) return;
   std::memset(memory.data(), 0, use == matcher::SegmentUse::table ? sizeof(std::uint64_t) : memory.size());

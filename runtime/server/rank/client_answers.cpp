@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,8 +75,7 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady&
     parts_.base.tree.send_up(ClientRequest{client.id, tag, ImageRequest{image.step}});
     return;
   }
-  parts_.clients.send(client, MessageType::image_made, tag, encode(ImageMade{image.bytes, {}}),
-                      {parts_.base.store.descriptor(image.file)});
+  parts_.clients.send_image(client, tag, {image.bytes}, parts_.base.store.descriptor(image.file));
 }
 
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& /*done*/) {
@@ -95,12 +95,18 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const RunView& vi
   parts_.clients.send(client, MessageType::run_view, tag, encode(view));
 }
 
-/// For a process that is attached: what it gets instead of the answer to an open call.
+/// For a process that wants no more: what it gets instead of the answer to an open call.
 void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opened& opened) {
-  if (opened.step == 0)
-    return parts_.clients.send(client, MessageType::image_made, tag, encode(ImageMade{0, opened.path}));
-  client.attached_reads[tag] = opened.step;
+  if (opened.step == 0) return parts_.clients.send_image(client, tag, {0, opened.path}, nullptr);
+  Client::ImageRead& read = client.image_reads.at(tag);
+  read.step = opened.step;
+  read.grows = opened.publish_at != PublishAt::close;
+  const auto waited = std::chrono::steady_clock::now() - read.begin;
+  read.counters.open_wait_us =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(waited).count());
   client.process->note_open(opened.step);
+  if (opened.is_in_files) return parts_.clients.send_image(client, tag, {0, opened.path}, nullptr);
+  if (written_.give_image(client, tag, {opened.step})) return;
   // Later: the registry may be in the middle of something.
   boost::asio::post(parts_.base.loop, [this, id = client.id, tag, step = opened.step] {
     parts_.base.tree.send_up(ClientRequest{id, tag, ImageRequest{step}});
@@ -109,7 +115,7 @@ void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opene
 
 /// Holds the answer until the data that is fetched ahead for the process has arrived.
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, Opened& opened) {
-  if (client.attached_reads.contains(tag)) return deliver_image(client, tag, opened);
+  if (client.image_reads.contains(tag)) return deliver_image(client, tag, opened);
   const matcher::StepId step = opened.step;
   if (step == 0) return parts_.clients.send(client, MessageType::opened, tag, encode(opened));
   note_open(client, tag, step);

@@ -247,7 +247,7 @@ void ClientConnections::send(Client& client, MessageType type, std::uint32_t tag
   } else if (type == MessageType::opened || type == MessageType::created) {
     client.opening = {};
   }
-  if (!client.attached_reads.empty()) end_attached_read(client, tag);
+  if (!client.image_reads.empty()) end_image_read(client, tag);
   if (!client.socket->trouble().empty()) troubled_.insert(client.id);
 }
 
@@ -269,16 +269,31 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
   });
 }
 
-/// Whatever the answer was: a process that only looks cannot keep a step from others, even if it is stopped.
-void ClientConnections::end_attached_read(Client& client, std::uint32_t tag) {
-  const auto read = client.attached_reads.extract(tag);
-  if (read.empty() || read.mapped() == 0) return;
-  const matcher::StepId step = read.mapped();
-  client.process->note_close(step);
+/// Whatever the answer was: the process needs no more than the image. One that only looks cannot keep a step
+/// from others, even if it is stopped.
+void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
+  const auto ended = client.image_reads.extract(tag);
+  if (ended.empty() || ended.mapped().step == 0) return;
+  const Client::ImageRead& read = ended.mapped();
+  client.process->note_close(read.step);
+  CloseRequest close{read.step, {}};
+  if (read.is_counted) close.counters = read.counters;
   // Later: the registry may be in the middle of something.
-  boost::asio::post(base_.loop, [this, id = client.id, step] {
-    base_.tree.send_up(ClientRequest{id, 0, CloseRequest{step, {}}});
+  boost::asio::post(base_.loop, [this, id = client.id, close] {
+    base_.tree.send_up(ClientRequest{id, 0, close});
   });
+}
+
+void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file) {
+  if (const auto read = client.image_reads.find(tag); read != client.image_reads.end()) {
+    made.step = read->second.step;
+    made.grows = read->second.grows;
+    if (file != nullptr) read->second.counters.gets = 1;
+    if (file != nullptr) read->second.counters.get_bytes = made.bytes;
+  }
+  std::vector<SharedFile> files;
+  if (file != nullptr) files.push_back(std::move(file));
+  send(client, MessageType::image_made, tag, encode(made), std::move(files));
 }
 
 /// Called before an answer only. A client that is busy elsewhere does not read, and need not know earlier.

@@ -1,6 +1,7 @@
 #pragma once
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -64,9 +65,15 @@ struct Client {
   std::unordered_set<std::uint64_t> known_files;          ///< files whose descriptors were sent on it
   std::vector<matcher::SegmentId> dropped_segments;       ///< destroyed known segments, not yet announced
   std::unordered_map<matcher::StepId, AnnouncedRanges> told;
-  /// Of a process that is attached, by tag: the step of which it gets an image, open until it has its answer;
-  /// 0: the registry has not answered.
-  std::unordered_map<std::uint32_t, matcher::StepId> attached_reads;
+  /// An image that the process gets in one exchange. Its step is open until it has its answer.
+  struct ImageRead {
+    matcher::StepId step = 0;  ///< 0: the registry has not answered
+    bool is_counted = false;   ///< the process reads the step, and does not only look
+    bool grows = false;        ///< ImageMade::grows
+    std::chrono::steady_clock::time_point begin = {};
+    matcher::AccessCounters counters = {};
+  };
+  std::unordered_map<std::uint32_t, ImageRead> image_reads;  ///< by tag
   /// The last create or open: its step, once the registry has answered.
   struct Opening {
     std::uint32_t tag = 0;
@@ -105,6 +112,8 @@ class ClientConnections {
   ClientConnections& operator=(const ClientConnections&) = delete;
 
   void listen();
+  /// Answers by `image_made`. `file` has the bytes of the image.
+  void send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file);
   /// Null when the connection has ended.
   [[nodiscard]] Client* find(ClientId id);
   /// Whether a connection has not said hello yet. A thread that makes its first call sleeps until its hello
@@ -145,7 +154,7 @@ class ClientConnections {
   [[nodiscard]] std::vector<ClientId> ids() const;
   void announce_drops(Client& client);
   void note_failure(Client& client, std::uint32_t tag);
-  void end_attached_read(Client& client, std::uint32_t tag);
+  void end_image_read(Client& client, std::uint32_t tag);
   void collect_destroyed_segments();
 
   MatcherBase& base_;

@@ -1,5 +1,6 @@
 #include "client_requests.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,8 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return written_.note(client, decode<FileHolder>(message.fields));
     case MessageType::remove_file:
       return written_.remove(client, message.tag, decode<Remove>(message.fields));
+    case MessageType::read_image:
+      return begin_read_image(client, message.tag, decode<OpenRequest>(message.fields));
     case MessageType::newest_image:
       return begin_newest_image(client, message.tag, decode<NewestImageRequest>(message.fields));
     case MessageType::mail:
@@ -120,11 +123,19 @@ void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest 
 }
 
 /// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it.
+void ClientRequests::begin_read_image(Client& client, std::uint32_t tag, const OpenRequest& request) {
+  Client::ImageRead& read = client.image_reads[tag];
+  read.is_counted = true;
+  read.begin = std::chrono::steady_clock::now();
+  take(client, tag, OpenForReading{request});
+}
+
+/// The same without a wait, and the step does not count as read.
 void ClientRequests::begin_newest_image(Client& client, std::uint32_t tag,
                                         const NewestImageRequest& request) {
   if (client.process->component != matcher::attached_name)
     throw Error(NC_EIO, "it asks for a newest image, and is not attached");
-  client.attached_reads[tag] = 0;
+  client.image_reads[tag] = {};
   const Member alone{random_number() >> 1, 0, 1, false};
   parts_.base.tree.send_up(
       ClientRequest{client.id, tag, OpenForReading{{request.key, alone, request.path, false}}});

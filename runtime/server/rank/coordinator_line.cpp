@@ -106,7 +106,7 @@ void CoordinatorLine::start_registry(const ReceivedMessage& message) {
   // All nodes of a run are alike.
   if (hello.prewarms_huge_pages_only && !base_.store.uses_huge_pages()) hello.prewarm_bytes = 0;
   StartServing start{hello.spill_directory, hello.may_spill_elsewhere,
-                     matcher::warm_shares(hello.prewarm_bytes, matchers).bytes};
+                     matcher::warm_shares(hello.prewarm_bytes, matchers).bytes, hello.memory_bytes};
   RegistryOutlet& outlet = *this;
   service_.emplace(std::move(hello), base_.nodes, outlet);
   start_round(std::move(start), [this, tag = message.tag] { tell_ready(tag); });

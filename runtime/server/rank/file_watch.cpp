@@ -17,13 +17,6 @@ namespace sluice::runtime {
 
 using boost::asio::posix::stream_descriptor;
 
-/// A lease for reading is given only where nobody can write. It is given back at once.
-bool is_open_for_writing(const FileDescriptor& file) noexcept {
-  if (::fcntl(file.number(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
-  (void)::fcntl(file.number(), F_SETLEASE, F_UNLCK);
-  return false;
-}
-
 FileWatch::FileWatch(boost::asio::io_context& loop, std::function<void(int watch)> closed)
     : closed_(std::move(closed)), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), news_(loop) {
   // Who opens a file while the lease is held makes the kernel send this signal.

@@ -7,11 +7,6 @@
 
 namespace sluice::runtime {
 
-/// Whether some process can write to the file: it has a descriptor for writing, or a mapping that came of
-/// one. `file`: for reading, of a file of this user. Any number of processes may have inherited the
-/// descriptor.
-[[nodiscard]] bool is_open_for_writing(const FileDescriptor& file) noexcept;
-
 /// Tells when a descriptor for writing is closed for the last time, in whatever process and way: by a call,
 /// by exec, by the end of the process, or by the end of a mapping. The kernel tells it (inotify), so no
 /// process has to be asked.

@@ -50,7 +50,7 @@ MatcherServer::Server::Server(MatcherServerOptions options)
       clients_(base_, socket_path_of(options.socket_path, nodes_, base_.place()), requests_),
       segments_(base_, clients_),
       deferred_(base_, clients_, views_, gets_),
-      answers_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),
+      answers_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get(), written_),
       orders_(base_, segments_),
       looks_(base_, clients_, runtime::run_mark(options.socket_path)),
       drains_(base_, views_, written_),
@@ -118,6 +118,7 @@ void MatcherServer::Server::take(const BeginRound& begin) {
 
 void MatcherServer::Server::do_round(const StartServing& start, std::uint64_t /*round*/) {
   orders_.start(start);
+  written_.start(start.memory_bytes);
   looks_.answer_ping();  // matcher 0 then knows where this matcher is, should it never answer again
   if (link_) clients_.listen();
 }

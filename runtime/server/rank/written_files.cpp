@@ -63,6 +63,8 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   std::string component;
   std::uint64_t connection = 0;
   FileDescriptor bytes;
+  bool is_on_disk = false;
+  bool goes_on = false;  ///< CreateRequest::goes_on
   std::shared_ptr<const FileDescriptor> base =
       {};  ///< what it began with, shared with the thread that copies it
   int watch = -1;
@@ -158,15 +160,11 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.connection = first_connection + ++last_file_;
   file.closes_wanted = request.closes;
   file.opens.push_back(open);
-  const bool begins_anew = (request.flags & O_TRUNC) != 0;
-  const auto base = begins_anew ? nullptr : place.newest;
-  const bool is_on_disk = !begins_anew && !base && request.is_on_disk;
-  file.bytes = make_memory_file(base ? status_of(*base).st_mode : request.permissions);
-  file.inode = status_of(file.bytes).st_ino;
-  file.watch = watch_.add(file.bytes);
+  file.goes_on = (request.flags & O_TRUNC) == 0;
+  if (file.goes_on) file.base = place.newest;
+  const bool has_base_on_disk = file.goes_on && !file.base && request.is_on_disk;
   place.file = made;
   by_connection_.emplace(file.connection, &file);
-  by_watch_.emplace(file.watch, &file);
   const Hello hello{protocol_version,
                     std::string(library_version),
                     client->process->token,
@@ -175,44 +173,103 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
                     false,
                     true};
   base_.tree.send_up(ClientRequest{file.connection, 0, hello});
-  base || is_on_disk ? copy_base(file, base) : ask_create(file);
+  has_base_on_disk ? open_base(file, request.permissions) : begin_bytes(file, request.permissions);
+}
+
+/// The file on disk is the base. Opening it may take long.
+void WrittenFiles::open_base(const File& file, std::uint32_t permissions) {
+  struct Opened {
+    FileDescriptor base;
+    int trouble = 0;
+  };
+  const auto opened = std::make_shared<Opened>();  // shared by the two functions
+  worker_.submit(
+      [opened, path = file.path] {
+        opened->base = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        opened->trouble = errno;
+      },
+      [this, opened, permissions, connection = file.connection] {
+        File* const begun = find(connection);
+        if (begun == nullptr) return;
+        if (!opened->base) return give_up(*begun, IoError(NC_EPERM, opened->trouble, begun->path, "open"));
+        begun->base = std::make_shared<const FileDescriptor>(std::move(opened->base));
+        begin_bytes(*begun, permissions);
+      });
+}
+
+void WrittenFiles::begin_bytes(File& file, std::uint32_t permissions) {
+  try {
+    if (file.base) permissions = status_of(*file.base).st_mode;
+    if (is_large(file.base ? file_size(*file.base) : last_bytes_[file.key.rule]))
+      return begin_on_disk(file, permissions);
+    watch(file, make_memory_file(permissions));
+  } catch (const Error& error) {
+    return give_up(file, error);
+  }
+  begin_contents(file);
+}
+
+/// A file of this size leaves no room for another one in memory. How large a new file becomes is not known,
+/// so the rule's last one tells.
+bool WrittenFiles::is_large(std::uint64_t bytes) const {
+  return bytes > memory_bytes_ / 2 && !base_.store.spill_directory().empty();
+}
+
+/// Where the disk cannot be used so, the file begins in memory.
+void WrittenFiles::begin_on_disk(const File& file, std::uint32_t permissions) {
+  const auto made = std::make_shared<FileDescriptor>();  // shared by the two functions
+  worker_.submit(
+      [made, permissions, directory = base_.store.spill_directory()] {
+        try {
+          FileDescriptor on_disk = make_file_on_disk(directory, permissions);
+          if (tells_who_writes(on_disk)) *made = std::move(on_disk);
+        } catch (const Error&) {  // the directory has gone, or is full
+        }
+      },
+      [this, made, permissions, connection = file.connection] {
+        File* const begun = find(connection);
+        if (begun == nullptr) return;
+        try {
+          begun->is_on_disk = static_cast<bool>(*made);
+          watch(*begun, *made ? std::move(*made) : make_memory_file(permissions));
+        } catch (const Error& error) {
+          return give_up(*begun, error);
+        }
+        begin_contents(*begun);
+      });
+}
+
+void WrittenFiles::watch(File& file, FileDescriptor bytes) {
+  file.bytes = std::move(bytes);
+  file.inode = status_of(file.bytes).st_ino;
+  file.watch = watch_.add(file.bytes);
+  by_watch_.emplace(file.watch, &file);
+}
+
+void WrittenFiles::begin_contents(File& file) {
+  file.base ? copy_base(file) : ask_create(file);
 }
 
 /// The registry hears of the file only when it has changed: programs open files for writing, just to look.
-/// Without a base, the file on disk is the base. Opening and copying it may take long.
-void WrittenFiles::copy_base(File& file, std::shared_ptr<const FileDescriptor> base) {
+void WrittenFiles::copy_base(File& file) {
   file.may_publish_unchanged = false;
-  struct Copy {
-    std::shared_ptr<const FileDescriptor> from;  // shared with other copies
-    FileDescriptor to;
-    bool cannot_open = false;
-    int trouble = 0;
-  };
-  const auto copy = std::make_shared<Copy>();  // shared by the two functions
-  copy->from = std::move(base);
-  copy->to = FileDescriptor(::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));
-  const auto work = [copy, path = file.path] {
-    if (copy->from == nullptr) {
-      FileDescriptor on_disk(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-      copy->cannot_open = !on_disk || !take_permissions(on_disk, copy->to);
-      copy->trouble = errno;
-      copy->from = std::make_shared<const FileDescriptor>(std::move(on_disk));
-    }
-    if (!copy->cannot_open) copy->trouble = copy_bytes(*copy->from, copy->to);
-  };
-  worker_.submit(work, [this, copy, connection = file.connection] {
-    File* const copied = find(connection);
-    if (copied == nullptr) return;
-    copied->base = copy->from;
-    if (copy->cannot_open) return give_up(*copied, IoError(NC_EPERM, copy->trouble, copied->path, "open"));
-    if (copy->trouble == 0) return answer_opens(*copied);
-    abandon(*copied, std::string("it cannot be copied: ") + std::strerror(copy->trouble));
-  });
+  const auto trouble = std::make_shared<int>(0);  // shared by the two functions
+  const auto to = std::make_shared<FileDescriptor>(
+      ::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));  // shared, as functions are copied
+  worker_.submit([trouble, to, from = file.base] { *trouble = copy_bytes(*from, *to); },
+                 [this, trouble, to, connection = file.connection] {
+                   File* const copied = find(connection);
+                   if (copied == nullptr) return;
+                   if (*trouble == 0) return answer_opens(*copied);
+                   abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
+                 });
 }
 
 void WrittenFiles::ask_create(File& file) {
   const Member alone{random_number() >> 1, 0, 1, false};
-  ask(file, CreateRequest{file.key, alone, false, 0, file.path});
+  CreateRequest create{file.key, alone, false, 0, file.path};
+  create.goes_on = file.goes_on;
+  ask(file, std::move(create));
 }
 
 void WrittenFiles::ask(File& file, RegistryRequest request) {
@@ -287,12 +344,12 @@ void WrittenFiles::closed(int watch) {
   if (file.state != File::State::open) return;
   if (!is_open_for_writing(file.bytes)) return closed_all(file);
   file.doubt = ++last_doubt_;
-  look_again(watch, file.doubt, std::chrono::milliseconds(1));
+  look_again(watch, file.doubt, std::chrono::microseconds(50));
 }
 
 /// The kernel tells of a close a moment before nobody can write any more, and not again after that.
-void WrittenFiles::look_again(int watch, std::uint64_t doubt, std::chrono::milliseconds after) {
-  static constexpr std::chrono::milliseconds longest(2000);
+void WrittenFiles::look_again(int watch, std::uint64_t doubt, std::chrono::microseconds after) {
+  static constexpr std::chrono::seconds longest(2);
   const auto timer = std::make_shared<boost::asio::steady_timer>(base_.loop, after);  // shared with its wait
   timer->async_wait([this, timer, watch, doubt, after](const boost::system::error_code& error) {
     const auto found = by_watch_.find(watch);
@@ -331,12 +388,21 @@ void WrittenFiles::closed_all(File& file) {
 }
 
 void WrittenFiles::publish(File& file) {
-  if (!seal(file.bytes)) return;  // somebody has opened it by now: it will be closed once more
+  // Where somebody has opened it by now, it will be closed once more. A file on disk cannot be sealed.
+  if (file.is_on_disk ? is_open_for_writing(file.bytes) : !seal(file.bytes)) return;
   watch_.remove(file.watch);
   by_watch_.erase(file.watch);
   file.watch = -1;
   file.state = File::State::publishing;
   read_contents(file);
+}
+
+/// Work on so many bytes of a file. For a few, it takes less time than to wake the thread.
+void WrittenFiles::carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then) {
+  constexpr std::uint64_t most_bytes_here = 128U << 10;
+  if (bytes > most_bytes_here) return worker_.submit(std::move(work), std::move(then));
+  work();
+  boost::asio::post(base_.loop, std::move(then));
 }
 
 /// Comparing and decoding take as long as the file is large.
@@ -361,27 +427,30 @@ void WrittenFiles::read_contents(File& file) {
       result->is_failure = true;
     }
   };
-  worker_.submit(read, [this, result, connection = file.connection] {
-    File* const known = find(connection);
-    if (known == nullptr) return;
-    if (result->is_unchanged) return drop(*known);
-    if (result->is_failure) return abandon(*known, result->trouble);
-    known->puts = std::move(result->puts);
-    known->step == 0 ? ask_create(*known) : stage(*known);
-  });
+  const std::uint64_t bytes = file_size(file.bytes);
+  carry_out(file.is_on_disk || file.base ? ~std::uint64_t{0} : bytes, read,
+            [this, result, connection = file.connection] {
+              File* const known = find(connection);
+              if (known == nullptr) return;
+              if (result->is_unchanged) return drop(*known);
+              if (result->is_failure) return abandon(*known, result->trouble);
+              known->puts = std::move(result->puts);
+              known->step == 0 ? ask_create(*known) : stage(*known);
+            });
 }
 
-/// The bytes count in staging.memory as a segment that nobody touches. The puts of a CDF file have segments
-/// as those of any process.
+/// The bytes count as a segment that nobody touches: in staging.memory, or on the spill disk. The puts of a
+/// CDF file have segments as those of any process.
 void WrittenFiles::stage(File& file) {
   file.is_staged = true;
   const std::uint64_t bytes = file_size(file.bytes);
   std::vector<RegistryRequest> questions;
   const auto need = [&](SegmentUse use, std::uint64_t size) {
-    questions.push_back(SegmentRequest{file.step, use, size, size});
+    const bool is_there = use == SegmentUse::file && file.is_on_disk;
+    questions.push_back(SegmentRequest{file.step, use, size, size, {}, false, is_there});
     return file.last_tag + static_cast<std::uint32_t>(questions.size());
   };
-  if (bytes > 0) file.bytes_tag = need(SegmentUse::data, bytes);
+  if (bytes > 0) file.bytes_tag = need(SegmentUse::file, bytes);
   if (file.puts) {
     file.table_tag = need(SegmentUse::table, file.puts->table_bytes);
     if (file.puts->data_bytes > 0) file.data_tag = need(SegmentUse::data, file.puts->data_bytes);
@@ -428,7 +497,7 @@ void WrittenFiles::go_on(const Answer& answer) {
 
 void WrittenFiles::advance(File& file) {
   if (!file.asked.empty()) return;
-  file.puts ? fill(file) : complete(file);
+  file.puts ? fill(file) : move_to_disk(file);
 }
 
 void WrittenFiles::fill(File& file) {
@@ -455,10 +524,46 @@ void WrittenFiles::fill(File& file) {
       task->trouble = error.what();
     }
   };
-  worker_.submit(write, [this, task, connection = file.connection] {
+  carry_out(file.puts->data_bytes, write, [this, task, connection = file.connection] {
     File* const filled = find(connection);
     if (filled == nullptr) return;
-    task->trouble.empty() ? complete(*filled) : abandon(*filled, task->trouble);
+    task->trouble.empty() ? move_to_disk(*filled) : abandon(*filled, task->trouble);
+  });
+}
+
+/// Where memory was short, the bytes count on the spill disk, so they go there.
+void WrittenFiles::move_to_disk(File& file) {
+  const auto counted = file.segments.find(file.bytes_tag);
+  if (file.is_on_disk || counted == file.segments.end() || !matcher::is_spilled(counted->second))
+    return complete(file);
+  struct Task {
+    std::shared_ptr<const FileDescriptor> to;  // shared with the store
+    FileDescriptor moved;
+    std::string trouble;
+  };
+  const auto task = std::make_shared<Task>();  // shared by the two functions
+  try {
+    task->to = base_.store.descriptor(counted->second);
+  } catch (const Error& error) {
+    return abandon(file, error.what());
+  }
+  const auto move = [task, held = file.shared_from_this()] {
+    try {
+      task->moved = become(*task->to, held->bytes);
+    } catch (const std::exception& error) {
+      task->trouble = error.what();
+    }
+  };
+  worker_.submit(move, [this, task, connection = file.connection] {
+    File* const moved = find(connection);
+    if (moved == nullptr) return;
+    moved->is_on_disk = static_cast<bool>(task->moved);
+    if (moved->is_on_disk) {
+      moved->bytes = std::move(task->moved);
+    } else {
+      base_.log.event("'" + moved->path + "' stays in memory: " + task->trouble);
+    }
+    complete(*moved);
   });
 }
 
@@ -475,17 +580,14 @@ void WrittenFiles::complete(File& file) {
       publish.pattern = file.puts->pattern;
       if (data != 0) publish.ranges.push_back({0, 0, file.puts->data_bytes, data, 0});
     }
-    if (const auto counted = file.segments.find(file.bytes_tag); counted != file.segments.end()) {
-      constexpr std::uint64_t behind_data = std::uint64_t{1} << 62;  // no request reaches there
-      publish.ranges.push_back({0, behind_data, bytes, counted->second, 0});
-    }
   } catch (const Error& error) {
     return abandon(file, error.what());
   }
   Place& place = places_.at(file.path);
   place.newest = std::make_shared<const FileDescriptor>(std::move(file.bytes));
   place.step = file.step;
-  published_[file.step] = {file.path, place.newest};
+  published_[file.step] = {file.path, place.newest, file.is_on_disk};
+  last_bytes_[file.key.rule] = bytes;
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);
   const std::string path = file.path;
@@ -554,7 +656,7 @@ SharedFile WrittenFiles::contents(matcher::StepId step) const {
 bool WrittenFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {
   const SharedFile file = client.process->has_open(request.step) ? contents(request.step) : nullptr;
   if (file == nullptr) return false;
-  clients_.send(client, MessageType::image_made, tag, encode(ImageMade{file_size(*file)}), {file});
+  clients_.send_image(client, tag, {file_size(*file)}, file);
   return true;
 }
 
@@ -572,14 +674,17 @@ void WrittenFiles::when_published(const std::string& path, std::function<void()>
 }
 
 void WrittenFiles::forget(matcher::StepId step) {
-  const auto found = published_.extract(step);
+  auto found = published_.extract(step);
   if (found.empty()) return;
   const std::string& path = found.mapped().path;
   const auto place = places_.find(path);
-  if (place == places_.end() || place->second.step != step) return;
-  place->second.newest.reset();
-  place->second.step = 0;
-  tidy(path);
+  if (place != places_.end() && place->second.step == step) {
+    place->second.newest.reset();
+    place->second.step = 0;
+    tidy(path);
+  }
+  // The disk may take its time to give back the space.
+  if (found.mapped().is_on_disk) worker_.submit([ended = std::move(found.mapped().contents)] {});
 }
 
 void WrittenFiles::end_component(const std::string& component, std::function<void()> then) {

@@ -29,6 +29,8 @@ class WrittenFiles {
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;
 
+  /// At the start of the run. `memory_bytes`: staging.memory.
+  void start(std::uint64_t memory_bytes) noexcept { memory_bytes_ = memory_bytes; }
   /// Answers by `file_opened`, or by an error: NC_EEXIST, NC_ENOENT, or what the registry says to a create.
   void open(Client& client, std::uint32_t tag, const OpenFile& request);
   void note(const Client& client, const FileHolder& note);
@@ -62,7 +64,8 @@ class WrittenFiles {
   };
   struct PublishedFile {
     std::string path;
-    SharedFile contents;  ///< sealed; shared with readers and drains
+    SharedFile contents;  ///< nobody changes it; shared with readers and drains
+    bool is_on_disk = false;
   };
   struct Ending {
     std::string component;
@@ -71,7 +74,13 @@ class WrittenFiles {
 
   void open_now(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
-  void copy_base(File& file, std::shared_ptr<const FileDescriptor> base);
+  void open_base(const File& file, std::uint32_t permissions);
+  void begin_bytes(File& file, std::uint32_t permissions);
+  void begin_on_disk(const File& file, std::uint32_t permissions);
+  void watch(File& file, FileDescriptor bytes);
+  void begin_contents(File& file);
+  void copy_base(File& file);
+  [[nodiscard]] bool is_large(std::uint64_t bytes) const;
   void ask(File& file, RegistryRequest request);
   void ask_create(File& file);
   void go_on(const Answer& answer);
@@ -79,14 +88,16 @@ class WrittenFiles {
   [[nodiscard]] bool give(File& file, const QueuedOpen& open);
   void refuse(const QueuedOpen& open, int status, const std::string& text);
   void closed(int watch);
-  void look_again(int watch, std::uint64_t doubt, std::chrono::milliseconds after);
+  void look_again(int watch, std::uint64_t doubt, std::chrono::microseconds after);
   void closed_all(File& file);
   void serve_queued(const std::string& path);
   void publish(File& file);
+  void carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then);
   void read_contents(File& file);
   void stage(File& file);
   void advance(File& file);
   void fill(File& file);
+  void move_to_disk(File& file);
   void give_up(File& file, const Error& error);
   void complete(File& file);
   void abandon(File& file, const std::string& reason, int status = NC_EIO);
@@ -102,7 +113,9 @@ class WrittenFiles {
   std::map<std::uint64_t, File*> by_connection_;
   std::map<int, File*> by_watch_;
   std::map<matcher::StepId, PublishedFile> published_;  ///< of steps that live
+  std::map<std::uint32_t, std::uint64_t> last_bytes_;   ///< of the newest file, by rule
   std::vector<Ending> endings_;
+  std::uint64_t memory_bytes_ = 0;
   std::uint64_t last_file_ = 0;
   std::uint64_t last_doubt_ = 0;
   DiskWorker worker_;  ///< copies files

@@ -39,19 +39,28 @@ void InformedMatchers::announce(const matcher::Step& step) {
 
 void InformedMatchers::note_file(std::uint32_t matcher, const matcher::Step& step) {
   tell(matcher, 0, step);
-  with_file_[step.id] = matcher;
+  file_steps_[step.id] = {matcher, step.key};
+  newest_files_[step.key] = step.id;
 }
 
 std::optional<std::uint32_t> InformedMatchers::matcher_with_file(matcher::StepId step) const {
-  const auto found = with_file_.find(step);
-  if (found == with_file_.end()) return std::nullopt;
-  return found->second;
+  const auto found = file_steps_.find(step);
+  if (found == file_steps_.end()) return std::nullopt;
+  return found->second.matcher;
+}
+
+matcher::StepId InformedMatchers::newest_file(const matcher::DatasetKey& key) const {
+  const auto found = newest_files_.find(key);
+  return found == newest_files_.end() ? 0 : found->second;
 }
 
 void InformedMatchers::erase(matcher::StepId step) {
   for (const auto& [matcher, sent] : sent_[step]) outlet_.send_to(matcher, StepErased{step});
   sent_.erase(step);
-  with_file_.erase(step);
+  const auto file = file_steps_.extract(step);
+  if (file.empty()) return;
+  const auto newest = newest_files_.find(file.mapped().key);
+  if (newest != newest_files_.end() && newest->second == step) newest_files_.erase(newest);
 }
 
 }  // namespace sluice::runtime

@@ -26,6 +26,8 @@ class InformedMatchers {
   void note_file(std::uint32_t matcher, const matcher::Step& step);
   /// The matcher that has the step as a file; nothing: none has.
   [[nodiscard]] std::optional<std::uint32_t> matcher_with_file(matcher::StepId step) const;
+  /// The newest step of the key that a matcher has as a file; 0: there is none.
+  [[nodiscard]] matcher::StepId newest_file(const matcher::DatasetKey& key) const;
   /// Tells all who know of the step that it is no more.
   void erase(matcher::StepId step);
 
@@ -38,7 +40,13 @@ class InformedMatchers {
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
   std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_;
-  std::map<matcher::StepId, std::uint32_t> with_file_;
+  /// A step that is written by the C library.
+  struct FileStep {
+    std::uint32_t matcher = 0;  ///< has the file
+    matcher::DatasetKey key;
+  };
+  std::map<matcher::StepId, FileStep> file_steps_;
+  std::map<matcher::DatasetKey, matcher::StepId> newest_files_;
   /// By rule: the nodes to which data of its last steps was brought.
   std::map<std::uint32_t, std::set<std::uint32_t>> fetched_by_;
 };

@@ -185,6 +185,27 @@ void RegistryService::check_file_is_near(std::uint32_t matcher, matcher::StepId 
   throw Error(NC_EIO, text);
 }
 
+/// Each would write a file of its own, and the last one would be taken for the whole.
+void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequest& create) {
+  const matcher::StepId newest = informed_.newest_file(create.key);
+  if (newest == 0 || informed_.matcher_with_file(newest) == matcher) return;
+  const matcher::Step& step = registry_.step(newest);
+  if (step.state != matcher::StepState::in_progress && !create.goes_on) return;
+  const std::string text =
+      "'" + step.name +
+      "' is written by the C library (or MPI-IO) in processes of different nodes or matchers: only those "
+      "of one node, with 'matchers: 1', can write one file. Let one process write it, or use PnetCDF";
+  event(text);
+  throw Error(NC_EPERM, text);
+}
+
+void RegistryService::serve(const Requester& from, const CreateRequest& create) {
+  const auto connection = connections_.find({from.ticket.matcher, from.ticket.connection});
+  if (connection != connections_.end() && connection->second.is_for_file)
+    check_file_is_free(from.ticket.matcher, create);
+  registry_.create(from.ticket, from.process, create);
+}
+
 void RegistryService::end_connection(const ConnectionId& id) {
   const auto ended = connections_.extract(id);
   if (ended.empty()) return;

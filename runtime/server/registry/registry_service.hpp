@@ -97,9 +97,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   };
   template <class Request>
   void serve_or_refuse(const Requester& from, Request& request);
-  void serve(const Requester& from, const CreateRequest& create) {
-    registry_.create(from.ticket, from.process, create);
-  }
+  void serve(const Requester& from, const CreateRequest& create);
   void serve(const Requester& from, const CreateOffered& create) {
     registry_.create_offered(from.process, create.step, create.create);
   }
@@ -154,6 +152,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void tell_held_lists();
   /// Throws Error(NC_EIO) when the step was written as a file on another node than the matcher's.
   void check_file_is_near(std::uint32_t matcher, matcher::StepId step);
+  /// Throws Error(NC_EPERM) when another matcher has the file that one of the matcher's processes writes.
+  void check_file_is_free(std::uint32_t matcher, const CreateRequest& create);
   void end_connection(const ConnectionId& id);
   [[nodiscard]] std::optional<matcher::InboundReader> inbound_reader(const LeaseReader& reader) const;
   void tell_news();

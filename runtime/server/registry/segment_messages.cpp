@@ -41,7 +41,8 @@ void SegmentMessages::keep_log(matcher::SegmentId segment, bool is_kept) noexcep
 }
 
 void SegmentMessages::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
-  if (use != matcher::SegmentUse::data) send_to_owner(segment, ClearSegment{segment, use});
+  if (use != matcher::SegmentUse::data && use != matcher::SegmentUse::file)
+    send_to_owner(segment, ClearSegment{segment, use});
 }
 
 /// Tells all matchers of the node, because processes of each may have the segment mapped. For a segment on

@@ -398,6 +398,41 @@ def refusals():
     finish(process, 0)
 
 
+def changes():
+    """A program that is attached changes nothing that the run has, and the event log says what to do. Files that the run does not have are its own."""
+    directly("write a.nc 5000")
+    process = run("write a.nc 5000 await end", "until test -e end; do sleep 0.1; done\ncat a.nc > copy")
+    published("a.nc")
+    with open("change.py", "w") as file:
+        file.write("""import errno, os
+def fails(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return error.errno
+assert fails(open, "a.nc", "r+b") == fails(open, "a.nc", "ab") == fails(open, "a.nc", "wb") == errno.EACCES
+assert fails(os.truncate, "a.nc", 10) == fails(os.unlink, "a.nc") == fails(os.rename, "a.nc", "moved") == errno.EACCES
+open("other", "w").write("text")
+assert fails(os.rename, "other", "a.nc") == errno.EACCES and os.path.exists("other")
+assert len(open("a.nc", "rb").read()) > 40000
+with open("own.nc", "w") as file:
+    file.write("first")
+with open("own.nc", "a") as file:
+    file.write(" second")
+os.rename("own.nc", "own.again.nc")
+""")
+    terminal(SLUICE, "attach", "--", PYTHON, "change.py", status=0)
+    expect("Permission denied" in terminal(SLUICE, "attach", "--", "sh", "-c", "rm -f a.nc || cp other a.nc", status=1).err, "rm and cp")
+    expect(harness.is_logged("A program that is attached cannot change 'a.nc': it only looks at the run. Let it write to another name, or change a copy"), "no event")
+    with open("own.again.nc") as file:
+        expect(file.read() == "first second", "a file of its own")
+    expect(not os.path.exists("a.nc"), "a.nc is on disk")
+    allow("end")
+    finish(process, 0)
+    expect_same("copy", "a.nc")
+    terminal("sh", "-c", "echo after > a.nc", status=0)
+
+
 def kept():
     """A file whose memory was needed again is listed and copied from the disk, if it was kept there; other files are counted."""
     with open("reader.py", "w") as file:

@@ -373,6 +373,20 @@ os._exit(2)
         expect(file.read() == "text\n", "own.nc")
 
 
+def copies():
+    """The target of `cp` is a name that the rule covers, too: `cp` looks for it first, and waits. That is told soon, with what to do; and when the writer has ended, `cp`
+    makes its file on disk."""
+    directly("write wave_1.nc 1000")
+    write_flow("write wave_1.nc 1000 await go", "mkdir back\ncp wave_1.nc back/\ncp wave_1.nc back/wave_1.copy", rule="wave_*.nc")
+    process = harness.start(build + "/bin/sluice", "run", "--notice-after", "1000", "flow.yaml")
+    wait_for_event(process, "waits for 'back/wave_1.nc' from model (it has published 'wave_1.nc'")
+    expect(harness.is_logged("If the program makes this file itself, give it a name that 'wave_*.nc' does not cover"), "what to do")
+    harness.allow("go")
+    finish(process, 0)
+    expect_same("back/wave_1.nc", "wave_1.nc")
+    expect_same("back/wave_1.copy", "wave_1.nc")
+
+
 def large():
     """More than 2 GiB, most of it never written: sizes, offsets and fill values beyond 31 bits."""
     with open("look.py", "w") as file:

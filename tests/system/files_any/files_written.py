@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """files_written.py BUILD PROGRAM CASE: files that programs write by the C library in a run are read as the same bytes by others, and by PROGRAM (couple.c) where
 they are CDF files."""
+import hashlib
 import os
 import sys
 
@@ -188,6 +189,17 @@ def calls():
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
 
 
+def replaced():
+    """A file that is written anew while somebody has it open: who has it open keeps its bytes. One that is removed while it is written is no file any more, and its writer goes on."""
+    writer = script("write.py", "import os, time", "def until(name):", "    while not os.path.exists(name): time.sleep(0.01)", "with open('a.nc', 'w') as file: file.write('first and long')", "until('held')",
+                    "with open('a.nc', 'w') as file: file.write('second')", "file = open('gone.nc', 'w')", "file.write('half')", "file.flush()", "os.unlink('gone.nc')", "assert not os.path.exists('gone.nc')",
+                    "file.write('whole')", "file.close()", "assert not os.path.exists('gone.nc')", "open('again', 'w').close()")
+    reader = script("read.py", "import os, time", "held = open('a.nc')", "assert held.read() == 'first and long'", "open('held', 'w').close()", "while not os.path.exists('again'): time.sleep(0.01)",
+                    "held.seek(0)", "assert held.read() == 'first and long'", "assert open('a.nc').read() == 'second'", "assert not os.path.exists('gone.nc')")
+    write_flow(writer, reader)
+    run()
+
+
 def killed():
     """A writer that is killed publishes nothing, and readers are told; what it had closed is there."""
     python = script("write.py", "import os, signal", "open('whole.nc', 'w').write('whole')", "half = open('half.nc', 'w')", "half.write('half')", "half.flush()", "os.kill(os.getpid(), signal.SIGKILL)")
@@ -253,6 +265,52 @@ def many():
                staging="prewarm: 0, memory: 8MiB, spill: none")
     run()
     expect(text("sizes") == "100000\n" * 300, "the sizes")
+
+
+SPILLED = """
+import hashlib, os, sys
+bytes_of_file, names = int(sys.argv[1]), sys.argv[2:]
+for name in names:
+    digest = hashlib.sha256()
+    with open(name, 'wb') as file:
+        for i in range(bytes_of_file // 1024):
+            piece = i.to_bytes(8, 'little') * 128
+            file.write(piece)
+            digest.update(piece)
+        print(os.readlink(f'/proc/self/fd/{file.fileno()}').split('/')[-1].split('-')[0], file=sys.stderr)
+    with open(name, 'rb') as file:
+        assert hashlib.sha256(file.read()).hexdigest() == digest.hexdigest()
+"""
+
+
+def spilled():
+    """Files larger than staging.memory are in the spill directory: the first one when it has been closed, the next ones from their beginning. Their bytes are those that
+    were written, also where a child inherits one, and where one is appended to."""
+    python = script("write.py", SPILLED)
+    os.mkdir("scratch")
+    write_flow(f"{python} 12582912 a0.nc a1.nc a2.nc 2> places\n(cat a0.nc; sh -c 'cat a2.nc') > child.nc\nuntil test -e read; do :; done\necho more >> a1.nc\ntouch appended",
+               "for name in a0 a1 a2 child; do sha256sum < $name.nc; done > sums\nreadlink /proc/self/fd/3 3< a2.nc > link\ntouch read\nuntil test -e appended; do :; done\n"
+               "sha256sum < a1.nc >> sums", staging="prewarm: 0, memory: 8MiB, spill: scratch")
+    run()
+    expect(text("places").split() == ["memfd:sluice", ".sluice", ".sluice"], "where the files were written: " + text("places"))
+    expect("/scratch/" in text("link"), "a2.nc is read from " + text("link"))
+    whole = b"".join(i.to_bytes(8, "little") * 128 for i in range(12582912 // 1024))
+    sums = [hashlib.sha256(contents).hexdigest() for contents in (whole, whole, whole, whole + whole, whole + b"more\n")]
+    expect([line.split()[0] for line in text("sums").splitlines()] == sums, "the bytes: " + text("sums"))
+    expect(harness.is_logged("goes on in"), "the event log does not say that memory was short")
+    expect(os.listdir("scratch") == [], "something is left in the spill directory")
+
+
+def spilled_hyperslabs():
+    """CDF files that are larger than staging.memory, for PnetCDF programs on several ranks; each of them is a file and puts."""
+    python = script("write.py", "import netCDF4, numpy, sys", "for name in sys.argv[1:]:", "    seed = 0.0", "    for letter in name: seed = seed * 3 + ord(letter)",
+                    "    with netCDF4.Dataset(name, 'w', format='NETCDF3_64BIT_DATA') as file:", "        file.createDimension('x', 1000000)", "        file.createDimension('t', None)",
+                    "        file.createVariable('v', 'f8', ('x',))[:] = seed + numpy.arange(1000000) / 4", "        file.createVariable('r', 'i2', ('t', 'x'))[:] = numpy.ones((3, 1000000), 'i2')")
+    os.mkdir("scratch")
+    names = [f"a{i}.nc" for i in range(3)]
+    write_flow(f"{python} {' '.join(names)}", "", reader=f"{program} repeat 3 read a%d.nc 1000000", ranks=2, staging="prewarm: 0, memory: 8MiB, spill: scratch")
+    run()
+    expect(os.listdir("scratch") == [], "something is left in the spill directory")
 
 
 def tools():

@@ -237,6 +237,36 @@ def looks():
             """gawk 'BEGIN { BINMODE = 3; RS = "^$"; getline x < "wave_0001.nc"; print length(x) }'""", "df --output=target wave_0001.nc > /dev/null")
 
 
+def languages():
+    """Other languages, and scripts as people write them: a loop until a file is there, a rule of make, JSON by way of NCO."""
+    need("make", "node", "tclsh", "jq", "ncks", "cdo", "xz", "csplit")
+    need_modules("xarray", "dask", "pandas")
+    compare("node -e \"const fs = require('fs'); const data = fs.readFileSync('wave_0001.nc'); console.log(data.length, fs.statSync('wave_0002.nc').size)\"",
+            "echo 'set f [open wave_0003.nc rb]; puts [string length [read $f]]; puts [file size wave_0002.nc]' | tclsh", "ncks --jsn -v sea_level -d latitude,3 wave_0002.nc | jq -c '.variables.sea_level.type'",
+            "ncks --cdl -m wave_0003.nc | grep -c float", "make -s -f rules", "until [ -s wave_0004.nc ]; do sleep 1; done; cksum wave_0004.nc", "xz -c wave_0002.nc | xz -dc | b2sum", "csplit -s -f out/piece wave_0001.nc 2",
+            "ncecat -O -h wave_0001.nc wave_0002.nc out/ncecat.nc", "ncbo -O -h --op_typ=mlt wave_0002.nc wave_0003.nc out/ncbo.nc", "ncks -O -h -d latitude,2,30,4 wave_0002.nc out/part.nc",
+            "cdo -s griddes wave_0002.nc", "cdo -s showname wave_0003.nc", "cdo -s --no_history sub wave_0003.nc wave_0001.nc out/sub.nc", "cdo -s outputtab,value -fldmax -selname,sea_level wave_0004.nc", f"{PYTHON} look.py",
+            "for name in wave_000?.nc; do test -f $name && echo is there; done | sort -u", "tail -c +1 -f --pid=$$ wave_0002.nc | head -c 1000 | b2sum", files={"rules": """
+all: out/one.sum out/two.sum
+out/%.sum: names/%
+\t@cksum $$(cat $<) > $@
+names/one:
+\t@mkdir -p names; echo wave_0001.nc > $@
+names/two: wave_0002.nc
+\t@mkdir -p names; echo $< > $@
+""", "look.py": """
+import glob, mmap, os, sys
+import pandas, xarray
+names = ['wave_%04d.nc' % i for i in (1, 2, 3)]
+assert all(os.path.getmtime(name) > 0 for name in names)
+with xarray.open_mfdataset(names, combine='nested', concat_dim='time', parallel=True) as data:
+    print(float(data.sea_level.max()), data.sea_level.shape)
+print(pandas.Series(xarray.open_dataset('wave_0004.nc').sea_level.values.ravel()).describe())
+with open('wave_0003.nc', 'rb') as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+    print(memory.find(b'sea_level'), len(memory))
+"""})
+
+
 def ncmpi():
     """PnetCDF's tools that read files by themselves."""
     need("ncvalidator", "ncoffsets")
@@ -337,6 +367,26 @@ def writers_netcdf():
            "ncra -O -h -v v in.nc w_ncra.nc", f"{quietly} -f nc2 timmean in.nc w_cdo.nc", f"{quietly} -f nc4 copy in.nc w_cdo4.nc"],
           *[f"md5sum w_{name}.nc" for name in ("ncgen", "cdf5", "ncap2", "ncks", "ncatted", "more", "ncra", "cdo")], "ncdump w_nc4.nc", "h5dump w_nc4.nc | tail -n +2 | head -5", "ncdump w_cdo4.nc",
           "ncrcat -O -h w_ncgen.nc w_cdf5.nc out/both.nc", f"{quietly} mergetime w_cdo.nc w_ncgen.nc out/merged.nc", "ncdiff -O -h w_ncatted.nc w_ncgen.nc out/difference.nc", files={"in.cdl": CDL}, publish="exit")
+
+
+def writers_hdf5():
+    """The tools of HDF5."""
+    need("h5repack", "h5diff", "h5dump", "h5ls", "h5copy", "nccopy")
+    chain(["ncgen -k nc4 -o in.h5 in.cdl", "cp in.h5 w_in.h5", "h5repack -f GZIP=3 -l time:CHUNK=1 in.h5 w_packed.h5", "h5repack in.h5 w_again.h5", "h5copy -i in.h5 -o w_copied.h5 -s v -d w"],
+          "h5diff w_packed.h5 w_in.h5 && echo equal", "h5diff w_again.h5 w_packed.h5 && echo equal", "h5ls -r w_packed.h5 | cut -c 1-30", "h5dump -d w w_copied.h5 | tail -n +2", "h5dump -H w_packed.h5 | tail -n +2",
+          "nccopy -3 w_packed.h5 out/classic.nc", "ncdump -h w_in.h5 | tail -n +2", files={"in.cdl": CDL}, publish="exit")
+
+
+def writers_edited():
+    """Databases, archives, and programs that change a file in its place."""
+    need("sqlite3", "zip", "unzip", "ed", "perl", "vim", "patch", "node", "tclsh")
+    chain(["sqlite3 w_table.db 'create table t(a, b); insert into t values(1, 2), (3, 4);'", "sqlite3 w_table.db 'insert into t select a + 10, b from t; vacuum;'", "echo one > w_sed.txt", "sed -i s/one/two/ w_sed.txt",
+           "echo one > w_perl.txt", "perl -i -pe s/one/three/ w_perl.txt", "printf 'a\\nb\\n' > w_ed.txt", "printf '1d\\nw\\nq\\n' | ed -s w_ed.txt", "zip -q -X w_archive.zip reader.sh", "zip -q -X w_archive.zip writer.sh",
+           "printf 'a\\nb\\n' > w_vim.txt", "vim -N -u NONE -n -es -c '%s/a/c/' -c 'wq' w_vim.txt < /dev/null", "printf 'x\\n' > w_patched.txt", "printf -- '--- w_patched.txt\\n+++ w_patched.txt\\n@@ -1 +1 @@\\n-x\\n+y\\n' | patch -s w_patched.txt",
+           "node -e \"require('fs').writeFileSync('w_node.txt', 'node'); require('fs').appendFileSync('w_node.txt', ' more')\"", "echo 'set f [open w_tcl.txt w]; puts $f tcl; close $f' | tclsh",
+           "awk 'BEGIN { print 1 > \"w_awk.txt\"; print 2 >> \"w_awk.txt\" }'", "make -s -f rules"],
+          "sqlite3 -readonly w_table.db 'select sum(a), sum(b), count(*) from t'", "cat w_sed.txt w_perl.txt w_ed.txt w_vim.txt w_patched.txt w_node.txt w_tcl.txt w_awk.txt w_made.txt w_twice.txt", "unzip -p w_archive.zip reader.sh",
+          files={"rules": "all: w_twice.txt\nw_made.txt:\n\t@echo made > $@\nw_twice.txt: w_made.txt\n\t@cat $< $< > $@\n"}, publish="exit")
 
 
 def writers_python():

@@ -146,6 +146,15 @@ TEST_CASE("a wait is reported after a time, and again each time it has doubled")
   CHECK(notices.due(waiting(500000)).empty());
 }
 
+TEST_CASE("a wait for a file that was published in another directory is told sooner") {
+  WaitNotices notices(seconds(30));
+  RunView view = waiting(4000);
+  CHECK(notices.due(view).empty());
+  view.waits.front().is_doubtful = true;
+  CHECK(notices.due(view).size() == 1);
+  CHECK(notices.due(view).empty());
+}
+
 TEST_CASE("a new wait for the same thing starts anew") {
   WaitNotices notices(seconds(30));
   CHECK(notices.due(waiting(40000)).size() == 1);

@@ -76,6 +76,20 @@ TEST_SUITE("registry: spilled segments") {
     CHECK(world.answer(spilled).bytes == mib);
   }
 
+  TEST_CASE(
+      "the bytes of a file count where there is room; those that are on disk already, there, without room") {
+    DiskWorld world(8 * mib);
+    const StepId step = world.begin("a.nc");
+    CHECK(world.is_in_memory(world.need(world.writer, step, mib, SegmentUse::file)));
+    CHECK(world.is_on_disk(world.need(world.writer, step, 6 * mib, SegmentUse::file)));
+    const std::uint32_t there = world.need_for_file_on_disk(world.writer, step, 9 * mib);
+    CHECK(world.is_on_disk(there));
+    CHECK(world.memory.sizes.at(world.answer(there).segment) == 0);
+    world.publish(world.writer, step);
+    CHECK(world.registry.status().bytes_spilled == 15 * mib);
+    CHECK(world.read(world.reader, "a.nc") == step);
+  }
+
   TEST_CASE("a put waits while memory and disk are full and a reader may free some, else it fails") {
     DiskWorld world(8 * mib);
     world.write(world.writer, "a.nc", 3 * mib);

@@ -265,6 +265,12 @@ struct World {
       registry.need_segment(t, p, {step, SegmentUse::data, bytes, bytes, {}, true});
     });
   }
+  /// The bytes of a file that is on the spill disk.
+  std::uint32_t need_for_file_on_disk(ProcessId p, StepId step, std::uint64_t bytes) {
+    return ask([&](const Ticket& t) {
+      registry.need_segment(t, p, {step, SegmentUse::file, bytes, bytes, {}, false, true});
+    });
+  }
   /// Asks for space in the process's burst-buffer log.
   std::uint32_t log(ProcessId p, StepId step, std::uint64_t bytes, const std::string& path,
                     std::uint64_t offset = 4096) {

@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "memory_file.hpp"
+
 using sluice::runtime::FileDescriptor;
 using sluice::runtime::FileWatch;
 using sluice::runtime::is_open_for_writing;
+using sluice::runtime::link_to;
+using sluice::runtime::tells_who_writes;
 
 namespace {
-
-std::string link_to(const FileDescriptor& file) {
-  return "/proc/self/fd/" + std::to_string(file.number());
-}
 
 /// A memory file for reading, and its watch.
 struct World {
@@ -56,6 +56,12 @@ TEST_CASE("the last close is told, and not those before it") {
   twin.reset();
   CHECK(world.has_news());
   CHECK_FALSE(is_open_for_writing(world.file));
+}
+
+TEST_CASE("memory tells who writes, and so do the usual disks; a file of /proc does not") {
+  const World world;
+  CHECK(tells_who_writes(world.file));
+  CHECK_FALSE(tells_who_writes(FileDescriptor(::open("/proc/self/status", O_RDONLY | O_CLOEXEC))));
 }
 
 TEST_CASE("a mapping keeps a file open for writing") {

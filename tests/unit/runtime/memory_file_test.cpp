@@ -21,22 +21,25 @@ FileDescriptor file_with(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a sealed file cannot be changed, by old descriptors either") {
+TEST_CASE("a sealed file cannot be changed") {
   const FileDescriptor file = file_with("abc");
-  const SharedFile writer = reopened(file, O_WRONLY);
   CHECK(seal(file));
+  const SharedFile writer = reopened(file, O_RDWR);
   CHECK(::write(writer->number(), "d", 1) < 0);
   CHECK(::ftruncate(writer->number(), 0) < 0);
+  CHECK(::mmap(nullptr, 3, PROT_READ | PROT_WRITE, MAP_SHARED, writer->number(), 0) == MAP_FAILED);
   CHECK(file_size(file) == 3);
 }
 
-TEST_CASE("a file that is mapped for writing is not sealed") {
+TEST_CASE("a file that is open or mapped for writing is not sealed") {
   const FileDescriptor file = file_with("abc");
-  const SharedFile writer = reopened(file, O_RDWR);
+  SharedFile writer = reopened(file, O_RDWR);
   void* const memory = ::mmap(nullptr, 3, PROT_READ | PROT_WRITE, MAP_SHARED, writer->number(), 0);
   REQUIRE(memory != MAP_FAILED);
   CHECK(!seal(file));
   CHECK(::write(writer->number(), "d", 1) == 1);
+  writer.reset();
+  CHECK(!seal(file));
   ::munmap(memory, 3);
   CHECK(seal(file));
 }
@@ -48,6 +51,19 @@ TEST_CASE("the copy of a file has the same bytes") {
   CHECK(copy_bytes(file, *reopened(empty, O_WRONLY)) == 0);
   CHECK(have_same_bytes(file, empty));
   CHECK(!have_same_bytes(file, file_with("abd")));
+}
+
+TEST_CASE("a file on disk has no name left, and becomes another one") {
+  const FileDescriptor file = file_with("abc");
+  const FileDescriptor on_disk = make_file_on_disk("/tmp", 0040);
+  CHECK((status_of(on_disk).st_mode & 0777U) == 0640);
+  CHECK(status_of(on_disk).st_nlink == 0);
+  REQUIRE(::ftruncate(reopened(on_disk, O_WRONLY)->number(), 4096) == 0);
+  const FileDescriptor moved = become(on_disk, file);
+  CHECK(have_same_bytes(moved, file));
+  CHECK(status_of(moved).st_ino == status_of(on_disk).st_ino);
+  CHECK((status_of(moved).st_mode & 0777U) == 0600);
+  CHECK_THROWS((void)make_file_on_disk("/no/such/directory", 0600));
 }
 
 TEST_CASE("a file keeps its permissions, and its owner can read and write") {

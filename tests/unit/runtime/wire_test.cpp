@@ -167,7 +167,7 @@ void for_every_message_to_matcher(Use use) {
   send(CreateSegment{10, 4096, true});
   send(SpillSegment{10, 4096, true});
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
-  send(BeginRound{4, StartServing{"/scratch", true, 4096}});
+  send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});
   send(BeginRound{4, DrainComponent{"model"}});
   send(BeginRound{5, TakeSent{"picture"}});
   send(BeginRound{4, ShutDown{}});
@@ -200,6 +200,7 @@ void for_every_message(Use use) {
   use(DiskFreed{4});
   use(SegmentRequest{9, SegmentUse::table, 4096});
   use(SegmentRequest{9, SegmentUse::data, 4096, 4096, {}, true});
+  use(SegmentRequest{9, SegmentUse::file, 4096, 4096, {}, false, true});
   use(Batch{{{MessageType::header, 7, bytes_of({1, 2})}, {MessageType::need_segment, 8, {}}}});
   use(SegmentRequest{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
   use(SegmentGrant{10, 8192, true, 4096, true, false, 7});
@@ -266,7 +267,7 @@ TEST_CASE("every message survives encoding and decoding") {
 TEST_CASE("the bytes of a message are as the protocol says") {
   CHECK(encode(CreateRequest{{1, "f"}, {2, 3, 4, true}, true, 5, "/f", true}) ==
         bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0,   0,   0, 3,
-                  0, 0, 0, 4, 0, 0, 0, 1, 1,   5, 2, 0, 0, 0, '/', 'f', 1}));
+                  0, 0, 0, 4, 0, 0, 0, 1, 1,   5, 2, 0, 0, 0, '/', 'f', 1, 0}));
   CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0}));
@@ -308,7 +309,7 @@ TEST_CASE("an error names the message, what is wrong and where") {
   fields[4] = std::byte{200};
   CHECK_THROWS_WITH_AS((void)decode<Remove>(fields),
                        "damaged message Remove: 200 bytes, fewer are left at byte 8 of 13", Error);
-  CHECK_THROWS_AS((void)decode<SegmentRequest>(encode(SegmentRequest{1, static_cast<SegmentUse>(3), 1})),
+  CHECK_THROWS_AS((void)decode<SegmentRequest>(encode(SegmentRequest{1, static_cast<SegmentUse>(4), 1})),
                   Error);
 }
 

@@ -8,7 +8,13 @@
 namespace sluice::matcher {
 
 /// The use of a segment: log data, a request table, the control block of a group, or the image of a file.
-enum class SegmentUse : std::uint8_t { data = 0, table = 1, control = 2, image = 3 };
+enum class SegmentUse : std::uint8_t {
+  data = 0,
+  table = 1,
+  control = 2,
+  file = 3,  ///< the bytes of a file that a program has written: they count, and nobody touches the segment
+  image = 4,
+};
 
 /// The position of a range of one writer's log. Ranges of one writer ascend in log_offset. Where two overlap,
 /// the later one holds (the earlier segment has an unused end).

@@ -114,6 +114,7 @@ struct WaitStatus {
   std::string waits_for;                  ///< "wave_0003.nc from model", "memory for wave_0004.nc"
   std::uint64_t since_ms = 0;             ///< waiting time of the first process
   std::vector<std::uint32_t> ranks = {};  ///< the first few of these processes whose ranks are known
+  bool is_doubtful = false;               ///< a file of the same name was published in another directory
 };
 
 /// Processes of one component that create or open a dataset together, and have reached the call.

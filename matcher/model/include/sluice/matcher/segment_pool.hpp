@@ -150,6 +150,7 @@ class SegmentPool {
     SegmentUse use = SegmentUse::data;
     ProcessId process{};
     std::uint32_t matcher = 0;  ///< the matcher of the node that will own the segment
+    bool is_on_disk = false;    ///< as SegmentRequest::is_on_disk
   };
 
   /// Lends a free segment of about the right size.

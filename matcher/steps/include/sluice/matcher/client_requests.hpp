@@ -33,6 +33,8 @@ struct CreateRequest {
   bool is_on_disk = false;      ///< OpenRequest::is_on_disk
   std::uint64_t continues = 0;  ///< OpenRequest::continues
   bool is_look = false;         ///< OpenRequest::is_look
+  // In the message again:
+  bool goes_on = false;  ///< a file that is written by the C library: begins with what is there
 };
 
 /// A process of a group opens a dataset for writing or for reading. An inquiry describes the dataset that an
@@ -60,7 +62,8 @@ struct SegmentRequest {
   /// Requests a part of a burst-buffer log instead of memory: `bytes` of the data file, which this process
   /// has reserved.
   LogPlace log = {};
-  bool is_ahead = false;  ///< for future puts: refused instead of waited for, also when memory is short
+  bool is_ahead = false;    ///< for future puts: refused instead of waited for, also when memory is short
+  bool is_on_disk = false;  ///< of a file: its bytes are on the spill disk already, so they only count there
 };
 
 /// The disk has no space for `bytes` more in this process's burst-buffer log.

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstddef>
+
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/rules.hpp"
 
@@ -24,6 +26,9 @@ enum FoundFile : int {
   is_on_disk = -2,  ///< at another path
   is_refused = -3,  ///< errno says why
 };
+
+/// Room for an answer that `sluice_ask` of the client library gives.
+inline constexpr std::size_t most_asked_bytes = 64;
 
 /// The error number of the C library for an error of the matcher.
 [[nodiscard]] int error_number_of(const Error& error) noexcept;

@@ -33,6 +33,9 @@ class Observer {
   [[nodiscard]] NewestImage newest_image(const NewestImageRequest& request);
   /// The same, for a reader of its rule: the step counts as read. Waits for a step if none was published.
   [[nodiscard]] NewestImage read_image(const NewestImageRequest& request);
+  /// The observer is about to change or remove the file. Throws Error: NC_EPERM where the run has it,
+  /// NC_ENOENT where the disk has it.
+  void change_file(const ChangeFile& request);
   /// Of the connection.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] bool is_alive() const noexcept { return socket_.is_alive(); }

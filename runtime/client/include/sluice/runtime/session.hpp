@@ -70,6 +70,10 @@ class Session : public SegmentSource {
   /// can free any.
   [[nodiscard]] DiskFreed await_disk(const DiskRequest& request);
 
+  /// An exchange of libsluice_files about a file that this process writes or changes by the C library:
+  /// open_file, remove_file, change_file, file_holders. The last has no answer.
+  [[nodiscard]] ReceivedMessage ask_about_file(MessageType type, std::vector<std::byte> fields);
+
   /// Has no answer.
   void announce_put(const PutNotice& notice);
   void publish(const PublishRequest& request);

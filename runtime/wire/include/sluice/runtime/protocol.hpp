@@ -54,6 +54,7 @@ enum class MessageType : std::uint16_t {
   remove_file = 26,     // Remove → done
   change_file = 28,     // ChangeFile → done: it counts as removed
   list = 21,            // ListRequest → listing: the answer may be held back
+  read_image = 32,      // OpenRequest → image_made: the answer may be held back
   newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
   watch = 27,           // WatchRequest → run_view
   create_offered = 23,  // CreateOffered, no answer; only as mail
@@ -297,7 +298,10 @@ struct ImageRequest {
 /// For newest_image without a descriptor when only a file has the data.
 struct ImageMade {
   std::uint64_t bytes = 0;
-  std::string path = {};  ///< newest_image: the file that has the data; empty: the memory file has it
+  // Of read_image and newest_image:
+  std::string path = {};   ///< the file that has the data; empty: the memory file has it
+  std::uint64_t step = 0;  ///< of the image
+  bool grows = false;      ///< the next image of the step may have other bytes
 };
 
 /// From a process that is attached: the newest published step of the file as it is now. The process opens
