@@ -90,9 +90,13 @@ namespace {
 /// What the client library says. In a process that uses MPI, PnetCDF's calls and these share one session.
 using Finder = int (*)(const char* path, char* on_disk, std::size_t capacity, int purpose);
 
+Finder finder_of_client_library() noexcept {
+  return reinterpret_cast<Finder>(::dlsym(RTLD_DEFAULT, "sluice_find_file"));
+}
+
 /// Empty where the client library leaves the file to this one.
 std::optional<CoupledFile> find_by_client_library(const std::string& path, runtime::FindPurpose purpose) {
-  const auto finder = reinterpret_cast<Finder>(::dlsym(RTLD_DEFAULT, "sluice_find_file"));
+  const Finder finder = finder_of_client_library();
   if (finder == nullptr) return std::nullopt;
   std::array<char, PATH_MAX> on_disk{};
   const int found = finder(path.c_str(), on_disk.data(), on_disk.size(), static_cast<int>(purpose));
@@ -160,6 +164,12 @@ CoupledFile find(int directory, const char* path, const void* site) {
 }
 
 }  // namespace
+
+bool is_opened_by_pnetcdf() noexcept {
+  const Finder finder = uses_mpi() ? finder_of_client_library() : nullptr;
+  return finder != nullptr &&
+         finder("", nullptr, 0, static_cast<int>(runtime::FindPurpose::probe)) == runtime::is_ordinary;
+}
 
 CoupledFile find_coupled_file(int directory, const char* path, const void* site) noexcept {
   try {

@@ -13,6 +13,9 @@ namespace sluice::files {
 /// Whether the process has called MPI_Init: then all files are ordinary ones for this library.
 [[nodiscard]] bool uses_mpi() noexcept;
 
+/// Whether a call of PnetCDF opens the file: then it is none of the program's own.
+[[nodiscard]] bool is_opened_by_pnetcdf() noexcept;
+
 /// `path` from the directory of a descriptor on; empty where the directory cannot be found.
 [[nodiscard]] std::string whole_path(int directory, const char* path);
 

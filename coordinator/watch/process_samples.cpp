@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/handshake.hpp"
 #include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
@@ -53,7 +54,7 @@ std::string variable_of(const std::string& environment, const std::string& name)
 }
 
 std::optional<std::uint32_t> rank_of(const std::string& environment) {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* const name : runtime::rank_variables) {
     const std::string text = variable_of(environment, name);
     std::uint32_t rank = 0;
     const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), rank);
