@@ -22,6 +22,8 @@ const char* record_path() noexcept {
   return path;
 }
 
+}  // namespace
+
 std::string absolute_path(int directory, const char* path) {
   std::string whole = whole_path(directory, path);
   if (whole.empty() || whole.front() == '/') return whole;
@@ -29,8 +31,6 @@ std::string absolute_path(int directory, const char* path) {
   if (::getcwd(working_directory.data(), working_directory.size()) == nullptr) return {};
   return std::string(working_directory.data()) + '/' + whole;
 }
-
-}  // namespace
 
 bool is_recording() noexcept {
   return !is_inside && record_path() != nullptr;

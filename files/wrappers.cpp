@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "open_record.hpp"
+#include "read_record.hpp"
 #include "sluice/files/coupled_file.hpp"
 #include "wrapped_call.hpp"
 #include "written_file.hpp"
@@ -79,6 +80,18 @@ struct OpenHow {
   const void* site = nullptr;  ///< SLUICE_SITE
 };
 
+/// The descriptor that an open has given, which the record of `sluice verify` gets; -1 if it failed.
+int recorded(int descriptor, int directory, const char* path) noexcept {
+  if (descriptor >= 0 && sluice::files::records_files())
+    sluice::files::record_read(directory, path, descriptor);
+  return descriptor;
+}
+
+FILE* recorded(FILE* stream, const char* path) noexcept {
+  if (stream != nullptr) (void)recorded(::fileno(stream), AT_FDCWD, path);
+  return stream;
+}
+
 /// `open_path(path)` is the C library's call for another path, or for the same.
 template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
@@ -86,6 +99,8 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
   if (path != nullptr && sluice::files::is_recording())
     sluice::files::record_open(directory, path, !is_for_reading(flags));
   if (!is_for_reading(flags)) {
+    if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
+      sluice::files::record_written(directory, path);
     WrittenFile own = open_written(directory, path, flags, mode);
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
     if (is_of_no_file(flags) || change_read(directory, path) == ReaderChange::to_disk)
@@ -95,13 +110,13 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
   const CoupledFile file = look_for(directory, path, site);
   switch (file.kind) {
     case CoupledFile::Kind::image:
-      return open_anew(file, flags);
+      return recorded(open_anew(file, flags), directory, path);
     case CoupledFile::Kind::on_disk:
-      return open_path(AT_FDCWD, file.path.c_str());
+      return recorded(open_path(AT_FDCWD, file.path.c_str()), directory, path);
     case CoupledFile::Kind::failed:
       return fail(file.error_number);
     default:
-      return open_path(directory, path);
+      return recorded(open_path(directory, path), directory, path);
   }
 }
 
@@ -149,20 +164,22 @@ template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
   if (path != nullptr && sluice::files::is_recording())
     sluice::files::record_open(AT_FDCWD, path, !is_for_reading(std::string_view(mode)));
-  if (!is_for_reading(mode))
+  if (!is_for_reading(mode)) {
+    if (path != nullptr && sluice::files::records_files()) sluice::files::record_written(AT_FDCWD, path);
     return path == nullptr ? open_with(path, mode) : fopen_written(path, mode, open_with);
+  }
   const auto open_path = [&](const char* other) { return open_with(other, mode); };
   const CoupledFile file = look_for(AT_FDCWD, path, site);
   switch (file.kind) {
     case CoupledFile::Kind::image:
-      return open_path(sluice::files::ImageLink(file).path());
+      return recorded(open_path(sluice::files::ImageLink(file).path()), path);
     case CoupledFile::Kind::on_disk:
-      return open_path(file.path.c_str());
+      return recorded(open_path(file.path.c_str()), path);
     case CoupledFile::Kind::failed:
       errno = file.error_number;
       return nullptr;
     default:
-      return open_path(path);
+      return recorded(open_path(path), path);
   }
 }
 

@@ -11,6 +11,14 @@ std::string text_of(const YAML::Node& root) {
   return std::string(emitter.c_str()) + '\n';
 }
 
+/// Without the modes.
+YAML::Node names_of_readers(const YAML::Node& readers) {
+  if (!readers.IsMap()) return readers;
+  YAML::Node names(YAML::NodeType::Sequence);
+  for (const auto& reader : readers) names.push_back(reader.first);
+  return names;
+}
+
 }  // namespace
 
 std::string with_one_component(const std::string& text, const std::string& component) {
@@ -28,6 +36,9 @@ std::string with_plain_files(const std::string& text) {
   for (YAML::Node rule : root["files"]) {
     rule["through"] = "file";
     rule.remove("keep");
+    if (rule["steps"] && rule["steps"].as<std::string>() == "stream") continue;
+    for (const char* key : {"queue", "when-full", "expose"}) rule.remove(key);
+    rule["readers"] = names_of_readers(rule["readers"]);
   }
   return text_of(root);
 }

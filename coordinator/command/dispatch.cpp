@@ -27,7 +27,7 @@ constexpr std::array commands{
     Command{"cp", "RUN:FILE DEST", "copies a published file to disk", cp_command},
     Command{"attach", "[RUN] -- PROGRAM", "runs a program that sees the files of a run", attach_command},
     Command{"graph", "FLOW", "prints components and the files between them", graph_command},
-    Command{"report", "LOG-DIR", "makes a page of what a run has done", report_command},
+    Command{"report", "[RUN]", "makes a page of what a run has done", report_command},
     Command{"verify", "FLOW", "compares a run by memory with one by files", verify_command},
     Command{"schema", "", "prints the schema of workflows, for editors", schema_command},
     Command{"exec", "-- PROGRAM", "runs one program with Sluice's PnetCDF alone", exec_command},

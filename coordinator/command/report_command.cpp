@@ -6,32 +6,34 @@
 
 #include "commands.hpp"
 #include "exit_status.hpp"
+#include "log_choice.hpp"
 #include "report_page.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* report_help = R"(sluice report LOG-DIR [-o FILE] [--json|--trace]
+constexpr const char* report_help = R"(sluice report [RUN] [-o FILE] [--json|--trace]
 Makes a page of what a run has done: graph, timeline by component and rank,
-bytes and rates by file, memory, findings. LOG-DIR is what sluice run names as
-its log, .sluice/NAME-DATE-PID.
-  -o FILE    writes there; without it to report.html in LOG-DIR, and --json and
-             --trace to standard output
+bytes and rates by file, memory, findings. RUN is a workflow's file or name, or
+the number of a run, for the last one below .sluice; or what sluice run names
+as its log, .sluice/NAME-DATE-PID. Without it: the last run of this directory.
+  -o FILE    writes there; without it to report.html in the log directory, and
+             --json and --trace to standard output
   --json     the figures, for programs
   --trace    the timeline for ui.perfetto.dev
-Example: sluice report .sluice/flow-20261123-101500-4711
+Example: sluice report flow.yaml
 )";
 
 struct ReportOptions {
   enum class Form { page, json, trace } form = Form::page;
-  std::filesystem::path directory;
+  std::string run;
+  std::filesystem::path directory;  ///< of its log
   std::string output;
 };
 
 int report_mistake(const std::string& text) {
-  std::cerr << "sluice report: " << text
-            << "\nwrite sluice report LOG-DIRECTORY [-o FILE] [--json|--trace]\n";
+  std::cerr << "sluice report: " << text << "\nwrite sluice report [RUN] [-o FILE] [--json|--trace]\n";
   return status_mistake;
 }
 
@@ -47,13 +49,14 @@ std::string read_report_options(const Arguments& arguments, ReportOptions& optio
       options.output = arguments[++i];
     } else if (argument.starts_with("-")) {
       return argument == "-o" ? "-o needs the name of a file" : "there is no option '" + argument + "'";
-    } else if (!options.directory.empty()) {
-      return "one log directory is expected";
+    } else if (!options.run.empty()) {
+      return "one run is expected";
     } else {
-      options.directory = argument;
+      options.run = argument;
     }
   }
-  return options.directory.empty() ? "the log directory of a run is expected" : "";
+  options.directory = find_log_directory(options.run);
+  return options.directory.empty() ? "no run of a workflow of this directory has left a log in .sluice" : "";
 }
 
 int write_out(const std::string& text, const std::string& output) {

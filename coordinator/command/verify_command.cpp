@@ -107,19 +107,17 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// The run through files, or the one through memory.
-VerifiedRun run_one(const Task& task, const WorkflowCopy& copy, bool is_reference, const fs::path& sluice) {
+VerifiedRun run_through_files(const Task& task, const WorkflowCopy& copy, const fs::path& sluice) {
   std::vector<std::string> texts;
-  std::vector<std::string> names;
-  if (!is_reference) {
-    texts.push_back(workflows::with_kept_files(task.text));
-  } else if (task.order.components.empty()) {
-    texts.push_back(workflows::with_plain_files(task.text));
-  } else {
-    names = task.order.components;
-    for (const std::string& name : names) texts.push_back(workflows::with_one_component(task.text, name));
-  }
+  const std::vector<std::string>& names = task.order.components;
+  if (names.empty()) texts.push_back(workflows::with_plain_files(task.text));
+  for (const std::string& name : names) texts.push_back(workflows::with_one_component(task.text, name));
   return run_variants(copy, task.workflow.file, texts, names, task.workflow, sluice);
+}
+
+VerifiedRun run_through_memory(const Task& task, const WorkflowCopy& copy, const fs::path& sluice) {
+  return run_variants(copy, task.workflow.file, {workflows::with_kept_files(task.text)}, {}, task.workflow,
+                      sluice);
 }
 
 /// Prints how the run went; false when it failed.
@@ -136,21 +134,38 @@ bool tell_of(const VerifiedRun& run, const std::string& what, const WorkflowCopy
   return false;
 }
 
+void tell_of_reads(const std::string& what, const std::string& equal, const ReadComparison& comparison) {
+  std::cout << what << format_count(comparison.equal, equal);
+  if (comparison.different > 0) std::cout << ", " << comparison.different << " different";
+  if (comparison.excused > 0) std::cout << ", others depend on time";
+  std::cout << '\n';
+}
+
+/// What two runs need not have in common.
+void tell_of_time(const Verdict& verdict) {
+  print_first(verdict.undecided, "depends on time: ");
+  if (!verdict.undecided.empty() || verdict.gets.excused + verdict.reads.excused > 0)
+    std::cout << "readers of the latest, and of queues that discard, have read other files in the two runs\n";
+}
+
 int tell(const Verdict& verdict) {
   std::cout << "files: " << format_count(verdict.equal_files, "equal file") << ", "
             << format_bytes(verdict.equal_bytes) << '\n';
-  std::cout << "gets: " << format_count(verdict.gets.equal, "equal get");
-  if (verdict.gets.different > 0) std::cout << ", " << verdict.gets.different << " different";
-  std::cout << '\n';
+  tell_of_reads("gets: ", "equal get", verdict.gets);
+  const std::uint64_t reads = verdict.reads.equal + verdict.reads.different + verdict.reads.excused;
+  if (reads > 0) tell_of_reads("read by the C library: ", "equal file", verdict.reads);
   print_first(verdict.remarks, "remark: ");
   if (!verdict.left_out.empty())
     std::cout << "not compared: " << format_count(verdict.left_out.size(), "file")
               << " of rules through subfiles or blobs, such as " << verdict.left_out.front() << '\n';
   print_first(verdict.differences, "different: ");
   print_first(verdict.gets.differences, "different: ");
-  const bool is_equal = verdict.differences.empty() && verdict.gets.different == 0;
-  if (is_equal && verdict.equal_files == 0 && verdict.gets.equal == 0) {
-    std::cout << "nothing to compare: neither run has written a file, or read one by PnetCDF\n";
+  print_first(verdict.reads.differences, "different: ");
+  tell_of_time(verdict);
+  const bool is_equal =
+      verdict.differences.empty() && verdict.gets.different == 0 && verdict.reads.different == 0;
+  if (is_equal && verdict.equal_files == 0 && verdict.gets.equal == 0 && verdict.reads.equal == 0) {
+    std::cout << "nothing to compare: neither run has written a file, or read a coupled one\n";
     return status_different;
   }
   std::cout << (is_equal ? "memory gave the same bytes as files\n"
@@ -162,12 +177,12 @@ int verify(const Task& task, const fs::path& sluice) {
   const std::string name = task.directory.filename().string();
   const WorkflowCopy reference(task.directory, task.place / (name + ".verify-files"));
   const WorkflowCopy coupled(task.directory, task.place / (name + ".verify-memory"));
+  const VerifiedRun first = run_through_files(task, reference, sluice);
   const bool in_order = !task.order.components.empty();
-  const VerifiedRun first = run_one(task, reference, true, sluice);
   const std::string how = in_order ? "through files, one component after the other"
                                    : "through files, with opens that wait (" + task.order.reason + ")";
   if (!tell_of(first, how, reference)) return first.status;
-  const VerifiedRun second = run_one(task, coupled, false, sluice);
+  const VerifiedRun second = run_through_memory(task, coupled, sluice);
   if (!tell_of(second, "through memory", coupled)) return second.status;
   print_warnings_of(coupled.output());
   const int status = tell(compare_runs(reference, coupled, task.workflow));

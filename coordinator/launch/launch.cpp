@@ -251,6 +251,8 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   if (const auto record = context.environment.find("SLUICE_RECORD_VALUES");
       record != context.environment.end())
     own["SLUICE_RECORD_VALUES"] = record->second + '/' + component.name;
+  if (const auto reads = context.environment.find("SLUICE_RECORD_READS"); reads != context.environment.end())
+    own.insert(*reads);
   if (!workflow.spill_directory.empty()) own["SLUICE_LOGS"] = workflow.spill_directory.string();
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   std::vector<std::string> behind;

@@ -18,7 +18,6 @@ const std::string& name_in_file(const Component& component) {
 /// Why the rule's readers have to run beside its writer; empty: they need not.
 std::string need_of(const FileRule& rule) {
   if (rule.is_stream) return "its readers go through the steps of " + rule.pattern;
-  if (!rule.modes.empty()) return "a reader takes some files of " + rule.pattern + " only";
   if (rule.publish_at == workflows::PublishAt::sync || rule.publish_at == workflows::PublishAt::write)
     return "its readers follow the writer of " + rule.pattern;
   return {};

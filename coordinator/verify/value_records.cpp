@@ -32,20 +32,40 @@ std::string relative_path(std::string_view path, const std::filesystem::path& tr
   return std::string(path.starts_with(prefix) ? path.substr(prefix.size()) : path);
 }
 
-void read_rank(const std::filesystem::path& file, AccessSite site, const std::filesystem::path& tree,
-               ValueRecords& records) {
-  constexpr std::size_t fields = 7;
+/// Calls `take` with the cells of each line.
+template <class Take>
+void for_each_line(const std::filesystem::path& file, const Take& take) {
   std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    const auto parts = split(line, '\t');
-    if (parts.size() != fields) continue;
+  for (std::string line; std::getline(lines, line);) take(split(line, '\t'));
+}
+
+void read_rank(const std::filesystem::path& file, AccessSite site, const std::filesystem::path& tree,
+               RunRecords& records) {
+  constexpr std::size_t fields = 7;
+  for_each_line(file, [&](const std::vector<std::string_view>& parts) {
+    if (parts.size() != fields) return;
     const auto elements = number_of(parts[3]);
     const auto status = number_of(parts[4]);
-    if (!elements || !status) continue;
+    if (!elements || !status) return;
     site.path = relative_path(parts[1], tree);
-    records[site].push_back({parts[0] == "get", std::string(parts[2]), *elements, static_cast<int>(*status),
-                             std::string(parts[5]), std::string(parts[6])});
-  }
+    const bool is_get = parts[0] == "get";
+    if (!is_get) records.writers[site.path] = site.component;
+    records.accesses[site].push_back({is_get, std::string(parts[2]), *elements, static_cast<int>(*status),
+                                      std::string(parts[5]), std::string(parts[6])});
+  });
+}
+
+/// What all processes of a component have opened by the C library.
+void read_files(const std::filesystem::path& file, const std::string& component,
+                const std::filesystem::path& tree, RunRecords& records) {
+  constexpr std::size_t fields = 4;
+  for_each_line(file, [&](const std::vector<std::string_view>& parts) {
+    if (parts.size() < 2) return;
+    const std::string path = relative_path(parts[1], tree);
+    if (parts[0] == "write") records.writers[path] = component;
+    if (parts[0] != "read" || parts.size() != fields) return;
+    records.reads[{component, path}].insert(std::string(parts[2]) + ' ' + std::string(parts[3]));
+  });
 }
 
 std::vector<std::int64_t> numbers_of(std::string_view text) {
@@ -88,7 +108,7 @@ std::string describe(const AccessSite& site, std::size_t number) {
 }
 
 std::string difference_between(const AccessSite& site, std::size_t i, const RecordedAccess& first,
-                               const RecordedAccess& second, const ValueRecords& writers) {
+                               const RecordedAccess& second, const RunRecords& writers) {
   std::string text = describe(site, i + 1) + ": variable " + first.variable + ", " + first.slabs;
   if (first.variable != second.variable || first.slabs != second.slabs || first.elements != second.elements)
     return text + "; the second run reads variable " + second.variable + ", " + second.slabs;
@@ -99,18 +119,25 @@ std::string difference_between(const AccessSite& site, std::size_t i, const Reco
   return writer.empty() ? text : text + "; the first of them was written by " + writer;
 }
 
-std::vector<RecordedAccess> gets_of(const ValueRecords& records, const AccessSite& site) {
-  std::vector<RecordedAccess> gets;
-  const auto found = records.find(site);
-  if (found == records.end()) return gets;
-  std::ranges::copy_if(found->second, std::back_inserter(gets), &RecordedAccess::is_get);
+using Gets = std::map<AccessSite, std::vector<RecordedAccess>>;
+
+Gets gets_of(const RunRecords& records) {
+  Gets gets;
+  for (const auto& [site, accesses] : records.accesses)
+    for (const RecordedAccess& access : accesses)
+      if (access.is_get) gets[site].push_back(access);
   return gets;
 }
 
-void compare_site(const AccessSite& site, const ValueRecords& first_run, const ValueRecords& second_run,
-                  GetComparison& comparison) {
-  const auto first = gets_of(first_run, site);
-  const auto second = gets_of(second_run, site);
+template <class Map>
+typename Map::mapped_type at(const Map& map, const typename Map::key_type& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? typename Map::mapped_type() : found->second;
+}
+
+void compare_site(const AccessSite& site, const std::vector<RecordedAccess>& first,
+                  const std::vector<RecordedAccess>& second, const RunRecords& second_run,
+                  ReadComparison& comparison) {
   const std::size_t common = std::min(first.size(), second.size());
   bool is_told = false;
   for (std::size_t i = 0; i < common; ++i) {
@@ -131,32 +158,92 @@ void compare_site(const AccessSite& site, const ValueRecords& first_run, const V
                                      std::to_string(second.size()) + " gets");
 }
 
+void compare_images(const FileSite& site, const std::set<std::string>& first,
+                    const std::set<std::string>& second, ReadComparison& comparison) {
+  std::vector<std::string> other;
+  std::ranges::set_symmetric_difference(first, second, std::back_inserter(other));
+  comparison.equal += (first.size() + second.size() - other.size()) / 2;
+  if (other.empty()) return;
+  ++comparison.different;
+  std::string text = site.component + ", read by the C library: " + site.path;
+  if (first.empty() || second.empty()) {
+    text += std::string(": only in the run through ") + (first.empty() ? "memory" : "files");
+  } else {
+    const auto bytes_of = [](const std::string& image) { return image.substr(0, image.find(' ')); };
+    text += ": other contents, " + bytes_of(*first.begin()) + " and " + bytes_of(*second.begin()) + " bytes";
+  }
+  comparison.differences.push_back(text);
+}
+
+/// Calls `compare` for each site of two maps, with what they have there, unless time decides that.
+template <class Map, class Compare>
+void compare_sites(const Map& first, const Map& second, const Excuses& excuses, ReadComparison& comparison,
+                   const Compare& compare) {
+  std::set<typename Map::key_type> sites;
+  for (const auto& [site, values] : first) sites.insert(site);
+  for (const auto& [site, values] : second) sites.insert(site);
+  for (const auto& site : sites) {
+    const bool is_in_both = first.contains(site) && second.contains(site);
+    if (excuses.depends(site.path) || (!is_in_both && excuses.chooses(site.component))) {
+      ++comparison.excused;
+    } else {
+      compare(site);
+    }
+  }
+}
+
+template <class Map>
+auto files_of(const Map& sites, const std::string& component) {
+  std::set<std::string> files;
+  for (const auto& [site, values] : sites)
+    if (site.component == component) files.insert(site.path);
+  return files;
+}
+
 }  // namespace
 
-ValueRecords read_value_records(const std::filesystem::path& directory, const std::filesystem::path& tree) {
-  ValueRecords records;
+RunRecords read_records(const std::filesystem::path& directory, const std::filesystem::path& tree) {
+  RunRecords records;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
     if (!entry.is_regular_file()) continue;
-    const auto rank = number_of(entry.path().filename().string());
-    if (!rank) continue;
-    read_rank(entry.path(), {entry.path().parent_path().filename().string(), static_cast<int>(*rank), {}},
-              tree, records);
+    const std::string component = entry.path().parent_path().filename().string();
+    const std::string name = entry.path().filename().string();
+    if (name == "files") {
+      read_files(entry.path(), component, tree, records);
+    } else if (const auto rank = number_of(name)) {
+      read_rank(entry.path(), {component, static_cast<int>(*rank), {}}, tree, records);
+    }
   }
   return records;
 }
 
-GetComparison compare_gets(const ValueRecords& first, const ValueRecords& second) {
-  GetComparison comparison;
-  for (const auto& [site, accesses] : first) compare_site(site, first, second, comparison);
-  for (const auto& [site, accesses] : second)
-    if (!first.contains(site)) compare_site(site, first, second, comparison);
+ReadComparison compare_gets(const RunRecords& first, const RunRecords& second, const Excuses& excuses) {
+  ReadComparison comparison;
+  const Gets first_gets = gets_of(first);
+  const Gets second_gets = gets_of(second);
+  compare_sites(first_gets, second_gets, excuses, comparison, [&](const AccessSite& site) {
+    compare_site(site, at(first_gets, site), at(second_gets, site), second, comparison);
+  });
   return comparison;
 }
 
-std::string writer_of(const ValueRecords& records, const std::string& path, const std::string& variable,
+ReadComparison compare_reads(const RunRecords& first, const RunRecords& second, const Excuses& excuses) {
+  ReadComparison comparison;
+  compare_sites(first.reads, second.reads, excuses, comparison, [&](const FileSite& site) {
+    compare_images(site, at(first.reads, site), at(second.reads, site), comparison);
+  });
+  return comparison;
+}
+
+bool has_other_choice(const RunRecords& first, const RunRecords& second, const std::string& component) {
+  return files_of(gets_of(first), component) != files_of(gets_of(second), component) ||
+         files_of(first.reads, component) != files_of(second.reads, component);
+}
+
+std::string writer_of(const RunRecords& records, const std::string& path, const std::string& variable,
                       const std::vector<std::int64_t>& index) {
   std::string writer;
-  for (const auto& [site, accesses] : records) {
+  for (const auto& [site, accesses] : records.accesses) {
     if (site.path != path) continue;
     const bool has_put = std::ranges::any_of(accesses, [&](const RecordedAccess& access) {
       return !access.is_get && access.variable == variable && covers(access, index);

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,24 +28,55 @@ struct AccessSite {
   std::string path;  ///< relative to the workflow's directory; absolute outside of it
   auto operator<=>(const AccessSite&) const = default;
 };
-using ValueRecords = std::map<AccessSite, std::vector<RecordedAccess>>;
 
-/// Reads the records of all components: `directory`/COMPONENT/RANK. `tree` is the workflow's directory in
-/// that run. Lines that are damaged are left out.
-[[nodiscard]] ValueRecords read_value_records(const std::filesystem::path& directory,
-                                              const std::filesystem::path& tree);
+/// A file that programs of a component have opened for reading by the C library.
+struct FileSite {
+  std::string component;
+  std::string path;
+  auto operator<=>(const FileSite&) const = default;
+};
+
+/// What one run has recorded.
+struct RunRecords {
+  std::map<AccessSite, std::vector<RecordedAccess>> accesses;
+  std::map<FileSite, std::set<std::string>> reads;  ///< bytes and fingerprints of what was seen there
+  std::map<std::string, std::string> writers;       ///< by path: a component that has written it
+};
+
+/// Reads the records of all components: `directory`/COMPONENT. `tree` is the workflow's directory in that
+/// run. Lines that are damaged are left out.
+[[nodiscard]] RunRecords read_records(const std::filesystem::path& directory,
+                                      const std::filesystem::path& tree);
 
 /// What two runs have read.
-struct GetComparison {
-  std::uint64_t equal = 0;               ///< gets with the same arguments and values in both runs
-  std::uint64_t different = 0;           ///< all others
+struct ReadComparison {
+  std::uint64_t equal = 0;      ///< gets with the same arguments and values, files with the same bytes
+  std::uint64_t different = 0;  ///< all others
+  std::uint64_t excused = 0;    ///< those that time decides
   std::vector<std::string> differences;  ///< the first difference of each process and file, in words
 };
-[[nodiscard]] GetComparison compare_gets(const ValueRecords& first, const ValueRecords& second);
+
+/// What may differ without a fault.
+struct Excuses {
+  /// Whether time decides which files the component takes. Those that it took in one run alone are excused.
+  std::function<bool(const std::string& component)> chooses;
+  /// Whether the contents of the file follow from such a choice.
+  std::function<bool(const std::string& path)> depends;
+};
+
+[[nodiscard]] ReadComparison compare_gets(const RunRecords& first, const RunRecords& second,
+                                          const Excuses& excuses);
+/// The same for files that were read by the C library.
+[[nodiscard]] ReadComparison compare_reads(const RunRecords& first, const RunRecords& second,
+                                           const Excuses& excuses);
+
+/// Whether the component has opened other files in the two runs.
+[[nodiscard]] bool has_other_choice(const RunRecords& first, const RunRecords& second,
+                                    const std::string& component);
 
 /// "rank 2 of model": who put that element last, according to the order of each process's puts. Empty: nobody
 /// is known.
-[[nodiscard]] std::string writer_of(const ValueRecords& records, const std::string& path,
+[[nodiscard]] std::string writer_of(const RunRecords& records, const std::string& path,
                                     const std::string& variable, const std::vector<std::int64_t>& index);
 
 }  // namespace sluice::coordinator

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <set>
 
 #include "child_process.hpp"
 #include "exit_status.hpp"
@@ -30,7 +31,16 @@ void write_flow_file(const fs::path& path, const std::string& text) {
   if (!stream) throw IoError(NC_EIO, errno, path.string(), "write");
 }
 
-int run_once(const WorkflowCopy& copy, const fs::path& flow, const fs::path& sluice) {
+/// Of files that have one content for who reads them by the C library.
+std::string patterns_of(const Workflow& workflow) {
+  std::string patterns;
+  for (const workflows::FileRule& rule : workflow.files)
+    if (rule.publish_at == workflows::PublishAt::close) patterns += rule.pattern + '\n';
+  return patterns;
+}
+
+int run_once(const WorkflowCopy& copy, const fs::path& flow, const Workflow& workflow,
+             const fs::path& sluice) {
   const storage::FileDescriptor output(
       ::open(copy.output().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!output) throw IoError(NC_EIO, errno, copy.output().string(), "create");
@@ -39,6 +49,7 @@ int run_once(const WorkflowCopy& copy, const fs::path& flow, const fs::path& slu
   child.arguments = {"sluice", "run", flow.string()};
   child.environment = current_environment();
   child.environment["SLUICE_RECORD_VALUES"] = copy.records().string();
+  child.environment["SLUICE_RECORD_READS"] = patterns_of(workflow);
   child.directory = copy.directory();
   child.output = output.number();
   child.error = output.number();
@@ -60,46 +71,116 @@ bool has_own_layout(const Workflow& workflow, const std::string& name) {
   });
 }
 
-void compare_file(const std::string& name, const fs::path& first, const fs::path& second,
-                  const ValueRecords& writers, Verdict& verdict) {
-  const FileComparison comparison = compare_files(first, second);
-  for (const std::string& remark : comparison.remarks) verdict.remarks.push_back(name + ": " + remark);
-  if (!comparison.difference) {
-    ++verdict.equal_files;
-    verdict.equal_bytes += fs::file_size(second);
-    return;
-  }
-  std::string text = name + ": " + comparison.difference->text;
-  const std::string writer =
-      writer_of(writers, name, comparison.difference->variable, comparison.difference->index);
-  if (!writer.empty()) text += "; written by " + writer;
-  verdict.differences.push_back(text);
+bool belongs_to(const workflows::FileRule& rule, const std::string& name) {
+  return runtime::match_tail(rule.pattern, '/' + name).has_value();
 }
 
-void compare_all_files(const std::map<std::string, fs::path>& first,
-                       const std::map<std::string, fs::path>& second, const Workflow& workflow,
-                       const ValueRecords& writers, Verdict& verdict) {
-  const std::string flow = workflow.file.filename().string();
-  for (const auto& [name, path] : first) {
-    if (name == flow) continue;
-    const auto other = second.find(name);
-    if (has_own_layout(workflow, name)) {
-      verdict.left_out.push_back(name);
-    } else if (other == second.end()) {
-      verdict.differences.push_back(name + ": only the run through files has left it");
-    } else {
-      compare_file(name, path, other->second, writers, verdict);
-    }
-  }
-  for (const auto& [name, path] : second) {
-    if (name == flow || first.contains(name)) continue;
-    if (has_own_layout(workflow, name)) {
-      verdict.left_out.push_back(name);
-    } else {
-      verdict.differences.push_back(name + ": only the run through memory has left it");
-    }
-  }
+bool is_timed(const workflows::FileRule& rule, const std::string& reader) {
+  return rule.when_full == matcher::WhenFull::discard || rule.mode_of(reader).mode != matcher::ReadMode::all;
 }
+
+/// What time decides in two runs of a workflow.
+class TimedChoices {
+ public:
+  TimedChoices(const Workflow& workflow, const RunRecords& first, const RunRecords& second)
+      : workflow_(workflow), first_(first), second_(second) {
+    for (const workflows::FileRule& rule : workflow.files) {
+      for (const std::string& reader : rule.readers)
+        if (is_timed(rule, reader)) choosers_.insert(reader);
+    }
+    for (const workflows::Component& component : workflow.components)
+      if (component.for_each && component.for_each->is_latest) choosers_.insert(component.name);
+    for (const std::string& component : choosers_)
+      if (has_other_choice(first, second, component)) affected_.insert(component);
+    for (std::size_t before = 0; before != affected_.size();) {
+      before = affected_.size();
+      for (const workflows::FileRule& rule : workflow.files)
+        if (affected_.contains(rule.writer)) affected_.insert(rule.readers.begin(), rule.readers.end());
+    }
+  }
+
+  [[nodiscard]] Excuses excuses() const {
+    return {[this](const std::string& component) { return choosers_.contains(component); },
+            [this](const std::string& path) { return !affected_.empty() && depends(path); }};
+  }
+  /// Whether the contents of the file follow from such a choice.
+  [[nodiscard]] bool depends(const std::string& name) const {
+    return affected_.contains(writer_of_file(name));
+  }
+
+ private:
+  [[nodiscard]] std::string writer_of_file(const std::string& name) const {
+    const auto rule =
+        std::ranges::find_if(workflow_.files, [&](const auto& each) { return belongs_to(each, name); });
+    if (rule != workflow_.files.end()) return rule->writer;
+    for (const RunRecords* const records : {&second_, &first_})
+      if (const auto found = records->writers.find(name); found != records->writers.end())
+        return found->second;
+    return {};
+  }
+
+  const Workflow& workflow_;
+  const RunRecords& first_;
+  const RunRecords& second_;
+  std::set<std::string> choosers_;
+  std::set<std::string> affected_;  ///< those that have chosen otherwise, and who reads their files
+};
+
+/// Compares the files of two runs.
+class FileComparisons {
+ public:
+  FileComparisons(const Workflow& workflow, const RunRecords& writers, const TimedChoices& choices,
+                  Verdict& verdict)
+      : workflow_(workflow), writers_(writers), choices_(choices), verdict_(verdict) {}
+
+  void compare(const std::map<std::string, fs::path>& first, const std::map<std::string, fs::path>& second) {
+    for (const auto& [name, path] : first) {
+      const auto other = second.find(name);
+      if (is_left_out(name)) continue;
+      if (other == second.end()) {
+        add_difference(name, name + ": only the run through files has left it");
+      } else {
+        compare_file(name, path, other->second);
+      }
+    }
+    for (const auto& [name, path] : second) {
+      if (first.contains(name) || is_left_out(name)) continue;
+      add_difference(name, name + ": only the run through memory has left it");
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_left_out(const std::string& name) {
+    if (name == workflow_.file.filename().string()) return true;
+    if (!has_own_layout(workflow_, name)) return false;
+    verdict_.left_out.push_back(name);
+    return true;
+  }
+
+  void compare_file(const std::string& name, const fs::path& first, const fs::path& second) {
+    const FileComparison comparison = compare_files(first, second);
+    for (const std::string& remark : comparison.remarks) verdict_.remarks.push_back(name + ": " + remark);
+    if (!comparison.difference) {
+      ++verdict_.equal_files;
+      verdict_.equal_bytes += fs::file_size(second);
+      return;
+    }
+    std::string text = name + ": " + comparison.difference->text;
+    const std::string writer =
+        writer_of(writers_, name, comparison.difference->variable, comparison.difference->index);
+    if (!writer.empty()) text += "; written by " + writer;
+    add_difference(name, text);
+  }
+
+  void add_difference(const std::string& name, const std::string& text) {
+    (choices_.depends(name) ? verdict_.undecided : verdict_.differences).push_back(text);
+  }
+
+  const Workflow& workflow_;
+  const RunRecords& writers_;
+  const TimedChoices& choices_;
+  Verdict& verdict_;
+};
 
 }  // namespace
 
@@ -112,7 +193,7 @@ VerifiedRun run_variants(const WorkflowCopy& copy, const fs::path& flow,
   for (std::size_t i = 0; i < texts.size() && run.status == 0; ++i) {
     const auto begin_of_this = steady_clock::now();
     write_flow_file(copy.directory() / flow.filename(), texts[i]);
-    run.status = run_once(copy, copy.directory() / flow.filename(), sluice);
+    run.status = run_once(copy, copy.directory() / flow.filename(), workflow, sluice);
     if (names.empty()) continue;
     run.times.push_back(names[i] + ' ' + format_duration(since(begin_of_this)));
     if (run.status != 0) run.component = names[i];
@@ -122,11 +203,14 @@ VerifiedRun run_variants(const WorkflowCopy& copy, const fs::path& flow,
 }
 
 Verdict compare_runs(const WorkflowCopy& first, const WorkflowCopy& second, const Workflow& workflow) {
-  const ValueRecords first_records = read_value_records(first.records(), first.directory());
-  const ValueRecords second_records = read_value_records(second.records(), second.directory());
+  const RunRecords first_records = read_records(first.records(), first.directory());
+  const RunRecords second_records = read_records(second.records(), second.directory());
+  const TimedChoices choices(workflow, first_records, second_records);
   Verdict verdict;
-  compare_all_files(first.written_files(), second.written_files(), workflow, second_records, verdict);
-  verdict.gets = compare_gets(first_records, second_records);
+  FileComparisons(workflow, second_records, choices, verdict)
+      .compare(first.written_files(), second.written_files());
+  verdict.gets = compare_gets(first_records, second_records, choices.excuses());
+  verdict.reads = compare_reads(first_records, second_records, choices.excuses());
   return verdict;
 }
 

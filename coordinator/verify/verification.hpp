@@ -35,7 +35,9 @@ struct Verdict {
   std::vector<std::string> left_out;  ///< files in a layout of Sluice's, which are not compared
   std::vector<std::string> differences;
   std::vector<std::string> remarks;
-  GetComparison gets;
+  std::vector<std::string> undecided;  ///< what differs, and follows from what a reader takes by time
+  ReadComparison gets;
+  ReadComparison reads;  ///< by the C library
 };
 
 /// Compares what two runs have written and read.

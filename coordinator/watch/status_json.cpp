@@ -7,7 +7,7 @@ namespace {
 
 using runtime::RunView;
 
-void write_components(JsonWriter& json, const RunView& view) {
+void write_components(JsonWriter& json, const RunView& view, const RanksInMpi& in_mpi) {
   json.key("components").begin_list();
   for (const matcher::ComponentView& component : view.components) {
     json.begin_object()
@@ -17,7 +17,11 @@ void write_components(JsonWriter& json, const RunView& view) {
         .member("waiting", component.waiting)
         .member("has_exited", component.has_exited)
         .member("end", component.how)
-        .end_object();
+        .key("ranks_in_mpi")
+        .begin_list();
+    if (const auto ranks = in_mpi.find(component.name); ranks != in_mpi.end())
+      for (const std::uint32_t rank : ranks->second) json.value(rank);
+    json.end_list().end_object();
   }
   json.end_list();
 }
@@ -125,7 +129,7 @@ void write_nodes(JsonWriter& json, const RunView& view) {
 }  // namespace
 
 std::string status_as_json(const RunView& view, const std::string& name, std::int64_t process,
-                           const std::optional<RunView>& earlier) {
+                           const std::optional<RunView>& earlier, const RanksInMpi& in_mpi) {
   JsonWriter json;
   const Traffic traffic = traffic_of(view, earlier);
   json.begin_object()
@@ -137,7 +141,7 @@ std::string status_as_json(const RunView& view, const std::string& name, std::in
       .member("put_rate", traffic.put_rate)
       .member("get_rate", traffic.get_rate);
   write_nodes(json, view);
-  write_components(json, view);
+  write_components(json, view, in_mpi);
   write_waits(json, view);
   write_copies(json, view);
   write_rules(json, view);

@@ -57,7 +57,7 @@ struct Doings {
   std::uint32_t computing = 0, in_mpi = 0, copying = 0, waiting = 0;
 };
 
-Doings doings_of(const ComponentView& component, const RunView& view) {
+Doings doings_of(const ComponentView& component, const RunView& view, const RanksInMpi& in_mpi) {
   Doings doings;
   std::uint32_t left = component.connected;
   const auto take = [&left](std::uint32_t wanted) {
@@ -70,6 +70,8 @@ Doings doings_of(const ComponentView& component, const RunView& view) {
     if (gathering.component == component.name) doings.in_mpi += take(gathering.present);
   for (const matcher::CopyStatus& copy : view.copies)
     if (copy.component == component.name) doings.copying += take(copy.processes);
+  if (const auto own = in_mpi.find(component.name); own != in_mpi.end())
+    doings.in_mpi += take(static_cast<std::uint32_t>(own->second.size()));
   doings.computing = left;
   return doings;
 }
@@ -97,20 +99,20 @@ std::string describe_doings(const Doings& doings) {
   return text;
 }
 
-std::string state_of(const ComponentView& component, const RunView& view) {
+std::string state_of(const ComponentView& component, const RunView& view, const RanksInMpi& in_mpi) {
   if (component.has_exited) return component.how;
   if (!component.has_connected) return "has not used a coupled file yet";
   if (component.connected == 0) return "has no process now that uses coupled files";
-  return describe_doings(doings_of(component, view));
+  return describe_doings(doings_of(component, view, in_mpi));
 }
 
-std::string describe_components(const RunView& view) {
+std::string describe_components(const RunView& view, const RanksInMpi& in_mpi) {
   Rows rows{{"component", "processes", "state"}};
   for (const ComponentView& component : view.components) {
     const std::string there = std::to_string(component.connected);
     rows.push_back({component.name,
                     component.processes == 0 ? there : there + " of " + std::to_string(component.processes),
-                    state_of(component, view)});
+                    state_of(component, view, in_mpi)});
   }
   return format_table(rows, {false, true, false});
 }
@@ -124,6 +126,21 @@ std::string ranks_text(const auto& status) {
   for (const std::uint32_t rank : status.ranks)
     text += (text.empty() ? ", ranks " : " ") + std::to_string(rank);
   return text + (status.ranks.size() < status.processes ? " …" : "");
+}
+
+/// "ranks 1 2 of model are in calls of MPI"
+std::string describe_own_calls(const RanksInMpi& in_mpi) {
+  constexpr std::size_t most_ranks = 8;
+  std::string text;
+  for (const auto& [component, ranks] : in_mpi) {
+    text += ranks.size() == 1 ? "rank" : "ranks";
+    std::size_t shown = 0;
+    for (const std::uint32_t rank : ranks)
+      if (shown++ < most_ranks) text += " " + std::to_string(rank);
+    text += (ranks.size() > most_ranks ? " … of " : " of ") + component +
+            (ranks.size() == 1 ? " is in a call of MPI\n" : " are in calls of MPI\n");
+  }
+  return text;
 }
 
 std::string describe_waits(const RunView& view) {
@@ -207,10 +224,11 @@ Traffic traffic_of(const RunView& view, const std::optional<RunView>& earlier) {
           static_cast<double>(now.get_bytes - before.get_bytes) / seconds};
 }
 
-std::string describe_status(const RunView& view, const std::optional<RunView>& earlier) {
+std::string describe_status(const RunView& view, const std::optional<RunView>& earlier,
+                            const RanksInMpi& in_mpi) {
   return describe_memory(view) + describe_traffic(traffic_of(view, earlier)) + "\n" +
-         describe_components(view) + "\n" + describe_waits(view) + "\n" + describe_rules(view) + "\n" +
-         describe_files(view);
+         describe_components(view, in_mpi) + "\n" + describe_waits(view) + describe_own_calls(in_mpi) + "\n" +
+         describe_rules(view) + "\n" + describe_files(view);
 }
 
 std::string fit_to_screen(const std::string& text, std::size_t columns, std::size_t lines) {

@@ -15,9 +15,9 @@ namespace sluice::runtime {
 
 namespace {
 
-/// The rank as Open MPI, MPICH's process managers and Slurm tell it; serial programs have none of these.
+/// Serial programs have none.
 std::int32_t rank_of_process() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* const name : rank_variables) {
     const char* const text = std::getenv(name);
     if (text == nullptr) continue;
     std::int32_t rank = matcher::no_rank;

@@ -22,6 +22,7 @@
 //       ended
 //   await FILE            waits until the test has made this ordinary file
 //   late FILE             all ranks but the first await it
+//   barrier FILE          the first rank computes until this ordinary file is there; the others wait in MPI
 //   beside FILE NAME LENGTH  a thread awaits FILE and then writes NAME; this thread goes on at once
 //   sleep MILLISECONDS    makes the program slow; no order may depend on it
 //   say TEXT, exit STATUS (all ranks), kill SIGNAL (the last rank)
@@ -64,6 +65,13 @@ static void await_file(const char* path) {
 /* All but rank 0 come late to what follows. */
 static void come_late(const char* path) {
   if (rank > 0) await_file(path);
+}
+
+static void meet(const char* path) {
+  volatile double sum = 0;
+  while (rank == 0 && access(path, F_OK) != 0)
+    for (int i = 0; i < 10000000; ++i) sum += i;
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void sync_late(int ncid, const char* name) {
@@ -309,6 +317,7 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "unwritten") == 0) return open_and_close(name), 2;
   if (strcmp(command, "alone") == 0) return go_alone(), 1;
   if (strcmp(command, "late") == 0) return come_late(name), 2;
+  if (strcmp(command, "barrier") == 0) return meet(name), 2;
   if (strcmp(command, "await") == 0) return await_file(name), 2;
   if (strcmp(command, "beside") == 0 && left > 3) return go_on_beside(words), 4;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""verify.py BUILD COUPLE VARY CASE: `sluice verify` runs a workflow through files and through memory, and compares."""
+"""verify.py BUILD COUPLE VARY STEPS CASE: `sluice verify` runs a workflow through files and through memory, and compares."""
 import os
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 from harness import call, clear_directory, expect, write_flow
 
-build, couple, vary, case = sys.argv[1:5]
+build, couple, vary, steps, case = sys.argv[1:6]
 sluice = build + "/bin/sluice"
 
 
@@ -27,12 +27,38 @@ def pair_and_script():
                [("step_*.nc", "model", ["analysis", "sums"])])
     with open("sums.sh", "w") as script:
         script.write("cat input step_0.nc step_1.nc step_2.nc | md5sum > sums.txt\n")
+    add_component("sums", "sh sums.sh")
+    with open("input", "w") as file:
+        file.write("something\n")
+
+
+def add_component(name, command, *keys):
     with open("flow.yaml") as file:
         text = file.read()
     with open("flow.yaml", "w") as file:
-        file.write(text.replace("files:", "  sums: {command: sh sums.sh}\nfiles:"))
-    with open("input", "w") as file:
-        file.write("something\n")
+        file.write(text.replace("files:", f"  {name}: {{{', '.join((f'command: {command}', *keys))}}}\nfiles:"))
+
+
+def write_steps(model, readers, modes, *keys, staging=()):
+    """flow.yaml with a model that writes steps (steps.c). Readers: {name: (ranks, arguments)}."""
+    write_flow(steps, {"model": (2, model), **readers}, [("placeholder", "model", ["model"], *keys)], *staging)
+    with open("flow.yaml") as file:
+        text = file.read()
+    with open("flow.yaml", "w") as file:
+        file.write(text.replace('path: "placeholder"', 'path: "s*.nc"').replace("readers: [model]", "readers: " + modes))
+
+
+def latest_names():
+    """What a reader of the latest has read in one run alone is no difference, and what it makes of it depends on time."""
+
+    def make():
+        write_steps("write s%d.nc 5 1000", {}, "{picture: latest}")
+        add_component("picture", f"[sh, -c, 'if mkdir {os.getcwd()}/../once; then n=\"0 1\"; else n=\"0 2\"; fi; for i in $n; do cat s$i.nc; done | md5sum > sums.txt']")
+
+    in_run(make)
+    result = verify(status=0)
+    for text in ("one component after the other", "read by the C library: 1 equal file, others depend on time", "depends on time: sums.txt: byte ", "files: 5 equal files", "have read other files in the two runs"):
+        expect(text in result.out, "no " + text)
 
 
 def equal():
@@ -40,7 +66,7 @@ def equal():
     in_run(pair_and_script)
     before = sorted(os.listdir("run"))
     result = verify(status=0)
-    for text in ("one component after the other", "model ", "through memory: ", "files: 5 equal files", "gets: 9 equal gets", "memory gave the same bytes as files"):
+    for text in ("one component after the other", "model ", "through memory: ", "files: 5 equal files", "gets: 9 equal gets", "read by the C library: 3 equal files", "memory gave the same bytes as files"):
         expect(text in result.out, "no " + text)
     expect(sorted(os.listdir("run")) == before and os.listdir(".") == ["run"], "something is left")
     verify("--keep", status=0)
@@ -51,8 +77,14 @@ def equal():
 
 def different():
     """The model writes something else each time: the file, the gets and the rank are told."""
-    in_run(lambda: write_flow(vary, {"model": (2, f"write a.nc {os.getcwd()}/../counter"), "analysis": (1, "read a.nc")}, [("a.nc", "model", ["analysis"])]))
+
+    def make():
+        write_flow(vary, {"model": (2, f"write a.nc {os.getcwd()}/../counter"), "analysis": (1, "read a.nc")}, [("a.nc", "model", ["analysis", "sums"])])
+        add_component("sums", "[sh, -c, 'cat a.nc | wc -c > sums.txt']")
+
+    in_run(make)
     result = verify(status=1)
+    expect("different: sums, read by the C library: a.nc: other contents, " in result.out, "what a script has read")
     expect("different: a.nc: variable v, element 3,2: 107 and 1107; written by rank 1 of model" in result.out, "the file")
     expect("different: rank 0 of analysis, get 1 of a.nc: variable v, 0,0:4,5: other values" in result.out, "the get")
     expect("memory and files gave different bytes" in result.out and os.path.exists("run.verify-memory/a.nc"), "the copies")

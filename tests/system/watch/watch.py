@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """watch.py BUILD PROGRAM CASE: what `sluice status`, `graph` and `report` tell of a run of PROGRAM (couple.c)."""
+import ctypes
 import fcntl
 import html.parser
 import json
@@ -110,6 +111,33 @@ def in_mpi():
     wait_for(lambda: "in a collective call" not in status_of(run).out, "the end of the sync")
     allow("more")
     finish(run, 0)
+
+
+def own_mpi():
+    """A rank that waits in a call of MPI of the program itself is told from one that computes; nothing of Sluice knows of it."""
+    run = begin_run("write a.nc 100 barrier go", "read a.nc 100", ranks=(2, 1))
+    wait_for(lambda: json_of(run), "the run")
+    if not may_sample(run):
+        allow("go")
+        finish(run, 0)
+        print("SKIPPED: this system does not let a user sample own processes")
+        sys.exit(77)
+    wait_for(lambda: state_of(run, "model") == "1 computes, 1 is in MPI", "a rank in MPI_Barrier")
+    wait_for(lambda: "\nrank 1 of model is in a call of MPI\n" in status_of(run).out, "the sentence")
+    wait_for(lambda: [each["ranks_in_mpi"] for each in json_of(run)["components"] if each["name"] == "model"] == [[1]], "the rank")
+    allow("go")
+    finish(run, 0)
+
+
+def may_sample(run):
+    """Whether perf_event_open is permitted for a process of the run."""
+    class Attributes(ctypes.Structure):
+        _fields_ = [("type", ctypes.c_uint32), ("size", ctypes.c_uint32), ("config", ctypes.c_uint64), ("period", ctypes.c_uint64), ("sample", ctypes.c_uint64),
+                    ("read", ctypes.c_uint64), ("flags", ctypes.c_uint64), ("rest", ctypes.c_uint64 * 8)]
+    exclude_kernel = 1 << 5
+    attributes = Attributes(type=1, size=ctypes.sizeof(Attributes), config=1, period=100000, sample=1, flags=exclude_kernel)
+    descriptor = ctypes.CDLL(None).syscall(298 if os.uname().machine == "x86_64" else 241, ctypes.byref(attributes), run.pid, -1, -1, 0)
+    return descriptor >= 0 and os.close(descriptor) is None
 
 
 def copying():
@@ -295,18 +323,88 @@ def report_page():
     page = Page(open(path).read())
     expect(not page.links, f"the page refers to {page.links}")
     expect("a29.nc" in page.text and "the writer model is the bottleneck" in page.text and "model, rank 1" in page.text, "the contents")
+    expect_drawn(browse(path, "--dump-dom"))
+    for name, more in COLOURS.items():
+        browse(path, "--screenshot=" + os.path.abspath(name + ".png"), *more)
+        expect(os.path.getsize(name + ".png") > 10000, f"the {name} picture")
+
+
+COLOURS = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
+
+
+def browse(path, *options):
     browser = shutil.which("chromium")
     if not browser:
         print("SKIPPED: there is no chromium (Debian's package chromium)")
         sys.exit(77)
-    common = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + os.path.abspath("browser"), "--virtual-time-budget=3000",
-              "--window-size=1100,1400", "--enable-logging=stderr", "file://" + os.path.abspath(path)]
-    drawn = call(*common, "--dump-dom", status=0)
-    expect("CONSOLE" not in drawn.err, "the script complains: " + drawn.err)
-    expect(re.search(r'<canvas[^>]* data-drawn="0 \d+"', drawn.out), "the timeline was not drawn")
-    for name, more in (("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"])):
-        call(*common, "--screenshot=" + os.path.abspath(name + ".png"), *more, status=0)
-        expect(os.path.getsize(name + ".png") > 10000, f"the {name} picture")
+    return call(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + os.path.abspath("browser"), "--virtual-time-budget=3000",
+                "--window-size=1100,1400", "--enable-logging=stderr", "file://" + os.path.abspath(path), *options, status=0)
+
+
+def expect_drawn(result):
+    expect("CONSOLE" not in result.err, "the script complains: " + result.err)
+    expect(re.search(r'<canvas[^>]* data-drawn="0 \d+"', result.out), "the timeline was not drawn")
+
+
+# A browser that only dumps a page has no frames.
+FRAMES = "<head><script>window.requestAnimationFrame = draw => setTimeout(draw, 0);</script>"
+# Presses keys one after the other, and notes which part of the timeline is drawn then.
+PRESS = """<script>
+const canvas = document.getElementById("timeline"), keys = ["+", "ArrowRight", "ArrowLeft", "-", "x", "+", "0"], seen = [];
+canvas.focus();
+const next = () => {
+  if (seen.length === keys.length) {
+    document.body.dataset.seen = seen.join("|");
+    document.body.dataset.focus = document.activeElement === canvas;
+    document.body.dataset.paper = getComputedStyle(document.body).backgroundColor;
+    return;
+  }
+  canvas.dispatchEvent(new KeyboardEvent("keydown", { key: keys[seen.length], bubbles: true, cancelable: true }));
+  setTimeout(() => { seen.push(canvas.dataset.drawn); next(); }, 50);
+};
+next();
+</script></body>"""
+
+
+def report_keys():
+    """The timeline is moved by keys alone, and the page follows the colours of the system."""
+    run_for_report()
+    path = call(SLUICE, "report", "log", status=0).out.strip()
+    with open(path) as page, open("keys.html", "w") as copy:
+        copy.write(page.read().replace("<head>", FRAMES).replace("</body>", PRESS))
+    papers = {}
+    for name, more in COLOURS.items():
+        drawn = browse("keys.html", "--dump-dom", *more)
+        expect("CONSOLE" not in drawn.err and 'data-focus="true"' in drawn.out, "the canvas cannot have the focus: " + drawn.err)
+        papers[name] = re.search(r'data-paper="([^"]*)"', drawn.out)[1]
+    expect(papers == {"light": "rgb(253, 253, 251)", "dark": "rgb(21, 24, 30)"}, f"the colours: {papers}")
+    parts = [tuple(map(float, part.split())) for part in re.search(r'data-seen="([^"]*)"', drawn.out)[1].split("|")]
+    end = parts[-1][1]
+    expected = [(1 / 4, 3 / 4), (3 / 8, 7 / 8), (1 / 4, 3 / 4), (0, 1), (0, 1), (1 / 4, 3 / 4), (0, 1)]
+    expect(all(abs(found - part * end) < 1 for each, wanted in zip(parts, expected) for found, part in zip(each, wanted)), f"the parts of the timeline: {parts}")
+
+
+def large_page():
+    """A browser draws the page of a run with 100,000 periods of 320 ranks."""
+    periods, ranks, components = 100000, 64, 5
+    os.mkdir("log")
+    with open("log/timeline.tsv", "w") as log:
+        log.write("sluice-timeline\t1\nrun\tlarge\t1795000000\n")
+        log.writelines(f"component\tc{i}\t{ranks}\n" for i in range(components))
+        log.write("rule\t0\tw*.nc\tc0\tmemory\n")
+        log.writelines(f"reader\t0\tc{i}\n" for i in range(1, components))
+        log.writelines(f"start\t0\tc{i}\n" for i in range(components))
+        for i in range(periods):
+            component, rank, begin = i % components, i // components % ranks, i // (components * ranks) * 100
+            log.write(f"do\t{'read' if component else 'write'}\tc{component}\t{rank}\t{begin}\t{begin + 60}\t1000\t0\tw{begin}.nc\n")
+        log.writelines(f"exit\t40000\tc{i}\tended\n" for i in range(components))
+        log.write("end\t40000\tall components have ended\n")
+    path = call(SLUICE, "report", "log", status=0).out.strip()
+    figures = json.loads(call(SLUICE, "report", "log", "--json", status=0).out)
+    expect(figures, "the figures")
+    drawn = browse(path, "--dump-dom")
+    expect_drawn(drawn)
+    expect(drawn.out.count("c4, rank") >= 1, "the last component")
 
 
 def killed():
@@ -324,6 +422,22 @@ def killed():
     call(SLUICE, "report", "log", status=0)
 
 
+def report_choice():
+    """A run is named by its workflow's file or name, by its number, or not at all: the last one is meant."""
+    write_flow(program, {"model": (1, "write a.nc 10"), "analysis": (1, "read a.nc 10")}, [("a.nc", "model", ["analysis"])])
+    logs = []
+    for name in ("first", "second"):
+        with open("flow.yaml") as flow, open(f"{name}.yaml", "w") as copy:
+            copy.write(flow.read().replace("name: test", f"name: {name}"))
+        for _ in range(2):
+            run = start(SLUICE, "run", name + ".yaml")
+            finish(run, 0)
+            logs += [each for each in os.listdir(".sluice") if each.endswith(f"-{run.pid}")]
+    for words, log in (["second.yaml"], logs[3]), (["first.yaml"], logs[1]), (["first"], logs[1]), ([logs[0].split("-")[-1]], logs[0]), ([], logs[3]), ([".sluice/" + logs[2]], logs[2]):
+        expect(call(SLUICE, "report", *words, status=0).out.strip().endswith(f".sluice/{log}/report.html"), f"report {words} is not that of {log}")
+    expect("is not the log directory of a run" in call(SLUICE, "report", "firs", status=2).err, "a name that no run has")
+
+
 def mistakes():
     os.makedirs("empty")
     open("not_one.tsv", "w").close()
@@ -331,7 +445,7 @@ def mistakes():
     with open("other/timeline.tsv", "w") as file:
         file.write("something else\n")
     for arguments, words in [(["status", "--wach"], "no option '--wach'"), (["status", "a", "b"], "at most one run"), (["graph"], "is expected"),
-                             (["graph", "empty"], "not the log directory"), (["graph", "--pdf", "empty"], "no option '--pdf'"), (["report"], "is expected"),
+                             (["graph", "empty"], "not the log directory"), (["graph", "--pdf", "empty"], "no option '--pdf'"), (["report"], "no run of a workflow of this directory"), (["report", "a", "b"], "one run is expected"),
                              (["report", "empty"], "not the log directory"), (["report", "other"], "no timeline of this version"), (["report", "nowhere"], "nowhere"),
                              (["report", "empty", "-o"], "-o needs"), (["graph", "nowhere.yaml"], "nowhere.yaml")]:
         result = call(SLUICE, *arguments, status=2)

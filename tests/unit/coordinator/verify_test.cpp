@@ -68,6 +68,10 @@ std::string difference(const Scratch& scratch, const std::string& first, const s
   return found.difference ? found.difference->text : "";
 }
 
+Excuses no_excuses() {
+  return {[](const std::string&) { return false; }, [](const std::string&) { return false; }};
+}
+
 workflows::Workflow flow(const std::string& text) {
   return workflows::parse_workflow(text, "/tmp/flow.yaml");
 }
@@ -126,12 +130,12 @@ TEST_CASE("gets are compared by process and file, in the order of the calls") {
   scratch.file("2/analysis/0", get("/t2", "b.nc", "bb") + get("/t2", "a.nc", "aa") + "damaged line\n" +
                                    get("/t2", "b.nc", "xx"));
   scratch.file("2/model/3", "put\t/t2/b.nc\tv\t2\t0\t00\t0:2:2\nput\t/t2/b.nc\tw\t4\t0\t00\t0:4\n");
-  const auto first = read_value_records(scratch.path / "1", "/t1");
-  const auto second = read_value_records(scratch.path / "2", "/t2");
-  const GetComparison same = compare_gets(first, first);
+  const auto first = read_records(scratch.path / "1", "/t1");
+  const auto second = read_records(scratch.path / "2", "/t2");
+  const ReadComparison same = compare_gets(first, first, no_excuses());
   CHECK(same.equal == 3);
   CHECK(same.different == 0);
-  const GetComparison found = compare_gets(first, second);
+  const ReadComparison found = compare_gets(first, second, no_excuses());
   CHECK(found.equal == 2);
   CHECK(found.different == 1);
   REQUIRE(found.differences.size() == 1);
@@ -148,11 +152,64 @@ TEST_CASE("gets that only one run made are differences") {
   const Scratch scratch;
   scratch.file("1/analysis/0", "get\t/t/a.nc\tv\t4\t0\taa\t0:4\n");
   fs::create_directories(scratch.path / "2");
-  const auto found = compare_gets(read_value_records(scratch.path / "1", "/t"),
-                                  read_value_records(scratch.path / "2", "/t"));
+  const auto found = compare_gets(read_records(scratch.path / "1", "/t"),
+                                  read_records(scratch.path / "2", "/t"), no_excuses());
   CHECK(found.different == 1);
   REQUIRE(found.differences.size() == 1);
   CHECK(found.differences.front() == "rank 0 of analysis, a.nc: 1 and 0 gets");
+}
+
+TEST_CASE("what time decides is no difference") {
+  const Scratch scratch;
+  const auto get = [](const std::string& file, const std::string& print) {
+    return "get\t/t/" + file + "\tv\t4\t0\t" + print + "\t0:4\n";
+  };
+  scratch.file("1/a/0", get("x.nc", "aa") + get("y.nc", "bb") + get("z.nc", "cc"));
+  scratch.file("2/a/0", get("x.nc", "aa") + get("z.nc", "xx"));
+  const RunRecords first = read_records(scratch.path / "1", "/t");
+  const RunRecords second = read_records(scratch.path / "2", "/t");
+  CHECK(has_other_choice(first, second, "a"));
+  CHECK(!has_other_choice(first, second, "b"));
+  const ReadComparison all = compare_gets(first, second, no_excuses());
+  CHECK(all.equal == 1);
+  CHECK(all.different == 2);
+  CHECK(all.differences.back() == "rank 0 of a, get 1 of z.nc: variable v, 0:4: other values");
+  Excuses excuses = no_excuses();
+  excuses.chooses = [](const std::string& component) { return component == "a"; };
+  const ReadComparison some = compare_gets(first, second, excuses);
+  CHECK(some.different == 1);
+  CHECK(some.excused == 1);
+  excuses.depends = [](const std::string& path) { return path == "z.nc"; };
+  CHECK(compare_gets(first, second, excuses).different == 0);
+}
+
+TEST_CASE("files that were read by the C library are compared by their contents") {
+  const Scratch scratch;
+  scratch.file("1/a/files",
+               "read\t/t/x.nc\t8\taa\nread\t/t/x.nc\t8\taa\nread\t/t/y.nc\t8\tbb\nwrite\t/t/o\n");
+  scratch.file("2/a/files", "read\t/t/x.nc\t8\taa\nread\t/t/y.nc\t9\tcc\nread\t/t/z.nc\t1\tdd\n");
+  const RunRecords first = read_records(scratch.path / "1", "/t");
+  const RunRecords second = read_records(scratch.path / "2", "/t");
+  CHECK(first.writers.at("o") == "a");
+  const ReadComparison found = compare_reads(first, second, no_excuses());
+  CHECK(found.equal == 1);
+  CHECK(found.different == 2);
+  CHECK(found.differences[0] == "a, read by the C library: y.nc: other contents, 8 and 9 bytes");
+  CHECK(found.differences[1] == "a, read by the C library: z.nc: only in the run through memory");
+}
+
+TEST_CASE("in a run through files, readers have no modes and rules no queue") {
+  const auto plain = flow(workflows::with_plain_files(R"(version: 1
+components: {a: {command: a}, b: {command: b}, c: {command: c}}
+files:
+  - {path: "w*.nc", writer: a, readers: {b: latest, c: 3}, queue: 3, when-full: discard, keep: true}
+  - {path: x.nc, writer: a, readers: [b], expose: true}
+)"));
+  CHECK(plain.files[0].through == workflows::Through::file);
+  CHECK(plain.files[0].modes.empty());
+  CHECK(plain.files[0].readers == std::vector<std::string>{"b", "c"});
+  CHECK(plain.files[0].queue == 0);
+  CHECK(!plain.files[1].exposes);
 }
 
 TEST_CASE("writers run before their readers, whatever the order of the workflow is") {
@@ -174,7 +231,7 @@ TEST_CASE("what needs its readers beside it runs all at once") {
   CHECK(reason("readers: [b]").empty());
   CHECK(reason("readers: [b], steps: stream") == "its readers go through the steps of x.nc");
   CHECK(reason("readers: [b], publish: sync") == "its readers follow the writer of x.nc");
-  CHECK(reason("readers: {b: latest}") == "a reader takes some files of x.nc only");
+  CHECK(reason("readers: {b: latest}").empty());  // in the run through files, all files stay
   CHECK(reason("readers: [b]", ", for-each: x.nc") == "b runs for each file");
   CHECK(reason("readers: [b]}\n  - {path: y.nc, writer: b, readers: [a]") ==
         "the components read each other's files");

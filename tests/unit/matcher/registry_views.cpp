@@ -48,6 +48,22 @@ TEST_CASE("a view counts what is over, and lists what is open or unread") {
   CHECK(view.activities.empty());
 }
 
+TEST_CASE("a view of 10,000 unread files and 1000 ranks that wait is small") {
+  World world(one_rule(), std::uint64_t{100'000} * mib, {{"model", 1}, {"analysis", 1000}});
+  const ProcessId model = world.process("model");
+  for (int i = 0; i < 10'000; ++i) (void)world.write(model, std::to_string(i) + ".nc");
+  for (std::uint32_t rank = 0; rank < 1000; ++rank)
+    (void)world.open(world.process("analysis"), "next.nc", world.member(1, rank, 1000));
+  const RunView view = world.registry.view({});
+  CHECK(view.rules[0].totals.files == 10'000);
+  CHECK(view.files.size() == 100);
+  CHECK(view.more_files == 9900);
+  REQUIRE(view.waits.size() == 1);
+  CHECK(view.waits[0].processes == 1000);
+  CHECK(view.waits[0].ranks.size() <= 8);
+  CHECK(view.components.size() == 2);
+}
+
 TEST_CASE("a large copy is in the view until it ends, also if its end comes before its begin") {
   World world(one_rule(), 64 * mib, {{"model", 1}, {"analysis", 1}});
   const ProcessId model = world.process("model");

@@ -8,7 +8,8 @@ namespace sluice::workflows {
 
 /// The workflow with one component (an ensemble with all its members), and without file rules.
 [[nodiscard]] std::string with_one_component(const std::string& text, const std::string& component);
-/// All rules have `through: file`.
+/// All rules have `through: file`. Readers find all files there, so they have no modes and no queue; but a
+/// stream keeps its keys, and so is a mistake.
 [[nodiscard]] std::string with_plain_files(const std::string& text);
 /// All rules through memory have `keep: true`.
 [[nodiscard]] std::string with_kept_files(const std::string& text);

@@ -16,9 +16,9 @@
 namespace sluice::workflows {
 
 /// Variables that only `sluice run` sets in the environment of the components' processes.
-inline constexpr std::array<std::string_view, 8> own_variables{
-    "SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES",    "SLUICE_OTHERS",
-    "SLUICE_RUN",    "SLUICE_LOGS",      "SLUICE_ATTACHED", "SLUICE_RECORD_VALUES"};
+inline constexpr std::array<std::string_view, 9> own_variables{
+    "SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES",         "SLUICE_OTHERS",      "SLUICE_RUN",
+    "SLUICE_LOGS",   "SLUICE_ATTACHED",  "SLUICE_RECORD_VALUES", "SLUICE_RECORD_READS"};
 
 /// A position in a workflow file; line and column count from 1, and columns count characters.
 struct Position {
