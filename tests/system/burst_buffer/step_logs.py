@@ -225,6 +225,24 @@ files:
         expect(not glob.glob("logs/*.meta"), "logs are left")
 
 
+def appended_full():
+    """The disk of logs that go on fills. The records before are there, and no byte is lost."""
+    clean("logs", "direct")
+    with SmallDisk("logs", 2):
+        result = finish(run_flow(KEEP, "append a.nc 400", 2))
+        expect(result.status != 0 and "NC_ENO_SPACE" in result.all, "a full disk")
+        expect(len(log_files("logs")) == 6, f"each step has made logs: {os.listdir('logs')}")
+        sluice("recover", "--delete", "logs")
+        expect(os.listdir("logs") == [], "the logs are not deleted")
+        call("ncvalidator", "-q", "a.nc", status=0)
+        recovered = pathlib.Path("a.nc").read_bytes()
+        complete = int.from_bytes(recovered[4:12], "big") - 1
+        expect(complete > 20, f"{complete} records")
+        launch(2, KEEP, "append", "a.nc", str(complete), cwd="direct", status=0)
+        direct = pathlib.Path("direct/a.nc").read_bytes()
+        expect(recovered[12:len(direct)] == direct[12:], "the complete records are not those that were written directly")
+
+
 def forget_publications():
     """As if the matcher had been killed before it heard of any close."""
     record = max(glob.glob(".sluice/*/steps.tsv"), key=os.path.getmtime)
@@ -461,6 +479,6 @@ def slow_removals():
     expect(len(glob.glob("a*.nc")) == 30 and os.listdir("logs") == [], f"left: {os.listdir('logs')}")
 
 
-if CASE in ("full_disk", "waits_for_room"):
+if CASE in ("full_disk", "waits_for_room", "appended_full"):
     harness.in_own_namespace()
 globals()[CASE]()
