@@ -106,7 +106,8 @@ std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& option
 }
 
 formats::BurstLogStep log_step(std::uint64_t step, std::uint64_t origin, std::uint64_t base = 0) noexcept {
-  return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin), static_cast<std::int64_t>(base)};
+  return {static_cast<std::int64_t>(step), static_cast<std::int64_t>(origin),
+          static_cast<std::int64_t>(base)};
 }
 
 /// Continues a kept log in a step that is open for writing. Gives the step back if that fails.

@@ -240,9 +240,8 @@ std::uint64_t StepBurstLog::need_room(const Room& room) {
 }
 
 void StepBurstLog::write_header(const formats::Header& header) {
-  with_space(static_cast<std::uint64_t>(formats::encoded_size(header)), [&] {
-    former_.entries.entries == 0 ? header_file_->write(header) : append_header(header);
-  });
+  with_space(static_cast<std::uint64_t>(formats::encoded_size(header)),
+             [&] { former_.entries.entries == 0 ? header_file_->write(header) : append_header(header); });
   entries_->describe(header);
 }
 

@@ -110,7 +110,7 @@ class StepBurstLog final : public runtime::SegmentSource {
   Former former_;
   bool is_step_marked_ = true;     ///< the entries say that they are of this step
   std::int64_t header_begin_ = 0;  ///< offset of the newest header in the header file
-  const pid_t process_;  ///< a forked child must not touch the files
+  const pid_t process_;            ///< a forked child must not touch the files
   bool is_closed_ = false;
 };
 

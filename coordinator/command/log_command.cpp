@@ -47,8 +47,8 @@ class VariableNames {
   VariableNames(storage::FileSystem& system, const std::string& path, std::int64_t header_begin) {
     try {
       const auto file = system.open(path, storage::OpenMode::read);
-      header_ = storage::read_header(*file, storage::default_header_chunk_bytes, formats::Detail::all, nullptr,
-                                     header_begin)
+      header_ = storage::read_header(*file, storage::default_header_chunk_bytes, formats::Detail::all,
+                                     nullptr, header_begin)
                     .decoded.header;
       if (formats::subfile_count(*header_) > 0) header_ = formats::read_master(*header_, path).header;
     } catch (const Error&) {

@@ -147,12 +147,12 @@ class Restorer {
   }
 
   /// Whether logs of the group have the step. Its processes need not have put anything into it.
-  [[nodiscard]] static bool is_in_logs(const LogGroup& group, std::uint64_t number, const RecordedStep& step) {
+  [[nodiscard]] static bool is_in_logs(const LogGroup& group, std::uint64_t number,
+                                       const RecordedStep& step) {
     const auto signed_number = static_cast<std::int64_t>(number);
     return step.path == group.netcdf_path &&
-           std::ranges::any_of(logs_of(group, signed_number), [&](const storage::FoundLog& log) {
-             return log.last_step >= signed_number;
-           });
+           std::ranges::any_of(logs_of(group, signed_number),
+                               [&](const storage::FoundLog& log) { return log.last_step >= signed_number; });
   }
 
   /// A process marks its log when it has closed the file. The record may lack the publication, where the

@@ -250,9 +250,9 @@ std::vector<std::byte> encode_burst_log_header(BurstLogHeader& header) {
   const bool has_base = header.step && header.step->base != 0;
   // Alignment of the header aligns the numbers of the entries.
   const auto names_end = padded(fixed_bytes + names_bytes, 8);
-  header.entry_begin = static_cast<std::int64_t>(names_end + (header.step ? step_bytes : 0) +
-                                                 (header.identity ? identity_bytes : 0) +
-                                                 (has_base ? base_bytes : 0));
+  header.entry_begin =
+      static_cast<std::int64_t>(names_end + (header.step ? step_bytes : 0) +
+                                (header.identity ? identity_bytes : 0) + (has_base ? base_bytes : 0));
   for (const auto value :
        {header.process_count, header.rank, header.max_dimensions, header.entry_count, header.entry_begin})
     fields.put_int64(value);

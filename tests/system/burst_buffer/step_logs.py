@@ -39,10 +39,29 @@ def run_flow(program, arguments, ranks, *keys, staging=("spill: logs",), reader=
     harness.write_flow(program, {"model": (ranks, arguments, *keys)}, [("*.nc", "model", ["analysis"], RULE)], *staging)
     text = pathlib.Path("flow.yaml").read_text()
     pathlib.Path("flow.yaml").write_text(text.replace("\nfiles:", f"\n  analysis: {{command: {reader}}}\nfiles:"))
+    return start_run(*options, environment=environment)
+
+
+def start_run(*options, environment=None):
     mark = str(random.getrandbits(64))
     run = start(SLUICE, "run", *options, "flow.yaml", start_new_session=True, environment={MARK: mark, **(environment or {})})
     run.mark = mark
     return run
+
+
+def write_script_flow(script, command, reader):
+    """A workflow whose component `model` is a shell script."""
+    pathlib.Path("model.sh").write_text(script)
+    pathlib.Path("flow.yaml").write_text(f"""
+version: 1
+name: script
+staging: {{spill: logs, prewarm: 0}}
+components:
+  model: {{command: {command}}}
+  analysis: {{command: {reader}}}
+files:
+  - {{path: "*.nc", writer: model, readers: [analysis], {RULE}}}
+""")
 
 
 def sluice(*arguments, status=0):
@@ -194,23 +213,12 @@ def resumed():
     """Of a log that goes on, a resumed run takes the published steps: neither the puts nor the header of the step
     that was being written."""
     clean("logs")
-    pathlib.Path("model.sh").write_text(f'test "$1" = 0 && exec {WRITER} wave.nc 25 0 0 10\nncmpidump wave.nc >got.cdl || ncdump wave.nc >got.cdl\n')
-    pathlib.Path("flow.yaml").write_text(f"""
-version: 1
-name: appended
-staging: {{spill: logs, prewarm: 0}}
-components:
-  model: {{command: [sh, model.sh, "{{resume}}"]}}
-  analysis: {{command: sh -c 'sleep 1'}}
-files:
-  - {{path: "*.nc", writer: model, readers: [analysis], {RULE}}}
-""")
+    script = f'test "$1" = 0 && exec {WRITER} wave.nc 25 0 0 10\nncmpidump wave.nc >got.cdl || ncdump wave.nc >got.cdl\n'
+    write_script_flow(script, '[sh, model.sh, "{resume}"]', "sh -c 'sleep 1'")
     for is_noted in (True, False):
         for name in glob.glob("wave.nc*") + glob.glob("told.*") + glob.glob("got.cdl"):
             os.remove(name)
-        mark = str(random.getrandbits(64))
-        run = start(SLUICE, "run", "flow.yaml", start_new_session=True, environment={MARK: mark})
-        run.mark = mark
+        run = start_run()
         wait_for(lambda: told(1) == [25], "puts")
         end_everything(run)
         expect(len(log_files("logs")) == 3, f"each step has made logs: {os.listdir('logs')}")
@@ -225,6 +233,24 @@ files:
         expect(not glob.glob("logs/*.meta"), "logs are left")
 
 
+def appended_full():
+    """The disk of logs that go on fills. The records before are there, and no byte is lost."""
+    clean("logs", "direct")
+    with SmallDisk("logs", 2):
+        result = finish(run_flow(KEEP, "append a.nc 400", 2))
+        expect(result.status != 0 and "NC_ENO_SPACE" in result.all, "a full disk")
+        expect(len(log_files("logs")) == 6, f"each step has made logs: {os.listdir('logs')}")
+        sluice("recover", "--delete", "logs")
+        expect(os.listdir("logs") == [], "the logs are not deleted")
+        call("ncvalidator", "-q", "a.nc", status=0)
+        recovered = pathlib.Path("a.nc").read_bytes()
+        complete = int.from_bytes(recovered[4:12], "big") - 1
+        expect(complete > 20, f"{complete} records")
+        launch(2, KEEP, "append", "a.nc", str(complete), cwd="direct", status=0)
+        direct = pathlib.Path("direct/a.nc").read_bytes()
+        expect(recovered[12:len(direct)] == direct[12:], "the complete records are not those that were written directly")
+
+
 def forget_publications():
     """As if the matcher had been killed before it heard of any close."""
     record = max(glob.glob(".sluice/*/steps.tsv"), key=os.path.getmtime)
@@ -235,22 +261,9 @@ def forget_publications():
 def given_up():
     """A step that was discarded is not recovered, when another process has gone on from the step before."""
     clean("logs")
-    pathlib.Path("model.sh").write_text(
-        f"{WRITER} wave.nc 25 0 0 10 &\nuntil grep -q ' 25$' told.0; do sleep 0.05; done\nkill -9 $!\nwait $!\nrm told.0\n{WRITER} wave.nc 3 0 -1\n"
-    )
-    pathlib.Path("flow.yaml").write_text(f"""
-version: 1
-name: given_up
-staging: {{spill: logs, prewarm: 0}}
-components:
-  model: {{command: [sh, model.sh]}}
-  analysis: {{command: sleep 600}}
-files:
-  - {{path: "*.nc", writer: model, readers: [analysis], {RULE}}}
-""")
-    mark = str(random.getrandbits(64))
-    run = start(SLUICE, "run", "flow.yaml", start_new_session=True, environment={MARK: mark})
-    run.mark = mark
+    kill_it = "until grep -q ' 25$' told.0; do sleep 0.05; done\nkill -9 $!\nwait $!\nrm told.0\n"
+    write_script_flow(f"{WRITER} wave.nc 25 0 0 10 &\n{kill_it}{WRITER} wave.nc 3 0 -1\n", "[sh, model.sh]", "sleep 600")
+    run = start_run()
     wait_for(lambda: len(glob.glob("logs/*.meta")) == 2 and told(1) == [3], "the second program")
     end_everything(run)
     for _ in range(2):
@@ -461,6 +474,6 @@ def slow_removals():
     expect(len(glob.glob("a*.nc")) == 30 and os.listdir("logs") == [], f"left: {os.listdir('logs')}")
 
 
-if CASE in ("full_disk", "waits_for_room"):
+if CASE in ("full_disk", "waits_for_room", "appended_full"):
     harness.in_own_namespace()
 globals()[CASE]()

@@ -79,7 +79,7 @@ def logged_append():
     finish(run, 0)
     print(most_names, max(counts))
     expect(0 < most_names <= 5, f"{most_names} files of logs")
-    expect(max(counts) < 2200, f"{max(counts)} mappings")
+    expect(max(counts) < 1700, f"{max(counts)} mappings")
     with open("history.nc", "rb") as file:
         records, = struct.unpack(">i", file.read()[4:8])
     expect(records == LOGGED, f"{records} records in the file")

@@ -109,7 +109,9 @@ TEST_SUITE("registry: burst-buffer logs") {
 
   TEST_CASE("a step of the same processes goes on in the log, which is kept while any step needs it") {
     LogWorld world;
-    const auto first = world.write_log("a.nc");
+    const auto first = world.begin("a.nc");
+    REQUIRE(world.is_granted(world.need(world.writer, first.step, 64 * kib, SegmentUse::table)));
+    world.registry.publish(world.writer, {first.step, 1, {}, {}, {{0, 0, 100, first.log, 0}}, {1, 96, 0}});
     const auto reopen = [&](StepId continues) {
       return world.ask([&](const Ticket& ticket) {
         world.registry.open_write(ticket, world.writer, {{0, "a.nc"}, world.alone(), {}, false, continues});

@@ -99,11 +99,11 @@ struct BurstLogEntry {
   std::int64_t data_offset = 0;  ///< offset in the data log, in bytes
   std::int64_t data_bytes = 0;   ///< 0: the put was withdrawn
   std::vector<std::int64_t> starts;
-  std::vector<std::int64_t> counts;   ///< as many values as starts
-  std::vector<std::int64_t> strides;  ///< empty: 1 everywhere
-  std::optional<std::int64_t> clock;  ///< in a workflow's logs: the time of the put
+  std::vector<std::int64_t> counts;           ///< as many values as starts
+  std::vector<std::int64_t> strides;          ///< empty: 1 everywhere
+  std::optional<std::int64_t> clock;          ///< in a workflow's logs: the time of the put
   std::optional<BurstLogStepMark> mark = {};  ///< the entry is a step mark, and no put
-  std::int64_t step = 0;                      ///< in a workflow's logs: the step of the put; set by the reader
+  std::int64_t step = 0;  ///< in a workflow's logs: the step of the put; set by the reader
 
   [[nodiscard]] bool is_withdrawn() const noexcept { return data_bytes == 0; }
   /// Bytes of data of the selection; -1 if the number exceeds 63 bits or the selection is invalid. For a
