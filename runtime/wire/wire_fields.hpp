@@ -68,7 +68,7 @@ void fields(auto& a, Is<GatheringStatus> auto& m) {
   a(m.component, m.call, m.present, m.size, m.absent, m.are_all_processes, m.are_its_ranks, m.since_ms);
 }
 void fields(auto& a, Is<WaitStatus> auto& m) {
-  a(m.component, m.processes, m.waits_for, m.since_ms, m.ranks);
+  a(m.component, m.processes, m.waits_for, m.since_ms, m.ranks, m.is_doubtful);
 }
 void fields(auto& a, Is<matcher::CopyStatus> auto& m) {
   a(m.component, m.file, m.is_put, m.processes, m.since_ms, m.ranks);
