@@ -54,7 +54,7 @@ enum class MessageType : std::uint16_t {
   remove_file = 26,     // Remove → done
   change_file = 28,     // ChangeFile → done: it counts as removed
   list = 21,            // ListRequest → listing: the answer may be held back
-  read_image = 32,      // OpenRequest → image_made: the answer may be held back
+  read_image = 46,      // OpenRequest → image_made: the answer may be held back
   newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
   watch = 27,           // WatchRequest → run_view
   create_offered = 23,  // CreateOffered, no answer; only as mail
