@@ -57,7 +57,7 @@ TEST_SUITE("registry: names") {
     CHECK(contains(wait_text(), "(it has published '/here/out/x.nc'. "));
     CHECK(contains(wait_text(), "`identity: name`"));
     CHECK(contains(wait_text(), "give it a name that 'out/*.nc' does not cover"));
-    CHECK(world.registry.status().waits.at(0).is_doubtful);
+    CHECK(world.registry.view({}).waits.at(0).is_doubtful);
     world.registry.component_exited("model", "exited with status 0");
     CHECK(world.refusal(asked) == NC_ENOENT);
     CHECK(contains(world.answer(asked).text, "(it has published '/here/out/x.nc'. "));
