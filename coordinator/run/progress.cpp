@@ -39,18 +39,20 @@ std::vector<WaitNotices::Wait> WaitNotices::waits_of(const runtime::RunView& vie
 
 std::vector<std::string> WaitNotices::due(const runtime::RunView& view) {
   std::vector<std::string> notices;
-  std::map<std::string, std::chrono::milliseconds> next;
+  std::map<std::string, Notice> next;
   for (const auto& [key, text, lasted, first] : waits_of(view)) {
-    const auto known = next_.find(key);
-    std::chrono::milliseconds threshold = known == next_.end() ? first : known->second;
-    if (lasted < first) threshold = first;  // a new wait for the same file
+    const auto known = notices_.find(key);
+    std::chrono::milliseconds threshold = first;
+    // Not of a new wait for the same file, nor of one that looks like a mistake only now.
+    if (known != notices_.end() && lasted >= first && first >= known->second.first)
+      threshold = known->second.next;
     if (lasted >= threshold) {
       notices.push_back(text);
       while (threshold <= lasted) threshold *= 2;
     }
-    next[key] = threshold;
+    next.insert_or_assign(key, Notice{threshold, first});
   }
-  next_ = std::move(next);
+  notices_ = std::move(next);
   return notices;
 }
 

@@ -34,7 +34,11 @@ class WaitNotices {
   [[nodiscard]] std::vector<Wait> waits_of(const runtime::RunView& view) const;
 
   std::chrono::milliseconds after_;
-  std::map<std::string, std::chrono::milliseconds> next_;  ///< by Wait::key
+  struct Notice {
+    std::chrono::milliseconds next;   ///< the wait is told when it has lasted so long
+    std::chrono::milliseconds first;  ///< Wait::first, when it was looked at
+  };
+  std::map<std::string, Notice> notices_;  ///< by Wait::key
 };
 
 /// Decides when to report readers that open no file although files are ready for them: first after `after`,

@@ -44,8 +44,13 @@ TEST_CASE("a dataset that another thread closed in the meantime is a bad id") {
 }
 
 TEST_CASE("there is a limit to open datasets") {
+  constexpr int most = 1 << 20;  // PnetCDF's limit is 1024
   const auto dataset = std::make_shared<Dataset>();
-  for (int i = 0; i < 1024; ++i) add_dataset(dataset);
+  for (int i = 0; i < most; ++i) add_dataset(dataset);
   CHECK_THROWS_AS(add_dataset(dataset), sluice::Error);
-  for (int i = 0; i < 1024; ++i) remove_dataset(i);
+  remove_dataset(4711);
+  remove_dataset(42);
+  CHECK(add_dataset(dataset) == 42);
+  CHECK(add_dataset(dataset) == 4711);
+  for (int i = 0; i < most; ++i) remove_dataset(i);
 }

@@ -553,7 +553,7 @@ TEST_SUITE("registry: memory") {
     const auto reader = world.process("analysis");
     const StepId other = world.answer(world.create(p[0], "c.nc", world.alone())).step;
     world.write(p[0], "a.nc", 64 * kib);
-    world.need(p[0], other, 104 * kib, SegmentUse::table);
+    world.need(p[0], other, 120 * kib, SegmentUse::table);
     CHECK(world.is_waiting(world.create(p[0], "b.nc", world.member(1, 0, 2))));
     const auto second = world.create(p[1], "b.nc", world.member(1, 1, 2));
     CHECK(world.is_waiting(second));
