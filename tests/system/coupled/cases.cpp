@@ -138,8 +138,8 @@ void write_existence() {
   if (!is_in_files) THAT(access("case_a.nc", F_OK) != 0 && unlink("case_a.nc") != 0);
   publish("case_done.nc", 3);
 }
-/// A file with nothing but a signature, which came there in a way that Sluice does not see, does not interfere
-/// and stays. Who reads by the C library gets the coupled file.
+/// A file with nothing but a signature, which came there in a way that Sluice does not see, does not
+/// interfere and stays. Who reads by the C library gets the coupled file.
 void read_existence() {
   const std::string signature("CDF\5\0\0\0\0", 8);
   if (!is_in_files && rank == 0) {
