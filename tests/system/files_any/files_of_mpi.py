@@ -79,7 +79,7 @@ if comm.rank == 0:
 def one_rank():
     """Rank 0 of a program with mpi4py writes netCDF files and text, as most scripts do."""
     names = [f"{kind}{step}.nc" for kind in ("four", "classic", "five") for step in range(3)]
-    result = run(ONE_RANK, "until test -e done; do :; done\n" + "\n".join(f"cp {name} copy.{name}" for name in names) +
+    result = run(ONE_RANK, "until test -e done; do sleep 0.1; done\n" + "\n".join(f"cp {name} copy.{name}" for name in names) +
                  f"\ncat log.nc whole.nc > all\ntest ! -e gone.nc\n{PYTHON} -c \"import netCDF4; assert netCDF4.Dataset('four2.nc').title == 'again'\"")
     expect(not any(name.endswith(".nc") and not name.startswith("copy") for name in os.listdir(".")), "a file is on disk: " + result.all)
     expect(text("all") == "step 0\nstep 1\nstep 2\nwhole", "the text: " + text("all"))

@@ -379,13 +379,13 @@ def writers_hdf5():
 
 def writers_edited():
     """Databases, archives, and programs that change a file in its place."""
-    need("sqlite3", "zip", "unzip", "ed", "perl", "vim", "patch", "node", "tclsh")
+    need("sqlite3", "zip", "unzip", "ed", "perl", "vim", "node", "tclsh")
     chain(["sqlite3 w_table.db 'create table t(a, b); insert into t values(1, 2), (3, 4);'", "sqlite3 w_table.db 'insert into t select a + 10, b from t; vacuum;'", "echo one > w_sed.txt", "sed -i s/one/two/ w_sed.txt",
            "echo one > w_perl.txt", "perl -i -pe s/one/three/ w_perl.txt", "printf 'a\\nb\\n' > w_ed.txt", "printf '1d\\nw\\nq\\n' | ed -s w_ed.txt", "zip -q -X w_archive.zip reader.sh", "zip -q -X w_archive.zip writer.sh",
-           "printf 'a\\nb\\n' > w_vim.txt", "vim -N -u NONE -n -es -c '%s/a/c/' -c 'wq' w_vim.txt < /dev/null", "printf 'x\\n' > w_patched.txt", "printf -- '--- w_patched.txt\\n+++ w_patched.txt\\n@@ -1 +1 @@\\n-x\\n+y\\n' | patch -s w_patched.txt",
+           "printf 'a\\nb\\n' > w_vim.txt", "vim -N -u NONE -n -es -c '%s/a/c/' -c 'wq' w_vim.txt < /dev/null",
            "node -e \"require('fs').writeFileSync('w_node.txt', 'node'); require('fs').appendFileSync('w_node.txt', ' more')\"", "echo 'set f [open w_tcl.txt w]; puts $f tcl; close $f' | tclsh",
            "awk 'BEGIN { print 1 > \"w_awk.txt\"; print 2 >> \"w_awk.txt\" }'", "make -s -f rules"],
-          "sqlite3 -readonly w_table.db 'select sum(a), sum(b), count(*) from t'", "cat w_sed.txt w_perl.txt w_ed.txt w_vim.txt w_patched.txt w_node.txt w_tcl.txt w_awk.txt w_made.txt w_twice.txt", "unzip -p w_archive.zip reader.sh",
+          "sqlite3 -readonly w_table.db 'select sum(a), sum(b), count(*) from t'", "cat w_sed.txt w_perl.txt w_ed.txt w_vim.txt w_node.txt w_tcl.txt w_awk.txt w_made.txt w_twice.txt", "unzip -p w_archive.zip reader.sh",
           files={"rules": "all: w_twice.txt\nw_made.txt:\n\t@echo made > $@\nw_twice.txt: w_made.txt\n\t@cat $< $< > $@\n"}, publish="exit")
 
 
