@@ -93,11 +93,11 @@ void show_views(const RunRecord& run, const StatusOptions& options, bool& has_sh
   std::optional<runtime::RunView> earlier;
   for (;;) {
     runtime::RunView view = observer.watch({});
-    const RanksInMpi in_mpi = own_calls(sample_mpi(run.socket), view);
+    const ProcessStates states = own_states(sample_processes(run.socket), view);
     if (options.is_json) {
-      std::cout << status_as_json(view, run.name, run.process, earlier, in_mpi) << '\n' << std::flush;
+      std::cout << status_as_json(view, run.name, run.process, earlier, states) << '\n' << std::flush;
     } else {
-      screen.show(headline(run) + describe_status(view, earlier, in_mpi));
+      screen.show(headline(run) + describe_status(view, earlier, states));
     }
     if (!options.watches || !std::cout) return;
     has_shown = true;

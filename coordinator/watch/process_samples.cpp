@@ -186,12 +186,63 @@ class ThreadSamples {
   std::byte* ring_ = nullptr;
 };
 
-/// A process of a component that has an MPI library.
+/// The state of a thread by a text of /proc, such as R, S and D; 0: it is gone.
+char state_in(const std::string& facts) {
+  const std::size_t name_end = facts.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= facts.size() ? '\0' : facts[name_end + 2];
+}
+
+/// A process that does not run.
+struct Rest {
+  char state = '\0';  ///< of its threads: T, t, D or S; 0: one of them runs, or could
+  std::string used;   ///< processor time, in words
+  bool operator==(const Rest&) const = default;
+};
+
+struct Threads {
+  std::vector<pid_t> running;  ///< those that run, or could
+  Rest rest;
+};
+
+/// A stopped thread tells more than one that waits for a disk, and that more than one that sleeps.
+Threads threads_of(pid_t process) {
+  const std::string directory = "/proc/" + std::to_string(process);
+  Threads threads;
+  std::string states;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory + "/task", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const char state = state_in(text_of(entry->path() / "stat"));
+    states += state;
+    if (state == 'R') threads.running.push_back(static_cast<pid_t>(std::stol(entry->path().filename())));
+  }
+  if (states.empty() || states.find_first_not_of("tTDSI") != std::string::npos) return threads;
+  for (const char state : {'t', 'T', 'D', 'S'}) {
+    if (states.find(state) == std::string::npos) continue;
+    threads.rest.state = state;
+    break;
+  }
+  std::istringstream words(text_of(directory + "/stat"));
+  std::string facts;
+  std::getline(words, facts);
+  std::istringstream numbers(facts.substr(std::min(facts.rfind(')') + 1, facts.size())));
+  constexpr int before_times = 11;
+  std::string word;
+  for (int i = 0; i < before_times; ++i) numbers >> word;
+  std::string user, system;
+  numbers >> user >> system;
+  threads.rest.used = user + ' ' + system;
+  return threads;
+}
+
+/// A process of a component.
 struct Sampled {
+  pid_t process = 0;
   std::string component;
-  std::uint32_t rank = 0;
+  std::optional<std::uint32_t> rank;
   CodeMap code;
-  std::vector<std::unique_ptr<ThreadSamples>> threads;
+  Rest rest = {};
+  std::vector<std::unique_ptr<ThreadSamples>> threads = {};
 
   [[nodiscard]] bool is_in_mpi() const {
     constexpr int least_share_percent = 90;
@@ -205,30 +256,73 @@ struct Sampled {
   }
 };
 
-/// Of a process: those that run, or could.
-std::vector<pid_t> running_threads_of(pid_t process) {
-  const std::string directory = "/proc/" + std::to_string(process) + "/task/";
-  std::vector<pid_t> threads;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string facts = text_of(entry->path() / "stat");
-    const std::size_t name_end = facts.rfind(')');
-    if (name_end != std::string::npos && facts.compare(name_end, 3, ") R") == 0)
-      threads.push_back(static_cast<pid_t>(std::stol(entry->path().filename().string())));
+/// Begins to sample threads for MPI, as far as the system permits it.
+class SampleBudget {
+ public:
+  void begin(Sampled& sampled, const std::vector<pid_t>& running) {
+    if (is_used_up_ || !sampled.rank || !sampled.code.has_mpi()) return;
+    for (const pid_t thread : running) {
+      auto samples = std::make_unique<ThreadSamples>(thread);
+      is_used_up_ = ++threads_ > most_threads || !samples->is_permitted();
+      if (is_used_up_) return sampled.threads.clear();
+      sampled.threads.push_back(std::move(samples));
+    }
   }
-  return threads;
+
+ private:
+  std::size_t threads_ = 0;
+  bool is_used_up_ = false;
+};
+
+/// The processes of the run's components, and what they do at the begin.
+std::vector<Sampled> begin_samples(const std::string& socket) {
+  std::vector<Sampled> processes;
+  SampleBudget budget;
+  for (const pid_t process : runtime::processes_with_environment(runtime::run_mark(socket))) {
+    const std::string environment = text_of("/proc/" + std::to_string(process) + "/environ");
+    const std::string component = variable_of(environment, "SLUICE_COMPONENT");
+    if (component.empty()) continue;
+    Sampled sampled{process, component, rank_of(environment), CodeMap(process)};
+    Threads threads = threads_of(process);
+    sampled.rest = std::move(threads.rest);
+    budget.begin(sampled, threads.running);
+    processes.push_back(std::move(sampled));
+  }
+  return processes;
 }
 
-/// Begins to sample the process; false where the system permits no more samples.
-bool begin(Sampled& sampled, pid_t process, std::size_t& threads) {
-  for (const pid_t thread : running_threads_of(process)) {
-    auto samples = std::make_unique<ThreadSamples>(thread);
-    if (++threads > most_threads || !samples->is_permitted()) return false;
-    sampled.threads.push_back(std::move(samples));
+RankSets* set_of(ProcessStates& states, char state) {
+  switch (state) {
+    case 't':
+    case 'T':
+      return &states.stopped;
+    case 'D':
+      return &states.on_disk;
+    case 'S':
+      return &states.sleeping;
+    default:
+      return nullptr;
   }
-  return true;
 }
+
+/// Of a component without ranks, such as a script with its commands: what all its processes do.
+class SerialComponents {
+ public:
+  void add(const std::string& component, char state) {
+    const auto [known, is_new] = states_.emplace(component, state);
+    if (is_new) return;
+    const bool is_at_rest = state != '\0' && known->second != '\0';
+    if (!is_at_rest) known->second = '\0';
+    if (is_at_rest && state != 'S') known->second = state;  // a shell sleeps until its command has ended
+  }
+  void tell(ProcessStates& states) const {
+    for (const auto& [component, state] : states_)
+      if (RankSets* const set = set_of(states, state)) (*set)[component].insert(0);
+  }
+
+ private:
+  std::map<std::string, char> states_;
+};
 
 }  // namespace
 
@@ -245,29 +339,27 @@ CodeOrigin origin_of(const std::string& mapped_file) {
   return is_shared ? CodeOrigin::shared : CodeOrigin::program;
 }
 
-RanksInMpi sample_mpi(const std::string& socket) {
-  std::vector<Sampled> processes;
-  std::size_t threads = 0;
-  for (const pid_t process : runtime::processes_with_environment(runtime::run_mark(socket))) {
-    const std::string environment = text_of("/proc/" + std::to_string(process) + "/environ");
-    const std::string component = variable_of(environment, "SLUICE_COMPONENT");
-    const auto rank = rank_of(environment);
-    if (component.empty() || !rank) continue;
-    Sampled sampled{component, *rank, CodeMap(process), {}};
-    if (!sampled.code.has_mpi()) continue;
-    if (!begin(sampled, process, threads)) break;
-    processes.push_back(std::move(sampled));
-  }
-  if (processes.empty()) return {};
+ProcessStates sample_processes(const std::string& socket) {
+  const std::vector<Sampled> processes = begin_samples(socket);
+  ProcessStates found;
+  if (processes.empty()) return found;
   std::this_thread::sleep_for(window);
-  RanksInMpi found;
-  for (const Sampled& process : processes)
-    if (process.is_in_mpi()) found[process.component].insert(process.rank);
+  SerialComponents serial;
+  for (const Sampled& process : processes) {
+    const Rest now = threads_of(process.process).rest;
+    const char state = now == process.rest ? now.state : '\0';
+    if (!process.rank) serial.add(process.component, state);
+    if (!process.rank) continue;
+    if (process.is_in_mpi()) found.in_mpi[process.component].insert(*process.rank);
+    if (RankSets* const set = set_of(found, state)) (*set)[process.component].insert(*process.rank);
+  }
+  serial.tell(found);
   return found;
 }
 
-RanksInMpi own_calls(const RanksInMpi& sampled, const runtime::RunView& view) {
-  RanksInMpi own = sampled;
+namespace {
+
+RankSets without_known(RankSets own, const runtime::RunView& view) {
   const auto drop = [&](const std::string& component, const auto& is_known, std::size_t unknown) {
     auto& ranks = own[component];
     std::erase_if(ranks, is_known);
@@ -292,6 +384,13 @@ RanksInMpi own_calls(const RanksInMpi& sampled, const runtime::RunView& view) {
   }
   std::erase_if(own, [](const auto& entry) { return entry.second.empty(); });
   return own;
+}
+
+}  // namespace
+
+ProcessStates own_states(const ProcessStates& sampled, const runtime::RunView& view) {
+  return {without_known(sampled.in_mpi, view), without_known(sampled.sleeping, view),
+          without_known(sampled.on_disk, view), without_known(sampled.stopped, view)};
 }
 
 }  // namespace sluice::coordinator

@@ -7,7 +7,14 @@ namespace {
 
 using runtime::RunView;
 
-void write_components(JsonWriter& json, const RunView& view, const RanksInMpi& in_mpi) {
+void write_ranks(JsonWriter& json, const char* key, const std::string& component, const RankSets& sets) {
+  json.key(key).begin_list();
+  if (const auto ranks = sets.find(component); ranks != sets.end())
+    for (const std::uint32_t rank : ranks->second) json.value(rank);
+  json.end_list();
+}
+
+void write_components(JsonWriter& json, const RunView& view, const ProcessStates& states) {
   json.key("components").begin_list();
   for (const matcher::ComponentView& component : view.components) {
     json.begin_object()
@@ -16,12 +23,12 @@ void write_components(JsonWriter& json, const RunView& view, const RanksInMpi& i
         .member("connected", component.connected)
         .member("waiting", component.waiting)
         .member("has_exited", component.has_exited)
-        .member("end", component.how)
-        .key("ranks_in_mpi")
-        .begin_list();
-    if (const auto ranks = in_mpi.find(component.name); ranks != in_mpi.end())
-      for (const std::uint32_t rank : ranks->second) json.value(rank);
-    json.end_list().end_object();
+        .member("end", component.how);
+    write_ranks(json, "ranks_in_mpi", component.name, states.in_mpi);
+    write_ranks(json, "ranks_that_sleep", component.name, states.sleeping);
+    write_ranks(json, "ranks_on_disk", component.name, states.on_disk);
+    write_ranks(json, "ranks_stopped", component.name, states.stopped);
+    json.end_object();
   }
   json.end_list();
 }
@@ -129,7 +136,7 @@ void write_nodes(JsonWriter& json, const RunView& view) {
 }  // namespace
 
 std::string status_as_json(const RunView& view, const std::string& name, std::int64_t process,
-                           const std::optional<RunView>& earlier, const RanksInMpi& in_mpi) {
+                           const std::optional<RunView>& earlier, const ProcessStates& states) {
   JsonWriter json;
   const Traffic traffic = traffic_of(view, earlier);
   json.begin_object()
@@ -141,7 +148,7 @@ std::string status_as_json(const RunView& view, const std::string& name, std::in
       .member("put_rate", traffic.put_rate)
       .member("get_rate", traffic.get_rate);
   write_nodes(json, view);
-  write_components(json, view, in_mpi);
+  write_components(json, view, states);
   write_waits(json, view);
   write_copies(json, view);
   write_rules(json, view);

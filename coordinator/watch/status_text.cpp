@@ -54,10 +54,10 @@ std::string describe_traffic(const Traffic& traffic) {
 
 /// What the processes of a component do that use coupled files now.
 struct Doings {
-  std::uint32_t computing = 0, in_mpi = 0, copying = 0, waiting = 0;
+  std::uint32_t computing = 0, in_mpi = 0, copying = 0, waiting = 0, sleeping = 0, on_disk = 0, stopped = 0;
 };
 
-Doings doings_of(const ComponentView& component, const RunView& view, const RanksInMpi& in_mpi) {
+Doings doings_of(const ComponentView& component, const RunView& view, const ProcessStates& states) {
   Doings doings;
   std::uint32_t left = component.connected;
   const auto take = [&left](std::uint32_t wanted) {
@@ -70,8 +70,14 @@ Doings doings_of(const ComponentView& component, const RunView& view, const Rank
     if (gathering.component == component.name) doings.in_mpi += take(gathering.present);
   for (const matcher::CopyStatus& copy : view.copies)
     if (copy.component == component.name) doings.copying += take(copy.processes);
-  if (const auto own = in_mpi.find(component.name); own != in_mpi.end())
-    doings.in_mpi += take(static_cast<std::uint32_t>(own->second.size()));
+  const auto take_own = [&](const RankSets& sets) {
+    const auto own = sets.find(component.name);
+    return own == sets.end() ? 0 : take(static_cast<std::uint32_t>(own->second.size()));
+  };
+  doings.in_mpi += take_own(states.in_mpi);
+  doings.stopped = take_own(states.stopped);
+  doings.on_disk = take_own(states.on_disk);
+  doings.sleeping = take_own(states.sleeping);
   doings.computing = left;
   return doings;
 }
@@ -85,7 +91,10 @@ std::string describe_doings(const Doings& doings) {
   std::vector<Kind> kinds{{doings.computing, "computes", "compute"},
                           {doings.in_mpi, "is in MPI", "are in MPI"},
                           {doings.copying, "copies", "copy"},
-                          {doings.waiting, "waits", "wait"}};
+                          {doings.waiting, "waits", "wait"},
+                          {doings.on_disk, "waits for a disk", "wait for a disk"},
+                          {doings.sleeping, "sleeps", "sleep"},
+                          {doings.stopped, "is stopped", "are stopped"}};
   std::erase_if(kinds, [](const Kind& kind) { return kind.processes == 0; });
   if (kinds.size() == 1) {
     const Kind& only = kinds.front();
@@ -99,20 +108,20 @@ std::string describe_doings(const Doings& doings) {
   return text;
 }
 
-std::string state_of(const ComponentView& component, const RunView& view, const RanksInMpi& in_mpi) {
+std::string state_of(const ComponentView& component, const RunView& view, const ProcessStates& states) {
   if (component.has_exited) return component.how;
   if (!component.has_connected) return "has not used a coupled file yet";
   if (component.connected == 0) return "has no process now that uses coupled files";
-  return describe_doings(doings_of(component, view, in_mpi));
+  return describe_doings(doings_of(component, view, states));
 }
 
-std::string describe_components(const RunView& view, const RanksInMpi& in_mpi) {
+std::string describe_components(const RunView& view, const ProcessStates& states) {
   Rows rows{{"component", "processes", "state"}};
   for (const ComponentView& component : view.components) {
     const std::string there = std::to_string(component.connected);
     rows.push_back({component.name,
                     component.processes == 0 ? there : there + " of " + std::to_string(component.processes),
-                    state_of(component, view, in_mpi)});
+                    state_of(component, view, states)});
   }
   return format_table(rows, {false, true, false});
 }
@@ -129,7 +138,7 @@ std::string ranks_text(const auto& status) {
 }
 
 /// "ranks 1 2 of model are in calls of MPI"
-std::string describe_own_calls(const RanksInMpi& in_mpi) {
+std::string describe_own_calls(const RankSets& in_mpi) {
   constexpr std::size_t most_ranks = 8;
   std::string text;
   for (const auto& [component, ranks] : in_mpi) {
@@ -225,10 +234,10 @@ Traffic traffic_of(const RunView& view, const std::optional<RunView>& earlier) {
 }
 
 std::string describe_status(const RunView& view, const std::optional<RunView>& earlier,
-                            const RanksInMpi& in_mpi) {
+                            const ProcessStates& states) {
   return describe_memory(view) + describe_traffic(traffic_of(view, earlier)) + "\n" +
-         describe_components(view, in_mpi) + "\n" + describe_waits(view) + describe_own_calls(in_mpi) + "\n" +
-         describe_rules(view) + "\n" + describe_files(view);
+         describe_components(view, states) + "\n" + describe_waits(view) + describe_own_calls(states.in_mpi) +
+         "\n" + describe_rules(view) + "\n" + describe_files(view);
 }
 
 std::string fit_to_screen(const std::string& text, std::size_t columns, std::size_t lines) {

@@ -18,16 +18,16 @@ struct Traffic {
                                  const std::optional<runtime::RunView>& earlier = std::nullopt);
 
 /// What a run does now, in lines for a terminal: memory, components, waits as sentences, files.
-/// `earlier`: an earlier view, for the rates. `in_mpi`: own_calls().
+/// `earlier`: an earlier view, for the rates. `states`: own_states().
 [[nodiscard]] std::string describe_status(const runtime::RunView& view,
                                           const std::optional<runtime::RunView>& earlier = std::nullopt,
-                                          const RanksInMpi& in_mpi = {});
+                                          const ProcessStates& states = {});
 
 /// The same as JSON, on one line. `name`, `process`: of the run.
 [[nodiscard]] std::string status_as_json(const runtime::RunView& view, const std::string& name,
                                          std::int64_t process,
                                          const std::optional<runtime::RunView>& earlier = std::nullopt,
-                                         const RanksInMpi& in_mpi = {});
+                                         const ProcessStates& states = {});
 
 /// The text with lines cut to `columns` characters, and at most `lines` of them.
 [[nodiscard]] std::string fit_to_screen(const std::string& text, std::size_t columns, std::size_t lines);
