@@ -6,6 +6,7 @@
 #include <boost/program_options/positional_options.hpp>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "colours.hpp"
 #include "exit_status.hpp"
@@ -63,6 +64,26 @@ void print_all(const std::filesystem::path& file, const std::vector<workflows::M
   }
 }
 
+/// What to do about a workflow that cannot be read.
+std::string other_workflows(const std::filesystem::path& flow) {
+  constexpr std::size_t most_named = 3;
+  const std::filesystem::path directory = flow.has_parent_path() ? flow.parent_path() : ".";
+  std::set<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string extension = entry->path().extension().string();
+    if (extension == ".yaml" || extension == ".yml") names.insert(entry->path().filename().string());
+  }
+  if (names.empty())
+    return "no workflow file (*.yaml) is in " + directory.string() + ": 'sluice init PROGRAM…' writes one\n";
+  std::string text;
+  std::size_t named = 0;
+  for (const std::string& name : names)
+    if (named++ < most_named) text += (text.empty() ? "'" : ", '") + name + "'";
+  return "in " + directory.string() + " there is " + text + (names.size() > most_named ? ", …" : "") + '\n';
+}
+
 }  // namespace
 
 void print_findings(const workflows::Workflow& workflow, const std::vector<workflows::Mistake>& findings,
@@ -81,7 +102,7 @@ std::optional<workflows::Workflow> read_workflow(const std::string& flow) {
     std::cerr << "sluice: " << mistakes << (mistakes == 1 ? " mistake in " : " mistakes in ") << flow
               << "; docs/workflow-reference.md describes the file\n";
   } catch (const IoError& error) {
-    std::cerr << "sluice: " << error.what() << '\n';
+    std::cerr << "sluice: " << error.what() << '\n' << other_workflows(flow);
   }
   return std::nullopt;
 }

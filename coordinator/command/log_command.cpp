@@ -151,7 +151,10 @@ int log_command(const Arguments& arguments) {
       status = std::max(status, status_damaged);
     } catch (const Error& error) {
       std::cout.flush();
-      std::cerr << "sluice log: " << error.what() << '\n';
+      std::cerr
+          << "sluice log: " << error.what()
+          << "\ngive a metadata log: a file NAME.meta in the directory of staging.spill, or of the hint "
+             "nc_burst_buf_dirname\n";
       status = status_mistake;
     }
   }

@@ -144,12 +144,18 @@ class CouplingWarnings {
   void warn_of_reader(std::uint32_t index, const std::string& reader) {
     const FileRule& rule = workflow_.files[index];
     const std::uint64_t published = published_by(index);
-    if (published == 0 || contains(report_.rules[index].users, reader) || has_failed(reader) ||
-        is_told(rule.family, "reader") || is_told(ensemble_of(reader), "reader " + rule.pattern))
+    const std::string missing = missing_file(reader);
+    if (published == 0 || contains(report_.rules[index].users, reader) ||
+        (has_failed(reader) && missing.empty()) || is_told(rule.family, "reader") ||
+        is_told(ensemble_of(reader), "reader " + rule.pattern))
       return;
     std::string text = "'" + reader + "' is a reader of '" + rule.pattern + "', but opened none of the " +
                        format_count(published, "file") + " that were published";
-    if (const std::string old = old_file(index, reader); !old.empty()) {
+    if (!missing.empty()) {
+      text += ". It opened " + missing +
+              ", which is not there, and no rule covers that name: correct the name in " + reader +
+              ", or 'path' in " + place_of(workflow_, rule);
+    } else if (const std::string old = old_file(index, reader); !old.empty()) {
       text += ". It may have read an old file instead: " + old + ". Remove the old file";
     } else {
       text +=
@@ -159,6 +165,16 @@ class CouplingWarnings {
           "waits; or set 'expose: true'";
     }
     warnings_.push_back(text);
+  }
+
+  /// A file that the reader has asked for, that is not there, and that no rule covers; empty: none.
+  [[nodiscard]] std::string missing_file(const std::string& reader) const {
+    const auto is_missing = [&](const OrdinaryFile& file) {
+      return file.component == reader && file.rule == OrdinaryFile::no_rule && !file.is_written &&
+             file.modified_s == 0;
+    };
+    const auto found = std::ranges::find_if(report_.ordinary_files, is_missing);
+    return found == report_.ordinary_files.end() ? std::string() : found->path;
   }
 
   /// A file from before the run at the path of one of the rule's files: "/place/x.nc, from DATE"; empty if

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 
@@ -167,11 +168,19 @@ std::string component_table(const RunOutcome& outcome) {
 /// The number of items that are listed; the rest is only counted.
 constexpr std::size_t most_named = 5;
 
+/// Each step of a file may fail, for one reason.
 std::string failure_lines(const std::vector<std::string>& failures) {
+  std::vector<std::string> lines;
+  std::map<std::string, std::size_t> times;
+  for (const std::string& failure : failures)
+    if (++times[failure] == 1) lines.push_back(failure);
   std::string text;
-  for (std::size_t i = 0; i < std::min(failures.size(), most_named); ++i) text += failures[i] + "\n";
-  if (failures.size() > most_named)
-    text += "and " + format_count(failures.size() - most_named, "more file") + ": the event log names them\n";
+  for (std::size_t i = 0; i < std::min(lines.size(), most_named); ++i) {
+    const std::size_t count = times[lines[i]];
+    text += lines[i] + (count > 1 ? " (" + std::to_string(count) + " times)\n" : "\n");
+  }
+  if (lines.size() > most_named)
+    text += "and " + format_count(lines.size() - most_named, "more failure") + ": the event log names them\n";
   return text;
 }
 
@@ -219,7 +228,9 @@ std::uint64_t RunOutcome::lost_steps() const noexcept {
 }
 
 std::size_t RunOutcome::missing_files() const noexcept {
-  return report ? report->drain_failures.size() : 0;
+  if (!report) return 0;
+  const std::vector<std::string>& failures = report->drain_failures;
+  return std::set<std::string>(failures.begin(), failures.end()).size();
 }
 
 std::string describe_end(const RunOutcome& outcome) {

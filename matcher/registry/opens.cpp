@@ -194,9 +194,11 @@ void Opens::refuse_for_good(Group& group) {
       parts_.uses.differs_in_digits(group.key)) {
     return parts_.outcomes.end_of_sequence(group, text);
   }
-  parts_.outcomes.refuse(
-      group, NC_ENOENT,
-      text + parts_.uses.near_miss_text(group.key) + parts_.names.elsewhere_text(group.key));
+  std::string advice = parts_.uses.near_miss_text(group.key) + parts_.names.elsewhere_text(group.key);
+  if (advice.empty() && !parts_.uses.has_published(group.key.rule))
+    advice = " before it had published any file of '" + parts_.rules.of(group.key).pattern +
+             "': look at the output of " + writer + ", or compare 'path' with the names that it writes";
+  parts_.outcomes.refuse(group, NC_ENOENT, text + advice);
 }
 
 /// Who only looks holds back nobody: it waits for nothing, and nothing waits for it.

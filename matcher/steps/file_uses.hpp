@@ -32,6 +32,9 @@ class FileUses {
   /// For a component that asks for a file that will not come: names the file that it may have meant; empty:
   /// none.
   [[nodiscard]] std::string near_miss_text(const DatasetKey& key) const;
+  [[nodiscard]] bool has_published(std::uint32_t rule) const {
+    return rule_uses_.at(rule).published_at_ms.has_value();
+  }
   /// Whether a published file of the rule has the same name but for its digits: wave_0030.nc, where
   /// wave_0029.nc was the last.
   [[nodiscard]] bool differs_in_digits(const DatasetKey& key) const;

@@ -103,6 +103,18 @@ def near_miss():
     expect(re.search(r"picture\.nc' will not be published: [^;]*$", result.err, re.MULTILINE), "something far away is named")
 
 
+def other_name():
+    """A reader that asks for a name that no rule covers, and that is not there, is told what it asked for, also when it fails for that."""
+    write_flow({"model": "couple write Wave.nc 10", "analysis": "couple read wave.nc 10"}, ("Wave.nc", "model", "analysis"))
+    expect_warning(run(status=None), r"'analysis' is a reader of 'Wave\.nc', but opened none of the 1 file.*\. It opened /.*/wave\.nc, which is not there, and no rule covers that name: correct the name in analysis, or 'path' in line 8 of flow\.yaml")
+
+
+def nothing_written():
+    """A reader whose writer ends before it has written anything is told so."""
+    write_flow({"model": "couple say nothing", "analysis": "couple missing a.nc"}, ("*.nc", "model", "analysis"))
+    expect(re.search(r"'a\.nc' will not be published: its writer model exited with status 0 before it had published any file of '\*\.nc': look at the output of model, or compare 'path'", run(status=0).err), "the reason")
+
+
 def lost_step():
     """A file that its writer has not closed is lost. The exit status says so, unless a component's status is
     not 0."""

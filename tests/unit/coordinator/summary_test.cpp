@@ -89,8 +89,16 @@ TEST_CASE("of many kept files the end names five") {
                  "the burst-buffer logs of 'wave_0.nc', 'wave_1.nc', 'wave_2.nc', 'wave_3.nc', "
                  "'wave_4.nc' and 35 more are kept"));
   CHECK(contains(text, "(DIR: /scratch/logs)"));
-  CHECK(contains(text, "'wave_4.nc' is not on disk\nand 35 more files: the event log names them"));
+  CHECK(contains(text, "'wave_4.nc' is not on disk\nand 35 more failures: the event log names them"));
   CHECK_FALSE(contains(text, "wave_5.nc"));
+}
+
+TEST_CASE("steps of one file that fail for one reason are one line, and one file") {
+  RunOutcome result = outcome();
+  for (int i = 0; i < 23; ++i) result.report->drain_failures.push_back("'a.nc' is not on disk: no space");
+  CHECK(contains(summarize(flow(), result), "'a.nc' is not on disk: no space (23 times)\n"));
+  CHECK_FALSE(contains(summarize(flow(), result), "more"));
+  CHECK(result.missing_files() == 1);
 }
 
 TEST_CASE("few files have a line each, in order") {
