@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/matcher/dataset_key.hpp"
+
 namespace sluice::files {
 
 namespace {
@@ -35,9 +37,9 @@ void PathFilter::read(const char* rules, Use use) noexcept {
 void PathFilter::add(std::string_view line, Use use) noexcept {
   (void)take_word(line);
   const std::string_view access = take_word(line);
-  const std::string_view through = take_word(line);
+  const auto through = matcher::through_of(take_word(line));
   const bool is_writer = access.starts_with('w') || access.starts_with("rw");
-  if (is_writer != (use == Use::writing) || (through != "memory" && through != "burst-buffer")) return;
+  if (is_writer != (use == Use::writing) || !through || !matcher::covers_c_library(*through)) return;
   const std::string_view end = literal_end(line);
   if (count_ == ends_.size() || end.size() > text_.size() - used_bytes_) {
     passes_all_ = true;

@@ -134,7 +134,7 @@ std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int dire
   const std::string whole = whole_path(directory, path);
   if (whole.empty() || !session.environment().is_coupled()) return std::nullopt;
   auto match = runtime::find_rule(session.environment(), whole);
-  if (!match || !match->rule.writes || matcher::is_in_files(match->rule.through)) return std::nullopt;
+  if (!match || !match->rule.writes || !matcher::covers_c_library(match->rule.through)) return std::nullopt;
   struct stat facts {};
   const bool is_other =
       match->is_on_disk && ::stat(match->file.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
@@ -154,7 +154,8 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
   if (!match) return {};
   runtime::FileDescriptor file =
       session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes});
+                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+                         matcher::is_in_files(match->rule.through)});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
     struct stat facts {};

@@ -284,7 +284,8 @@ const std::vector<Key>& table() {
        .value =
            "what the data passes through: `memory`, `burst-buffer`, `file`, `subfiles` or `blobs` (below)",
        .default_value = "`memory`",
-       .words = {matcher::through_words.begin(), matcher::through_words.end()},
+       .words = {matcher::through_words.begin(),
+                 matcher::through_words.begin() + matcher::through_words_of_users},
        .set = member<FileRule>(&FileRule::through)},
       {.section = KeySection::rule,
        .name = "steps",

@@ -11,14 +11,6 @@ std::string text_of(const YAML::Node& root) {
   return std::string(emitter.c_str()) + '\n';
 }
 
-/// Without the modes.
-YAML::Node names_of_readers(const YAML::Node& readers) {
-  if (!readers.IsMap()) return readers;
-  YAML::Node names(YAML::NodeType::Sequence);
-  for (const auto& reader : readers) names.push_back(reader.first);
-  return names;
-}
-
 }  // namespace
 
 std::string with_one_component(const std::string& text, const std::string& component) {
@@ -31,16 +23,18 @@ std::string with_one_component(const std::string& text, const std::string& compo
   return text_of(root);
 }
 
-std::string with_plain_files(const std::string& text) {
-  YAML::Node root = YAML::Load(text);
-  for (YAML::Node rule : root["files"]) {
-    rule["through"] = "file";
-    rule.remove("keep");
-    if (rule["steps"] && rule["steps"].as<std::string>() == "stream") continue;
-    for (const char* key : {"queue", "when-full", "expose"}) rule.remove(key);
-    rule["readers"] = names_of_readers(rule["readers"]);
+void pass_through_files(Workflow& workflow) {
+  for (FileRule& rule : workflow.files) {
+    rule.through = Through::ordered_file;
+    rule.keep = {};
+    rule.exposes = false;
+    rule.publish_at = PublishAt::close;
+    rule.queue = 0;
+    rule.when_full = matcher::WhenFull::spill;
+    std::erase_if(rule.modes, [&](const matcher::ReaderMode& mode) {
+      return !rule.is_stream || mode.mode == matcher::ReadMode::latest;
+    });
   }
-  return text_of(root);
 }
 
 std::string with_kept_files(const std::string& text) {

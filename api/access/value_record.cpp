@@ -71,7 +71,8 @@ std::string shown_path(const std::string& path) {
 }
 
 void append_lines(const Dataset& dataset, std::span<const Access> accesses, std::string_view verb) {
-  const std::string path = shown_path(dataset.path);
+  std::string path = shown_path(dataset.path);
+  if (dataset.stream_number > 0) path += ".step-" + std::to_string(dataset.stream_number);
   std::string lines;
   for (const Access& access : accesses) {
     const bool has_values = access.status == NC_NOERR || access.status == NC_ERANGE;

@@ -123,6 +123,7 @@ struct OpenedDriver {
   formats::Layout layout;
   std::map<std::string, std::string>
       hints;  ///< in force below the driver (MPI_File_get_info), for ncmpi_inq_file_info
+  std::uint64_t stream_number = 0;  ///< of a step of a stream that is read: its number; else 0
 };
 
 }  // namespace sluice::api

@@ -1,11 +1,14 @@
 // Creates, opens and deletes datasets of the workflow whose data is in files.
 #include <algorithm>
+#include <filesystem>
 
 #include "agreement.hpp"
 #include "burst_driver.hpp"
 #include "coupled_file.hpp"
 #include "coupled_group.hpp"
 #include "open_driver.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
 namespace {
@@ -40,6 +43,19 @@ OpenedDriver open_files(std::unique_ptr<FileStep> step, std::uint64_t wait_us, c
   }
 }
 
+/// Readers go on with the former steps of a stream, so the next one begins with another file. One process
+/// calls it.
+void leave_former_steps(const std::string& path, bool goes_on) {
+  storage::PosixFileSystem system;
+  if (!system.exists(path)) return;
+  if (!goes_on) return system.remove(path);
+  const std::string copy = path + ".partial";
+  std::error_code error;
+  std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing, error);
+  if (error) throw IoError(NC_EIO, error.value(), copy, "write");
+  system.rename(copy, path);
+}
+
 /// A share in a step that this group will write. Waits until no process reads the file.
 std::unique_ptr<FileStep> create_step(const CoupledGroup& group, const runtime::CreateRequest& create) {
   const runtime::Created created = group.session->create(create);
@@ -60,6 +76,8 @@ OpenedDriver create_coupled_file(const OpenRequest& request, int ncid, formats::
       step = create_step(group, {match.key, group.member, request.keeps_existing(),
                                  static_cast<std::uint8_t>(version), match.file});
     });
+    if (match.rule.is_stream && request.comm.is_root() && !request.keeps_existing())
+      leave_former_steps(match.file, false);
   });
   const Hints hints = hints_of(request, match.rule.through, group.nodes);
   const OpenRequest on_disk{request.comm, request.path, request.mode, request.info, hints};
@@ -76,19 +94,24 @@ OpenedDriver open_coupled_file(const OpenRequest& request, int ncid,
   std::unique_ptr<FileStep> step;
   std::uint64_t wait_us = 0;
   std::string path;
+  std::uint64_t stream_number = 0;
   run_collectively(request.comm, [&] {
     wait_us = microseconds_of([&] {
       auto opened = group.session->open({match.key, group.member, match.file, match.is_on_disk}, writes);
       path = std::move(opened.path);
+      stream_number = opened.stream_number;
       if (opened.step == 0) return;
       step = std::make_unique<FileStep>(group.session, opened.step,
                                         writes ? FileStep::Use::reopen : FileStep::Use::read);
     });
+    if (writes && match.rule.is_stream && request.comm.is_root()) leave_former_steps(path, true);
   });
   const OpenRequest on_disk{request.comm, path, request.mode, request.info, request.hints};
   if (!step) return open_with_burst_buffer(on_disk, ncid, writes, open_file);  // from before the run
-  return open_files(std::move(step), wait_us,
-                    [&] { return open_with_burst_buffer(on_disk, ncid, writes, open_file); });
+  OpenedDriver files = open_files(std::move(step), wait_us,
+                                  [&] { return open_with_burst_buffer(on_disk, ncid, writes, open_file); });
+  files.stream_number = stream_number;
+  return files;
 }
 
 OpenedDriver open_file_of_step(const OpenRequest& request, std::unique_ptr<FileStep> step) {

@@ -293,9 +293,12 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     if (!may_grow()) take_header();
   });
   if (answer.step == 0 && request.writes()) return import_staged(request, answer.path, environment, match);
-  if (answer.is_in_files)
-    return open_file_of_step({request.comm, answer.path, request.mode, request.info, request.hints},
-                             std::make_unique<FileStep>(group.session, answer.step, FileStep::Use::read));
+  if (answer.is_in_files) {
+    opened = open_file_of_step({request.comm, answer.path, request.mode, request.info, request.hints},
+                               std::make_unique<FileStep>(group.session, answer.step, FileStep::Use::read));
+    opened.stream_number = answer.stream_number;
+    return opened;
+  }
   // The step's memory has been freed, or the file is from before the run: the file is an ordinary file.
   if (answer.step == 0)
     return open_file({request.comm, answer.path, request.mode, request.info, request.hints});
@@ -305,6 +308,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
     share_view(request.comm, answer);
     run_collectively(request.comm, take_header);
   }
+  opened.stream_number = answer.stream_number;
   return opened;
 }
 

@@ -31,6 +31,7 @@ struct Dataset {
   int size = 1;
   int ncid = -1;
   std::string path;                                ///< as the user wrote it
+  std::uint64_t stream_number = 0;                 ///< of a step of a stream that is read: its number; else 0
   InfoHandle info;                                 ///< the user's hints, for MPI-IO
   std::map<std::string, std::string> asked_hints;  ///< from the user: info object and PNETCDF_HINTS
   std::map<std::string, std::string> hints;        ///< in force below the driver

@@ -201,6 +201,7 @@ int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
   dataset.header = std::move(opened.header);
   dataset.layout = opened.layout;
   dataset.hints = std::move(opened.hints);
+  dataset.stream_number = opened.stream_number;
   *ncidp = dataset.ncid;
   opening.is_finished = true;
   return opening.disagreement;

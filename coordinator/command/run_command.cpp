@@ -13,6 +13,7 @@
 #include "run.hpp"
 #include "run_journal.hpp"
 #include "sluice/workflows/duration.hpp"
+#include "sluice/workflows/variants.hpp"
 
 namespace sluice::coordinator {
 
@@ -75,6 +76,7 @@ struct RunSettings {
   std::string stop_before;
   std::string time_limit;
   bool without_logs = false;
+  bool through_files = false;
 };
 
 program_options::options_description options_for(RunSettings& settings) {
@@ -91,12 +93,13 @@ program_options::options_description options_for(RunSettings& settings) {
        "kill matchers that run so many seconds longer than all components; 0: never")  //
       ("resume", "go on where the last run of the workflow ended")                     //
       ("without-logs", program_options::bool_switch(&settings.without_logs),
-       "with --resume: go on where burst-buffer logs are elsewhere or may be damaged; their files count as "
-       "lost")  //
+       "with --resume: go on where logs are elsewhere or may be damaged; their files count as lost")  //
       ("stop-before", program_options::value(&settings.stop_before)->value_name("TIME"),
        "stop so long before the batch job ends, for a later --resume: 5min")  //
       ("time-limit", program_options::value(&settings.time_limit)->value_name("TIME"),
        "the run's time, where no batch system tells it: 12h")  //
+      ("through-files", program_options::bool_switch(&settings.through_files),
+       "pass all data through files on disk, to compare")  //
       ("progress", program_options::value(&settings.progress)->default_value(settings.progress),
        "auto (a table on a terminal, else lines), lines, json, none")  //
       ("quiet,q", "print the components' output and errors only")      //
@@ -196,6 +199,7 @@ int run_command(const Arguments& arguments) {
   if (!options) return status_mistake;
   auto workflow = read_workflow(line->flow);
   if (!workflow) return status_mistake;
+  if (settings.through_files) workflows::pass_through_files(*workflow);
   std::optional<FormerRun> former;
   if (line->options.count("resume") != 0) {
     former = run_to_resume(*workflow, settings, status);

@@ -60,16 +60,6 @@ void print_end_of(const fs::path& output) {
   std::cerr << "all of its output is in " << output.string() << '\n';
 }
 
-/// Why the workflow cannot be run through files with waiting opens; empty: it can.
-std::string obstacle_to_plain_files(const Task& task) {
-  try {
-    static_cast<void>(workflows::parse_workflow(workflows::with_plain_files(task.text), task.workflow.file));
-  } catch (const workflows::WorkflowError& error) {
-    return error.mistakes().front().text;
-  }
-  return {};
-}
-
 /// Whether there is space for two copies, and for what the runs write beside them, which nobody knows.
 std::string lack_of_space(const Task& task) {
   std::error_code error;
@@ -108,16 +98,24 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 VerifiedRun run_through_files(const Task& task, const WorkflowCopy& copy, const fs::path& sluice) {
-  std::vector<std::string> texts;
-  const std::vector<std::string>& names = task.order.components;
-  if (names.empty()) texts.push_back(workflows::with_plain_files(task.text));
-  for (const std::string& name : names) texts.push_back(workflows::with_one_component(task.text, name));
-  return run_variants(copy, task.workflow.file, texts, names, task.workflow, sluice);
+  std::vector<FlowVariant> variants;
+  for (const std::string& name : task.order.components)
+    variants.push_back({workflows::with_one_component(task.text, name), name});
+  if (variants.empty()) variants.push_back({task.text, {}, true});
+  return run_variants(copy, variants, task.workflow, sluice);
 }
 
 VerifiedRun run_through_memory(const Task& task, const WorkflowCopy& copy, const fs::path& sluice) {
-  return run_variants(copy, task.workflow.file, {workflows::with_kept_files(task.text)}, {}, task.workflow,
-                      sluice);
+  return run_variants(copy, {{workflows::with_kept_files(task.text)}}, task.workflow, sluice);
+}
+
+/// What may have made the run through files fail.
+void tell_of_followed(const Task& task) {
+  const auto rule = std::ranges::find_if(task.workflow.files, is_followed);
+  if (!task.order.components.empty() || rule == task.workflow.files.end()) return;
+  std::cerr << "through files, readers of '" << rule->pattern
+            << "' wait until its writer has closed it: a writer that waits for them before that cannot be "
+               "verified\n";
 }
 
 /// Prints how the run went; false when it failed.
@@ -141,11 +139,15 @@ void tell_of_reads(const std::string& what, const std::string& equal, const Read
   std::cout << '\n';
 }
 
-/// What two runs need not have in common.
-void tell_of_time(const Verdict& verdict) {
+/// What two runs need not have in common. Returns whether there is anything.
+bool tell_of_time(const Verdict& verdict) {
   print_first(verdict.undecided, "depends on time: ");
-  if (!verdict.undecided.empty() || verdict.gets.excused + verdict.reads.excused > 0)
+  for (const std::string& what : verdict.unproven)
+    std::cout << "not proven: " << what << ": time decides how much of it is there\n";
+  const bool is_any = !verdict.undecided.empty() || verdict.gets.excused + verdict.reads.excused > 0;
+  if (is_any && verdict.unproven.empty())
     std::cout << "readers of the latest, and of queues that discard, have read other files in the two runs\n";
+  return is_any;
 }
 
 int tell(const Verdict& verdict) {
@@ -161,15 +163,15 @@ int tell(const Verdict& verdict) {
   print_first(verdict.differences, "different: ");
   print_first(verdict.gets.differences, "different: ");
   print_first(verdict.reads.differences, "different: ");
-  tell_of_time(verdict);
+  const bool depends_on_time = tell_of_time(verdict);
   const bool is_equal =
       verdict.differences.empty() && verdict.gets.different == 0 && verdict.reads.different == 0;
   if (is_equal && verdict.equal_files == 0 && verdict.gets.equal == 0 && verdict.reads.equal == 0) {
     std::cout << "nothing to compare: neither run has written a file, or read a coupled one\n";
     return status_different;
   }
-  std::cout << (is_equal ? "memory gave the same bytes as files\n"
-                         : "memory and files gave different bytes\n");
+  std::cout << (is_equal ? "memory gave the same bytes as files" : "memory and files gave different bytes")
+            << (is_equal && depends_on_time ? ", but for what depends on time\n" : "\n");
   return is_equal ? status_ok : status_different;
 }
 
@@ -181,7 +183,10 @@ int verify(const Task& task, const fs::path& sluice) {
   const bool in_order = !task.order.components.empty();
   const std::string how = in_order ? "through files, one component after the other"
                                    : "through files, with opens that wait (" + task.order.reason + ")";
-  if (!tell_of(first, how, reference)) return first.status;
+  if (!tell_of(first, how, reference)) {
+    tell_of_followed(task);
+    return first.status;
+  }
   const VerifiedRun second = run_through_memory(task, coupled, sluice);
   if (!tell_of(second, "through memory", coupled)) return second.status;
   print_warnings_of(coupled.output());
@@ -220,11 +225,6 @@ int verify_command(const Arguments& arguments) {
     task.order = order_for_reference(task.workflow);
     task.directory = fs::canonical(fs::absolute(line->flow)).parent_path();
     task.place = place.empty() ? task.directory.parent_path() : fs::absolute(place);
-    if (task.order.components.empty()) {
-      if (const std::string obstacle = obstacle_to_plain_files(task); !obstacle.empty())
-        return verify_mistake("this workflow has no run through files to compare with (" + task.order.reason +
-                              "): " + obstacle);
-    }
     if (!fs::is_directory(task.place))
       return verify_mistake("--in names '" + task.place.string() + "', which is no directory");
     if (const std::string lack = lack_of_space(task); !lack.empty()) return verify_mistake(lack);

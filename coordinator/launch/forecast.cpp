@@ -123,6 +123,7 @@ class Forecast {
       case Through::burst_buffer:
         return " through burst-buffer logs on a local disk";
       case Through::file:
+      case Through::ordered_file:
         return " through ordinary files on disk";
       case Through::subfiles:
         return " through subfiles on disk";

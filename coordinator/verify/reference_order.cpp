@@ -15,20 +15,12 @@ const std::string& name_in_file(const Component& component) {
   return component.ensemble.empty() ? component.name : component.ensemble;
 }
 
-/// Why the rule's readers have to run beside its writer; empty: they need not.
-std::string need_of(const FileRule& rule) {
-  if (rule.is_stream) return "its readers go through the steps of " + rule.pattern;
-  if (rule.publish_at == workflows::PublishAt::sync || rule.publish_at == workflows::PublishAt::write)
-    return "its readers follow the writer of " + rule.pattern;
-  return {};
-}
-
 std::string need_for_all_at_once(const Workflow& workflow) {
   for (const Component& component : workflow.components) {
     if (component.for_each) return component.name + " runs for each file";
   }
   for (const FileRule& rule : workflow.files) {
-    if (std::string need = need_of(rule); !need.empty()) return need;
+    if (rule.is_stream) return "its readers go through the steps of " + rule.pattern;
   }
   if (!workflows::find_cycles(workflow).empty()) return "the components read each other's files";
   return {};

@@ -175,7 +175,7 @@ void compare_images(const FileSite& site, const std::set<std::string>& first,
   comparison.differences.push_back(text);
 }
 
-/// Calls `compare` for each site of two maps, with what they have there, unless time decides that.
+/// Calls `compare` for each site of two maps, with where to note the result, unless time decides that.
 template <class Map, class Compare>
 void compare_sites(const Map& first, const Map& second, const Excuses& excuses, ReadComparison& comparison,
                    const Compare& compare) {
@@ -186,8 +186,13 @@ void compare_sites(const Map& first, const Map& second, const Excuses& excuses, 
     const bool is_in_both = first.contains(site) && second.contains(site);
     if (excuses.depends(site.path) || (!is_in_both && excuses.chooses(site.component))) {
       ++comparison.excused;
+    } else if (excuses.sees_part(site.component, site.path)) {
+      ReadComparison part;
+      compare(site, part);
+      comparison.equal += part.equal;
+      comparison.excused += part.different;
     } else {
-      compare(site);
+      compare(site, comparison);
     }
   }
 }
@@ -221,17 +226,19 @@ ReadComparison compare_gets(const RunRecords& first, const RunRecords& second, c
   ReadComparison comparison;
   const Gets first_gets = gets_of(first);
   const Gets second_gets = gets_of(second);
-  compare_sites(first_gets, second_gets, excuses, comparison, [&](const AccessSite& site) {
-    compare_site(site, at(first_gets, site), at(second_gets, site), second, comparison);
-  });
+  compare_sites(first_gets, second_gets, excuses, comparison,
+                [&](const AccessSite& site, ReadComparison& found) {
+                  compare_site(site, at(first_gets, site), at(second_gets, site), second, found);
+                });
   return comparison;
 }
 
 ReadComparison compare_reads(const RunRecords& first, const RunRecords& second, const Excuses& excuses) {
   ReadComparison comparison;
-  compare_sites(first.reads, second.reads, excuses, comparison, [&](const FileSite& site) {
-    compare_images(site, at(first.reads, site), at(second.reads, site), comparison);
-  });
+  compare_sites(first.reads, second.reads, excuses, comparison,
+                [&](const FileSite& site, ReadComparison& found) {
+                  compare_images(site, at(first.reads, site), at(second.reads, site), found);
+                });
   return comparison;
 }
 
@@ -240,11 +247,31 @@ bool has_other_choice(const RunRecords& first, const RunRecords& second, const s
          files_of(first.reads, component) != files_of(second.reads, component);
 }
 
+bool has_read_otherwise(const RunRecords& first, const RunRecords& second, const std::string& component,
+                        const std::function<bool(const std::string& path)>& is_meant) {
+  const auto meant = [&](const RunRecords& records) {
+    Gets gets = gets_of(records);
+    std::erase_if(gets, [&](const auto& entry) {
+      return entry.first.component != component || !is_meant(entry.first.path);
+    });
+    return gets;
+  };
+  return meant(first) != meant(second);
+}
+
+std::string without_step(const std::string& path) {
+  static constexpr std::string_view mark = ".step-";
+  const std::size_t at = path.rfind(mark);
+  if (at == std::string::npos || !number_of(std::string_view(path).substr(at + mark.size()))) return path;
+  return path.substr(0, at);
+}
+
 std::string writer_of(const RunRecords& records, const std::string& path, const std::string& variable,
                       const std::vector<std::int64_t>& index) {
   std::string writer;
+  const std::string whole = without_step(path);
   for (const auto& [site, accesses] : records.accesses) {
-    if (site.path != path) continue;
+    if (site.path != path && site.path != whole) continue;
     const bool has_put = std::ranges::any_of(accesses, [&](const RecordedAccess& access) {
       return !access.is_get && access.variable == variable && covers(access, index);
     });

@@ -62,7 +62,13 @@ struct Excuses {
   std::function<bool(const std::string& component)> chooses;
   /// Whether the contents of the file follow from such a choice.
   std::function<bool(const std::string& path)> depends;
+  /// Whether time decides how much of the file the component sees. What is equal counts nevertheless.
+  std::function<bool(const std::string& component, const std::string& path)> sees_part =
+      [](const std::string&, const std::string&) { return false; };
 };
+
+/// The path in a record without the number of the step: "state.nc" of "state.nc.step-3".
+[[nodiscard]] std::string without_step(const std::string& path);
 
 [[nodiscard]] ReadComparison compare_gets(const RunRecords& first, const RunRecords& second,
                                           const Excuses& excuses);
@@ -70,6 +76,10 @@ struct Excuses {
 [[nodiscard]] ReadComparison compare_reads(const RunRecords& first, const RunRecords& second,
                                            const Excuses& excuses);
 
+/// Whether the component's gets of some of the files are not the same in both runs.
+[[nodiscard]] bool has_read_otherwise(const RunRecords& first, const RunRecords& second,
+                                      const std::string& component,
+                                      const std::function<bool(const std::string& path)>& is_meant);
 /// Whether the component has opened other files in the two runs.
 [[nodiscard]] bool has_other_choice(const RunRecords& first, const RunRecords& second,
                                     const std::string& component);

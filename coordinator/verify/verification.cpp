@@ -35,18 +35,21 @@ void write_flow_file(const fs::path& path, const std::string& text) {
 std::string patterns_of(const Workflow& workflow) {
   std::string patterns;
   for (const workflows::FileRule& rule : workflow.files)
-    if (rule.publish_at == workflows::PublishAt::close) patterns += rule.pattern + '\n';
+    if (!is_followed(rule)) patterns += rule.pattern + '\n';
   return patterns;
 }
 
-int run_once(const WorkflowCopy& copy, const fs::path& flow, const Workflow& workflow,
+int run_once(const WorkflowCopy& copy, const FlowVariant& variant, const Workflow& workflow,
              const fs::path& sluice) {
+  const fs::path flow = copy.directory() / workflow.file.filename();
+  write_flow_file(flow, variant.text);
   const storage::FileDescriptor output(
       ::open(copy.output().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!output) throw IoError(NC_EIO, errno, copy.output().string(), "create");
   ChildOptions child;
   child.program = sluice.string();
   child.arguments = {"sluice", "run", flow.string()};
+  if (variant.passes_files) child.arguments.push_back("--through-files");
   child.environment = current_environment();
   child.environment["SLUICE_RECORD_VALUES"] = copy.records().string();
   child.environment["SLUICE_RECORD_READS"] = patterns_of(workflow);
@@ -71,8 +74,17 @@ bool has_own_layout(const Workflow& workflow, const std::string& name) {
   });
 }
 
+/// A step of a stream belongs to the stream's rule, too.
 bool belongs_to(const workflows::FileRule& rule, const std::string& name) {
-  return runtime::match_tail(rule.pattern, '/' + name).has_value();
+  return runtime::match_tail(rule.pattern, '/' + name) ||
+         (rule.is_stream && runtime::match_tail(rule.pattern, '/' + without_step(name)));
+}
+
+/// A file of the first run that has a step of a stream. The second run has the newest step alone on disk.
+bool is_step_of_stream(const Workflow& workflow, const std::string& name) {
+  return without_step(name) != name && std::ranges::any_of(workflow.files, [&](const auto& rule) {
+           return rule.is_stream && belongs_to(rule, name);
+         });
 }
 
 bool is_timed(const workflows::FileRule& rule, const std::string& reader) {
@@ -92,6 +104,10 @@ class TimedChoices {
       if (component.for_each && component.for_each->is_latest) choosers_.insert(component.name);
     for (const std::string& component : choosers_)
       if (has_other_choice(first, second, component)) affected_.insert(component);
+    for (const workflows::FileRule& rule : workflow.files) {
+      if (!is_followed(rule)) continue;
+      for (const std::string& reader : rule.readers) note_follower(rule, reader);
+    }
     for (std::size_t before = 0; before != affected_.size();) {
       before = affected_.size();
       for (const workflows::FileRule& rule : workflow.files)
@@ -101,18 +117,43 @@ class TimedChoices {
 
   [[nodiscard]] Excuses excuses() const {
     return {[this](const std::string& component) { return choosers_.contains(component); },
-            [this](const std::string& path) { return !affected_.empty() && depends(path); }};
+            [this](const std::string& path) { return !affected_.empty() && depends(path); },
+            [this](const std::string& component, const std::string& path) {
+              const workflows::FileRule* const rule = rule_of(path);
+              return rule != nullptr && (is_followed(*rule) || is_timed_stream(*rule, component, path));
+            }};
   }
   /// Whether the contents of the file follow from such a choice.
   [[nodiscard]] bool depends(const std::string& name) const {
     return affected_.contains(writer_of_file(name));
   }
+  [[nodiscard]] const std::vector<std::string>& unproven() const noexcept { return unproven_; }
 
  private:
-  [[nodiscard]] std::string writer_of_file(const std::string& name) const {
+  /// What a reader of a file in the making has read in both runs proves something; the rest does not.
+  void note_follower(const workflows::FileRule& rule, const std::string& reader) {
+    if (reader == rule.writer) return;
+    const auto is_of_rule = [&](const std::string& path) { return rule_of(path) == &rule; };
+    if (!has_read_otherwise(first_, second_, reader, is_of_rule)) return;
+    affected_.insert(reader);
+    unproven_.push_back("what " + reader + " reads of '" + rule.pattern + "' while " + rule.writer +
+                        " writes it");
+  }
+
+  /// The C library's reads are not told apart by step.
+  [[nodiscard]] static bool is_timed_stream(const workflows::FileRule& rule, const std::string& component,
+                                            const std::string& path) {
+    return rule.is_stream && without_step(path) == path && is_timed(rule, component);
+  }
+
+  [[nodiscard]] const workflows::FileRule* rule_of(const std::string& name) const {
     const auto rule =
         std::ranges::find_if(workflow_.files, [&](const auto& each) { return belongs_to(each, name); });
-    if (rule != workflow_.files.end()) return rule->writer;
+    return rule == workflow_.files.end() ? nullptr : &*rule;
+  }
+
+  [[nodiscard]] std::string writer_of_file(const std::string& name) const {
+    if (const workflows::FileRule* const rule = rule_of(name)) return rule->writer;
     for (const RunRecords* const records : {&second_, &first_})
       if (const auto found = records->writers.find(name); found != records->writers.end())
         return found->second;
@@ -124,6 +165,7 @@ class TimedChoices {
   const RunRecords& second_;
   std::set<std::string> choosers_;
   std::set<std::string> affected_;  ///< those that have chosen otherwise, and who reads their files
+  std::vector<std::string> unproven_;
 };
 
 /// Compares the files of two runs.
@@ -151,7 +193,7 @@ class FileComparisons {
 
  private:
   [[nodiscard]] bool is_left_out(const std::string& name) {
-    if (name == workflow_.file.filename().string()) return true;
+    if (name == workflow_.file.filename().string() || is_step_of_stream(workflow_, name)) return true;
     if (!has_own_layout(workflow_, name)) return false;
     verdict_.left_out.push_back(name);
     return true;
@@ -184,19 +226,23 @@ class FileComparisons {
 
 }  // namespace
 
-VerifiedRun run_variants(const WorkflowCopy& copy, const fs::path& flow,
-                         const std::vector<std::string>& texts, const std::vector<std::string>& names,
+bool is_followed(const workflows::FileRule& rule) noexcept {
+  return rule.publish_at != workflows::PublishAt::close;
+}
+
+VerifiedRun run_variants(const WorkflowCopy& copy, const std::vector<FlowVariant>& variants,
                          const Workflow& workflow, const fs::path& sluice) {
   for (const auto& component : workflow.components) fs::create_directories(copy.records() / component.name);
   VerifiedRun run;
   const auto begin = steady_clock::now();
-  for (std::size_t i = 0; i < texts.size() && run.status == 0; ++i) {
+  for (const FlowVariant& variant : variants) {
     const auto begin_of_this = steady_clock::now();
-    write_flow_file(copy.directory() / flow.filename(), texts[i]);
-    run.status = run_once(copy, copy.directory() / flow.filename(), workflow, sluice);
-    if (names.empty()) continue;
-    run.times.push_back(names[i] + ' ' + format_duration(since(begin_of_this)));
-    if (run.status != 0) run.component = names[i];
+    run.status = run_once(copy, variant, workflow, sluice);
+    if (!variant.component.empty())
+      run.times.push_back(variant.component + ' ' + format_duration(since(begin_of_this)));
+    if (run.status == 0) continue;
+    run.component = variant.component;
+    break;
   }
   run.time = since(begin);
   return run;
@@ -209,6 +255,7 @@ Verdict compare_runs(const WorkflowCopy& first, const WorkflowCopy& second, cons
   Verdict verdict;
   FileComparisons(workflow, second_records, choices, verdict)
       .compare(first.written_files(), second.written_files());
+  verdict.unproven = choices.unproven();
   verdict.gets = compare_gets(first_records, second_records, choices.excuses());
   verdict.reads = compare_reads(first_records, second_records, choices.excuses());
   return verdict;

@@ -20,13 +20,20 @@ struct VerifiedRun {
   std::vector<std::string> times;  ///< "model 8.1 s", where each component ran by itself
 };
 
-/// Runs the workflow files in `texts` one after the other in the copy, as FLOW's name. `names`: the component
-/// that each of them starts, or nothing for all. Stops at the first failure. `sluice`: the program.
-[[nodiscard]] VerifiedRun run_variants(const WorkflowCopy& copy, const std::filesystem::path& flow,
-                                       const std::vector<std::string>& texts,
-                                       const std::vector<std::string>& names,
+/// A workflow file that takes the place of the user's one.
+struct FlowVariant {
+  std::string text;
+  std::string component = {};  ///< the only one that it starts; empty: it starts all
+  bool passes_files = false;   ///< `sluice run --through-files`
+};
+
+/// Runs the variants one after the other in the copy. Stops at the first failure. `sluice`: the program.
+[[nodiscard]] VerifiedRun run_variants(const WorkflowCopy& copy, const std::vector<FlowVariant>& variants,
                                        const workflows::Workflow& workflow,
                                        const std::filesystem::path& sluice);
+
+/// Whether readers see the rule's files while they are written.
+[[nodiscard]] bool is_followed(const workflows::FileRule& rule) noexcept;
 
 /// What the comparison of two runs has found.
 struct Verdict {
@@ -36,6 +43,7 @@ struct Verdict {
   std::vector<std::string> differences;
   std::vector<std::string> remarks;
   std::vector<std::string> undecided;  ///< what differs, and follows from what a reader takes by time
+  std::vector<std::string> unproven;   ///< "what analysis reads of 'x.nc' while model writes it"
   ReadComparison gets;
   ReadComparison reads;  ///< by the C library
 };

@@ -82,7 +82,7 @@ std::vector<Group*> GroupTable::of_component(const Component& component) const {
 
 std::vector<const Group*> GroupTable::readers_of_file(const DatasetKey& key) const {
   std::vector<const Group*> readers;
-  if (!rules_.is_in_files(key)) return readers;
+  if (!rules_.of(key).has_one_file()) return readers;
   for (const auto& [id, group] : groups_) {
     if (group->purpose == GroupPurpose::open_read && group->step != nullptr && group->key == key)
       readers.push_back(group.get());

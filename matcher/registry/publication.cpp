@@ -130,6 +130,9 @@ void Publication::number(Step& step) {
   std::vector<StepId> passed;  // a review may erase others
   for (const Step* const other : parts_.sequences.note_published(step)) passed.push_back(other->id);
   if (parts_.rules.of(step.key).is_stream) {
+    step.stream_number = step.number;
+    if (parts_.rules.is_in_files(step.key) && step.file.empty())
+      step.file = step.path + ".step-" + std::to_string(step.number);
     parts_.retention.leave_in_stream(dataset);
   } else {
     parts_.retention.supersede(dataset);
@@ -211,7 +214,8 @@ void Publication::discard(Step& step, const std::string& reason) {
   step.reason = "the step of " + parts_.names.quoted(step.key) + " was discarded: " + reason;
   std::erase(dataset.in_progress, &step);
   parts_.datasets.note_discarded(step.key);
-  if (step.is_in_files) parts_.retention.supersede(dataset);  // the earlier step was the same file
+  if (parts_.rules.of(step.key).has_one_file())
+    parts_.retention.supersede(dataset);  // the earlier step was the same file
   parts_.memory_waits.drop_on(step, step.reason);
   parts_.answers.event(step.reason);
 }

@@ -7,7 +7,7 @@
 namespace sluice::runtime {
 
 bool is_read_as_file(const ClientRule& rule) noexcept {
-  return rule.reads && !rule.writes && !matcher::is_in_files(rule.through);
+  return rule.reads && !rule.writes && matcher::covers_c_library(rule.through);
 }
 
 bool is_read_as_file(const RuleMatch& match) {

@@ -50,7 +50,7 @@ void fields(auto& a, Is<Described> auto& m) {
 }
 void fields(auto& a, Is<Opened> auto& m) {
   a(m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges, m.publish_at, m.origin,
-    m.path, m.is_continued, m.first_offsets, m.is_in_files, m.base);
+    m.path, m.is_continued, m.first_offsets, m.is_in_files, m.base, m.stream_number);
 }
 void fields(auto& a, Is<DiskFreed> auto& m) {
   a(m.given_back);

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 #include "sluice/formats/error.hpp"
@@ -114,6 +116,16 @@ FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from) {
   if (::ftruncate(writer.number(), facts.st_size) == 0) file = for_reading(writer, facts.st_mode);
   if (!file) throw IoError(NC_EIO, errno, "a file on the spill disk", "open");
   return file;
+}
+
+void write_file(const FileDescriptor& from, const std::string& path) {
+  const std::string partial = path + ".partial";
+  (void)::unlink(partial.c_str());
+  const FileDescriptor to(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  int trouble = to ? copy_bytes(from, to) : errno;
+  if (trouble == 0 && ::fchmod(to.number(), status_of(from).st_mode & 0777) != 0) trouble = errno;
+  if (trouble == 0 && ::rename(partial.c_str(), path.c_str()) != 0) trouble = errno;
+  if (trouble != 0) throw IoError(NC_EIO, trouble, path, "write");
 }
 
 bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {

@@ -34,6 +34,8 @@ namespace sluice::runtime {
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
 /// Makes `to`, which may be larger, the same file, and opens it for reading.
 [[nodiscard]] FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from);
+/// Puts a file of the same bytes and permissions in the place of what is at the path.
+void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
 /// Another open of the same file; empty and errno where that fails. `flags`: of open(2), of the process that
 /// gets the descriptor. Shared as messages want it.

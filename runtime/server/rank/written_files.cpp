@@ -64,7 +64,8 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   std::uint64_t connection = 0;
   FileDescriptor bytes;
   bool is_on_disk = false;
-  bool goes_on = false;  ///< CreateRequest::goes_on
+  bool goes_on = false;      ///< CreateRequest::goes_on
+  bool is_in_files = false;  ///< OpenFile::is_in_files
   std::shared_ptr<const FileDescriptor> base =
       {};  ///< what it began with, shared with the thread that copies it
   int watch = -1;
@@ -159,6 +160,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.component = client->process->component;
   file.connection = first_connection + ++last_file_;
   file.closes_wanted = request.closes;
+  file.is_in_files = request.is_in_files;
   file.opens.push_back(open);
   file.goes_on = (request.flags & O_TRUNC) == 0;
   if (file.goes_on) file.base = place.newest;
@@ -421,7 +423,7 @@ void WrittenFiles::read_contents(File& file) {
                              have_same_bytes(file.bytes, *file.base);
       if (result->is_unchanged) return;
       const FileContents contents(file.bytes);
-      result->puts = puts_of(contents.bytes(), file.path, result->trouble);
+      if (!file.is_in_files) result->puts = puts_of(contents.bytes(), file.path, result->trouble);
     } catch (const std::exception& error) {
       result->trouble = error.what();
       result->is_failure = true;
@@ -439,9 +441,27 @@ void WrittenFiles::read_contents(File& file) {
             });
 }
 
+/// The file on disk is another one, so who has opened the former one goes on with that.
+void WrittenFiles::write_to_disk(File& file) {
+  const auto trouble = std::make_shared<std::string>();  // shared by the two functions
+  const auto write = [trouble, held = file.shared_from_this()] {
+    try {
+      write_file(held->bytes, held->path);
+    } catch (const std::exception& error) {
+      *trouble = error.what();
+    }
+  };
+  worker_.submit(write, [this, trouble, connection = file.connection] {
+    File* const written = find(connection);
+    if (written == nullptr) return;
+    trouble->empty() ? complete(*written) : abandon(*written, *trouble);
+  });
+}
+
 /// The bytes count as a segment that nobody touches: in staging.memory, or on the spill disk. The puts of a
 /// CDF file have segments as those of any process.
 void WrittenFiles::stage(File& file) {
+  if (file.is_in_files) return write_to_disk(file);
   file.is_staged = true;
   const std::uint64_t bytes = file_size(file.bytes);
   std::vector<RegistryRequest> questions;

@@ -94,6 +94,7 @@ class WrittenFiles {
   void publish(File& file);
   void carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then);
   void read_contents(File& file);
+  void write_to_disk(File& file);
   void stage(File& file);
   void advance(File& file);
   void fill(File& file);

@@ -1,6 +1,9 @@
 #include "registry_service.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -355,6 +358,16 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   answer(ticket, Created{step.id, control, step.publish_at});
 }
 
+/// The writer of a stream in files makes another file for its next step, so a second name keeps this one.
+void RegistryService::published(const matcher::Step& step) {
+  notes_.published(step);
+  published_.push_back(step.id);
+  if (!step.is_in_files || step.file.empty() || step.file == step.path) return;
+  (void)::unlink(step.file.c_str());  // of an earlier run
+  if (::link(step.path.c_str(), step.file.c_str()) != 0)
+    outlet_.event(IoError(NC_EIO, errno, step.file, "create").what());
+}
+
 bool RegistryService::is_writer(const Ticket& ticket, const matcher::Step& step) const {
   const auto found = connections_.find({ticket.matcher, ticket.connection});
   return found != connections_.end() && step.writers != nullptr &&
@@ -376,6 +389,7 @@ void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
   reply.path = step.data_path();
   reply.is_in_files = step.is_in_files;
   const bool writes = is_writer(ticket, step);
+  if (!writes) reply.stream_number = step.stream_number;
   if (writes) notes_.begun(step);
   if (!step.control.empty() && writes) reply.control = step.control.id();
   reply.is_continued = step.is_continued && writes;

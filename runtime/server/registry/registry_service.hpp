@@ -178,10 +178,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void begun(const matcher::Step& step) override { notes_.begun(step); }
-  void published(const matcher::Step& step) override {
-    notes_.published(step);
-    published_.push_back(step.id);
-  }
+  void published(const matcher::Step& step) override;
   void read(const matcher::Step& step, const std::string& reader) override { notes_.read(step, reader); }
   void on_disk(const matcher::Step& step, const std::string& file) override { notes_.on_disk(step, file); }
   /// The matcher gives up what a killed process was writing by the C library.

@@ -198,18 +198,73 @@ TEST_CASE("files that were read by the C library are compared by their contents"
   CHECK(found.differences[1] == "a, read by the C library: z.nc: only in the run through memory");
 }
 
-TEST_CASE("in a run through files, readers have no modes and rules no queue") {
-  const auto plain = flow(workflows::with_plain_files(R"(version: 1
+TEST_CASE("in a run through files, readers have no modes and rules no queue, but for every N-th step") {
+  auto plain = flow(R"(version: 1
 components: {a: {command: a}, b: {command: b}, c: {command: c}}
 files:
   - {path: "w*.nc", writer: a, readers: {b: latest, c: 3}, queue: 3, when-full: discard, keep: true}
   - {path: x.nc, writer: a, readers: [b], expose: true}
-)"));
-  CHECK(plain.files[0].through == workflows::Through::file);
+  - {path: s.nc, writer: a, readers: {b: latest, c: 3}, steps: stream}
+  - {path: y.nc, writer: a, readers: [b], publish: sync}
+)");
+  workflows::pass_through_files(plain);
+  CHECK(plain.files[0].through == workflows::Through::ordered_file);
   CHECK(plain.files[0].modes.empty());
   CHECK(plain.files[0].readers == std::vector<std::string>{"b", "c"});
   CHECK(plain.files[0].queue == 0);
+  CHECK(!plain.files[0].keep.keeps);
   CHECK(!plain.files[1].exposes);
+  REQUIRE(plain.files[2].modes.size() == 1);
+  CHECK(plain.files[2].modes.front().reader == "c");
+  CHECK(plain.files[2].is_stream);
+  CHECK(plain.files[3].publish_at == workflows::PublishAt::close);
+}
+
+TEST_CASE("a workflow file cannot have the medium of a run through files") {
+  CHECK_THROWS_AS(
+      static_cast<void>(flow("version: 1\ncomponents: {a: {command: a}, b: {command: b}}\nfiles:\n"
+                             "  - {path: x.nc, writer: a, readers: [b], through: ordered-file}\n")),
+      workflows::WorkflowError);
+}
+
+TEST_CASE("the steps of a stream are told apart, and known as parts of its file") {
+  CHECK(without_step("d/s.nc.step-12") == "d/s.nc");
+  CHECK(without_step("s.nc") == "s.nc");
+  CHECK(without_step("s.nc.step-x") == "s.nc.step-x");
+  const Scratch scratch;
+  const auto get = [](const std::string& print) {
+    return "get\t/t/s.nc.step-2\tv\t4\t0\t" + print + "\t0:4\n";
+  };
+  scratch.file("1/a/0", get("aa"));
+  scratch.file("2/a/0", get("bb"));
+  scratch.file("2/m/1", "put\t/t/s.nc\tv\t4\t0\t00\t0:4\n");
+  const auto found = compare_gets(read_records(scratch.path / "1", "/t"),
+                                  read_records(scratch.path / "2", "/t"), no_excuses());
+  REQUIRE(found.differences.size() == 1);
+  CHECK(found.differences.front() ==
+        "rank 0 of a, get 1 of s.nc.step-2: variable v, 0:4: other values; the first of them was written by "
+        "rank 1 of m");
+}
+
+TEST_CASE("of a file that is followed, what is equal counts") {
+  const Scratch scratch;
+  const auto get = [](const std::string& file, const std::string& print) {
+    return "get\t/t/" + file + "\tv\t4\t0\t" + print + "\t0:4\n";
+  };
+  scratch.file("1/a/0", get("x.nc", "aa") + get("y.nc", "bb"));
+  scratch.file("2/a/0", get("x.nc", "aa") + get("x.nc", "cc") + get("y.nc", "bb"));
+  const RunRecords first = read_records(scratch.path / "1", "/t");
+  const RunRecords second = read_records(scratch.path / "2", "/t");
+  Excuses excuses = no_excuses();
+  excuses.sees_part = [](const std::string&, const std::string& path) { return path == "x.nc"; };
+  const ReadComparison found = compare_gets(first, second, excuses);
+  CHECK(found.equal == 2);
+  CHECK(found.excused == 1);
+  CHECK(found.different == 0);
+  const auto is_followed = [](const std::string& path) { return path == "x.nc"; };
+  CHECK(has_read_otherwise(first, second, "a", is_followed));
+  CHECK(!has_read_otherwise(first, second, "b", is_followed));
+  CHECK(!has_read_otherwise(first, second, "a", [](const std::string& path) { return path == "y.nc"; }));
 }
 
 TEST_CASE("writers run before their readers, whatever the order of the workflow is") {
@@ -230,8 +285,8 @@ TEST_CASE("what needs its readers beside it runs all at once") {
   };
   CHECK(reason("readers: [b]").empty());
   CHECK(reason("readers: [b], steps: stream") == "its readers go through the steps of x.nc");
-  CHECK(reason("readers: [b], publish: sync") == "its readers follow the writer of x.nc");
-  CHECK(reason("readers: {b: latest}").empty());  // in the run through files, all files stay
+  CHECK(reason("readers: [b], publish: sync").empty());  // its readers see the whole file there
+  CHECK(reason("readers: {b: latest}").empty());         // in the run through files, all files stay
   CHECK(reason("readers: [b]", ", for-each: x.nc") == "b runs for each file");
   CHECK(reason("readers: [b]}\n  - {path: y.nc, writer: b, readers: [a]") ==
         "the components read each other's files");
@@ -254,9 +309,6 @@ files:
   CHECK(kept.components[0].command == std::vector<std::string>{"./a", "*"});
   CHECK(kept.components[0].environment.at("N") == "1");
   CHECK(kept.components[1].starts_when_done);
-  const auto plain = flow(workflows::with_plain_files(text));
-  CHECK(plain.files[0].through == workflows::Through::file);
-  CHECK(plain.files[1].through == workflows::Through::file);
   const auto one = flow(workflows::with_one_component(text, "b"));
   REQUIRE(one.components.size() == 1);
   CHECK(one.files.empty());

@@ -41,6 +41,10 @@ TEST_CASE("rules of writers, and those whose data is in files, do not count") {
   for (const char* path : {"a.nc", "b.nc", "c.nc", "d.nc"}) CHECK_FALSE(filter.may_cover(path));
 }
 
+TEST_CASE("in a run through files, rules count as those through memory") {
+  CHECK(filter_of("0\tr\tordered-file\tc.nc\n").may_cover("c.nc"));
+}
+
 TEST_CASE("a pattern that ends with a wildcard lets all pass") {
   CHECK(filter_of("0\tr\tmemory\tout*\n").may_cover("anything"));
   CHECK(filter_of("0\tr\tmemory\tout[0-9]\n").may_cover("anything"));

@@ -74,10 +74,14 @@ enum class Through : std::uint8_t {
   subfiles,      ///< files on disk; the matchers only tell readers that a file is ready
   blobs,
   file,
+  /// `sluice run --through-files`: files on disk, for which programs that use the C library wait, too. Each
+  /// step of a stream has a file of its own.
+  ordered_file,
 };
-/// The words of `through` in a workflow file, by enumerator.
-inline constexpr std::array<std::string_view, 5> through_words{"memory", "burst-buffer", "subfiles", "blobs",
-                                                               "file"};
+/// The words of `through`, by enumerator. A workflow file has all but the last one.
+inline constexpr std::array<std::string_view, 6> through_words{"memory", "burst-buffer", "subfiles",
+                                                               "blobs",  "file",         "ordered-file"};
+inline constexpr std::size_t through_words_of_users = through_words.size() - 1;
 [[nodiscard]] constexpr std::string_view word_of(Through through) noexcept {
   return through_words[static_cast<std::size_t>(through)];
 }
@@ -92,7 +96,13 @@ inline constexpr std::array<std::string_view, 5> through_words{"memory", "burst-
 /// Whether the processes write and read files themselves. Then matchers have no data, and readers wait until
 /// the writer has closed a file.
 [[nodiscard]] constexpr bool is_in_files(Through through) noexcept {
-  return through == Through::subfiles || through == Through::blobs || through == Through::file;
+  return through == Through::subfiles || through == Through::blobs || through == Through::file ||
+         through == Through::ordered_file;
+}
+
+/// Whether opens by the C library are ordered as those by PnetCDF are.
+[[nodiscard]] constexpr bool covers_c_library(Through through) noexcept {
+  return !is_in_files(through) || through == Through::ordered_file;
 }
 
 /// How the index space of a step's variables is divided among the matchers.
@@ -164,6 +174,8 @@ struct FileRule {
       if (mode.reader == reader) return mode;
     return {};
   }
+  /// All steps of a path are one file, so it is not written while somebody reads it.
+  [[nodiscard]] bool has_one_file() const noexcept { return is_in_files(through) && !is_stream; }
   /// The matchers write a file for each complete step.
   [[nodiscard]] bool is_drained() const noexcept {
     return through == Through::burst_buffer || (through == Through::memory && keep.keeps);

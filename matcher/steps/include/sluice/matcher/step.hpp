@@ -150,6 +150,7 @@ struct Step {
   PartitionKind partition = PartitionKind::range;
   std::uint64_t number = 0;          ///< in its sequence, from 1; 0: not published
   std::uint64_t number_in_rule = 0;  ///< the same, in all sequences of its rule together
+  std::uint64_t stream_number = 0;   ///< in a stream: `number`; else 0
   bool goes_to_disk = false;         ///< it was begun when the queue was full (when-full: spill)
   bool is_in_files = false;          ///< the data is in files: no log segments, no control block, no header
   StepState state = StepState::in_progress;

@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 27;
+inline constexpr std::uint32_t protocol_version = 28;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -206,8 +206,9 @@ struct Opened {
   bool is_continued = false;  ///< for a writer: each process continues the log that it wrote last
   /// where data of the step's own logs begins; empty: at 0 in all logs
   std::vector<std::uint64_t> first_offsets = {};
-  bool is_in_files = false;  ///< the data is in the file at `path`, whatever the rule says
-  std::uint64_t base = 0;    ///< for a writer: the step that the new one contains
+  bool is_in_files = false;         ///< the data is in the file at `path`, whatever the rule says
+  std::uint64_t base = 0;           ///< for a writer: the step that the new one contains
+  std::uint64_t stream_number = 0;  ///< for a reader of a stream: the step's number in it, from 1
 };
 
 /// Disk space may have been returned. Holds the number of times so far.
@@ -319,6 +320,7 @@ struct OpenFile {
   std::uint32_t flags = 0;        ///< of open(2)
   std::uint32_t permissions = 0;  ///< of a new file
   std::uint32_t closes = 1;       ///< FileRule::closes
+  bool is_in_files = false;       ///< matcher::is_in_files: what is published is a file on disk
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
 /// such file, and the process uses the disk.
