@@ -1,4 +1,5 @@
 // A program that is linked with PnetCDF has its client library before it calls anything.
+#define _GNU_SOURCE
 #include <link.h>
 #include <pnetcdf.h>
 #include <stdio.h>
