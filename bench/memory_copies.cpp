@@ -50,14 +50,16 @@ Log make_log(std::size_t bytes) {
   return {static_cast<char*>(shared_memory(bytes, file.number())), true};
 }
 
-/// The ways to copy: at once by the C library, or in pieces by the loop that puts and gets use. A piece is as
-/// large as a row of a reader's part in the step benchmark.
+/// The ways to copy: at once by the C library or by the loop that puts and gets use, or in pieces by that
+/// loop. A piece is as large as a row of a reader's part in the step benchmark.
 struct Way {
   const char* name;
   void (*copy)(char* to, const char* from, std::size_t bytes);
 };
-constexpr std::array<Way, 2> ways{
+constexpr std::array<Way, 3> ways{
     {{"memcpy", [](char* to, const char* from, std::size_t bytes) { std::memcpy(to, from, bytes); }},
+     {"the loop of puts",
+      [](char* to, const char* from, std::size_t bytes) { sluice::formats::copy_bytes(to, from, bytes); }},
      {"pieces of 16 KiB", [](char* to, const char* from, std::size_t bytes) {
         constexpr std::size_t piece = std::size_t{16} << 10;
         for (std::size_t at = 0; at < bytes; at += piece)

@@ -1,4 +1,5 @@
 #include <array>
+#include <mutex>
 #include <vector>
 
 #include "copy_bounds.hpp"
@@ -6,6 +7,7 @@
 #include "rows.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
+#include "sluice/replay/copy_threads.hpp"
 #include "sluice/replay/plan.hpp"
 
 namespace sluice::replay {
@@ -98,6 +100,7 @@ class Execution {
       // Every row takes the fill value, whatever source steps a damaged plan has.
       auto fill_row = [&](Row row) {
         row.source = fill_;
+        row.source_step = 0;
         fill_row_(row);
       };
       for_each_row(dimensions, bytes_, fill_, at(copy.destination), fill_row);
@@ -201,18 +204,56 @@ void copy_plain(const Plan& plan, LogReader& log, const void* fill, void* destin
   execution.run();
 }
 
+/// Lets one thread at a time read.
+class SharedLogs final : public LogReader {
+ public:
+  explicit SharedLogs(LogReader& logs) noexcept : logs_(logs) {}
+  [[nodiscard]] std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
+    const std::lock_guard lock(mutex_);
+    return logs_.at(writer, log_offset);
+  }
+
+ private:
+  std::mutex mutex_;
+  LogReader& logs_;
+};
+
+/// As copy_plain(). Each thread runs all copies in their order, but only the elements of its part.
+template <std::size_t bytes>
+void copy_plain_at_once(const Plan& plan, LogReader& log, const void* fill, void* destination, int threads) {
+  SharedLogs logs(log);
+  auto* const begin = static_cast<std::byte*>(destination);
+  const auto boundary = [&](int part) {
+    const std::int64_t element = part == threads ? plan.elements : plan.elements / threads * part;
+    return begin + element * static_cast<std::int64_t>(bytes);
+  };
+  run_at_once(threads, [&](int part) {
+    RowsWithin copy_row(CopyRow<bytes>{}, boundary(part), boundary(part + 1));
+    RowsWithin fill_row(FillRow<bytes>{}, boundary(part), boundary(part + 1));
+    Execution execution(plan, logs, {bytes, bytes}, static_cast<const std::byte*>(fill), begin, copy_row,
+                        fill_row);
+    execution.run();
+  });
+}
+
+template <std::size_t bytes>
+void copy_plain(const Plan& plan, LogReader& log, const void* fill, void* destination, int threads) {
+  if (threads > 1) return copy_plain_at_once<bytes>(plan, log, fill, destination, threads);
+  copy_plain<bytes>(plan, log, fill, destination);
+}
+
 /// Executes a plan without conversion.
 void copy_plain(const Plan& plan, LogReader& log, std::size_t element_bytes, const void* fill,
-                void* destination) {
+                void* destination, int threads) {
   switch (element_bytes) {
     case 1:
-      return copy_plain<1>(plan, log, fill, destination);
+      return copy_plain<1>(plan, log, fill, destination, threads);
     case 2:
-      return copy_plain<2>(plan, log, fill, destination);
+      return copy_plain<2>(plan, log, fill, destination, threads);
     case 4:
-      return copy_plain<4>(plan, log, fill, destination);
+      return copy_plain<4>(plan, log, fill, destination, threads);
     case 8:
-      return copy_plain<8>(plan, log, fill, destination);
+      return copy_plain<8>(plan, log, fill, destination, threads);
     default:
       throw Error(NC_EIO, "a copy plan was run for an unknown type");
   }
@@ -257,14 +298,14 @@ bool may_overlap(const Plan& plan) noexcept {
 int convert_at_the_end(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination) {
   const std::size_t bytes = formats::size_of(conversion.external);
   std::vector<std::byte> external(static_cast<std::size_t>(plan.elements) * bytes);
-  copy_plain(plan, log, bytes, conversion.fill, external.data());
+  copy_plain(plan, log, bytes, conversion.fill, external.data(), 1);
   return formats::convert_get(conversion.memory, destination, conversion.external, external.data(),
                               plan.elements, conversion.byte_is_unsigned);
 }
 
 }  // namespace
 
-int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination) {
+int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination, int threads) {
   if (!formats::is_valid(conversion.external) || !formats::is_valid(conversion.memory) || plan.elements < 0 ||
       plan.elements > matcher::max_elements) {
     throw Error(NC_EIO, "a copy plan was run for an unknown type or size");
@@ -274,10 +315,10 @@ int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void
     formats::default_fill(conversion.external, default_fill.data());
     Conversion with_fill = conversion;
     with_fill.fill = default_fill.data();
-    return execute(plan, log, with_fill, destination);
+    return execute(plan, log, with_fill, destination, threads);
   }
   if (formats::is_plain_copy(conversion.external, conversion.memory, conversion.byte_is_unsigned)) {
-    copy_plain(plan, log, formats::size_of(conversion.external), conversion.fill, destination);
+    copy_plain(plan, log, formats::size_of(conversion.external), conversion.fill, destination, threads);
     return NC_NOERR;
   }
   const int status = copy_converting(plan, log, conversion, destination);

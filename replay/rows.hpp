@@ -50,6 +50,45 @@ struct FillRow {
   }
 };
 
+/// Runs only the elements of a row whose destination lies in a part of the whole. The part begins and ends
+/// between two elements.
+template <class RowFunction>
+class RowsWithin {
+ public:
+  RowsWithin(RowFunction row_function, const std::byte* first, const std::byte* end) noexcept
+      : row_function_(row_function), first_(first), end_(end) {}
+
+  void operator()(const Row& row) const noexcept {
+    if (row.destination_step > 0) {
+      run(row, count_before(first_, row), count_before(end_, row));
+      return;
+    }
+    for (std::int64_t i = 0; i < row.count; ++i) {
+      const std::byte* const at = row.destination + i * row.destination_step;
+      if (at >= first_ && at < end_) run(row, i, i + 1);
+    }
+  }
+
+ private:
+  /// The number of elements of the row that lie before the limit.
+  [[nodiscard]] static std::int64_t count_before(const std::byte* limit, const Row& row) noexcept {
+    if (limit <= row.destination) return 0;
+    return std::min<std::int64_t>(
+        row.count, (limit - row.destination + row.destination_step - 1) / row.destination_step);
+  }
+  void run(Row row, std::int64_t first, std::int64_t end) const noexcept {
+    if (first >= end) return;
+    row.source += first * row.source_step;
+    row.destination += first * row.destination_step;
+    row.count = end - first;
+    row_function_(row);
+  }
+
+  RowFunction row_function_;
+  const std::byte* first_;
+  const std::byte* end_;
+};
+
 /// Converts a row. If either side has gaps, works in parts that fit in the first-level cache.
 class ConvertRow {
  public:

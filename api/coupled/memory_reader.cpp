@@ -7,6 +7,7 @@
 
 #include "known_lists.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/replay/copy_threads.hpp"
 #include "sluice/runtime/read_lists.hpp"
 
 namespace sluice::api {
@@ -39,6 +40,15 @@ class SharedPlans {
 /// The limit for a message with one list. The numbers take less than 1 GiB for any number of dimensions, and
 /// the plans take about as much.
 constexpr std::size_t most_slabs_in_a_message = std::size_t{1} << 21;
+
+/// How many threads copy the data of the access.
+int copy_threads(const formats::Header& header, const Access& access, int most) noexcept {
+  if (most <= 1) return 1;
+  const std::size_t element_bytes = formats::size_of(header.variable(access.varid).type);
+  const auto bytes = static_cast<std::uint64_t>(access.elements) * element_bytes;
+  if (replay::threads_for(bytes, most, most) == 1) return 1;
+  return replay::threads_for(bytes, most, replay::count_idle_processors());
+}
 
 bool is_long(const Access& access) noexcept {
   return access.slabs.size() > most_slabs_in_a_message;
@@ -261,7 +271,8 @@ void MemoryReader::run(const formats::Header& header, Access& access, const runt
   const replay::Conversion conversion{type, access.memory, byte_is_unsigned(header), fill.data()};
   const auto shifts = shifts_here(recorded);
   replay::MovedLogs moved(logs, pattern_.first_writer - recorded.first_writer, shifts);
-  access.status = replay::execute(recorded.shared->plan, moved, conversion, access.buffer);
+  access.status = replay::execute(recorded.shared->plan, moved, conversion, access.buffer,
+                                  copy_threads(header, access, session_->copy_threads()));
 }
 
 }  // namespace sluice::api

@@ -254,6 +254,7 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   if (const auto reads = context.environment.find("SLUICE_RECORD_READS"); reads != context.environment.end())
     own.insert(*reads);
   if (!workflow.spill_directory.empty()) own["SLUICE_LOGS"] = workflow.spill_directory.string();
+  if (workflow.copy_threads > 1) own["SLUICE_COPY_THREADS"] = std::to_string(workflow.copy_threads);
   own.insert(context.matcher_variables.begin(), context.matcher_variables.end());
   std::vector<std::string> behind;
   if (plan.by_launcher) {

@@ -1,6 +1,8 @@
 #include "sluice/formats/copy_bytes.hpp"
 
-#include <cstdint>
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -9,24 +11,37 @@
 
 namespace sluice::formats {
 
-namespace {
-
 #if defined(__x86_64__)
 
-using Vector = __m256i;
-constexpr std::size_t block_bytes = 4 * sizeof(Vector);
+namespace {
+
 constexpr std::size_t cache_line_bytes = 64;
-/// Below this size, memcpy does not use `rep movsb`; from the upper size on, memory is the bottleneck.
+/// Below this size, memcpy does not use `rep movsb`.
 constexpr std::size_t least_bytes = 1024;
-constexpr std::size_t most_bytes = 1 << 20;
+/// From this size on, a copy takes long enough to be timed.
+constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
+/// Below this size, source and destination fit in a first-level cache together.
+constexpr std::size_t short_bytes = std::size_t{32} << 10;
+/// From this size on, the data fits in no cache of one core complex. What streams past the caches is slow to
+/// read for the next process, so smaller copies do not.
+constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
+/// Larger copies are made in pieces of this size.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+/// The bytes before the first cache line that begins in the memory, at least one.
+std::size_t bytes_to_next_line(const char* to) noexcept {
+  return cache_line_bytes - reinterpret_cast<std::uintptr_t>(to) % cache_line_bytes;
+}
+
+constexpr std::size_t block_bytes = 4 * sizeof(__m256i);
 
 [[gnu::target("avx2"), gnu::always_inline]] inline void copy_block(char* to, const char* from) noexcept {
-  const auto* const source = reinterpret_cast<const Vector*>(from);
-  auto* const destination = reinterpret_cast<Vector*>(to);
-  const Vector a = _mm256_loadu_si256(source);
-  const Vector b = _mm256_loadu_si256(source + 1);
-  const Vector c = _mm256_loadu_si256(source + 2);
-  const Vector d = _mm256_loadu_si256(source + 3);
+  const auto* const source = reinterpret_cast<const __m256i*>(from);
+  auto* const destination = reinterpret_cast<__m256i*>(to);
+  const __m256i a = _mm256_loadu_si256(source);
+  const __m256i b = _mm256_loadu_si256(source + 1);
+  const __m256i c = _mm256_loadu_si256(source + 2);
+  const __m256i d = _mm256_loadu_si256(source + 3);
   _mm256_storeu_si256(destination, a);
   _mm256_storeu_si256(destination + 1, b);
   _mm256_storeu_si256(destination + 2, c);
@@ -36,27 +51,192 @@ constexpr std::size_t most_bytes = 1 << 20;
 /// Copies at least a block. Stores do not cross cache lines, except in the first and the last block.
 [[gnu::target("avx2")]] void copy_blocks(char* to, const char* from, std::size_t bytes) noexcept {
   copy_block(to, from);
-  std::size_t at = cache_line_bytes - reinterpret_cast<std::uintptr_t>(to) % cache_line_bytes;
+  std::size_t at = bytes_to_next_line(to);
   for (; at + block_bytes <= bytes; at += block_bytes) copy_block(to + at, from + at);
   copy_block(to + bytes - block_bytes, from + bytes - block_bytes);
+}
+
+constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
+
+[[gnu::target("avx512f"), gnu::always_inline]] inline void copy_wide_block(char* to,
+                                                                           const char* from) noexcept {
+  const __m512i a = _mm512_loadu_si512(from);
+  const __m512i b = _mm512_loadu_si512(from + sizeof a);
+  const __m512i c = _mm512_loadu_si512(from + 2 * sizeof a);
+  const __m512i d = _mm512_loadu_si512(from + 3 * sizeof a);
+  _mm512_storeu_si512(to, a);
+  _mm512_storeu_si512(to + sizeof a, b);
+  _mm512_storeu_si512(to + 2 * sizeof a, c);
+  _mm512_storeu_si512(to + 3 * sizeof a, d);
+}
+
+/// As copy_blocks().
+[[gnu::target("avx512f")]] void copy_wide_blocks(char* to, const char* from, std::size_t bytes) noexcept {
+  copy_wide_block(to, from);
+  std::size_t at = bytes_to_next_line(to);
+  for (; at + wide_block_bytes <= bytes; at += wide_block_bytes) copy_wide_block(to + at, from + at);
+  copy_wide_block(to + bytes - wide_block_bytes, from + bytes - wide_block_bytes);
+}
+
+/// Copies at least a block. The data must be visible before a store that tells of it: hence the fence.
+[[gnu::target("avx2")]] void stream_blocks(char* to, const char* from, std::size_t bytes) noexcept {
+  constexpr std::size_t ahead = 1024;
+  copy_block(to, from);
+  std::size_t at = bytes_to_next_line(to);
+  for (; at + block_bytes <= bytes; at += block_bytes) {
+    _mm_prefetch(from + at + ahead, _MM_HINT_T0);
+    _mm_prefetch(from + at + ahead + cache_line_bytes, _MM_HINT_T0);
+    const auto* const source = reinterpret_cast<const __m256i*>(from + at);
+    auto* const destination = reinterpret_cast<__m256i*>(to + at);
+    const __m256i a = _mm256_loadu_si256(source);
+    const __m256i b = _mm256_loadu_si256(source + 1);
+    const __m256i c = _mm256_loadu_si256(source + 2);
+    const __m256i d = _mm256_loadu_si256(source + 3);
+    _mm256_stream_si256(destination, a);
+    _mm256_stream_si256(destination + 1, b);
+    _mm256_stream_si256(destination + 2, c);
+    _mm256_stream_si256(destination + 3, d);
+  }
+  _mm_sfence();
+  copy_block(to + bytes - block_bytes, from + bytes - block_bytes);
+}
+
+void copy_string(char* to, const char* from, std::size_t bytes) noexcept {
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
 bool has_vectors() noexcept {
   return __builtin_cpu_supports("avx2") != 0;
 }
 
-#endif
+/// Processors before those with VBMI2 (Ice Lake, Zen 4) lower their frequency for 64-byte vectors.
+bool has_wide_vectors() noexcept {
+  return __builtin_cpu_supports("avx512vbmi2") != 0;
+}
+
+void copy_by_vectors(char* to, const char* from, std::size_t bytes) noexcept {
+  if (bytes < short_bytes && has_wide_vectors()) {
+    copy_wide_blocks(to, from, bytes);
+  } else {
+    copy_blocks(to, from, bytes);
+  }
+}
+
+/// The fastest way for copies of one kind, as found in this process. Threads may use it together: they may
+/// then disturb each other's trials, but not the copies.
+class FastestWay {
+ public:
+  void copy(char* to, const char* from, std::size_t bytes, std::size_t ways) noexcept {
+    const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+    const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
+    if (turn >= trials) [[likely]] {
+      turn_.store(turn < trials + copies_between_trials ? turn + 1 : 0, std::memory_order_relaxed);
+      copy_by(fastest_.load(std::memory_order_relaxed), to, from, bytes);
+      return;
+    }
+    const std::uint64_t begin = __rdtsc();
+    copy_by(candidates[turn % ways], to, from, bytes);
+    const std::uint64_t ticks = __rdtsc() - begin;
+    const std::uint64_t ticks_per_mebibyte = (ticks << 20) / bytes;
+    trials_[turn].store(static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks_per_mebibyte, UINT32_MAX)),
+                        std::memory_order_relaxed);
+    turn_.store(turn + 1, std::memory_order_relaxed);
+    if (turn + 1 == trials) judge(ways);
+  }
+
+ private:
+  static constexpr std::array<CopyWay, 3> candidates{CopyWay::vectors, CopyWay::string, CopyWay::streaming};
+  static constexpr std::uint32_t trials_of_each = 11;
+  static constexpr std::uint32_t copies_between_trials = 500;
+
+  /// The median of the trials of each way decides, because other programs disturb single ones.
+  void judge(std::size_t ways) noexcept {
+    std::uint32_t least = UINT32_MAX;
+    for (std::size_t way = 0; way < ways; ++way) {
+      std::array<std::uint32_t, trials_of_each> times{};
+      for (std::size_t i = 0; i < times.size(); ++i)
+        times[i] = trials_[i * ways + way].load(std::memory_order_relaxed);
+      std::sort(times.begin(), times.end());
+      if (times[times.size() / 2] >= least) continue;
+      least = times[times.size() / 2];
+      fastest_.store(candidates[way], std::memory_order_relaxed);
+    }
+  }
+
+  std::atomic<std::uint32_t> turn_ = 0;
+  std::atomic<CopyWay> fastest_ = CopyWay::vectors;
+  std::array<std::atomic<std::uint32_t>, candidates.size() * trials_of_each> trials_{};
+};
+
+/// The ends of the sizes of one kind. Within each, there are places where the destination lies in its page
+/// up to half a page after the source, and others.
+constexpr std::array<std::size_t, 5> kind_ends{short_bytes, std::size_t{128} << 10, std::size_t{512} << 10,
+                                               std::size_t{2} << 20, streamed_bytes};
+constinit std::array<std::array<FastestWay, 2>, kind_ends.size() + 1> fastest_ways;
+
+bool is_slightly_after(const char* to, const char* from) noexcept {
+  constexpr std::uintptr_t page_bytes = 4096;
+  const std::uintptr_t distance =
+      (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page_bytes;
+  return distance > 0 && distance < page_bytes / 2;
+}
+
+void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
+  const auto size = static_cast<std::size_t>(std::upper_bound(kind_ends.begin(), kind_ends.end(), bytes) -
+                                             kind_ends.begin());
+  FastestWay& way = fastest_ways[size][is_slightly_after(to, from) ? 1 : 0];
+  const std::size_t ways = bytes >= streamed_bytes ? 3 : 2;
+  for (; bytes >= 2 * piece_bytes; bytes -= piece_bytes, to += piece_bytes, from += piece_bytes)
+    way.copy(to, from, piece_bytes, ways);
+  way.copy(to, from, bytes, ways);
+}
 
 }  // namespace
 
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept {
-#if defined(__x86_64__)
-  if (bytes >= least_bytes && bytes < most_bytes && has_vectors()) {
-    copy_blocks(static_cast<char*>(destination), static_cast<const char*>(source), bytes);
-    return;
+  auto* const to = static_cast<char*>(destination);
+  const auto* const from = static_cast<const char*>(source);
+  if (bytes < least_bytes || !has_vectors()) {
+    std::memcpy(destination, source, bytes);
+  } else if (bytes < least_timed_bytes) {
+    copy_by_vectors(to, from, bytes);
+  } else {
+    copy_by_fastest(to, from, bytes);
   }
-#endif
+}
+
+bool can_copy_by(CopyWay way) noexcept {
+  return way == CopyWay::library || way == CopyWay::string || has_vectors();
+}
+
+void copy_by(CopyWay way, void* destination, const void* source, std::size_t bytes) noexcept {
+  auto* const to = static_cast<char*>(destination);
+  const auto* const from = static_cast<const char*>(source);
+  if (way == CopyWay::library || (way != CopyWay::string && bytes < least_bytes)) {
+    std::memcpy(destination, source, bytes);
+  } else if (way == CopyWay::string) {
+    copy_string(to, from, bytes);
+  } else if (way == CopyWay::vectors) {
+    copy_by_vectors(to, from, bytes);
+  } else {
+    stream_blocks(to, from, bytes);
+  }
+}
+
+#else
+
+void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept {
   std::memcpy(destination, source, bytes);
 }
+
+bool can_copy_by(CopyWay way) noexcept {
+  return way == CopyWay::library;
+}
+
+void copy_by(CopyWay, void* destination, const void* source, std::size_t bytes) noexcept {
+  std::memcpy(destination, source, bytes);
+}
+
+#endif
 
 }  // namespace sluice::formats

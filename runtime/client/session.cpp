@@ -95,7 +95,8 @@ class Session::Lease {
 Session::Session(const ClientEnvironment& environment)
     : socket_path_(environment.socket_path),
       component_(environment.component),
-      process_token_(random_number()) {}
+      process_token_(random_number()),
+      copy_threads_(static_cast<int>(environment.copy_threads)) {}
 
 Session::~Session() = default;
 

@@ -226,6 +226,7 @@ ClientEnvironment read_client_environment() {
   environment.component = variable("SLUICE_COMPONENT");
   environment.run = read_run_identity();
   environment.log_directory = variable("SLUICE_LOGS");
+  environment.copy_threads = positive_number("SLUICE_COPY_THREADS");
   environment.others = parse_other_rules(variable("SLUICE_OTHERS"));
   environment.rules = parse_rules(variable("SLUICE_RULES"));
   return environment;

@@ -9,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "sluice/formats/copy_bytes.hpp"
 #include "sluice/formats/status.hpp"
 #include "support/seed.hpp"
 
@@ -289,25 +288,6 @@ TEST_CASE("bytes are reversed, in place too and at any alignment") {
       }
       copy_swapped(source.data() + 1, source.data() + 1, size, n);
       CHECK(std::equal(source.begin() + 1, source.end(), result.begin() + 1));
-    }
-  }
-}
-
-TEST_CASE("bytes are copied at any alignment, and none beside them") {
-  for (const std::size_t bytes :
-       {0UL, 1UL, 1023UL, 1024UL, 1025UL, 4099UL, 65537UL, (1UL << 20) - 1, (1UL << 20) + 3}) {
-    for (const std::size_t from : {0UL, 1UL, 16UL, 63UL}) {
-      for (const std::size_t to : {0UL, 7UL, 32UL, 65UL}) {
-        std::vector<std::byte> source(bytes + 128), result(bytes + 128);
-        for (std::size_t i = 0; i < source.size(); ++i)
-          source[i] = static_cast<std::byte>(i * 7 + i / 256 + 1);
-        copy_bytes(result.data() + to, source.data() + from, bytes);
-        const auto begin = result.begin() + static_cast<std::ptrdiff_t>(to);
-        const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
-        CHECK(std::equal(begin, end, source.begin() + static_cast<std::ptrdiff_t>(from)));
-        CHECK(std::all_of(result.begin(), begin, [](std::byte byte) { return byte == std::byte{0}; }));
-        CHECK(std::all_of(end, result.end(), [](std::byte byte) { return byte == std::byte{0}; }));
-      }
     }
   }
 }

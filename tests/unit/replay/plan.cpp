@@ -89,6 +89,11 @@ class Variable {
     const replay::Conversion conversion{
         .external = TypeOf<T>::value, .memory = TypeOf<M>::value, .fill = &fill_};
     const int status = execute(plan, log, conversion, values.data() + 1);
+    const auto calls = log.calls;
+    std::vector<M> by_threads(values.size(), M{77});
+    CHECK(execute(plan, log, conversion, by_threads.data() + 1, 3) == status);
+    CHECK(by_threads == values);
+    log.calls = calls;
     CHECK(values.front() == M{77});
     CHECK(values.back() == M{77});
     values.erase(values.begin());

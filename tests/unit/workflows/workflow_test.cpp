@@ -32,7 +32,7 @@ TEST_CASE("a workflow is read with its defaults") {
 TEST_CASE("a workflow is read with everything set") {
   const Workflow workflow = parse_workflow(
       "version: 1\nname: waves\nlauncher: none\nstaging: {memory: 1.5 GiB, retain: 0, prewarm: 64MiB, "
-      "huge-pages: off}\n"
+      "huge-pages: off, copy-threads: 3}\n"
       "components:\n  model: {command: [a, 'b c'], ranks: 1, directory: run, environment: {A: 1}, "
       "launcher-options: [-x]}\n  picture: {command: c}\n"
       "files:\n  - {path: 'wave_*.nc', writer: model, readers: {picture: all}, publish: sync}\n"
@@ -45,6 +45,7 @@ TEST_CASE("a workflow is read with everything set") {
   CHECK(workflow.retain_bytes == 0u);
   CHECK(workflow.prewarm_bytes == 64u << 20);
   CHECK_FALSE(workflow.has_huge_pages);
+  CHECK(workflow.copy_threads == 3);
   const Component& model = workflow.components.front();
   CHECK(model.directory == "/some/where/run");
   CHECK(model.environment == std::map<std::string, std::string>{{"A", "1"}});

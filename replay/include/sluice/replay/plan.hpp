@@ -166,7 +166,10 @@ struct Conversion {
 
 /// Runs the copies into `destination`, which has space for plan.elements elements of conversion.memory. The
 /// caller must first compare this number with the access's own number. Checks the bounds on both sides:
-/// Error(NC_EIO). Returns NC_NOERR, or NC_ERANGE if a final element does not fit the memory type.
-int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination);
+/// Error(NC_EIO). Returns NC_NOERR, or NC_ERANGE if a final element does not fit the memory type. With more
+/// threads than one, each fills a part of the destination, unless values are converted; one of them at a time
+/// asks the LogReader.
+int execute(const Plan& plan, LogReader& log, const Conversion& conversion, void* destination,
+            int threads = 1);
 
 }  // namespace sluice::replay

@@ -16,9 +16,10 @@
 namespace sluice::workflows {
 
 /// Variables that only `sluice run` sets in the environment of the components' processes.
-inline constexpr std::array<std::string_view, 9> own_variables{
-    "SLUICE_SOCKET", "SLUICE_COMPONENT", "SLUICE_RULES",         "SLUICE_OTHERS",      "SLUICE_RUN",
-    "SLUICE_LOGS",   "SLUICE_ATTACHED",  "SLUICE_RECORD_VALUES", "SLUICE_RECORD_READS"};
+inline constexpr std::array<std::string_view, 10> own_variables{
+    "SLUICE_SOCKET",       "SLUICE_COMPONENT",   "SLUICE_RULES",    "SLUICE_OTHERS",
+    "SLUICE_RUN",          "SLUICE_LOGS",        "SLUICE_ATTACHED", "SLUICE_RECORD_VALUES",
+    "SLUICE_RECORD_READS", "SLUICE_COPY_THREADS"};
 
 /// A position in a workflow file; line and column count from 1, and columns count characters.
 struct Position {
@@ -142,7 +143,8 @@ struct Workflow {
   std::filesystem::path spill_directory;
   bool has_automatic_spill = true;
   Position spill_position;
-  int matchers = 1;  ///< staging.matchers: number per node
+  int matchers = 1;      ///< staging.matchers: number per node
+  int copy_threads = 1;  ///< staging.copy-threads: of a reader process, at most
   std::vector<Component> components;
   std::vector<FileRule> files;
   std::vector<Mistake> warnings;  ///< findings that are allowed but probably not intended

@@ -1,12 +1,30 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace sluice::formats {
 
-/// memcpy with a loop of our own for sizes at which C libraries use `rep movsb`. On some processors (AMD's
-/// Zen 4), `rep movsb` is half as fast if the destination lies slightly after the source in its page. This is
-/// the case for each get from the beginning of a segment into memory from malloc, which starts 16 bytes into
-/// its page.
+/// memcpy by the way that was fastest in this process for copies of this size and place. Which one that is
+/// depends on the processor, and on whether the data is in its caches: vectors are the fastest below 16 KiB
+/// and far from the caches, `rep movsb` within them, stores past the caches for data that fits in none. On
+/// some processors `rep movsb` is half as fast if the destination lies slightly after the source in its page.
+///
+/// From 16 KiB on, the first copies of a kind take the ways in turn and are timed; the later ones take the
+/// fastest. This is repeated from time to time. Any thread may copy.
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept;
+
+/// The ways to copy, for benchmarks and tests.
+enum class CopyWay : std::uint8_t {
+  library,    ///< memcpy
+  vectors,    ///< loads and stores of 32 bytes; of 64 bytes in short copies
+  string,     ///< `rep movsb`
+  streaming,  ///< loads, and stores that leave the caches alone
+};
+
+/// Whether this processor can copy so.
+[[nodiscard]] bool can_copy_by(CopyWay way) noexcept;
+
+/// Copies by this way, which the processor must have. Any size.
+void copy_by(CopyWay way, void* destination, const void* source, std::size_t bytes) noexcept;
 
 }  // namespace sluice::formats

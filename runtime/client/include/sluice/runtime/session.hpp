@@ -117,6 +117,8 @@ class Session : public SegmentSource {
 
   [[nodiscard]] SegmentCache& segments() noexcept { return segments_; }
   [[nodiscard]] PlanCache& plans() noexcept { return plans_; }
+  /// The most threads by which this process may copy the data of a get.
+  [[nodiscard]] int copy_threads() const noexcept { return copy_threads_; }
   /// The positions of the step's log data. All users that have the step open in this process share the map;
   /// it lives as long as one of them holds it. The map contains the ranges from get() and open() when these
   /// return.
@@ -216,6 +218,7 @@ class Session : public SegmentSource {
   const std::string socket_path_;
   const std::string component_;
   const std::uint64_t process_token_;
+  const int copy_threads_;
   const ForkGuard fork_guard_;
   std::atomic<bool> is_lost_ = false;
   std::atomic<std::uint32_t> node_ = 0;

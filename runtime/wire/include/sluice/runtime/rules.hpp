@@ -50,6 +50,7 @@ struct RunIdentity {
 ///   SLUICE_OTHERS     one line per other rule: "INDEX<TAB>PATTERN"
 ///   SLUICE_RUN        which run this is
 ///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
+///   SLUICE_COPY_THREADS   most threads for the copies of a get, if more than one
 /// `sluice run` sets these variables; no others are needed. Without SLUICE_SOCKET every file is an ordinary
 /// file.
 struct ClientEnvironment {
@@ -59,6 +60,7 @@ struct ClientEnvironment {
   std::vector<OtherRule> others = {};
   RunIdentity run = {};
   std::string log_directory = {};  ///< directory of burst-buffer logs; empty: beside the netCDF file
+  std::uint32_t copy_threads = 1;
   [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }
 };
 
