@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
+
+#include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -11,12 +14,31 @@ namespace {
 /// The time for remaining output after the process has ended.
 constexpr std::chrono::seconds time_for_output{2};
 
+// Of launchers whose processes have all ended, and who have not collected them.
+constexpr std::chrono::seconds between_looks{2};
+constexpr int looks_until_reminded = 3;
+constexpr int looks_until_ended = 6;
+constexpr int looks_until_killed = 11;
+
+/// Other launchers may have a reason to go on.
+bool is_mpirun(pid_t process) {
+  std::ifstream stream("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(stream, name);
+  return name == "mpirun" || name == "orterun" || name == "mpiexec";
+}
+
 }  // namespace
 
 SupervisedProcess::SupervisedProcess(boost::asio::io_context& context, Console& console, std::string label,
                                      ChildOptions options, bool is_launcher, Callbacks callbacks,
                                      std::optional<RankTerminals> terminals)
-    : label_(std::move(label)), is_launcher_(is_launcher), callbacks_(std::move(callbacks)), grace_(context) {
+    : console_(console),
+      label_(std::move(label)),
+      is_launcher_(is_launcher),
+      callbacks_(std::move(callbacks)),
+      grace_(context),
+      launcher_timer_(context) {
   Pipe output = make_pipe();
   Pipe error = make_pipe();
   options.output = output.write_end.number();
@@ -24,6 +46,7 @@ SupervisedProcess::SupervisedProcess(boost::asio::io_context& context, Console& 
   id_ = start_child(options);
   forward(context, console, Stream::out, std::move(output.read_end));
   forward(context, console, Stream::error, std::move(error.read_end));
+  if (is_launcher_) watch_launcher();
   if (!terminals) return;
   for (runtime::FileDescriptor& read_end : terminals->read_ends)
     forward(context, console, Stream::out, std::move(read_end));
@@ -38,6 +61,28 @@ void SupervisedProcess::forward(boost::asio::io_context& context, Console& conso
       [this] { output_closed(); }));
 }
 
+void SupervisedProcess::watch_launcher() {
+  launcher_timer_.expires_after(between_looks);
+  launcher_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error || end_) return;
+    look_at_launcher();
+    watch_launcher();
+  });
+}
+
+/// Open MPI 4.1's mpirun can miss the signal that a rank has ended, and then waits for ever.
+void SupervisedProcess::look_at_launcher() {
+  const bool is_alone = is_mpirun(id_) && runtime::have_all_children_ended(id_);
+  looks_without_processes_ = is_alone ? looks_without_processes_ + 1 : 0;
+  if (looks_without_processes_ == looks_until_reminded) ::kill(id_, SIGCHLD);
+  if (looks_without_processes_ == looks_until_ended) {
+    console_.notice(
+        label_ + ": all processes of its launcher have ended, and the launcher has not noticed: it is ended");
+    signal_group(SIGTERM);
+  }
+  if (looks_without_processes_ == looks_until_killed) signal_group(SIGKILL);
+}
+
 bool SupervisedProcess::has_open_outputs() const {
   return std::any_of(outputs_.begin(), outputs_.end(), [](const auto& output) { return output->is_open(); });
 }
@@ -48,6 +93,7 @@ void SupervisedProcess::reap() {
   end_ = end_of_process(status, is_launcher_);
   exited_ = std::chrono::steady_clock::now();
   kept_open_.clear();
+  launcher_timer_.cancel();
   callbacks_.on_exit();
   if (!has_open_outputs()) return tell_end();
   grace_.expires_after(time_for_output);

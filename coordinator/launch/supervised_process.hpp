@@ -15,7 +15,8 @@
 namespace sluice::coordinator {
 
 /// A process that sluice has started, as the leader of its own process group. Its output goes to the console
-/// line by line. Its end is reported once, after its last line.
+/// line by line. Its end is reported once, after its last line. A launcher that does not notice the ends of
+/// its processes is reminded, then ended.
 class SupervisedProcess {
  public:
   struct Callbacks {
@@ -47,7 +48,10 @@ class SupervisedProcess {
   [[nodiscard]] bool has_open_outputs() const;
   void output_closed();
   void tell_end();
+  void watch_launcher();
+  void look_at_launcher();
 
+  Console& console_;
   std::string label_;
   bool is_launcher_;
   Callbacks callbacks_;
@@ -59,6 +63,8 @@ class SupervisedProcess {
   std::vector<std::unique_ptr<OutputForwarder>> outputs_;
   std::vector<runtime::FileDescriptor> kept_open_;
   boost::asio::steady_timer grace_;
+  boost::asio::steady_timer launcher_timer_;
+  int looks_without_processes_ = 0;  ///< in succession: all that the launcher has started has ended
 };
 
 }  // namespace sluice::coordinator

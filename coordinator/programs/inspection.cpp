@@ -62,10 +62,6 @@ void inspect_dynamic(const std::filesystem::path& path, const ElfFacts& facts, c
           std::string("PnetCDF seems to be linked statically, so Sluice cannot replace PnetCDF: ") + relink);
   } else {
     result.kind = "not linked with PnetCDF";
-    if (coupling == Coupling::writer)
-      result.notes.emplace_back(
-          "not linked with PnetCDF: the program reads coupled files. Its output is coupled only if it loads "
-          "PnetCDF at run time, or starts a program that does");
   }
 }
 

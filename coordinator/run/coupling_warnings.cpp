@@ -36,9 +36,8 @@ std::string place_of(const workflows::Workflow& workflow, const FileRule& rule) 
 /// Derives warnings from the figures of one run.
 class CouplingWarnings {
  public:
-  CouplingWarnings(const workflows::Workflow& workflow, const RunOutcome& outcome,
-                   const Inspections& inspections)
-      : workflow_(workflow), outcome_(outcome), report_(*outcome.report), inspections_(inspections) {}
+  CouplingWarnings(const workflows::Workflow& workflow, const RunOutcome& outcome)
+      : workflow_(workflow), outcome_(outcome), report_(*outcome.report) {}
 
   std::vector<std::string> find() {
     for (std::size_t i = 0; i < workflow_.components.size(); ++i) warn_of_component(i);
@@ -89,18 +88,12 @@ class CouplingWarnings {
     if (!is_coupled(workflow_, component.name) || contains(report_.connected, component.name) ||
         has_failed(component.name) || is_told(component.ensemble, "component"))
       return;
-    std::string text = "component '" + component.name +
-                       "' is named by a file rule, but has never used PnetCDF through Sluice: its files "
-                       "were ordinary ones. ";
-    const bool is_inspected = index < inspections_.size() && inspections_[index];
-    if (is_inspected && inspections_[index]->kind == "not linked with PnetCDF")
-      text += "Its program (" + component.command.front() + ") is not linked with PnetCDF. ";
-    text +=
-        "Likely causes: (1) The component writes through netCDF-C (Python's netCDF4), which does not call "
-        "PnetCDF. (2) It reads files by calls that are not the C library's. (3) A program that it starts has "
-        "PnetCDF linked statically. (4) LD_PRELOAD was cleared (env -i, ssh, sudo): hand on LD_PRELOAD and "
-        "all SLUICE_ variables";
-    warnings_.push_back(text);
+    warnings_.push_back(
+        "component '" + component.name +
+        "' is named by a file rule, but has used no coupled file: its files were ordinary ones. Likely "
+        "causes: (1) It uses files of other names or directories: 'sluice init --trial' shows which. (2) Its "
+        "program is linked statically, or makes system calls by itself: 'sluice check' finds the former. (3) "
+        "LD_PRELOAD was cleared (env -i, ssh, sudo): hand on LD_PRELOAD and all SLUICE_ variables");
   }
 
   void warn_of_unused_rule(std::uint32_t index) {
@@ -116,7 +109,7 @@ class CouplingWarnings {
       text +=
           ". " + rule.writer + " wrote " + uncovered->path + ", and no rule covers that file: correct 'path'";
     } else if (!contains(report_.connected, rule.writer)) {
-      text += ": its writer " + rule.writer + " has never used PnetCDF through Sluice";
+      text += ": its writer " + rule.writer + " has used no coupled file";
     } else {
       text +=
           ". Sluice compares 'path' with the last parts of a file's path. Compare 'path' with the names "
@@ -198,7 +191,6 @@ class CouplingWarnings {
   const workflows::Workflow& workflow_;
   const RunOutcome& outcome_;
   const runtime::StatusReport& report_;
-  const Inspections& inspections_;
   std::vector<std::string> warnings_;
   std::set<std::string> told_;
 };
@@ -206,9 +198,9 @@ class CouplingWarnings {
 }  // namespace
 
 std::vector<std::string> find_coupling_warnings(const workflows::Workflow& workflow,
-                                                const RunOutcome& outcome, const Inspections& inspections) {
+                                                const RunOutcome& outcome) {
   if (!outcome.report || !outcome.runtime_failure.empty()) return {};
-  return CouplingWarnings(workflow, outcome, inspections).find();
+  return CouplingWarnings(workflow, outcome).find();
 }
 
 }  // namespace sluice::coordinator

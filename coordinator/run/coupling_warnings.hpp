@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "readiness.hpp"
 #include "summary.hpp"
 
 namespace sluice::coordinator {
@@ -12,7 +11,6 @@ namespace sluice::coordinator {
 /// component may have read instead. Each warning is one line, with a remedy. Omits components that failed by
 /// themselves.
 [[nodiscard]] std::vector<std::string> find_coupling_warnings(const workflows::Workflow& workflow,
-                                                              const RunOutcome& outcome,
-                                                              const Inspections& inspections);
+                                                              const RunOutcome& outcome);
 
 }  // namespace sluice::coordinator

@@ -31,13 +31,13 @@ class WaitNotices {
     std::chrono::milliseconds lasted;
     std::chrono::milliseconds first;  ///< after which it is told
   };
-  [[nodiscard]] std::vector<Wait> waits_of(const runtime::RunView& view) const;
-
-  std::chrono::milliseconds after_;
   struct Notice {
     std::chrono::milliseconds next;   ///< the wait is told when it has lasted so long
     std::chrono::milliseconds first;  ///< Wait::first, when it was looked at
   };
+  [[nodiscard]] std::vector<Wait> waits_of(const runtime::RunView& view) const;
+
+  std::chrono::milliseconds after_;
   std::map<std::string, Notice> notices_;  ///< by Wait::key
 };
 

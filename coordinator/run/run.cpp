@@ -64,9 +64,8 @@ void write_private_file(const std::filesystem::path& path, std::string_view text
 }  // namespace
 
 Run::Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options,
-         const JobNodes& nodes, Inspections inspections)
+         const JobNodes& nodes)
     : options_(options),
-      inspections_(std::move(inspections)),
       setting_(workflow, installation, options.console, options.log_directory, nodes),
       journal_(begin_journal(setting_, options)),
       signals_(setting_.loop, SIGINT, SIGTERM, SIGCHLD),
@@ -120,7 +119,7 @@ void Run::conclude() {
   std::string summary = summarize(setting_.workflow, outcome_);
   console.status({});
   console.block(summary + "log: " + setting_.log_directory.string() + "\n");
-  for (const std::string& text : find_coupling_warnings(setting_.workflow, outcome_, inspections_)) {
+  for (const std::string& text : find_coupling_warnings(setting_.workflow, outcome_)) {
     setting_.error("warning: " + text);
     recorder_.warn(text);
     summary += "warning: " + text + "\n";

@@ -46,7 +46,7 @@ class Run final : private MatcherProcess::Listener,
  public:
   /// Creates the directories and the log. Throws IoError.
   Run(const workflows::Workflow& workflow, const Installation& installation, const RunOptions& options,
-      const JobNodes& nodes, Inspections inspections);
+      const JobNodes& nodes);
 
   /// Executes the whole run; returns the exit status of `sluice run`.
   [[nodiscard]] int execute();
@@ -108,7 +108,6 @@ class Run final : private MatcherProcess::Listener,
   void component_cancelled(const workflows::Component& component) override;
 
   RunOptions options_;
-  Inspections inspections_;  ///< inspections of the components' programs
   std::time_t began_ = std::time(nullptr);
   RunSetting setting_;
   RunJournal journal_;

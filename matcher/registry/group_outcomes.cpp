@@ -21,7 +21,7 @@ void GroupOutcomes::refuse(Group& group, int status, std::string text) {
   group.status = status;
   group.text = std::move(text);
   parts_.groups.stop_waiting(group);
-  if (group.component->is_attached()) return;
+  if (group.component->is_attached() || group.wants_newest) return;
   if (status == NC_EEXIST || (status == NC_ENOENT && group.purpose == GroupPurpose::remove)) return;
   parts_.answers.event(group.component->name + refused_call(group.purpose) + parts_.names.quoted(group.key) +
                        ": " + group.text);

@@ -56,6 +56,7 @@ GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose pu
   entry->path = request.path;
   entry->continues = request.continues;
   entry->is_look = request.is_look;
+  entry->wants_newest = request.wants_newest;
   entry->spans_nodes = request.member.spans_nodes;
   entry->node = process.place.node;
   return {*entry, true};

@@ -135,7 +135,7 @@ bool Opens::has_to_wait_for_queue(const Group& group) {
 }
 
 void Opens::decide_open_read(Group& group) {
-  if (group.component->is_attached()) return decide_attached(group);
+  if (group.component->is_attached() || group.wants_newest) return decide_newest(group);
   const Dataset& dataset = parts_.datasets[group.key];
   const FileRule& rule = parts_.rules.of(group.key);
   const std::string& writer_name = rule.writer;
@@ -200,7 +200,7 @@ void Opens::refuse_for_good(Group& group) {
 }
 
 /// Who only looks holds back nobody: it waits for nothing, and nothing waits for it.
-void Opens::decide_attached(Group& group) {
+void Opens::decide_newest(Group& group) {
   const Dataset* const dataset = parts_.datasets.find(group.key);
   Step* const newest = dataset != nullptr ? dataset->newest : nullptr;
   if (newest != nullptr && !newest->is_in_files) {

@@ -39,7 +39,7 @@ class Opens {
   void decide_create(Group& group);
   void decide_open_write(Group& group);
   void decide_open_read(Group& group);
-  void decide_attached(Group& group);
+  void decide_newest(Group& group);
   void decide_next_of_stream(Group& group);
   void refuse_for_good(Group& group);
   [[nodiscard]] bool has_to_wait_for_queue(const Group& group);

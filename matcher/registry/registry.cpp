@@ -161,7 +161,8 @@ void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenReq
 
 void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
   join(ticket, parts_->processes.at(process), GroupPurpose::open_read,
-       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, 0, request.is_look});
+       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, 0, request.is_look,
+        request.wants_newest});
 }
 
 void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t largest_data_segment = 1ULL
                                                << 26;  // unless more is expected, or a single put needs more
 constexpr std::uint64_t largest_expected_segment = 1ULL << 28;
 constexpr std::uint64_t least_room = 1ULL << 16;            // of a segment that is continued
-constexpr std::uint64_t smallest_table_chunk = 1ULL << 16;  // likewise
+constexpr std::uint64_t smallest_table_chunk = 1ULL << 16;  // the first one
 constexpr std::uint64_t largest_table_chunk = 1ULL << 24;
 
 /// The size of the next segment: the expected rest, if known.

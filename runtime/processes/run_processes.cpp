@@ -27,6 +27,13 @@ bool has_variable(const std::string& environment, const std::string& assignment)
   return environment.find('\0' + assignment + '\0') != std::string::npos;
 }
 
+bool is_zombie(pid_t process) {
+  std::ifstream stream("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.compare(name_end, 3, ") Z") == 0;
+}
+
 }  // namespace
 
 std::string run_mark(const std::string& socket) {
@@ -58,6 +65,21 @@ bool is_child_of_run() {
   const bool is_of_component =
       variables.find(std::string(1, '\0') + "SLUICE_COMPONENT=") != std::string::npos;
   return is_of_component && has_variable(variables, run_mark(socket));
+}
+
+bool have_all_children_ended(pid_t process) {
+  const std::filesystem::path threads = "/proc/" + std::to_string(process) + "/task";
+  bool has_children = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(threads, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::ifstream children(entry->path() / "children");
+    for (pid_t child = 0; children >> child;) {
+      has_children = true;
+      if (!is_zombie(child)) return false;
+    }
+  }
+  return has_children && !error;
 }
 
 void stop_processes(const std::string& mark) {

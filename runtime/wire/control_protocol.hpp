@@ -256,11 +256,17 @@ struct FinishDrain {
   matcher::StepId step = 0;
   bool are_parts_written = false;  ///< all of them
 };
+/// Where the bytes of a step are that was written as a file.
+struct FileSource {
+  std::uint32_t matcher = 0;  ///< rank
+  std::uint64_t bytes = 0;
+};
 /// The step's view came before: its file is to be written to the segment, which is an image → ImageDone
 struct MakeImage {
   matcher::StepId step = 0;
   matcher::SegmentId file = 0;
   std::uint8_t version = 1;  ///< CDF version of the file
+  std::optional<FileSource> source;
 };
 /// → Looked
 struct Look {

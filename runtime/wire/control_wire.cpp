@@ -229,8 +229,11 @@ void fields(auto& a, Is<DrainPart> auto& m) {
 void fields(auto& a, Is<FinishDrain> auto& m) {
   a(m.step, m.are_parts_written);
 }
+void fields(auto& a, Is<FileSource> auto& m) {
+  a(m.matcher, m.bytes);
+}
 void fields(auto& a, Is<MakeImage> auto& m) {
-  a(m.step, m.file, m.version);
+  a(m.step, m.file, m.version, m.source);
 }
 void fields(auto& a, Is<Look> auto& m) {
   a(m.request);

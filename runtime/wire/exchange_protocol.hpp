@@ -152,16 +152,24 @@ struct MemoryRange {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
-/// Asks for bytes of segments, which stay as they are: the registry keeps the step until its image is made.
+/// A range of a step that was written as a file on the receiver.
+struct FileRange {
+  std::uint64_t step = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+/// Asks for bytes of segments, or of a file. They stay as they are: the registry keeps the step until its
+/// image is made.
 struct ReadMemory {
   std::uint64_t ticket = 0;  ///< returned in the answer
   std::vector<MemoryRange> ranges;
   std::vector<matcher::SegmentId> tables;  ///< request tables: what is used of them
+  std::optional<FileRange> file;           ///< alone
 };
 struct MemoryRead {
   std::uint64_t ticket = 0;
   Outcome outcome;
-  std::vector<std::byte> bytes;  ///< of all ranges, side by side
+  std::vector<std::byte> bytes;  ///< of all ranges, side by side, or of the file
   std::vector<std::vector<std::byte>> tables;
 };
 

@@ -57,8 +57,11 @@ void fields(auto& a, Is<Brought> auto& m) {
 void fields(auto& a, Is<MemoryRange> auto& m) {
   a(m.segment, m.offset, m.bytes);
 }
+void fields(auto& a, Is<FileRange> auto& m) {
+  a(m.step, m.offset, m.bytes);
+}
 void fields(auto& a, Is<ReadMemory> auto& m) {
-  a(m.ticket, m.ranges, m.tables);
+  a(m.ticket, m.ranges, m.tables, m.file);
 }
 void fields(auto& a, Is<MemoryRead> auto& m) {
   a(m.ticket, m.outcome, m.bytes, m.tables);

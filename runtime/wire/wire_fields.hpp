@@ -139,7 +139,7 @@ void fields(auto& a, Is<CreateOffered> auto& m) {
   a(m.step, m.create);
 }
 void fields(auto& a, Is<OpenRequest> auto& m) {
-  a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look);
+  a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look, m.wants_newest);
 }
 void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent, m.last_put);

@@ -56,6 +56,12 @@ void MemoryReads::take(std::uint32_t from, ExchangePacket kind, std::span<const 
 }
 
 void MemoryReads::answer(std::uint32_t to, const ReadMemory& request) {
+  if (request.file) {
+    return files_.read(*request.file, [this, to, ticket = request.ticket](MemoryRead read) {
+      read.ticket = ticket;
+      send_message(host_, to, ExchangePacket::memory_read, read);
+    });
+  }
   std::vector<matcher::SegmentId> segments;
   for (const MemoryRange& range : request.ranges) segments.push_back(range.segment);
   const auto trouble = std::make_shared<Outcome>();  // shared by the uses of the parts

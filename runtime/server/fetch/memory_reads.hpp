@@ -1,24 +1,22 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 
 #include "exchange_protocol.hpp"
 #include "fetch_host.hpp"
 #include "sluice/matcher/segment_pool.hpp"
+#include "step_files.hpp"
 
 namespace sluice::runtime {
 
-/// Receives the answer of another matcher, or why there is none.
-using MemoryReceiver = std::function<void(MemoryRead)>;
-
-/// Reads of segments of other matchers, for images: the bytes come in packets. One thread.
+/// Reads of segments and files of other matchers, for images: the bytes come in packets. One thread.
 class MemoryReads {
  public:
-  /// `memory` has this matcher's segments. Both must outlive this object.
-  MemoryReads(FetchHost& host, matcher::SegmentMemory& memory) : host_(host), memory_(memory) {}
+  /// `memory` has this matcher's segments, `files` its files. All must outlive this object.
+  MemoryReads(FetchHost& host, matcher::SegmentMemory& memory, StepFiles& files)
+      : host_(host), memory_(memory), files_(files) {}
 
   /// Asks one matcher. The receiver is called once, later; after forget_all() with a failure.
   void ask(matcher::MatcherPlace owner, ReadMemory request, MemoryReceiver receiver);
@@ -35,6 +33,7 @@ class MemoryReads {
 
   FetchHost& host_;
   matcher::SegmentMemory& memory_;
+  StepFiles& files_;
   std::map<std::uint64_t, MemoryReceiver> waiting_;  ///< by ticket; empty receivers: nobody waits any more
   std::uint64_t next_ticket_ = 1;
   bool is_over_ = false;

@@ -105,6 +105,35 @@ int copy_bytes(const FileDescriptor& from, const FileDescriptor& to) {
   }
 }
 
+namespace {
+
+/// `transfer`: pread or pwrite of a part at its offset.
+template <class Bytes, class Transfer>
+int transfer_all(std::uint64_t offset, Bytes bytes, const Transfer& transfer) {
+  while (!bytes.empty()) {
+    const ssize_t done = transfer(bytes, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return done < 0 ? errno : EIO;
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    offset += static_cast<std::uint64_t>(done);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int read_range(const FileDescriptor& file, std::uint64_t offset, std::span<std::byte> bytes) {
+  return transfer_all(offset, bytes, [&](std::span<std::byte> part, off_t at) {
+    return ::pread(file.number(), part.data(), part.size(), at);
+  });
+}
+
+int write_range(const FileDescriptor& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  return transfer_all(offset, bytes, [&](std::span<const std::byte> part, off_t at) {
+    return ::pwrite(file.number(), part.data(), part.size(), at);
+  });
+}
+
 FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from) {
   const struct stat facts = status_of(from);
   const FileDescriptor writer(::open(link_to(to).c_str(), O_WRONLY | O_CLOEXEC));

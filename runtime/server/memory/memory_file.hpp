@@ -32,6 +32,10 @@ namespace sluice::runtime {
 [[nodiscard]] bool seal(const FileDescriptor& file);
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
+/// Reads or writes all bytes of the range. Returns errno, or 0; EIO behind the end of the file.
+[[nodiscard]] int read_range(const FileDescriptor& file, std::uint64_t offset, std::span<std::byte> bytes);
+[[nodiscard]] int write_range(const FileDescriptor& file, std::uint64_t offset,
+                              std::span<const std::byte> bytes);
 /// Makes `to`, which may be larger, the same file, and opens it for reading.
 [[nodiscard]] FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);

@@ -84,6 +84,9 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& /*don
 
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ErrorReply& error) {
   parts_.deferred.forget(client.id, tag);
+  const auto read = client.image_reads.find(tag);
+  if (error.status == NC_ENOENT && read != client.image_reads.end() && read->second.is_own)
+    return parts_.clients.send_image(client, tag, {}, nullptr);
   parts_.clients.send(client, MessageType::error, tag, encode(error));
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "memory_file.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/wire.hpp"
 
@@ -328,6 +329,7 @@ void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
 
 void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file) {
   if (const auto read = client.image_reads.find(tag); read != client.image_reads.end()) {
+    if (read->second.is_own) return send_own(client, tag, file);
     made.step = read->second.step;
     made.grows = read->second.grows;
     if (file != nullptr) read->second.counters.gets = 1;
@@ -336,6 +338,14 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
   std::vector<SharedFile> files;
   if (file != nullptr) files.push_back(std::move(file));
   send(client, MessageType::image_made, tag, encode(made), std::move(files));
+}
+
+/// Null: the process uses the disk.
+void ClientConnections::send_own(Client& client, std::uint32_t tag, const SharedFile& file) {
+  std::vector<SharedFile> files;
+  if (file != nullptr) files.push_back(reopened(*file, O_RDONLY));
+  if (file != nullptr && !*files.front()) return send_error(client, tag, NC_EIO, "the file cannot be opened");
+  send(client, MessageType::file_opened, tag, encode(FileOpened{file == nullptr}), std::move(files));
 }
 
 /// Called before an answer only. A client that is busy elsewhere does not read, and need not know earlier.

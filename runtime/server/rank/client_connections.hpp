@@ -71,6 +71,7 @@ struct Client {
     matcher::StepId step = 0;  ///< 0: the registry has not answered
     bool is_counted = false;   ///< the process reads the step, and does not only look
     bool grows = false;        ///< ImageMade::grows
+    bool is_own = false;       ///< for open_file: the answer is file_opened
     std::chrono::steady_clock::time_point begin = {};
     matcher::AccessCounters counters = {};
   };
@@ -113,7 +114,8 @@ class ClientConnections {
   ClientConnections& operator=(const ClientConnections&) = delete;
 
   void listen();
-  /// Answers by `image_made`. `file` has the bytes of the image.
+  /// Answers by `image_made`, or by `file_opened` where a file was asked for (ImageRead::is_own). `file` has
+  /// the bytes of the image.
   void send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file);
   /// Null when the connection has ended.
   [[nodiscard]] Client* find(ClientId id);
@@ -160,6 +162,7 @@ class ClientConnections {
   [[nodiscard]] std::vector<ClientId> ids() const;
   void announce_drops(Client& client);
   void note_failure(Client& client, std::uint32_t tag);
+  void send_own(Client& client, std::uint32_t tag, const SharedFile& file);
   void end_image_read(Client& client, std::uint32_t tag);
   void collect_destroyed_segments();
 

@@ -43,7 +43,7 @@ MatcherServer::Server::Server(MatcherServerOptions options)
       base_{loop_, nodes_, store_, disk_worker_, neighbours_, tree_, *this},
       views_(tree_),
       shared_(link_ ? std::make_unique<SharedGets>(
-                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_,
+                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_, written_,
                           [this] { inbox_.take_held(); })
                     : nullptr),
       gets_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),

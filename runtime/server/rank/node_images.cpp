@@ -4,11 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cstddef>
+#include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "memory_file.hpp"
 #include "shared_gets.hpp"
 #include "sluice/formats/error.hpp"
 #include "task_segments.hpp"
@@ -20,6 +24,8 @@ namespace {
 constexpr mode_t file_mode = 0644;
 /// Images of at most this size are made by the loop.
 constexpr std::uint64_t most_bytes_here = 128U << 10;
+/// Of a file that another matcher has.
+constexpr std::uint64_t most_bytes_of_piece = 1U << 20;
 
 bool is_cdf_version(std::uint8_t version) noexcept {
   return version == 1 || version == 2 || version == 5;
@@ -107,12 +113,11 @@ void NodeImages::take(const MakeImage& order) {
 
 void NodeImages::begin(const MakeImage& order) {
   if (give_written(order)) return;
-  if (!is_cdf_version(order.version)) {
-    throw Error(
-        NC_EIO,
-        "it is of another format than CDF, and another matcher of the node has it: programs that write "
-        "and read such files by the C library need 'matchers: 1'");
+  if (order.source && shared_ != nullptr) {
+    under_way_.insert_or_assign(order.step, order);
+    return copy_written(order.step, 0);
   }
+  if (!is_cdf_version(order.version)) throw Error(NC_EIO, "no matcher of the run has its bytes any more");
   const CachedStep* const known = views_.find(order.step);
   if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
   DrainTask task{known->view, {}, {}};
@@ -144,6 +149,38 @@ bool NodeImages::give_written(const MakeImage& order) {
   base_.store.replace_image(order.file, file);
   report(order, {NC_NOERR, {}, static_cast<std::uint64_t>(facts.st_size)});
   return true;
+}
+
+/// Another matcher has the file. Its bytes come piece by piece, so that neither loop stands still.
+void NodeImages::copy_written(matcher::StepId step, std::uint64_t copied) {
+  const FileSource source = *under_way_.at(step).source;
+  if (copied == source.bytes) return end(step, {NC_NOERR, {}, copied});
+  ReadMemory request;
+  request.file = FileRange{step, copied, std::min(most_bytes_of_piece, source.bytes - copied)};
+  shared_->reads().ask(base_.nodes.place_of(source.matcher), request,
+                       [this, step, copied](MemoryRead read) { take_piece(step, copied, std::move(read)); });
+}
+
+void NodeImages::take_piece(matcher::StepId step, std::uint64_t copied, MemoryRead read) {
+  const auto order = under_way_.find(step);
+  if (order == under_way_.end()) return;
+  if (!read.outcome.is_failure() && read.bytes.empty())
+    read.outcome = {NC_EIO, "another matcher sent fewer bytes of a file than were asked for"};
+  if (read.outcome.is_failure()) return end(step, {read.outcome.status, read.outcome.text, 0});
+  const matcher::SegmentId file = order->second.file;
+  const std::uint64_t next = copied + read.bytes.size();
+  const auto trouble = std::make_shared<int>(0);  // shared by the two functions
+  const auto work = [trouble, copied, to = base_.store.descriptor(file), bytes = std::move(read.bytes)] {
+    *trouble = write_range(*to, copied, bytes);
+  };
+  const auto then = [this, trouble, step, next] {
+    if (!under_way_.contains(step)) return;
+    if (*trouble == 0) return copy_written(step, next);
+    end(step, {NC_EIO, std::string("the image of a file cannot be written: ") + std::strerror(*trouble), 0});
+  };
+  if (matcher::is_spilled(file)) return base_.store.use_disk(work, then);
+  work();
+  then();
 }
 
 /// With all tables at hand, the thread knows of every element who has put it last.

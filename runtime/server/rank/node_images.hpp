@@ -18,8 +18,8 @@ class SharedGets;
 /// the file that it stands for. A thread makes one after the other; small ones are made at once.
 class NodeImages {
  public:
-  /// `shared`: for data of other nodes; null: there is one matcher only. `written`: has the images of steps
-  /// that were written as files here.
+  /// `shared`: for data of other matchers; null: there is one matcher only. `written`: has the images of
+  /// steps that were written as files here.
   NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, const WrittenFiles& written);
   ~NodeImages();
 
@@ -31,6 +31,8 @@ class NodeImages {
 
   void begin(const MakeImage& order);
   [[nodiscard]] bool give_written(const MakeImage& order);
+  void copy_written(matcher::StepId step, std::uint64_t copied);
+  void take_piece(matcher::StepId step, std::uint64_t copied, MemoryRead read);
   void bring_tables(const StepViewPointer& view, const TablesReceiver& receiver);
   void submit(DrainTask task);
   [[nodiscard]] DrainReport make_here(const DrainTask& task);

@@ -24,14 +24,14 @@ RemoteFetcher::Seat seat_of(const NodeMap& nodes, std::uint32_t rank) {
 
 }  // namespace
 
-SharedGets::SharedGets(GetParts parts, PeerLink& link, std::function<void()> on_release)
+SharedGets::SharedGets(GetParts parts, PeerLink& link, StepFiles& files, std::function<void()> on_release)
     : parts_(parts),
       link_(link),
       on_release_(std::move(on_release)),
       matching_(*this, parts_.base.store,
                 {link.rank(), parts_.base.nodes.place_of(link.rank()), partition_among(link.size())}),
       moving_(*this, parts_.base.store, seat_of(parts_.base.nodes, link.rank())),
-      reading_(*this, parts_.base.store) {
+      reading_(*this, parts_.base.store, files) {
   link_.on_packet(PacketKind::exchange, [this](std::uint32_t from, std::span<const std::byte> packet) {
     take_packet(from, packet);
   });

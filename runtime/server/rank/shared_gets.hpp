@@ -17,8 +17,9 @@ namespace sluice::runtime {
 /// Gets when there are other matchers: all matchers match them together, and data may come from other nodes.
 class SharedGets final : private FetchHost {
  public:
-  /// `on_release` is called when is_receiving_into() has become false for some segments.
-  SharedGets(GetParts parts, PeerLink& link, std::function<void()> on_release);
+  /// `files`: that are written on this matcher. `on_release` is called when is_receiving_into() has become
+  /// false for some segments.
+  SharedGets(GetParts parts, PeerLink& link, StepFiles& files, std::function<void()> on_release);
   SharedGets(const SharedGets&) = delete;
   SharedGets& operator=(const SharedGets&) = delete;
 
@@ -54,7 +55,7 @@ class SharedGets final : private FetchHost {
   [[nodiscard]] bool is_expecting() const noexcept {
     return moving_.is_expecting() || reading_.is_expecting();
   }
-  /// Memory of other matchers, for images.
+  /// Memory and files of other matchers, for images.
   [[nodiscard]] MemoryReads& reads() noexcept { return reading_; }
 
  private:

@@ -117,11 +117,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file || known->second.newest);
-  if (!is_for_writing(request.flags) && !is_there) {
-    if (Client* const client = clients_.find(open.client))
-      clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{true}));
-    return;
-  }
+  if (!is_for_writing(request.flags) && !is_there) return look_elsewhere(open);
   if (has(O_CREAT) && has(O_EXCL) && (is_there || request.is_on_disk))
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
   if (!has(O_CREAT) && !is_there && !request.is_on_disk)
@@ -145,6 +141,19 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     refuse(open, error.status(), error.what());
     tidy(request.path);
   }
+}
+
+/// Another process of the component may have written it, on another node.
+void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
+  Client* const client = clients_.find(open.client);
+  if (client == nullptr) return;
+  client->image_reads[open.tag].is_own = true;
+  if (base_.nodes.size() == 1) return clients_.send_image(*client, open.tag, {}, nullptr);
+  const Member alone{random_number() >> 1, 0, 1, false};
+  OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
+  newest.is_look = true;
+  newest.wants_newest = true;
+  base_.tree.send_up(ClientRequest{client->id, open.tag, OpenForReading{newest}});
 }
 
 /// A new file, or a copy of the one before.
@@ -651,6 +660,25 @@ void WrittenFiles::tidy(const std::string& path) {
 SharedFile WrittenFiles::contents(matcher::StepId step) const {
   const auto found = published_.find(step);
   return found == published_.end() ? nullptr : found->second.contents;
+}
+
+void WrittenFiles::read(const FileRange& range, MemoryReceiver receiver) {
+  const auto read = std::make_shared<MemoryRead>();  // shared by the two functions
+  const auto found = published_.find(range.step);
+  if (found == published_.end()) {
+    read->outcome = {NC_EIO, "the step has ended, or was not written as a file here"};
+    return receiver(std::move(*read));
+  }
+  const auto work = [read, range, contents = found->second.contents] {
+    read->bytes.resize(range.bytes);
+    const int trouble = read_range(*contents, range.offset, read->bytes);
+    if (trouble != 0)
+      read->outcome = {NC_EIO, std::string("the file cannot be read: ") + std::strerror(trouble)};
+  };
+  const auto then = [read, receiver = std::move(receiver)] { receiver(std::move(*read)); };
+  if (found->second.is_on_disk) return worker_.submit(work, then);
+  work();
+  then();
 }
 
 bool WrittenFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {

@@ -15,6 +15,7 @@
 #include "file_watch.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/status.hpp"
+#include "step_files.hpp"
 
 namespace sluice::runtime {
 
@@ -22,10 +23,10 @@ namespace sluice::runtime {
 /// has closed it, it becomes a step: the matcher creates, fills and publishes the step in the name of the
 /// process that opened the file, by a connection number of its own. So for the registry a file is written as
 /// any dataset is: docs/design/written-files.md.
-class WrittenFiles {
+class WrittenFiles final : public StepFiles {
  public:
   WrittenFiles(MatcherBase& base, ClientConnections& clients);
-  ~WrittenFiles();
+  ~WrittenFiles() override;
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;
 
@@ -41,6 +42,8 @@ class WrittenFiles {
   /// The bytes of a step that was written as a file on this matcher, which nobody can change any more; null:
   /// it was not. Whoever has them may outlive the step.
   [[nodiscard]] SharedFile contents(matcher::StepId step) const;
+  /// For other matchers. What is on disk is read by a thread.
+  void read(const FileRange& range, MemoryReceiver receiver) override;
   /// Answers by `image_made`, if the step was written as a file on this matcher, and the client has it open.
   [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, const ImageRequest& request);
   /// Whether the file at the path has been closed, and is about to be published. Who opens it now must wait
@@ -73,6 +76,7 @@ class WrittenFiles {
   };
 
   void open_now(const QueuedOpen& open);
+  void look_elsewhere(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void open_base(const File& file, std::uint32_t permissions);
   void begin_bytes(File& file, std::uint32_t permissions);

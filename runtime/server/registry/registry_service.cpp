@@ -138,7 +138,6 @@ void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
 }
 
 void RegistryService::serve(const Requester& from, const ImageRequest& image) {
-  check_file_is_near(from.ticket.matcher, image.step);
   registry_.image(from.ticket, from.process, image.step);
 }
 
@@ -172,17 +171,6 @@ void RegistryService::tell_held_lists() {
     if (connections_.contains({held.ticket.matcher, held.ticket.connection}))
       tell_list(held.ticket, held.request);
   }
-}
-
-/// An image that another node made of the puts would have other bytes than the file.
-void RegistryService::check_file_is_near(std::uint32_t matcher, matcher::StepId step) {
-  const auto with_file = informed_.matcher_with_file(step);
-  if (!with_file || nodes_.place_of(*with_file).node == nodes_.place_of(matcher).node) return;
-  const std::string text = "'" + registry_.step(step).name +
-                           "' was written as a file on another node: programs that write and read by the C "
-                           "library have to run on one node";
-  event(text);
-  throw Error(NC_EIO, text);
 }
 
 /// Each would write a file of its own, and the last one would be taken for the whole.
@@ -418,7 +406,11 @@ void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& ste
 void RegistryService::make_image(const matcher::Step& step, const matcher::StepImage& image) {
   const std::uint32_t maker = nodes_.rank_of(matcher::owner_of(image.file.id()));
   informed_.tell(maker, 0, step);
-  outlet_.send_to(maker, MakeImage{step.id, image.file.id(), step.version});
+  MakeImage order{step.id, image.file.id(), step.version, {}};
+  // What was made of the puts would have other bytes than the file.
+  if (const auto with_file = informed_.matcher_with_file(step.id); with_file && step.file_bytes)
+    order.source = FileSource{*with_file, *step.file_bytes};
+  outlet_.send_to(maker, order);
 }
 
 void RegistryService::done(const Ticket& ticket) {

@@ -150,8 +150,6 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
 
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);
   void tell_held_lists();
-  /// Throws Error(NC_EIO) when the step was written as a file on another node than the matcher's.
-  void check_file_is_near(std::uint32_t matcher, matcher::StepId step);
   /// Throws Error(NC_EPERM) when another matcher has the file that one of the matcher's processes writes.
   void check_file_is_free(std::uint32_t matcher, const CreateRequest& create);
   void end_connection(const ConnectionId& id);

@@ -74,7 +74,7 @@ def never_connected():
     environment = f"env -i PATH={os.environ['PATH']} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     write_flow({"model": "couple write a.nc 10", "analysis": f"{environment} {program} read a.nc 10"}, ("a.nc", "model", "analysis"))
     result = run()
-    expect_warning(result, r"component 'analysis' is named by a file rule, but has never used PnetCDF through Sluice: .*LD_PRELOAD was cleared \(env -i")
+    expect_warning(result, r"component 'analysis' is named by a file rule, but has used no coupled file: .*LD_PRELOAD was cleared \(env -i")
     expect_warning(result, r"'analysis' is a reader of 'a\.nc', but opened none of the 1 file.* may have read an old file instead: .*/a\.nc, from 2001-09-09")
     write_flow({"model": "couple write a.nc 10", "analysis": "ncdump -h a.nc"}, ("a.nc", "model", "analysis"))
     result = run()

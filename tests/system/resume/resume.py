@@ -487,7 +487,7 @@ def done():
     allow("go")
     result = finish(start("--resume"), 0)
     expect("not started again, because it had ended well: 'model'" in result.all, "what is told")
-    expect("has never used PnetCDF" not in result.all, "a component that was not started is blamed")
+    expect("has used no coupled file" not in result.all, "a component that was not started is blamed")
     expect(text_of("starts") == "x\n" and text_of("seen") == "1\n", "the components")
     again = finish(start("--resume"), 0)
     expect("has ended well, so there is nothing to resume" in again.out, "a second resume")

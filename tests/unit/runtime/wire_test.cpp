@@ -162,7 +162,7 @@ void for_every_message_to_matcher(Use use) {
   send(BeginDrain{9, {"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
   send(DrainPart{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
   send(FinishDrain{9, true});
-  send(MakeImage{9, 10, 5});
+  send(MakeImage{9, 10, 5, FileSource{3, 77}});
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
   send(SpillSegment{10, 4096, true});

@@ -76,6 +76,7 @@ struct Group {
   std::string path;
   std::uint64_t continues = 0;  ///< open_write: OpenRequest::continues
   bool is_look = false;         ///< open_read: OpenRequest::is_look
+  bool wants_newest = false;    ///< open_read: OpenRequest::wants_newest
   bool exceeds_queue = false;   ///< create, open_write: no longer waits for the queue
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< node of the first member: its memory holds the control block

@@ -33,6 +33,7 @@ struct CreateRequest {
   bool is_on_disk = false;      ///< OpenRequest::is_on_disk
   std::uint64_t continues = 0;  ///< OpenRequest::continues
   bool is_look = false;         ///< OpenRequest::is_look
+  bool wants_newest = false;    ///< OpenRequest::wants_newest
   // In the message again:
   bool goes_on = false;  ///< a file that is written by the C library: begins with what is there
 };
@@ -49,6 +50,9 @@ struct OpenRequest {
   StepId continues = 0;
   /// open_read of a stream: the step that the next open would get, which this does not count as read.
   bool is_look = false;
+  /// open_read: the newest published step at once, or NC_ENOENT. For the writer's processes that read a file
+  /// of another node.
+  bool wants_newest = false;
 };
 
 /// Requests memory for the write log of this process in `step`: at least `bytes`. A recycled segment holds

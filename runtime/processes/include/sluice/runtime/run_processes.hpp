@@ -22,6 +22,10 @@ namespace sluice::runtime {
 /// component. Returns false when the system does not report this.
 [[nodiscard]] bool is_child_of_run();
 
+/// Whether the process has children, and each of them has ended and waits to be collected. Returns false when
+/// the system does not report this.
+[[nodiscard]] bool have_all_children_ended(pid_t process);
+
 /// Sends SIGTERM to the processes with the mark, and kills the remaining ones some seconds later.
 void stop_processes(const std::string& mark);
 

@@ -1,0 +1,19 @@
+#pragma once
+#include <functional>
+
+#include "exchange_protocol.hpp"
+
+namespace sluice::runtime {
+
+/// Receives the answer of another matcher, or why there is none.
+using MemoryReceiver = std::function<void(MemoryRead)>;
+
+/// Steps that were written as files on this matcher.
+class StepFiles {
+ public:
+  virtual ~StepFiles() = default;
+  /// Calls the receiver at once or later: with the bytes, or with a failure.
+  virtual void read(const FileRange& range, MemoryReceiver receiver) = 0;
+};
+
+}  // namespace sluice::runtime
