@@ -350,11 +350,12 @@ CDL = "netcdf in { dimensions: time = UNLIMITED ; x = 40 ; variables: double tim
 def writers_shell():
     """What shells and their tools write."""
     need("rsync", "gzip")
-    names = ["a.txt", "b.txt", "c.txt", "cp", "p", "mv", "tar", "gz", "dd", "rsync", "tee", "sorted", "split_aa", "split_ab", "a blank", "empty"]
+    names = ["a.txt", "b.txt", "c.txt", "cp", "p", "mv", "tar", "gz", "dd", "rsync", "tee", "sorted", "split_aa", "split_ab", "a blank", "empty", "installed", "facts"]
     chain(["echo one > w_a.txt", "echo one > w_b.txt", "echo two >> w_b.txt", "{ echo first; (echo second; date +%C); } > w_c.txt", "cp reader.sh w_cp", "cp -p reader.sh w_p",
            "cp reader.sh temporary; mv temporary w_mv", "tar cf w_tar --owner=0 --group=0 --numeric-owner writer.sh reader.sh", "gzip -n -c reader.sh > w_gz", "dd if=reader.sh of=w_dd bs=7 status=none",
            "rsync reader.sh w_rsync", "seq 1000 | tee w_tee > /dev/null", "seq 1000 -1 1 | sort -n -o w_sorted", "split -n 2 reader.sh w_split_",
-           "echo x > 'w_a blank'", ": > w_empty"],
+           "echo x > 'w_a blank'", ": > w_empty", "install -m 640 reader.sh w_installed", "chmod 600 w_a.txt", "touch -d 2020-02-02 w_a.txt",
+           "chown -h $(id -u) w_a.txt", "stat -c %a w_a.txt > w_facts", "! chmod 600 w_none"],
           *[f"md5sum 'w_{name}'" for name in names], "cat w_b.txt w_c.txt", "tar xOf w_tar reader.sh", "wc -c w_p w_empty")
 
 
@@ -379,22 +380,23 @@ def writers_hdf5():
 
 def writers_edited():
     """Databases, archives, and programs that change a file in its place."""
-    need("sqlite3", "zip", "unzip", "ed", "perl", "vim", "node", "tclsh")
+    need("sqlite3", "zip", "unzip", "ed", "perl", "vim", "patch", "node", "tclsh")
     chain(["sqlite3 w_table.db 'create table t(a, b); insert into t values(1, 2), (3, 4);'", "sqlite3 w_table.db 'insert into t select a + 10, b from t; vacuum;'", "echo one > w_sed.txt", "sed -i s/one/two/ w_sed.txt",
            "echo one > w_perl.txt", "perl -i -pe s/one/three/ w_perl.txt", "printf 'a\\nb\\n' > w_ed.txt", "printf '1d\\nw\\nq\\n' | ed -s w_ed.txt", "zip -q -X w_archive.zip reader.sh", "zip -q -X w_archive.zip writer.sh",
-           "printf 'a\\nb\\n' > w_vim.txt", "vim -N -u NONE -n -es -c '%s/a/c/' -c 'wq' w_vim.txt < /dev/null",
+           "printf 'a\\nb\\n' > w_vim.txt", "vim -N -u NONE -n -es -c '%s/a/c/' -c 'wq' w_vim.txt < /dev/null", "printf 'x\\n' > w_patched.txt",
+           "printf -- '--- w_patched.txt\\n+++ w_patched.txt\\n@@ -1 +1 @@\\n-x\\n+y\\n' | patch -s w_patched.txt",
            "node -e \"require('fs').writeFileSync('w_node.txt', 'node'); require('fs').appendFileSync('w_node.txt', ' more')\"", "echo 'set f [open w_tcl.txt w]; puts $f tcl; close $f' | tclsh",
            "awk 'BEGIN { print 1 > \"w_awk.txt\"; print 2 >> \"w_awk.txt\" }'", "make -s -f rules"],
-          "sqlite3 -readonly w_table.db 'select sum(a), sum(b), count(*) from t'", "cat w_sed.txt w_perl.txt w_ed.txt w_vim.txt w_node.txt w_tcl.txt w_awk.txt w_made.txt w_twice.txt", "unzip -p w_archive.zip reader.sh",
+          "sqlite3 -readonly w_table.db 'select sum(a), sum(b), count(*) from t'", "cat w_sed.txt w_perl.txt w_ed.txt w_vim.txt w_patched.txt w_node.txt w_tcl.txt w_awk.txt w_made.txt w_twice.txt", "unzip -p w_archive.zip reader.sh",
           files={"rules": "all: w_twice.txt\nw_made.txt:\n\t@echo made > $@\nw_twice.txt: w_made.txt\n\t@cat $< $< > $@\n"}, publish="exit")
 
 
 def writers_python():
     """netCDF4 in all formats, xarray, h5py, numpy and pictures."""
     need_modules("netCDF4", "xarray", "h5py", "matplotlib", "scipy.io")
-    chain([f"{PYTHON} write.py"], f"{PYTHON} read.py", "md5sum w_NETCDF3_CLASSIC.nc w_NETCDF3_64BIT_OFFSET.nc w_NETCDF3_64BIT_DATA.nc w_scipy.nc w_array.npy w_picture.png w_table.csv",
+    chain([f"{PYTHON} write.py"], f"{PYTHON} read.py", "md5sum w_NETCDF3_CLASSIC.nc w_NETCDF3_64BIT_OFFSET.nc w_NETCDF3_64BIT_DATA.nc w_scipy.nc w_array.npy w_copied.npy w_copied2.npy w_picture.png w_table.csv",
           "ncdump w_NETCDF4.nc", "ncdump w_netcdf4.nc", "file w_picture.png", publish="exit", files={"write.py": """
-import h5py, matplotlib, netCDF4, numpy, xarray
+import h5py, matplotlib, netCDF4, numpy, shutil, xarray
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
@@ -413,6 +415,8 @@ array.to_netcdf('w_netcdf4.nc', engine='netcdf4')
 with h5py.File('w_h5py.h5', 'w') as file:
     file['group/v'] = data
 numpy.save('w_array.npy', data)
+shutil.copy('w_array.npy', 'w_copied.npy')
+shutil.copy2('w_array.npy', 'w_copied2.npy')
 numpy.savetxt('w_table.csv', data, delimiter=',')
 plt.plot(data[0])
 plt.savefig('w_picture.png', metadata={'Software': None})
