@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/send_time.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/wire.hpp"
 
@@ -11,7 +12,7 @@ namespace sluice::runtime {
 /// Whatever fails here, the group sends messages.
 std::optional<Session::Offer> Session::find_offer(std::uint32_t rule, const Member& member) noexcept {
   try {
-    if (is_forked_child() || member.spans_nodes) return std::nullopt;
+    if (is_forked_child() || member.spans_nodes || !has_shared_clock()) return std::nullopt;
     std::vector<std::uint64_t> pages;
     {
       const std::lock_guard lock(mutex_);
@@ -56,19 +57,20 @@ bool Session::take_offer(const Offer& offer, const CreateRequest& request) noexc
     const auto fields = encode(CreateOffered{offer.step, request});
     const OfferPage page(offer.page->writable());
     const std::lock_guard lock(taking_);
-    return page.take(offer.slot, offer.step, MessageType::create_offered, fields);
+    return page.take(offer.slot, offer.step, MessageType::create_offered, fields, send_time());
   } catch (const std::exception&) {
     return false;
   }
 }
 
 bool Session::post_header(const Offer& offer, const HeaderRequest& request) const {
-  return OfferPage(offer.page->writable()).post(offer.slot, offer.rank, MessageType::header, encode(request));
+  return OfferPage(offer.page->writable())
+      .post(offer.slot, offer.rank, MessageType::header, encode(request), send_time());
 }
 
 void Session::publish(const Offer& offer, const PublishRequest& request) {
   const OfferPage page(offer.page->writable());
-  if (page.post(offer.slot, offer.rank, MessageType::publish, encode(request))) {
+  if (page.post(offer.slot, offer.rank, MessageType::publish, encode(request), send_time())) {
     forget_owed(request.step);
     forget_opened(request.step);
   } else {

@@ -38,6 +38,7 @@ struct LetterHead {
   std::uint32_t length = 0;
   std::uint16_t type = 0;
   std::uint16_t reserved = 0;
+  std::uint64_t time = 0;
 };
 
 constexpr std::uint64_t states = 4;
@@ -145,7 +146,7 @@ std::size_t OfferPage::mail_bytes(std::uint32_t slot, std::uint32_t rank) const 
 }
 
 std::vector<OfferPage::Letter> OfferPage::letters(std::uint32_t slot, std::uint32_t rank, std::size_t begin,
-                                                  std::size_t end) const {
+                                                  std::size_t end, std::uint64_t until) const {
   const auto mail = mail_of(slot, rank);
   std::vector<Letter> found;
   for (std::size_t at = begin; at < end;) {
@@ -154,9 +155,10 @@ std::vector<OfferPage::Letter> OfferPage::letters(std::uint32_t slot, std::uint3
     std::memcpy(&head, mail.data() + at, sizeof head);
     if (letter_bytes(head.length) > end - at)
       throw Error(NC_EIO, "damaged mail: a letter of " + std::to_string(head.length) + " bytes");
+    if (head.time > until) break;
     const auto* const fields = mail.data() + at + sizeof head;
-    found.push_back({static_cast<MessageType>(head.type), {fields, fields + head.length}});
     at += letter_bytes(head.length);
+    found.push_back({static_cast<MessageType>(head.type), {fields, fields + head.length}, head.time, at});
   }
   return found;
 }
@@ -195,19 +197,19 @@ std::optional<OfferPage::Found> OfferPage::find(std::uint32_t rank) const noexce
 
 /// Returns the end of the letter; 0: there is no room.
 std::size_t OfferPage::append(std::uint32_t slot, std::uint32_t rank, std::size_t at, MessageType type,
-                              std::span<const std::byte> fields) const noexcept {
+                              std::span<const std::byte> fields, std::uint64_t time) const noexcept {
   const auto mail = mail_of(slot, rank);
   if (fields.size() > mail.size() || at > mail.size() || letter_bytes(fields.size()) > mail.size() - at)
     return 0;
-  const LetterHead head{static_cast<std::uint32_t>(fields.size()), static_cast<std::uint16_t>(type), 0};
+  const LetterHead head{static_cast<std::uint32_t>(fields.size()), static_cast<std::uint16_t>(type), 0, time};
   std::memcpy(mail.data() + at, &head, sizeof head);
   if (!fields.empty()) std::memcpy(mail.data() + at + sizeof head, fields.data(), fields.size());
   return at + letter_bytes(fields.size());
 }
 
-bool OfferPage::write_first(std::uint32_t slot, MessageType type,
-                            std::span<const std::byte> fields) const noexcept {
-  const std::size_t end = append(slot, 0, 0, type, fields);
+bool OfferPage::write_first(std::uint32_t slot, MessageType type, std::span<const std::byte> fields,
+                            std::uint64_t time) const noexcept {
+  const std::size_t end = append(slot, 0, 0, type, fields, time);
   if (end == 0) return false;
   box_of(slot, 0).bytes.store(end, std::memory_order_relaxed);
   return true;
@@ -220,10 +222,10 @@ bool OfferPage::try_take(std::uint32_t slot, std::uint64_t step) const noexcept 
 }
 
 bool OfferPage::post(std::uint32_t slot, std::uint32_t rank, MessageType type,
-                     std::span<const std::byte> fields) const noexcept {
+                     std::span<const std::byte> fields, std::uint64_t time) const noexcept {
   Box& box = box_of(slot, rank);
-  const std::size_t end =
-      append(slot, rank, static_cast<std::size_t>(box.bytes.load(std::memory_order_relaxed)), type, fields);
+  const std::size_t end = append(
+      slot, rank, static_cast<std::size_t>(box.bytes.load(std::memory_order_relaxed)), type, fields, time);
   if (end == 0) return false;
   box.bytes.store(end, std::memory_order_release);
   return true;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/send_time.hpp"
 
 namespace sluice::runtime {
 
@@ -23,11 +24,13 @@ namespace {
 
 constexpr std::uint16_t flag_in_file =
     1;  // the fields are in the first descriptor; the packet holds their length
-constexpr std::size_t header_bytes = 8;       // u16 type, u16 flags, u32 tag
+constexpr std::uint16_t flag_has_time = 2;  // the time follows the header
+constexpr std::size_t header_bytes = 8;     // u16 type, u16 flags, u32 tag
+constexpr std::size_t time_bytes = 8;
 constexpr std::size_t descriptor_limit = 16;  // of one packet
 constexpr std::uint64_t fields_limit =
     1U << 30;  // no message is larger; limits the allocation for a damaged length
-constexpr std::size_t packet_limit = header_bytes + OutgoingMessage::inline_limit;
+constexpr std::size_t packet_limit = header_bytes + time_bytes + OutgoingMessage::inline_limit;
 
 [[noreturn]] void fail(const std::string& action, const std::string& object = "a connection") {
   const int error_number = errno;
@@ -111,10 +114,16 @@ ReceivedMessage unpack(std::span<const std::byte> packet, std::vector<FileDescri
   if (packet.size() < header_bytes) fail_damaged(std::to_string(packet.size()) + " bytes are no header");
   ReceivedMessage message;
   message.type = static_cast<MessageType>(read_as<std::uint16_t>(packet.data()));
-  const auto flags = read_as<std::uint16_t>(packet.data() + 2);
+  auto flags = read_as<std::uint16_t>(packet.data() + 2);
   message.tag = read_as<std::uint32_t>(packet.data() + 4);
   message.descriptors = std::move(descriptors);
-  const auto rest = packet.subspan(header_bytes);
+  auto rest = packet.subspan(header_bytes);
+  if ((flags & flag_has_time) != 0) {
+    if (rest.size() < time_bytes) fail_damaged(std::to_string(rest.size()) + " bytes are no time");
+    message.time = read_as<std::uint64_t>(rest.data());
+    rest = rest.subspan(time_bytes);
+    flags &= static_cast<std::uint16_t>(~flag_has_time);
+  }
   if (flags == 0) {
     message.fields.assign(rest.begin(), rest.end());
   } else if (flags == flag_in_file && rest.size() == sizeof(std::uint64_t) && !message.descriptors.empty()) {
@@ -181,10 +190,26 @@ OutgoingMessage::OutgoingMessage(MessageType type, std::uint32_t tag, std::vecto
 }
 
 bool PacketSocket::try_send(const OutgoingMessage& message) const {
-  iovec data{const_cast<std::byte*>(message.packet_.data()), message.packet_.size()};
+  return try_send(message, false);
+}
+
+bool PacketSocket::try_send(const OutgoingMessage& message, bool tells_time) const {
+  auto* const packet = const_cast<std::byte*>(message.packet_.data());
+  std::array<std::byte, header_bytes + time_bytes> head{};
+  std::array<iovec, 2> data{
+      {{packet, header_bytes}, {packet + header_bytes, message.packet_.size() - header_bytes}}};
+  if (tells_time) {
+    auto flags = read_as<std::uint16_t>(packet + 2);
+    flags |= flag_has_time;
+    const std::uint64_t time = send_time();
+    std::memcpy(head.data(), packet, header_bytes);
+    std::memcpy(head.data() + 2, &flags, sizeof flags);
+    std::memcpy(head.data() + header_bytes, &time, sizeof time);
+    data[0] = {head.data(), head.size()};
+  }
   msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
+  header.msg_iov = data.data();
+  header.msg_iovlen = data.size();
   ControlBuffer control{};
   const std::size_t count = message.descriptors_.size();
   if (count != 0) {
@@ -210,7 +235,8 @@ bool PacketSocket::try_send(const OutgoingMessage& message) const {
 }
 
 void PacketSocket::send(const OutgoingMessage& message) const {
-  while (!try_send(message)) {
+  const auto type = static_cast<MessageType>(read_as<std::uint16_t>(message.packet_.data()));
+  while (!try_send(message, type != MessageType::hello)) {
     // The time limit is for the case that poll does not report (descriptors under way).
     pollfd wait{socket_.number(), POLLOUT, 0};
     ::poll(&wait, 1, 10);
@@ -242,6 +268,14 @@ PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const 
   }
   message = unpack({packet.get(), static_cast<std::size_t>(got)}, std::move(descriptors));
   return Outcome::received;
+}
+
+std::uint64_t PacketSocket::next_time() const noexcept {
+  std::array<std::byte, header_bytes + time_bytes> head{};
+  const ssize_t got = ::recv(socket_.number(), head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
+  const bool is_there = got == static_cast<ssize_t>(head.size()) &&
+                        (read_as<std::uint16_t>(head.data() + 2) & flag_has_time) != 0;
+  return is_there ? read_as<std::uint64_t>(head.data() + header_bytes) : 0;
 }
 
 /// Without a buffer for descriptors, the system reports that there are some, and keeps them with the packet.

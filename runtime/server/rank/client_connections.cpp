@@ -104,6 +104,7 @@ void ClientConnections::add(PacketSocket socket) {
   client.socket =
       std::make_unique<WatchedSocket>(base_.loop, std::move(socket), [this, id] { on_client(id); });
   client.socket->read_on();
+  if (readable_) readable_->add(client.socket->socket().descriptor(), id);
 }
 
 void ClientConnections::on_client(ClientId id) {
@@ -139,6 +140,7 @@ void ClientConnections::end(ClientId id, const std::string& trouble, ClientHandl
   const auto ended = clients_.extract(id);
   if (ended.empty()) return;
   const Client& client = ended.mapped();
+  if (readable_) readable_->remove(client.socket->socket().descriptor(), id);
   if (!trouble.empty()) base_.log.event("the connection of " + client.name() + " is closed: " + trouble);
   if (client.process == nullptr) return;
   const matcher::ProcessId process = client.process->id;
@@ -152,6 +154,46 @@ void ClientConnections::end_troubled() {
     troubled_.erase(troubled_.begin());
     const auto found = clients_.find(id);
     if (found != clients_.end()) end(id, std::string(found->second.trouble()));
+  }
+}
+
+void ClientConnections::look_for_messages() {
+  if (!readable_) {
+    readable_ = std::make_unique<ReadableSockets>();
+    for (const auto& [id, client] : clients_) readable_->add(client.socket->socket().descriptor(), id);
+  }
+  waiting_.clear();
+  for (const ClientId id : readable_->ready()) waiting_.push_back({id, 0});
+  for (Waiting& one : waiting_) one.time = next_time(one.client);
+  std::erase_if(waiting_, [](const Waiting& one) { return one.time == 0; });
+}
+
+/// When the first message in the socket was sent; 0: there is none.
+std::uint64_t ClientConnections::next_time(ClientId id) const {
+  const auto found = clients_.find(id);
+  const bool is_whole = found != clients_.end() && found->second.trouble().empty();
+  return is_whole ? found->second.socket->socket().next_time() : 0;
+}
+
+/// What is handled here may take messages from the sockets, too, and look again.
+bool ClientConnections::handle_earlier(std::uint64_t time) {
+  for (;;) {
+    const auto first = std::ranges::min_element(waiting_, {}, &Waiting::time);
+    if (first == waiting_.end() || first->time >= time) return false;
+    const Waiting known = *first;
+    first->time = next_time(known.client);
+    const bool is_as_known = first->time == known.time;
+    if (first->time == 0) waiting_.erase(first);
+    if (!is_as_known) continue;
+    try {
+      Client& client = clients_.at(known.client);
+      ReceivedMessage message;
+      if (client.socket->socket().try_receive(message) == PacketSocket::Outcome::received)
+        handler_.handle(client, message);
+    } catch (const Error& error) {
+      hang_up(known.client, error.what());
+    }
+    return true;
   }
 }
 

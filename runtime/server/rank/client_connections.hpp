@@ -15,6 +15,7 @@
 
 #include "get_answer.hpp"
 #include "matcher_base.hpp"
+#include "readable_sockets.hpp"
 #include "sluice/matcher/step.hpp"
 #include "watched_socket.hpp"
 
@@ -96,7 +97,7 @@ class ClientHandler {
   virtual ~ClientHandler() = default;
   /// An exception means a damaged message, and ends the connection.
   virtual void handle(Client& client, ReceivedMessage& message) = 0;
-  /// Handles mail: what processes have told without a message.
+  /// Handles mail that was posted until now: what processes have told without a message.
   virtual void take_mail() = 0;
   enum class EndKind { told, untold };  ///< whether the registry is told
   /// A connection of the process has ended.
@@ -137,6 +138,10 @@ class ClientConnections {
   void hang_up(ClientId id, std::string reason);
   /// Called at the end of each turn of the loop.
   void end_troubled();
+  /// Looks which messages are in the sockets by now. Afterwards handle_earlier() handles the earliest of
+  /// them, if it was sent before the time, and returns false when there is none.
+  void look_for_messages();
+  [[nodiscard]] bool handle_earlier(std::uint64_t time);
   /// Takes what these processes (by their numbers in the operating system) have sent so far, and what has
   /// come over connections that are new.
   void take_sent(std::span<const std::uint32_t> processes);
@@ -153,6 +158,7 @@ class ClientConnections {
   void drain(ClientId id, std::size_t max_messages);
   void end(ClientId id, const std::string& trouble,
            ClientHandler::EndKind kind = ClientHandler::EndKind::told);
+  [[nodiscard]] std::uint64_t next_time(ClientId id) const;
   [[nodiscard]] std::vector<ClientId> ids() const;
   void announce_drops(Client& client);
   void note_failure(Client& client, std::uint32_t tag);
@@ -170,6 +176,12 @@ class ClientConnections {
   LocalProcesses processes_;
   std::map<ClientId, Client> clients_;
   std::set<ClientId> troubled_;
+  std::unique_ptr<ReadableSockets> readable_;  ///< null before look_for_messages()
+  struct Waiting {
+    ClientId client = 0;
+    std::uint64_t time = 0;  ///< of its first message in the socket
+  };
+  std::vector<Waiting> waiting_;
   ClientId next_client_ = 1;
 };
 

@@ -1,11 +1,13 @@
 #include "client_requests.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/send_time.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
@@ -14,10 +16,13 @@ namespace sluice::runtime {
 
 /// Damaged messages throw; this ends the connection.
 void ClientRequests::handle(Client& client, ReceivedMessage& message) {
-  if (!offers_.is_delivering()) ++count_;
-  offers_.take_mail();
+  ++count_;
+  const ClientId sender = client.id;
+  const std::uint64_t now = shared_clock();
+  offers_.take_mail(message.time == 0 ? now : std::min(message.time, now));
   // The mail may have been damaged: the connection ends at the end of the turn.
-  if (client.trouble().empty()) handle_one(client, message);
+  Client* const still = parts_.clients.find(sender);
+  if (still != nullptr && still->trouble().empty()) handle_one(*still, message);
 }
 
 void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
@@ -44,8 +49,7 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
     case MessageType::mail:
       return;
     case MessageType::create_offered:
-      if (!offers_.is_delivering()) throw Error(NC_EIO, "it sent create_offered as a message");
-      return take(client, message.tag, registry_request(message.type, message.fields));
+      throw Error(NC_EIO, "it sent create_offered as a message");
     case MessageType::put_notice:
       return take_notice(client, decode<PutNotice>(message.fields));
     default:
@@ -83,9 +87,10 @@ void ClientRequests::take_batch(ClientId sender, Batch batch) {
   for (Batch::Request& request : batch.requests) {
     if (request.type == MessageType::batch) throw Error(NC_EIO, "a batch within a batch");
     Client* const client = parts_.clients.find(sender);
-    if (client == nullptr) return;  // the previous request ended the connection
-    ReceivedMessage part{request.type, request.tag, std::move(request.fields), {}};
-    handle(*client, part);
+    if (client == nullptr || !client->trouble().empty()) return;  // the previous request ended the connection
+    ReceivedMessage part{request.type, request.tag, std::move(request.fields), {}, 0};
+    ++count_;
+    handle_one(*client, part);
   }
 }
 
@@ -181,8 +186,11 @@ void ClientRequests::note_open(const OfferMember& member, matcher::StepId step) 
 }
 
 void ClientRequests::handle(const OfferMember& sender, OfferPage::Letter letter) {
-  ReceivedMessage message{letter.type, 0, std::move(letter.fields), {}};
-  if (Client* const client = client_of(sender)) handle(*client, message);
+  Client* const client = client_of(sender);
+  if (client == nullptr || !client->trouble().empty()) return;
+  ReceivedMessage message{letter.type, 0, std::move(letter.fields), {}, 0};
+  if (letter.type != MessageType::create_offered) return handle_one(*client, message);
+  take(*client, 0, registry_request(message.type, message.fields));
 }
 
 void ClientRequests::hang_up(const OfferMember& sender, const std::string& reason) {

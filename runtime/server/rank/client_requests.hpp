@@ -4,6 +4,7 @@
 
 #include "gets.hpp"
 #include "offer_pages.hpp"
+#include "sluice/runtime/send_time.hpp"
 #include "written_files.hpp"
 
 namespace sluice::runtime {
@@ -22,7 +23,7 @@ class ClientRequests final : public ClientHandler, private OfferClients {
       : parts_(parts), gets_(gets), written_(written), registry_(registry) {}
 
   void handle(Client& client, ReceivedMessage& message) override;
-  void take_mail() override { offers_.take_mail(); }
+  void take_mail() override { offers_.take_mail(shared_clock()); }
   void ended(ClientId client, matcher::ProcessId process, EndKind kind) override;
 
   /// The pages of offers of this matcher's clients.
@@ -49,6 +50,8 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void introduce(const OfferMember& member, matcher::SegmentId segment) override;
   void tell(const OfferMember& member, const OffersNotice& notice) override;
   void note_open(const OfferMember& member, matcher::StepId step) override;
+  void look_for_messages() override { parts_.clients.look_for_messages(); }
+  bool handle_earlier(std::uint64_t time) override { return parts_.clients.handle_earlier(time); }
   void handle(const OfferMember& sender, OfferPage::Letter letter) override;
   void hang_up(const OfferMember& sender, const std::string& reason) override;
   [[nodiscard]] Client* client_of(const OfferMember& member);

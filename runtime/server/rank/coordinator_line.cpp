@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/send_time.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
@@ -42,7 +43,7 @@ void CoordinatorLine::on_readable() {
       const auto outcome = socket_.socket().try_receive(message);
       if (outcome == PacketSocket::Outcome::would_block) break;
       if (outcome == PacketSocket::Outcome::closed) return end();
-      if (offers_ != nullptr) offers_->take_mail();
+      if (offers_ != nullptr) offers_->take_mail(shared_clock());
       handle(message);
       if (base_.loop.stopped()) return;
     }

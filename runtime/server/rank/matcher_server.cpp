@@ -5,6 +5,7 @@
 
 #include "matcher_server_state.hpp"
 #include "sluice/runtime/run_processes.hpp"
+#include "sluice/runtime/send_time.hpp"
 
 namespace sluice::runtime {
 
@@ -65,9 +66,9 @@ MatcherServer::Server::Server(MatcherServerOptions options)
                                             [this] { return turn_link(); });
   }
   if (options.coordinator) {
-    // Without pages no step is offered: docs/design/offered-steps.md, "What is not right yet".
+    OfferPages* const offers = link_ || !has_shared_clock() ? nullptr : &requests_.offers();
     coordinator_ =
-        std::make_unique<CoordinatorLine>(base_, clients_, nullptr, std::move(*options.coordinator));
+        std::make_unique<CoordinatorLine>(base_, clients_, offers, std::move(*options.coordinator));
   }
 }
 

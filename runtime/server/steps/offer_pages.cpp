@@ -65,40 +65,37 @@ void OfferPages::clear(matcher::SegmentId id, std::uint32_t slot) noexcept {
   if (const auto found = pages_.find(id); found != pages_.end()) found->second.memory.clear(slot);
 }
 
-void OfferPages::take_mail() {
-  if (pages_.empty() || is_delivering_) return;
-  std::vector<Mail> mail;
+void OfferPages::take_mail(std::uint64_t until) {
   for (auto& [id, page] : pages_) {
     for (std::uint32_t slot = 0; slot < OfferPage::slots; ++slot) {
       const auto seen = page.memory.look(slot);
-      if (seen.state == OfferPage::State::taken) collect(page, slot, seen.step, mail);
+      if (seen.state == OfferPage::State::taken) collect(page, slot, seen.step, until);
     }
   }
-  if (mail.empty()) return;
-  struct Delivery {
-    bool& is_going_on;
-    ~Delivery() { is_going_on = false; }
-  } const delivery{is_delivering_};
-  is_delivering_ = true;
-  for (Mail& one : mail) deliver(one);
+  if (found_.empty() || found_.begin()->first > until) return;
+  clients_.look_for_messages();
+  while (!found_.empty() && found_.begin()->first <= until) {
+    if (clients_.handle_earlier(found_.begin()->first)) continue;
+    auto next = found_.extract(found_.begin());
+    deliver(next.mapped());
+  }
 }
 
-/// Rank 0 is looked at last and comes first: what others have sent after they were told by rank 0 does not
-/// overtake rank 0's mail.
-void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, std::vector<Mail>& mail) {
+void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until) {
   std::vector<std::size_t>& taken = page.taken[slot];
-  std::vector<std::size_t> ends(taken.size());
-  for (std::uint32_t rank = page.memory.ranks(); rank-- > 0;) ends[rank] = page.memory.mail_bytes(slot, rank);
-  for (std::uint32_t rank = 0; rank < ends.size(); ++rank) {
-    const std::size_t begin = std::exchange(taken[rank], ends[rank]);
-    if (ends[rank] <= begin) continue;
+  for (std::uint32_t rank = 0; rank < taken.size(); ++rank) {
+    const std::size_t end = page.memory.mail_bytes(slot, rank);
+    if (end <= taken[rank]) continue;
     try {
-      for (OfferPage::Letter& letter : page.memory.letters(slot, rank, begin, ends[rank])) {
+      for (OfferPage::Letter& letter : page.memory.letters(slot, rank, taken[rank], end, until)) {
+        taken[rank] = letter.end;
         const bool is_create = letter.type == MessageType::create_offered;
-        mail.push_back({page.members[rank], std::move(letter),
-                        is_create ? page.members : std::vector<OfferMember>{}, step});
+        const std::uint64_t time = letter.time;
+        found_.emplace(time, Mail{page.members[rank], std::move(letter),
+                                  is_create ? page.members : std::vector<OfferMember>{}, step});
       }
     } catch (const Error& error) {
+      taken[rank] = end;
       clients_.hang_up(page.members[rank], error.what());
     }
   }

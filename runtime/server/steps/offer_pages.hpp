@@ -35,6 +35,10 @@ class OfferClients {
   virtual void tell(const OfferMember& member, const OffersNotice& notice) = 0;
   /// The process has the step open.
   virtual void note_open(const OfferMember& member, matcher::StepId step) = 0;
+  /// Looks which messages are in the sockets by now.
+  virtual void look_for_messages() = 0;
+  /// Of these, handles the earliest one, if it was sent before the time. Returns false when there is none.
+  [[nodiscard]] virtual bool handle_earlier(std::uint64_t time) = 0;
   /// Handles the letter as a message that has no answer. Nothing, if the sender has ended.
   virtual void handle(const OfferMember& sender, OfferPage::Letter letter) = 0;
   /// The process has left damaged mail.
@@ -56,10 +60,11 @@ class OfferPages {
   void clear(matcher::SegmentId page, std::uint32_t slot) noexcept;
   void end(matcher::SegmentId page) noexcept { pages_.erase(page); }
 
-  /// Handles all mail, as if each letter were a message of its sender that comes now. Call it before anything
-  /// that depends on what processes have done: then a process that was told of a file finds it.
-  void take_mail();
-  [[nodiscard]] bool is_delivering() const noexcept { return is_delivering_; }
+  /// Handles all letters that were posted until then, in the order of their times, each as a message of its
+  /// sender. Before each letter come all messages that were sent before it. Call this before anything that
+  /// depends on what processes have done: a message is handled after the letters until its time, everything
+  /// else after those until now.
+  void take_mail(std::uint64_t until);
 
  private:
   struct Page {
@@ -74,12 +79,14 @@ class OfferPages {
     std::vector<OfferMember> group;  ///< of create_offered
     matcher::StepId step = 0;
   };
-  void collect(Page& page, std::uint32_t slot, matcher::StepId step, std::vector<Mail>& mail);
+  void collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until);
   void deliver(Mail& mail);
 
   OfferClients& clients_;
   std::map<matcher::SegmentId, Page> pages_;
-  bool is_delivering_ = false;
+  /// Letters by time that were found, and are not handled yet. A message that is handled before one of them
+  /// may lead to take_mail() again.
+  std::multimap<std::uint64_t, Mail> found_;
 };
 
 }  // namespace sluice::runtime

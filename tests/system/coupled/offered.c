@@ -8,11 +8,14 @@
 //   alone       rank 0 writes the file alone         reverse   the ranks are in reverse order
 //   reopen      opens the file again and puts anew   get       gets what it has put before the close
 //   records     has records                          end:RANK:POINT   the rank ends there, see `point`
+//   other       writes a file of another rule first  asks      waits for a file that the reader never writes
 // or the reader does WHAT:
 //   twice       opens each file twice                end       ends while it has the file open
 //   stop        reads no further                     late      comes when the writer has written all
 //   gone        from there on, the file need not come
-//   less, again    knows what the writer does
+//   still       stands still with an open file until the writer has written all
+//   asked       opens a file again when the wait for it was in vain
+//   less, again, other    knows what the writer does
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -24,7 +27,7 @@
 enum { usual = 4096 };
 
 static int rank, ranks, count;
-static const char* what = "";
+static const char *what = "", *prefix = "s";
 
 static void fail(const char* call, const char* name, const char* why) {
   fprintf(stderr, "rank %d: %s %s: %s\n", rank, call, name, why);
@@ -64,7 +67,7 @@ struct file {
 };
 
 static void name_of(int step, char* name) {
-  sprintf(name, "s_%04d.nc", step);
+  sprintf(name, "%s_%04d.nc", prefix, step);
 }
 
 static void create(MPI_Comm comm, int step, struct file* file) {
@@ -171,7 +174,18 @@ static void write_step(int step) {
     create(comm, step, &file);
     finish(&file, step, 7);
   }
+  if (special && is("other")) {
+    prefix = "t";
+    create(comm, step, &file);
+    finish(&file, step, 5);
+    prefix = "s";
+  }
   create(comm, step, &file);
+  if (special && is("asks")) {
+    int ncid;
+    const int status = ncmpi_open(comm, "answer.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid);
+    if (status != NC_ENOENT) fail("open", "answer.nc", "is there");
+  }
   finish(&file, step, 0);
   if (special && is("reopen")) {
     check(ncmpi_open(comm, file.name, NC_WRITE, MPI_INFO_NULL, &file.ncid), "open", file.name);
@@ -181,21 +195,28 @@ static void write_step(int step) {
   if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
 }
 
+static void stand_still(void) {
+  while (access("all_written", F_OK) != 0) usleep(1000);
+}
+
 /// Returns 0 when there are no further files.
-static int read_step(int step) {
+static int read_step(int step, int version) {
   struct file file;
   int number, dim;
   name_of(step, file.name);
-  const int status = ncmpi_open(MPI_COMM_WORLD, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
+  int status = ncmpi_open(MPI_COMM_WORLD, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
+  if (is_middle(step) && is("asked") && status == NC_ENOENT)
+    status = ncmpi_open(MPI_COMM_WORLD, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
   if (step >= count / 2 && is("gone") && status == NC_ENOENT) return 0;
   check(status, "open", file.name);
   if (step == count / 2 && is("end") && rank == ranks - 1) kill(getpid(), SIGKILL);
+  if (step == count / 2 && is("still")) stand_still();
   check(ncmpi_get_att_int(file.ncid, NC_GLOBAL, "step", &number), "get_att", file.name);
   if (number != step) fail("get_att", file.name, "another step");
   check(ncmpi_inq_dimid(file.ncid, "x", &dim), "inq_dimid", file.name);
   check(ncmpi_inq_dimlen(file.ncid, dim, &file.length), "inq_dimlen", file.name);
   check(ncmpi_inq_varid(file.ncid, "field", &file.field), "inq_varid", file.name);
-  get(&file, step, 0, file.field);
+  get(&file, step, version, file.field);
   if (ncmpi_inq_varid(file.ncid, "other", &file.other) == NC_NOERR) get(&file, step, 1, file.other);
   check(ncmpi_close(file.ncid), "close", file.name);
   return 1;
@@ -221,10 +242,16 @@ int main(int argc, char** argv) {
       write_step(step);
     } else {
       if (is("stop") && step > count / 2) break;
-      if (!read_step(step)) break;
-      if (is("twice")) read_step(step);
+      if (is_middle(step) && is("other")) {
+        prefix = "t";
+        read_step(step, 5);
+        prefix = "s";
+      }
+      if (!read_step(step, 0)) break;
+      if (is("twice")) read_step(step, 0);
     }
   }
+  if (writes && rank == 0) fclose(fopen("all_written", "w"));
   MPI_Finalize();
   return 0;
 }

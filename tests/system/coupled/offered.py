@@ -2,21 +2,28 @@
 """offered.py BUILD PROGRAM CASE: steps that are alike, so that the writer is offered the next ones; and something unusual in the middle. With PROGRAM
 (offered.c), in the working directory."""
 import os
+import subprocess
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import call, clear_directory, expect, launch, write_flow
+from harness import clear_directory, expect, finish, launch, start, write_flow
 
 build, program, case = sys.argv[1:4]
+SLUICE = build + "/bin/sluice"
 COUNT = 30
 SIZES = [(1, 1), (2, 2), (3, 1)]
 
 
-def run(writes="", reads="", sizes=(2, 2), keys=(), staging=(), status=0):
+def begin(writes="", reads="", sizes=(2, 2), keys=(), staging=(), count=COUNT):
     clear_directory()
     writers, readers = sizes
-    write_flow(program, {"model": (writers, f"write {COUNT} {writes}"), "viewer": (readers, f"read {COUNT} {reads}")}, [("s_*.nc", "model", ["viewer"], *keys)], *staging)
-    return call(build + "/bin/sluice", "run", "flow.yaml", status=status)
+    rules = [("s_*.nc", "model", ["viewer"], *keys), ("t_*.nc", "model", ["viewer"]), ("answer.nc", "viewer", ["model"])]
+    write_flow(program, {"model": (writers, f"write {count} {writes}"), "viewer": (readers, f"read {count} {reads}")}, rules, *staging)
+    return start(SLUICE, "run", "flow.yaml")
+
+
+def run(*settings, status=0, **more):
+    return finish(begin(*settings, **more), status)
 
 
 def usual():
@@ -30,8 +37,8 @@ def shapes():
 
 
 def names():
-    for what in ("noclobber", "abort", "again", "reopen", "get"):
-        run(what, what if what == "again" else "")
+    for what in ("noclobber", "abort", "again", "reopen", "get", "other"):
+        run(what, what if what in ("again", "other") else "")
 
 
 def groups():
@@ -40,7 +47,7 @@ def groups():
 
 
 def readers():
-    for what in ("twice", "late", "stop"):
+    for what in ("twice", "late", "stop", "still"):
         run("", what)
     result = run("", "end", status=None)
     expect("model finished" in result.err, "the writer did not go on")
@@ -60,6 +67,30 @@ def rules():
     run(keys=["queue: 2", "when-full: wait"])
     run(keys=["queue: 2", "when-full: spill"])
     run("more", staging=["memory: 1MiB", "spill: none"])
+
+
+def waits():
+    """While a step is open that was offered, its writer waits for its reader: nobody can act, and the wait ends."""
+    run("asks", "asked")
+
+
+def watched():
+    """Others look at the run while steps are offered and taken."""
+    process = begin(count=1500)
+    seen = 0
+    while process.poll() is None:
+        asked = {"status": subprocess.run([SLUICE, "status", str(process.pid), "--json"], capture_output=True, text=True)}
+        asked["ls"] = subprocess.run([SLUICE, "ls", str(process.pid)], capture_output=True, text=True)
+        names = [line.split()[0] for line in asked["ls"].stdout.splitlines() if line.startswith("s_")]
+        if not names:
+            continue
+        step = int(names[-1][2:6])
+        asked["attach"] = subprocess.run([SLUICE, "attach", str(process.pid), "--", "ncdump", "-h", names[-1]], capture_output=True, text=True)
+        if asked["attach"].returncode == 0:
+            expect(f":step = {step} ;" in asked["attach"].stdout, f"the attached program sees another file than {names[-1]}: {asked['attach'].stdout}")
+            seen += 1
+    finish(process, 0)
+    print(seen, "files were seen by an attached program")
 
 
 def kept():

@@ -69,12 +69,12 @@ TEST_SUITE("offer page") {
     CHECK(found->control == 700);
     CHECK(found->log == OfferedLog{711, 721});
     CHECK_FALSE(other.find(2));
-    CHECK(other.take(1, 7, MessageType::create_offered, fields_of("seven")));
+    CHECK(other.take(1, 7, MessageType::create_offered, fields_of("seven"), 1));
     CHECK(other.find(1)->step == 8);
     CHECK(page.look(1) == OfferPage::Seen{State::taken, 7});
     CHECK_FALSE(page.withdraw(1, 7));
     CHECK(page.withdraw(0, 8));
-    CHECK_FALSE(other.take(0, 8, MessageType::create_offered, fields_of("eight")));
+    CHECK_FALSE(other.take(0, 8, MessageType::create_offered, fields_of("eight"), 1));
     CHECK_FALSE(other.find(0));
     page.clear(1);
     CHECK(page.look(1).state == State::empty);
@@ -84,32 +84,37 @@ TEST_SUITE("offer page") {
     const Memory memory(OfferPage::bytes_of(small));
     const OfferPage page = OfferPage::begin(memory.bytes(), small);
     page.offer(0, offer_of(7, 2));
-    REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven")));
+    REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven"), 1));
     const std::size_t first = page.mail_bytes(0, 0);
-    CHECK(page.post(0, 0, MessageType::header, {}));
-    CHECK(page.post(0, 0, MessageType::publish, fields_of("over")));
-    const auto begin = page.letters(0, 0, 0, first);
+    CHECK(page.post(0, 0, MessageType::header, {}, 2));
+    CHECK(page.post(0, 0, MessageType::publish, fields_of("over"), 3));
+    const auto begin = page.letters(0, 0, 0, first, 3);
     REQUIRE(begin.size() == 1);
     CHECK(begin[0].type == MessageType::create_offered);
     CHECK(text_of(begin[0]) == "seven");
-    const auto rest = page.letters(0, 0, first, page.mail_bytes(0, 0));
+    const auto rest = page.letters(0, 0, first, page.mail_bytes(0, 0), 3);
     REQUIRE(rest.size() == 2);
     CHECK(rest[0].type == MessageType::header);
     CHECK(rest[0].fields.empty());
     CHECK(text_of(rest[1]) == "over");
+    CHECK(rest[1].time == 3);
+    CHECK(rest[1].end == page.mail_bytes(0, 0));
     CHECK(page.mail_bytes(0, 1) == 0);
+    const auto earlier = page.letters(0, 0, 0, page.mail_bytes(0, 0), 2);
+    REQUIRE(earlier.size() == 2);
+    CHECK(earlier[1].end == rest[0].end);
   }
 
   TEST_CASE("a letter that does not fit is refused, and the mail is as before") {
     const Memory memory(OfferPage::bytes_of(small));
     const OfferPage page = OfferPage::begin(memory.bytes(), small);
     page.offer(0, offer_of(7, 2));
-    CHECK_FALSE(page.take(0, 7, MessageType::create_offered, fields_of(std::string(200, 'x'))));
+    CHECK_FALSE(page.take(0, 7, MessageType::create_offered, fields_of(std::string(200, 'x')), 1));
     CHECK(page.look(0).state == State::offered);
-    REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven")));
-    CHECK(page.post(0, 1, MessageType::publish, fields_of(std::string(40, 'x'))));
+    REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven"), 1));
+    CHECK(page.post(0, 1, MessageType::publish, fields_of(std::string(40, 'x')), 2));
     const std::size_t before = page.mail_bytes(0, 1);
-    CHECK_FALSE(page.post(0, 1, MessageType::publish, fields_of(std::string(40, 'x'))));
+    CHECK_FALSE(page.post(0, 1, MessageType::publish, fields_of(std::string(40, 'x')), 2));
     CHECK(page.mail_bytes(0, 1) == before);
   }
 
@@ -132,9 +137,9 @@ TEST_SUITE("offer page") {
     CHECK_THROWS_AS((void)OfferPage(memory.bytes().first(memory.bytes().size() - 64)), Error);
     CHECK_THROWS_AS((void)OfferPage(memory.bytes().first(8)), Error);
     page.offer(0, offer_of(7, 2));
-    REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven")));
-    CHECK_THROWS_AS((void)page.letters(0, 0, 0, 4), Error);
-    CHECK_THROWS_AS((void)page.letters(0, 0, 0, 8), Error);
+    REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven"), 1));
+    CHECK_THROWS_AS((void)page.letters(0, 0, 0, 4, 1), Error);
+    CHECK_THROWS_AS((void)page.letters(0, 0, 0, 8, 1), Error);
   }
 }
 
@@ -233,7 +238,8 @@ std::string word(const std::string& kind, std::uint64_t step) {
   return kind + std::to_string(step);
 }
 
-/// The registry takes what is in the mailboxes, in the order of OfferPages::take_mail().
+/// The registry takes what is in the mailboxes, at one moment. The letters have no times here:
+/// offer_order_test tries their order.
 void collect(World& world) {
   const OfferPage page = world.page();
   for (std::uint32_t slot = 0; slot < model_slots; ++slot) {
@@ -244,7 +250,7 @@ void collect(World& world) {
     std::array<std::size_t, most_ranks> ends = {};
     for (std::uint32_t r = world.ranks; r-- > 0;) ends[r] = page.mail_bytes(slot, r);
     for (std::uint32_t r = 0; r < world.ranks; ++r) {
-      for (const auto& letter : page.letters(slot, r, place.taken[r], ends[r])) {
+      for (const auto& letter : page.letters(slot, r, place.taken[r], ends[r], 1)) {
         if (letter.type == MessageType::create_offered) {
           REQUIRE(r == 0);
           REQUIRE(!place.is_created);
@@ -354,7 +360,7 @@ bool go_on(World& world, std::uint32_t r) {
       rank.at = world.is_taken ? At::write : At::result;
       return true;
     case At::write:
-      REQUIRE(page.write_first(rank.slot, MessageType::create_offered, fields_of(word("c", rank.step))));
+      REQUIRE(page.write_first(rank.slot, MessageType::create_offered, fields_of(word("c", rank.step)), 1));
       rank.at = At::take;
       return true;
     case At::take:
@@ -380,13 +386,13 @@ bool go_on(World& world, std::uint32_t r) {
       }
       return true;
     case At::header:
-      REQUIRE(page.post(rank.slot, r, MessageType::header, fields_of(word("h", rank.step))));
+      REQUIRE(page.post(rank.slot, r, MessageType::header, fields_of(word("h", rank.step)), 1));
       for (Rank& one : world.rank) one.is_told = true;
       rank.at = At::publish;
       return true;
     case At::publish:
       if (!rank.is_told) return false;  // in the collective call of enddef
-      REQUIRE(page.post(rank.slot, r, MessageType::publish, fields_of(word("p", rank.step))));
+      REQUIRE(page.post(rank.slot, r, MessageType::publish, fields_of(word("p", rank.step)), 1));
       rank.at = At::leave;
       return true;
     case At::leave:

@@ -36,10 +36,21 @@ class Clients final : public OfferClients {
   void note_open(const OfferMember& member, matcher::StepId step) override {
     handled.push_back("open " + std::to_string(step) + " by " + std::to_string(member.connection));
   }
+  void look_for_messages() override {
+    ++looks;
+    sent = in_sockets;
+  }
+  bool handle_earlier(std::uint64_t time) override {
+    if (sent.empty() || sent.begin()->first >= time) return false;
+    const auto first = sent.extract(sent.begin());
+    in_sockets.erase(first.key());
+    if (pages != nullptr) pages->take_mail(first.key());  // as each message does
+    handled.push_back(first.mapped());
+    return true;
+  }
   void handle(const OfferMember& sender, OfferPage::Letter letter) override {
     const std::string text(reinterpret_cast<const char*>(letter.fields.data()), letter.fields.size());
     handled.push_back(text + " of " + std::to_string(sender.connection));
-    if (pages != nullptr) pages->take_mail();  // as each message does
     if (text == "damaged") throw Error(NC_EIO, "damaged");
   }
   void hang_up(const OfferMember& sender, const std::string& /*reason*/) override {
@@ -55,7 +66,11 @@ class Clients final : public OfferClients {
   bool is_out_of_descriptors = false;
   std::map<std::uint64_t, std::set<matcher::SegmentId>> known;
   std::vector<std::string> told, handled;
+  std::map<std::uint64_t, std::string> in_sockets, sent;  ///< messages by time
+  int looks = 0;
 };
+
+constexpr std::uint64_t all = ~std::uint64_t{0};
 
 std::vector<std::byte> fields_of(const std::string& text) {
   const auto* const first = reinterpret_cast<const std::byte*>(text.data());
@@ -120,32 +135,58 @@ TEST_SUITE("offer pages") {
     CHECK_FALSE(board.page().find(0));
   }
 
-  TEST_CASE("mail is handled in order, each letter once, rank 0 first") {
+  TEST_CASE("mail is handled in order, each letter once") {
     Board board;
     REQUIRE(board.pages.begin(board.group, {11, 12}));
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     const OfferPage page = board.page();
-    board.pages.take_mail();
+    board.pages.take_mail(all);
     CHECK(board.clients.handled.empty());
-    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create")));
+    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create"), 1));
     CHECK_FALSE(board.pages.withdraw(7, 0, 5));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("close")));
-    REQUIRE(page.post(0, 0, MessageType::header, fields_of("header")));
-    board.pages.take_mail();
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("close"), 3));
+    REQUIRE(page.post(0, 0, MessageType::header, fields_of("header"), 2));
+    board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"open 5 by 11", "open 5 by 12", "create of 11",
                                                             "header of 11", "close of 12"});
     board.clients.handled.clear();
-    board.pages.take_mail();
+    board.pages.take_mail(all);
     CHECK(board.clients.handled.empty());
-    REQUIRE(page.post(0, 0, MessageType::publish, fields_of("close")));
-    board.pages.take_mail();
+    REQUIRE(page.post(0, 0, MessageType::publish, fields_of("close"), 4));
+    board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"close of 11"});
     board.pages.clear(7, 0);
     REQUIRE(board.pages.offer(7, 0, board.offer_of(6)));
     board.clients.handled.clear();
-    REQUIRE(page.take(0, 6, MessageType::create_offered, fields_of("next")));
-    board.pages.take_mail();
+    REQUIRE(page.take(0, 6, MessageType::create_offered, fields_of("next"), 1));
+    board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"open 6 by 11", "open 6 by 12", "next of 11"});
+  }
+
+  TEST_CASE("letters of all slots and pages, and messages before them, are handled in order of time") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
+    REQUIRE(board.pages.offer(7, 1, board.offer_of(6)));
+    const OfferPage page = board.page();
+    REQUIRE(page.take(1, 6, MessageType::create_offered, fields_of("c6"), 10));
+    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("c5"), 20));
+    REQUIRE(page.post(1, 0, MessageType::publish, fields_of("p6"), 40));
+    REQUIRE(page.post(0, 0, MessageType::publish, fields_of("p5"), 30));
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("q5"), 60));
+    board.clients.in_sockets = {{15, "m15"}, {35, "m35"}, {36, "m36"}, {45, "m45"}};
+    board.pages.take_mail(9);
+    CHECK(board.clients.handled.empty());
+    CHECK(board.clients.looks == 0);
+    board.pages.take_mail(50);
+    std::vector<std::string> without_opens = board.clients.handled;
+    std::erase_if(without_opens, [](const std::string& one) { return one.starts_with("open"); });
+    CHECK(without_opens ==
+          std::vector<std::string>{"c6 of 11", "m15", "c5 of 11", "p5 of 11", "m35", "m36", "p6 of 11"});
+    CHECK(board.clients.in_sockets.contains(45));  // nothing that was found comes after it
+    board.clients.handled.clear();
+    board.pages.take_mail(60);
+    CHECK(board.clients.handled == std::vector<std::string>{"m45", "q5 of 12"});
   }
 
   TEST_CASE("damaged mail ends the connection of its sender, and nothing else") {
@@ -153,16 +194,16 @@ TEST_SUITE("offer pages") {
     REQUIRE(board.pages.begin(board.group, {11, 12}));
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     const OfferPage page = board.page();
-    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create")));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("damaged")));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("more")));
+    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create"), 1));
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("damaged"), 2));
+    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("more"), 3));
     board.clients.handled.clear();
-    board.pages.take_mail();
+    board.pages.take_mail(all);
     CHECK(board.clients.handled.at(3) == "damaged of 12");
     CHECK(board.clients.handled.at(4) == "hang up 12");
     CHECK(board.clients.handled.at(5) == "more of 12");
     board.pages.end(7);
-    board.pages.take_mail();
+    board.pages.take_mail(all);
     CHECK(board.pages.withdraw(7, 0, 5));
   }
 }

@@ -27,7 +27,8 @@ struct OfferedSegments {
 
 /// A page of shared memory through which the registry offers steps to the processes of one group, and through
 /// which these processes tell the registry of them without waking it. It has some slots, each for one step. A
-/// slot has a word, and a mailbox for each rank. Mail is what would have been a message.
+/// slot has a word, and a mailbox for each rank. Mail is what would have been a message. A letter has the
+/// time at which it was posted (send_time.hpp).
 ///
 /// The word of a slot is the number of a step and a state:
 ///
@@ -77,10 +78,13 @@ class OfferPage {
   struct Letter {
     MessageType type{};
     std::vector<std::byte> fields;
+    std::uint64_t time = 0;
+    std::size_t end = 0;  ///< its place in the mailbox
   };
-  /// Copies the letters from `begin` to `end`. Throws Error(NC_EIO) when they are damaged.
+  /// Copies the letters from `begin` to `end` that are not later than `until`. Throws Error(NC_EIO) when they
+  /// are damaged.
   [[nodiscard]] std::vector<Letter> letters(std::uint32_t slot, std::uint32_t rank, std::size_t begin,
-                                            std::size_t end) const;
+                                            std::size_t end, std::uint64_t until) const;
 
   // The processes' side.
   struct Found {
@@ -99,21 +103,21 @@ class OfferPage {
   /// Rank 0, one thread at a time: takes the offer, and with it sends the first letter. Returns false when
   /// the letter is too long, or the offer has gone.
   [[nodiscard]] bool take(std::uint32_t slot, std::uint64_t step, MessageType type,
-                          std::span<const std::byte> fields) const noexcept {
-    return is_offered(slot, step) && write_first(slot, type, fields) && try_take(slot, step);
+                          std::span<const std::byte> fields, std::uint64_t time) const noexcept {
+    return is_offered(slot, step) && write_first(slot, type, fields, time) && try_take(slot, step);
   }
   // The parts of take(). What is not taken yet, only the same thread takes meanwhile. So the letter destroys
   // no mail, even if the offer has gone.
   [[nodiscard]] bool is_offered(std::uint32_t slot, std::uint64_t step) const noexcept {
     return look(slot) == Seen{State::offered, step};
   }
-  [[nodiscard]] bool write_first(std::uint32_t slot, MessageType type,
-                                 std::span<const std::byte> fields) const noexcept;
+  [[nodiscard]] bool write_first(std::uint32_t slot, MessageType type, std::span<const std::byte> fields,
+                                 std::uint64_t time) const noexcept;
   [[nodiscard]] bool try_take(std::uint32_t slot, std::uint64_t step) const noexcept;
   /// A process of the group of a step that was taken, one thread at a time. Returns false when there is no
   /// room.
   [[nodiscard]] bool post(std::uint32_t slot, std::uint32_t rank, MessageType type,
-                          std::span<const std::byte> fields) const noexcept;
+                          std::span<const std::byte> fields, std::uint64_t time) const noexcept;
   /// The process has posted its last letter. Returns true to the last process of the group: nobody has told
   /// the registry yet. Returns false when the registry has found all letters by itself; then the slot may
   /// have the next offer.
@@ -132,7 +136,7 @@ class OfferPage {
     return rank == 0 ? shape_.root_mail_bytes : shape_.mail_bytes;
   }
   [[nodiscard]] std::size_t append(std::uint32_t slot, std::uint32_t rank, std::size_t at, MessageType type,
-                                   std::span<const std::byte> fields) const noexcept;
+                                   std::span<const std::byte> fields, std::uint64_t time) const noexcept;
 
   std::span<std::byte> memory_;
   Shape shape_;

@@ -20,6 +20,7 @@ struct ReceivedMessage {
   std::uint32_t tag = 0;
   std::vector<std::byte> fields;
   std::vector<FileDescriptor> descriptors;
+  std::uint64_t time = 0;  ///< send_time(); 0: it does not tell
 };
 
 /// A file whose descriptor is sent; shared by those who send it and those who map it.
@@ -53,7 +54,8 @@ class PacketSocket {
  public:
   explicit PacketSocket(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
 
-  /// Waits for space in the peer's queue.
+  /// Waits for space in the peer's queue. The message tells when it is sent, unless it is a hello: that is
+  /// understood by other versions, too.
   void send(const OutgoingMessage& message) const;
   /// Waits for a message, and stays awake for `awake`. Returns nothing when the peer has closed the
   /// connection. When a message has descriptors, it stays in the socket until `reserve`, if given, has free
@@ -66,12 +68,15 @@ class PacketSocket {
   [[nodiscard]] bool try_send(const OutgoingMessage& message) const;  ///< false: no space now
   enum class Outcome { received, would_block, closed };
   [[nodiscard]] Outcome try_receive(ReceivedMessage& message) const;
+  /// When the next message was sent, which stays in the socket; 0: there is none, or it does not tell.
+  [[nodiscard]] std::uint64_t next_time() const noexcept;
 
   /// Whether the peer still has its end open, as far as is known without waiting.
   [[nodiscard]] bool is_alive() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return socket_.number(); }
 
  private:
+  [[nodiscard]] bool try_send(const OutgoingMessage& message, bool tells_time) const;
   [[nodiscard]] bool is_next_with_descriptors() const noexcept;
   void make_way(DescriptorReserve& reserve) const;
 
