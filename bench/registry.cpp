@@ -92,6 +92,20 @@ class Run {
     return messages_;
   }
 
+  /// Files of one process each, which nobody reads, and all readers wait for another one.
+  void leave_unread(int files) {
+    for (int i = 0; i < files; ++i) {
+      const ProcessId writer = writers_[static_cast<std::size_t>(i) % writers_.size()];
+      registry_.create(next_message(), writer, {{0, "step_" + std::to_string(i) + ".nc"}, {++group_, 0, 1}});
+      registry_.set_header(next_message(), writer, {answers_.step, std::vector<std::byte>(1000), {}});
+      registry_.need_segment(next_message(), writer, {answers_.step, SegmentUse::data, 65536});
+      registry_.publish(writer, {answers_.step, 0, {}});
+    }
+    open(readers_, {0, "step_none.nc"});
+  }
+  /// What `sluice status` asks for. Returns how many files it lists.
+  [[nodiscard]] std::size_t view() const { return registry_.view({}).files.size(); }
+
  private:
   using Processes = std::vector<ProcessId>;
 
@@ -147,6 +161,19 @@ double time_of_message(std::uint32_t processes, int before, int steps, bool open
   return (seconds() - begin) * 1e6 / static_cast<double>(messages);
 }
 
+/// Microseconds of matcher 0 for a question of `sluice status`.
+double time_of_view(std::uint32_t processes, int files) {
+  Run run(processes, false);
+  run.leave_unread(files);
+  constexpr int questions = 50;
+  std::size_t listed = 0;
+  const double begin = seconds();
+  for (int i = 0; i < questions; ++i) listed += run.view();
+  const double time = (seconds() - begin) * 1e6 / questions;
+  if (listed == 0) throw Error(NC_EINVAL, "the view has no files");
+  return time;
+}
+
 }  // namespace
 
 int main() {
@@ -166,5 +193,9 @@ int main() {
   std::printf("and by the steps before it, of one process each:\n");
   for (const int before : {10, 1000, 100000})
     std::printf("%10d steps     %8.2f us\n", before, time_of_message(1, before, 2000));
+  std::printf("a question of 'sluice status', by ranks of each component and unread files:\n");
+  for (const auto& [processes, files] :
+       {std::pair{2U, 10}, std::pair{1000U, 10}, std::pair{2U, 10000}, std::pair{1000U, 10000}})
+    std::printf("%10u ranks %10d files %8.0f us\n", processes, files, time_of_view(processes, files));
   return 0;
 }

@@ -310,6 +310,7 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "release") == 0) return release_file(name), 2;
   if (strcmp(command, "half") == 0) return half_write(name), 2;
   if (strcmp(command, "refused") == 0) return expect_refusal(name, NC_EIO), 2;
+  if (strcmp(command, "forbidden") == 0) return expect_refusal(name, NC_EPERM), 2;
   if (strcmp(command, "invalid") == 0) return expect_refusal(name, NC_EINVAL), 2;
   if (strcmp(command, "invalid-open") == 0) return expect_no_open(name), 2;
   if (strcmp(command, "missing") == 0) return miss_file(name, NC_ENOENT), 2;

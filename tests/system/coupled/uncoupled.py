@@ -93,6 +93,14 @@ def outsider():
     expect(is_logged("plot opens"), "the event log does not say it")
 
 
+def exchanged():
+    """Writer and reader are exchanged in the rule, and the program does not look at statuses."""
+    write_flow({"model": "couple forbidden a.nc", "analysis": "couple missing a.nc"}, ("a.nc", "analysis", "model"))
+    result = run()
+    expect(re.search(r'model: it may not create a\.nc: the workflow\'s rule for "a\.nc" names model as a reader only\. Make model the writer in this rule', result.err), result.all)
+    expect(not re.search("component 'model' .* has used no coupled file", result.err), result.all)
+
+
 def near_miss():
     """A reader that asks for a file that can no longer come is told which files there were."""
     write_flow({"model": "couple repeat 11 write wave_%d.nc 10 write height.nc 10", "analysis": "couple missing wave_11.nc read wave_10.nc 10 missing hieght.nc missing picture.nc"},
