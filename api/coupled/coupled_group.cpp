@@ -31,10 +31,9 @@ std::shared_ptr<runtime::Session> process_session(const runtime::ClientEnvironme
 void expect_writer(const std::string& path, const runtime::ClientEnvironment& environment,
                    const runtime::ClientRule& rule, const char* action) {
   if (rule.writes) return;
-  const std::string text = std::string("may not ") + action + " " + path +
-                           ": the workflow's rule for \"" + rule.pattern + "\" names " +
-                           environment.component + " as a reader only. Make " + environment.component +
-                           " the writer in this rule, or use another file name";
+  const std::string text = std::string("may not ") + action + " " + path + ": the workflow's rule for \"" +
+                           rule.pattern + "\" names " + environment.component + " as a reader only. Make " +
+                           environment.component + " the writer in this rule, or use another file name";
   try {  // the program may not look at the status
     process_session(environment)->complain({rule.rule, "it " + text});
   } catch (const Error&) {  // without a matcher, the status has to do
