@@ -48,6 +48,8 @@ def run_program(options, name, program, preload, **environment):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     launch = (HYDRA if program == options.mpich else MPIRUN) + ["-n", str(options.ranks)] + (["-x", f"LD_PRELOAD={options.library}"] if preload else [])
+    if options.ranks == 1 and program != options.mpich:  # without mpirun it starts in a quarter of the time
+        launch = ["env", f"LD_PRELOAD={options.library}"] if preload else []
     code, output = run(launch + [str(program)] + options.arguments, directory, options.timeout, **environment)
     (directory / "output").write_text(output)
     return directory, code, output
@@ -151,7 +153,7 @@ def compare_files(reference, other):
     problems = [text for text in [validate(other)] if text]
     dumps = [dump(p).splitlines() for p in (reference, other)]
     problems += list(difflib.unified_diff(*dumps, str(reference), str(other), lineterm="", n=1))[:40]
-    code, text = run(MPIRUN + ["-n", "1", "ncmpidiff", "-q", str(reference), str(other)], other.parent, 60)
+    code, text = run(["ncmpidiff", "-q", str(reference), str(other)], other.parent, 60)
     return problems + ([f"ncmpidiff: {text}"] if code else [])
 
 

@@ -50,7 +50,8 @@ def outcome(program, case, directory, ranks, expected):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     with open(directory / "output", "w") as output:
-        process = subprocess.Popen(MPIRUN + ["-n", str(ranks), str(program), case], cwd=directory, env=ENVIRONMENT, stdout=output, stderr=output,
+        launcher = MPIRUN + ["-n", str(ranks)] if ranks > 1 else []  # alone it starts in a quarter of the time
+        process = subprocess.Popen(launcher + [str(program), case], cwd=directory, env=ENVIRONMENT, stdout=output, stderr=output,
                                    start_new_session=True)
         ended = ends(process, directory, ranks, expected)
         if not ended:
