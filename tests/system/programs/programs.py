@@ -371,10 +371,10 @@ def writers_netcdf():
 
 
 def writers_hdf5():
-    """The tools of HDF5."""
+    """The tools of HDF5. h5copy leaves references behind that lead nowhere, and h5dump prints of those what is in its memory by chance."""
     need("h5repack", "h5diff", "h5dump", "h5ls", "h5copy", "nccopy")
     chain(["ncgen -k nc4 -o in.h5 in.cdl", "cp in.h5 w_in.h5", "h5repack -f GZIP=3 -l time:CHUNK=1 in.h5 w_packed.h5", "h5repack in.h5 w_again.h5", "h5copy -i in.h5 -o w_copied.h5 -s v -d w"],
-          "h5diff w_packed.h5 w_in.h5 && echo equal", "h5diff w_again.h5 w_packed.h5 && echo equal", "h5ls -r w_packed.h5 | cut -c 1-30", "h5dump -d w w_copied.h5 | tail -n +2", "h5dump -H w_packed.h5 | tail -n +2",
+          "h5diff w_packed.h5 w_in.h5 && echo equal", "h5diff w_again.h5 w_packed.h5 && echo equal", "h5ls -r w_packed.h5 | cut -c 1-30", "h5dump -d w w_copied.h5 | tail -n +2 | grep -v '^ *(0): (.* \"\"), ('", "h5dump -H w_packed.h5 | tail -n +2",
           "nccopy -3 w_packed.h5 out/classic.nc", "ncdump -h w_in.h5 | tail -n +2", files={"in.cdl": CDL}, publish="exit")
 
 
