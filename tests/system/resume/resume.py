@@ -269,11 +269,11 @@ def kept():
 
 def memory():
     """What was in memory only is named, the first five by name; what was read is not."""
-    shell_flow({"model": ("for i in 1 2 3 4 5 6 7 8; do echo $i > a$i.txt; done; touch all; until test -e go; do sleep 0.05; done",), "analysis": ("test $1 -gt 0 || cat a1.txt; touch one; until test -e go; do sleep 0.05; done",)},
+    shell_flow({"model": ("echo 1 > a1.txt; until test -e one; do sleep 0.05; done; for i in 2 3 4 5 6 7 8; do echo $i > a$i.txt; done; touch all; until test -e go; do sleep 0.05; done",), "analysis": ("test $1 -gt 0 || cat a1.txt; touch one; until test -e go; do sleep 0.05; done",)},
                '[{path: "a?.txt", writer: model, readers: [analysis]}]')
     run = start()
     wait_until(run, lambda: os.path.exists("all") and os.path.exists("one"), "the files")
-    wait_until(run, lambda: log_text("steps.tsv").count("published") == 8, "the record")
+    wait_until(run, lambda: log_text("steps.tsv").count("published") == 8 and re.search("^(read|gone)\\t1\\b", log_text("steps.tsv"), re.MULTILINE), "the record")
     kill_all(run)
     allow("go")
     result = finish(start("--resume"), 0)
@@ -365,15 +365,22 @@ def forget_last_rename():
 def stream_on_disk():
     """A later step has replaced the file on disk, and the record does not know it: the unread step before it is in its log only."""
     stream_flow("through: burst-buffer")
-    result = kill_stream(lambda: "file\t3\t" in log_text("steps.tsv"), forget_last_rename)
+    result = kill_stream(is_third_kept, forget_last_rename)
     expect(text_of("seen").split() == ["0", "1", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
     expect("2 published files are there again" in result.all, "what is told")
+
+
+def is_third_kept():
+    """Whether the record says that the third step is a file; numbers of steps may be left out."""
+    record = log_text("steps.tsv")
+    published = re.findall(r"^published\t(\d+)\t", record, re.MULTILINE)
+    return len(published) == 3 and f"file\t{published[2]}\t" in record
 
 
 def kept_stream():
     """The file of a stream has its newest step, as without Sluice: the unread ones before it are named."""
     stream_flow("keep: true")
-    result = kill_stream(lambda: "file\t3\t" in log_text("steps.tsv"))
+    result = kill_stream(is_third_kept)
     expect(text_of("seen").split() == ["0", "2", "3", "4", "5"], "the steps: " + text_of("seen"))
     expect("1 published file is there again" in result.all, "what is there")
     expect("lost, because it was in memory only: 'state.nc'" in result.all, "what is lost")
@@ -383,7 +390,7 @@ def reader_first():
     """A reader is killed before all others, and the run goes on without it for a while: what it has not read is lost, and named."""
     stream_flow("keep: true")
     run = start()
-    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first") and "file\t3\t" in log_text("steps.tsv"), "three steps")
+    wait_until(run, lambda: os.path.exists("all") and os.path.exists("first") and is_third_kept(), "three steps")
     kill_component(run, "analysis")
     run.send_signal(signal.SIGTERM)  # the matcher has taken all messages before it ends
     finish(run, 143)
@@ -468,7 +475,7 @@ def lost_lines():
     """A power failure may take the last lines of the record: a file that is on disk says by its mark which step it has."""
     shell_flow({"model": (WRITES,), "analysis": (READS,)}, '[{path: "a?.txt", writer: model, readers: [analysis], keep: true}]')
     run = start()
-    wait_until(run, lambda: "file\t3\t" in log_text("steps.tsv"), "the files")
+    wait_until(run, is_third_kept, "the files")
     kill_all(run)
     edit_log("steps.tsv", lambda text: "".join(line for line in text.splitlines(True) if line.startswith(("sluice-steps", "begin"))))
     allow("go")
