@@ -40,11 +40,6 @@ constexpr std::size_t most_threads = 256;
 constexpr std::uint32_t stack_bytes = 128;
 constexpr std::size_t ring_pages = 1;  ///< holds most_samples
 
-std::string text_of(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 std::string variable_of(const std::string& environment, const std::string& name) {
   const std::string whole = '\0' + environment;
   const std::size_t at = whole.find('\0' + name + '=');
@@ -67,7 +62,7 @@ std::optional<std::uint32_t> rank_of(const std::string& environment) {
 class CodeMap {
  public:
   explicit CodeMap(pid_t process) {
-    std::istringstream lines(text_of("/proc/" + std::to_string(process) + "/maps"));
+    std::istringstream lines(runtime::text_of_process_file("/proc/" + std::to_string(process) + "/maps"));
     for (std::string line; std::getline(lines, line);) add(line);
   }
   [[nodiscard]] bool has_mpi() const {
@@ -212,7 +207,7 @@ Threads threads_of(pid_t process) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory + "/task", error), end; !error && entry != end;
        entry.increment(error)) {
-    const char state = state_in(text_of(entry->path() / "stat"));
+    const char state = state_in(runtime::text_of_process_file(entry->path() / "stat"));
     states += state;
     if (state == 'R') threads.running.push_back(static_cast<pid_t>(std::stol(entry->path().filename())));
   }
@@ -222,7 +217,7 @@ Threads threads_of(pid_t process) {
     threads.rest.state = state;
     break;
   }
-  std::istringstream words(text_of(directory + "/stat"));
+  std::istringstream words(runtime::text_of_process_file(directory + "/stat"));
   std::string facts;
   std::getline(words, facts);
   std::istringstream numbers(facts.substr(std::min(facts.rfind(')') + 1, facts.size())));
@@ -279,7 +274,8 @@ std::vector<Sampled> begin_samples(const std::string& socket) {
   std::vector<Sampled> processes;
   SampleBudget budget;
   for (const pid_t process : runtime::processes_with_environment(runtime::run_mark(socket))) {
-    const std::string environment = text_of("/proc/" + std::to_string(process) + "/environ");
+    const std::string environment =
+        runtime::text_of_process_file("/proc/" + std::to_string(process) + "/environ");
     const std::string component = variable_of(environment, "SLUICE_COMPONENT");
     if (component.empty()) continue;
     Sampled sampled{process, component, rank_of(environment), CodeMap(process)};

@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 
 namespace sluice::runtime {
@@ -19,8 +19,7 @@ constexpr std::chrono::milliseconds poll_interval{50};
 
 /// Each variable with a zero byte before and behind it; `process`: its directory in /proc.
 std::string environment_of(const std::filesystem::path& process) {
-  std::ifstream stream(process / "environ", std::ios::binary);
-  return '\0' + std::string{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return '\0' + text_of_process_file(process / "environ");
 }
 
 bool has_variable(const std::string& environment, const std::string& assignment) {
@@ -28,13 +27,23 @@ bool has_variable(const std::string& environment, const std::string& assignment)
 }
 
 bool is_zombie(pid_t process) {
-  std::ifstream stream("/proc/" + std::to_string(process) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = text_of_process_file("/proc/" + std::to_string(process) + "/stat");
   const std::size_t name_end = text.rfind(')');
   return name_end != std::string::npos && text.compare(name_end, 3, ") Z") == 0;
 }
 
 }  // namespace
+
+/// A process that ends between open and read is an error of the read, which iterators of the stream throw.
+std::string text_of_process_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text;
+  constexpr std::size_t part_bytes = 4096;
+  std::array<char, part_bytes> part{};
+  while (stream.read(part.data(), part.size()) || stream.gcount() > 0)
+    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+  return text;
+}
 
 std::string run_mark(const std::string& socket) {
   return "SLUICE_SOCKET=" + socket;
