@@ -181,12 +181,6 @@ class ThreadSamples {
   std::byte* ring_ = nullptr;
 };
 
-/// The state of a thread by a text of /proc, such as R, S and D; 0: it is gone.
-char state_in(const std::string& facts) {
-  const std::size_t name_end = facts.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= facts.size() ? '\0' : facts[name_end + 2];
-}
-
 /// A process that does not run.
 struct Rest {
   char state = '\0';  ///< of its threads: T, t, D or S; 0: one of them runs, or could
@@ -207,7 +201,7 @@ Threads threads_of(pid_t process) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory + "/task", error), end; !error && entry != end;
        entry.increment(error)) {
-    const char state = state_in(runtime::text_of_process_file(entry->path() / "stat"));
+    const char state = runtime::process_state(entry->path());
     states += state;
     if (state == 'R') threads.running.push_back(static_cast<pid_t>(std::stol(entry->path().filename())));
   }

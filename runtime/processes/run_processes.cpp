@@ -26,12 +26,6 @@ bool has_variable(const std::string& environment, const std::string& assignment)
   return environment.find('\0' + assignment + '\0') != std::string::npos;
 }
 
-bool is_zombie(pid_t process) {
-  const std::string text = text_of_process_file("/proc/" + std::to_string(process) + "/stat");
-  const std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && text.compare(name_end, 3, ") Z") == 0;
-}
-
 }  // namespace
 
 /// A process that ends between open and read is an error of the read, which iterators of the stream throw.
@@ -43,6 +37,12 @@ std::string text_of_process_file(const std::string& path) {
   while (stream.read(part.data(), part.size()) || stream.gcount() > 0)
     text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
   return text;
+}
+
+char process_state(const std::string& directory) {
+  const std::string facts = text_of_process_file(directory + "/stat");
+  const std::size_t name_end = facts.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= facts.size() ? '\0' : facts[name_end + 2];
 }
 
 std::string run_mark(const std::string& socket) {
@@ -85,7 +85,7 @@ bool have_all_children_ended(pid_t process) {
     std::ifstream children(entry->path() / "children");
     for (pid_t child = 0; children >> child;) {
       has_children = true;
-      if (!is_zombie(child)) return false;
+      if (process_state("/proc/" + std::to_string(child)) != 'Z') return false;
     }
   }
   return has_children && !error;

@@ -9,6 +9,9 @@ namespace sluice::runtime {
 /// The text of a file below /proc; empty where the process has ended.
 [[nodiscard]] std::string text_of_process_file(const std::string& path);
 
+/// The state of a process or thread, by its directory below /proc: R, S, D, Z and others; 0: it has ended.
+[[nodiscard]] char process_state(const std::string& directory);
+
 /// The environment variable ("NAME=VALUE") that marks processes of the components of a run. `socket`: the
 /// first matcher's.
 [[nodiscard]] std::string run_mark(const std::string& socket);
