@@ -95,6 +95,7 @@ void StepBurstLog::refuse_leftovers() const {
 }
 
 void StepBurstLog::create() {
+  session_.tell_of_log({paths_.metadata});
   auto metadata = files_.open(paths_.metadata, storage::OpenMode::create_private);
   try {
     lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
@@ -309,8 +310,9 @@ void StepBurstLog::remove() noexcept {
     }
     entries_.reset();
     storage::remove_log(files_, paths_.metadata);
+    session_.tell_of_log({paths_.metadata, true});
   } catch (const Error&) {
-    // Another process has already removed the log.
+    // Another process has already removed the log, or the matcher removes it when this process ends.
   }
 }
 

@@ -1,11 +1,12 @@
 #include "status_watch.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "format.hpp"
+#include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -16,13 +17,8 @@ constexpr milliseconds first_progress{10'000};     ///< lines without a terminal
 constexpr milliseconds longest_progress{300'000};  ///< between two of these lines, in a long run
 constexpr milliseconds longest_silence{3000};      ///< until a silent matcher is reported
 
-/// The state of a process in Linux: field 3 of /proc/PID/stat, after the name in parentheses.
 char state_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const auto name_end = line.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= line.size() ? '?' : line[name_end + 2];
+  return runtime::process_state("/proc/" + std::to_string(process));
 }
 
 /// Names the first matcher on this machine that is stopped, and the reason.
@@ -42,7 +38,7 @@ std::string describe_silent(const matcher::SilentMatcher& matcher, std::span<con
                       (matcher.host.empty() ? "node " + std::to_string(matcher.node) : matcher.host);
   if (process != 0) which += " (process " + std::to_string(process) + ")";
   const bool is_here = std::ranges::find(on_this_machine, process) != on_this_machine.end();
-  const char state = is_here ? state_of(process) : '?';
+  const char state = is_here ? state_of(process) : '\0';
   if (state == 'T') return which + " is stopped (kill -CONT " + std::to_string(process) + " continues it)";
   if (state == 'D') return which + " waits for a disk";
   return which + " is busy, stuck or cut off";

@@ -477,6 +477,11 @@ DiskFreed Session::await_disk(const DiskRequest& request) {
 void Session::announce_put(const PutNotice& notice) {
   post(MessageType::put_notice, encode(notice));
 }
+
+void Session::tell_of_log(const LogNotice& notice) {
+  post(MessageType::log_notice, encode(notice));
+}
+
 void Session::publish(const PublishRequest& request) {
   forget_owed(request.step);
   forget_opened(request.step);

@@ -35,6 +35,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "sync";
     case MessageType::put_notice:
       return "put_notice";
+    case MessageType::log_notice:
+      return "log_notice";
     case MessageType::inquire:
       return "inquire";
     case MessageType::await_disk:
@@ -148,6 +150,9 @@ void fields(auto& a, Is<OffersNotice> auto& m) {
 void fields(auto& a, Is<PutNotice> auto& m) {
   a(m.step);
 }
+void fields(auto& a, Is<LogNotice> auto& m) {
+  a(m.metadata_path, m.is_removed);
+}
 void fields(auto& a, Is<ReadList> auto& m) {
   a(m.slabs, m.dimensions, m.has_strides, m.numbers);
 }
@@ -247,6 +252,7 @@ SLUICE_MESSAGE(PublishRequest)
 SLUICE_MESSAGE(Discard)
 SLUICE_MESSAGE(SyncRequest)
 SLUICE_MESSAGE(PutNotice)
+SLUICE_MESSAGE(LogNotice)
 SLUICE_MESSAGE(CloseRequest)
 SLUICE_MESSAGE(OrdinaryFile)
 SLUICE_MESSAGE(Gathering)

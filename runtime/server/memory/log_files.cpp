@@ -57,8 +57,21 @@ MappedFile log_file(const FileDescriptor& lent) {
   return MappedFile([data] { return data->descriptor(); });
 }
 
+void LogFiles::expect(matcher::ProcessId process, const std::string& metadata_path) {
+  if (!logs_.contains(metadata_path)) expected_.insert_or_assign(metadata_path, process);
+}
+
+void LogFiles::end(matcher::ProcessId process) noexcept {
+  std::erase_if(expected_, [&](const auto& expected) {
+    if (expected.second != process) return false;
+    remove(expected.first);
+    return true;
+  });
+}
+
 std::shared_ptr<MappedFile> LogFiles::add(matcher::SegmentId segment, const matcher::LogPlace& place) {
   const auto [log, is_new] = logs_.try_emplace(place.metadata_path);
+  expected_.erase(place.metadata_path);
   if (is_new) {
     log->second.data = std::make_shared<LogData>(storage::burst_log_paths_of(place.metadata_path).data);
     lock(storage::directory_of(place.metadata_path));

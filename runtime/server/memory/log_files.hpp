@@ -46,6 +46,13 @@ class LogFiles {
   /// `run`: the number of this run; 0: none, so that no directory is locked.
   LogFiles(Worker worker, std::uint64_t run) : worker_(std::move(worker)), run_(run) {}
 
+  /// The process is about to create the log's files.
+  void expect(matcher::ProcessId process, const std::string& metadata_path);
+  /// The process has removed them: the log had no segment.
+  void forget(const std::string& metadata_path) { expected_.erase(metadata_path); }
+  /// The process has ended. Removes its logs that never had a segment.
+  void end(matcher::ProcessId process) noexcept;
+
   /// The segment is a part of this log's data. Returns the data file.
   [[nodiscard]] std::shared_ptr<MappedFile> add(matcher::SegmentId segment, const matcher::LogPlace& place);
   /// The segment has been destroyed.
@@ -79,6 +86,7 @@ class LogFiles {
   std::shared_ptr<Locks> locks_ = std::make_shared<Locks>();  ///< shared with the worker's tasks
   std::set<std::string> directories_;
   Logs logs_;
+  std::map<std::string, matcher::ProcessId> expected_;  ///< logs without a segment so far, by their paths
   std::map<matcher::SegmentId, std::string> log_of_;
 };
 

@@ -41,6 +41,10 @@ class SegmentStore final : public matcher::SegmentMemory {
   void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
                      const matcher::LogPlace& place) override;
   void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
+  /// LogFiles::expect, forget and end.
+  void expect_log(matcher::ProcessId process, const std::string& path) { logs_.expect(process, path); }
+  void forget_log(const std::string& path) { logs_.forget(path); }
+  void end_logs(matcher::ProcessId process) noexcept { logs_.end(process); }
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
   bool destroy(matcher::SegmentId segment) noexcept override;
   void drop_warm() noexcept;

@@ -144,7 +144,7 @@ void ClientConnections::end(ClientId id, const std::string& trouble, ClientHandl
   if (!trouble.empty()) base_.log.event("the connection of " + client.name() + " is closed: " + trouble);
   if (client.process == nullptr) return;
   const matcher::ProcessId process = client.process->id;
-  processes_.disconnect(*client.process);
+  if (processes_.disconnect(*client.process)) base_.store.end_logs(process);
   handler_.ended(id, process, kind);
 }
 
@@ -385,11 +385,12 @@ LocalProcess& LocalProcesses::connect(const std::string& component, std::uint64_
   return process;
 }
 
-void LocalProcesses::disconnect(LocalProcess& process) {
-  if (--process.connections > 0) return;
+bool LocalProcesses::disconnect(LocalProcess& process) {
+  if (--process.connections > 0) return false;
   const auto found = std::find_if(processes_.begin(), processes_.end(),
                                   [&](const auto& entry) { return &entry.second == &process; });
   if (found != processes_.end()) processes_.erase(found);
+  return true;
 }
 
 }  // namespace sluice::runtime

@@ -40,8 +40,8 @@ class LocalProcesses {
  public:
   /// Adds a connection. Component, token and process id identify the process.
   LocalProcess& connect(const std::string& component, std::uint64_t token, std::uint32_t process_id);
-  /// Removes a connection. The process ends with its last connection.
-  void disconnect(LocalProcess& process);
+  /// Removes a connection. Returns whether it was the last one, with which the process ends.
+  [[nodiscard]] bool disconnect(LocalProcess& process);
 
  private:
   struct Identity {

@@ -52,6 +52,8 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       throw Error(NC_EIO, "it sent create_offered as a message");
     case MessageType::put_notice:
       return take_notice(client, decode<PutNotice>(message.fields));
+    case MessageType::log_notice:
+      return take_notice(client, decode<LogNotice>(message.fields));
     default:
       return take(client, message.tag, registry_request(message.type, message.fields));
   }
@@ -59,6 +61,11 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
 
 void ClientRequests::take_notice(const Client& client, const PutNotice& notice) {
   if (client.process->has_open(notice.step)) parts_.deferred.retry(notice.step);
+}
+
+void ClientRequests::take_notice(const Client& client, const LogNotice& notice) {
+  if (notice.is_removed) return parts_.base.store.forget_log(notice.metadata_path);
+  parts_.base.store.expect_log(client.process->id, notice.metadata_path);
 }
 
 void ClientRequests::take(Client& client, std::uint32_t tag, RegistryRequest request) {

@@ -36,6 +36,7 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void greet(Client& client, std::uint32_t tag, const Hello& hello);
   void take(Client& client, std::uint32_t tag, RegistryRequest request);
   void take_notice(const Client& client, const PutNotice& notice);
+  void take_notice(const Client& client, const LogNotice& notice);
   /// If so, the request has been moved from.
   [[nodiscard]] bool is_held_back(const Client& client, std::uint32_t tag, RegistryRequest& request);
   void take_batch(ClientId sender, Batch batch);

@@ -21,6 +21,7 @@
 //   alone                 from now on each rank opens for itself, and starts when the rank before it has
 //       ended
 //   await FILE            waits until the test has made this ordinary file
+//   block FILE            the same, in the state of a process that waits for a disk
 //   late FILE             all ranks but the first await it
 //   barrier FILE          the first rank computes until this ordinary file is there; the others wait in MPI
 //   beside FILE NAME LENGTH  a thread awaits FILE and then writes NAME; this thread goes on at once
@@ -34,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int rank, ranks;
@@ -60,6 +62,17 @@ static double number(const char* path, MPI_Offset i) {
 
 static void await_file(const char* path) {
   while (access(path, F_OK) != 0) usleep(20000);
+}
+
+/* The parent of a child by vfork waits in the kernel as one that waits for a disk, until the child has ended.
+   The child must change nothing: it has the memory of its parent. */
+static void block_until(const char* path) {
+  const pid_t child = vfork();
+  if (child == 0) {
+    await_file(path);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
 }
 
 /* All but rank 0 come late to what follows. */
@@ -320,6 +333,7 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "late") == 0) return come_late(name), 2;
   if (strcmp(command, "barrier") == 0) return meet(name), 2;
   if (strcmp(command, "await") == 0) return await_file(name), 2;
+  if (strcmp(command, "block") == 0) return block_until(name), 2;
   if (strcmp(command, "beside") == 0 && left > 3) return go_on_beside(words), 4;
   if (strcmp(command, "sleep") == 0) return usleep((useconds_t)atoi(words[1]) * 1000), 2;
   if (strcmp(command, "say") == 0) return rank == 0 ? printf("%s\n", name) : 0, fflush(stdout), 2;

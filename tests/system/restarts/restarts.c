@@ -1,10 +1,12 @@
-// restarts write|read|check STEPS LENGTH: a component that goes on where it was when it is started again.
+// restarts write|die|read|check STEPS LENGTH: a component that goes on where it was when it is started again.
 //   write  writes wave_0000.nc and so on, each with LENGTH numbers; the file `written` says how many,
 //          and the last one waits for the file `go`
+//   die    the same, but its first start is killed before it has put anything
 //   read   reads them, and copies the numbers of each to results/; each result says that its file was read
 //   check  checks the files without Sluice
 // The reader closes a file when its result is on disk, so it never needs a file again that it has closed.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,12 +29,22 @@ static double* own_numbers(MPI_Offset length, MPI_Offset* start, MPI_Offset* cou
   return malloc(sizeof(double) * (size_t)(*count + 1));
 }
 
-static void write_step(const char* name, int step, MPI_Offset length) {
+/* Ends all ranks, unless that was done before. */
+static void die_once(void) {
+  if (access("died", F_OK) == 0) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) close(open("died", O_WRONLY | O_CREAT, 0600));
+  MPI_Barrier(MPI_COMM_WORLD);
+  kill(getpid(), SIGKILL);
+}
+
+static void write_step(const char* name, int step, MPI_Offset length, int dies) {
   int ncid, dimension, variable;
   check(ncmpi_create(MPI_COMM_WORLD, name, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid), "create", name);
   check(ncmpi_def_dim(ncid, "x", length, &dimension), "def_dim", name);
   check(ncmpi_def_var(ncid, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var", name);
   check(ncmpi_enddef(ncid), "enddef", name);
+  if (dies) die_once();
   MPI_Offset start, count;
   double* numbers = own_numbers(length, &start, &count);
   for (MPI_Offset i = 0; i < count; ++i) numbers[i] = number(step, start + i);
@@ -104,8 +116,9 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  require(argc == 4, "restarts write|read|check STEPS LENGTH");
-  const int is_writer = strcmp(argv[1], "write") == 0, is_check = strcmp(argv[1], "check") == 0;
+  require(argc == 4, "restarts write|die|read|check STEPS LENGTH");
+  const int dies = strcmp(argv[1], "die") == 0;
+  const int is_writer = dies || strcmp(argv[1], "write") == 0, is_check = strcmp(argv[1], "check") == 0;
   const int steps = atoi(argv[2]);
   const MPI_Offset length = atoll(argv[3]);
   for (int step = is_check ? 0 : steps_done(is_writer); step < steps; ++step) {
@@ -113,7 +126,7 @@ int main(int argc, char** argv) {
     snprintf(name, sizeof name, "wave_%04d.nc", step);
     if (is_writer) {
       while (step + 1 == steps && access("go", F_OK) != 0) usleep(10000);
-      write_step(name, step, length);
+      write_step(name, step, length, dies);
       note_written(step + 1);
     } else {
       read_step(name, step, length, is_check);

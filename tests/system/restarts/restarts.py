@@ -223,6 +223,19 @@ def kill_at_random(dice, words):
     return kills
 
 
+def killed_early():
+    """Processes that are killed before they have put anything leave no burst-buffer log. Nobody else knows of it then."""
+    os.mkdir("results")
+    allow("go")
+    components = {"write": (2, f"die {STEPS} 3000", "restarts: 1", "restart-delay: 10ms"), "read": (1, f"read {STEPS} 3000")}
+    harness.write_flow(program, components, [("wave_*.nc", "write", ["read"], "through: burst-buffer")])
+    finish(start(), 0)
+    check_results(3000)
+    expect(os.path.exists("died"), "nothing was killed")
+    left = [name for name in os.listdir() if name.endswith((".meta", ".data", ".header"))]
+    expect(not left, f"burst-buffer logs are left: {left}")
+
+
 def random_kills(words, usual):
     """SLUICE_TEST_KILLS is the number of runs."""
     seed = harness.test_seed()
@@ -235,6 +248,7 @@ def random_kills(words, usual):
 
 
 cases = {
+    "killed_early": killed_early,
     "killed_readers": lambda: random_kills(["read"], 4),
     "killed_writers": lambda: random_kills(["write"], 4),
     "killed_both": lambda: random_kills(["write", "read"], 4),

@@ -145,6 +145,18 @@ def at_rest():
     finish(run, 0)
 
 
+def on_disk():
+    """A process that waits in the kernel, as for a disk, is told from one that sleeps."""
+    run = begin_run("write a.nc 100 block go", "read a.nc 100 await go", ranks=(1, 1))
+    wait_for(lambda: json_of(run), "the run")
+    wait_for(lambda: state_of(run, "model") == "waits for a disk", "a process that waits for a disk")
+    wait_for(lambda: state_of(run, "analysis") == "sleeps", "a process that sleeps")
+    components = {each["name"]: each for each in json_of(run)["components"]}
+    expect(components["model"]["ranks_on_disk"] == [0] and components["analysis"]["ranks_on_disk"] == [], f"the ranks: {components}")
+    allow("go")
+    finish(run, 0)
+
+
 def may_sample(run):
     """Whether perf_event_open is permitted for a process of the run."""
     class Attributes(ctypes.Structure):

@@ -94,6 +94,37 @@ TEST_CASE("at the end of a run all logs go that are not kept") {
   CHECK(directory.is_empty());
 }
 
+TEST_CASE("a log of which only its process knew goes with the process") {
+  const LogDirectory directory;
+  constexpr matcher::ProcessId owner{7}, other{8};
+  LogFiles logs(at_once, no_run);
+  logs.expect(owner, directory.metadata());
+  logs.end(other);
+  CHECK(directory.is_there());
+  logs.end(owner);
+  CHECK(directory.is_empty());
+}
+
+TEST_CASE("a log with a segment stays when its process ends") {
+  const LogDirectory directory;
+  constexpr matcher::ProcessId owner{7};
+  LogFiles logs(at_once, no_run);
+  SUBCASE("expected before the segment") {
+    logs.expect(owner, directory.metadata());
+    (void)logs.add(1, {directory.metadata(), 0});
+  }
+  SUBCASE("expected after it: the messages came over two connections") {
+    (void)logs.add(1, {directory.metadata(), 0});
+    logs.expect(owner, directory.metadata());
+  }
+  SUBCASE("of a new log in the place of one that was removed") {
+    logs.expect(owner, directory.metadata());
+    logs.forget(directory.metadata());
+  }
+  logs.end(owner);
+  CHECK(directory.is_there());
+}
+
 TEST_CASE("logs that nobody reads take no descriptors") {
   const LogDirectory directory;
   const auto open_descriptors = [] {

@@ -76,6 +76,8 @@ class Session : public SegmentSource {
 
   /// Has no answer.
   void announce_put(const PutNotice& notice);
+  /// Has no answer.
+  void tell_of_log(const LogNotice& notice);
   void publish(const PublishRequest& request);
   // Steps that the registry offers ahead: session_offers.cpp, docs/design/offered-steps.md.
 

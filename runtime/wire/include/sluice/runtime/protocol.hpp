@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 28;
+inline constexpr std::uint32_t protocol_version = 29;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -42,6 +42,7 @@ enum class MessageType : std::uint16_t {
   remove = 11,       // → done
   sync = 13,         // SyncRequest → done
   put_notice = 14,   // no answer
+  log_notice = 48,   // no answer
   inquire = 15,      // OpenRequest → described
   await_disk = 16,   // DiskRequest → disk_freed: the answer may be held back
   ordinary_file = 18,   // no answer
@@ -242,6 +243,13 @@ struct Batch {
 /// This process has put data, and the control block said that a get waits for it (publish: write).
 struct PutNotice {
   std::uint64_t step = 0;
+};
+
+/// This process is about to create the files of a burst-buffer log, or has removed them. Its matcher removes
+/// the files of a process that ends before the log has a segment.
+struct LogNotice {
+  std::string metadata_path;  ///< absolute
+  bool is_removed = false;
 };
 
 /// Sent by ncmpi_abort, or by a close that cannot publish.
