@@ -11,7 +11,7 @@
 
 namespace sluice::runtime {
 
-NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, const WrittenFiles& written)
+NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, WrittenFiles& written)
     : base_(base),
       views_(views),
       written_(written),
@@ -29,10 +29,21 @@ void NodeDrains::take(BeginDrain& begin) {
   DrainTask task{known->view, std::move(begin.order), {}};
   const bool is_whole =
       task.order.keep.variables.empty() || task.order.version == 0;  // 0: it has no variables
-  if (is_whole) task.file = written_.contents(step);
-  const auto segments = name_segments(task, base_.node());
-  tasks_.insert_or_assign(step, std::move(task));
+  DrainTask& known_task = tasks_.insert_or_assign(step, std::move(task)).first->second;
+  try {
+    if (is_whole) known_task.file = written_.contents(step);
+  } catch (const Error& error) {
+    return fail(step, error);
+  }
+  const auto segments = name_segments(known_task, base_.node());
   base_.neighbours.fetch(segments, [this, step] { start(step); });
+}
+
+/// Not at once: the registry may be in the middle of a call.
+void NodeDrains::fail(matcher::StepId step, const Error& error) {
+  if (tasks_.at(step).order.parts == 1) tasks_.erase(step);
+  const DrainReport report{error.status(), error.what(), 0};
+  boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(Drained{step, report}); });
 }
 
 /// The step's segments on this node are in the store.
@@ -41,10 +52,7 @@ void NodeDrains::start(matcher::StepId step) {
   try {
     find_segments(task, base_.store);
   } catch (const Error& error) {
-    if (task.order.parts == 1) tasks_.erase(step);
-    // Not at once: the registry may be in the middle of a call.
-    const DrainReport report{error.status(), error.what(), 0};
-    return boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(Drained{step, report}); });
+    return fail(step, error);
   }
   if (task.order.parts == 1)
     return worker_.submit(DrainStage::whole, std::move(tasks_.extract(step).mapped()));

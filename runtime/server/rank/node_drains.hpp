@@ -11,7 +11,7 @@ namespace sluice::runtime {
 /// Drains steps to files when the registry orders it.
 class NodeDrains {
  public:
-  NodeDrains(MatcherBase& base, StepViews& views, const WrittenFiles& written);
+  NodeDrains(MatcherBase& base, StepViews& views, WrittenFiles& written);
 
   /// Throws Error(NC_EIO) when this matcher does not have the step's view.
   void take(BeginDrain& begin);
@@ -19,13 +19,14 @@ class NodeDrains {
   void take(const FinishDrain& finish);
 
  private:
+  void fail(matcher::StepId step, const Error& error);
   void start(matcher::StepId step);
   void send_tables(matcher::StepId step);
   void note_stage(matcher::StepId step, DrainStage stage, const DrainReport& report);
 
   MatcherBase& base_;
   StepViews& views_;
-  const WrittenFiles& written_;
+  WrittenFiles& written_;
   std::map<matcher::StepId, DrainTask> tasks_;  ///< drains that this matcher takes part in
   DrainWorker worker_;
 };

@@ -88,7 +88,7 @@ struct Gathered {
 
 }  // namespace
 
-NodeImages::NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, const WrittenFiles& written)
+NodeImages::NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, WrittenFiles& written)
     : base_(base),
       views_(views),
       shared_(shared),

@@ -20,7 +20,7 @@ class NodeImages {
  public:
   /// `shared`: for data of other matchers; null: there is one matcher only. `written`: has the images of
   /// steps that were written as files here.
-  NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, const WrittenFiles& written);
+  NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, WrittenFiles& written);
   ~NodeImages();
 
   /// Reports ImageDone, later.
@@ -43,7 +43,7 @@ class NodeImages {
   MatcherBase& base_;
   StepViews& views_;
   SharedGets* shared_;
-  const WrittenFiles& written_;
+  WrittenFiles& written_;
   std::shared_ptr<AwaitedReads> remote_;            ///< shared with the tasks; null: one matcher only
   std::map<matcher::StepId, MakeImage> under_way_;  ///< the registry orders one of a step at a time
   storage::PosixFileSystem system_;

@@ -88,10 +88,8 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
 
 /// What is known of a path.
 struct WrittenFiles::Place {
-  std::shared_ptr<File> file = {};  ///< that is being written, shared with the thread that reads it
-  std::shared_ptr<const FileDescriptor> newest =
-      {};                               ///< the published one, shared with the thread that copies it
-  matcher::StepId step = 0;             ///< of the newest one
+  std::shared_ptr<File> file = {};      ///< that is being written, shared with the thread that reads it
+  matcher::StepId step = 0;             ///< the newest one that was published; 0: none
   std::vector<QueuedOpen> queued = {};  ///< until the file is published
   std::vector<std::function<void()>> waiting = {};  ///< for the same
 };
@@ -117,7 +115,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const OpenFile& request = open.request;
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const auto known = places_.find(request.path);
-  const bool is_there = known != places_.end() && (known->second.file || known->second.newest);
+  const bool is_there = known != places_.end() && (known->second.file || known->second.step != 0);
   if (!is_for_writing(request.flags) && !is_there) return look_elsewhere(open);
   if (has(O_CREAT) && has(O_EXCL) && (is_there || request.is_on_disk))
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
@@ -134,7 +132,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     } else if (is_for_writing(request.flags)) {
       begin(place, open);
     } else if (Client* const client = clients_.find(open.client)) {
-      const auto own = reopened(*place.newest, request.flags);
+      const auto own = reopened(*sealed_.open(place.step), request.flags);
       if (!*own) throw IoError(NC_EIO, errno, request.path, "open");
       clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
     }
@@ -172,7 +170,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.is_in_files = request.is_in_files;
   file.opens.push_back(open);
   file.goes_on = (request.flags & O_TRUNC) == 0;
-  if (file.goes_on) file.base = place.newest;
+  if (file.goes_on) file.base = sealed_.open(place.step);
   const bool has_base_on_disk = file.goes_on && !file.base && request.is_on_disk;
   place.file = made;
   by_connection_.emplace(file.connection, &file);
@@ -333,11 +331,9 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
 
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
   const auto known = places_.find(request.path);
-  if (known == places_.end() || (!known->second.file && !known->second.newest))
+  if (known == places_.end() || (!known->second.file && known->second.step == 0))
     return clients_.send_error(client, tag, NC_ENOENT, request.path + " is not there");
-  const bool is_published = known->second.newest != nullptr;
-  known->second.newest.reset();
-  known->second.step = 0;
+  const bool is_published = std::exchange(known->second.step, 0) != 0;
   if (File* const file = known->second.file.get()) abandon(*file, "it was removed");
   if (is_published) {
     base_.tree.send_up(ClientRequest{client.id, tag, request});
@@ -613,9 +609,9 @@ void WrittenFiles::complete(File& file) {
     return abandon(file, error.what());
   }
   Place& place = places_.at(file.path);
-  place.newest = std::make_shared<const FileDescriptor>(std::move(file.bytes));
   place.step = file.step;
-  published_[file.step] = {file.path, place.newest, file.is_on_disk};
+  published_[file.step] = file.path;
+  sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
   last_bytes_[file.key.rule] = bytes;
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);
@@ -672,39 +668,42 @@ void WrittenFiles::serve_queued(const std::string& path) {
 
 void WrittenFiles::tidy(const std::string& path) {
   const auto place = places_.find(path);
-  if (place == places_.end() || place->second.file || place->second.newest || !place->second.queued.empty())
+  if (place == places_.end() || place->second.file || place->second.step != 0 ||
+      !place->second.queued.empty())
     return;
   places_.erase(place);
 }
 
-SharedFile WrittenFiles::contents(matcher::StepId step) const {
-  const auto found = published_.find(step);
-  return found == published_.end() ? nullptr : found->second.contents;
-}
-
 void WrittenFiles::read(const FileRange& range, MemoryReceiver receiver) {
   const auto read = std::make_shared<MemoryRead>();  // shared by the two functions
-  const auto found = published_.find(range.step);
-  if (found == published_.end()) {
-    read->outcome = {NC_EIO, "the step has ended, or was not written as a file here"};
+  SharedFile contents;
+  try {
+    contents = sealed_.open(range.step);
+    if (contents == nullptr) throw Error(NC_EIO, "the step has ended, or was not written as a file here");
+  } catch (const Error& error) {
+    read->outcome = {error.status(), error.what()};
     return receiver(std::move(*read));
   }
-  const auto work = [read, range, contents = found->second.contents] {
+  const auto work = [read, range, contents] {
     read->bytes.resize(range.bytes);
     const int trouble = read_range(*contents, range.offset, read->bytes);
     if (trouble != 0)
       read->outcome = {NC_EIO, std::string("the file cannot be read: ") + std::strerror(trouble)};
   };
   const auto then = [read, receiver = std::move(receiver)] { receiver(std::move(*read)); };
-  if (found->second.is_on_disk) return worker_.submit(work, then);
+  if (sealed_.is_on_disk(range.step)) return worker_.submit(work, then);
   work();
   then();
 }
 
 bool WrittenFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {
-  const SharedFile file = client.process->has_open(request.step) ? contents(request.step) : nullptr;
-  if (file == nullptr) return false;
-  clients_.send_image(client, tag, {file_size(*file)}, file);
+  if (!client.process->has_open(request.step) || !sealed_.contains(request.step)) return false;
+  try {
+    const SharedFile file = contents(request.step);
+    clients_.send_image(client, tag, {file_size(*file)}, file);
+  } catch (const Error& error) {
+    clients_.send_error(client, tag, error.status(), error.what());
+  }
   return true;
 }
 
@@ -722,17 +721,18 @@ void WrittenFiles::when_published(const std::string& path, std::function<void()>
 }
 
 void WrittenFiles::forget(matcher::StepId step) {
-  auto found = published_.extract(step);
+  const auto found = published_.extract(step);
   if (found.empty()) return;
-  const std::string& path = found.mapped().path;
+  const std::string& path = found.mapped();
   const auto place = places_.find(path);
   if (place != places_.end() && place->second.step == step) {
-    place->second.newest.reset();
     place->second.step = 0;
     tidy(path);
   }
   // The disk may take its time to give back the space.
-  if (found.mapped().is_on_disk) worker_.submit([ended = std::move(found.mapped().contents)] {});
+  const bool is_on_disk = sealed_.is_on_disk(step);
+  SharedFile ended = sealed_.erase(step);
+  if (is_on_disk) worker_.submit([file = std::move(ended)] {});
 }
 
 void WrittenFiles::end_component(const std::string& component, std::function<void()> then) {

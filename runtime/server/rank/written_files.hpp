@@ -13,6 +13,7 @@
 #include "disk_worker.hpp"
 #include "file_puts.hpp"
 #include "file_watch.hpp"
+#include "sealed_files.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/status.hpp"
 #include "step_files.hpp"
@@ -41,7 +42,8 @@ class WrittenFiles final : public StepFiles {
   [[nodiscard]] bool take(const Answer& answer);
   /// The bytes of a step that was written as a file on this matcher, which nobody can change any more; null:
   /// it was not. Whoever has them may outlive the step.
-  [[nodiscard]] SharedFile contents(matcher::StepId step) const;
+  /// Throws IoError.
+  [[nodiscard]] SharedFile contents(matcher::StepId step) { return sealed_.open(step); }
   /// For other matchers. What is on disk is read by a thread.
   void read(const FileRange& range, MemoryReceiver receiver) override;
   /// Answers by `image_made`, if the step was written as a file on this matcher, and the client has it open.
@@ -64,11 +66,6 @@ class WrittenFiles final : public StepFiles {
     ClientId client = 0;
     std::uint32_t tag = 0;
     OpenFile request;
-  };
-  struct PublishedFile {
-    std::string path;
-    SharedFile contents;  ///< nobody changes it; shared with readers and drains
-    bool is_on_disk = false;
   };
   struct Ending {
     std::string component;
@@ -117,8 +114,9 @@ class WrittenFiles final : public StepFiles {
   std::map<std::string, Place> places_;  ///< by path
   std::map<std::uint64_t, File*> by_connection_;
   std::map<int, File*> by_watch_;
-  std::map<matcher::StepId, PublishedFile> published_;  ///< of steps that live
-  std::map<std::uint32_t, std::uint64_t> last_bytes_;   ///< of the newest file, by rule
+  std::map<matcher::StepId, std::string> published_;   ///< paths of steps that live
+  SealedFiles sealed_;                                 ///< their files
+  std::map<std::uint32_t, std::uint64_t> last_bytes_;  ///< of the newest file, by rule
   std::vector<Ending> endings_;
   std::uint64_t memory_bytes_ = 0;
   std::uint64_t last_file_ = 0;

@@ -3,6 +3,7 @@
 they are CDF files."""
 import hashlib
 import os
+import resource
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
@@ -25,8 +26,8 @@ def write_flow(writes, reads, rule="*.nc", more="", reader="sh reader.sh", ranks
         ]) + "\n")
 
 
-def run(status=0):
-    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), status)
+def run(status=0, **options):
+    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml", **options), status)
 
 
 def text(path):
@@ -267,6 +268,22 @@ def many():
                staging="prewarm: 0, memory: 8MiB, spill: none")
     run()
     expect(text("sizes") == "100000\n" * 300, "the sizes")
+
+
+def packed():
+    """Far more unread files than the matcher may have descriptors: they are read as they were written, again and again."""
+    count = 1500
+    writer = f"echo 0 > old; chmod 640 old; touch -d '2001-02-03 04:05:06' old; cp -p old a0.txt; i=1; while [ $i -lt {count} ]; do echo $i > a$i.txt; i=$((i + 1)); done; touch written"
+    reader = "while ! test -e written; do sleep 0.05; done; %s > forwards; %s > backwards; stat -c '%%a %%y' a0.txt > facts; cat a*.txt | wc -l > lines"
+    forwards = f"i=0; while [ $i -lt {count} ]; do read x < a$i.txt; echo $x; i=$((i + 1)); done"
+    backwards = f"i={count}; while [ $i -gt 0 ]; do i=$((i - 1)); read x < a$i.txt; echo $x; done"
+    write_flow(writer, reader % (forwards, backwards), rule="a*.txt")
+    limit = 512
+    run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    expect(text("forwards") == "".join(f"{i}\n" for i in range(count)), "what was read")
+    expect(text("backwards") == "".join(f"{i}\n" for i in reversed(range(count))), "what was read again")
+    expect(text("facts").startswith("640 2001-02-03 04:05:06"), f"the facts: {text('facts')}")
+    expect(text("lines") == f"{count}\n", "the number of files in a listing")
 
 
 SPILLED = """
