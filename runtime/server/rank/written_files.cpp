@@ -624,6 +624,10 @@ void WrittenFiles::complete(File& file) {
 
 /// Those who want to open the file cannot; no run hears of it.
 void WrittenFiles::give_up(File& file, const Error& error) {
+  if (error.status() == NC_ENFILE)
+    base_.log.event("'" + file.path +
+                    "' cannot be written: the matcher has no file descriptor left. Raise the hard limit "
+                    "(ulimit -Hn), or use more matchers a node (staging.matchers)");
   for (const QueuedOpen& open : std::exchange(file.opens, {})) refuse(open, error.status(), error.what());
   drop(file);
 }
