@@ -2,13 +2,12 @@
 #include <utility>
 
 #include "agreement.hpp"
-#include "blob_driver.hpp"
 #include "file_driver.hpp"
 #include "header_probe.hpp"
 #include "open_driver.hpp"
-#include "process_blob_driver.hpp"
 #include "sluice/storage/blobs_without_master.hpp"
 #include "sluice/storage/posix_file_system.hpp"
+#include "split_layouts.hpp"
 #include "subfile_driver.hpp"
 
 namespace sluice::api {
@@ -43,9 +42,8 @@ MasterLook look_at(const OpenRequest& request, const std::string& path, formats:
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {
-  if (are_blobs_asked(request.hints)) return create_blobs(request);
-  if (are_process_blobs_asked(request.hints)) return create_process_blobs(request);
-  if (asked_subfiles(request.hints) > 1) return create_subfiles(request);
+  for (const SplitLayout* const layout : split_layouts())
+    if (layout->is_asked(request.hints)) return layout->create(request);
   const std::string path = storage::without_prefix(request.path);
   const bool is_local = flag_of_root(request.comm, [&] {
     storage::prepare_creation(path, request.keeps_existing());
@@ -70,12 +68,11 @@ OpenedDriver create_file(const OpenRequest& request) {
 OpenedDriver open_file(const OpenRequest& request) {
   const std::string path = storage::without_prefix(request.path);
   formats::MasterReader reader(path);
-  auto [look, is_master] = look_at(request, path, are_subfiles_wanted(request.hints) ? &reader : nullptr);
-  const bool has_subfiles = is_master || formats::subfile_count(look.header.header) > 0;
-  if (has_subfiles && are_subfiles_wanted(request.hints))
-    return open_subfiles(request, std::move(look), is_master ? &reader : nullptr);
-  if (formats::blob_file_count(look.header.header) > 0) return open_blobs(request, std::move(look));
-  if (formats::process_blob_file_count(look.header.header) > 0) return open_process_blobs(request, look);
+  auto master = look_at(request, path, are_subfiles_wanted(request.hints) ? &reader : nullptr);
+  FoundMaster found{std::move(master.look), master.is_master ? &reader : nullptr};
+  for (const SplitLayout* const layout : split_layouts())
+    if (layout->has(found, request.hints)) return layout->open(request, std::move(found));
+  HeaderProbe& look = found.look;
   // Before the other ranks of this communicator can pass the open.
   WriterLock others = join_writers(request.comm, path, look.is_local && request.writes());
   FileHandle file = open_together(request, path, request.writes() ? MPI_MODE_RDWR : MPI_MODE_RDONLY);
@@ -99,9 +96,7 @@ OpenedDriver open_file(const OpenRequest& request) {
 
 void delete_file(const std::string& path, MPI_Info) {
   const std::string file = storage::without_prefix(path);
-  delete_subfiles(file);
-  delete_blobs(file);
-  delete_process_blobs(file);
+  for (const SplitLayout* const layout : split_layouts()) layout->remove_files_of(file);
   storage::PosixFileSystem().remove(file);
 }
 

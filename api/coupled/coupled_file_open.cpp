@@ -9,23 +9,16 @@
 #include "open_driver.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/posix_file_system.hpp"
+#include "split_layouts.hpp"
 
 namespace sluice::api {
 namespace {
 
-using Hints = std::map<std::string, std::string>;
-
-/// Adds the rule's hints to the program's hints. The program's number of subfiles and kind of blobs win. By
-/// default there is one subfile for each node of the writer, and at least two.
+/// Adds the rule's hints to the program's hints.
 Hints hints_of(const OpenRequest& request, matcher::Through through, int nodes) {
   Hints hints = request.hints;
-  if (through == matcher::Through::blobs) {
-    std::string& layout = hints["sluice_layout"];
-    if (!layout.starts_with("blob")) layout = "blob";  // otherwise the program has chosen the kind
-  }
-  if (through != matcher::Through::subfiles) return hints;
-  hints.erase("sluice_layout");
-  hints.emplace("nc_num_subfiles", std::to_string(std::max(nodes, 2)));
+  for (const SplitLayout* const layout : split_layouts())
+    if (layout->is_named(through)) layout->ask(hints, nodes);
   return hints;
 }
 

@@ -125,10 +125,8 @@ class Forecast {
       case Through::file:
       case Through::ordered_file:
         return " through ordinary files on disk";
-      case Through::subfiles:
-        return " through subfiles on disk";
       default:
-        return " through blobs on disk";
+        return " through " + std::string(matcher::word_of(rule.through)) + " on disk";
     }
   }
 

@@ -67,7 +67,7 @@ milliseconds since(steady_clock::time_point begin) {
 /// A file of a rule that the first run keeps in another layout, or a part of one.
 bool has_own_layout(const Workflow& workflow, const std::string& name) {
   return std::ranges::any_of(workflow.files, [&](const workflows::FileRule& rule) {
-    if (rule.through != Through::subfiles && rule.through != Through::blobs) return false;
+    if (!matcher::is_split(rule.through)) return false;
     for (std::size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('.', end - 1))
       if (runtime::match_tail(rule.pattern, '/' + name.substr(0, end))) return true;
     return false;

@@ -96,8 +96,12 @@ inline constexpr std::size_t through_words_of_users = through_words.size() - 1;
 /// Whether the processes write and read files themselves. Then matchers have no data, and readers wait until
 /// the writer has closed a file.
 [[nodiscard]] constexpr bool is_in_files(Through through) noexcept {
-  return through == Through::subfiles || through == Through::blobs || through == Through::file ||
-         through == Through::ordered_file;
+  return through != Through::memory && through != Through::burst_buffer;
+}
+
+/// Whether the data of one dataset is in several files, by a layout of api/split.
+[[nodiscard]] constexpr bool is_split(Through through) noexcept {
+  return is_in_files(through) && through != Through::file && through != Through::ordered_file;
 }
 
 /// Whether opens by the C library are ordered as those by PnetCDF are.
