@@ -107,6 +107,24 @@ int copy_bytes(const FileDescriptor& from, const FileDescriptor& to) {
   }
 }
 
+void copy_times(const FileDescriptor& from, const FileDescriptor& to) noexcept {
+  struct stat facts {};
+  if (::fstat(from.number(), &facts) != 0) return;
+  const timespec times[] = {facts.st_atim, facts.st_mtim};
+  (void)::futimens(to.number(), times);
+}
+
+void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept {
+  struct stat wanted {
+  }, known{};
+  if (::fstat(from.number(), &wanted) != 0 || ::fstat(to.number(), &known) != 0) return;
+  constexpr mode_t permissions = 0777, owner = S_IRUSR | S_IWUSR;  // owner: for_reading() adds them
+  if ((wanted.st_mode & permissions) != ((known.st_mode & permissions) | owner))
+    (void)::fchmod(to.number(), wanted.st_mode & permissions);
+  if (wanted.st_mtim.tv_sec != known.st_mtim.tv_sec || wanted.st_mtim.tv_nsec != known.st_mtim.tv_nsec)
+    copy_times(from, to);
+}
+
 namespace {
 
 /// `transfer`: pread or pwrite of a part at its offset.

@@ -32,6 +32,10 @@ namespace sluice::runtime {
 [[nodiscard]] bool seal(const FileDescriptor& file);
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
+/// Gives `to` the times of `from`.
+void copy_times(const FileDescriptor& from, const FileDescriptor& to) noexcept;
+/// Gives `to` the times and permissions of `from`, which began as a copy of it, if they have changed.
+void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// Reads or writes all bytes of the range. Returns errno, or 0; EIO behind the end of the file.
 [[nodiscard]] int read_range(const FileDescriptor& file, std::uint64_t offset, std::span<std::byte> bytes);
 [[nodiscard]] int write_range(const FileDescriptor& file, std::uint64_t offset,

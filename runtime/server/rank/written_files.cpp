@@ -265,13 +265,16 @@ void WrittenFiles::copy_base(File& file) {
   const auto trouble = std::make_shared<int>(0);  // shared by the two functions
   const auto to = std::make_shared<FileDescriptor>(
       ::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));  // shared, as functions are copied
-  worker_.submit([trouble, to, from = file.base] { *trouble = copy_bytes(*from, *to); },
-                 [this, trouble, to, connection = file.connection] {
-                   File* const copied = find(connection);
-                   if (copied == nullptr) return;
-                   if (*trouble == 0) return answer_opens(*copied);
-                   abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
-                 });
+  const auto copy = [trouble, to, from = file.base] {
+    *trouble = copy_bytes(*from, *to);
+    copy_times(*from, *to);  // they tell later whether the program has changed them
+  };
+  worker_.submit(copy, [this, trouble, to, connection = file.connection] {
+    File* const copied = find(connection);
+    if (copied == nullptr) return;
+    if (*trouble == 0) return answer_opens(*copied);
+    abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
+  });
 }
 
 void WrittenFiles::ask_create(File& file) {
@@ -426,7 +429,7 @@ void WrittenFiles::read_contents(File& file) {
       const File& file = *held;
       result->is_unchanged = file.base && file_size(file.bytes) == file_size(*file.base) &&
                              have_same_bytes(file.bytes, *file.base);
-      if (result->is_unchanged) return;
+      if (result->is_unchanged) return copy_facts(file.bytes, *file.base);
       const FileContents contents(file.bytes);
       if (!file.is_in_files) result->puts = puts_of(contents.bytes(), file.path, result->trouble);
     } catch (const std::exception& error) {

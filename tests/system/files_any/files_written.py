@@ -270,6 +270,22 @@ def many():
     expect(text("sizes") == "100000\n" * 300, "the sizes")
 
 
+def touched():
+    """The times and permissions that a program gives to a published file, or to one from before the run; who only looks changes none."""
+    touch = "touch -d '2001-02-03 04:05:06'"
+    with open("old.txt", "w") as file:
+        file.write("old")
+    os.utime("old.txt", (1_000_000_000, 1_000_000_000))
+    look = script("look.py", "import os", "for name in ('seen.txt', 'old.txt'): os.close(os.open(name, os.O_RDWR))")
+    write_flow(f"echo a > a.txt; {touch} a.txt; chmod 600 a.txt; echo s > seen.txt; {touch} seen.txt; {look}; stat -c %y seen.txt a.txt > own; touch written",
+               "until test -e written; do sleep 0.05; done; stat -c '%a %y' a.txt > facts; stat -c %y seen.txt > seen; cat a.txt seen.txt > read", rule="*.txt")
+    run()
+    expect(text("own").count("2001-02-03 04:05:06") == 2, f"what the writer sees: {text('own')}")
+    expect(text("facts").startswith("600 2001-02-03 04:05:06"), f"the facts: {text('facts')}")
+    expect(text("seen").startswith("2001-02-03 04:05:06"), f"the time of what was looked at: {text('seen')}")
+    expect(text("read") == "a\ns\n" and os.stat("old.txt").st_mtime == 1_000_000_000, "the files")
+
+
 def packed():
     """Far more unread files than the matcher may have descriptors: they are read as they were written, again and again."""
     count = 1500
