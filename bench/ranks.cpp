@@ -1,5 +1,5 @@
-// Measures what grows with the number of ranks: the messages, bytes and processor time of matcher 0 for a file
-// that all processes of one component write and all processes of another one read, and the memory of the
+// Measures what grows with the number of ranks: the messages, bytes and processor time of matcher 0 for a
+// file that all processes of one component write and all processes of another one read, and the memory of the
 // registry. tests/support/rank_world.hpp says what is real and what is simulated.
 //
 //     ranks NODES WRITERS READERS
@@ -19,11 +19,11 @@ using namespace sluice::test;
 namespace {
 
 void print(const PhaseCost& cost) {
-  std::printf("%-28s %10.1f %9llu %9llu %9llu %12llu %9llu %14llu\n", cost.name.c_str(), cost.milliseconds,
-              static_cast<unsigned long long>(cost.taken), static_cast<unsigned long long>(cost.sent),
-              static_cast<unsigned long long>(cost.packets_in), static_cast<unsigned long long>(cost.bytes_in),
-              static_cast<unsigned long long>(cost.packets_out),
-              static_cast<unsigned long long>(cost.bytes_out));
+  std::printf(
+      "%-28s %10.1f %9llu %9llu %9llu %12llu %9llu %14llu\n", cost.name.c_str(), cost.milliseconds,
+      static_cast<unsigned long long>(cost.taken), static_cast<unsigned long long>(cost.sent),
+      static_cast<unsigned long long>(cost.packets_in), static_cast<unsigned long long>(cost.bytes_in),
+      static_cast<unsigned long long>(cost.packets_out), static_cast<unsigned long long>(cost.bytes_out));
   std::fflush(stdout);
 }
 
