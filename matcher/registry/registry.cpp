@@ -261,6 +261,11 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
   leave(*group, rank);
 }
 
+bool Registry::is_writing(ProcessId process, StepId step) const {
+  const Process* const found = parts_->processes.find(process);
+  return found != nullptr && found->writes(step).group != nullptr;
+}
+
 const Step& Registry::step(StepId id) const {
   return parts_->datasets.usable_step(id);
 }

@@ -2,6 +2,7 @@
 // The control messages between the matchers and the registry at matcher 0: docs/protocol.md.
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -303,16 +304,31 @@ using MatcherBody =
                  KeepLog, DropWarm, MarkGone, View, ViewRefused, StepErased, Lease, LeaseRefused, BeginDrain,
                  DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound>;
 
+/// The registry is at this matcher, whose own messages are passed as values.
+inline constexpr std::uint32_t registry_rank = 0;
 inline constexpr std::uint32_t all_matchers = std::numeric_limits<std::uint32_t>::max();
+/// As a receiver: the matchers that are listed beside the message.
+inline constexpr std::uint32_t several_matchers = all_matchers - 1;
 
 struct MessageToRegistry {
   std::uint32_t matcher = 0;  ///< rank of the sender
   RegistryBody body;
 };
 struct MessageToMatcher {
-  std::uint32_t matcher = 0;  ///< rank of the receiver, or all_matchers
+  std::uint32_t matcher = 0;  ///< rank of the receiver, all_matchers or several_matchers
   MatcherBody body;
 };
+
+/// One of the receivers of a message to several.
+struct Receiver {
+  std::uint32_t matcher = 0;     ///< rank
+  std::uint32_t tag = 0;         ///< of an Answer
+  std::uint64_t connection = 0;  ///< of an Answer
+};
+/// An encoded MessageToMatcher that several matchers receive, or several connections; an Answer then has no
+/// tag and no connection. Shared by the packets in which it travels.
+using SharedMessage = std::shared_ptr<const std::vector<std::byte>>;
+[[nodiscard]] SharedMessage share(MatcherBody body);
 
 /// Whether an encoded MessageToRegistry is a RoundDone.
 [[nodiscard]] bool is_round_done(std::span<const std::byte> encoded) noexcept;

@@ -263,4 +263,9 @@ void fields(auto& a, Is<MessageToMatcher> auto& m) {
 SLUICE_MESSAGE(MessageToRegistry)
 SLUICE_MESSAGE(MessageToMatcher)
 
+SharedMessage share(MatcherBody body) {
+  return std::make_shared<const std::vector<std::byte>>(
+      encode(MessageToMatcher{several_matchers, std::move(body)}));
+}
+
 }  // namespace sluice::runtime

@@ -1,6 +1,8 @@
 #include "relay_tree.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -10,12 +12,24 @@ namespace sluice::runtime {
 
 namespace {
 
+static_assert(sizeof(Receiver) == 16, "receivers are copied as they are");
+
 /// Precedes each message of a packet.
 struct MessageHead {
   std::uint32_t destination = 0;  ///< on the way up: matcher 0
   std::uint32_t length = 0;
 };
-constexpr std::uint32_t root = 0;
+constexpr std::uint32_t root = registry_rank;
+
+void add(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+/// All matchers are one program on machines of one kind.
+template <class Value>
+std::span<const std::byte> bytes_of(const Value& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
 
 }  // namespace
 
@@ -37,6 +51,30 @@ void RelayTree::send_down(MessageToMatcher message) {
   append(next_hop(message.matcher), message.matcher, encode(message));
 }
 
+void RelayTree::send_down(const Receiver& to, SharedMessage message) {
+  Batch& batch = batches_[next_hop(to.matcher)];
+  if (last_orders_.empty()) last_orders_.resize(size());
+  for (SharedItem& item : batch.shared) {
+    if (item.message != message || !may_join(item, to.matcher)) continue;
+    item.receivers.push_back(to);
+    last_orders_[to.matcher] = item.order;
+    return;
+  }
+  note_sent(to.matcher);
+  batch.shared.push_back({std::move(message), batch.bytes.size(), order_, {to}});
+}
+
+/// Whether nothing that comes behind the message is for the matcher.
+bool RelayTree::may_join(const SharedItem& item, std::uint32_t matcher) const {
+  return last_orders_[matcher] <= item.order && order_to_all_ < item.order;
+}
+
+void RelayTree::note_sent(std::uint32_t destination) {
+  ++order_;
+  if (destination == all_matchers) order_to_all_ = order_;
+  if (destination < last_orders_.size()) last_orders_[destination] = order_;
+}
+
 void RelayTree::start_round(RoundTask task) {
   MessageToMatcher message{all_matchers, BeginRound{next_round_++, std::move(task)}};
   const auto encoded = link_ == nullptr ? std::vector<std::byte>{} : encode(message);
@@ -45,17 +83,40 @@ void RelayTree::start_round(RoundTask task) {
 
 void RelayTree::flush() {
   for (auto& [neighbour, batch] : batches_) {
-    if (!batch.empty()) link_->send(neighbour, PacketKind::relay, std::exchange(batch, {}));
+    if (!batch.bytes.empty() || !batch.shared.empty())
+      link_->send(neighbour, PacketKind::relay, packet_of(std::exchange(batch, {})));
   }
+}
+
+/// Puts the shared messages at their places.
+std::vector<std::byte> RelayTree::packet_of(Batch batch) {
+  if (batch.shared.empty()) return std::move(batch.bytes);
+  std::vector<std::byte> packet;
+  std::size_t done = 0;
+  const auto copy_to = [&](std::size_t end) {
+    add(packet, std::span(batch.bytes).subspan(done, end - done));
+    done = end;
+  };
+  for (const SharedItem& item : batch.shared) {
+    copy_to(item.position);
+    const auto count = static_cast<std::uint32_t>(item.receivers.size());
+    const auto receivers = std::as_bytes(std::span(item.receivers));
+    const std::size_t length = sizeof count + receivers.size() + item.message->size();
+    add(packet, bytes_of(MessageHead{several_matchers, static_cast<std::uint32_t>(length)}));
+    add(packet, bytes_of(count));
+    add(packet, receivers);
+    add(packet, *item.message);
+  }
+  copy_to(batch.bytes.size());
+  return packet;
 }
 
 void RelayTree::append(std::uint32_t neighbour, std::uint32_t destination,
                        std::span<const std::byte> encoded) {
-  const MessageHead head{destination, static_cast<std::uint32_t>(encoded.size())};
-  std::vector<std::byte>& batch = batches_[neighbour];
-  const auto* const first = reinterpret_cast<const std::byte*>(&head);
-  batch.insert(batch.end(), first, first + sizeof head);
-  batch.insert(batch.end(), encoded.begin(), encoded.end());
+  note_sent(destination);
+  std::vector<std::byte>& bytes = batches_[neighbour].bytes;
+  add(bytes, bytes_of(MessageHead{destination, static_cast<std::uint32_t>(encoded.size())}));
+  add(bytes, encoded);
 }
 
 void RelayTree::take_packet(std::uint32_t from, std::span<const std::byte> packet) {
@@ -77,9 +138,39 @@ void RelayTree::take_encoded(std::uint32_t destination, std::span<const std::byt
     return note_round_done(std::get<RoundDone>(decode<MessageToRegistry>(encoded).body).round);
   if (goes_up && rank() != root) return append(parent_of(rank()), root, encoded);
   if (goes_up) return handlers_.to_registry(decode<MessageToRegistry>(encoded));
+  if (destination == several_matchers) return take_shared(encoded);
   if (destination == all_matchers) return do_round(decode<MessageToMatcher>(encoded), encoded);
   if (destination == rank()) return handlers_.to_matcher(decode<MessageToMatcher>(encoded));
   append(next_hop(destination), destination, encoded);
+}
+
+/// `listed`: the number of receivers, the receivers, and the message for them. The others come first, so that
+/// they work at the same time.
+void RelayTree::take_shared(std::span<const std::byte> listed) {
+  std::uint32_t count = 0;
+  if (listed.size() < sizeof count) throw Error(NC_EIO, "a relay's packet lacks the receivers of a message");
+  std::memcpy(&count, listed.data(), sizeof count);
+  listed = listed.subspan(sizeof count);
+  if (count > listed.size() / sizeof(Receiver))
+    throw Error(NC_EIO, "a relay's packet has fewer receivers of a message than it says");
+  std::vector<Receiver> receivers(count);
+  std::memcpy(receivers.data(), listed.data(), count * sizeof(Receiver));
+  const auto encoded = listed.subspan(count * sizeof(Receiver));
+  const auto own = std::ranges::stable_partition(
+      receivers, [this](const Receiver& receiver) { return receiver.matcher != rank(); });
+  if (own.size() < receivers.size()) {
+    const auto message = std::make_shared<const std::vector<std::byte>>(encoded.begin(), encoded.end());
+    for (const Receiver& receiver : std::span(receivers).first(receivers.size() - own.size()))
+      send_down(receiver, message);
+  }
+  if (own.empty()) return;
+  const auto message = decode<MessageToMatcher>(encoded);
+  for (const Receiver& receiver : own) {
+    MatcherBody body = message.body;
+    if (auto* const answer = std::get_if<Answer>(&body))
+      answer->connection = receiver.connection, answer->tag = receiver.tag;
+    handlers_.to_matcher({rank(), std::move(body)});
+  }
 }
 
 /// Forwards to the others first, so that they work at the same time.

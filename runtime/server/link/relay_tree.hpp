@@ -13,7 +13,8 @@ namespace sluice::runtime {
 /// The path between the matchers and the registry at matcher 0: a tree of all ranks. The messages of one turn
 /// of the event loop go as one packet to each neighbour in the tree. The number of packets at a matcher
 /// therefore does not grow with the number of processes. Messages arrive in the order in which they were
-/// sent, up and down. Matcher 0's own messages are passed at once, as values.
+/// sent, up and down. Matcher 0's own messages are passed at once, as values. A message that many matchers
+/// are sent in one turn is in each packet once, and the relays pass it on to those for whom it is.
 class RelayTree {
  public:
   /// The number of children of a matcher.
@@ -42,6 +43,9 @@ class RelayTree {
   void send_up(RegistryBody body);
   /// Sends from the registry (at matcher 0) to `message.matcher`.
   void send_down(MessageToMatcher message);
+  /// Sends from the registry to another matcher. Messages with the same bytes (the same object) in one turn
+  /// travel as one, where that does not change the order of a matcher's messages.
+  void send_down(const Receiver& to, SharedMessage message);
   /// At matcher 0: starts a round of all matchers, with the number next_round().
   void start_round(RoundTask task);
   [[nodiscard]] std::uint64_t next_round() const noexcept { return next_round_; }
@@ -55,17 +59,39 @@ class RelayTree {
   void flush();
 
  private:
+  /// A message for several receivers behind one neighbour. It follows the first `position` bytes of the
+  /// batch.
+  struct SharedItem {
+    SharedMessage message;
+    std::size_t position = 0;
+    std::uint64_t order = 0;  ///< among the messages of this turn
+    std::vector<Receiver> receivers;
+  };
+  /// The messages of a turn to one neighbour.
+  struct Batch {
+    std::vector<std::byte> bytes;  ///< of the messages that are not shared
+    std::vector<SharedItem> shared;
+  };
+
   void take_packet(std::uint32_t from, std::span<const std::byte> packet);
   void take_encoded(std::uint32_t destination, std::span<const std::byte> encoded, bool goes_up);
+  void take_shared(std::span<const std::byte> listed);
   void do_round(MessageToMatcher message, std::span<const std::byte> encoded);
   void note_round_done(std::uint64_t round);
   [[nodiscard]] std::uint32_t next_hop(std::uint32_t destination) const noexcept;
   [[nodiscard]] std::vector<std::uint32_t> children() const;
   void append(std::uint32_t neighbour, std::uint32_t destination, std::span<const std::byte> encoded);
+  void note_sent(std::uint32_t destination);
+  [[nodiscard]] bool may_join(const SharedItem& item, std::uint32_t matcher) const;
+  [[nodiscard]] static std::vector<std::byte> packet_of(Batch batch);
 
   PeerLink* link_;
   Handlers handlers_;
-  std::map<std::uint32_t, std::vector<std::byte>> batches_;  ///< by neighbour
+  std::map<std::uint32_t, Batch> batches_;  ///< by neighbour
+  std::uint64_t order_ = 0;                 ///< of the last message
+  std::uint64_t order_to_all_ = 0;          ///< of the last message to all matchers
+  /// By rank: the order of the last message to it, since a message was shared first.
+  std::vector<std::uint64_t> last_orders_;
   std::map<std::uint64_t, std::uint32_t> rounds_;  ///< for each round, the number of unfinished participants
   std::uint64_t next_round_ = 1;
 };

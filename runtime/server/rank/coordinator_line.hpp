@@ -46,6 +46,9 @@ class CoordinatorLine final : private RegistryOutlet {
 
   // RegistryOutlet
   void send(MessageToMatcher message) override { base_.tree.send_down(std::move(message)); }
+  void send(const Receiver& to, SharedMessage message) override {
+    base_.tree.send_down(to, std::move(message));
+  }
   void send(FilePublished file) override;
   void event(const std::string& text) override { base_.log.event(text); }
   void detail(const std::string& text) override { base_.log.detail(text); }

@@ -5,17 +5,37 @@
 
 namespace sluice::runtime {
 
+namespace {
+
+matcher::StepView view_of(const matcher::Step& step, bool has_header) {
+  matcher::StepView view = step.view();
+  if (!has_header) view.header.clear();
+  return view;
+}
+
+}  // namespace
+
 void InformedMatchers::tell(std::uint32_t matcher, std::uint32_t tag, const matcher::Step& step) {
   const auto [entry, is_first] = sent_[step.id].try_emplace(matcher);
   SentRevisions& sent = entry->second;
-  if (tag == 0 && !is_first && sent.revision == step.revision) return;
-  View message{tag, step.id, {}};
-  if (is_first || sent.revision != step.revision) {
-    message.view = step.view();
-    if (!is_first && sent.header_revision == message.view->header_revision) message.view->header.clear();
-    sent = {message.view->revision, message.view->header_revision};
-  }
-  outlet_.send_to(matcher, std::move(message));
+  const bool is_unchanged = !is_first && sent.revision == step.revision;
+  if (is_unchanged && tag == 0) return;
+  if (is_unchanged) return outlet_.send_to(matcher, View{tag, step.id, {}});
+  const bool has_header = is_first || sent.header_revision != step.header_revision;
+  sent = {step.revision, step.header_revision};
+  // A step that is being written may change without a new revision.
+  const bool may_share = tag == 0 && matcher != registry_rank && step.state == matcher::StepState::published;
+  if (may_share) return outlet_.send(Receiver{matcher}, shared_view(step, has_header));
+  outlet_.send_to(matcher, View{tag, step.id, view_of(step, has_header)});
+}
+
+/// A view has an entry for each process that wrote the step, so it is made and encoded once for all matchers.
+SharedMessage InformedMatchers::shared_view(const matcher::Step& step, bool has_header) {
+  const bool is_known = newest_.message != nullptr && newest_.step == step.id &&
+                        newest_.revision == step.revision && newest_.has_header == has_header;
+  if (!is_known)
+    newest_ = {step.id, step.revision, has_header, share(View{0, step.id, view_of(step, has_header)})};
+  return newest_.message;
 }
 
 void InformedMatchers::note_fetch(std::uint32_t matcher, const matcher::Step& step) {
@@ -55,6 +75,7 @@ matcher::StepId InformedMatchers::newest_file(const matcher::DatasetKey& key) co
 }
 
 void InformedMatchers::erase(matcher::StepId step) {
+  if (newest_.step == step) newest_ = {};
   for (const auto& [matcher, sent] : sent_[step]) outlet_.send_to(matcher, StepErased{step});
   sent_.erase(step);
   const auto file = file_steps_.extract(step);

@@ -37,8 +37,18 @@ class InformedMatchers {
     std::uint64_t revision = 0;
     std::uint64_t header_revision = 0;
   };
+  /// The view of a published step, encoded for all matchers that are told.
+  struct SharedView {
+    matcher::StepId step = 0;
+    std::uint64_t revision = 0;
+    bool has_header = true;
+    SharedMessage message;
+  };
+  [[nodiscard]] SharedMessage shared_view(const matcher::Step& step, bool has_header);
+
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
+  SharedView newest_;  ///< the last one that was sent
   std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_;
   /// A step that is written by the C library.
   struct FileStep {

@@ -17,6 +17,8 @@ class RegistryOutlet {
   /// Sends to `message.matcher`. A message to this matcher is carried out at once. It may then throw Error
   /// when a segment cannot be made.
   virtual void send(MessageToMatcher message) = 0;
+  /// Sends to another matcher. Messages that share their bytes and are sent in one turn travel as one.
+  virtual void send(const Receiver& to, SharedMessage message) = 0;
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
   virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
   virtual void send(FilePublished file) = 0;         ///< to the coordinator

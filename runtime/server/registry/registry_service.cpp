@@ -343,7 +343,10 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   if (connection != connections_.end() && connection->second.is_for_file) {
     informed_.note_file(ticket.matcher, step);
   }
-  answer(ticket, Created{step.id, control, step.publish_at});
+  const Created reply{step.id, control, step.publish_at};
+  if (ticket.matcher == registry_rank) return answer(ticket, reply);
+  if (newest_created_.step != step.id) newest_created_ = {step.id, 0, share(Answer{0, 0, reply})};
+  answer(ticket, newest_created_);
 }
 
 /// The writer of a stream in files makes another file for its next step, so a second name keeps this one.
@@ -357,16 +360,32 @@ void RegistryService::published(const matcher::Step& step) {
 }
 
 bool RegistryService::is_writer(const Ticket& ticket, const matcher::Step& step) const {
+  if (step.writers == nullptr) return false;
   const auto found = connections_.find({ticket.matcher, ticket.connection});
-  return found != connections_.end() && step.writers != nullptr &&
-         std::ranges::any_of(step.writers->members, [&](const auto& member) {
-           return member.second.process == found->second.process;
-         });
+  if (found == connections_.end()) return false;
+  const auto& [id, connection] = *found;
+  if (registry_.is_writing(connection.process, step.id)) return true;
+  return step.writers->component->name == connection.component &&
+         std::ranges::any_of(step.writers->members,
+                             [&](const auto& member) { return member.second.process == connection.process; });
 }
 
 /// The header and the log positions go with the view, once to each matcher, which adds them to the answer.
 void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
   informed_.tell(ticket.matcher, 0, step);
+  const bool writes = is_writer(ticket, step);
+  const bool may_share =
+      ticket.matcher != registry_rank && !writes && step.state == matcher::StepState::published;
+  if (may_share) {
+    const bool is_known = newest_opened_.step == step.id && newest_opened_.revision == step.revision;
+    if (!is_known) newest_opened_ = {step.id, step.revision, share(Answer{0, 0, opened_reply(step, writes)})};
+    return answer(ticket, newest_opened_);
+  }
+  if (writes) notes_.begun(step);
+  answer(ticket, opened_reply(step, writes));
+}
+
+Opened RegistryService::opened_reply(const matcher::Step& step, bool writes) {
   Opened reply;
   reply.step = step.id;
   reply.version = step.version;
@@ -376,13 +395,11 @@ void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
   reply.origin = step.origin;
   reply.path = step.data_path();
   reply.is_in_files = step.is_in_files;
-  const bool writes = is_writer(ticket, step);
   if (!writes) reply.stream_number = step.stream_number;
-  if (writes) notes_.begun(step);
   if (!step.control.empty() && writes) reply.control = step.control.id();
   reply.is_continued = step.is_continued && writes;
   if (writes) reply.base = step.base;
-  answer(ticket, std::move(reply));
+  return reply;
 }
 
 void RegistryService::opened_file(const Ticket& ticket, const std::string& path) {

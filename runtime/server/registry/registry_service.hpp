@@ -159,7 +159,17 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void order_looks();
   [[nodiscard]] const matcher::Step& step_of_query(std::uint32_t from, const ViewQuery& query);
   [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
+  [[nodiscard]] static Opened opened_reply(const matcher::Step& step, bool writes);
   void answer(const matcher::Ticket& ticket, Reply reply);
+  /// An answer that all members of a group get.
+  struct SharedReply {
+    matcher::StepId step = 0;  ///< 0: none yet
+    std::uint64_t revision = 0;
+    SharedMessage message;
+  };
+  void answer(const matcher::Ticket& ticket, const SharedReply& reply) {
+    outlet_.send(Receiver{ticket.matcher, ticket.tag, ticket.connection}, reply.message);
+  }
 
   // matcher::RegistryAnswers
   void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
@@ -212,6 +222,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   std::vector<HeldList> held_lists_;
   std::vector<matcher::LookRequest> looks_;  ///< looks to order
   std::map<ConnectionId, Connection> connections_;
+  SharedReply newest_created_;                       ///< the last answer to a create
+  SharedReply newest_opened_;                        ///< the last answer to readers of a published step
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
   InformedMatchers informed_;
   DrainStages drains_;

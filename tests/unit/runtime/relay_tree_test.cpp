@@ -19,6 +19,7 @@ std::uint64_t number_of(const MessageToRegistry& message) {
   return std::get<ConnectionEnded>(message.body).connection;
 }
 std::uint64_t number_of(const MessageToMatcher& message) {
+  if (const auto* const answer = std::get_if<Answer>(&message.body)) return answer->connection;
   return std::get<StepErased>(message.body).step;
 }
 
@@ -107,6 +108,43 @@ TEST_SUITE("relay tree") {
     CHECK(relays.links[0]->counters(PacketKind::relay).packets_sent == 8);
     relays.settle();
     CHECK(relays.registry.size() == 1000);
+  }
+
+  TEST_CASE("a message that many are sent in a turn is in each packet once, and keeps its place for each") {
+    std::mt19937 random(test::test_seed());
+    constexpr std::uint32_t size = 100;
+    Relays relays(size);
+    std::vector<std::vector<std::uint64_t>> down(size);
+    std::uint64_t number = 1000;
+    for (int turn = 0; turn < 30; ++turn) {
+      const std::uint64_t first = ++number;
+      const std::uint64_t second = ++number;
+      const SharedMessage views[] = {share(StepErased{first}), share(StepErased{second})};
+      const SharedMessage answer = share(Answer{0, 0, Done{}});
+      for (int i = 0; i < 400; ++i) {
+        const auto rank = static_cast<std::uint32_t>(1 + random() % (size - 1));
+        const auto kind = random() % 4;
+        if (kind == 3) relays.tell_matcher(rank, ++number);
+        if (kind == 2) relays.trees[0]->send_down(Receiver{rank, 7, ++number}, answer);
+        if (kind < 2) relays.trees[0]->send_down(Receiver{rank}, views[kind]);
+        down[rank].push_back(kind == 0 ? first : kind == 1 ? second : number);
+      }
+      relays.settle();
+    }
+    CHECK(relays.received == down);
+  }
+
+  TEST_CASE("a shared message costs a few bytes for each further receiver") {
+    constexpr std::uint32_t size = 73;
+    Relays relays(size);
+    const SharedMessage small = share(StepErased{1});
+    for (std::uint32_t rank = 1; rank < size; ++rank) relays.trees[0]->send_down(Receiver{rank}, small);
+    relays.settle();
+    const auto few = relays.links[0]->counters(PacketKind::relay);
+    CHECK(few.packets_sent == RelayTree::fan_out);
+    CHECK(few.bytes_sent < RelayTree::fan_out * 100 + size * sizeof(Receiver));
+    for (std::uint32_t rank = 1; rank < size; ++rank)
+      CHECK(relays.received[rank] == std::vector<std::uint64_t>{1});
   }
 
   TEST_CASE("all matchers do a round, and it ends after all their earlier messages") {

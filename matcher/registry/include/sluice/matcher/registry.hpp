@@ -114,6 +114,8 @@ class Registry {
   /// have the step open, NC_EIO when the step was discarded.
   [[nodiscard]] const Step& step_for_get(ProcessId process, StepId step);
 
+  /// Whether the process is in the group that writes the step, and has not closed it.
+  [[nodiscard]] bool is_writing(ProcessId process, StepId step) const;
   /// The step. Throws as step_for_get() does.
   [[nodiscard]] const Step& step(StepId step) const;
   /// Leases a segment of the matcher at `place`, for data of the step from other nodes. The step then owns

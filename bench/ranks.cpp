@@ -1,0 +1,99 @@
+// Measures what grows with the number of ranks: the messages, bytes and processor time of matcher 0 for a
+// file that all processes of one component write and all processes of another one read, and the memory of the
+// registry. tests/support/rank_world.hpp says what is real and what is simulated.
+//
+//     ranks NODES WRITERS READERS
+#include <malloc.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+#include "support/rank_world.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+void print(const PhaseCost& cost) {
+  std::printf(
+      "%-28s %10.1f %9llu %9llu %9llu %12llu %9llu %14llu\n", cost.name.c_str(), cost.milliseconds,
+      static_cast<unsigned long long>(cost.taken), static_cast<unsigned long long>(cost.sent),
+      static_cast<unsigned long long>(cost.packets_in), static_cast<unsigned long long>(cost.bytes_in),
+      static_cast<unsigned long long>(cost.packets_out), static_cast<unsigned long long>(cost.bytes_out));
+  std::fflush(stdout);
+}
+
+/// A file, with or without readers that wait for it before it exists.
+PhaseCost file(RankWorld& world, const std::string& name, bool readers_wait) {
+  PhaseCost all{"together"};
+  const auto note = [&](const PhaseCost& cost) {
+    print(cost);
+    all += cost;
+  };
+  if (readers_wait) note(world.open(name));
+  note(world.create(name));
+  note(world.define());
+  note(world.publish());
+  if (!readers_wait) note(world.open(name));
+  note(world.fetch());
+  note(world.close());
+  print(all);
+  return all;
+}
+
+std::size_t heap_bytes() {
+  ::malloc_trim(0);  // small freed blocks no longer count
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// Bytes of the registry for a file that nobody has read. One matcher: no packets of others are in the heap.
+std::size_t bytes_of_step(std::uint32_t writers) {
+  RankWorld world({1, writers, 1});
+  (void)world.connect();
+  constexpr std::size_t files = 3;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i <= files; ++i) {
+    if (i == 1) before = heap_bytes();
+    const std::string name = "kept_" + std::to_string(i) + ".nc";
+    (void)world.create(name), (void)world.define(), (void)world.publish();
+  }
+  return (heap_bytes() - before) / files;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 4) {
+    std::fprintf(stderr, "usage: ranks NODES WRITERS READERS\n");
+    return 2;
+  }
+  const auto number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(words[i], nullptr, 10)); };
+  const RunSize size{number(1), number(2), number(3)};
+  try {
+    RankWorld world(size);
+    const std::size_t begun = heap_bytes();
+    std::printf("%u nodes, %u writers, %u readers\n", size.nodes, size.writers, size.readers);
+    std::printf("%-28s %10s %9s %9s %9s %12s %9s %14s\n", "", "ms", "taken", "sent", "packets", "bytes in",
+                "packets", "bytes out");
+    print(world.connect());
+    std::printf("registry: %.0f bytes a process\n",
+                static_cast<double>(heap_bytes() - begun) / (size.writers + size.readers));
+    std::printf("the first file, whose readers come when it is published:\n");
+    (void)file(world, "first.nc", false);
+    std::printf("a later file, whose readers wait for it:\n");
+    (void)file(world, "second.nc", true);
+    const std::size_t step_bytes = bytes_of_step(size.writers);
+    std::printf("registry: %zu bytes for a step, %.0f for each writer\n", step_bytes,
+                static_cast<double>(step_bytes) / size.writers);
+    for (const std::string& event : world.events()) std::printf("event: %s\n", event.c_str());
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,82 @@
+// Runs of many simulated processes on many simulated nodes, with the registry and the tree of matchers.
+#include <doctest/doctest.h>
+
+#include "support/rank_world.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+constexpr RunSize many{73, 292, 219};
+
+/// All processes have as many answers, and no error.
+void check_answers(const std::vector<SimulatedProcess>& processes, std::uint64_t answers) {
+  for (const SimulatedProcess& process : processes) {
+    CHECK(process.answers == answers);
+    CHECK(process.errors == 0);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("many ranks") {
+  TEST_CASE(
+      "each process gets its answer, behind one view for its matcher, before or after the publication") {
+    for (const bool readers_wait : {false, true}) {
+      RankWorld world(many);
+      (void)world.connect();
+      if (readers_wait) (void)world.open("a.nc");
+      (void)world.create("a.nc");
+      check_answers(world.writers(), 1);
+      (void)world.define();
+      (void)world.publish();
+      if (!readers_wait) (void)world.open("a.nc");
+      check_answers(world.readers(), 1);
+      for (const SimulatedProcess& reader : world.readers()) {
+        CHECK(reader.step == world.writers().front().step);
+        CHECK(reader.views_of_step == 1);
+      }
+      (void)world.fetch();
+      (void)world.close();
+      CHECK(world.events().empty());
+      CHECK(world.service().status().rules.size() == 1);
+    }
+  }
+
+  TEST_CASE("what readers are told is sent once to each neighbour, however many nodes there are") {
+    const auto bytes_of_open = [](std::uint32_t nodes) {
+      RankWorld world({nodes, 292, 219});
+      (void)world.connect();
+      (void)world.create("a.nc");
+      (void)world.define();
+      (void)world.publish();
+      return world.open("a.nc").bytes_out;
+    };
+    // Matcher 0 has eight neighbours in both.
+    CHECK(bytes_of_open(73) < bytes_of_open(9) + 2 * 73 * sizeof(Receiver));
+  }
+
+  TEST_CASE("a writer that dies ends the step, and the others hear of it once") {
+    RankWorld world(many);
+    (void)world.connect();
+    (void)world.create("a.nc");
+    (void)world.define();
+    (void)world.end(world.writers().at(100));
+    (void)world.publish();
+    (void)world.create("b.nc");
+    CHECK(world.writers().front().step > 0);
+    CHECK(world.events().size() == 1);
+  }
+
+  TEST_CASE("all processes of a group open a file for writing and get the new step") {
+    RankWorld world(many);
+    (void)world.connect();
+    (void)world.create("a.nc");
+    (void)world.define();
+    (void)world.publish();
+    const std::uint64_t first = world.writers().front().step;
+    (void)world.reopen("a.nc");
+    for (const SimulatedProcess& writer : world.writers()) CHECK(writer.step > first);
+  }
+}
