@@ -281,6 +281,19 @@ def memory():
     expect("no published file is there again" in result.all, "what is there")
 
 
+def memory_read_last():
+    """What was read is not named as lost, although nothing was published after it was read."""
+    shell_flow({"model": ("echo 1 > a1.txt; echo 2 > a2.txt; touch all; until test -e go; do sleep 0.05; done",), "analysis": ("until test -e all; do sleep 0.05; done; test $1 -gt 0 || cat a1.txt; touch one; until test -e go; do sleep 0.05; done",)},
+               '[{path: "a?.txt", writer: model, readers: [analysis]}]')
+    run = start()
+    wait_until(run, lambda: os.path.exists("one"), "the reader")
+    wait_until(run, lambda: re.search("^(read|gone)\\t1\\b", log_text("steps.tsv"), re.MULTILINE), "the record")
+    kill_all(run)
+    allow("go")
+    result = finish(start("--resume"), 0)
+    expect("lost, because it was in memory only: 'a2.txt'" in result.all and "'a1.txt'" not in result.all, "what is lost")
+
+
 def unfinished():
     """A file that was being written is named, and written again."""
     shell_flow({"model": ("exec 3> a1.txt; echo half >&3; touch all; test $1 -gt 0 || sleep 1000; echo whole >&3",), "analysis": ("cat a1.txt > seen",)},
