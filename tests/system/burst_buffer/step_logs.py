@@ -402,11 +402,15 @@ def kept():
 
 
 def nothing_put():
-    """A writer that ends before its first put leaves nothing that disturbs, and the file unchanged."""
+    """A writer that is killed before its first put leaves no log. When its run is killed, too, its logs disturb nobody, and the file is unchanged."""
     clean("logs")
     pathlib.Path("wave.nc").write_text("old")
     result = finish(run_flow(KEEP, "create wave.nc kill 9", 2))
-    expect(result.status == 137 and len(glob.glob("logs/*.meta")) == 2, "no logs are left")
+    expect(result.status == 137 and log_files("logs") == [], f"logs are left: {log_files('logs')}")
+    run = run_flow(KEEP, "create wave.nc sleep 100000", 2)
+    wait_for(lambda: len(glob.glob("logs/*.header")) == 2, "the logs")
+    end_everything(run)
+    expect(len(glob.glob("logs/*.meta")) == 2, "no logs are left")
     expect("the program had put nothing" in sluice("recover", "logs") and pathlib.Path("wave.nc").read_text() == "old", "a file without data took the place of the old one")
     finish(run_flow(WRITER, "wave.nc -3 0", 2), 0)
     check_rows("wave.nc", [3] * 2)
