@@ -42,8 +42,8 @@ MasterLook look_at(const OpenRequest& request, const std::string& path, formats:
 }  // namespace
 
 OpenedDriver create_file(const OpenRequest& request) {
-  for (const SplitLayout* const layout : split_layouts())
-    if (layout->is_asked(request.hints)) return layout->create(request);
+  for (const SplitLayout& layout : split_layouts())
+    if (layout.is_asked(request.hints)) return layout.create(request);
   const std::string path = storage::without_prefix(request.path);
   const bool is_local = flag_of_root(request.comm, [&] {
     storage::prepare_creation(path, request.keeps_existing());
@@ -70,8 +70,8 @@ OpenedDriver open_file(const OpenRequest& request) {
   formats::MasterReader reader(path);
   auto master = look_at(request, path, are_subfiles_wanted(request.hints) ? &reader : nullptr);
   FoundMaster found{std::move(master.look), master.is_master ? &reader : nullptr};
-  for (const SplitLayout* const layout : split_layouts())
-    if (layout->has(found, request.hints)) return layout->open(request, std::move(found));
+  for (const SplitLayout& layout : split_layouts())
+    if (layout.has(found, request.hints)) return layout.open(request, std::move(found));
   HeaderProbe& look = found.look;
   // Before the other ranks of this communicator can pass the open.
   WriterLock others = join_writers(request.comm, path, look.is_local && request.writes());
@@ -96,7 +96,7 @@ OpenedDriver open_file(const OpenRequest& request) {
 
 void delete_file(const std::string& path, MPI_Info) {
   const std::string file = storage::without_prefix(path);
-  for (const SplitLayout* const layout : split_layouts()) layout->remove_files_of(file);
+  for (const SplitLayout& layout : split_layouts()) layout.remove_files_of(file);
   storage::PosixFileSystem().remove(file);
 }
 

@@ -17,8 +17,8 @@ namespace {
 /// Adds the rule's hints to the program's hints.
 Hints hints_of(const OpenRequest& request, matcher::Through through, int nodes) {
   Hints hints = request.hints;
-  for (const SplitLayout* const layout : split_layouts())
-    if (layout->is_named(through)) layout->ask(hints, nodes);
+  for (const SplitLayout& layout : split_layouts())
+    if (layout.through == through) layout.ask(hints, nodes);
   return hints;
 }
 

@@ -100,6 +100,28 @@ static void check_append(void) {
   MUST(ncmpi_close(ncid));
 }
 
+/* A program that asks for subfiles and for blobs gets blobs. Attributes that only a master of blobs has do not
+ * make a master of subfiles one. */
+static void check_other_layout(void) {
+  int ncid;
+  const int files = 2;
+  MPI_Info info = with_hints("2", NULL);
+  create("marked.nc", NC_CLOBBER | NC_64BIT_DATA, info);
+  MUST(ncmpi_open(MPI_COMM_WORLD, "marked.nc", NC_WRITE, MPI_INFO_NULL, &ncid));
+  MUST(ncmpi_redef(ncid));
+  MUST(ncmpi_put_att_text(ncid, NC_GLOBAL, "sluice_layout", 4, "blob"));
+  MUST(ncmpi_put_att_int(ncid, NC_GLOBAL, "num_subfiles", NC_INT, 1, &files));
+  MUST(ncmpi_enddef(ncid));
+  MUST(ncmpi_close(ncid));
+  MUST(ncmpi_open(MPI_COMM_WORLD, "marked.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid));
+  check_records(ncid, 2);
+  MUST(ncmpi_close(ncid));
+  MPI_Info_set(info, "sluice_layout", "blob");
+  create("both.nc", NC_CLOBBER | NC_64BIT_DATA, info);
+  MPI_Info_free(&info);
+  EXPECT(!file_exists("both.nc.subfile_0.nc"));
+}
+
 /* New variables are divided, too. Metadata goes to all files. All of this in one open file. */
 static void check_redefinition(void) {
   int ncid, id, dims[2];
@@ -224,6 +246,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   start_ranks();
   check_append();
+  check_other_layout();
   check_redefinition();
   check_hints();
   check_existence();
