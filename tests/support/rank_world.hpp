@@ -93,32 +93,25 @@ class RankWorld final : private RegistryOutlet {
 
   /// All processes say hello.
   PhaseCost connect() {
-    return phase("connect", [&] {
-      each(all(), [&](SimulatedProcess& process) {
-        Hello hello;
-        hello.component = process.connection <= size_.writers ? "model" : "analysis";
-        hello.process_token = process.connection;
-        hello.process_id = static_cast<std::uint32_t>(process.connection);
-        hello.rank = static_cast<std::int32_t>(process.rank);
-        ask(process, hello);
-      });
+    return all_ask("connect", all(), [&](const SimulatedProcess& process) {
+      Hello hello;
+      hello.component = process.connection <= size_.writers ? "model" : "analysis";
+      hello.process_token = process.connection;
+      hello.process_id = static_cast<std::uint32_t>(process.connection);
+      hello.rank = static_cast<std::int32_t>(process.rank);
+      return hello;
     });
   }
   PhaseCost create(const std::string& name) {
     const std::uint64_t group = ++group_;
-    return phase("create", [&] {
-      each(writers_, [&](SimulatedProcess& process) {
-        ask(process,
-            CreateRequest{{0, name}, member(group, process, size_.writers), false, 5, "/run/" + name});
-      });
+    return all_ask("create", writers_, [&](const SimulatedProcess& process) {
+      return CreateRequest{{0, name}, member(group, process, size_.writers), false, 5, "/run/" + name};
     });
   }
   PhaseCost reopen(const std::string& name) {
     const std::uint64_t group = ++group_;
-    return phase("open for writing", [&] {
-      each(writers_, [&](SimulatedProcess& process) {
-        ask(process, OpenForWriting{{{0, name}, member(group, process, size_.writers), "/run/" + name}});
-      });
+    return all_ask("open for writing", writers_, [&](const SimulatedProcess& process) {
+      return OpenForWriting{{{0, name}, member(group, process, size_.writers), "/run/" + name}};
     });
   }
   /// Memory for a request table and for data, and the header of rank 0.
@@ -138,10 +131,8 @@ class RankWorld final : private RegistryOutlet {
   }
   PhaseCost open(const std::string& name) {
     const std::uint64_t group = ++group_;
-    return phase("open", [&] {
-      each(readers_, [&](SimulatedProcess& process) {
-        ask(process, OpenForReading{{{0, name}, member(group, process, size_.readers), "/run/" + name}});
-      });
+    return all_ask("open", readers_, [&](const SimulatedProcess& process) {
+      return OpenForReading{{{0, name}, member(group, process, size_.readers), "/run/" + name}};
     });
   }
   /// A matcher of each node fetches data of another node ahead of its readers, as in a replayed step.
@@ -152,10 +143,8 @@ class RankWorld final : private RegistryOutlet {
     });
   }
   PhaseCost close() {
-    return phase("close", [&] {
-      each(readers_, [&](SimulatedProcess& process) {
-        ask(process, CloseRequest{process.step, {0, 0, 1, 65536, 10, 1}, {}});
-      });
+    return all_ask("close", readers_, [](const SimulatedProcess& process) {
+      return CloseRequest{process.step, {0, 0, 1, 65536, 10, 1}, {}};
     });
   }
   PhaseCost end(SimulatedProcess& process) {
@@ -228,6 +217,14 @@ class RankWorld final : private RegistryOutlet {
       SimulatedProcess& process = processes[i];
       process.matcher == 0 ? at_root([&] { act(process); }) : act(process);
     }
+  }
+
+  /// A phase in which each process sends one request.
+  template <class Processes, class Make>
+  PhaseCost all_ask(const std::string& name, Processes&& processes, const Make& make) {
+    return phase(name, [&] {
+      each(processes, [&](const SimulatedProcess& process) { ask(process, make(process)); });
+    });
   }
 
   /// Counts the processor time of matcher 0.

@@ -107,11 +107,14 @@ int copy_bytes(const FileDescriptor& from, const FileDescriptor& to) {
   }
 }
 
+void set_times(const FileDescriptor& file, const struct stat& facts) noexcept {
+  const timespec times[] = {facts.st_atim, facts.st_mtim};
+  (void)::futimens(file.number(), times);
+}
+
 void copy_times(const FileDescriptor& from, const FileDescriptor& to) noexcept {
   struct stat facts {};
-  if (::fstat(from.number(), &facts) != 0) return;
-  const timespec times[] = {facts.st_atim, facts.st_mtim};
-  (void)::futimens(to.number(), times);
+  if (::fstat(from.number(), &facts) == 0) set_times(to, facts);
 }
 
 void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept {
@@ -122,7 +125,7 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept {
   if ((wanted.st_mode & permissions) != ((known.st_mode & permissions) | owner))
     (void)::fchmod(to.number(), wanted.st_mode & permissions);
   if (wanted.st_mtim.tv_sec != known.st_mtim.tv_sec || wanted.st_mtim.tv_nsec != known.st_mtim.tv_nsec)
-    copy_times(from, to);
+    set_times(to, wanted);
 }
 
 namespace {

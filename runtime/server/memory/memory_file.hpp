@@ -32,6 +32,8 @@ namespace sluice::runtime {
 [[nodiscard]] bool seal(const FileDescriptor& file);
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
+/// Sets the times of access and of change to those of `facts`.
+void set_times(const FileDescriptor& file, const struct stat& facts) noexcept;
 /// Gives `to` the times of `from`.
 void copy_times(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// Gives `to` the times and permissions of `from`, which began as a copy of it, if they have changed.

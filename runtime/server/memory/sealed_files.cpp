@@ -116,20 +116,19 @@ void SealedFiles::pack(File& file) {
 
 void SealedFiles::unpack(File& file) {
   FileDescriptor made = make_memory_file(file.facts.st_mode);
-  FileDescriptor to(::open(link_to(made).c_str(), O_WRONLY | O_CLOEXEC));
-  if (!to) fail(errno, "open");
+  SharedFile to = reopened(made, O_WRONLY);
+  if (!*to) fail(errno, "open");
   if (file.range.file) {
     const std::shared_ptr<const FileDescriptor> from = file.range.file->descriptor();
     std::vector<std::byte> bytes(bytes_of(file.facts));
     int trouble = read_range(*from, file.range.extent.offset_bytes, bytes);
-    if (trouble == 0) trouble = write_range(to, 0, bytes);
+    if (trouble == 0) trouble = write_range(*to, 0, bytes);
     if (trouble != 0) fail(trouble, "unpack");
     punch_hole(*from, file.range.extent.offset_bytes, file.range.extent.bytes);
   }
   // Only root can give a file to another user; the permissions are what counts for others.
-  (void)::fchown(to.number(), file.facts.st_uid, file.facts.st_gid);
-  const timespec times[] = {file.facts.st_atim, file.facts.st_mtim};
-  (void)::futimens(to.number(), times);
+  (void)::fchown(to->number(), file.facts.st_uid, file.facts.st_gid);
+  set_times(*to, file.facts);
   to.reset();
   (void)seal(made);
   file.range = {};
