@@ -100,8 +100,8 @@ static void check_append(void) {
   MUST(ncmpi_close(ncid));
 }
 
-/* A program that asks for subfiles and for blobs gets blobs. Attributes that only a master of blobs has do not
- * make a master of subfiles one. */
+/* A program that asks for subfiles and for blobs gets blobs. Attributes that only a master of blobs has do
+ * not make a master of subfiles one. */
 static void check_other_layout(void) {
   int ncid;
   const int files = 2;
