@@ -26,7 +26,14 @@ def in_own_tmp():
             sys.exit(77)
         os.environ.pop("XDG_RUNTIME_DIR", None)
         os.execvpe("unshare", ["unshare", flag, *sys.argv], {**os.environ, "SLUICE_TEST_NAMESPACE": "1"})
+    tree, here = os.path.dirname(os.path.dirname(os.path.dirname(sys.path[0]))), os.getcwd()
+    descriptor = os.open(tree, os.O_PATH)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/tmp"], check=True)
+    if not os.path.exists(build):  # this clone was in /tmp
+        os.makedirs(tree)
+        subprocess.run(["mount", "--bind", f"/proc/self/fd/{descriptor}", tree], check=True, pass_fds=[descriptor])
+        os.chdir(here)
+    os.close(descriptor)
 
 
 def terminal(*command, status=None, **options):
