@@ -139,10 +139,11 @@ void ClientConnections::end(ClientId id, const std::string& trouble, ClientHandl
   handler_.take_mail();  // while the sender is known
   const auto ended = clients_.extract(id);
   if (ended.empty()) return;
-  const Client& client = ended.mapped();
+  Client& client = ended.mapped();
   if (readable_) readable_->remove(client.socket->socket().descriptor(), id);
   if (!trouble.empty()) base_.log.event("the connection of " + client.name() + " is closed: " + trouble);
   if (client.process == nullptr) return;
+  tell_ended_reads(client);  // the process had read before it ended
   const matcher::ProcessId process = client.process->id;
   if (processes_.disconnect(*client.process)) base_.store.end_logs(process);
   handler_.ended(id, process, kind);
@@ -321,10 +322,16 @@ void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
   client.process->note_close(read.step);
   CloseRequest close{read.step, {}};
   if (read.is_counted) close.counters = read.counters;
+  client.ended_reads.push_back(close);
   // Later: the registry may be in the middle of something.
-  boost::asio::post(base_.loop, [this, id = client.id, close] {
-    base_.tree.send_up(ClientRequest{id, 0, close});
+  boost::asio::post(base_.loop, [this, id = client.id] {
+    if (Client* const reader = find(id)) tell_ended_reads(*reader);
   });
+}
+
+void ClientConnections::tell_ended_reads(Client& client) {
+  for (const CloseRequest& close : std::exchange(client.ended_reads, {}))
+    base_.tree.send_up(ClientRequest{client.id, 0, close});
 }
 
 void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file) {

@@ -76,6 +76,7 @@ struct Client {
     matcher::AccessCounters counters = {};
   };
   std::unordered_map<std::uint32_t, ImageRead> image_reads;  ///< by tag
+  std::vector<CloseRequest> ended_reads;                     ///< of which the registry is to hear
   /// The last create or open: its step, once the registry has answered.
   struct Opening {
     std::uint32_t tag = 0;
@@ -164,6 +165,7 @@ class ClientConnections {
   void note_failure(Client& client, std::uint32_t tag);
   void send_own(Client& client, std::uint32_t tag, const SharedFile& file);
   void end_image_read(Client& client, std::uint32_t tag);
+  void tell_ended_reads(Client& client);
   void collect_destroyed_segments();
 
   MatcherBase& base_;

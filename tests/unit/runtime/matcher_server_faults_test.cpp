@@ -1,6 +1,8 @@
 // Clients that die, and clients that send nonsense: the matcher goes on serving others.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -56,6 +58,21 @@ void expect_service(LiveMatcher& matcher, Session& writer, Session& reader, std:
   write_file(writer, "good.nc", {8, 8}, value);
   REQUIRE(read_file(reader, "good.nc", {8, 8}) == std::vector<std::int32_t>(64, value));
   (void)matcher;
+}
+
+/// A process writes the file by the C library, as libsluice_files lets it.
+void write_by_c_library(const LiveMatcher& matcher, const std::string& name) {
+  const PacketSocket writer = matcher.connection("model", 7);
+  const OpenFile request{{0, name}, name, false, O_WRONLY | O_CREAT, 0600};
+  writer.send({MessageType::open_file, 2, encode(request)});
+  auto opened = writer.receive();
+  REQUIRE(opened);
+  REQUIRE(opened->type == MessageType::file_opened);
+  const FileDescriptor file = std::move(opened->descriptors.at(0));
+  REQUIRE(::write(file.number(), "x", 1) == 1);
+  struct stat facts {};
+  REQUIRE(::fstat(file.number(), &facts) == 0);
+  writer.send({MessageType::file_holders, 0, encode(FileHolder{false, {facts.st_ino}})});
 }
 
 /// Sends the bytes unchanged, as one packet.
@@ -141,6 +158,27 @@ TEST_SUITE("matcher: killed clients") {
     CHECK(matcher.view().nodes.at(0).used_bytes == 0);
     const auto reader = matcher.session("analysis");
     expect_service(matcher, *session, *reader, 5);
+  }
+
+  TEST_CASE("a file that a program has got counts as read, even if it ended the moment after") {
+    LiveMatcher matcher(one_rule());
+    write_by_c_library(matcher, "a.nc");
+    const auto begin_to_read = [&](std::uint64_t process) {
+      PacketSocket reader = matcher.connection("analysis", process);
+      reader.send({MessageType::read_image, 2, encode(OpenRequest{{0, "a.nc"}, alone()})});
+      return reader;
+    };
+    REQUIRE(begin_to_read(1).receive()->type == MessageType::image_made);
+    // It has been published, so the matcher gives it at once, and finds the end right behind the question.
+    const PacketSocket last = begin_to_read(2);
+    REQUIRE(::shutdown(last.descriptor(), SHUT_WR) == 0);
+    const auto image = last.receive();
+    REQUIRE(image);
+    CHECK(image->type == MessageType::image_made);
+    CHECK_FALSE(last.receive());
+    const StatusReport report = matcher.shut_down();
+    REQUIRE(report.datasets.size() == 1);
+    CHECK(report.datasets[0].counters.gets == 2);
   }
 
   TEST_CASE("a reader killed while it waits, or with a file open, does not hinder the writer") {
