@@ -31,7 +31,7 @@ def in_own_tmp():
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/tmp"], check=True)
     if not os.path.exists(build):  # this clone was in /tmp
         os.makedirs(tree)
-        subprocess.run(["mount", "--bind", f"/proc/self/fd/{descriptor}", tree], check=True, pass_fds=[descriptor])
+        subprocess.run(["mount", "--no-canonicalize", "--bind", f"/proc/self/fd/{descriptor}", tree], check=True, pass_fds=[descriptor])
         os.chdir(here)
     os.close(descriptor)
 
