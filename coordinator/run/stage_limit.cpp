@@ -11,8 +11,8 @@ constexpr seconds time_until_slow{5};  ///< then a slow stage is reported
 
 }  // namespace
 
-StageLimit::StageLimit(RunSetting& setting, std::function<void(const std::string&)> on_over)
-    : setting_(setting), on_over_(std::move(on_over)), deadline_(setting.loop), slow_timer_(setting.loop) {}
+StageLimit::StageLimit(boost::asio::io_context& loop, Tell on_slow, Tell on_over)
+    : on_slow_(std::move(on_slow)), on_over_(std::move(on_over)), deadline_(loop), slow_timer_(loop) {}
 
 void StageLimit::after(std::chrono::milliseconds time, std::function<void()> work) {
   deadline_.expires_after(time);
@@ -39,7 +39,7 @@ void StageLimit::tell_slow(seconds limit, const std::string& what, const std::st
       what + " after " + std::to_string(time_until_slow.count()) + " s" + until + " (" + option + ")";
   slow_timer_.expires_after(time_until_slow);
   slow_timer_.async_wait([this, text](const boost::system::error_code& error) {
-    if (!error) setting_.notice(text);
+    if (!error) on_slow_(text);
   });
 }
 

@@ -1,10 +1,9 @@
 #pragma once
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
-
-#include "run_setting.hpp"
 
 namespace sluice::coordinator {
 
@@ -12,8 +11,10 @@ namespace sluice::coordinator {
 /// the one before.
 class StageLimit {
  public:
-  /// `setting` outlives this object. `on_over` gets the sentence that says which limit is over.
-  StageLimit(RunSetting& setting, std::function<void(const std::string&)> on_over);
+  using Tell = std::function<void(const std::string&)>;
+
+  /// `on_slow` gets the sentence about a slow stage, `on_over` the one that says which limit is over.
+  StageLimit(boost::asio::io_context& loop, Tell on_slow, Tell on_over);
 
   /// Calls `work` when the time is over.
   void after(std::chrono::milliseconds time, std::function<void()> work);
@@ -27,8 +28,8 @@ class StageLimit {
  private:
   void tell_slow(std::chrono::seconds limit, const std::string& what, const std::string& option);
 
-  RunSetting& setting_;
-  std::function<void(const std::string&)> on_over_;
+  Tell on_slow_;
+  Tell on_over_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer slow_timer_;  ///< until a slow stage is reported
 };

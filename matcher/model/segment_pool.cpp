@@ -62,7 +62,7 @@ SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::
 }
 
 SegmentPool::~SegmentPool() {
-  while (!segments_.empty()) destroy(segments_.begin()->first);
+  for (const auto& [id, segment] : segments_) (void)memory_.destroy(id);
 }
 
 std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
@@ -234,7 +234,7 @@ void SegmentPool::destroy(SegmentId id) noexcept {
   if (segment.is_free) {
     free_bytes_ -= segment.bytes;
     const auto size = free_.find({owner_of(id).index, segment.bytes});
-    std::erase(size->second, id);
+    size->second.erase(std::ranges::find(size->second, id));  // most often it is the oldest, in front
     if (size->second.empty()) free_.erase(size);
   }
   segments_.erase(found);

@@ -115,6 +115,7 @@ std::vector<ProcessId> ProcessTable::ids() const {
   std::vector<ProcessId> ids;
   ids.reserve(processes_.size());
   for (const auto& [id, process] : processes_) ids.push_back(id);
+  std::ranges::sort(ids);
   return ids;
 }
 
@@ -123,6 +124,7 @@ std::vector<ProcessId> ProcessTable::processes_of(const Component& component) co
   for (const auto& [id, process] : processes_) {
     if (process.component == &component) ids.push_back(id);
   }
+  std::ranges::sort(ids);
   return ids;
 }
 

@@ -38,6 +38,7 @@ void ReaderBook::note_read(Step& step, const Group& group) {
     const bool is_early = step.state == StepState::in_progress && step.publish_at != PublishAt::write;
     record.is_unfinished = false;
     record.has_died = false;
+    std::vector<ProcessId> have_read;
     for (const auto& [rank, member] : group.members) {
       record.has_died = record.has_died || member.has_died;
       if (sequences_.is_to_open_again(step, group, member.process)) continue;
@@ -47,9 +48,12 @@ void ReaderBook::note_read(Step& step, const Group& group) {
         std::uint64_t& seen = record.early[member.process];
         seen = std::max(seen, group.seen_publication);
       } else {
-        record.processes.insert(member.process);
+        have_read.push_back(member.process);
       }
     }
+    // All at once: one by one, each would move those behind it.
+    std::ranges::sort(have_read);
+    record.processes.insert(have_read.begin(), have_read.end());
     if (is_early || record.processes.empty()) continue;
     record.has_closed = true;
     std::size_t& most = most_processes_[step.key.rule][i];

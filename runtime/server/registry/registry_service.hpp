@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "control_protocol.hpp"
@@ -50,7 +51,13 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   struct ConnectionId {
     std::uint32_t matcher = 0;
     std::uint64_t connection = 0;
-    auto operator<=>(const ConnectionId&) const = default;
+    bool operator==(const ConnectionId&) const = default;
+  };
+  /// A matcher numbers its connections in order, and there are few thousand matchers.
+  struct HashOfConnection {
+    std::size_t operator()(const ConnectionId& id) const noexcept {
+      return (id.connection << 12U) ^ id.matcher;
+    }
   };
   struct Connection {
     matcher::ProcessId process{};
@@ -221,7 +228,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   };
   std::vector<HeldList> held_lists_;
   std::vector<matcher::LookRequest> looks_;  ///< looks to order
-  std::map<ConnectionId, Connection> connections_;
+  std::unordered_map<ConnectionId, Connection, HashOfConnection> connections_;
   SharedReply newest_created_;                       ///< the last answer to a create
   SharedReply newest_opened_;                        ///< the last answer to readers of a published step
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank

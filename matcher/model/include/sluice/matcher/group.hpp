@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <list>
-#include <map>
 #include <optional>
 #include <string>
 
+#include "sluice/matcher/by_rank.hpp"
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/status_report.hpp"
@@ -84,9 +84,9 @@ struct Group {
   Outcome outcome = Outcome::waiting;
   WaitsFor waits_for = WaitsFor::publication;
   Step* step = nullptr;
-  int status = 0;                                ///< refused
-  std::string text;                              ///< refused
-  std::map<std::uint32_t, MemberState> members;  ///< by rank; the members that have arrived
+  int status = 0;               ///< refused
+  std::string text;             ///< refused
+  ByRank<MemberState> members;  ///< the members that have arrived
   std::uint32_t finished = 0;
   std::uint32_t synced =
       0;  ///< writers of a step in progress: members that have synced since the last publication

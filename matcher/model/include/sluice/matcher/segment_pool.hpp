@@ -3,6 +3,7 @@
 #include <boost/container/flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -218,7 +219,7 @@ class SegmentPool {
     bool has_landed = false;  ///< note_inbound() was called, and no process has had the segment since
     boost::container::flat_set<ProcessId> mapped_by;
   };
-  using FreeList = std::vector<SegmentId>;
+  using FreeList = std::deque<SegmentId>;
   struct FreeKey {
     std::uint32_t matcher = 0;
     std::uint64_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
@@ -140,7 +141,11 @@ class ProcessTable {
     return components_;
   }
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
-  [[nodiscard]] const std::map<ProcessId, Process>& processes() const noexcept { return processes_; }
+  /// In no order.
+  [[nodiscard]] const std::unordered_map<ProcessId, Process>& processes() const noexcept {
+    return processes_;
+  }
+  /// In the order of their connections.
   [[nodiscard]] std::vector<ProcessId> ids() const;
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;
 
@@ -156,7 +161,7 @@ class ProcessTable {
 
   std::map<std::string, Component, std::less<>>
       components_;  // nodes keep their addresses: groups and processes point to them
-  std::map<ProcessId, Process> processes_;
+  std::unordered_map<ProcessId, Process> processes_;
   std::map<Identity, ProcessId> by_identity_;
   std::uint64_t next_id_ = 1;
 };
