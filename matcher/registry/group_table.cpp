@@ -45,6 +45,7 @@ GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose pu
   if (entry != nullptr) return {*entry, false};
   entry = std::make_unique<Group>();
   entry->id = request.member.group;
+  entry->serial = ++newest_serial_;
   entry->component = process.component;
   entry->purpose = purpose;
   entry->key = request.key;

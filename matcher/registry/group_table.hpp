@@ -78,6 +78,7 @@ class GroupTable {
   std::vector<DatasetKey> settled_;               ///< may have an empty list in queues_
   std::vector<std::uint32_t> publication_waits_;  ///< by rule
   std::uint64_t next_own_id_ = 0;
+  std::uint64_t newest_serial_ = 0;
 };
 
 }  // namespace sluice::matcher

@@ -81,7 +81,7 @@ void Memberships::finish(Group& group, std::uint32_t rank) {
     --group.synced;
   if (Process* process = parts_.processes.find(member.process)) {
     record_use(group, member, *process);
-    std::erase(process->memberships, GroupMembership{&group, rank});
+    process->memberships.erase(group.serial);
   }
   if (++group.finished == group.size) finish_group(group);
 }
@@ -108,7 +108,7 @@ void Memberships::finish_group(Group& group) {
 bool Memberships::end_process(Process& process, const std::string& reason) {
   bool was_writing = false;
   while (!process.memberships.empty()) {
-    const auto [group_pointer, rank] = process.memberships.back();
+    const auto [group_pointer, rank] = process.memberships.rbegin()->second;
     Group& group = *group_pointer;
     group.members.at(rank).ticket.reset();
     group.members.at(rank).has_died = true;

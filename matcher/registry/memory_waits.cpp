@@ -8,7 +8,7 @@
 namespace sluice::matcher {
 
 bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, const SegmentRequest& request) {
-  const Step& step = *caller.must_write(request.step).group->step;
+  const Step& step = *parts_.datasets.must_write(caller, request.step).group->step;
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   if (request.use != SegmentUse::data && request.use != SegmentUse::table && request.use != SegmentUse::file)
     throw Error(NC_EINVAL, caller.name() + " asks for memory that is not for a log");
@@ -32,7 +32,7 @@ bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, cons
 }
 
 bool MemoryWaits::await_disk(const Ticket& ticket, const Process& caller, DiskRequest request) {
-  const Step& step = *caller.must_write(request.step).group->step;
+  const Step& step = *parts_.datasets.must_write(caller, request.step).group->step;
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   if (parts_.rules.of(step.key).through != Through::burst_buffer)
     throw Error(NC_EINVAL, caller.name() + " waits for space in a burst-buffer log, and has none");

@@ -25,7 +25,7 @@ Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
 
   const auto [group, is_new] = parts_.groups.group_for(process, purpose, request);
   group.members[request.member.rank] = {process.id, ticket, false, false, parts_.now_ms()};
-  process.memberships.push_back({&group, request.member.rank});
+  process.memberships[group.serial] = {&group, request.member.rank};
   ProcessTable::change(process, [&] { ++process.waits; });
   is_new ? decide(group) : parts_.sequences.note_joined(group, process.id);
   return group;
@@ -41,7 +41,7 @@ Group& Opens::join_all(const OfferBook::Page& page, StepOffer offer, const Creat
     const std::uint64_t now_ms = parts_.now_ms();
     group.members[rank] = {page.members[rank], std::nullopt, false, false, now_ms, now_ms};
     if (Process* const process = parts_.processes.find(page.members[rank])) {
-      process->memberships.push_back({&group, rank});
+      process->memberships[group.serial] = {&group, rank};
       ProcessTable::change(*process, [] {});  // it may act
     }
   }

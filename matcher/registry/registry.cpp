@@ -202,21 +202,21 @@ void Registry::change_file(const Ticket& ticket, ProcessId process, const Datase
 // Requests on steps that are open
 
 void Registry::set_header(const Ticket& ticket, ProcessId process, HeaderRequest request) {
-  Step& step = *parts_->processes.at(process).must_write(request.step).group->step;
+  Step& step = *parts_->datasets.must_write(parts_->processes.at(process), request.step).group->step;
   parts_->publication.set_header(step, std::move(request));
   parts_->answers.done(ticket);
   if (step.publish_at == PublishAt::write) parts_->progress.advance_on(step.key);
 }
 
 void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& request) {
-  const GroupMembership writer = parts_->processes.at(process).must_write(request.step);
+  const GroupMembership writer = parts_->datasets.must_write(parts_->processes.at(process), request.step);
   const bool is_complete = parts_->publication.sync(writer, request.point);
   parts_->answers.done(ticket);
   if (is_complete) parts_->progress.advance_on(writer.group->key);
 }
 
 void Registry::publish(ProcessId process, PublishRequest request) {
-  const GroupMembership writer = parts_->processes.at(process).must_write(request.step);
+  const GroupMembership writer = parts_->datasets.must_write(parts_->processes.at(process), request.step);
   parts_->publication.note_closed(writer, std::move(request));
   leave(*writer.group, writer.rank);
 }
@@ -235,7 +235,7 @@ void Registry::leave(Group& group, std::uint32_t rank) {
 
 void Registry::discard(ProcessId process, StepId id, FileState file) {
   Process& caller = parts_->processes.at(process);
-  const auto [group, rank] = caller.must_write(id);
+  const auto [group, rank] = parts_->datasets.must_write(caller, id);
   Step& step = *group->step;
   if (step.state == StepState::in_progress) {
     if (step.is_in_files && file == FileState::untouched) {
@@ -252,7 +252,7 @@ void Registry::discard(ProcessId process, StepId id, FileState file) {
 
 void Registry::close_read(ProcessId process, const CloseRequest& request) {
   Process& caller = parts_->processes.at(process);
-  const auto [group, rank] = caller.reads(request.step);
+  const auto [group, rank] = parts_->datasets.reader(caller, request.step);
   if (group == nullptr) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
   }
@@ -263,7 +263,7 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
 
 bool Registry::is_writing(ProcessId process, StepId step) const {
   const Process* const found = parts_->processes.find(process);
-  return found != nullptr && found->writes(step).group != nullptr;
+  return found != nullptr && parts_->datasets.writer(*found, step).group != nullptr;
 }
 
 const Step& Registry::step(StepId id) const {
@@ -272,9 +272,9 @@ const Step& Registry::step(StepId id) const {
 
 const Step& Registry::step_for_get(ProcessId process, StepId id) {
   Process& caller = parts_->processes.at(process);
-  GroupMembership found = caller.reads(id);
+  GroupMembership found = parts_->datasets.reader(caller, id);
   const bool is_writing = found.group == nullptr;
-  if (is_writing) found = caller.writes(id);
+  if (is_writing) found = parts_->datasets.writer(caller, id);
   if (found.group == nullptr)
     throw Error(NC_EBADID, caller.name() + " does not have step " + std::to_string(id) + " open");
   const Step& step = *found.group->step;

@@ -16,7 +16,7 @@ constexpr std::size_t most_files = 100;
 std::set<StepId> open_steps(const ProcessTable& processes) {
   std::set<StepId> steps;
   for (const auto& [id, process] : processes.processes()) {
-    for (const GroupMembership& membership : process.memberships)
+    for (const auto& [serial, membership] : process.memberships)
       if (membership.group->step != nullptr && !process.component->is_attached())
         steps.insert(membership.group->step->id);
   }

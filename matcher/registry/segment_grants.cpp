@@ -135,7 +135,8 @@ void SegmentGrants::hand_over(MemoryWait& wait, SegmentLease segment) {
     return parts_.answers.leased(
         wait.ticket, parts_.datasets.step(wait.request.step).inbound_parts.emplace_back(std::move(segment)));
   }
-  const auto [group, rank] = parts_.processes.at(wait.waiters.front().process).writes(wait.request.step);
+  const auto [group, rank] =
+      parts_.datasets.writer(parts_.processes.at(wait.waiters.front().process), wait.request.step);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
   segments.push_back(std::make_shared<SegmentLease>(std::move(segment)));

@@ -25,7 +25,7 @@ std::uint64_t file_bytes_of(const Step& step) {
 }  // namespace
 
 bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
-  if (process.reads(id).group == nullptr)
+  if (parts_.datasets.reader(process, id).group == nullptr)
     throw Error(NC_EBADID, process.name() + " does not have step " + std::to_string(id) + " open");
   Step& step = parts_.datasets.step(id);
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);

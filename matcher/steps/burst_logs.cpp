@@ -8,7 +8,7 @@
 namespace sluice::matcher {
 
 void BurstLogs::grant(const Ticket& ticket, const Process& process, const SegmentRequest& request) {
-  const auto [group, rank] = process.must_write(request.step);
+  const auto [group, rank] = parts_.datasets.must_write(process, request.step);
   Step& step = *group->step;
   if (request.use != SegmentUse::data || request.bytes == 0 ||
       parts_.rules.of(step.key).through != Through::burst_buffer)

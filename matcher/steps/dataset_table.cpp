@@ -122,6 +122,22 @@ const Step& DatasetTable::usable_step(StepId id) const {
   return *step;
 }
 
+GroupMembership DatasetTable::reader(const Process& process, StepId id) const noexcept {
+  const Step* const step = find_step(id);
+  return step == nullptr ? GroupMembership{} : process.reads(*step);
+}
+
+GroupMembership DatasetTable::writer(const Process& process, StepId id) const noexcept {
+  const Step* const step = find_step(id);
+  return step == nullptr ? GroupMembership{} : process.writes(*step);
+}
+
+GroupMembership DatasetTable::must_write(const Process& process, StepId id) const {
+  const GroupMembership found = writer(process, id);
+  if (found.group != nullptr) return found;
+  throw Error(NC_EINVAL, process.name() + " is not writing step " + std::to_string(id));
+}
+
 bool DatasetTable::is_on_disk(const Step& step) const {
   const Dataset* const dataset = find(step.key);
   return step.drain == DrainState::ended && dataset != nullptr && dataset->newest == &step &&

@@ -13,6 +13,7 @@
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/fingerprint.hpp"
+#include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/run_view.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "sluice/matcher/step.hpp"
@@ -112,6 +113,11 @@ class DatasetTable {
   [[nodiscard]] Step* find_step(StepId id) const noexcept;
   /// Throws Error: NC_EBADID when the step does not exist, NC_EIO when it was discarded.
   [[nodiscard]] const Step& usable_step(StepId id) const;
+  /// Process::reads and Process::writes; no group when there is no such step.
+  [[nodiscard]] GroupMembership reader(const Process& process, StepId id) const noexcept;
+  [[nodiscard]] GroupMembership writer(const Process& process, StepId id) const noexcept;
+  /// As writer(). Throws Error(NC_EINVAL) when the process is not writing the step.
+  [[nodiscard]] GroupMembership must_write(const Process& process, StepId id) const;
   [[nodiscard]] const std::map<StepId, std::unique_ptr<Step>>& steps() const noexcept { return steps_; }
 
   /// Adds what a process of the component has put and got.

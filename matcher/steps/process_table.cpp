@@ -11,29 +11,25 @@ std::string Process::name() const {
   return component->name + " (process " + std::to_string(process_id) + ")";
 }
 
-namespace {
+GroupMembership Process::membership_in(const Group& group) const noexcept {
+  const auto found = memberships.find(group.serial);
+  return found == memberships.end() ? GroupMembership{} : found->second;
+}
 
-GroupMembership membership(const Process& process, StepId step, bool writing) noexcept {
-  for (const auto& [group, rank] : process.memberships) {
-    if (group->step != nullptr && group->step->id == step && group->writes() == writing) return {group, rank};
+/// A process may have many files open, and a step may have many groups of readers.
+GroupMembership Process::reads(const Step& step) const noexcept {
+  if (memberships.size() < step.readers.size()) {
+    for (const auto& [serial, membership] : memberships)
+      if (membership.group->step == &step && !membership.group->writes()) return membership;
+    return {};
   }
+  for (const Group* const group : step.readers)
+    if (const GroupMembership found = membership_in(*group); found.group != nullptr) return found;
   return {};
 }
 
-}  // namespace
-
-GroupMembership Process::reads(StepId step) const noexcept {
-  return membership(*this, step, false);
-}
-
-GroupMembership Process::writes(StepId step) const noexcept {
-  return membership(*this, step, true);
-}
-
-GroupMembership Process::must_write(StepId step) const {
-  const GroupMembership found = writes(step);
-  if (found.group != nullptr) return found;
-  throw Error(NC_EINVAL, name() + " is not writing step " + std::to_string(step));
+GroupMembership Process::writes(const Step& step) const noexcept {
+  return step.writers == nullptr ? GroupMembership{} : membership_in(*step.writers);
 }
 
 ProcessTable::ProcessTable(const std::vector<ComponentSize>& components) {

@@ -9,7 +9,10 @@ namespace sluice::runtime {
 
 std::shared_ptr<LogRangeMap> Session::step_logs(std::uint64_t step) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(step_logs_, [](const auto& entry) { return entry.second.expired(); });
+  if (step_logs_.size() >= most_step_logs_) {
+    std::erase_if(step_logs_, [](const auto& entry) { return entry.second.expired(); });
+    most_step_logs_ = 2 * step_logs_.size() + 16;
+  }
   auto& known = step_logs_[step];
   auto logs = known.lock();
   if (logs == nullptr) {

@@ -44,9 +44,9 @@ TEST_CASE("a slow stage says when the run ends, once, however often its limit be
   stage.limit.begin(seconds(6), "components run", "--end-timeout");
   stage.limit.extend(seconds(7), "components run", "--end-timeout");
   stage.loop.run();
-  CHECK(stage.said == std::vector<std::string>{
-                          "slow: components run after 5 s; the run ends after 6 s (--end-timeout)",
-                          "over: components run after 7 s; --end-timeout allows more"});
+  CHECK(stage.said ==
+        std::vector<std::string>{"slow: components run after 5 s; the run ends after 6 s (--end-timeout)",
+                                 "over: components run after 7 s; --end-timeout allows more"});
 }
 
 TEST_CASE("the next act of a stage replaces its limit, and a cancelled stage says nothing") {

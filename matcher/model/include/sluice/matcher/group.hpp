@@ -63,6 +63,7 @@ struct Group {
   };
 
   std::uint64_t id = 0;
+  std::uint64_t serial = 0;  ///< unique; later groups have greater ones
   Component* component = nullptr;
   GroupPurpose purpose = GroupPurpose::open_read;
   DatasetKey key;

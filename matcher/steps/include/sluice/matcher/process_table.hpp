@@ -87,8 +87,9 @@ struct Process {
   /// Files that it writes by the C library, each by a connection of the matcher's own. Other processes that
   /// it has started may write them on, so they count neither as threads nor as waiting.
   std::uint32_t files = 0;
-  std::vector<GroupMembership> memberships;  ///< groups in which it has not finished
-  std::uint32_t waits = 0;                   ///< its requests that are held back
+  /// The groups in which it has not finished, by Group::serial. A process may have 100,000 files open.
+  std::map<std::uint64_t, GroupMembership> memberships;
+  std::uint32_t waits = 0;  ///< its requests that are held back
   /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the
   /// data of one get.
   std::map<std::uint64_t, std::uint32_t> inbound_waits;
@@ -97,12 +98,12 @@ struct Process {
 
   /// "model (process 4711)"
   [[nodiscard]] std::string name() const;
+  /// No group when the process is not in it, or has finished.
+  [[nodiscard]] GroupMembership membership_in(const Group& group) const noexcept;
   /// The membership through which the process has the step open for reading; no group when it has not.
-  [[nodiscard]] GroupMembership reads(StepId step) const noexcept;
+  [[nodiscard]] GroupMembership reads(const Step& step) const noexcept;
   /// The same, for writing.
-  [[nodiscard]] GroupMembership writes(StepId step) const noexcept;
-  /// As writes(). Throws Error(NC_EINVAL) when the process is not writing the step.
-  [[nodiscard]] GroupMembership must_write(StepId step) const;
+  [[nodiscard]] GroupMembership writes(const Step& step) const noexcept;
   /// Every known thread of the process waits.
   [[nodiscard]] bool is_blocked() const noexcept {
     const std::size_t waiting = waits + inbound_waits.size();

@@ -235,6 +235,7 @@ class Session : public SegmentSource {
   int first_thread_ = 0;                           ///< the thread that made a call that may wait
   bool is_used_by_several_threads_ = false;
   std::map<std::uint64_t, std::weak_ptr<LogRangeMap>> step_logs_;
+  std::size_t most_step_logs_ = 16;  ///< then those that nobody uses are dropped
   /// Maps of steps that received ranges when they were opened, until the first close; shared with the users
   /// that have the steps open.
   std::map<std::uint64_t, std::shared_ptr<LogRangeMap>> opened_logs_;
