@@ -10,9 +10,10 @@
 namespace sluice::api {
 
 void FileDriver::write_header(const formats::Header& header, const formats::Layout&) {
-  run_collectively(comm_, [&] {
-    if (!comm_.is_root()) return;
+  // Rank 0 need not wait for the others: they learn that the header is written.
+  (void)flag_of_root(comm_, [&] {
     file_.write(0, formats::encode_header(header));
+    return true;
   });
   open_info_.version = header.version;
   open_info_.record_count = header.record_count;
