@@ -97,7 +97,7 @@ void get_all(int file) {
 
 int main(int argc, char** argv) {
   const Arguments arguments = begin_program(argc, argv);
-  const std::int64_t bytes = sizeof(int) * length * process_count;
+  const std::int64_t bytes = 4 * length * process_count;
   const Case cases[] = {{"2000 variables",
                          variables * bytes,
                          define_on_one_dimension,
