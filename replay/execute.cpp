@@ -38,6 +38,7 @@ void for_each_row(std::span<const CopyDimension> dimensions, const ElementBytes&
   row.source_step = fastest.source_step_bytes;
   row.destination_step = fastest.destination_step * bytes.destination;
   const std::span<const CopyDimension> slower = dimensions.first(dimensions.size() - 1);
+  if (!slower.empty()) row.next_source = slower.back().source_step_bytes;
   std::array<std::int64_t, max_copy_dimensions> index{};
   while (true) {
     row_function(row);
@@ -196,8 +197,14 @@ class Execution {
 };
 
 template <std::size_t bytes>
+CopyRow<bytes> row_copier(const Plan& plan) noexcept {
+  constexpr auto large = static_cast<std::int64_t>(formats::uncached_bytes / bytes);
+  return {plan.elements >= large};
+}
+
+template <std::size_t bytes>
 void copy_plain(const Plan& plan, LogReader& log, const void* fill, void* destination) {
-  CopyRow<bytes> copy_row;
+  auto copy_row = row_copier<bytes>(plan);
   FillRow<bytes> fill_row;
   Execution execution(plan, log, {bytes, bytes}, static_cast<const std::byte*>(fill),
                       static_cast<std::byte*>(destination), copy_row, fill_row);
@@ -228,7 +235,7 @@ void copy_plain_at_once(const Plan& plan, LogReader& log, const void* fill, void
     return begin + element * static_cast<std::int64_t>(bytes);
   };
   run_at_once(threads, [&](int part) {
-    RowsWithin copy_row(CopyRow<bytes>{}, boundary(part), boundary(part + 1));
+    RowsWithin copy_row(row_copier<bytes>(plan), boundary(part), boundary(part + 1));
     RowsWithin fill_row(FillRow<bytes>{}, boundary(part), boundary(part + 1));
     Execution execution(plan, logs, {bytes, bytes}, static_cast<const std::byte*>(fill), begin, copy_row,
                         fill_row);

@@ -19,15 +19,21 @@ struct Row {
   std::int64_t count = 1;
   std::int64_t source_step = 0;
   std::int64_t destination_step = 0;
+  std::int64_t next_source = 0;  ///< bytes from the source to that of the row after it; 0: not known
 };
 
 /// Copies elements of a fixed size. No alignment is assumed.
 template <std::size_t bytes>
 struct CopyRow {
+  bool is_of_large_data = false;  ///< all rows together have formats::uncached_bytes
+
   void operator()(const Row& row) const noexcept {
     constexpr auto size = static_cast<std::int64_t>(bytes);
     if (row.source_step == size && row.destination_step == size) {
-      formats::copy_bytes(row.destination, row.source, static_cast<std::size_t>(row.count) * bytes);
+      const auto row_bytes = static_cast<std::size_t>(row.count) * bytes;
+      is_of_large_data
+          ? formats::copy_piece(row.destination, row.source, row_bytes, row.source + row.next_source)
+          : formats::copy_bytes(row.destination, row.source, row_bytes);
     } else if (row.destination_step == size) {  // gather: the compiler knows one step
       for (std::int64_t i = 0; i < row.count; ++i) {
         std::memcpy(row.destination + i * size, row.source + i * row.source_step, bytes);

@@ -22,9 +22,11 @@ constexpr std::size_t least_bytes = 1024;
 constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
 /// Below this size, source and destination fit in a first-level cache together.
 constexpr std::size_t short_bytes = std::size_t{32} << 10;
-/// From this size on, the data fits in no cache of one core complex. What streams past the caches is slow to
-/// read for the next process, so smaller copies do not.
-constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
+/// From this size on, copies may stream. What streams past the caches is slow to read for the next process,
+/// so smaller copies do not.
+constexpr std::size_t streamed_bytes = uncached_bytes;
+/// Shorter pieces of large data do not gain from streaming.
+constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 /// Larger copies are made in pieces of this size.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
@@ -78,14 +80,18 @@ constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
   copy_wide_block(to + bytes - wide_block_bytes, from + bytes - wide_block_bytes);
 }
 
-/// Copies at least a block. The data must be visible before a store that tells of it: hence the fence.
-[[gnu::target("avx2")]] void stream_blocks(char* to, const char* from, std::size_t bytes) noexcept {
-  constexpr std::size_t ahead = 1024;
-  copy_block(to, from);
-  std::size_t at = bytes_to_next_line(to);
+/// Stores past the caches, but for the lines at both ends that it does not fill. `next`: where the source
+/// goes on behind its end. The data must be visible before a store that tells of it: hence the fence.
+[[gnu::target("avx2")]] void stream_blocks(char* to, const char* from, std::size_t bytes,
+                                           const char* next) noexcept {
+  constexpr std::size_t ahead = 2048;
+  const std::size_t head = std::min(bytes, bytes_to_next_line(to) % cache_line_bytes);
+  std::memcpy(to, from, head);
+  std::size_t at = head;
   for (; at + block_bytes <= bytes; at += block_bytes) {
-    _mm_prefetch(from + at + ahead, _MM_HINT_T0);
-    _mm_prefetch(from + at + ahead + cache_line_bytes, _MM_HINT_T0);
+    const char* const later = at + ahead < bytes ? from + at + ahead : next + (at + ahead - bytes);
+    _mm_prefetch(later, _MM_HINT_T0);
+    _mm_prefetch(later + cache_line_bytes, _MM_HINT_T0);
     const auto* const source = reinterpret_cast<const __m256i*>(from + at);
     auto* const destination = reinterpret_cast<__m256i*>(to + at);
     const __m256i a = _mm256_loadu_si256(source);
@@ -97,8 +103,8 @@ constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
     _mm256_stream_si256(destination + 2, c);
     _mm256_stream_si256(destination + 3, d);
   }
+  std::memcpy(to + at, from + at, bytes - at);
   _mm_sfence();
-  copy_block(to + bytes - block_bytes, from + bytes - block_bytes);
 }
 
 void copy_string(char* to, const char* from, std::size_t bytes) noexcept {
@@ -126,16 +132,18 @@ void copy_by_vectors(char* to, const char* from, std::size_t bytes) noexcept {
 /// then disturb each other's trials, but not the copies.
 class FastestWay {
  public:
-  void copy(char* to, const char* from, std::size_t bytes, std::size_t ways) noexcept {
+  /// `copy` gets the way to copy, one of the first `ways` candidates.
+  template <class Copy>
+  void copy(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
     if (turn >= trials) [[likely]] {
       turn_.store(turn < trials + copies_between_trials ? turn + 1 : 0, std::memory_order_relaxed);
-      copy_by(fastest_.load(std::memory_order_relaxed), to, from, bytes);
+      copy(fastest_.load(std::memory_order_relaxed));
       return;
     }
     const std::uint64_t begin = __rdtsc();
-    copy_by(candidates[turn % ways], to, from, bytes);
+    copy(candidates[turn % ways]);
     const std::uint64_t ticks = __rdtsc() - begin;
     const std::uint64_t ticks_per_mebibyte = (ticks << 20) / bytes;
     trials_[turn].store(static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks_per_mebibyte, UINT32_MAX)),
@@ -172,7 +180,10 @@ class FastestWay {
 /// up to half a page after the source, and others.
 constexpr std::array<std::size_t, 5> kind_ends{short_bytes, std::size_t{128} << 10, std::size_t{512} << 10,
                                                std::size_t{2} << 20, streamed_bytes};
-constinit std::array<std::array<FastestWay, 2>, kind_ends.size() + 1> fastest_ways;
+using WaysOfKind = std::array<FastestWay, 2>;
+using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
+constinit FastestWays fastest_ways;
+constinit FastestWays fastest_ways_of_pieces;  ///< of data that fits in no cache
 
 bool is_slightly_after(const char* to, const char* from) noexcept {
   constexpr std::uintptr_t page_bytes = 4096;
@@ -181,14 +192,21 @@ bool is_slightly_after(const char* to, const char* from) noexcept {
   return distance > 0 && distance < page_bytes / 2;
 }
 
-void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
+FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::size_t bytes) noexcept {
   const auto size = static_cast<std::size_t>(std::upper_bound(kind_ends.begin(), kind_ends.end(), bytes) -
                                              kind_ends.begin());
-  FastestWay& way = fastest_ways[size][is_slightly_after(to, from) ? 1 : 0];
+  return all[size][is_slightly_after(to, from) ? 1 : 0];
+}
+
+void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
+  FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
   const std::size_t ways = bytes >= streamed_bytes ? 3 : 2;
+  const auto copy = [&](std::size_t piece) {
+    fastest.copy(piece, ways, [&](CopyWay way) { copy_by(way, to, from, piece); });
+  };
   for (; bytes >= 2 * piece_bytes; bytes -= piece_bytes, to += piece_bytes, from += piece_bytes)
-    way.copy(to, from, piece_bytes, ways);
-  way.copy(to, from, bytes, ways);
+    copy(piece_bytes);
+  copy(bytes);
 }
 
 }  // namespace
@@ -205,6 +223,18 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) noexce
   }
 }
 
+void copy_piece(void* destination, const void* source, std::size_t bytes, const void* next) noexcept {
+  if (bytes < least_piece_bytes || bytes >= 2 * piece_bytes || !has_vectors())
+    return copy_bytes(destination, source, bytes);
+  auto* const to = static_cast<char*>(destination);
+  const auto* const from = static_cast<const char*>(source);
+  constexpr std::size_t all_ways = 3;
+  way_for(fastest_ways_of_pieces, to, from, bytes).copy(bytes, all_ways, [&](CopyWay way) {
+    if (way == CopyWay::streaming) return stream_blocks(to, from, bytes, static_cast<const char*>(next));
+    copy_by(way, to, from, bytes);
+  });
+}
+
 bool can_copy_by(CopyWay way) noexcept {
   return way == CopyWay::library || way == CopyWay::string || has_vectors();
 }
@@ -219,13 +249,17 @@ void copy_by(CopyWay way, void* destination, const void* source, std::size_t byt
   } else if (way == CopyWay::vectors) {
     copy_by_vectors(to, from, bytes);
   } else {
-    stream_blocks(to, from, bytes);
+    stream_blocks(to, from, bytes, from + bytes);
   }
 }
 
 #else
 
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept {
+  std::memcpy(destination, source, bytes);
+}
+
+void copy_piece(void* destination, const void* source, std::size_t bytes, const void* /*next*/) noexcept {
   std::memcpy(destination, source, bytes);
 }
 
