@@ -440,7 +440,7 @@ void Run::interrupted(int signal) {
   ++interruptions_;
   const bool again = outcome_.interrupted_by != 0;
   if (!again) outcome_.interrupted_by = signal;
-  if (again || stage_ == Stage::shutting_down) return kill_everything();
+  if (again) return kill_everything();
   if (stage_ == Stage::starting) {
     kill_everything();
     return finish();
@@ -449,6 +449,10 @@ void Run::interrupted(int signal) {
     setting_.console.notice(
         signal_name(signal) +
         ": complete steps are still being written to their files; a second signal stops this");
+    return;
+  }
+  if (stage_ == Stage::shutting_down || stage_ == Stage::finished) {  // matchers still remove logs
+    setting_.console.notice(signal_name(signal) + ": the run is about to end; a second signal kills it");
     return;
   }
   setting_.console.notice(signal_name(signal) +
