@@ -79,6 +79,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       exposer_(setting_),
       watch_(setting_, matcher_, components_, options.notice_after),
       recorder_(setting_, matcher_, began_) {
+  setting_.end_timeout = options.end_timeout;
   setting_.launch.environment.erase("SLUICE_VIRTUAL_NODES");
   setting_.launch.matcher_variables = matcher_variables(matcher_.size());
   struct sigaction hangup {};

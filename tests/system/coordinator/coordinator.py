@@ -362,9 +362,16 @@ def launcher_misses_ends():
         file.write("#!/usr/bin/python3\nimport subprocess, sys, time\nranks = [subprocess.Popen(sys.argv[2:]) for _ in range(2)]\ntime.sleep(1000)\n")
     os.chmod("mpirun", 0o755)
     write_flow({"a": shell("echo rank", ranks=2), "b": shell("sleep 1; echo over")}, more='launcher: {command: "./mpirun {ranks} {program}"}\n')
-    result = run()
+    result = run("--end-timeout", "5")
     expect(result.status != 0 and "[a] rank\n" in result.out and "[b] over\n" in result.out, "the status")
-    expect("a: all processes of its launcher have ended, and the launcher has not noticed" in result.all, result.all)
+    told = "a: all processes of its launcher have ended, and the launcher has not noticed"
+    expect(told in result.all, result.all)
+    with open("mpirun", "a") as file:  # notices late
+        file.write("sys.exit(max(rank.wait() for rank in ranks))\n")
+    subprocess.run(["sed", "-i", "s/sleep(1000)/sleep(15)/", "mpirun"], check=True)
+    for patience in ("0", "1000"):
+        result = run("--end-timeout", patience)
+        expect(result.status == 0 and told not in result.all, f"the patience is {patience} s: {result.all}")
 
 
 def custom_launcher():
