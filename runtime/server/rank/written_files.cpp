@@ -142,12 +142,11 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   }
 }
 
-/// Another process of the component may have written it, on another node.
+/// The component may have written it by PnetCDF, or on another node.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
   client->image_reads[open.tag].is_own = true;
-  if (base_.nodes.size() == 1) return clients_.send_image(*client, open.tag, {}, nullptr);
   const Member alone{random_number() >> 1, 0, 1, false};
   OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
   newest.is_look = true;
@@ -332,10 +331,11 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
   }
 }
 
+/// The registry also knows what the component has written by PnetCDF, or on another node.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
   const auto known = places_.find(request.path);
   if (known == places_.end() || (!known->second.file && known->second.step == 0))
-    return clients_.send_error(client, tag, NC_ENOENT, request.path + " is not there");
+    return base_.tree.send_up(ClientRequest{client.id, tag, request});
   const bool is_published = std::exchange(known->second.step, 0) != 0;
   if (File* const file = known->second.file.get()) abandon(*file, "it was removed");
   if (is_published) {
