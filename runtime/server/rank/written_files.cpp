@@ -116,11 +116,11 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file || known->second.step != 0);
-  if (!is_for_writing(request.flags) && !is_there) return look_elsewhere(open);
-  if (has(O_CREAT) && has(O_EXCL) && (is_there || request.is_on_disk))
+  if (!is_there && may_be_elsewhere(open)) return look_elsewhere(open);
+  const bool exists = is_there || request.is_on_disk || open.base != nullptr;
+  if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
-  if (!has(O_CREAT) && !is_there && !request.is_on_disk)
-    return refuse(open, NC_ENOENT, request.path + " is not there");
+  if (!has(O_CREAT) && !exists) return refuse(open, NC_ENOENT, request.path + " is not there");
   Place& place = places_[request.path];
   try {
     if (place.file && place.file->state == File::State::beginning) {
@@ -142,11 +142,28 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   }
 }
 
-/// The component may have written it by PnetCDF, or on another node.
+/// Whether the open depends on what this matcher does not know.
+bool WrittenFiles::may_be_elsewhere(const QueuedOpen& open) const {
+  const auto has = [&](int flag) { return (open.request.flags & static_cast<std::uint32_t>(flag)) != 0; };
+  return !open.has_looked && (!has(O_TRUNC) || has(O_EXCL));
+}
+
+/// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
+/// on with it.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
-  client->image_reads[open.tag].is_own = true;
+  Client::ImageRead& look = client->image_reads[open.tag];
+  look.is_own = true;
+  if (is_for_writing(open.request.flags)) {
+    // Later: the registry may be in the middle of something.
+    look.then = [this, open](const SharedFile& found) {
+      QueuedOpen next = open;
+      next.has_looked = true;
+      next.base = found;
+      boost::asio::post(base_.loop, [this, next] { open_now(next); });
+    };
+  }
   const Member alone{random_number() >> 1, 0, 1, false};
   OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
   newest.is_look = true;
@@ -170,6 +187,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.opens.push_back(open);
   file.goes_on = (request.flags & O_TRUNC) == 0;
   if (file.goes_on) file.base = sealed_.open(place.step);
+  if (file.goes_on && !file.base) file.base = open.base;
   const bool has_base_on_disk = file.goes_on && !file.base && request.is_on_disk;
   place.file = made;
   by_connection_.emplace(file.connection, &file);
