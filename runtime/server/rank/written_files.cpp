@@ -76,6 +76,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   std::uint64_t doubt = 0;             ///< the close after which somebody could still write; 0: none
   std::vector<QueuedOpen> opens = {};  ///< that wait for its beginning
   bool may_publish_unchanged = true;
+  bool asks_first = false;  ///< its base is elsewhere: the registry knows whether it may be written here
   matcher::StepId step = 0;
   // While it is published:
   std::optional<FilePuts> puts = {};
@@ -187,7 +188,10 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.opens.push_back(open);
   file.goes_on = (request.flags & O_TRUNC) == 0;
   if (file.goes_on) file.base = sealed_.open(place.step);
-  if (file.goes_on && !file.base) file.base = open.base;
+  if (file.goes_on && !file.base) {
+    file.base = open.base;
+    file.asks_first = open.base != nullptr && base_.nodes.size() > 1;
+  }
   const bool has_base_on_disk = file.goes_on && !file.base && request.is_on_disk;
   place.file = made;
   by_connection_.emplace(file.connection, &file);
@@ -289,7 +293,7 @@ void WrittenFiles::copy_base(File& file) {
   worker_.submit(copy, [this, trouble, to, connection = file.connection] {
     File* const copied = find(connection);
     if (copied == nullptr) return;
-    if (*trouble == 0) return answer_opens(*copied);
+    if (*trouble == 0) return copied->asks_first ? ask_create(*copied) : answer_opens(*copied);
     abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
   });
 }
