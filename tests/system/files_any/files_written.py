@@ -121,6 +121,7 @@ def of_pnetcdf():
     script("change.py", "import os", "file = os.open('d.nc', os.O_RDWR)", "assert os.pread(file, 3, 0) == b'CDF'", "end = os.lseek(file, 0, os.SEEK_END)", "os.pwrite(file, b'changed', end)", "os.close(file)")
     writes = f"""{launch} {moves}
 test ! -e latest.nc
+ls r*.nc > listed
 for length in {" ".join(map(str, lengths))}; do
   {launch} write a.nc $length
   cp a.nc copy.$length
@@ -158,6 +159,7 @@ test ! -e f.nc"""
             latest, a = expected[length]
             expect(contents(f"read.r{i}") == latest, f"{keys}: the file that was renamed, {length}")
             expect(contents(f"copy.{length}") == a and contents(f"again.{length}") == a, f"{keys}: what the component copies, {length}")
+        expect(text("listed").split() == [f"r{i}.nc" for i in range(len(lengths))], f"{keys}: listed are " + text("listed"))
         expect(contents("read.b") == expected[lengths[-1]][1], f"{keys}: the file that mv has moved")
         expect(contents("read.d") == d, f"{keys}: the file that was changed")
         expect(contents("e.txt") == e, f"{keys}: the file that was moved to the disk")
