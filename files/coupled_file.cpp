@@ -154,12 +154,16 @@ std::vector<std::string> find_coupled_names(int directory) {
   std::vector<std::string> names;
   try {
     const std::string path = path_of(directory);
+    if (path.empty() || path.starts_with("/proc/") || path.starts_with("/sys/")) return names;
     ProcessSession& process = process_state();
     const runtime::ClientEnvironment& environment = process.session.environment();
-    if (path.empty() || !environment.is_coupled() || (!process.is_attached && uses_mpi())) return names;
+    if (!environment.is_coupled() || (!process.is_attached && uses_mpi())) return names;
     for (const runtime::PublishedFile& file : process.view.list(path)) {
       const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
-      if (rule != environment.rules.end() && runtime::is_read_as_file(*rule))
+      if (rule == environment.rules.end()) continue;
+      const bool is_written =
+          !process.is_attached && rule->writes && matcher::covers_c_library(rule->through);
+      if (is_written || runtime::is_read_as_file(*rule))
         names.push_back(file.path.substr(file.path.rfind('/') + 1));
     }
   } catch (const Error&) {

@@ -82,7 +82,7 @@ ReaderChange remove_read(int directory, const char* path) noexcept {
 
 bool may_list_coupled() noexcept {
   need_filter();
-  return !filter.is_empty() && !is_inside;
+  return (!filter.is_empty() || !written.is_empty()) && !is_inside;
 }
 
 std::vector<std::string> look_into(int directory) noexcept {

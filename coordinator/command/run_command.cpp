@@ -90,8 +90,8 @@ program_options::options_description options_for(RunSettings& settings) {
       ("ready-timeout", number(settings.ready_timeout),
        "end the run if matchers are not ready after so many seconds; 0: never")  //
       ("end-timeout", number(settings.end_timeout),
-       "kill matchers that run so many seconds longer than all components; 0: never")  //
-      ("resume", "go on where the last run of the workflow ended")                     //
+       "end matchers and mpiruns that go on so many seconds longer than theirs; 0: never")  //
+      ("resume", "go on where the last run of the workflow ended")                          //
       ("without-logs", program_options::bool_switch(&settings.without_logs),
        "with --resume: go on where logs are elsewhere or may be damaged; their files count as lost")  //
       ("stop-before", program_options::value(&settings.stop_before)->value_name("TIME"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <vector>
 
 #include "child_process.hpp"
@@ -45,6 +46,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
+/// "Thu Nov 26 02:15:42 2026", as PBS writes the local time.
+std::optional<std::chrono::system_clock::time_point> parse_date(std::string_view text) {
+  std::tm date{};
+  if (::strptime(std::string(text).c_str(), "%a %b %d %H:%M:%S %Y", &date) == nullptr) return std::nullopt;
+  date.tm_isdst = -1;
+  return std::chrono::system_clock::from_time_t(std::mktime(&date));
+}
+
 JobTime slurm_time(const Environment& environment, const std::string& job) {
   if (const auto end = digits_in(value_in(environment, "SLURM_JOB_END_TIME"))) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -58,7 +67,8 @@ JobTime slurm_time(const Environment& environment, const std::string& job) {
 }
 
 JobTime pbs_time(const Environment& environment, const std::string& job) {
-  if (const auto left = parse_qstat(answer_of(environment, {"qstat", "-f", job}))) return {left, {}};
+  const std::string answer = answer_of(environment, {"qstat", "-f", job});
+  if (const auto left = parse_qstat(answer, std::chrono::system_clock::now())) return {left, {}};
   if (const auto walltime = digits_in(value_in(environment, "PBS_WALLTIME"))) return {seconds(*walltime), {}};
   return {std::nullopt, "'qstat -f " + job + "' tells no walltime, and PBS_WALLTIME is not set"};
 }
@@ -100,19 +110,21 @@ std::optional<seconds> parse_slurm_time(std::string_view text) {
   return seconds(((total + parts[0]) * 60 + parts[1]) * 60 + parts[2]);
 }
 
-std::optional<seconds> parse_qstat(std::string_view text) {
-  const auto value_of = [&](std::string_view name) -> std::optional<seconds> {
+std::optional<seconds> parse_qstat(std::string_view text, std::chrono::system_clock::time_point now) {
+  const auto value_of = [&](std::string_view name) {
     const std::size_t at = text.find(name);
-    if (at == std::string_view::npos) return std::nullopt;
+    if (at == std::string_view::npos) return std::string_view();
     std::string_view rest = text.substr(at + name.size());
     rest = rest.substr(0, rest.find('\n'));
     const std::size_t equals = rest.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
-    return parse_slurm_time(trimmed(rest.substr(equals + 1)));
+    return equals == std::string_view::npos ? std::string_view() : trimmed(rest.substr(equals + 1));
   };
-  const auto limit = value_of("Resource_List.walltime");
+  const auto limit = parse_slurm_time(value_of("Resource_List.walltime"));
   if (!limit) return std::nullopt;
-  return *limit - value_of("resources_used.walltime").value_or(seconds(0));
+  const seconds left = *limit - parse_slurm_time(value_of("resources_used.walltime")).value_or(seconds(0));
+  const auto start = parse_date(value_of(" stime "));
+  if (!start) return left;
+  return std::min(left, *limit - std::chrono::duration_cast<seconds>(now - *start));
 }
 
 }  // namespace sluice::coordinator

@@ -23,7 +23,9 @@ struct JobTime {
 
 /// Slurm's forms of a time: "1-02:03:04", "02:03:04", "03:04". Nothing for anything else, such as UNLIMITED.
 [[nodiscard]] std::optional<std::chrono::seconds> parse_slurm_time(std::string_view text);
-/// The time left by what `qstat -f` prints: the walltime of Resource_List without that of resources_used.
-[[nodiscard]] std::optional<std::chrono::seconds> parse_qstat(std::string_view text);
+/// The time left by what `qstat -f` prints: the walltime of Resource_List without that of resources_used, or
+/// since stime. The former may be minutes old, and the latter counts where a job was suspended.
+[[nodiscard]] std::optional<std::chrono::seconds> parse_qstat(std::string_view text,
+                                                              std::chrono::system_clock::time_point now);
 
 }  // namespace sluice::coordinator

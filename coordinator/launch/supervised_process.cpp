@@ -14,11 +14,11 @@ namespace {
 /// The time for remaining output after the process has ended.
 constexpr std::chrono::seconds time_for_output{2};
 
-// Of launchers whose processes have all ended, and who have not collected them.
-constexpr std::chrono::seconds between_looks{2};
+/// Within the patience with a launcher whose processes have all ended. At these parts of it the launcher is
+/// reminded, asked to end, and killed.
+constexpr int looks = 10;
 constexpr int looks_until_reminded = 3;
 constexpr int looks_until_ended = 6;
-constexpr int looks_until_killed = 11;
 
 /// Other launchers may have a reason to go on.
 bool is_mpirun(pid_t process) {
@@ -31,11 +31,11 @@ bool is_mpirun(pid_t process) {
 }  // namespace
 
 SupervisedProcess::SupervisedProcess(boost::asio::io_context& context, Console& console, std::string label,
-                                     ChildOptions options, bool is_launcher, Callbacks callbacks,
+                                     ChildOptions options, Launching launching, Callbacks callbacks,
                                      std::optional<RankTerminals> terminals)
     : console_(console),
       label_(std::move(label)),
-      is_launcher_(is_launcher),
+      launching_(launching),
       callbacks_(std::move(callbacks)),
       grace_(context),
       launcher_timer_(context) {
@@ -46,7 +46,7 @@ SupervisedProcess::SupervisedProcess(boost::asio::io_context& context, Console& 
   id_ = start_child(options);
   forward(context, console, Stream::out, std::move(output.read_end));
   forward(context, console, Stream::error, std::move(error.read_end));
-  if (is_launcher_) watch_launcher();
+  if (launching_.is_launcher && launching_.patience.count() > 0) watch_launcher();
   if (!terminals) return;
   for (runtime::FileDescriptor& read_end : terminals->read_ends)
     forward(context, console, Stream::out, std::move(read_end));
@@ -62,7 +62,7 @@ void SupervisedProcess::forward(boost::asio::io_context& context, Console& conso
 }
 
 void SupervisedProcess::watch_launcher() {
-  launcher_timer_.expires_after(between_looks);
+  launcher_timer_.expires_after(std::chrono::milliseconds(launching_.patience) / looks);
   launcher_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error || end_) return;
     look_at_launcher();
@@ -72,15 +72,27 @@ void SupervisedProcess::watch_launcher() {
 
 /// Open MPI 4.1's mpirun can miss the signal that a rank has ended, and then waits for ever.
 void SupervisedProcess::look_at_launcher() {
-  const bool is_alone = is_mpirun(id_) && runtime::have_all_children_ended(id_);
-  looks_without_processes_ = is_alone ? looks_without_processes_ + 1 : 0;
-  if (looks_without_processes_ == looks_until_reminded) ::kill(id_, SIGCHLD);
-  if (looks_without_processes_ == looks_until_ended) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!is_mpirun(id_) || !runtime::have_all_children_ended(id_))
+    alone_since_.reset();
+  else if (!alone_since_)
+    alone_since_ = now;
+  if (!alone_since_) {
+    steps_taken_ = 0;
+    return;
+  }
+  const auto passed = (now - *alone_since_) * looks / launching_.patience;
+  if (steps_taken_ == 0 && passed >= looks_until_reminded) {
+    ++steps_taken_;
+    ::kill(id_, SIGCHLD);
+  }
+  if (steps_taken_ == 1 && passed >= looks_until_ended) {
+    ++steps_taken_;
     console_.notice(
         label_ + ": all processes of its launcher have ended, and the launcher has not noticed: it is ended");
     signal_group(SIGTERM);
   }
-  if (looks_without_processes_ == looks_until_killed) signal_group(SIGKILL);
+  if (steps_taken_ == 2 && passed >= looks) signal_group(SIGKILL);
 }
 
 bool SupervisedProcess::has_open_outputs() const {
@@ -90,7 +102,7 @@ bool SupervisedProcess::has_open_outputs() const {
 void SupervisedProcess::reap() {
   int status = 0;
   if (end_ || ::waitpid(id_, &status, WNOHANG) != id_) return;
-  end_ = end_of_process(status, is_launcher_);
+  end_ = end_of_process(status, launching_.is_launcher);
   exited_ = std::chrono::steady_clock::now();
   kept_open_.clear();
   launcher_timer_.cancel();

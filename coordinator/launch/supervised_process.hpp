@@ -24,10 +24,15 @@ class SupervisedProcess {
     std::function<void()> on_end;   ///< all output has arrived, or a short time has passed because another
                                     ///< process holds the pipes
   };
+  struct Launching {
+    bool is_launcher = false;
+    /// How long all processes of a launcher may have ended without its notice; 0: as long as it likes.
+    std::chrono::seconds patience{};
+  };
   /// Starts the process; replaces `options.output` and `options.error`. Throws IoError. `terminals`: the
   /// terminals of its ranks, if they have any.
   SupervisedProcess(boost::asio::io_context& context, Console& console, std::string label,
-                    ChildOptions options, bool is_launcher, Callbacks callbacks,
+                    ChildOptions options, Launching launching, Callbacks callbacks,
                     std::optional<RankTerminals> terminals = std::nullopt);
 
   /// Call this after SIGCHLD.
@@ -37,7 +42,7 @@ class SupervisedProcess {
   void signal_group(int signal) const;
 
   [[nodiscard]] pid_t id() const noexcept { return id_; }
-  [[nodiscard]] bool is_launcher() const noexcept { return is_launcher_; }
+  [[nodiscard]] bool is_launcher() const noexcept { return launching_.is_launcher; }
   [[nodiscard]] const std::optional<ProcessEnd>& end() const noexcept { return end_; }
   [[nodiscard]] bool has_ended() const noexcept { return has_reported_end_; }
   [[nodiscard]] std::chrono::milliseconds duration() const;
@@ -53,7 +58,7 @@ class SupervisedProcess {
 
   Console& console_;
   std::string label_;
-  bool is_launcher_;
+  Launching launching_;
   Callbacks callbacks_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point exited_;
@@ -64,7 +69,9 @@ class SupervisedProcess {
   std::vector<runtime::FileDescriptor> kept_open_;
   boost::asio::steady_timer grace_;
   boost::asio::steady_timer launcher_timer_;
-  int looks_without_processes_ = 0;  ///< in succession: all that the launcher has started has ended
+  /// Since when all that the launcher has started has ended.
+  std::optional<std::chrono::steady_clock::time_point> alone_since_;
+  int steps_taken_ = 0;  ///< to end a launcher that does not notice that
 };
 
 }  // namespace sluice::coordinator

@@ -133,6 +133,7 @@ class Restorer {
         result_.troubles.push_back(failure.what());
       }
     }
+    storage::finish_removals(files_, directory);
     storage::remove_stale_run_locks(files_, directory);
   }
 

@@ -118,7 +118,8 @@ void ComponentProcesses::start(Member& member) {
   setting_.console.detail(name + ": " + as_shell_command(child.arguments));
   try {
     member.process = std::make_unique<SupervisedProcess>(
-        setting_.loop, setting_.console, name, std::move(child), plan.by_launcher,
+        setting_.loop, setting_.console, name, std::move(child),
+        SupervisedProcess::Launching{plan.by_launcher, setting_.end_timeout},
         SupervisedProcess::Callbacks{[this, &member] { listener_.component_exited(member); },
                                      [this, &member] { listener_.component_ended(member); }},
         std::move(terminals));

@@ -12,8 +12,8 @@ void ExposerProcess::start(std::function<void()> on_end) {
   if (!exposes_files(setting_.workflow)) return;
   process_ = std::make_unique<SupervisedProcess>(
       setting_.loop, setting_.console, "expose",
-      plan_exposer(setting_.installation, setting_.directory, setting_.workflow), false,
-      SupervisedProcess::Callbacks{[] {}, std::move(on_end)});
+      plan_exposer(setting_.installation, setting_.directory, setting_.workflow),
+      SupervisedProcess::Launching{}, SupervisedProcess::Callbacks{[] {}, std::move(on_end)});
 }
 
 void ExposerProcess::stop() noexcept {

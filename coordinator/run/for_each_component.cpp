@@ -88,7 +88,8 @@ void ForEachComponent::start(Job& job) {
   try {
     job.process = std::make_unique<SupervisedProcess>(
         setting_.loop, setting_.console, component_.name + " " + short_name(job.file), std::move(child),
-        plan.by_launcher, SupervisedProcess::Callbacks{[] {}, tell_end});
+        SupervisedProcess::Launching{plan.by_launcher, setting_.end_timeout},
+        SupervisedProcess::Callbacks{[] {}, tell_end});
   } catch (const IoError& error) {
     const std::string problem = error.what();
     boost::asio::post(setting_.loop, [this, &job, problem] { failed(job, problem, not_started); });

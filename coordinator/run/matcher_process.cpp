@@ -33,7 +33,8 @@ void MatcherProcess::start() {
   part_jobs(child.environment, setting_.directory, ".matchers");  // no component's name begins with a dot
   setting_.log("sluice", "the matcher starts: " + as_shell_command(child.arguments));
   process_ = std::make_unique<SupervisedProcess>(
-      setting_.loop, setting_.console, "matcher", std::move(child), size_.is_job(),
+      setting_.loop, setting_.console, "matcher", std::move(child),
+      SupervisedProcess::Launching{size_.is_job(), setting_.end_timeout},
       SupervisedProcess::Callbacks{[] {}, [this] { listener_.matcher_exited(); }});
   inherited_line_.reset();
 }

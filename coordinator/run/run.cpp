@@ -81,6 +81,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
       exposer_(setting_),
       watch_(setting_, matcher_, components_, options.notice_after),
       recorder_(setting_, matcher_, began_) {
+  setting_.end_timeout = options.end_timeout;
   setting_.launch.environment.erase("SLUICE_VIRTUAL_NODES");
   setting_.launch.matcher_variables = matcher_variables(matcher_.size());
   struct sigaction hangup {};
@@ -442,7 +443,7 @@ void Run::interrupted(int signal) {
   ++interruptions_;
   const bool again = outcome_.interrupted_by != 0;
   if (!again) outcome_.interrupted_by = signal;
-  if (again || stage_ == Stage::shutting_down) return kill_everything();
+  if (again) return kill_everything();
   if (stage_ == Stage::starting) {
     kill_everything();
     return finish();
@@ -451,6 +452,10 @@ void Run::interrupted(int signal) {
     setting_.console.notice(
         signal_name(signal) +
         ": complete steps are still being written to their files; a second signal stops this");
+    return;
+  }
+  if (stage_ == Stage::shutting_down || stage_ == Stage::finished) {  // matchers still remove logs
+    setting_.console.notice(signal_name(signal) + ": the run is about to end; a second signal kills it");
     return;
   }
   setting_.console.notice(signal_name(signal) +

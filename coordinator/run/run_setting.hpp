@@ -44,6 +44,7 @@ class RunSetting {
   Guardian guardian;
   const runtime::RunIdentity run;  ///< in the names of logs and the marks of files
   LaunchContext launch;
+  std::chrono::seconds end_timeout{};  ///< RunOptions::end_timeout
   boost::asio::io_context loop;
 };
 

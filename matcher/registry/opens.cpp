@@ -201,9 +201,12 @@ void Opens::refuse_for_good(Group& group) {
   parts_.outcomes.refuse(group, NC_ENOENT, text + advice);
 }
 
-/// Who only looks holds back nobody: it waits for nothing, and nothing waits for it.
+/// Who only looks holds back nobody: nothing waits for it, and it waits for a step alone that it has closed
+/// itself.
 void Opens::decide_newest(Group& group) {
   const Dataset* const dataset = parts_.datasets.find(group.key);
+  if (dataset != nullptr && !group.component->is_attached() && is_closed_by_caller(group, *dataset))
+    return parts_.groups.wait(group, Group::WaitsFor::own_step);
   Step* const newest = dataset != nullptr ? dataset->newest : nullptr;
   if (newest != nullptr && !newest->is_in_files) {
     parts_.outcomes.give_step(group, *newest);
@@ -232,17 +235,21 @@ void Opens::decide_inquire(Group& group) {
   }
 }
 
-/// ncmpi_close is collective, and each process reports its close separately. So the removal may overtake the
-/// reports of other processes.
-void Opens::decide_remove(Group& group) {
-  if (refuse_other_path(group)) return;
+/// Whether the calling process has closed a step that is still in progress. ncmpi_close is collective, and
+/// each process reports its close separately. So what the caller does next may overtake the reports of other
+/// processes.
+bool Opens::is_closed_by_caller(const Group& group, const Dataset& dataset) {
   const ProcessId caller = group.members.begin()->second.process;
-  const auto has_closed = [&](const Step* step) {
+  return std::ranges::any_of(dataset.in_progress, [&](const Step* step) {
     return std::ranges::any_of(step->writers->members, [&](const auto& member) {
       return member.second.process == caller && member.second.is_finished;
     });
-  };
-  if (std::ranges::any_of(parts_.datasets[group.key].in_progress, has_closed)) {
+  });
+}
+
+void Opens::decide_remove(Group& group) {
+  if (refuse_other_path(group)) return;
+  if (is_closed_by_caller(group, parts_.datasets[group.key])) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
   } else {
     parts_.outcomes.take_away(group);

@@ -45,6 +45,7 @@ class Opens {
   [[nodiscard]] bool has_to_wait_for_queue(const Group& group);
   [[nodiscard]] bool is_of_former_run(const Step* step, const DatasetKey& key) const;
   void decide_inquire(Group& group);
+  [[nodiscard]] static bool is_closed_by_caller(const Group& group, const Dataset& dataset);
   void decide_remove(Group& group);
   [[nodiscard]] bool refuse_other_path(Group& group);
   [[nodiscard]] bool is_from_before(const Group& group) const;

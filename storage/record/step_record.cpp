@@ -213,9 +213,14 @@ void write_step_record(FileSystem& files, const std::string& path, const StepRec
   const std::string text = text_of(record);
   if (files.exists(partial)) files.remove(partial);
   const auto file = files.open(partial, OpenMode::create_private);
-  file->write(0, bytes_in(text));
-  file->sync();
-  file->close();
+  try {
+    file->write(0, bytes_in(text));
+    file->sync();
+    file->close();
+  } catch (const IoError&) {
+    files.remove(partial);  // the disk may be full
+    throw;
+  }
   files.rename(partial, path);
   files.sync_directory(directory_of(path));
 }
@@ -243,7 +248,12 @@ StepRecorder::StepRecorder(FileSystem& files, std::string path, std::vector<Reco
   record_ = read_step_record(files_, path_);
   std::erase_if(record_.steps, [&](const auto& entry) { return entry.second.rule >= rules_.size(); });
   for (const auto& [step, facts] : record_.steps) index(step);
-  compact();
+  try {
+    compact();
+  } catch (const IoError& error) {  // a full disk: what was read is there, and nothing follows it
+    failure_ = error.what();
+    lock();
+  }
 }
 
 StepRecorder::~StepRecorder() {

@@ -336,6 +336,7 @@ void ClientConnections::tell_ended_reads(Client& client) {
 
 void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file) {
   if (const auto read = client.image_reads.find(tag); read != client.image_reads.end()) {
+    if (read->second.then) return std::exchange(read->second.then, {})(file);
     if (read->second.is_own) return send_own(client, tag, file);
     made.step = read->second.step;
     made.grows = read->second.grows;

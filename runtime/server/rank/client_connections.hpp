@@ -72,6 +72,8 @@ struct Client {
     bool is_counted = false;   ///< the process reads the step, and does not only look
     bool grows = false;        ///< ImageMade::grows
     bool is_own = false;       ///< for open_file: the answer is file_opened
+    /// For open_file: takes the file, or null, and answers later.
+    std::function<void(const SharedFile&)> then = {};
     std::chrono::steady_clock::time_point begin = {};
     matcher::AccessCounters counters = {};
   };

@@ -47,7 +47,13 @@ void CoordinatorLine::on_readable() {
       handle(message);
       if (base_.loop.stopped()) return;
     }
-  } catch (const Error&) {  // nobody is left to tell
+  } catch (const Error& failure) {
+    try {  // the coordinator may be there
+      socket_.send(MessageType::error, 0, encode(ErrorReply{NC_EIO, failure.what()}));
+      socket_.flush();
+    } catch (const Error&) {
+      // nobody is left to tell
+    }
     return end();
   }
   clients_.end_troubled();

@@ -76,6 +76,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   std::uint64_t doubt = 0;             ///< the close after which somebody could still write; 0: none
   std::vector<QueuedOpen> opens = {};  ///< that wait for its beginning
   bool may_publish_unchanged = true;
+  bool asks_first = false;  ///< its base is elsewhere: the registry knows whether it may be written here
   matcher::StepId step = 0;
   // While it is published:
   std::optional<FilePuts> puts = {};
@@ -116,11 +117,11 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file || known->second.step != 0);
-  if (!is_for_writing(request.flags) && !is_there) return look_elsewhere(open);
-  if (has(O_CREAT) && has(O_EXCL) && (is_there || request.is_on_disk))
+  if (!is_there && may_be_elsewhere(open)) return look_elsewhere(open);
+  const bool exists = is_there || request.is_on_disk || open.base != nullptr;
+  if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
-  if (!has(O_CREAT) && !is_there && !request.is_on_disk)
-    return refuse(open, NC_ENOENT, request.path + " is not there");
+  if (!has(O_CREAT) && !exists) return refuse(open, NC_ENOENT, request.path + " is not there");
   Place& place = places_[request.path];
   try {
     if (place.file && place.file->state == File::State::beginning) {
@@ -142,12 +143,28 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   }
 }
 
-/// Another process of the component may have written it, on another node.
+/// Whether the open depends on what this matcher does not know.
+bool WrittenFiles::may_be_elsewhere(const QueuedOpen& open) const {
+  const auto has = [&](int flag) { return (open.request.flags & static_cast<std::uint32_t>(flag)) != 0; };
+  return !open.has_looked && (!has(O_TRUNC) || has(O_EXCL));
+}
+
+/// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
+/// on with it.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
-  client->image_reads[open.tag].is_own = true;
-  if (base_.nodes.size() == 1) return clients_.send_image(*client, open.tag, {}, nullptr);
+  Client::ImageRead& look = client->image_reads[open.tag];
+  look.is_own = true;
+  if (is_for_writing(open.request.flags)) {
+    // Later: the registry may be in the middle of something.
+    look.then = [this, open](const SharedFile& found) {
+      QueuedOpen next = open;
+      next.has_looked = true;
+      next.base = found;
+      boost::asio::post(base_.loop, [this, next] { open_now(next); });
+    };
+  }
   const Member alone{random_number() >> 1, 0, 1, false};
   OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
   newest.is_look = true;
@@ -171,6 +188,10 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.opens.push_back(open);
   file.goes_on = (request.flags & O_TRUNC) == 0;
   if (file.goes_on) file.base = sealed_.open(place.step);
+  if (file.goes_on && !file.base) {
+    file.base = open.base;
+    file.asks_first = open.base != nullptr && base_.nodes.size() > 1;
+  }
   const bool has_base_on_disk = file.goes_on && !file.base && request.is_on_disk;
   place.file = made;
   by_connection_.emplace(file.connection, &file);
@@ -272,7 +293,7 @@ void WrittenFiles::copy_base(File& file) {
   worker_.submit(copy, [this, trouble, to, connection = file.connection] {
     File* const copied = find(connection);
     if (copied == nullptr) return;
-    if (*trouble == 0) return answer_opens(*copied);
+    if (*trouble == 0) return copied->asks_first ? ask_create(*copied) : answer_opens(*copied);
     abandon(*copied, std::string("it cannot be copied: ") + std::strerror(*trouble));
   });
 }
@@ -332,10 +353,11 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
   }
 }
 
+/// The registry also knows what the component has written by PnetCDF, or on another node.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
   const auto known = places_.find(request.path);
   if (known == places_.end() || (!known->second.file && known->second.step == 0))
-    return clients_.send_error(client, tag, NC_ENOENT, request.path + " is not there");
+    return base_.tree.send_up(ClientRequest{client.id, tag, request});
   const bool is_published = std::exchange(known->second.step, 0) != 0;
   if (File* const file = known->second.file.get()) abandon(*file, "it was removed");
   if (is_published) {

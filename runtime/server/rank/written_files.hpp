@@ -66,6 +66,8 @@ class WrittenFiles final : public StepFiles {
     ClientId client = 0;
     std::uint32_t tag = 0;
     OpenFile request;
+    bool has_looked = false;  ///< look_elsewhere
+    SharedFile base = {};     ///< what it found
   };
   struct Ending {
     std::string component;
@@ -73,6 +75,7 @@ class WrittenFiles final : public StepFiles {
   };
 
   void open_now(const QueuedOpen& open);
+  [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void open_base(const File& file, std::uint32_t permissions);

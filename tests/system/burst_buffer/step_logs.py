@@ -478,6 +478,29 @@ def slow_removals():
     expect(len(glob.glob("a*.nc")) == 30 and os.listdir("logs") == [], f"left: {os.listdir('logs')}")
 
 
+def told_at_the_end():
+    """A signal while matchers still remove logs lets them do so. A second one ends this, and `sluice run --resume` does the rest."""
+    slow = {"LD_PRELOAD": sys.argv[3], "SLUICE_TEST_SLOW_UNLINK_MS": "100"}
+
+    def begin():
+        clean("logs")
+        run = run_flow(KEEP, "repeat 12 types 2 a%d.nc", 2, environment=slow)
+        wait_for(lambda: is_logged("model exited with status 0") and glob.glob("logs/*.removed") and len(glob.glob("a*.nc")) == 12, "the removal of logs")
+        time.sleep(0.5)  # all files are written, and the run waits for the matchers alone
+        run.send_signal(signal.SIGTERM)
+        wait_for(lambda: is_logged("received SIGTERM"), "the event")
+        return run
+
+    expect("the run is about to end" in finish(begin(), 143).err, "it is not told what happens")
+    expect(os.listdir("logs") == [], f"left: {os.listdir('logs')}")
+    run = begin()
+    run.send_signal(signal.SIGTERM)
+    finish(run, 143)
+    expect(glob.glob("logs/*.removed"), "no removal was cut off")
+    finish(start_run("--resume"), 0)
+    expect(os.listdir("logs") == [], f"left after --resume: {os.listdir('logs')}")
+
+
 if CASE in ("full_disk", "waits_for_room", "appended_full"):
     harness.in_own_namespace()
 globals()[CASE]()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
+import harness
 from harness import LIMIT_S, allow, clear_directory, descendants_named, expect, finish, is_alive, wait_for, wait_for_event
 
 build, case = sys.argv[1:3]
@@ -361,9 +362,16 @@ def launcher_misses_ends():
         file.write("#!/usr/bin/python3\nimport subprocess, sys, time\nranks = [subprocess.Popen(sys.argv[2:]) for _ in range(2)]\ntime.sleep(1000)\n")
     os.chmod("mpirun", 0o755)
     write_flow({"a": shell("echo rank", ranks=2), "b": shell("sleep 1; echo over")}, more='launcher: {command: "./mpirun {ranks} {program}"}\n')
-    result = run()
+    result = run("--end-timeout", "5")
     expect(result.status != 0 and "[a] rank\n" in result.out and "[b] over\n" in result.out, "the status")
-    expect("a: all processes of its launcher have ended, and the launcher has not noticed" in result.all, result.all)
+    told = "a: all processes of its launcher have ended, and the launcher has not noticed"
+    expect(told in result.all, result.all)
+    with open("mpirun", "a") as file:  # notices late
+        file.write("sys.exit(max(rank.wait() for rank in ranks))\n")
+    subprocess.run(["sed", "-i", "s/sleep(1000)/sleep(15)/", "mpirun"], check=True)
+    for patience in ("0", "1000"):
+        result = run("--end-timeout", patience)
+        expect(result.status == 0 and told not in result.all, f"the patience is {patience} s: {result.all}")
 
 
 def custom_launcher():
@@ -534,6 +542,19 @@ def file_size_limit():
     expect(run(preexec_fn=set_limit).status == 128 + signal.SIGXFSZ, "components have the signal as ever")
     status = subprocess.run([sluice, "exec", "--", "sh", "-c", "head -c 1000 /dev/zero > a.large"], preexec_fn=set_limit, timeout=LIMIT_S).returncode
     expect(status in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ), f"sluice exec: exit status {status}")
+
+
+def full_log_directory():
+    """Without room for its records, a run does its work, and says that it cannot be resumed."""
+    harness.in_own_namespace()
+    write_flow({"a": shell("echo done > a.done"), "b": shell("sleep 0")}, "[{path: x.nc, writer: a, readers: [b]}]")
+    for kib in (4, 8, 16):
+        with harness.SmallDisk("log", kib / 1024, may_keep=True):
+            result = run("--log-dir", "log")
+        expect(result.status == 0, f"{kib} KiB: exit status {result.status}")
+        expect("the record of steps ends here" in result.err and "No space left on device" in result.err, f"{kib} KiB: the reason is not told")
+        expect(os.path.exists("a.done"), "the component did not finish")
+        os.remove("a.done")
 
 
 def cannot_start():

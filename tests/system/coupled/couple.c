@@ -11,6 +11,7 @@
 //   grow NAME LENGTH      as write, but syncs after the first quarter, and awaits go/NAME before the rest
 //   lag NAME LENGTH       as write, but syncs before the close; all ranks but the first await go/NAME first
 //   sparse NAME LENGTH    writes only two numbers of it
+//   move NAME TO          the first rank renames it at once, whether the others have closed it or not
 //   half NAME             creates it, puts something, and goes on without closing it
 //   refused NAME          creates it, which must give NC_EIO
 //   invalid NAME, invalid-open NAME   creates it, or opens it for writing, which must give NC_EINVAL
@@ -174,6 +175,14 @@ static void release_file(const char* name) {
   check(ncmpi_close(kept), "close", name);
 }
 
+static void move_file(const char* name, const char* to) {
+  if (rank == 0 && rename(name, to) != 0) {
+    perror(name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void half_write(const char* name) {
   int ncid, dimension, variable;
   const MPI_Offset start = rank, count = 1;
@@ -321,6 +330,7 @@ static int act(char** words, int left, int round) {
   if (strcmp(command, "sparse") == 0 && left > 2) return write_sparsely(name, atoll(words[2])), 3;
   if (strcmp(command, "keep") == 0) return keep_file(name), 2;
   if (strcmp(command, "release") == 0) return release_file(name), 2;
+  if (strcmp(command, "move") == 0 && left > 2) return move_file(name, words[2]), 3;
   if (strcmp(command, "half") == 0) return half_write(name), 2;
   if (strcmp(command, "refused") == 0) return expect_refusal(name, NC_EIO), 2;
   if (strcmp(command, "forbidden") == 0) return expect_refusal(name, NC_EPERM), 2;

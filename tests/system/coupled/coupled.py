@@ -206,6 +206,7 @@ def pages():
                    f"huge-pages: {wish}")
         clear = run("--log-dir", "log-" + wish)
         expect([figures(clear, name)[0] for name in ["a.nc", "b.nc"]] == ["1", "1"], "the figures")
+        expect("pages" not in clear.all and "ahead" not in clear.all, "pages and memory made ahead are told only by --verbose")
         with open(f"log-{wish}/events.log", encoding="utf-8") as events:
             text = events.read()
         told[wish] = re.search(r"matcher 0: large segments have (huge|small) pages", text)

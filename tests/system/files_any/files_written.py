@@ -113,6 +113,61 @@ def renamed():
     expect(not os.path.exists("a.nc") and not os.path.exists("d.nc"), "a file is on disk")
 
 
+def of_pnetcdf():
+    """What the component has written by PnetCDF: it copies, renames, changes and removes it as a file on disk, at once and however often it writes it anew."""
+    launch = " ".join(harness.MPIRUN) + f" 2 {program}"
+    lengths = [100, 3000, 200, 10000]
+    moves = " ".join(f"write latest.nc {length} move latest.nc r{i}.nc" for i, length in enumerate(lengths))
+    script("change.py", "import os", "file = os.open('d.nc', os.O_RDWR)", "assert os.pread(file, 3, 0) == b'CDF'", "end = os.lseek(file, 0, os.SEEK_END)", "os.pwrite(file, b'changed', end)", "os.close(file)")
+    writes = f"""{launch} {moves}
+test ! -e latest.nc
+ls r*.nc > listed
+for length in {" ".join(map(str, lengths))}; do
+  {launch} write a.nc $length
+  cp a.nc copy.$length
+  cat a.nc > again.$length
+done
+mv a.nc b.nc
+test ! -e a.nc
+{launch} write d.nc 200
+if (set -C; echo new > d.nc); then exit 1; fi
+{PYTHON} change.py
+echo appended >> d.nc
+{launch} write e.nc 100
+mv e.nc e.txt
+{launch} write f.nc 100
+rm f.nc
+test ! -e f.nc"""
+    reads = "".join(f"cat r{i}.nc > read.r{i}\n" for i in range(len(lengths))) + "cat b.nc > read.b\nuntil test -e e.txt; do sleep 0.1; done\ncat d.nc > read.d"
+
+    def contents(name):
+        with open(name, "rb") as file:
+            return file.read()
+
+    expected = {}
+    for length in lengths:
+        harness.launch(2, program, "write", "latest.nc", str(length), "write", "a.nc", str(length), status=0)
+        expected[length] = contents("latest.nc"), contents("a.nc")
+    harness.launch(2, program, "write", "d.nc", "200", "write", "e.nc", "100", status=0)
+    d, e = contents("d.nc") + b"changedappended\n", contents("e.nc")
+    for keys in ("", ", keep: true", ", through: burst-buffer"):
+        for name in [name for name in os.listdir(".") if name.endswith((".nc", ".txt"))]:
+            os.remove(name)
+        write_flow(writes, reads, more=keys, ranks=None)
+        run()
+        for i, length in enumerate(lengths):
+            latest, a = expected[length]
+            expect(contents(f"read.r{i}") == latest, f"{keys}: the file that was renamed, {length}")
+            expect(contents(f"copy.{length}") == a and contents(f"again.{length}") == a, f"{keys}: what the component copies, {length}")
+        expect(text("listed").split() == [f"r{i}.nc" for i in range(len(lengths))], f"{keys}: listed are " + text("listed"))
+        expect(contents("read.b") == expected[lengths[-1]][1], f"{keys}: the file that mv has moved")
+        expect(contents("read.d") == d, f"{keys}: the file that was changed")
+        expect(contents("e.txt") == e, f"{keys}: the file that was moved to the disk")
+        kept = {"b.nc": expected[lengths[-1]][1], "d.nc": d, **{f"r{i}.nc": expected[length][0] for i, length in enumerate(lengths)}} if keys else {}
+        found = {name: contents(name) for name in os.listdir(".") if name.endswith(".nc")}
+        expect(found == kept, f"{keys}: on disk are {sorted(found)}, and not {sorted(kept)}, or with other bytes")
+
+
 def appended():
     """An append makes a step that contains the former one; the last one stays. One that a program begins with is from before the run."""
     with open("old.nc", "w") as file:

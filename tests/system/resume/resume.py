@@ -590,5 +590,24 @@ def squeue():
     limited("--stop-before", "40s", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_END_TIME": "", "PATH": os.getcwd() + ":" + os.environ["PATH"]})
 
 
+def qstat():
+    """A qstat of OpenPBS that says when the job has started, and what it had used some time ago."""
+    stime = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(time.time() - 60))
+    with open("qstat", "w") as file:
+        file.write(f"""#!/bin/sh
+test "$*" = '-f 7.server' || exit 1
+echo 'Job Id: 7.server
+    Job_Name = model
+    resources_used.walltime = 00:00:01
+    job_state = R
+    Resource_List.nodect = 1
+    Resource_List.walltime = 00:01:46
+    stime = {stime}
+    session_id = 4711'
+""")
+    os.chmod("qstat", 0o755)
+    limited("--stop-before", "40s", environment={"PBS_JOBID": "7.server", "PATH": os.getcwd() + ":" + os.environ["PATH"]})
+
+
 clear_directory()
 globals()[case]()

@@ -28,11 +28,25 @@ TEST_CASE("Slurm's times") {
 }
 
 TEST_CASE("what qstat says") {
-  CHECK(parse_qstat(
-            "Job Id: 7\n    resources_used.walltime = 00:10:00\n    Resource_List.walltime = 01:00:00\n") ==
-        seconds(3000));
-  CHECK(parse_qstat("    Resource_List.walltime = 01:00:00") == seconds(3600));
-  CHECK_FALSE(parse_qstat("qstat: Unknown Job Id 7"));
+  const auto now = std::chrono::system_clock::now();
+  const auto left = [&](const std::string& text) { return parse_qstat(text, now); };
+  const std::string limit = "    Resource_List.walltime = 01:00:00\n";
+  CHECK(left("Job Id: 7\n    resources_used.walltime = 00:10:00\n" + limit) == seconds(3000));
+  CHECK(left(limit) == seconds(3600));
+  CHECK_FALSE(left("qstat: Unknown Job Id 7"));
+  const auto started = [&](seconds before) {
+    const std::time_t start = std::chrono::system_clock::to_time_t(now - before);
+    std::array<char, 64> date{};
+    std::strftime(date.data(), date.size(), "%a %b %e %H:%M:%S %Y", std::localtime(&start));
+    return std::string("    stime = ") + date.data() + "\n";
+  };
+  // what is used is told every few minutes
+  const auto behind = left("    resources_used.walltime = 00:10:00\n" + limit + started(seconds(900)));
+  REQUIRE(behind);
+  CHECK(*behind <= seconds(2701));
+  CHECK(*behind >= seconds(2699));
+  CHECK(left("    resources_used.walltime = 00:10:00\n" + limit + started(seconds(60))) == seconds(3000));
+  CHECK(left(limit + "    stime = soon\n") == seconds(3600));
 }
 
 TEST_CASE("the end of a job of Slurm is in its environment, and a problem says what is missing") {

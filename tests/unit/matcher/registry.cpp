@@ -321,6 +321,34 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK_FALSE(world.answers.has_answered_twice);
   }
 
+  TEST_CASE(
+      "who looks for what it has closed itself waits for the other processes' closes, and nobody else") {
+    World world(one_rule());
+    const auto p = world.processes("model", 2);
+    const auto look = [&](ProcessId process) {
+      OpenRequest request{{0, "a.nc"}, world.alone()};
+      request.is_look = request.wants_newest = true;
+      return world.ask([&](const Ticket& t) { world.registry.open_read(t, process, request); });
+    };
+    CHECK(world.refusal(look(p[0])) == NC_ENOENT);
+    const StepId step = world.answer(world.create(p[0], "a.nc", {100, 0, 2})).step;
+    world.create(p[1], "a.nc", {100, 1, 2});
+    CHECK(world.refusal(look(p[0])) == NC_ENOENT);
+    world.publish(p[0], step);
+    CHECK(world.refusal(look(p[1])) == NC_ENOENT);
+    const auto looking = look(p[0]);
+    CHECK(world.is_waiting(looking));
+    SUBCASE("the other closes it") {
+      world.publish(p[1], step);
+      CHECK(world.answer(looking).step == step);
+    }
+    SUBCASE("the other ends") {
+      world.registry.disconnect(p[1]);
+      CHECK(world.refusal(looking) == NC_ENOENT);
+    }
+    CHECK_FALSE(world.answers.has_answered_twice);
+  }
+
   TEST_CASE("a deletion that would wait for ever deletes the earlier step") {
     World world(one_rule(), 64 * mib, {{"model", 2}, {"analysis", 1}});
     const auto p = world.processes("model", 2);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <random>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/faulty_file_system.hpp"
 #include "sluice/storage/memory_file_system.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/tab_line.hpp"
@@ -255,6 +257,21 @@ TEST_CASE("a recorder goes on with a record, and another file is refused") {
   const std::string text = "something\n";
   file->write(0, std::as_bytes(std::span(text)));
   CHECK_THROWS_AS((void)read_step_record(world.files, "/log/other"), FormatError);
+}
+
+TEST_CASE("a recorder that finds the disk full has what was there, and says why nothing is added") {
+  World world;
+  world.write(1, "x");
+  world.recorder.reset();
+  FaultyFileSystem full(world.files, [](const FileOperation& operation) {
+    return operation.kind == FileOperation::Kind::write ? Fault{.error_number = ENOSPC} : Fault{};
+  });
+  StepRecorder recorder(full, path, {rule_of_two});
+  CHECK(recorder.record().published() == std::vector<std::uint64_t>{1});
+  CHECK(recorder.failure() != "");
+  recorder.begin(2, {0, "y", "/data/y"});
+  CHECK(world.read().steps.size() == 1);
+  CHECK_FALSE(world.files.exists(path + ".part"));
 }
 
 TEST_CASE("after a power failure, a record that was being written anew is the old one or the new one") {

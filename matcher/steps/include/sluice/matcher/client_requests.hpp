@@ -50,8 +50,8 @@ struct OpenRequest {
   StepId continues = 0;
   /// open_read of a stream: the step that the next open would get, which this does not count as read.
   bool is_look = false;
-  /// open_read: the newest published step at once, or NC_ENOENT. For the writer's processes that read a file
-  /// of another node.
+  /// open_read: the newest published step at once, or NC_ENOENT. For the writer's processes that read by the
+  /// C library what was put by PnetCDF, or on another node. A step that the caller has closed is waited for.
   bool wants_newest = false;
 };
 

@@ -89,7 +89,8 @@ struct RecordedRule {
 /// last line.
 class StepRecorder {
  public:
-  /// Goes on with the record at the path, and locks it while this object lives. Throws IoError, FormatError.
+  /// Goes on with the record at the path, and locks it while this object lives. A full disk is a `failure`.
+  /// Throws IoError, FormatError.
   StepRecorder(FileSystem& files, std::string path, std::vector<RecordedRule> rules);
   ~StepRecorder();
   StepRecorder(const StepRecorder&) = delete;
