@@ -156,12 +156,18 @@ std::vector<std::string> find_coupled_names(int directory) {
     const std::string path = path_of(directory);
     ProcessSession& process = process_state();
     const runtime::ClientEnvironment& environment = process.session.environment();
-    if (path.empty() || !environment.is_coupled() || (!process.is_attached && uses_mpi())) return names;
-    for (const runtime::PublishedFile& file : process.view.list(path)) {
-      const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
-      if (rule != environment.rules.end() && runtime::is_read_as_file(*rule))
-        names.push_back(file.path.substr(file.path.rfind('/') + 1));
-    }
+    if (path.empty() || !environment.is_coupled()) return names;
+    const auto add = [&](const std::vector<runtime::PublishedFile>& files) {
+      for (const runtime::PublishedFile& file : files) {
+        const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
+        if (rule == environment.rules.end()) continue;
+        if (runtime::is_read_as_file(*rule) || (!process.is_attached && runtime::is_written_as_file(*rule)))
+          names.push_back(file.path.substr(file.path.rfind('/') + 1));
+      }
+    };
+    add(process.view.list(path));
+    if (!process.is_attached && std::ranges::any_of(environment.rules, runtime::is_written_as_file))
+      add(process.view.list_written(path));
   } catch (const Error&) {
     names.clear();
   }

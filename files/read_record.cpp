@@ -111,8 +111,9 @@ void record_read(int directory, const char* path, int file) noexcept {
   });
 }
 
-void record_written(int directory, const char* path) noexcept {
+void record_written(int directory, const char* path, bool may_only_read) noexcept {
   record_path(directory, path, [&](const std::string& whole) {
+    if (may_only_read && is_wanted(whole)) return;
     const bool is_of_system = whole.starts_with("/dev/") || whole.starts_with("/proc/");
     if (!is_of_system) append("write\t" + whole + '\n');
   });

@@ -10,7 +10,8 @@ namespace sluice::files {
 /// bytes, if a pattern of SLUICE_RECORD_READS covers the path. `directory`: of a descriptor, or AT_FDCWD.
 /// Leaves errno as it is. What cannot be recorded is left out.
 void record_read(int directory, const char* path, int file) noexcept;
-/// The program has opened the path for writing.
-void record_written(int directory, const char* path) noexcept;
+/// The program has opened the path for writing; `may_only_read`: or for reading, where a pattern of
+/// SLUICE_RECORD_READS covers it.
+void record_written(int directory, const char* path, bool may_only_read) noexcept;
 
 }  // namespace sluice::files

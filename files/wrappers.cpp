@@ -1,5 +1,6 @@
 // The calls of the C library by which a program finds and opens files. Each of them compares the path with
 // the rules first; what no rule may cover goes to the C library at once. docs/design/files-by-any-program.md.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +37,7 @@ int __fxstatat64(int version, int directory, const char* path, struct stat64* fa
 namespace {
 
 using sluice::files::ask_any;
+using sluice::files::ask_unfollowed;
 using sluice::files::change_read;
 using sluice::files::CoupledFile;
 using sluice::files::fail;
@@ -46,6 +49,20 @@ using sluice::files::ReaderChange;
 using sluice::files::WrittenFile;
 
 constexpr mode_t all_may = 0666;
+
+/// Neither does the file have to be new, nor does it lose its bytes: the program may only want to read it.
+/// The libraries of Fortran open so where the program does not say `action`, and again for reading where that
+/// is refused.
+bool may_be_for_reading(int flags) noexcept {
+  constexpr int of_writers = O_TRUNC | O_EXCL | O_APPEND;
+  return (flags & O_ACCMODE) != O_WRONLY && (flags & of_writers) == 0 && (flags & O_TMPFILE) != O_TMPFILE;
+}
+
+bool is_of_fortran(const void* site) noexcept {
+  Dl_info library{};
+  return ::dladdr(site, &library) != 0 && library.dli_fname != nullptr &&
+         std::strstr(library.dli_fname, "libgfortran") != nullptr;
+}
 
 bool is_for_reading(int flags) noexcept {
   return (flags & O_ACCMODE) == O_RDONLY && (flags & (O_CREAT | O_TRUNC)) == 0 &&
@@ -92,20 +109,37 @@ FILE* recorded(FILE* stream, const char* path) noexcept {
   return stream;
 }
 
+void record_any(int directory, const char* path, int flags) noexcept {
+  if (may_be_for_reading(flags)) sluice::files::record_open(directory, path, false);
+  if (!is_for_reading(flags)) sluice::files::record_open(directory, path, true);
+}
+
+template <class OpenPath>
+int open_on_disk(int directory, const char* path, const OpenHow& how, const OpenPath& open_path);
+
 /// `open_path(path)` is the C library's call for another path, or for the same.
 template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
-  if (path != nullptr && sluice::files::is_recording())
-    sluice::files::record_open(directory, path, !is_for_reading(flags));
+  if ((flags & (O_CREAT | O_EXCL)) == O_CREAT) {
+    const std::string target = sluice::files::behind_links(directory, path);
+    if (!target.empty()) return open_any(directory, target.c_str(), how, open_path);
+  }
+  if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags);
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
-      sluice::files::record_written(directory, path);
+      sluice::files::record_written(directory, path, may_be_for_reading(flags));
     WrittenFile own = open_written(directory, path, flags, mode);
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
-    if (is_of_no_file(flags) || change_read(directory, path) == ReaderChange::to_disk)
-      return open_path(directory, path);
-    return fail(EACCES);
+    if (!is_of_no_file(flags) && may_be_for_reading(flags)) {
+      const CoupledFile file = look_for(directory, path);  // waits
+      if (file.kind == CoupledFile::Kind::image && (flags & O_ACCMODE) == O_RDONLY)
+        return recorded(open_anew(file, flags & ~O_CREAT), directory, path);
+      if (file.kind == CoupledFile::Kind::image && is_of_fortran(site)) return fail(EACCES);
+    }
+    if (!is_of_no_file(flags) && change_read(directory, path) != ReaderChange::to_disk) return fail(EACCES);
+    const int descriptor = open_on_disk(directory, path, how, open_path);
+    return may_be_for_reading(flags) ? recorded(descriptor, directory, path) : descriptor;
   }
   const CoupledFile file = look_for(directory, path, site);
   switch (file.kind) {
@@ -116,8 +150,17 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     case CoupledFile::Kind::failed:
       return fail(file.error_number);
     default:
-      return recorded(open_path(directory, path), directory, path);
+      return recorded(open_on_disk(directory, path, how, open_path), directory, path);
   }
+}
+
+/// A link on disk may lead to a file that only the run has.
+template <class OpenPath>
+int open_on_disk(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  const int descriptor = open_path(directory, path);
+  if (descriptor >= 0 || errno != ENOENT) return descriptor;
+  const std::string target = sluice::files::behind_links(directory, path);
+  return target.empty() ? descriptor : open_any(directory, target.c_str(), how, open_path);
 }
 
 bool is_for_reading(std::string_view mode) noexcept {
@@ -148,6 +191,7 @@ template <class OpenPath>
 FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_path) {
   const WrittenFile own = open_written(AT_FDCWD, path, flags_of(mode), all_may);
   const bool is_ordinary = own.kind == WrittenFile::Kind::ordinary;
+  if (is_ordinary && may_be_for_reading(flags_of(mode))) (void)look_for(AT_FDCWD, path);  // waits
   if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) return open_path(path, mode);
   if (is_ordinary || own.kind == WrittenFile::Kind::failed) {
     errno = is_ordinary ? EACCES : own.error_number;
@@ -162,10 +206,12 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
 /// `open_path(path, mode)`, as above.
 template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  if (path != nullptr && sluice::files::is_recording())
-    sluice::files::record_open(AT_FDCWD, path, !is_for_reading(std::string_view(mode)));
+  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
+  if (!target.empty()) path = target.c_str();
+  if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode));
   if (!is_for_reading(mode)) {
-    if (path != nullptr && sluice::files::records_files()) sluice::files::record_written(AT_FDCWD, path);
+    if (path != nullptr && sluice::files::records_files())
+      sluice::files::record_written(AT_FDCWD, path, may_be_for_reading(flags_of(mode)));
     return path == nullptr ? open_with(path, mode) : fopen_written(path, mode, open_with);
   }
   const auto open_path = [&](const char* other) { return open_with(other, mode); };
@@ -188,6 +234,14 @@ template <class Facts>
 int stat_image(int status, Facts* facts) noexcept {
   if (status == 0 && facts->st_nlink == 0) facts->st_nlink = 1;
   return status;
+}
+
+/// `flags`: as of fstatat(2).
+template <class OfImage, class OfPath>
+int ask_by_flags(int flags, int directory, const char* path, const OfImage& of_image,
+                 const OfPath& of_path) noexcept {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? ask_unfollowed(directory, path, of_image, of_path)
+                                            : ask_any(directory, path, of_image, of_path);
 }
 
 /// Who reads a file may neither write nor run it; who writes it may write it.
@@ -263,53 +317,53 @@ SLUICE_FREOPEN(freopen64)
 SLUICE_CREAT(creat)
 SLUICE_CREAT(creat64)
 
-#define SLUICE_STAT(stat, fstat, structure)                                                  \
+#define SLUICE_STAT(stat, fstat, structure, ask)                                             \
   SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {               \
-    return ask_any(                                                                          \
+    return ask(                                                                              \
         AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
         [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); });            \
   }
-SLUICE_STAT(stat, fstat, stat)
-SLUICE_STAT(lstat, fstat, stat)
-SLUICE_STAT(stat64, fstat64, stat64)
-SLUICE_STAT(lstat64, fstat64, stat64)
+SLUICE_STAT(stat, fstat, stat, ask_any)
+SLUICE_STAT(lstat, fstat, stat, ask_unfollowed)
+SLUICE_STAT(stat64, fstat64, stat64, ask_any)
+SLUICE_STAT(lstat64, fstat64, stat64, ask_unfollowed)
 
 #define SLUICE_FSTATAT(fstatat, fstat, structure)                                                           \
   SLUICE_EXPORT int fstatat(int directory, const char* path, struct structure* facts, int flags) noexcept { \
-    return ask_any(                                                                                         \
-        directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },               \
+    return ask_by_flags(                                                                                    \
+        flags, directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },        \
         [&](int from, const char* other) { return SLUICE_REAL(fstatat)(from, other, facts, flags); });      \
   }
 SLUICE_FSTATAT(fstatat, fstat, stat)
 SLUICE_FSTATAT(fstatat64, fstat64, stat64)
 
-#define SLUICE_XSTAT(xstat, fstat, structure)                                                \
+#define SLUICE_XSTAT(xstat, fstat, structure, ask)                                           \
   SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {          \
-    return ask_any(                                                                          \
+    return ask(                                                                              \
         AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
         [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); });  \
   }
-SLUICE_XSTAT(__xstat, fstat, stat)
-SLUICE_XSTAT(__lxstat, fstat, stat)
-SLUICE_XSTAT(__xstat64, fstat64, stat64)
-SLUICE_XSTAT(__lxstat64, fstat64, stat64)
+SLUICE_XSTAT(__xstat, fstat, stat, ask_any)
+SLUICE_XSTAT(__lxstat, fstat, stat, ask_unfollowed)
+SLUICE_XSTAT(__xstat64, fstat64, stat64, ask_any)
+SLUICE_XSTAT(__lxstat64, fstat64, stat64, ask_unfollowed)
 
-#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                 \
-  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts, \
-                             int flags) {                                                           \
-    return ask_any(                                                                                 \
-        directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },       \
-        [&](int from, const char* other) {                                                          \
-          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                         \
-        });                                                                                         \
+#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                  \
+  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts,  \
+                             int flags) {                                                            \
+    return ask_by_flags(                                                                             \
+        flags, directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
+        [&](int from, const char* other) {                                                           \
+          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                          \
+        });                                                                                          \
   }
 SLUICE_FXSTATAT(__fxstatat, fstat, stat)
 SLUICE_FXSTATAT(__fxstatat64, fstat64, stat64)
 
 SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int mask,
                         struct statx* facts) noexcept {
-  return ask_any(
-      directory, path,
+  return ask_by_flags(
+      flags, directory, path,
       [&](int image) {
         constexpr int of_path = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
         const int status = SLUICE_REAL(statx)(image, "", (flags & ~of_path) | AT_EMPTY_PATH, mask, facts);

@@ -134,7 +134,7 @@ std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int dire
   const std::string whole = whole_path(directory, path);
   if (whole.empty() || !session.environment().is_coupled()) return std::nullopt;
   auto match = runtime::find_rule(session.environment(), whole);
-  if (!match || !match->rule.writes || !matcher::covers_c_library(match->rule.through)) return std::nullopt;
+  if (!match || !runtime::is_written_as_file(match->rule)) return std::nullopt;
   struct stat facts {};
   const bool is_other =
       match->is_on_disk && ::stat(match->file.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);

@@ -190,6 +190,59 @@ def calls():
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
 
 
+def spawned():
+    """posix_spawn opens files in the child: the child's output is published, and the next child reads it. What a child could not open is told as ever."""
+    spawn = ("import errno, os", "def spawn(command, *opens):", "    child = os.posix_spawn('/bin/sh', ['sh', '-c', command], dict(os.environ), file_actions=opens)", "    assert os.waitpid(child, 0)[1] == 0",
+             "create, append = os.O_WRONLY | os.O_CREAT | os.O_TRUNC, os.O_WRONLY | os.O_APPEND")
+    writer = script("write.py", *spawn, "spawn('echo said; echo complained >&2', (os.POSIX_SPAWN_OPEN, 1, 'a.nc', create, 0o640), (os.POSIX_SPAWN_DUP2, 1, 2))",
+                    "assert open('a.nc').read() == 'said\\ncomplained\\n' and os.stat('a.nc').st_mode & 0o777 == 0o640",
+                    "spawn('cat; cat <&3', (os.POSIX_SPAWN_OPEN, 1, 'b.nc', create, 0o600), (os.POSIX_SPAWN_OPEN, 0, 'a.nc', os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 3, 'write.py', os.O_RDONLY, 0))",
+                    "try:", "    spawn('true', (os.POSIX_SPAWN_OPEN, 1, 'none.nc', append, 0))", "    raise AssertionError('none.nc is there')", "except FileNotFoundError:", "    pass",
+                    "spawn('sleep 0.2; echo late', (os.POSIX_SPAWN_OPEN, 1, 'late.nc', create, 0o600))", "open('done', 'w').close()")
+    reader = script("read.py", *spawn, "spawn('cat <&4; cat', (os.POSIX_SPAWN_OPEN, 0, 'b.nc', os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 4, 'late.nc', os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, 'all', create, 0o600))")
+    write_flow(writer, f"{reader}\nuntil test -e done; do sleep 0.1; done\n{reader}")
+    run()
+    expect(text("all") == "late\nsaid\ncomplained\n" + text("write.py"), "the text is " + text("all"))
+    expect(not os.path.exists("a.nc"), "a.nc is on disk")
+
+
+def listed():
+    """A writer's listings have its own files, whether readers see them by now or not: patterns of its shell, `find`, Python; what it removes so has gone."""
+    writes = ("for i in 1 2 3; do echo $i > w_$i; done; echo own > sub/w_deep; echo w_[0-9] > names; ls -1 | grep '^w_' | tr '\\n' ' ' > ls; find . -name 'w_*' | sort > find; rm w_[12]; echo w_* > left\n"
+              f"{PYTHON} list.py > python\n"
+              "{ echo w_* > during; } > w_open\ntouch done")
+    for publish in ("close", "exit"):
+        clear_directory()
+        os.mkdir("sub")
+        write_flow(writes, "until test -e done; do sleep 0.1; done\ncat w_3 w_open sub/w_deep > read\ntest ! -e w_1\necho w_* > seen", rule="w_*", more=f", publish: {publish}")
+        with open("list.py", "w") as file:
+            file.write("import glob, os\nprint(sorted(glob.glob('w_*')), [entry.name for entry in os.scandir('sub') if entry.is_file()])\n")
+        run()
+        expect(text("names") == "w_1 w_2 w_3\n" and text("ls") == "w_1 w_2 w_3 " and text("left") == "w_3\n", "what the shell lists: " + text("names") + text("ls") + text("left"))
+        expect(text("find") == "./sub/w_deep\n./w_1\n./w_2\n./w_3\n", "what find lists: " + text("find"))
+        expect(text("python") == "['w_3'] ['w_deep']\n", "what Python lists: " + text("python"))
+        expect(text("during") == "w_3 w_open\n", "what is listed while it is written: " + text("during"))
+        expect(text("read") == "3\nown\n" and text("seen") == "w_3 w_open\n", "what the reader gets: " + text("read") + text("seen"))
+
+
+def linked():
+    """Hard links to files of the run, and to their names, are copies. A symbolic link of another name leads to them, and can itself be looked at and removed."""
+    writes = ("echo first > tmp; chmod 750 tmp; touch -d '2001-02-03 04:05:06' tmp; ln tmp w_a.x; ! ln tmp w_a.x 2> refused; rm tmp; ln w_a.x plain; cp -l w_a.x w_b.x; cat w_a.x plain w_b.x > own; stat -c '%a %y' w_a.x plain > facts\n"
+              "ln -s w_new.x fort.20; echo through > fort.20; ln -s w_a.x w_link.x; readlink w_link.x > link; cat w_link.x >> own; rm w_link.x; test -f w_a.x; test ! -L w_link.x\n"
+              "echo moved > m; chmod 640 m; touch -d '2001-02-03 04:05:06' m; mv m w_m.x; stat -c '%a %y' w_m.x >> facts; mv w_m.x m; stat -c '%a %y' m >> facts; mv m w_m.x; touch done")
+    reads = ("ln -s ../w_new.x sub/in; ln -s in sub/again; cat sub/in sub/again > read; wc -c < sub/again >> read; basename $(readlink -f sub/again) >> read; test -s sub/in; rm sub/in\n"
+             "ln w_a.x hard; cat hard >> read; ln -s w_a.x soft; ls -l soft | cut -c 1 >> read; realpath soft | xargs basename >> read; rm soft; cat w_a.x >> read; stat -c '%a %y' w_m.x hard > seen\n"
+             "ln -s nowhere sub/dangling; ! cat sub/dangling 2>> refused; ln -s loop sub/loop; ! cat sub/loop 2>> refused; ln -s w_loop.x w_loop.x; ! realpath w_loop.x 2>> refused")
+    os.mkdir("sub")
+    write_flow(writes, "until test -e done; do sleep 0.1; done\n" + reads, rule="w_*.x")
+    run()
+    facts = [line[:23] for line in (text("facts") + text("seen")).split("\n") if line]
+    expect(text("own") == "first\n" * 4 and text("link") == "w_a.x\n", "what the writer sees: " + text("own"))
+    expect(facts == ["750 2001-02-03 04:05:06"] * 2 + ["640 2001-02-03 04:05:06"] * 3 + ["750 2001-02-03 04:05:06"], "the facts: " + repr(facts))
+    expect(text("read") == "through\n" * 2 + "8\nw_new.x\nfirst\nl\nw_a.x\nfirst\n", "what the reader sees: " + text("read"))
+    expect("File exists" in text("refused"), "the refusals: " + text("refused"))
+
+
 def replaced():
     """A file that is written anew while somebody has it open: who has it open keeps its bytes. One that is removed while it is written is no file any more, and its writer goes on."""
     writer = script("write.py", "import os, time", "def until(name):", "    while not os.path.exists(name): time.sleep(0.01)", "with open('a.nc', 'w') as file: file.write('first and long')", "until('held')",
