@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "client_library.hpp"
@@ -54,6 +55,11 @@ ProcessSession& process_state() {
   auto made = make_session(self);
   if (current.compare_exchange_strong(known, made.get())) return *made.release();
   return *known;  // another thread was faster
+}
+
+/// Programs look there often, and nobody can make files there.
+bool is_of_kernel(std::string_view directory) noexcept {
+  return directory.starts_with("/proc/") || directory.starts_with("/sys/");
 }
 
 /// Empty where the directory cannot be found.
@@ -156,7 +162,7 @@ std::vector<std::string> find_coupled_names(int directory) {
     const std::string path = path_of(directory);
     ProcessSession& process = process_state();
     const runtime::ClientEnvironment& environment = process.session.environment();
-    if (path.empty() || !environment.is_coupled()) return names;
+    if (path.empty() || is_of_kernel(path) || !environment.is_coupled()) return names;
     const auto add = [&](const std::vector<runtime::PublishedFile>& files) {
       for (const runtime::PublishedFile& file : files) {
         const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
