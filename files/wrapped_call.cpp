@@ -98,9 +98,8 @@ std::string target_of(int directory, const std::string& link) {
 
 bool is_link(int directory, const char* path) noexcept {
   const int before = errno;
-  const Inside inside;
   std::array<char, 1> text;
-  const bool is = ::readlinkat(directory, path, text.data(), text.size()) >= 0;
+  const bool is = SLUICE_REAL(readlinkat)(directory, path, text.data(), text.size()) >= 0;
   errno = before;
   return is;
 }
@@ -112,8 +111,8 @@ bool has_rules() noexcept {
   return !filter.is_empty() || !written.is_empty();
 }
 
-bool may_cover(const std::string& path) noexcept {
-  return filter.may_cover(path.c_str()) || written.may_cover(path.c_str());
+bool may_cover(const char* path) noexcept {
+  return filter.may_cover(path) || written.may_cover(path);
 }
 
 /// Follows links on disk until one leads to no other, or, if that is enough, to a path that a rule may cover.
@@ -124,9 +123,9 @@ std::string follow(int directory, const char* path, bool is_first_enough) noexce
   std::string end;
   try {
     std::string next = target_of(directory, path);
-    for (int i = 0; i < most_links && !next.empty() && !(is_first_enough && may_cover(end)); ++i)
+    for (int i = 0; i < most_links && !next.empty() && !(is_first_enough && may_cover(end.c_str())); ++i)
       next = target_of(directory, end = std::move(next));
-    if (!may_cover(end)) end.clear();
+    if (!may_cover(end.c_str())) end.clear();
   } catch (const std::exception&) {
     end.clear();  // no memory: the link as it is on disk
   }
@@ -142,7 +141,7 @@ std::string end_of_links(const char* path) noexcept {
 
 std::string behind_links(int directory, const char* path) noexcept {
   const bool is_asked = path != nullptr && has_rules() && !is_inside && !may_cover(path);
-  return is_asked ? follow(directory, path, true) : std::string();
+  return is_asked && is_link(directory, path) ? follow(directory, path, true) : std::string();
 }
 
 bool may_list_coupled() noexcept {

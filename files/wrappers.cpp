@@ -121,10 +121,6 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
 template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
-  if ((flags & (O_CREAT | O_EXCL)) == O_CREAT) {
-    const std::string target = sluice::files::behind_links(directory, path);
-    if (!target.empty()) return open_any(directory, target.c_str(), how, open_path);
-  }
   if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags);
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
@@ -154,13 +150,19 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
   }
 }
 
-/// A link on disk may lead to a file that only the run has.
+/// A link on disk may lead to a file that only the run has. What is to be made is first tried without links,
+/// so that a file that is none costs nothing.
 template <class OpenPath>
 int open_on_disk(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
-  const int descriptor = open_path(directory, path);
-  if (descriptor >= 0 || errno != ENOENT) return descriptor;
+  const bool may_make_linked = (how.flags & (O_CREAT | O_EXCL | O_NOFOLLOW)) == O_CREAT &&
+                               sluice::files::may_list_coupled() && !sluice::files::may_be_coupled(path);
+  const int descriptor = may_make_linked
+                             ? SLUICE_REAL(openat)(directory, path, how.flags | O_NOFOLLOW, how.mode)
+                             : open_path(directory, path);
+  if (descriptor >= 0 || errno != (may_make_linked ? ELOOP : ENOENT)) return descriptor;
   const std::string target = sluice::files::behind_links(directory, path);
-  return target.empty() ? descriptor : open_any(directory, target.c_str(), how, open_path);
+  if (!target.empty()) return open_any(directory, target.c_str(), how, open_path);
+  return may_make_linked ? open_path(directory, path) : descriptor;
 }
 
 bool is_for_reading(std::string_view mode) noexcept {
@@ -206,8 +208,6 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
 /// `open_path(path, mode)`, as above.
 template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
-  if (!target.empty()) path = target.c_str();
   if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode));
   if (!is_for_reading(mode)) {
     if (path != nullptr && sluice::files::records_files())
@@ -227,6 +227,23 @@ FILE* fopen_any(const char* path, const char* mode, const void* site, const Open
     default:
       return recorded(open_path(path), path);
   }
+}
+
+/// Where the C library's call is to be made once, the links are followed before it. `open_path(path, mode)`,
+/// as above.
+template <class OpenPath>
+FILE* fopen_once(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
+  return fopen_any(target.empty() ? path : target.c_str(), mode, site, open_with);
+}
+
+template <class OpenPath>
+FILE* fopen_followed(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  if (!is_for_reading(std::string_view(mode))) return fopen_once(path, mode, site, open_with);
+  FILE* const stream = fopen_any(path, mode, site, open_with);
+  if (stream != nullptr || errno != ENOENT) return stream;
+  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
+  return target.empty() ? stream : fopen_any(target.c_str(), mode, site, open_with);
 }
 
 /// A memory file has no name, but the image of a coupled file counts as having one.
@@ -292,19 +309,20 @@ SLUICE_OPEN(open64, openat64)
 SLUICE_CHECKED_OPEN(__open_2, __openat_2)
 SLUICE_CHECKED_OPEN(__open64_2, __openat64_2)
 
-#define SLUICE_FOPEN(fopen)                                                                               \
-  SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {                                         \
-    return fopen_any(path, mode, SLUICE_SITE,                                                             \
-                     [&](const char* other, const char* how) { return SLUICE_REAL(fopen)(other, how); }); \
+#define SLUICE_FOPEN(fopen)                                                                  \
+  SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {                            \
+    return fopen_followed(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
+      return SLUICE_REAL(fopen)(other, how);                                                 \
+    });                                                                                      \
   }
 SLUICE_FOPEN(fopen)
 SLUICE_FOPEN(fopen64)
 
-#define SLUICE_FREOPEN(freopen)                                                         \
-  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {       \
-    return fopen_any(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
-      return SLUICE_REAL(freopen)(other, how, stream);                                  \
-    });                                                                                 \
+#define SLUICE_FREOPEN(freopen)                                                          \
+  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {        \
+    return fopen_once(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
+      return SLUICE_REAL(freopen)(other, how, stream);                                   \
+    });                                                                                  \
   }
 SLUICE_FREOPEN(freopen)
 SLUICE_FREOPEN(freopen64)
