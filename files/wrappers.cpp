@@ -132,6 +132,7 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
       if (file.kind == CoupledFile::Kind::image && (flags & O_ACCMODE) == O_RDONLY)
         return recorded(open_anew(file, flags & ~O_CREAT), directory, path);
       if (file.kind == CoupledFile::Kind::image && is_of_fortran(site)) return fail(EACCES);
+      if (file.kind == CoupledFile::Kind::failed && (flags & O_CREAT) == 0) return fail(file.error_number);
     }
     if (!is_of_no_file(flags) && change_read(directory, path) != ReaderChange::to_disk) return fail(EACCES);
     const int descriptor = open_on_disk(directory, path, how, open_path);

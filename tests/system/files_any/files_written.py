@@ -4,6 +4,7 @@ they are CDF files."""
 import hashlib
 import os
 import resource
+import signal
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
@@ -204,6 +205,61 @@ def spawned():
     run()
     expect(text("all") == "late\nsaid\ncomplained\n" + text("write.py"), "the text is " + text("all"))
     expect(not os.path.exists("a.nc"), "a.nc is on disk")
+
+
+CLOSES = """
+import ctypes, os, subprocess
+create = os.O_WRONLY | os.O_CREAT
+def begin(name, at=None):
+    file = os.open(name, create)
+    if at is not None:
+        os.dup2(file, at, inheritable=False)
+        os.close(file)
+        file = at
+    os.write(file, name.encode())
+    return file
+a = begin('a.nc')
+os.dup2(os.open('/dev/null', os.O_RDONLY), a)  # over it
+os.closerange(begin('b.nc', 80), 90)
+ctypes.CDLL(None).close_range(begin('c.nc', 90), 95, 0)
+d = begin('d.nc')
+with subprocess.Popen(['sh', '-c', 'read x; printf " child" >&%d' % d], stdin=subprocess.PIPE, pass_fds=[d]) as child:
+    os.close(d)
+    child.communicate(b'go')
+begin('e.nc')
+if os.fork() == 0:  # a daemon: it closes all, also what is not its own, and begins anew
+    os.setsid()
+    os.closerange(3, 1000)
+    f = begin('f.nc')
+    os.closerange(3, 1000)
+    assert open('f.nc').read() == 'f.nc' and open('e.nc').read() == 'e.nc'
+    begin('g.nc')
+    os.execv('/bin/sh', ['sh', '-c', 'echo h > h.nc'])  # g.nc is closed by exec
+os.wait()
+"""
+
+
+def closes():
+    """A file is closed in any way: by dup2 over it, by close_range, by a child that inherited it, by exec, at the end; a daemon that closes all descriptors goes on in the run."""
+    write_flow(script("write.py", CLOSES), "for letter in a b c d e f g h; do cat $letter.nc; echo; done > all")
+    run()
+    expect(text("all") == "a.nc\nb.nc\nc.nc\nd.nc child\ne.nc\nf.nc\ng.nc\nh\n\n", "the text is " + text("all"))
+
+
+def matcher_killed():
+    """When the matcher has died, a reader that waits fails at once, and so does a writer's next open; what is open can be written and closed."""
+    writer = script("write.py", "import os, time", "file = open('a.nc', 'w')", "file.write('part')", "file.flush()", "open('begun', 'w').close()", "while not os.path.exists('killed'): time.sleep(0.01)",
+                    "file.write('rest')", "file.close()", "try:", "    open('b.nc', 'w')", "except OSError as error:", "    open('refused', 'w').write(str(error.errno))")
+    write_flow(writer, "cat a.nc 2> complaint")
+    process = harness.start(build + "/bin/sluice", "run", "--notice-after", "1", "flow.yaml")
+    harness.wait_for(lambda: os.path.exists("begun"), "the writer")
+    harness.wait_for_event(process, "waits for 'a.nc'")
+    harness.kill(harness.descendants_named("sluice-matcher", process.pid), signal.SIGKILL)
+    open("killed", "w").close()
+    result = finish(process)
+    expect(result.status != 0 and "matcher" in result.all, "the run does not say that the matcher has died")
+    expect("Input/output error" in text("complaint"), "the reader's complaint: " + text("complaint"))
+    expect(not os.path.exists("a.nc") and not os.path.exists("b.nc"), "a file is on disk")
 
 
 def listed():
