@@ -328,6 +328,17 @@ def ended():
     expect(text("copy") == "whole", "the text")
 
 
+def outlived():
+    """A file that a process keeps open beyond its component's end is not published, and both readers and the event log are told."""
+    daemon = script("write.py", "import os, time", "if os.fork(): os._exit(0)", "os.setsid()", "os.closerange(0, 3)", "half = open('half.nc', 'w')", "half.write('half')", "half.flush()", "open('begun', 'w').close()",
+                    "while not os.path.exists('end'): time.sleep(0.01)")
+    write_flow(f"{daemon}\nuntil test -e begun; do sleep 0.05; done\necho whole > whole.nc", "cat whole.nc\ncat half.nc && exit 1\ntouch told")
+    run()
+    open("end", "w").close()
+    expect(os.path.exists("told") and not os.path.exists("half.nc"), "the reader")
+    expect(harness.is_logged("half.nc' is not published: a process that has outlived writer still has it open"), "the event log does not say why")
+
+
 def nth_close():
     """publish: close:2 and publish: exit."""
     write_flow("echo one > a.nc\necho two >> a.nc", "cat a.nc > copy", more=", publish: 'close:2'")
