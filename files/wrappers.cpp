@@ -58,10 +58,23 @@ bool may_be_for_reading(int flags) noexcept {
   return (flags & O_ACCMODE) != O_WRONLY && (flags & of_writers) == 0 && (flags & O_TMPFILE) != O_TMPFILE;
 }
 
-bool is_of_fortran(const void* site) noexcept {
+/// The file name of the library that a place is in; empty where that is not known.
+std::string_view library_of(const void* site) noexcept {
   Dl_info library{};
-  return ::dladdr(site, &library) != 0 && library.dli_fname != nullptr &&
-         std::strstr(library.dli_fname, "libgfortran") != nullptr;
+  if (::dladdr(site, &library) == 0 || library.dli_fname == nullptr) return {};
+  const std::string_view path(library.dli_fname);
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_of_fortran(const void* site) noexcept {
+  return library_of(site).starts_with("libgfortran");
+}
+
+/// ROMIO, the MPI-IO of MPICH and its like: one rank makes a file and closes it, and then all ranks open it.
+bool is_of_romio(const void* site) noexcept {
+  const std::string_view library = library_of(site);
+  if (library.find("romio") != std::string_view::npos) return true;
+  return library.starts_with("libmpi") && ::dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") == nullptr;
 }
 
 bool is_for_reading(int flags) noexcept {
@@ -126,6 +139,8 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
       sluice::files::record_written(directory, path, may_be_for_reading(flags));
     WrittenFile own = open_written(directory, path, flags, mode);
+    if (own.kind == WrittenFile::Kind::given && (flags & O_CREAT) != 0 && is_of_romio(site))
+      sluice::files::keep_until_reopened(own.file);
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
     if (!is_of_no_file(flags) && may_be_for_reading(flags)) {
       const CoupledFile file = look_for(directory, path);  // waits
