@@ -55,7 +55,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
     beginning,  ///< who has opened it waits for its descriptor
     open,       ///< somebody can write to it, or it will be opened again before it is published
     closing,    ///< nobody can, and its processes are asked whether they have closed it in order; or it waits
-              ///< for a descriptor
+                ///< for a descriptor
     publishing,  ///< nobody can any more
   };
   State state = State::beginning;
@@ -441,6 +441,7 @@ void WrittenFiles::publish(File& file) {
   by_watch_.erase(file.watch);
   file.watch = -1;
   file.state = File::State::publishing;
+  last_bytes_[file.key.rule] = file_size(file.bytes);  // the writer may begin the next one now
   read_contents(file);
 }
 
@@ -465,6 +466,16 @@ void WrittenFiles::carry_out(std::uint64_t bytes, std::function<void()> work, st
   if (bytes > most_bytes_here) return worker_.submit(std::move(work), std::move(then));
   work();
   boost::asio::post(base_.loop, std::move(then));
+}
+
+/// A reader may have taken the step before for the whole file. It is told once a rule: some programs add to a
+/// file all the time.
+void WrittenFiles::note_continued(const File& file) {
+  if (file.closes_wanted != 1 || !continued_.insert(file.key.rule).second) return;
+  base_.log.event(
+      file.component + " has gone on in '" + file.path +
+      "', which was published when it was closed before: readers may have taken that for the whole "
+      "file. If they should wait, give the rule 'publish: exit', or 'publish: close:N'");
 }
 
 /// Comparing and decoding take as long as the file is large.
@@ -496,6 +507,7 @@ void WrittenFiles::read_contents(File& file) {
               if (known == nullptr) return;
               if (result->is_unchanged) return drop(*known);
               if (result->is_failure) return abandon(*known, result->trouble);
+              if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
               known->puts = std::move(result->puts);
               known->step == 0 ? ask_create(*known) : stage(*known);
             });
@@ -667,7 +679,6 @@ void WrittenFiles::complete(File& file) {
   place.step = file.step;
   published_[file.step] = file.path;
   sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
-  last_bytes_[file.key.rule] = bytes;
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);
   const std::string path = file.path;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,7 @@ class WrittenFiles final : public StepFiles {
   void publish(File& file);
   void publish_later(File& file);
   void carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then);
+  void note_continued(const File& file);
   void read_contents(File& file);
   void write_to_disk(File& file);
   void stage(File& file);
@@ -122,6 +124,7 @@ class WrittenFiles final : public StepFiles {
   std::map<matcher::StepId, std::string> published_;   ///< paths of steps that live
   SealedFiles sealed_;                                 ///< their files
   std::map<std::uint32_t, std::uint64_t> last_bytes_;  ///< of the newest file, by rule
+  std::set<std::uint32_t> continued_;                  ///< rules of files that were written in parts
   std::vector<Ending> endings_;
   std::uint64_t memory_bytes_ = 0;
   bool has_told_of_descriptors_ = false;

@@ -122,6 +122,7 @@ def appended():
     result = run()
     expect(text("all") == "one\ntwo\nthree\nbefore\nafter\n", "the text is " + text("all"))
     expect("three" in result.all, "the writer does not see its own file")
+    expect(result.all.count("writer has gone on in '") == 1 and "a.nc', which was published when it was closed before" in result.all, "the event")
     expect(text("old.nc") == "before\n", "the file on disk has changed")
 
 
@@ -345,7 +346,7 @@ def nth_close():
     run()
     expect(text("copy") == "one\ntwo\n", "the second close")
     write_flow("echo one > a.nc\necho two >> a.nc\nsh -c 'echo three >> a.nc'", "cat a.nc > copy", more=", publish: exit")
-    run()
+    expect("has gone on" not in run().all, "an event about steps, where there is one")
     expect(text("copy") == "one\ntwo\nthree\n", "the end of the writer")
     write_flow("echo one > a.nc", "cat a.nc && exit 1\ntrue", more=", publish: 'close:2'")
     run()
