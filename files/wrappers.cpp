@@ -111,14 +111,14 @@ struct OpenHow {
 };
 
 /// The descriptor that an open has given, which the record of `sluice verify` gets; -1 if it failed.
-int recorded(int descriptor, int directory, const char* path) noexcept {
+int recorded(int descriptor, int directory, const char* path, bool may_write = false) noexcept {
   if (descriptor >= 0 && sluice::files::records_files())
-    sluice::files::record_read(directory, path, descriptor);
+    sluice::files::record_read(directory, path, descriptor, may_write);
   return descriptor;
 }
 
-FILE* recorded(FILE* stream, const char* path) noexcept {
-  if (stream != nullptr) (void)recorded(::fileno(stream), AT_FDCWD, path);
+FILE* recorded(FILE* stream, const char* path, bool may_write = false) noexcept {
+  if (stream != nullptr) (void)recorded(::fileno(stream), AT_FDCWD, path, may_write);
   return stream;
 }
 
@@ -151,7 +151,7 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     }
     if (!is_of_no_file(flags) && change_read(directory, path) != ReaderChange::to_disk) return fail(EACCES);
     const int descriptor = open_on_disk(directory, path, how, open_path);
-    return may_be_for_reading(flags) ? recorded(descriptor, directory, path) : descriptor;
+    return may_be_for_reading(flags) ? recorded(descriptor, directory, path, true) : descriptor;
   }
   const CoupledFile file = look_for(directory, path, site);
   switch (file.kind) {
@@ -210,7 +210,10 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
   const WrittenFile own = open_written(AT_FDCWD, path, flags_of(mode), all_may);
   const bool is_ordinary = own.kind == WrittenFile::Kind::ordinary;
   if (is_ordinary && may_be_for_reading(flags_of(mode))) (void)look_for(AT_FDCWD, path);  // waits
-  if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) return open_path(path, mode);
+  if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) {
+    FILE* const stream = open_path(path, mode);
+    return may_be_for_reading(flags_of(mode)) ? recorded(stream, path, true) : stream;
+  }
   if (is_ordinary || own.kind == WrittenFile::Kind::failed) {
     errno = is_ordinary ? EACCES : own.error_number;
     return nullptr;
