@@ -195,6 +195,21 @@ def c_library():
         expect(text in result.out, f"no {text} in {result.out}")
 
 
+def for_both():
+    """A reader that opens its files for reading and writing, as Fortran's libraries do, and for reading alone where that is refused, has read the same in both runs."""
+
+    def make():
+        write_flow(couple, {"model": (2, "write a.nc 100")}, [("a.nc", "model", ["reader"])])
+        add_component("reader", "python3 both.py")
+        with open("both.py", "w") as script:
+            script.write("try:\n    file = open('a.nc', 'r+b')\nexcept PermissionError:\n    file = open('a.nc', 'rb')\nopen('seen', 'wb').write(file.read())\n")
+
+    in_run(make)
+    result = verify(status=0)
+    for text in ("one component after the other", "read by the C library: 1 equal file", "memory gave the same bytes as files\n"):
+        expect(text in result.out, f"no {text} in {result.out}")
+
+
 def refused():
     """What cannot be done says why; other people's directories are not replaced."""
     in_run(lambda: write_flow(couple, {"model": (1, "write a.nc 10"), "analysis": (1, "read a.nc 10")}, [("a.nc", "model", ["analysis"])]))
