@@ -166,7 +166,7 @@ def followed():
     def make():
         os.mkdir("go")
         open("go/a.nc", "w").close()
-        write_flow(couple, {"model": (2, "grow a.nc 4000"), "analysis": (2, "until a.nc 4000")}, [("a.nc", "model", ["analysis"], "publish: sync")])
+        write_flow(couple, {"model": (2, "grow a.nc 4000"), "analysis": (2, "keep a.nc release a.nc")}, [("a.nc", "model", ["analysis"], "publish: sync")])
 
     in_run(make)
     result = verify(status=0)
