@@ -197,11 +197,13 @@ int copy_read(int from_directory, const char* from, int to_directory, const char
   return trouble;
 }
 
-/// A file of the run cannot have two names.
+/// A file of the run cannot have two names. `flags`: as of linkat(2); where links are followed, a file
+/// without a name (O_TMPFILE) gets one by its link below /proc.
 template <class Link>
-int link_any(int from_directory, const char* from, int to_directory, const char* to, const Link& link) {
+int link_any(int from_directory, const char* from, int to_directory, const char* to, int flags,
+             const Link& link) {
   if (from == nullptr || to == nullptr || (!may_be_coupled(from) && !may_be_coupled(to)) ||
-      is_link(from_directory, from))
+      ((flags & AT_SYMLINK_FOLLOW) == 0 && is_link(from_directory, from)))
     return link();
   if (change_read(to_directory, to) != ReaderChange::to_disk) return fail(EACCES);
   const int before = errno;
@@ -283,12 +285,12 @@ SLUICE_EXPORT int renameat2(int from_directory, const char* from, int to_directo
 }
 
 SLUICE_EXPORT int link(const char* from, const char* to) noexcept {
-  return link_any(AT_FDCWD, from, AT_FDCWD, to, [&] { return SLUICE_REAL(link)(from, to); });
+  return link_any(AT_FDCWD, from, AT_FDCWD, to, 0, [&] { return SLUICE_REAL(link)(from, to); });
 }
 
 SLUICE_EXPORT int linkat(int from_directory, const char* from, int to_directory, const char* to,
                          int flags) noexcept {
-  return link_any(from_directory, from, to_directory, to,
+  return link_any(from_directory, from, to_directory, to, flags,
                   [&] { return SLUICE_REAL(linkat)(from_directory, from, to_directory, to, flags); });
 }
 

@@ -290,13 +290,15 @@ def linked():
     reads = ("ln -s ../w_new.x sub/in; ln -s in sub/again; cat sub/in sub/again > read; wc -c < sub/again >> read; basename $(readlink -f sub/again) >> read; test -s sub/in; rm sub/in\n"
              "ln w_a.x hard; cat hard >> read; ln -s w_a.x soft; ls -l soft | cut -c 1 >> read; realpath soft | xargs basename >> read; rm soft; cat w_a.x >> read; stat -c '%a %y' w_m.x hard > seen\n"
              "ln -s nowhere sub/dangling; ! cat sub/dangling 2>> refused; ln -s loop sub/loop; ! cat sub/loop 2>> refused; ln -s w_loop.x w_loop.x; ! realpath w_loop.x 2>> refused")
+    nameless = script("nameless.py", "import os", "file = os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o644)", "os.write(file, b'nameless\\n')",
+                      "os.link(f'/proc/self/fd/{file}', 'w_nameless.x', src_dir_fd=0, follow_symlinks=True)")
     os.mkdir("sub")
-    write_flow(writes, "until test -e done; do sleep 0.1; done\n" + reads, rule="w_*.x")
+    write_flow(f"{nameless}\n{writes}", f"until test -e done; do sleep 0.1; done\n{reads}\ncat w_nameless.x >> read", rule="w_*.x")
     run()
     facts = [line[:23] for line in (text("facts") + text("seen")).split("\n") if line]
     expect(text("own") == "first\n" * 4 and text("link") == "w_a.x\n", "what the writer sees: " + text("own"))
     expect(facts == ["750 2001-02-03 04:05:06"] * 2 + ["640 2001-02-03 04:05:06"] * 3 + ["750 2001-02-03 04:05:06"], "the facts: " + repr(facts))
-    expect(text("read") == "through\n" * 2 + "8\nw_new.x\nfirst\nl\nw_a.x\nfirst\n", "what the reader sees: " + text("read"))
+    expect(text("read") == "through\n" * 2 + "8\nw_new.x\nfirst\nl\nw_a.x\nfirst\nnameless\n", "what the reader sees: " + text("read"))
     expect("File exists" in text("refused"), "the refusals: " + text("refused"))
 
 
