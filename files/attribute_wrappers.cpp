@@ -35,6 +35,12 @@ int change_any(int directory, const char* path, const OnFile& on_file, const OnD
   return on_file(file.file.number());
 }
 
+/// Whether a call is to change a link itself. `flags`: as of fchownat(2).
+bool is_of_link(int directory, const char* path, int flags) noexcept {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 && sluice::files::may_be_coupled(path) &&
+         sluice::files::is_link(directory, path);
+}
+
 /// The matcher opens the file again for its readers, so its owner can always read and write it.
 template <class OnDisk>
 int change_mode(int directory, const char* path, mode_t mode, const OnDisk& on_disk) noexcept {
@@ -85,12 +91,15 @@ SLUICE_EXPORT int chown(const char* path, uid_t owner, gid_t group) noexcept {
 }
 
 SLUICE_EXPORT int lchown(const char* path, uid_t owner, gid_t group) noexcept {
-  return change_owner(AT_FDCWD, path, owner, group, [&] { return SLUICE_REAL(lchown)(path, owner, group); });
+  const auto change = [&] { return SLUICE_REAL(lchown)(path, owner, group); };
+  if (is_of_link(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW)) return change();
+  return change_owner(AT_FDCWD, path, owner, group, change);
 }
 
 SLUICE_EXPORT int fchownat(int directory, const char* path, uid_t owner, gid_t group, int flags) noexcept {
   const auto change = [&] { return SLUICE_REAL(fchownat)(directory, path, owner, group, flags); };
-  return path != nullptr && *path != '\0' ? change_owner(directory, path, owner, group, change) : change();
+  if (path == nullptr || *path == '\0' || is_of_link(directory, path, flags)) return change();
+  return change_owner(directory, path, owner, group, change);
 }
 
 SLUICE_EXPORT int utime(const char* path, const utimbuf* times) noexcept {
@@ -105,7 +114,9 @@ SLUICE_EXPORT int utimes(const char* path, const timeval times[2]) noexcept {
 }
 
 SLUICE_EXPORT int lutimes(const char* path, const timeval times[2]) noexcept {
-  return change_times(AT_FDCWD, path, times, [&] { return SLUICE_REAL(lutimes)(path, times); });
+  const auto change = [&] { return SLUICE_REAL(lutimes)(path, times); };
+  return is_of_link(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW) ? change()
+                                                         : change_times(AT_FDCWD, path, times, change);
 }
 
 SLUICE_EXPORT int futimesat(int directory, const char* path, const timeval times[2]) noexcept {
@@ -115,7 +126,8 @@ SLUICE_EXPORT int futimesat(int directory, const char* path, const timeval times
 
 SLUICE_EXPORT int utimensat(int directory, const char* path, const timespec times[2], int flags) noexcept {
   const auto change = [&] { return SLUICE_REAL(utimensat)(directory, path, times, flags); };
-  return path != nullptr ? change_times(directory, path, times, change) : change();
+  if (path == nullptr || is_of_link(directory, path, flags)) return change();
+  return change_times(directory, path, times, change);
 }
 
 }  // extern "C"

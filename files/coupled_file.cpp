@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "client_library.hpp"
@@ -54,6 +55,11 @@ ProcessSession& process_state() {
   auto made = make_session(self);
   if (current.compare_exchange_strong(known, made.get())) return *made.release();
   return *known;  // another thread was faster
+}
+
+/// Programs look there often, and nobody can make files there.
+bool is_of_kernel(std::string_view directory) noexcept {
+  return directory.starts_with("/proc/") || directory.starts_with("/sys/");
 }
 
 /// Empty where the directory cannot be found.
@@ -154,18 +160,21 @@ std::vector<std::string> find_coupled_names(int directory) {
   std::vector<std::string> names;
   try {
     const std::string path = path_of(directory);
-    if (path.empty() || path.starts_with("/proc/") || path.starts_with("/sys/")) return names;
+    if (path.empty() || is_of_kernel(path)) return names;
     ProcessSession& process = process_state();
     const runtime::ClientEnvironment& environment = process.session.environment();
-    if (!environment.is_coupled() || (!process.is_attached && uses_mpi())) return names;
-    for (const runtime::PublishedFile& file : process.view.list(path)) {
-      const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
-      if (rule == environment.rules.end()) continue;
-      const bool is_written =
-          !process.is_attached && rule->writes && matcher::covers_c_library(rule->through);
-      if (is_written || runtime::is_read_as_file(*rule))
-        names.push_back(file.path.substr(file.path.rfind('/') + 1));
-    }
+    if (!environment.is_coupled()) return names;
+    const auto add = [&](const std::vector<runtime::PublishedFile>& files) {
+      for (const runtime::PublishedFile& file : files) {
+        const auto rule = std::ranges::find(environment.rules, file.key.rule, &runtime::ClientRule::rule);
+        if (rule == environment.rules.end()) continue;
+        if (runtime::is_read_as_file(*rule) || (!process.is_attached && runtime::is_written_as_file(*rule)))
+          names.push_back(file.path.substr(file.path.rfind('/') + 1));
+      }
+    };
+    add(process.view.list(path));
+    if (!process.is_attached && std::ranges::any_of(environment.rules, runtime::is_written_as_file))
+      add(process.view.list_written(path));
   } catch (const Error&) {
     names.clear();
   }

@@ -10,6 +10,7 @@
 
 #include <climits>
 #include <cstring>
+#include <string>
 
 #include "sluice/files/coupled_file.hpp"
 #include "wrapped_call.hpp"
@@ -25,6 +26,7 @@ ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_
 namespace {
 
 using sluice::files::ask_any;
+using sluice::files::ask_unfollowed;
 using sluice::files::CoupledFile;
 using sluice::files::fail;
 using sluice::files::look_for;
@@ -54,10 +56,12 @@ char* name_in_directory(const char* path, char* whole) noexcept {
 /// `of_path()` is the C library's call.
 template <class OfPath>
 char* whole_name(const char* path, char* whole, const OfPath& of_path) {
+  const std::string end = sluice::files::end_of_links(path);
+  if (!end.empty()) path = end.c_str();
   const CoupledFile file = look_for(AT_FDCWD, path);
   if (file.kind == CoupledFile::Kind::failed) return errno = file.error_number, nullptr;
-  if (file.kind != CoupledFile::Kind::image) return of_path();
-  return name_in_directory(path, whole);
+  if (file.kind == CoupledFile::Kind::image) return name_in_directory(path, whole);
+  return of_path();
 }
 
 int is_no_link(int) noexcept {
@@ -83,25 +87,25 @@ SLUICE_EXPORT char* canonicalize_file_name(const char* path) noexcept {
 }
 
 SLUICE_EXPORT ssize_t readlink(const char* path, char* text, std::size_t bytes) noexcept {
-  return ask_any(AT_FDCWD, path, is_no_link,
-                 [&](int, const char* other) { return SLUICE_REAL(readlink)(other, text, bytes); });
+  return ask_unfollowed(AT_FDCWD, path, is_no_link,
+                        [&](int, const char* other) { return SLUICE_REAL(readlink)(other, text, bytes); });
 }
 
 SLUICE_EXPORT ssize_t readlinkat(int directory, const char* path, char* text, std::size_t bytes) noexcept {
-  return ask_any(directory, path, is_no_link, [&](int from, const char* other) {
+  return ask_unfollowed(directory, path, is_no_link, [&](int from, const char* other) {
     return SLUICE_REAL(readlinkat)(from, other, text, bytes);
   });
 }
 
 SLUICE_EXPORT ssize_t __readlink_chk(const char* path, char* text, std::size_t bytes, std::size_t capacity) {
-  return ask_any(AT_FDCWD, path, is_no_link, [&](int, const char* other) {
+  return ask_unfollowed(AT_FDCWD, path, is_no_link, [&](int, const char* other) {
     return SLUICE_REAL(__readlink_chk)(other, text, bytes, capacity);
   });
 }
 
 SLUICE_EXPORT ssize_t __readlinkat_chk(int directory, const char* path, char* text, std::size_t bytes,
                                        std::size_t capacity) {
-  return ask_any(directory, path, is_no_link, [&](int from, const char* other) {
+  return ask_unfollowed(directory, path, is_no_link, [&](int from, const char* other) {
     return SLUICE_REAL(__readlinkat_chk)(from, other, text, bytes, capacity);
   });
 }

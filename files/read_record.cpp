@@ -30,15 +30,25 @@ const char* record_directory() noexcept {
   return directory;
 }
 
-bool is_wanted(const std::string& path) {
-  const char* const patterns = std::getenv("SLUICE_RECORD_READS");
-  if (patterns == nullptr) return false;
-  for (std::string_view rest(patterns); !rest.empty();) {
-    const std::string_view pattern = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(pattern.size() + 1, rest.size()));
-    if (runtime::match_tail(pattern, path)) return true;
+/// The writer of the first rule that covers the path; nothing where no rule does.
+std::optional<std::string_view> writer_of(const std::string& path) {
+  const char* const rules = std::getenv("SLUICE_RECORD_READS");
+  if (rules == nullptr) return std::nullopt;
+  for (std::string_view rest(rules); !rest.empty();) {
+    const std::string_view rule = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rule.size() + 1, rest.size()));
+    const std::size_t tabulator = rule.find('\t');
+    if (tabulator != std::string_view::npos && runtime::match_tail(rule.substr(tabulator + 1), path))
+      return rule.substr(0, tabulator);
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Whether a rule covers the path for this component, and another one writes it.
+bool is_only_read(const std::string& path) {
+  const auto writer = writer_of(path);
+  const char* const component = std::getenv("SLUICE_COMPONENT");
+  return writer && component != nullptr && *writer != component;
 }
 
 struct Contents {
@@ -100,9 +110,9 @@ bool records_files() noexcept {
   return !is_inside && record_directory() != nullptr;
 }
 
-void record_read(int directory, const char* path, int file) noexcept {
+void record_read(int directory, const char* path, int file, bool may_write) noexcept {
   record_path(directory, path, [&](const std::string& whole) {
-    if (!is_wanted(whole)) return;
+    if (may_write ? !is_only_read(whole) : !writer_of(whole)) return;
     if (const auto contents = contents_of(file)) {
       append("read\t" + whole + '\t' + std::to_string(contents->bytes) + '\t' +
              std::to_string(contents->fingerprint.high) + '.' + std::to_string(contents->fingerprint.low) +
@@ -111,8 +121,9 @@ void record_read(int directory, const char* path, int file) noexcept {
   });
 }
 
-void record_written(int directory, const char* path) noexcept {
+void record_written(int directory, const char* path, bool may_only_read) noexcept {
   record_path(directory, path, [&](const std::string& whole) {
+    if (may_only_read && is_only_read(whole)) return;
     const bool is_of_system = whole.starts_with("/dev/") || whole.starts_with("/proc/");
     if (!is_of_system) append("write\t" + whole + '\n');
   });

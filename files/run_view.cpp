@@ -47,9 +47,18 @@ void RunView::change(const runtime::RuleMatch& match, bool removes) {
 }
 
 std::vector<runtime::PublishedFile> RunView::list(const std::string& directory) noexcept {
+  return list_by([&] { return observer().list({directory, false, {}}); });
+}
+
+std::vector<runtime::PublishedFile> RunView::list_written(const std::string& directory) noexcept {
+  return list_by([&] { return observer().list_written(directory); });
+}
+
+template <class List>
+std::vector<runtime::PublishedFile> RunView::list_by(const List& list) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    return observer().list({directory, false, {}}).files;
+    return list().files;
   } catch (const std::exception&) {
     if (observer_ && !observer_->is_alive()) observer_.reset();
     return {};

@@ -27,8 +27,12 @@ class RunView {
   /// The published files of the directory that are in memory; none when the run has ended. `directory`:
   /// absolute, without symbolic links.
   [[nodiscard]] std::vector<runtime::PublishedFile> list(const std::string& directory) noexcept;
+  /// The same for files that processes of this matcher write, or have written.
+  [[nodiscard]] std::vector<runtime::PublishedFile> list_written(const std::string& directory) noexcept;
 
  private:
+  template <class List>
+  [[nodiscard]] std::vector<runtime::PublishedFile> list_by(const List& list) noexcept;
   [[nodiscard]] runtime::Observer& observer();
 
   std::string socket_path_;

@@ -1,7 +1,10 @@
 #include "wrapped_call.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <cstdio>
 #include <exception>
 #include <thread>
@@ -78,6 +81,67 @@ ReaderChange remove_read(int directory, const char* path) noexcept {
   if (!may_be_read_only(path)) return ReaderChange::to_disk;
   const Inside inside;
   return remove_as_reader(directory, path);
+}
+
+namespace {
+
+/// What the link contains, from the directory of its own path on; empty: it is no link.
+std::string target_of(int directory, const std::string& link) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t length = ::readlinkat(directory, link.c_str(), text.data(), text.size());
+  if (length <= 0 || static_cast<std::size_t>(length) == text.size()) return {};
+  const std::string target(text.data(), static_cast<std::size_t>(length));
+  return target.front() == '/' ? target : link.substr(0, link.rfind('/') + 1) + target;
+}
+
+}  // namespace
+
+bool is_link(int directory, const char* path) noexcept {
+  const int before = errno;
+  std::array<char, 1> text;
+  const bool is = SLUICE_REAL(readlinkat)(directory, path, text.data(), text.size()) >= 0;
+  errno = before;
+  return is;
+}
+
+namespace {
+
+bool has_rules() noexcept {
+  need_filter();
+  return !filter.is_empty() || !written.is_empty();
+}
+
+bool may_cover(const char* path) noexcept {
+  return filter.may_cover(path) || written.may_cover(path);
+}
+
+/// Follows links on disk until one leads to no other, or, if that is enough, to a path that a rule may cover.
+std::string follow(int directory, const char* path, bool is_first_enough) noexcept {
+  constexpr int most_links = 40;  // as the kernel's
+  const int before = errno;
+  const Inside inside;
+  std::string end;
+  try {
+    std::string next = target_of(directory, path);
+    for (int i = 0; i < most_links && !next.empty() && !(is_first_enough && may_cover(end.c_str())); ++i)
+      next = target_of(directory, end = std::move(next));
+    if (!may_cover(end.c_str())) end.clear();
+  } catch (const std::exception&) {
+    end.clear();  // no memory: the link as it is on disk
+  }
+  errno = before;
+  return end;
+}
+
+}  // namespace
+
+std::string end_of_links(const char* path) noexcept {
+  return path != nullptr && has_rules() && !is_inside ? follow(AT_FDCWD, path, false) : std::string();
+}
+
+std::string behind_links(int directory, const char* path) noexcept {
+  const bool is_asked = path != nullptr && has_rules() && !is_inside && !may_cover(path);
+  return is_asked && is_link(directory, path) ? follow(directory, path, true) : std::string();
 }
 
 bool may_list_coupled() noexcept {

@@ -73,6 +73,15 @@ class Inside {
 /// errno as it is. `site`: as find_coupled_file().
 [[nodiscard]] CoupledFile look_for(int directory, const char* path, const void* site = nullptr) noexcept;
 
+/// Whether there is a symbolic link at the path itself. Leaves errno as it is.
+[[nodiscard]] bool is_link(int directory, const char* path) noexcept;
+/// Where the links on disk that begin at the path end, if a rule may cover that; empty: no link is there.
+/// Leaves errno as it is.
+[[nodiscard]] std::string end_of_links(const char* path) noexcept;
+/// Where links on disk lead from a path that no rule covers to one that a rule may cover; empty: they do not.
+/// Leaves errno as it is.
+[[nodiscard]] std::string behind_links(int directory, const char* path) noexcept;
+
 /// Whether coupled files may be in some directory, and this library does not ask for itself.
 [[nodiscard]] bool may_list_coupled() noexcept;
 
@@ -107,8 +116,20 @@ auto ask_any(int directory, const char* path, const OfImage& of_image, const OfP
     case CoupledFile::Kind::failed:
       return fail(file.error_number);
     default:
-      return of_path(directory, path);
+      break;
   }
+  const auto answer = of_path(directory, path);
+  if (answer != -1 || errno != ENOENT) return answer;
+  const std::string target = behind_links(directory, path);
+  return target.empty() ? answer : ask_any(directory, target.c_str(), of_image, of_path);
+}
+
+/// The same about a link itself, where one is at the path.
+template <class OfImage, class OfPath>
+auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, const OfPath& of_path)
+    -> decltype(of_path(directory, path)) {
+  if (may_be_coupled(path) && is_link(directory, path)) return of_path(directory, path);
+  return ask_any(directory, path, of_image, of_path);
 }
 
 }  // namespace sluice::files

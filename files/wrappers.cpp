@@ -1,5 +1,6 @@
 // The calls of the C library by which a program finds and opens files. Each of them compares the path with
 // the rules first; what no rule may cover goes to the C library at once. docs/design/files-by-any-program.md.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +37,7 @@ int __fxstatat64(int version, int directory, const char* path, struct stat64* fa
 namespace {
 
 using sluice::files::ask_any;
+using sluice::files::ask_unfollowed;
 using sluice::files::change_read;
 using sluice::files::CoupledFile;
 using sluice::files::fail;
@@ -46,6 +49,33 @@ using sluice::files::ReaderChange;
 using sluice::files::WrittenFile;
 
 constexpr mode_t all_may = 0666;
+
+/// Neither does the file have to be new, nor does it lose its bytes: the program may only want to read it.
+/// The libraries of Fortran open so where the program does not say `action`, and again for reading where that
+/// is refused.
+bool may_be_for_reading(int flags) noexcept {
+  constexpr int of_writers = O_TRUNC | O_EXCL | O_APPEND;
+  return (flags & O_ACCMODE) != O_WRONLY && (flags & of_writers) == 0 && (flags & O_TMPFILE) != O_TMPFILE;
+}
+
+/// The file name of the library that a place is in; empty where that is not known.
+std::string_view library_of(const void* site) noexcept {
+  Dl_info library{};
+  if (::dladdr(site, &library) == 0 || library.dli_fname == nullptr) return {};
+  const std::string_view path(library.dli_fname);
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_of_fortran(const void* site) noexcept {
+  return library_of(site).starts_with("libgfortran");
+}
+
+/// ROMIO, the MPI-IO of MPICH and its like: one rank makes a file and closes it, and then all ranks open it.
+bool is_of_romio(const void* site) noexcept {
+  const std::string_view library = library_of(site);
+  if (library.find("romio") != std::string_view::npos) return true;
+  return library.starts_with("libmpi") && ::dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") == nullptr;
+}
 
 bool is_for_reading(int flags) noexcept {
   return (flags & O_ACCMODE) == O_RDONLY && (flags & (O_CREAT | O_TRUNC)) == 0 &&
@@ -81,31 +111,47 @@ struct OpenHow {
 };
 
 /// The descriptor that an open has given, which the record of `sluice verify` gets; -1 if it failed.
-int recorded(int descriptor, int directory, const char* path) noexcept {
+int recorded(int descriptor, int directory, const char* path, bool may_write = false) noexcept {
   if (descriptor >= 0 && sluice::files::records_files())
-    sluice::files::record_read(directory, path, descriptor);
+    sluice::files::record_read(directory, path, descriptor, may_write);
   return descriptor;
 }
 
-FILE* recorded(FILE* stream, const char* path) noexcept {
-  if (stream != nullptr) (void)recorded(::fileno(stream), AT_FDCWD, path);
+FILE* recorded(FILE* stream, const char* path, bool may_write = false) noexcept {
+  if (stream != nullptr) (void)recorded(::fileno(stream), AT_FDCWD, path, may_write);
   return stream;
 }
+
+void record_any(int directory, const char* path, int flags) noexcept {
+  if (may_be_for_reading(flags)) sluice::files::record_open(directory, path, false);
+  if (!is_for_reading(flags)) sluice::files::record_open(directory, path, true);
+}
+
+template <class OpenPath>
+int open_on_disk(int directory, const char* path, const OpenHow& how, const OpenPath& open_path);
 
 /// `open_path(path)` is the C library's call for another path, or for the same.
 template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
-  if (path != nullptr && sluice::files::is_recording())
-    sluice::files::record_open(directory, path, !is_for_reading(flags));
+  if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags);
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
-      sluice::files::record_written(directory, path);
+      sluice::files::record_written(directory, path, may_be_for_reading(flags));
     WrittenFile own = open_written(directory, path, flags, mode);
+    if (own.kind == WrittenFile::Kind::given && (flags & O_CREAT) != 0 && is_of_romio(site))
+      sluice::files::keep_until_reopened(own.file);
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
-    if (is_of_no_file(flags) || change_read(directory, path) == ReaderChange::to_disk)
-      return open_path(directory, path);
-    return fail(EACCES);
+    if (!is_of_no_file(flags) && may_be_for_reading(flags)) {
+      const CoupledFile file = look_for(directory, path);  // waits
+      if (file.kind == CoupledFile::Kind::image && (flags & O_ACCMODE) == O_RDONLY)
+        return recorded(open_anew(file, flags & ~O_CREAT), directory, path);
+      if (file.kind == CoupledFile::Kind::image && is_of_fortran(site)) return fail(EACCES);
+      if (file.kind == CoupledFile::Kind::failed && (flags & O_CREAT) == 0) return fail(file.error_number);
+    }
+    if (!is_of_no_file(flags) && change_read(directory, path) != ReaderChange::to_disk) return fail(EACCES);
+    const int descriptor = open_on_disk(directory, path, how, open_path);
+    return may_be_for_reading(flags) ? recorded(descriptor, directory, path, true) : descriptor;
   }
   const CoupledFile file = look_for(directory, path, site);
   switch (file.kind) {
@@ -116,8 +162,23 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     case CoupledFile::Kind::failed:
       return fail(file.error_number);
     default:
-      return recorded(open_path(directory, path), directory, path);
+      return recorded(open_on_disk(directory, path, how, open_path), directory, path);
   }
+}
+
+/// A link on disk may lead to a file that only the run has. What is to be made is first tried without links,
+/// so that a file that is none costs nothing.
+template <class OpenPath>
+int open_on_disk(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  const bool may_make_linked = (how.flags & (O_CREAT | O_EXCL | O_NOFOLLOW)) == O_CREAT &&
+                               sluice::files::may_list_coupled() && !sluice::files::may_be_coupled(path);
+  const int descriptor = may_make_linked
+                             ? SLUICE_REAL(openat)(directory, path, how.flags | O_NOFOLLOW, how.mode)
+                             : open_path(directory, path);
+  if (descriptor >= 0 || errno != (may_make_linked ? ELOOP : ENOENT)) return descriptor;
+  const std::string target = sluice::files::behind_links(directory, path);
+  if (!target.empty()) return open_any(directory, target.c_str(), how, open_path);
+  return may_make_linked ? open_path(directory, path) : descriptor;
 }
 
 bool is_for_reading(std::string_view mode) noexcept {
@@ -148,7 +209,11 @@ template <class OpenPath>
 FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_path) {
   const WrittenFile own = open_written(AT_FDCWD, path, flags_of(mode), all_may);
   const bool is_ordinary = own.kind == WrittenFile::Kind::ordinary;
-  if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) return open_path(path, mode);
+  if (is_ordinary && may_be_for_reading(flags_of(mode))) (void)look_for(AT_FDCWD, path);  // waits
+  if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) {
+    FILE* const stream = open_path(path, mode);
+    return may_be_for_reading(flags_of(mode)) ? recorded(stream, path, true) : stream;
+  }
   if (is_ordinary || own.kind == WrittenFile::Kind::failed) {
     errno = is_ordinary ? EACCES : own.error_number;
     return nullptr;
@@ -162,10 +227,10 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
 /// `open_path(path, mode)`, as above.
 template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  if (path != nullptr && sluice::files::is_recording())
-    sluice::files::record_open(AT_FDCWD, path, !is_for_reading(std::string_view(mode)));
+  if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode));
   if (!is_for_reading(mode)) {
-    if (path != nullptr && sluice::files::records_files()) sluice::files::record_written(AT_FDCWD, path);
+    if (path != nullptr && sluice::files::records_files())
+      sluice::files::record_written(AT_FDCWD, path, may_be_for_reading(flags_of(mode)));
     return path == nullptr ? open_with(path, mode) : fopen_written(path, mode, open_with);
   }
   const auto open_path = [&](const char* other) { return open_with(other, mode); };
@@ -183,11 +248,36 @@ FILE* fopen_any(const char* path, const char* mode, const void* site, const Open
   }
 }
 
+/// Where the C library's call is to be made once, the links are followed before it. `open_path(path, mode)`,
+/// as above.
+template <class OpenPath>
+FILE* fopen_once(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
+  return fopen_any(target.empty() ? path : target.c_str(), mode, site, open_with);
+}
+
+template <class OpenPath>
+FILE* fopen_followed(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  if (!is_for_reading(std::string_view(mode))) return fopen_once(path, mode, site, open_with);
+  FILE* const stream = fopen_any(path, mode, site, open_with);
+  if (stream != nullptr || errno != ENOENT) return stream;
+  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
+  return target.empty() ? stream : fopen_any(target.c_str(), mode, site, open_with);
+}
+
 /// A memory file has no name, but the image of a coupled file counts as having one.
 template <class Facts>
 int stat_image(int status, Facts* facts) noexcept {
   if (status == 0 && facts->st_nlink == 0) facts->st_nlink = 1;
   return status;
+}
+
+/// `flags`: as of fstatat(2).
+template <class OfImage, class OfPath>
+int ask_by_flags(int flags, int directory, const char* path, const OfImage& of_image,
+                 const OfPath& of_path) noexcept {
+  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? ask_unfollowed(directory, path, of_image, of_path)
+                                            : ask_any(directory, path, of_image, of_path);
 }
 
 /// Who reads a file may neither write nor run it; who writes it may write it.
@@ -238,19 +328,20 @@ SLUICE_OPEN(open64, openat64)
 SLUICE_CHECKED_OPEN(__open_2, __openat_2)
 SLUICE_CHECKED_OPEN(__open64_2, __openat64_2)
 
-#define SLUICE_FOPEN(fopen)                                                                               \
-  SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {                                         \
-    return fopen_any(path, mode, SLUICE_SITE,                                                             \
-                     [&](const char* other, const char* how) { return SLUICE_REAL(fopen)(other, how); }); \
+#define SLUICE_FOPEN(fopen)                                                                  \
+  SLUICE_EXPORT FILE* fopen(const char* path, const char* mode) {                            \
+    return fopen_followed(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
+      return SLUICE_REAL(fopen)(other, how);                                                 \
+    });                                                                                      \
   }
 SLUICE_FOPEN(fopen)
 SLUICE_FOPEN(fopen64)
 
-#define SLUICE_FREOPEN(freopen)                                                         \
-  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {       \
-    return fopen_any(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
-      return SLUICE_REAL(freopen)(other, how, stream);                                  \
-    });                                                                                 \
+#define SLUICE_FREOPEN(freopen)                                                          \
+  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {        \
+    return fopen_once(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
+      return SLUICE_REAL(freopen)(other, how, stream);                                   \
+    });                                                                                  \
   }
 SLUICE_FREOPEN(freopen)
 SLUICE_FREOPEN(freopen64)
@@ -263,53 +354,53 @@ SLUICE_FREOPEN(freopen64)
 SLUICE_CREAT(creat)
 SLUICE_CREAT(creat64)
 
-#define SLUICE_STAT(stat, fstat, structure)                                                  \
+#define SLUICE_STAT(stat, fstat, structure, ask)                                             \
   SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {               \
-    return ask_any(                                                                          \
+    return ask(                                                                              \
         AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
         [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); });            \
   }
-SLUICE_STAT(stat, fstat, stat)
-SLUICE_STAT(lstat, fstat, stat)
-SLUICE_STAT(stat64, fstat64, stat64)
-SLUICE_STAT(lstat64, fstat64, stat64)
+SLUICE_STAT(stat, fstat, stat, ask_any)
+SLUICE_STAT(lstat, fstat, stat, ask_unfollowed)
+SLUICE_STAT(stat64, fstat64, stat64, ask_any)
+SLUICE_STAT(lstat64, fstat64, stat64, ask_unfollowed)
 
 #define SLUICE_FSTATAT(fstatat, fstat, structure)                                                           \
   SLUICE_EXPORT int fstatat(int directory, const char* path, struct structure* facts, int flags) noexcept { \
-    return ask_any(                                                                                         \
-        directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },               \
+    return ask_by_flags(                                                                                    \
+        flags, directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },        \
         [&](int from, const char* other) { return SLUICE_REAL(fstatat)(from, other, facts, flags); });      \
   }
 SLUICE_FSTATAT(fstatat, fstat, stat)
 SLUICE_FSTATAT(fstatat64, fstat64, stat64)
 
-#define SLUICE_XSTAT(xstat, fstat, structure)                                                \
+#define SLUICE_XSTAT(xstat, fstat, structure, ask)                                           \
   SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {          \
-    return ask_any(                                                                          \
+    return ask(                                                                              \
         AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
         [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); });  \
   }
-SLUICE_XSTAT(__xstat, fstat, stat)
-SLUICE_XSTAT(__lxstat, fstat, stat)
-SLUICE_XSTAT(__xstat64, fstat64, stat64)
-SLUICE_XSTAT(__lxstat64, fstat64, stat64)
+SLUICE_XSTAT(__xstat, fstat, stat, ask_any)
+SLUICE_XSTAT(__lxstat, fstat, stat, ask_unfollowed)
+SLUICE_XSTAT(__xstat64, fstat64, stat64, ask_any)
+SLUICE_XSTAT(__lxstat64, fstat64, stat64, ask_unfollowed)
 
-#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                 \
-  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts, \
-                             int flags) {                                                           \
-    return ask_any(                                                                                 \
-        directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },       \
-        [&](int from, const char* other) {                                                          \
-          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                         \
-        });                                                                                         \
+#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                  \
+  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts,  \
+                             int flags) {                                                            \
+    return ask_by_flags(                                                                             \
+        flags, directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
+        [&](int from, const char* other) {                                                           \
+          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                          \
+        });                                                                                          \
   }
 SLUICE_FXSTATAT(__fxstatat, fstat, stat)
 SLUICE_FXSTATAT(__fxstatat64, fstat64, stat64)
 
 SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int mask,
                         struct statx* facts) noexcept {
-  return ask_any(
-      directory, path,
+  return ask_by_flags(
+      flags, directory, path,
       [&](int image) {
         constexpr int of_path = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
         const int status = SLUICE_REAL(statx)(image, "", (flags & ~of_path) | AT_EMPTY_PATH, mask, facts);

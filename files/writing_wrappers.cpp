@@ -19,8 +19,11 @@
 namespace {
 
 using sluice::files::change_read;
+using sluice::files::CoupledFile;
 using sluice::files::fail;
 using sluice::files::Inside;
+using sluice::files::is_link;
+using sluice::files::may_be_coupled;
 using sluice::files::may_be_written;
 using sluice::files::ReaderChange;
 using sluice::files::remove_read;
@@ -62,9 +65,28 @@ int open_ordinary(int directory, const char* path, int flags) noexcept {
   return ::openat(directory, path, flags | O_CLOEXEC, all_may);
 }
 
-/// The bytes of one path become the file of another one. Returns errno, or 0; ENODATA: neither is coupled, or
-/// the source is not there.
-int move_bytes(int from_directory, const char* from, int to_directory, const char* to) noexcept {
+/// Its owner can always read and write a file of the run, because the matcher opens it again for others.
+void copy_facts(int from, int to) noexcept {
+  struct stat facts {};
+  if (::fstat(from, &facts) != 0) return;
+  const timespec times[] = {facts.st_atim, facts.st_mtim};
+  constexpr mode_t permissions = 07777;
+  (void)::fchmod(to, (facts.st_mode & permissions) | S_IRUSR | S_IWUSR);
+  (void)::futimens(to, times);
+}
+
+/// A new file of another one's bytes, permissions and times.
+struct Copy {
+  int from_directory;
+  const char* from;
+  int to_directory;
+  const char* to;
+  bool must_be_new;  ///< else it takes the place of what is there
+};
+
+/// Returns errno, or 0; ENODATA: neither is coupled, or the source is not there.
+int copy_file(const Copy& copied) noexcept {
+  const auto [from_directory, from, to_directory, to, must_be_new] = copied;
   const bool from_is_written = may_be_written(from);
   WrittenFile source;
   if (from_is_written) source = open_written(from_directory, from, O_RDONLY);
@@ -78,7 +100,7 @@ int move_bytes(int from_directory, const char* from, int to_directory, const cha
     source.file = FileDescriptor(descriptor);
     if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return ENODATA;
   }
-  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  const int flags = O_WRONLY | O_CREAT | (must_be_new ? O_EXCL : O_TRUNC);
   WrittenFile target;
   if (may_be_written(to)) target = open_written(to_directory, to, flags);
   if (target.kind == WrittenFile::Kind::failed) return target.error_number;
@@ -88,6 +110,7 @@ int move_bytes(int from_directory, const char* from, int to_directory, const cha
     if (!target.file) return errno;
   }
   const int trouble = copy(source.file.number(), target.file.number());
+  if (trouble == 0) copy_facts(source.file.number(), target.file.number());
   {
     const Inside inside;
     sluice::files::note_close(target.file.number());
@@ -111,6 +134,7 @@ int remove_read_any(int directory, const char* path, const Remove& remove) noexc
 /// Removes what the run has written, or the file on disk.
 template <class Remove>
 int remove_any(int directory, const char* path, const Remove& remove) noexcept {
+  if (may_be_coupled(path) && is_link(directory, path)) return remove();
   if (!may_be_written(path)) return remove_read_any(directory, path, remove);
   const int before = errno;
   int outcome = 0;
@@ -148,14 +172,50 @@ template <class Rename>
 int rename_any(int from_directory, const char* from, int to_directory, const char* to, const Rename& rename) {
   if (from == nullptr || to == nullptr) return rename();
   if (sluice::files::is_recording()) sluice::files::record_open(to_directory, to, true);
+  if (may_be_coupled(from) && is_link(from_directory, from)) return rename();
   if (!may_be_written(from) && !may_be_written(to))
     return rename_read_any(from_directory, from, to_directory, to, rename);
   const int before = errno;
-  const int trouble = move_bytes(from_directory, from, to_directory, to);
+  const int trouble = copy_file({from_directory, from, to_directory, to, false});
   errno = before;
   if (trouble == ENODATA) return rename();
   if (trouble != 0) return fail(trouble);
   return ::unlinkat(from_directory, from, 0);
+}
+
+/// For a component that only reads the file: it stays as it is, so a copy on disk is as good as a link to it.
+/// Returns errno, or 0; ENODATA: it is not of the run.
+int copy_read(int from_directory, const char* from, int to_directory, const char* to) noexcept {
+  const CoupledFile source = sluice::files::look_for(from_directory, from);
+  if (source.kind == CoupledFile::Kind::failed) return source.error_number;
+  if (source.kind != CoupledFile::Kind::image) return ENODATA;
+  const FileDescriptor target(open_ordinary(to_directory, to, O_WRONLY | O_CREAT | O_EXCL));
+  if (!target) return errno;
+  const FileDescriptor image(open_ordinary(AT_FDCWD, sluice::files::ImageLink(source).path(), O_RDONLY));
+  const int trouble = image ? copy(image.number(), target.number()) : errno;
+  if (trouble == 0) copy_facts(image.number(), target.number());
+  return trouble;
+}
+
+/// A file of the run cannot have two names. `flags`: as of linkat(2); where links are followed, a file
+/// without a name (O_TMPFILE) gets one by its link below /proc.
+template <class Link>
+int link_any(int from_directory, const char* from, int to_directory, const char* to, int flags,
+             const Link& link) {
+  if (from == nullptr || to == nullptr || (!may_be_coupled(from) && !may_be_coupled(to)) ||
+      ((flags & AT_SYMLINK_FOLLOW) == 0 && is_link(from_directory, from)))
+    return link();
+  if (change_read(to_directory, to) != ReaderChange::to_disk) return fail(EACCES);
+  const int before = errno;
+  int trouble = ENODATA;
+  if (may_be_written(from) || may_be_written(to)) {
+    trouble = copy_file({from_directory, from, to_directory, to, true});
+  } else if (may_be_coupled(from)) {
+    trouble = copy_read(from_directory, from, to_directory, to);
+  }
+  errno = before;
+  if (trouble == ENODATA) return link();
+  return trouble == 0 ? 0 : fail(trouble);
 }
 
 template <class Truncate>
@@ -222,6 +282,16 @@ SLUICE_EXPORT int renameat2(int from_directory, const char* from, int to_directo
   const auto rename = [&] { return SLUICE_REAL(renameat2)(from_directory, from, to_directory, to, flags); };
   if ((flags & ~static_cast<unsigned int>(RENAME_NOREPLACE)) != 0) return rename();
   return rename_any(from_directory, from, to_directory, to, rename);
+}
+
+SLUICE_EXPORT int link(const char* from, const char* to) noexcept {
+  return link_any(AT_FDCWD, from, AT_FDCWD, to, 0, [&] { return SLUICE_REAL(link)(from, to); });
+}
+
+SLUICE_EXPORT int linkat(int from_directory, const char* from, int to_directory, const char* to,
+                         int flags) noexcept {
+  return link_any(from_directory, from, to_directory, to, flags,
+                  [&] { return SLUICE_REAL(linkat)(from_directory, from, to_directory, to, flags); });
 }
 
 SLUICE_EXPORT int unlink(const char* path) noexcept {

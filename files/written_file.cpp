@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -119,6 +120,37 @@ class HeldFiles {
 };
 constinit HeldFiles held;
 
+/// Files between two opens that belong together.
+class KeptFiles {
+ public:
+  void add(const runtime::FileDescriptor& file) {
+    HiddenDescriptor hidden(hidden_duplicate(file.number()));
+    const std::lock_guard lock(mutex_);
+    files_.push_back(std::move(hidden));
+    count_ = files_.size();
+  }
+  /// The process has opened the file.
+  void release(const runtime::FileDescriptor& opened) noexcept {
+    if (count_.load(std::memory_order_relaxed) == 0) return;
+    const FileIdentity identity = identity_of(opened.number());
+    const std::lock_guard lock(mutex_);
+    std::erase_if(files_,
+                  [&](const HiddenDescriptor& file) { return identity_of(file.number()) == identity; });
+    count_ = files_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<HiddenDescriptor> files_;
+  std::atomic<std::size_t> count_{0};
+};
+
+/// Never destroyed: programs open files until their very end.
+KeptFiles& kept() {
+  static auto* const all = new KeptFiles;
+  return *all;
+}
+
 bool has_another(int descriptor, std::uint64_t file) {
   bool has = false;
   for_each_descriptor([&](int other) { has = has || (other != descriptor && written_by(other) == file); });
@@ -134,7 +166,7 @@ std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int dire
   const std::string whole = whole_path(directory, path);
   if (whole.empty() || !session.environment().is_coupled()) return std::nullopt;
   auto match = runtime::find_rule(session.environment(), whole);
-  if (!match || !match->rule.writes || !matcher::covers_c_library(match->rule.through)) return std::nullopt;
+  if (!match || !runtime::is_written_as_file(match->rule)) return std::nullopt;
   struct stat facts {};
   const bool is_other =
       match->is_on_disk && ::stat(match->file.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
@@ -160,6 +192,7 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
   if ((flags & O_ACCMODE) != O_RDONLY) {
     struct stat facts {};
     if (::fstat(file.number(), &facts) == 0) held.add(facts.st_ino);
+    kept().release(file);
   }
   return {WrittenFile::Kind::given, std::move(file), 0};
 }
@@ -175,6 +208,14 @@ WrittenFile open_written_file(int directory, const char* path, int flags, mode_t
     return {WrittenFile::Kind::failed, {}, ENOMEM};
   } catch (const std::exception&) {
     return {WrittenFile::Kind::failed, {}, EIO};
+  }
+}
+
+void keep_until_reopened(const runtime::FileDescriptor& file) noexcept {
+  try {
+    kept().add(file);
+  } catch (const std::exception&) {
+    // No memory: it counts as closed between the two.
   }
 }
 

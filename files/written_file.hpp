@@ -18,6 +18,10 @@ struct WrittenFile {
 /// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2).
 [[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept;
 
+/// The file counts as open until this process opens it again: who has opened it is about to close it, and to
+/// open it anew with others.
+void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
+
 /// Removes a file that this run has written. 0: done; ENOENT: this run has none.
 [[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 

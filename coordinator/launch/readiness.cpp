@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "elf_file.hpp"
 #include "launch.hpp"
 #include "mpi_launchers.hpp"
 #include "mpi_search.hpp"
+#include "named_programs.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/spill_file.hpp"
 
@@ -150,6 +152,19 @@ Coupling coupling_of(const Workflow& workflow, const std::string& component) {
   return writes ? Coupling::writer : is_exposed ? Coupling::exposed : Coupling::reader;
 }
 
+/// Programs that its script starts, and that see the disk only.
+void note_static_programs(const Component& component, const std::filesystem::path& program,
+                          const Environment& environment, Inspection& inspection) {
+  for (const NamedProgram& named : find_named_programs(component, program, environment)) {
+    const auto facts = named.path == program ? std::nullopt : read_elf_facts(named.path);
+    if (!facts || !facts->is_this_machine || !facts->interpreter.empty()) continue;
+    inspection.notes.push_back("its script or command names '" + named.name +
+                               "', which is statically linked: that program sees files on the disk only. Use "
+                               "a dynamically linked one, or, "
+                               "to read, give the rule 'expose: true'");
+  }
+}
+
 }  // namespace
 
 std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Component& component,
@@ -159,6 +174,9 @@ std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Com
   Environment started = environment;
   for (const auto& [name, value] : component.environment) started[name] = value;
   Inspection inspection = inspect_program(program.path, started, coupling_of(workflow, component.name));
+  const Coupling coupling = coupling_of(workflow, component.name);
+  if (coupling == Coupling::reader || coupling == Coupling::writer)
+    note_static_programs(component, program.path, started, inspection);
   if (!inspection.mpi && component.ranks > 0) inspection.mpi = search_mpi(component, program.path, started);
   return inspection;
 }

@@ -31,12 +31,13 @@ void write_flow_file(const fs::path& path, const std::string& text) {
   if (!stream) throw IoError(NC_EIO, errno, path.string(), "write");
 }
 
-/// Of files that have one content for who reads them by the C library.
-std::string patterns_of(const Workflow& workflow) {
-  std::string patterns;
+/// Of files that have one content for who reads them by the C library: a line "WRITER TAB PATTERN" for a
+/// rule.
+std::string read_rules_of(const Workflow& workflow) {
+  std::string rules;
   for (const workflows::FileRule& rule : workflow.files)
-    if (!is_followed(rule)) patterns += rule.pattern + '\n';
-  return patterns;
+    if (!is_followed(rule)) rules += rule.writer + '\t' + rule.pattern + '\n';
+  return rules;
 }
 
 int run_once(const WorkflowCopy& copy, const FlowVariant& variant, const Workflow& workflow,
@@ -52,7 +53,7 @@ int run_once(const WorkflowCopy& copy, const FlowVariant& variant, const Workflo
   if (variant.passes_files) child.arguments.push_back("--through-files");
   child.environment = current_environment();
   child.environment["SLUICE_RECORD_VALUES"] = copy.records().string();
-  child.environment["SLUICE_RECORD_READS"] = patterns_of(workflow);
+  child.environment["SLUICE_RECORD_READS"] = read_rules_of(workflow);
   child.directory = copy.directory();
   child.output = output.number();
   child.error = output.number();

@@ -16,6 +16,10 @@ bool is_read_as_file(const RuleMatch& match) {
   return !match.is_on_disk || ::stat(match.file.c_str(), &facts) != 0 || S_ISREG(facts.st_mode);
 }
 
+bool is_written_as_file(const ClientRule& rule) noexcept {
+  return rule.writes && matcher::covers_c_library(rule.through);
+}
+
 int error_number_of(const Error& error) noexcept {
   switch (error.status()) {
     case NC_ENOENT:

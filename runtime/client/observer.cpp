@@ -28,9 +28,17 @@ Observer::Observer(PacketSocket socket, const std::string& socket_path, const st
 }
 
 Listing Observer::list(ListRequest request) {
+  return list_parts(MessageType::list, std::move(request));
+}
+
+Listing Observer::list_written(const std::string& directory) {
+  return list_parts(MessageType::list_written, {directory, false, {}, {}});
+}
+
+Listing Observer::list_parts(MessageType type, ListRequest request) {
   Listing all;
   do {
-    auto part = decode<Listing>(exchange(MessageType::list, encode(request), MessageType::listing).fields);
+    auto part = decode<Listing>(exchange(type, encode(request), MessageType::listing).fields);
     std::ranges::move(part.files, std::back_inserter(all.files));
     all.gone += part.gone;
     request.after = std::move(part.last);

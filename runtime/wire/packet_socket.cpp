@@ -254,9 +254,10 @@ PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const 
   header.msg_control = control.bytes.data();
   header.msg_controllen = control.bytes.size();
   ssize_t got = 0;
+  bool is_reset = false;  // told once, before what was sent earlier
   do {
     got = ::recvmsg(socket_.number(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  } while (got < 0 && errno == EINTR);
+  } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(is_reset, true))));
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Outcome::would_block;
   if (got < 0 && errno == ECONNRESET) return Outcome::closed;
   if (got < 0) fail("receive from");

@@ -61,6 +61,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "image";
     case MessageType::list:
       return "list";
+    case MessageType::list_written:
+      return "list_written";
     case MessageType::read_image:
       return "read_image";
     case MessageType::newest_image:

@@ -1,5 +1,6 @@
 #include "watched_socket.hpp"
 
+#include <cerrno>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -25,13 +26,25 @@ void WatchedSocket::read_on() {
                     });
 }
 
+namespace {
+
+/// The other side has closed the connection. What it has sent before can still be read, and its end follows.
+bool is_gone(const Error& error) noexcept {
+  const auto* const io = dynamic_cast<const IoError*>(&error);
+  return io != nullptr && (io->error_number() == EPIPE || io->error_number() == ECONNRESET);
+}
+
+}  // namespace
+
 bool WatchedSocket::send(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
                          std::vector<SharedFile> files) {
-  if (!trouble_.empty()) return true;
+  if (!trouble_.empty() || has_no_receiver_) return true;
   const std::size_t bytes = fields.size();
   try {
     send_message(OutgoingMessage(type, tag, std::move(fields), std::move(files)), bytes);
   } catch (const Error& error) {
+    has_no_receiver_ = is_gone(error);
+    if (has_no_receiver_) return true;
     if (error.status() != NC_ENFILE || tag == 0 || type == MessageType::error) {
       trouble_ = error.what();
       return true;
@@ -72,7 +85,12 @@ void WatchedSocket::send_queued() {
       queue_.pop_front();
     }
   } catch (const Error& error) {
-    trouble_ = error.what();  // the reading side sees the end
+    has_no_receiver_ = is_gone(error);
+    if (has_no_receiver_) {
+      queue_.clear();
+    } else {
+      trouble_ = error.what();  // the reading side sees the end
+    }
   }
 }
 

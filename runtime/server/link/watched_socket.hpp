@@ -54,6 +54,7 @@ class WatchedSocket {
   std::deque<Queued> queue_;
   std::size_t queued_bytes_ = 0;
   std::string trouble_;
+  bool has_no_receiver_ = false;  ///< the other side has closed the connection
   std::shared_ptr<bool> is_alive_ =
       std::make_shared<bool>(true);  // shared with handlers that may run after the destructor
 };

@@ -29,9 +29,19 @@ FileDescriptor for_reading(const FileDescriptor& made, std::uint32_t permissions
   return FileDescriptor(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
+bool lacks_descriptors(int number) noexcept {
+  return number == EMFILE || number == ENFILE;
+}
+
 [[noreturn]] void fail_to_make(Status status, const std::string& name) {
   const int number = errno;
-  throw IoError(number == EMFILE || number == ENFILE ? NC_ENFILE : status, number, name, "create");
+  throw IoError(lacks_descriptors(number) ? NC_ENFILE : status, number, name, "create");
+}
+
+[[noreturn]] void fail_to_open() {
+  const int number = errno;
+  const Status status = lacks_descriptors(number) ? NC_ENFILE : number == EINVAL ? NC_EINVAL : NC_EIO;
+  throw IoError(status, number, "a file that was written by the C library", "open");
 }
 
 }  // namespace
@@ -81,6 +91,7 @@ bool tells_who_writes(const FileDescriptor& file) noexcept {
 bool seal(const FileDescriptor& file) {
   if (is_open_for_writing(file)) return false;
   const FileDescriptor writable(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
+  if (!writable && lacks_descriptors(errno)) fail_to_open();
   const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
   return writable && (::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) == 0 ||
                       ::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_WRITE) == 0);
@@ -194,7 +205,9 @@ int flags_of_reopening(std::uint32_t flags) noexcept {
 }  // namespace
 
 std::shared_ptr<const FileDescriptor> reopened(const FileDescriptor& file, std::uint32_t flags) {
-  return std::make_shared<const FileDescriptor>(::open(link_to(file).c_str(), flags_of_reopening(flags)));
+  FileDescriptor opened(::open(link_to(file).c_str(), flags_of_reopening(flags)));
+  if (!opened) fail_to_open();
+  return std::make_shared<const FileDescriptor>(std::move(opened));
 }
 
 }  // namespace sluice::runtime

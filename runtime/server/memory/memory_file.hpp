@@ -29,6 +29,7 @@ namespace sluice::runtime {
 /// Whether the file system can say that; not all on disks can.
 [[nodiscard]] bool tells_who_writes(const FileDescriptor& file) noexcept;
 /// From now on nobody can change the file in memory. False, without effect, where somebody can write now.
+/// Throws IoError(NC_ENFILE), without effect, when this process has no descriptor left.
 [[nodiscard]] bool seal(const FileDescriptor& file);
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
@@ -47,8 +48,9 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// Puts a file of the same bytes and permissions in the place of what is at the path.
 void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
-/// Another open of the same file; empty and errno where that fails. `flags`: of open(2), of the process that
-/// gets the descriptor. Shared as messages want it.
+/// Another open of the same file. `flags`: of open(2), of the process that gets the descriptor. Shared as
+/// messages want it. Throws IoError: NC_ENFILE when this process has no descriptor left, NC_EINVAL for flags
+/// that the file cannot have.
 [[nodiscard]] SharedFile reopened(const FileDescriptor& file, std::uint32_t flags);
 
 /// The whole file in memory, for reading.

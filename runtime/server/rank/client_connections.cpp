@@ -351,8 +351,11 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
 /// Null: the process uses the disk.
 void ClientConnections::send_own(Client& client, std::uint32_t tag, const SharedFile& file) {
   std::vector<SharedFile> files;
-  if (file != nullptr) files.push_back(reopened(*file, O_RDONLY));
-  if (file != nullptr && !*files.front()) return send_error(client, tag, NC_EIO, "the file cannot be opened");
+  try {
+    if (file != nullptr) files.push_back(reopened(*file, O_RDONLY));
+  } catch (const Error& error) {
+    return send_error(client, tag, error.status(), error.what());
+  }
   send(client, MessageType::file_opened, tag, encode(FileOpened{file == nullptr}), std::move(files));
 }
 

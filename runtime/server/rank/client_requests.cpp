@@ -42,6 +42,9 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return written_.note(client, decode<FileHolder>(message.fields));
     case MessageType::remove_file:
       return written_.remove(client, message.tag, decode<Remove>(message.fields));
+    case MessageType::list_written:
+      return parts_.clients.send(client, MessageType::listing, message.tag,
+                                 encode(written_.list(decode<ListRequest>(message.fields))));
     case MessageType::read_image:
       return begin_read_image(client, message.tag, decode<OpenRequest>(message.fields));
     case MessageType::newest_image:

@@ -52,9 +52,10 @@ bool is_for_writing(std::uint32_t flags) noexcept {
 /// A file from its first open on until it is published or given up.
 struct WrittenFiles::File : std::enable_shared_from_this<File> {
   enum class State {
-    beginning,   ///< who has opened it waits for its descriptor
-    open,        ///< somebody can write to it, or it will be opened again before it is published
-    closing,     ///< nobody can, and its processes are asked whether they have closed it in order
+    beginning,  ///< who has opened it waits for its descriptor
+    open,       ///< somebody can write to it, or it will be opened again before it is published
+    closing,    ///< nobody can, and its processes are asked whether they have closed it in order; or it waits
+                ///< for a descriptor
     publishing,  ///< nobody can any more
   };
   State state = State::beginning;
@@ -89,6 +90,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
 
 /// What is known of a path.
 struct WrittenFiles::Place {
+  DatasetKey key = {};
   std::shared_ptr<File> file = {};      ///< that is being written, shared with the thread that reads it
   matcher::StepId step = 0;             ///< the newest one that was published; 0: none
   std::vector<QueuedOpen> queued = {};  ///< until the file is published
@@ -123,6 +125,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
   if (!has(O_CREAT) && !exists) return refuse(open, NC_ENOENT, request.path + " is not there");
   Place& place = places_[request.path];
+  place.key = request.key;
   try {
     if (place.file && place.file->state == File::State::beginning) {
       place.file->opens.push_back(open);
@@ -134,7 +137,6 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
       begin(place, open);
     } else if (Client* const client = clients_.find(open.client)) {
       const auto own = reopened(*sealed_.open(place.step), request.flags);
-      if (!*own) throw IoError(NC_EIO, errno, request.path, "open");
       clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
     }
   } catch (const Error& error) {
@@ -221,7 +223,9 @@ void WrittenFiles::open_base(const File& file, std::uint32_t permissions) {
       [this, opened, permissions, connection = file.connection] {
         File* const begun = find(connection);
         if (begun == nullptr) return;
-        if (!opened->base) return give_up(*begun, IoError(NC_EPERM, opened->trouble, begun->path, "open"));
+        const bool lacks_descriptors = opened->trouble == EMFILE || opened->trouble == ENFILE;
+        const Status status = lacks_descriptors ? NC_ENFILE : NC_EPERM;
+        if (!opened->base) return give_up(*begun, IoError(status, opened->trouble, begun->path, "open"));
         begun->base = std::make_shared<const FileDescriptor>(std::move(opened->base));
         begin_bytes(*begun, permissions);
       });
@@ -284,8 +288,12 @@ void WrittenFiles::begin_contents(File& file) {
 void WrittenFiles::copy_base(File& file) {
   file.may_publish_unchanged = false;
   const auto trouble = std::make_shared<int>(0);  // shared by the two functions
-  const auto to = std::make_shared<FileDescriptor>(
-      ::open(link_to(file.bytes).c_str(), O_WRONLY | O_CLOEXEC));  // shared, as functions are copied
+  SharedFile to;
+  try {
+    to = reopened(file.bytes, O_WRONLY);
+  } catch (const Error& error) {
+    return give_up(file, error);
+  }
   const auto copy = [trouble, to, from = file.base] {
     *trouble = copy_bytes(*from, *to);
     copy_times(*from, *to);  // they tell later whether the program has changed them
@@ -331,7 +339,6 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return false;
   const auto own = reopened(file.bytes, open.request.flags);
-  if (!*own) throw IoError(errno == EINVAL ? NC_EINVAL : NC_EIO, errno, file.path, "open");
   if (is_for_writing(open.request.flags)) {
     file.holders.push_back(client->process->process_id);
     file.closes_wanted = open.request.closes;
@@ -341,7 +348,16 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open) {
 }
 
 void WrittenFiles::refuse(const QueuedOpen& open, int status, const std::string& text) {
+  if (status == NC_ENFILE) note_no_descriptor(open.request.path, "cannot be opened");
   if (Client* const client = clients_.find(open.client)) clients_.send_error(*client, open.tag, status, text);
+}
+
+/// It is told once: many opens may fail one after the other.
+void WrittenFiles::note_no_descriptor(const std::string& path, const std::string& effect) {
+  if (std::exchange(has_told_of_descriptors_, true)) return;
+  base_.log.event("'" + path + "' " + effect +
+                  ": the matcher has no file descriptor left. Raise the hard limit (ulimit -Hn), or use more "
+                  "matchers a node (staging.matchers)");
 }
 
 void WrittenFiles::note(const Client& client, const FileHolder& note) {
@@ -365,6 +381,23 @@ void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& reque
   } else {
     clients_.send(client, MessageType::done, tag, {});
   }
+}
+
+/// On disk a file is there from its open on.
+Listing WrittenFiles::list(const ListRequest& request) const {
+  static constexpr std::size_t most_in_a_part = 1000;
+  Listing listing;
+  const std::string directory = request.directory == "/" ? request.directory : request.directory + '/';
+  auto place = request.after ? places_.upper_bound(request.after->name) : places_.lower_bound(directory);
+  for (std::size_t count = 0; place != places_.end() && place->first.starts_with(directory); ++place) {
+    const auto& [path, known] = *place;
+    if (count++ == most_in_a_part) break;
+    listing.last = DatasetKey{0, path};
+    if (path.find('/', directory.size()) != std::string::npos) continue;
+    if (known.step != 0 || known.file) listing.files.push_back({known.key, {}, path, known.step});
+  }
+  if (place == places_.end() || !place->first.starts_with(directory)) listing.last.reset();
+  return listing;
 }
 
 // Closing
@@ -421,12 +454,32 @@ void WrittenFiles::closed_all(File& file) {
 
 void WrittenFiles::publish(File& file) {
   // Where somebody has opened it by now, it will be closed once more. A file on disk cannot be sealed.
-  if (file.is_on_disk ? is_open_for_writing(file.bytes) : !seal(file.bytes)) return;
+  try {
+    if (file.is_on_disk ? is_open_for_writing(file.bytes) : !seal(file.bytes)) return;
+  } catch (const Error&) {
+    return publish_later(file);
+  }
   watch_.remove(file.watch);
   by_watch_.erase(file.watch);
   file.watch = -1;
   file.state = File::State::publishing;
+  last_bytes_[file.key.rule] = file_size(file.bytes);  // the writer may begin the next one now
   read_contents(file);
+}
+
+/// Sealing takes a descriptor for a moment. Others will give some back.
+void WrittenFiles::publish_later(File& file) {
+  static constexpr std::chrono::milliseconds wait(20);
+  note_no_descriptor(file.path, "is published later");
+  file.state = File::State::closing;
+  const auto timer = std::make_shared<boost::asio::steady_timer>(base_.loop, wait);  // shared with its wait
+  timer->async_wait([this, timer, connection = file.connection](const boost::system::error_code& error) {
+    File* const waiting = error ? nullptr : find(connection);
+    if (waiting == nullptr || waiting->state != File::State::closing) return;
+    waiting->state = File::State::open;
+    publish(*waiting);
+    if (waiting->state == File::State::open) serve_queued(waiting->path);
+  });
 }
 
 /// Work on so many bytes of a file. For a few, it takes less time than to wake the thread.
@@ -435,6 +488,16 @@ void WrittenFiles::carry_out(std::uint64_t bytes, std::function<void()> work, st
   if (bytes > most_bytes_here) return worker_.submit(std::move(work), std::move(then));
   work();
   boost::asio::post(base_.loop, std::move(then));
+}
+
+/// A reader may have taken the step before for the whole file. It is told once a rule: some programs add to a
+/// file all the time.
+void WrittenFiles::note_continued(const File& file) {
+  if (file.closes_wanted != 1 || !continued_.insert(file.key.rule).second) return;
+  base_.log.event(
+      file.component + " has gone on in '" + file.path +
+      "', which was published when it was closed before: readers may have taken that for the whole "
+      "file. If they should wait, give the rule 'publish: exit', or 'publish: close:N'");
 }
 
 /// Comparing and decoding take as long as the file is large.
@@ -466,6 +529,7 @@ void WrittenFiles::read_contents(File& file) {
               if (known == nullptr) return;
               if (result->is_unchanged) return drop(*known);
               if (result->is_failure) return abandon(*known, result->trouble);
+              if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
               known->puts = std::move(result->puts);
               known->step == 0 ? ask_create(*known) : stage(*known);
             });
@@ -637,7 +701,6 @@ void WrittenFiles::complete(File& file) {
   place.step = file.step;
   published_[file.step] = file.path;
   sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
-  last_bytes_[file.key.rule] = bytes;
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);
   const std::string path = file.path;
@@ -649,10 +712,6 @@ void WrittenFiles::complete(File& file) {
 
 /// Those who want to open the file cannot; no run hears of it.
 void WrittenFiles::give_up(File& file, const Error& error) {
-  if (error.status() == NC_ENFILE)
-    base_.log.event("'" + file.path +
-                    "' cannot be written: the matcher has no file descriptor left. Raise the hard limit "
-                    "(ulimit -Hn), or use more matchers a node (staging.matchers)");
   for (const QueuedOpen& open : std::exchange(file.opens, {})) refuse(open, error.status(), error.what());
   drop(file);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class WrittenFiles final : public StepFiles {
   void note(const Client& client, const FileHolder& note);
   /// Answers by `done`; NC_ENOENT where there is no such file here.
   void remove(Client& client, std::uint32_t tag, const Remove& request);
+  /// The files of a directory that are being written, or are published: the next part behind the path
+  /// `request.after`.
+  [[nodiscard]] Listing list(const ListRequest& request) const;
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer);
   /// The bytes of a step that was written as a file on this matcher, which nobody can change any more; null:
@@ -91,12 +95,15 @@ class WrittenFiles final : public StepFiles {
   void answer_opens(File& file);
   [[nodiscard]] bool give(File& file, const QueuedOpen& open);
   void refuse(const QueuedOpen& open, int status, const std::string& text);
+  void note_no_descriptor(const std::string& path, const std::string& effect);
   void closed(int watch);
   void look_again(int watch, std::uint64_t doubt, std::chrono::microseconds after);
   void closed_all(File& file);
   void serve_queued(const std::string& path);
   void publish(File& file);
+  void publish_later(File& file);
   void carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then);
+  void note_continued(const File& file);
   void read_contents(File& file);
   void write_to_disk(File& file);
   void stage(File& file);
@@ -120,8 +127,10 @@ class WrittenFiles final : public StepFiles {
   std::map<matcher::StepId, std::string> published_;   ///< paths of steps that live
   SealedFiles sealed_;                                 ///< their files
   std::map<std::uint32_t, std::uint64_t> last_bytes_;  ///< of the newest file, by rule
+  std::set<std::uint32_t> continued_;                  ///< rules of files that were written in parts
   std::vector<Ending> endings_;
   std::uint64_t memory_bytes_ = 0;
+  bool has_told_of_descriptors_ = false;
   std::uint64_t last_file_ = 0;
   std::uint64_t last_doubt_ = 0;
   DiskWorker worker_;  ///< copies files

@@ -156,6 +156,15 @@ def check():
     expect("statically linked" in result.all and "expose: true" in result.all, "what to do")
     write_flow("write a.nc 10", "./copier a.nc copy")
     harness.call(SLUICE, "check", "flow.yaml", status=0)
+    # A script that starts such a program is as fit as others, so this is a note.
+    with open("script.sh", "w") as file:
+        file.write("# ./none of this counts\nfor end in end; do ./copier a.nc copy; done\n")
+    for command in ("sh script.sh", "'sh -c \"./copier a.nc copy\"'"):
+        write_flow("write a.nc 10", command, more="")
+        result = harness.call(SLUICE, "check", "flow.yaml", status=0)
+        expect(result.all.count("names './copier', which is statically linked") == 1 and "expose: true" in result.all, "the note")
+        write_flow("write a.nc 10", command)
+        expect("statically linked" not in harness.call(SLUICE, "check", "flow.yaml", status=0).all, "a note where the files are exposed")
 
 
 clear_directory()

@@ -486,7 +486,7 @@ def mpi_programs():
     directly(writes)
     with open("look.py", "w") as file:
         file.write("""
-import ctypes, os, sys
+import ctypes, glob, os, sys
 from mpi4py import MPI
 import netCDF4
 rank = MPI.COMM_WORLD.rank
@@ -507,6 +507,7 @@ assert pnetcdf.ncmpi_inq_dimlen(ncid, 0, ctypes.byref(length)) == 0 and length.v
 assert contents('b.nc') == contents('b.nc.expected')
 assert pnetcdf.ncmpi_close(ncid) == 0
 assert not os.path.exists('c.nc')  # its writer has ended
+assert sorted(glob.glob('?.nc')) == ['a.nc', 'b.nc'] and {'a.nc', 'b.nc'} <= set(os.listdir())
 """)
     for name in ("a.nc", "b.nc"):
         shutil.copy("direct/" + name, name + ".expected")

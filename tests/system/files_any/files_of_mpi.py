@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""files_of_mpi.py BUILD PROGRAM CASE: files that programs with MPI write by the C library, or by MPI-IO, are read as the same bytes by others, and by PROGRAM (couple.c)
+"""files_of_mpi.py BUILD PROGRAM CASE [RECORDS]: files that programs with MPI write by the C library, or by MPI-IO, are read as the same bytes by others, and by PROGRAM (couple.c)
 where they are CDF files."""
 import os
 import sys
@@ -126,6 +126,77 @@ def beside_pnetcdf():
     run("", "cat a.nc > /dev/null\ncat b.nc > /dev/null", writer=f"{program} write a.nc 1000 write b.nc 1000")
     run("", "", writer=f"{program} write a.nc 1000 write b.nc 1000", reader=f"{program} read a.nc 1000 read b.nc 1000", reader_ranks=2)
     expect(not os.path.exists("a.nc"), "a.nc is on disk")
+
+
+PARALLEL_HDF5 = """
+from mpi4py import MPI
+import h5py, numpy, sys
+if not h5py.get_config().mpi: sys.exit(77)
+comm = MPI.COMM_WORLD
+for step in range(3):
+    with h5py.File(f'field{step}.h5', 'w', driver='mpio', comm=comm) as file:
+        v = file.create_dataset('v', (comm.size * 1000,), 'f8')
+        v[comm.rank * 1000:(comm.rank + 1) * 1000] = numpy.arange(1000) + comm.rank + step
+        w = file.create_dataset('group/w', (comm.size, 50), 'i4', chunks=(1, 50))
+        with w.collective:
+            w[comm.rank, :] = comm.rank * 100 + numpy.arange(50)
+        file.attrs['step'] = step
+"""
+PARALLEL_HDF5_READER = """
+from mpi4py import MPI
+import h5py, numpy
+comm = MPI.COMM_WORLD
+for step in range(3):
+    with h5py.File(f'field{step}.h5', 'r', driver='mpio', comm=comm) as file:
+        assert file.attrs['step'] == step and (file['v'][1000 * comm.rank:1000 * (comm.rank + 1)] == numpy.arange(1000) + comm.rank + step).all()
+        assert (file['group/w'][2] == 200 + numpy.arange(50)).all()
+"""
+
+
+def parallel_hdf5():
+    """All ranks write one file by HDF5 with MPI-IO: serial programs read the same bytes, and parallel ones the same values."""
+    with open("look.py", "w") as file:
+        file.write("import os\nos.environ['OMPI_COMM_WORLD_SIZE'] = '1'\nfrom mpi4py import MPI\nimport h5py, sys\nsys.exit(0 if h5py.get_config().mpi else 77)\n")
+    if harness.launch(1, PYTHON, "look.py").status != 0:
+        print("SKIPPED: h5py with MPI is not installed")
+        sys.exit(77)
+    run(PARALLEL_HDF5, "for i in 0 1 2; do cp field$i.h5 copy$i; h5dump field$i.h5 > dump$i; done", rule="*.h5", ranks=3)
+    expect(not os.path.exists("field0.h5"), "field0.h5 is on disk")
+    directly(3)
+    for step in range(3):
+        expect_same(f"copy{step}", f"field{step}.h5")
+        expect(text(f"dump{step}") == harness.call("h5dump", f"field{step}.h5", cwd="direct", status=0).out, "h5dump's text differs")
+    with open("read.py", "w") as file:
+        file.write(PARALLEL_HDF5_READER)
+    run(PARALLEL_HDF5, "", rule="*.h5", ranks=3, reader=f"{PYTHON} read.py", reader_ranks=2)
+
+
+def fortran():
+    """A Fortran program with MPI writes by its own library: files of ranks, records of one file, text, a namelist, a stream. Another one reads them without saying that it
+    only reads, so its library first opens them for both."""
+    records = sys.argv[4]
+    with open("reader.sh", "w") as file:
+        file.write("set -e\nfor i in 1 2 3; do cp shared_$i.w copy.shared_$i; for r in 0 1 2; do cp own_${i}_$r.w copy.own_${i}_$r; done; done\n"
+                   "for name in log stream setting; do cp $name.w copy.$name; done\nuntil test -e done; do sleep 0.1; done\ntest ! -e gone.w\n")
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"""version: 1
+staging: {{prewarm: 0}}
+components:
+  writer: {{command: {records} write, ranks: 3}}
+  reader: {{command: {records} read, ranks: 2}}
+  copies: {{command: sh reader.sh}}
+files:
+  - {{path: "log.w", writer: writer, readers: [reader, copies], publish: "close:2"}}
+  - {{path: "*.w", writer: writer, readers: [reader, copies]}}
+""")
+    result = finish(harness.start(build + "/bin/sluice", "run", "--verbose", "flow.yaml"), 0)
+    expect(not [name for name in os.listdir(".") if name.endswith(".w")], "a file is on disk")
+    expect("cannot change" not in result.all, "the reader is told that it cannot change what it reads")
+    os.makedirs("direct")
+    harness.launch(3, records, "write", cwd="direct", status=0)
+    for name in os.listdir("direct"):
+        if name.endswith(".w"):
+            expect_same("copy." + name[:-2], name)
 
 
 def killed():

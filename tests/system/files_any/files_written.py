@@ -4,6 +4,7 @@ they are CDF files."""
 import hashlib
 import os
 import resource
+import signal
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
@@ -176,6 +177,7 @@ def appended():
     result = run()
     expect(text("all") == "one\ntwo\nthree\nbefore\nafter\n", "the text is " + text("all"))
     expect("three" in result.all, "the writer does not see its own file")
+    expect(result.all.count("writer has gone on in '") == 1 and "a.nc', which was published when it was closed before" in result.all, "the event")
     expect(text("old.nc") == "before\n", "the file on disk has changed")
 
 
@@ -245,6 +247,116 @@ def calls():
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
 
 
+def spawned():
+    """posix_spawn opens files in the child: the child's output is published, and the next child reads it. What a child could not open is told as ever."""
+    spawn = ("import errno, os", "def spawn(command, *opens):", "    child = os.posix_spawn('/bin/sh', ['sh', '-c', command], dict(os.environ), file_actions=opens)", "    assert os.waitpid(child, 0)[1] == 0",
+             "create, append = os.O_WRONLY | os.O_CREAT | os.O_TRUNC, os.O_WRONLY | os.O_APPEND")
+    writer = script("write.py", *spawn, "spawn('echo said; echo complained >&2', (os.POSIX_SPAWN_OPEN, 1, 'a.nc', create, 0o640), (os.POSIX_SPAWN_DUP2, 1, 2))",
+                    "assert open('a.nc').read() == 'said\\ncomplained\\n' and os.stat('a.nc').st_mode & 0o777 == 0o640",
+                    "spawn('cat; cat <&3', (os.POSIX_SPAWN_OPEN, 1, 'b.nc', create, 0o600), (os.POSIX_SPAWN_OPEN, 0, 'a.nc', os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 3, 'write.py', os.O_RDONLY, 0))",
+                    "try:", "    spawn('true', (os.POSIX_SPAWN_OPEN, 1, 'none.nc', append, 0))", "    raise AssertionError('none.nc is there')", "except FileNotFoundError:", "    pass",
+                    "spawn('sleep 0.2; echo late', (os.POSIX_SPAWN_OPEN, 1, 'late.nc', create, 0o600))", "open('done', 'w').close()")
+    reader = script("read.py", *spawn, "spawn('cat <&4; cat', (os.POSIX_SPAWN_OPEN, 0, 'b.nc', os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 4, 'late.nc', os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, 'all', create, 0o600))")
+    write_flow(writer, f"{reader}\nuntil test -e done; do sleep 0.1; done\n{reader}")
+    run()
+    expect(text("all") == "late\nsaid\ncomplained\n" + text("write.py"), "the text is " + text("all"))
+    expect(not os.path.exists("a.nc"), "a.nc is on disk")
+
+
+CLOSES = """
+import ctypes, os, subprocess
+create = os.O_WRONLY | os.O_CREAT
+def begin(name, at=None):
+    file = os.open(name, create)
+    if at is not None:
+        os.dup2(file, at, inheritable=False)
+        os.close(file)
+        file = at
+    os.write(file, name.encode())
+    return file
+a = begin('a.nc')
+os.dup2(os.open('/dev/null', os.O_RDONLY), a)  # over it
+os.closerange(begin('b.nc', 80), 90)
+ctypes.CDLL(None).close_range(begin('c.nc', 90), 95, 0)
+d = begin('d.nc')
+with subprocess.Popen(['sh', '-c', 'read x; printf " child" >&%d' % d], stdin=subprocess.PIPE, pass_fds=[d]) as child:
+    os.close(d)
+    child.communicate(b'go')
+begin('e.nc')
+if os.fork() == 0:  # a daemon: it closes all, also what is not its own, and begins anew
+    os.setsid()
+    os.closerange(3, 1000)
+    f = begin('f.nc')
+    os.closerange(3, 1000)
+    assert open('f.nc').read() == 'f.nc' and open('e.nc').read() == 'e.nc'
+    begin('g.nc')
+    os.execv('/bin/sh', ['sh', '-c', 'echo h > h.nc'])  # g.nc is closed by exec
+os.wait()
+"""
+
+
+def closes():
+    """A file is closed in any way: by dup2 over it, by close_range, by a child that inherited it, by exec, at the end; a daemon that closes all descriptors goes on in the run."""
+    write_flow(script("write.py", CLOSES), "for letter in a b c d e f g h; do cat $letter.nc; echo; done > all")
+    run()
+    expect(text("all") == "a.nc\nb.nc\nc.nc\nd.nc child\ne.nc\nf.nc\ng.nc\nh\n\n", "the text is " + text("all"))
+
+
+def matcher_killed():
+    """When the matcher has died, a reader that waits fails at once, and so does a writer's next open; what is open can be written and closed."""
+    writer = script("write.py", "import os, time", "file = open('a.nc', 'w')", "file.write('part')", "file.flush()", "open('begun', 'w').close()", "while not os.path.exists('killed'): time.sleep(0.01)",
+                    "file.write('rest')", "file.close()", "try:", "    open('b.nc', 'w')", "except OSError as error:", "    open('refused', 'w').write(str(error.errno))")
+    write_flow(writer, "cat a.nc 2> complaint")
+    process = harness.start(build + "/bin/sluice", "run", "--notice-after", "1", "flow.yaml")
+    harness.wait_for(lambda: os.path.exists("begun"), "the writer")
+    harness.wait_for_event(process, "waits for 'a.nc'")
+    harness.kill(harness.descendants_named("sluice-matcher", process.pid), signal.SIGKILL)
+    open("killed", "w").close()
+    result = finish(process)
+    expect(result.status != 0 and "matcher" in result.all, "the run does not say that the matcher has died")
+    expect("Input/output error" in text("complaint"), "the reader's complaint: " + text("complaint"))
+    expect(not os.path.exists("a.nc") and not os.path.exists("b.nc"), "a file is on disk")
+
+
+def listed():
+    """A writer's listings have its own files, whether readers see them by now or not: patterns of its shell, `find`, Python; what it removes so has gone."""
+    writes = ("for i in 1 2 3; do echo $i > w_$i; done; echo own > sub/w_deep; echo w_[0-9] > names; ls -1 | grep '^w_' | tr '\\n' ' ' > ls; find . -name 'w_*' | sort > find; rm w_[12]; echo w_* > left\n"
+              f"{PYTHON} list.py > python\n"
+              "{ echo w_* > during; } > w_open\ntouch done")
+    for publish in ("close", "exit"):
+        clear_directory()
+        os.mkdir("sub")
+        write_flow(writes, "until test -e done; do sleep 0.1; done\ncat w_3 w_open sub/w_deep > read\ntest ! -e w_1\necho w_* > seen", rule="w_*", more=f", publish: {publish}")
+        with open("list.py", "w") as file:
+            file.write("import glob, os\nprint(sorted(glob.glob('w_*')), [entry.name for entry in os.scandir('sub') if entry.is_file()])\n")
+        run()
+        expect(text("names") == "w_1 w_2 w_3\n" and text("ls") == "w_1 w_2 w_3 " and text("left") == "w_3\n", "what the shell lists: " + text("names") + text("ls") + text("left"))
+        expect(text("find") == "./sub/w_deep\n./w_1\n./w_2\n./w_3\n", "what find lists: " + text("find"))
+        expect(text("python") == "['w_3'] ['w_deep']\n", "what Python lists: " + text("python"))
+        expect(text("during") == "w_3 w_open\n", "what is listed while it is written: " + text("during"))
+        expect(text("read") == "3\nown\n" and text("seen") == "w_3 w_open\n", "what the reader gets: " + text("read") + text("seen"))
+
+
+def linked():
+    """Hard links to files of the run, and to their names, are copies. A symbolic link of another name leads to them, and can itself be looked at and removed."""
+    writes = ("echo first > tmp; chmod 750 tmp; touch -d '2001-02-03 04:05:06' tmp; ln tmp w_a.x; ! ln tmp w_a.x 2> refused; rm tmp; ln w_a.x plain; cp -l w_a.x w_b.x; cat w_a.x plain w_b.x > own; stat -c '%a %y' w_a.x plain > facts\n"
+              "ln -s w_new.x fort.20; echo through > fort.20; ln -s w_a.x w_link.x; readlink w_link.x > link; cat w_link.x >> own; rm w_link.x; test -f w_a.x; test ! -L w_link.x\n"
+              "echo moved > m; chmod 640 m; touch -d '2001-02-03 04:05:06' m; mv m w_m.x; stat -c '%a %y' w_m.x >> facts; mv w_m.x m; stat -c '%a %y' m >> facts; mv m w_m.x; touch done")
+    reads = ("ln -s ../w_new.x sub/in; ln -s in sub/again; cat sub/in sub/again > read; wc -c < sub/again >> read; basename $(readlink -f sub/again) >> read; test -s sub/in; rm sub/in\n"
+             "ln w_a.x hard; cat hard >> read; ln -s w_a.x soft; ls -l soft | cut -c 1 >> read; realpath soft | xargs basename >> read; rm soft; cat w_a.x >> read; stat -c '%a %y' w_m.x hard > seen\n"
+             "ln -s nowhere sub/dangling; ! cat sub/dangling 2>> refused; ln -s loop sub/loop; ! cat sub/loop 2>> refused; ln -s w_loop.x w_loop.x; ! realpath w_loop.x 2>> refused")
+    nameless = script("nameless.py", "import os", "file = os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o644)", "os.write(file, b'nameless\\n')",
+                      "os.link(f'/proc/self/fd/{file}', 'w_nameless.x', src_dir_fd=0, follow_symlinks=True)")
+    os.mkdir("sub")
+    write_flow(f"{nameless}\n{writes}", f"until test -e done; do sleep 0.1; done\n{reads}\ncat w_nameless.x >> read", rule="w_*.x")
+    run()
+    facts = [line[:23] for line in (text("facts") + text("seen")).split("\n") if line]
+    expect(text("own") == "first\n" * 4 and text("link") == "w_a.x\n", "what the writer sees: " + text("own"))
+    expect(facts == ["750 2001-02-03 04:05:06"] * 2 + ["640 2001-02-03 04:05:06"] * 3 + ["750 2001-02-03 04:05:06"], "the facts: " + repr(facts))
+    expect(text("read") == "through\n" * 2 + "8\nw_new.x\nfirst\nl\nw_a.x\nfirst\nnameless\n", "what the reader sees: " + text("read"))
+    expect("File exists" in text("refused"), "the refusals: " + text("refused"))
+
+
 def replaced():
     """A file that is written anew while somebody has it open: who has it open keeps its bytes. One that is removed while it is written is no file any more, and its writer goes on."""
     writer = script("write.py", "import os, time", "def until(name):", "    while not os.path.exists(name): time.sleep(0.01)", "with open('a.nc', 'w') as file: file.write('first and long')", "until('held')",
@@ -274,13 +386,24 @@ def ended():
     expect(text("copy") == "whole", "the text")
 
 
+def outlived():
+    """A file that a process keeps open beyond its component's end is not published, and both readers and the event log are told."""
+    daemon = script("write.py", "import os, time", "if os.fork(): os._exit(0)", "os.setsid()", "os.closerange(0, 3)", "half = open('half.nc', 'w')", "half.write('half')", "half.flush()", "open('begun', 'w').close()",
+                    "while not os.path.exists('end'): time.sleep(0.01)")
+    write_flow(f"{daemon}\nuntil test -e begun; do sleep 0.05; done\necho whole > whole.nc", "cat whole.nc\ncat half.nc && exit 1\ntouch told")
+    run()
+    open("end", "w").close()
+    expect(os.path.exists("told") and not os.path.exists("half.nc"), "the reader")
+    expect(harness.is_logged("half.nc' is not published: a process that has outlived writer still has it open"), "the event log does not say why")
+
+
 def nth_close():
     """publish: close:2 and publish: exit."""
     write_flow("echo one > a.nc\necho two >> a.nc", "cat a.nc > copy", more=", publish: 'close:2'")
     run()
     expect(text("copy") == "one\ntwo\n", "the second close")
     write_flow("echo one > a.nc\necho two >> a.nc\nsh -c 'echo three >> a.nc'", "cat a.nc > copy", more=", publish: exit")
-    run()
+    expect("has gone on" not in run().all, "an event about steps, where there is one")
     expect(text("copy") == "one\ntwo\nthree\n", "the end of the writer")
     write_flow("echo one > a.nc", "cat a.nc && exit 1\ntrue", more=", publish: 'close:2'")
     run()

@@ -178,6 +178,20 @@ def ordinary_files():
     call("mpirun", "-n", "2", "--oversubscribe", open_mpi, *"read mpich/a.nc 100000".split(), status=0)
 
 
+def mpi_io():
+    """All ranks write a file by MPI-IO. MPICH makes and closes it first: only the last close counts."""
+    for program in (build + "/bin/raw_mpich", build + "/bin/raw_open_mpi"):
+        with open("copy.sh", "w") as script:
+            script.write("set -e\nfor i in 0 1 2; do cp raw$i.w copy$i; done\n")
+        write_flow({"model": (program, 3, ""), "analysis": ("sh", 0, "copy.sh")}, [("*.w", "model", ["analysis"])])
+        run()
+        expect(not pathlib.Path("raw0.w").exists(), "raw0.w is on the disk")
+        os.makedirs("direct", exist_ok=True)
+        call("mpiexec.hydra", "-n", "3", build + "/bin/raw_mpich", status=0, cwd="direct")
+        for i in range(3):
+            expect(pathlib.Path(f"copy{i}").read_bytes() == pathlib.Path(f"direct/raw{i}.w").read_bytes(), f"raw{i}.w differs")
+
+
 def python():
     """Python brings its MPI and its PnetCDF along when it imports them. Without mpi4py the user names the launcher."""
     script = "/usr/bin/python3 " + os.path.join(os.path.dirname(os.path.abspath(__file__)), "field.py")

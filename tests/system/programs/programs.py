@@ -355,8 +355,8 @@ def writers_shell():
            "cp reader.sh temporary; mv temporary w_mv", "tar cf w_tar --owner=0 --group=0 --numeric-owner writer.sh reader.sh", "gzip -n -c reader.sh > w_gz", "dd if=reader.sh of=w_dd bs=7 status=none",
            "rsync reader.sh w_rsync", "seq 1000 | tee w_tee > /dev/null", "seq 1000 -1 1 | sort -n -o w_sorted", "split -n 2 reader.sh w_split_",
            "echo x > 'w_a blank'", ": > w_empty", "install -m 640 reader.sh w_installed", "chmod 600 w_a.txt", "touch -d 2020-02-02 w_a.txt",
-           "chown -h $(id -u) w_a.txt", "stat -c %a w_a.txt > w_facts", "! chmod 600 w_none"],
-          *[f"md5sum 'w_{name}'" for name in names], "cat w_b.txt w_c.txt", "tar xOf w_tar reader.sh", "wc -c w_p w_empty")
+           "chown -h $(id -u) w_a.txt", "stat -c %a w_a.txt > w_facts", "! chmod 600 w_none", "touch written"],
+          "until test -e written; do sleep 0.05; done", *[f"md5sum 'w_{name}'" for name in names], "cat w_b.txt w_c.txt", "tar xOf w_tar reader.sh", "wc -c w_p w_empty")
 
 
 def writers_netcdf():

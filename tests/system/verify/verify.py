@@ -166,7 +166,7 @@ def followed():
     def make():
         os.mkdir("go")
         open("go/a.nc", "w").close()
-        write_flow(couple, {"model": (2, "grow a.nc 4000"), "analysis": (2, "until a.nc 4000")}, [("a.nc", "model", ["analysis"], "publish: sync")])
+        write_flow(couple, {"model": (2, "grow a.nc 4000"), "analysis": (2, "keep a.nc release a.nc")}, [("a.nc", "model", ["analysis"], "publish: sync")])
 
     in_run(make)
     result = verify(status=0)
@@ -192,6 +192,21 @@ def c_library():
     result = verify(status=0)
     expect("with opens that wait (each runs for each file)" in result.out, "the first run")
     for text in ("read by the C library: 3 equal files", "gets: 2 equal gets", "memory gave the same bytes as files\n"):
+        expect(text in result.out, f"no {text} in {result.out}")
+
+
+def for_both():
+    """A reader that opens its files for reading and writing, as Fortran's libraries do, and for reading alone where that is refused, has read the same in both runs."""
+
+    def make():
+        write_flow(couple, {"model": (2, "write a.nc 100")}, [("a.nc", "model", ["reader"])])
+        add_component("reader", "python3 both.py")
+        with open("both.py", "w") as script:
+            script.write("try:\n    file = open('a.nc', 'r+b')\nexcept PermissionError:\n    file = open('a.nc', 'rb')\nopen('seen', 'wb').write(file.read())\n")
+
+    in_run(make)
+    result = verify(status=0)
+    for text in ("one component after the other", "read by the C library: 1 equal file", "memory gave the same bytes as files\n"):
         expect(text in result.out, f"no {text} in {result.out}")
 
 

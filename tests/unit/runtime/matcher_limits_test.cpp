@@ -1,9 +1,13 @@
 // A matcher that cannot spill, or that has no free descriptor.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "live_matcher.hpp"
 
@@ -214,5 +218,45 @@ TEST_SUITE("the limits of a matcher") {
     CHECK(values.at(0) == 0);
     CHECK(std::ranges::count_if(values, [](std::int32_t value) { return value != fill_value; }) > rows / 3);
     reader->close_read({opened.step, {}});
+  }
+
+  TEST_CASE(
+      "a file by the C library says where the matcher has no descriptor, and is published once it has one") {
+    LiveMatcher matcher(one_rule(), 64 * mib, sizes());
+    const PacketSocket writer = matcher.connection("model", 7);
+    std::uint32_t tag = 1;
+    const auto open_file = [&](const std::string& name, int flags) {
+      const OpenFile request{{0, name}, name, false, static_cast<std::uint32_t>(flags), 0600};
+      writer.send({MessageType::open_file, ++tag, encode(request)});
+      return writer.receive().value();
+    };
+    const auto status_of_open = [&](const std::string& name, int flags) -> int {
+      const ReceivedMessage answer = open_file(name, flags);
+      if (answer.type != MessageType::error) return NC_NOERR;
+      return decode<ErrorReply>(answer.fields).status;
+    };
+    const auto close = [&](FileDescriptor file) {
+      struct stat facts {};
+      REQUIRE(::fstat(file.number(), &facts) == 0);
+      writer.send({MessageType::file_holders, 0, encode(FileHolder{false, {facts.st_ino}})});
+      file.reset();
+    };
+    close(std::move(open_file("done.nc", O_WRONLY | O_CREAT).descriptors.at(0)));
+    matcher.settle();
+    auto opened = open_file("open.nc", O_WRONLY | O_CREAT);
+    {
+      const NoDescriptors none(matcher);
+      CHECK(status_of_open("done.nc", O_RDONLY) == NC_ENFILE);
+      CHECK(status_of_open("done.nc", O_RDWR) == NC_ENFILE);
+      CHECK(status_of_open("open.nc", O_WRONLY) == NC_ENFILE);
+      CHECK(status_of_open("new.nc", O_WRONLY | O_CREAT) == NC_ENFILE);
+      CHECK(matcher.has_event("the matcher has no file descriptor left. Raise the hard limit"));
+      close(std::move(opened.descriptors.at(0)));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it is closed while there is none
+    }
+    const auto reader = matcher.session("analysis");
+    const Opened step = reader->open({{0, "open.nc"}, alone()}, false);  // waits until it is published
+    CHECK(step.step != 0);
+    reader->close_read({step.step, {}});
   }
 }

@@ -51,6 +51,21 @@ TEST_CASE("messages of all sizes arrive whole and in order") {
   sender.join();
 }
 
+TEST_CASE(
+    "what a process has sent before it closed the connection arrives, also where it has left messages "
+    "unread") {
+  SocketPair pair = connected_pair();
+  pair.second.send({MessageType::offers, 0, pattern(8)});
+  for (std::uint32_t tag = 1; tag <= 3; ++tag) pair.first.send({MessageType::get, tag, pattern(tag)});
+  { const PacketSocket closed = std::move(pair.first); }
+  for (std::uint32_t tag = 1; tag <= 3; ++tag) {
+    const auto message = pair.second.receive();
+    REQUIRE(message);
+    CHECK(message->tag == tag);
+  }
+  CHECK(!pair.second.receive());
+}
+
 TEST_CASE("descriptors come with their message, close-on-exec, beside a large payload too") {
   const SocketPair pair = connected_pair();
   const FileDescriptor segment = create_segment(4096);

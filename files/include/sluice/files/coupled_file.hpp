@@ -22,7 +22,7 @@ struct CoupledFile {
 [[nodiscard]] CoupledFile find_coupled_file(int directory, const char* path, const void* site) noexcept;
 
 /// The names of the published coupled files in the directory that this descriptor is of: those that
-/// find_coupled_file() would find without a wait. Throws std::bad_alloc.
+/// find_coupled_file() would find without a wait, and those that the component writes. Throws std::bad_alloc.
 [[nodiscard]] std::vector<std::string> find_coupled_names(int directory);
 
 }  // namespace sluice::files

@@ -13,6 +13,9 @@ namespace sluice::runtime {
 /// The same for one file. A directory, or another special file, at the path is an ordinary one.
 [[nodiscard]] bool is_read_as_file(const RuleMatch& match);
 
+/// Whether what a process writes to a file of the rule by the C library becomes a step.
+[[nodiscard]] bool is_written_as_file(const ClientRule& rule) noexcept;
+
 /// What `sluice_find_file` of the client library is asked for.
 enum class FindPurpose : int {
   open,

@@ -27,6 +27,9 @@ class Observer {
   /// The published files that can be had; see ListRequest. `request.after` is not used. Waits only for what
   /// is newer than something. Throws Error.
   [[nodiscard]] Listing list(ListRequest request);
+  /// The files that processes of this matcher write or have written, also those that nobody else sees yet.
+  /// Throws Error.
+  [[nodiscard]] Listing list_written(const std::string& directory);
   /// What the run does now. Throws Error.
   [[nodiscard]] RunView watch(const WatchRequest& request);
   /// The newest published step as a file. Throws Error: NC_ENOENT when there is none now.
@@ -41,6 +44,7 @@ class Observer {
   [[nodiscard]] bool is_alive() const noexcept { return socket_.is_alive(); }
 
  private:
+  [[nodiscard]] Listing list_parts(MessageType type, ListRequest request);
   [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
                                          MessageType expected);
 

@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 29;
+inline constexpr std::uint32_t protocol_version = 30;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -55,6 +55,7 @@ enum class MessageType : std::uint16_t {
   remove_file = 26,     // Remove → done
   change_file = 28,     // ChangeFile → done: it counts as removed
   list = 21,            // ListRequest → listing: the answer may be held back
+  list_written = 49,    // ListRequest → listing: of files that processes of this matcher write
   read_image = 46,      // OpenRequest → image_made: the answer may be held back
   newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
   watch = 27,           // WatchRequest → run_view
