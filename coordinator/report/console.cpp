@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "format.hpp"
+
 namespace sluice::coordinator {
 namespace {
 
@@ -78,15 +80,15 @@ void Console::line(Stream stream, std::string_view label, std::string_view text)
 }
 
 void Console::error(std::string_view text) {
-  line(Stream::error, "sluice", coloured(text, Colour::red, has_label_colours_));
+  line(Stream::error, "sluice", coloured(printable(text), Colour::red, has_label_colours_));
 }
 
 void Console::notice(std::string_view text) {
-  if (!options_.quiet) line(Stream::error, "sluice", text);
+  if (!options_.quiet) line(Stream::error, "sluice", printable(text));
 }
 
 void Console::detail(std::string_view text) {
-  if (options_.verbose) line(Stream::error, "sluice", text);
+  if (options_.verbose) line(Stream::error, "sluice", printable(text));
 }
 
 void Console::block(std::string_view text) {

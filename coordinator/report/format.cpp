@@ -64,6 +64,38 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
+std::size_t utf8_character_bytes(std::string_view text) noexcept {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_character_bytes(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    const bool is_command = (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+    if (length == 0 || is_command) {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(first));
+      result += code.data();
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
 std::string format_count(std::uint64_t count, const std::string& singular) {
   return std::to_string(count) + ' ' + singular + (count == 1 ? "" : "s");
 }

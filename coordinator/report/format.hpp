@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,13 @@ namespace sluice::coordinator {
 
 /// The text in double quotes, for YAML.
 [[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// The length of the UTF-8 character at the beginning of the text, in bytes; 0: it is none.
+[[nodiscard]] std::size_t utf8_character_bytes(std::string_view text) noexcept;
+
+/// The text for a terminal. Names in damaged files may have bytes that are no UTF-8, or that command a
+/// terminal: these become "\xff". Ends of lines and tabs stay.
+[[nodiscard]] std::string printable(std::string_view text);
 
 /// "1 file", "3 files".
 [[nodiscard]] std::string format_count(std::uint64_t count, const std::string& singular);

@@ -2,24 +2,11 @@
 
 #include <cstdio>
 
+#include "format.hpp"
+
 namespace sluice::coordinator {
 
 namespace {
-
-/// The length of the UTF-8 character at the beginning of the text; 0: it is none.
-std::size_t character_bytes(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  return length;
-}
 
 bool is_plain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
@@ -37,7 +24,7 @@ std::string escaped(char c) {
 std::string json_string(std::string_view text) {
   std::string quoted = "\"";
   while (!text.empty()) {
-    const std::size_t length = character_bytes(text);
+    const std::size_t length = utf8_character_bytes(text);
     if (length == 0) {
       quoted += '?';
     } else if (length > 1 || is_plain(text.front())) {

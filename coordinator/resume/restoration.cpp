@@ -25,13 +25,18 @@ using storage::RecordedStep;
 
 constexpr std::size_t most_listed = 5;
 
-/// "lost: … and 2 more"
-std::string listed(const std::vector<std::string>& names, bool has_unnamed = false) {
+/// "'a.nc', 's.nc' (3 steps) and 2 more": a stream has the same name in each of its steps.
+std::string listed(std::vector<std::string> names, bool has_unnamed = false) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most_listed); ++i)
-    text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  if (names.size() > most_listed)
-    text += (has_unnamed ? " and at least " : " and ") + std::to_string(names.size() - most_listed) + " more";
+  std::size_t listed_names = 0;
+  while (!names.empty() && listed_names < most_listed) {
+    const std::string name = names.front();
+    const auto steps = std::erase(names, name);
+    text += (listed_names++ == 0 ? "'" : ", '") + name + "'";
+    if (steps > 1) text += " (" + std::to_string(steps) + " steps)";
+  }
+  if (!names.empty())
+    text += (has_unnamed ? " and at least " : " and ") + std::to_string(names.size()) + " more";
   return text;
 }
 

@@ -2,6 +2,7 @@
 // status is 1 if anything is not as expected.
 #include "cases.hpp"
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,8 +135,8 @@ void write_existence() {
   ncid = create(MPI_COMM_WORLD, "case_a.nc", NC_NOCLOBBER);
   put_fixed(ncid, 2);
   OK(ncmpi_close(ncid));
-  // Data that passes through memory has no file that could be removed in another way.
-  if (!is_in_files) THAT(access("case_a.nc", F_OK) != 0 && unlink("case_a.nc") != 0);
+  // Data that passes through memory is there for the C library, too.
+  if (!is_in_files) THAT(access("case_a.nc", F_OK) == 0);
   publish("case_done.nc", 3);
 }
 /// A file with nothing but a signature, which came there in a way that Sluice does not see, does not
@@ -144,7 +145,7 @@ void read_existence() {
   const std::string signature("CDF\5\0\0\0\0", 8);
   if (!is_in_files && rank == 0) {
     std::ofstream("signature", std::ios::binary) << signature;
-    THAT(link("signature", "case_done.nc") == 0);
+    THAT(syscall(SYS_link, "signature", "case_done.nc") == 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   read_one("case_done.nc", 3);
@@ -152,7 +153,7 @@ void read_existence() {
     std::ifstream file("case_done.nc", std::ios::binary);
     const std::string read(std::istreambuf_iterator<char>(file), {});
     THAT(read.starts_with("CDF") && read.size() > signature.size());
-    THAT(unlink("case_done.nc") == 0);
+    THAT(syscall(SYS_unlink, "case_done.nc") == 0);
   }
   read_one("case_a.nc", 2);
 }

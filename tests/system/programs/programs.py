@@ -259,7 +259,7 @@ import glob, mmap, os, sys
 import pandas, xarray
 names = ['wave_%04d.nc' % i for i in (1, 2, 3)]
 assert all(os.path.getmtime(name) > 0 for name in names)
-with xarray.open_mfdataset(names, combine='nested', concat_dim='time', parallel=True) as data:
+with xarray.open_mfdataset(names, combine='nested', concat_dim='time', chunks={'time': 1}) as data:
     print(float(data.sea_level.max()), data.sea_level.shape)
 print(pandas.Series(xarray.open_dataset('wave_0004.nc').sea_level.values.ravel()).describe())
 with open('wave_0003.nc', 'rb') as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:

@@ -14,6 +14,12 @@ TEST_CASE("bytes are shown with three digits and a binary unit") {
   CHECK(format_bytes(UINT64_MAX) == "16384 PiB");
 }
 
+TEST_CASE("bytes that are no text, or that command a terminal, are shown by their codes") {
+  CHECK(printable("wave \u00fc\u20ac\n\tb") == "wave \u00fc\u20ac\n\tb");
+  CHECK(printable("D1\xff.map\xc3") == "D1\\xff.map\\xc3");
+  CHECK(printable(std::string_view("a\0\x1b[2J\x7f", 7)) == "a\\x00\\x1b[2J\\x7f");
+}
+
 TEST_CASE("durations are shown in the units that fit") {
   CHECK(format_duration(milliseconds(0)) == "0.0 s");
   CHECK(format_duration(milliseconds(12340)) == "12.3 s");
