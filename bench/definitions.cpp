@@ -1,7 +1,7 @@
 // Times files with very many small variables, which the processes put and get independently: the costs of
 // definitions. bench/files runs it.
-#include <cstdio>
 #include <string>
+#include <vector>
 
 #include "file_case.hpp"
 

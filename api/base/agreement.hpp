@@ -66,6 +66,15 @@ template <class Work>
   return flag_from_root(comm, outcome, flag);
 }
 
+/// Collective: runs `work` on rank 0, which does not wait for the others. Throws on all ranks if `work`
+/// threw.
+template <class Work>
+void run_on_root(const Communicator& comm, const Work& work) {
+  Outcome outcome;
+  if (comm.is_root()) outcome = outcome_of(work);
+  (void)flag_from_root(comm, outcome, false);
+}
+
 /// Collective: copies a value from rank `teller` to all ranks, in pieces that MPI can count.
 void broadcast(const Communicator& comm, std::string& value, int teller = 0,
                std::size_t piece_bytes = 1 << 30);

@@ -10,11 +10,7 @@
 namespace sluice::api {
 
 void FileDriver::write_header(const formats::Header& header, const formats::Layout&) {
-  // Rank 0 need not wait for the others: they learn that the header is written.
-  (void)flag_of_root(comm_, [&] {
-    file_.write(0, formats::encode_header(header));
-    return true;
-  });
+  run_on_root(comm_, [&] { file_.write(0, formats::encode_header(header)); });
   open_info_.version = header.version;
   open_info_.record_count = header.record_count;
   if (open_info_.is_shared) sync();

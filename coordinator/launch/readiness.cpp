@@ -173,8 +173,8 @@ std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Com
   if (!program.problem.empty()) return std::nullopt;
   Environment started = environment;
   for (const auto& [name, value] : component.environment) started[name] = value;
-  Inspection inspection = inspect_program(program.path, started, coupling_of(workflow, component.name));
   const Coupling coupling = coupling_of(workflow, component.name);
+  Inspection inspection = inspect_program(program.path, started, coupling);
   if (coupling == Coupling::reader || coupling == Coupling::writer)
     note_static_programs(component, program.path, started, inspection);
   if (!inspection.mpi && component.ranks > 0) inspection.mpi = search_mpi(component, program.path, started);

@@ -22,9 +22,6 @@ constexpr std::size_t least_bytes = 1024;
 constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
 /// Below this size, source and destination fit in a first-level cache together.
 constexpr std::size_t short_bytes = std::size_t{32} << 10;
-/// From this size on, copies may stream. What streams past the caches is slow to read for the next process,
-/// so smaller copies do not.
-constexpr std::size_t streamed_bytes = uncached_bytes;
 /// Shorter pieces of large data do not gain from streaming.
 constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 /// Larger copies are made in pieces of this size.
@@ -179,7 +176,7 @@ class FastestWay {
 /// The ends of the sizes of one kind. Within each, there are places where the destination lies in its page
 /// up to half a page after the source, and others.
 constexpr std::array<std::size_t, 5> kind_ends{short_bytes, std::size_t{128} << 10, std::size_t{512} << 10,
-                                               std::size_t{2} << 20, streamed_bytes};
+                                               std::size_t{2} << 20, uncached_bytes};
 using WaysOfKind = std::array<FastestWay, 2>;
 using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
 constinit FastestWays fastest_ways;
@@ -200,7 +197,8 @@ FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::siz
 
 void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
   FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
-  const std::size_t ways = bytes >= streamed_bytes ? 3 : 2;
+  // What streams past the caches is slow to read for the next process, so smaller copies do not.
+  const std::size_t ways = bytes >= uncached_bytes ? 3 : 2;
   const auto copy = [&](std::size_t piece) {
     fastest.copy(piece, ways, [&](CopyWay way) { copy_by(way, to, from, piece); });
   };

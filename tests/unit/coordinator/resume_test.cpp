@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "job_time.hpp"
+#include "restoration.hpp"
 #include "resume_words.hpp"
 
 using namespace sluice;
@@ -63,4 +64,15 @@ TEST_CASE("the end of a job of Slurm is in its environment, and a problem says w
   CHECK(*time.left > std::chrono::hours(8));
   CHECK(find_job_time({{"PBS_JOBID", "7"}, {"PBS_WALLTIME", "3600"}, {"PATH", ""}}).left == seconds(3600));
   CHECK_FALSE(find_job_time({{"SLURM_JOB_ID", "7"}, {"PATH", ""}}).left);
+}
+
+TEST_CASE("lost steps of a stream are named once, with their number") {
+  Restoration restoration;
+  restoration.resumes = 1;
+  restoration.lost = {"a.nc", "s.nc", "b.nc", "s.nc", "c.nc", "d.nc", "e.nc", "f.nc"};
+  const std::vector<std::string> lines = restoration.describe();
+  REQUIRE(lines.size() == 2);
+  CHECK(
+      lines[1] ==
+      "lost, because they were in memory only: 'a.nc', 's.nc' (2 steps), 'b.nc', 'c.nc', 'd.nc' and 2 more");
 }
