@@ -57,7 +57,9 @@ def kill_all(run, dice=random, at_once=False):
 
 def kill_component(run, name):
     """Kills the processes of a component, and waits until the run has noticed."""
-    kill(harness.have_in_environment(MARK, run.mark) & harness.have_in_environment("SLUICE_COMPONENT", name), signal.SIGKILL)
+    processes = harness.have_in_environment(MARK, run.mark) & harness.have_in_environment("SLUICE_COMPONENT", name)
+    kill(processes, signal.SIGSTOP)  # a shell is not to go on because its child has been killed
+    kill(processes, signal.SIGKILL)
     wait_for_event(run, name + " was killed")
 
 
