@@ -173,6 +173,13 @@ std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int dire
   return is_other ? std::nullopt : match;
 }
 
+/// Whether the descriptor is of a file on disk that the component writes there itself.
+bool is_written_in_place(const char* path) {
+  if (path[0] != '/') return false;
+  const auto match = match_of(process_session(), AT_FDCWD, path);
+  return match && matcher::is_written_in_place(match->rule.through);
+}
+
 mode_t permissions_of(mode_t mode) noexcept {
   const mode_t mask = ::umask(0);
   (void)::umask(mask);
@@ -187,7 +194,8 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
   runtime::FileDescriptor file =
       session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
                          static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-                         matcher::is_in_files(match->rule.through)});
+                         matcher::is_in_files(match->rule.through),
+                         matcher::is_written_in_place(match->rule.through)});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
     struct stat facts {};
@@ -259,15 +267,16 @@ void note_start() noexcept {
   try {
     std::vector<std::uint64_t> files;
     for_each_descriptor([&](int descriptor) {
+      const std::uint64_t file = written_by(descriptor);
+      if (file == 0 || held.has(file)) return;
       std::array<char, PATH_MAX> link;
       const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
-      const ssize_t length = ::readlink(name.c_str(), link.data(), link.size());
-      if (length <= 0 || !is_of_matcher({link.data(), static_cast<std::size_t>(length)})) return;
-      const std::uint64_t file = written_by(descriptor);
-      if (file != 0 && !held.has(file)) {
-        held.add(file);
-        files.push_back(file);
-      }
+      const ssize_t length = ::readlink(name.c_str(), link.data(), link.size() - 1);
+      if (length <= 0) return;
+      link[static_cast<std::size_t>(length)] = '\0';
+      if (!is_of_matcher(link.data()) && !is_written_in_place(link.data())) return;
+      held.add(file);
+      files.push_back(file);
     });
     if (!files.empty()) tell(true, files);
   } catch (const std::exception&) {

@@ -97,7 +97,7 @@ void Memberships::finish_group(Group& group) {
     if (parts_.readers.has_read(*step, *group.component)) parts_.answers.read(*step, group.component->name);
   } else {
     step->writers = nullptr;
-    if (step->state == StepState::in_progress) parts_.publication.complete(*step);
+    if (step->state == StepState::in_progress) parts_.publication.end_written(*step);
     step->control.release();
     parts_.offers.end_step(step->id);
     parts_.offer_maker.note_written(*step, group);

@@ -75,6 +75,16 @@ void Publication::publish_synced(Step& step) {
   ++step.revision;
 }
 
+/// Processes of another matcher may still write the same file: their step publishes it, for all.
+void Publication::end_written(Step& step) {
+  const auto& in_progress = parts_.datasets[step.key].in_progress;
+  const bool goes_on = parts_.rules.of(step.key).has_one_file() && in_progress.size() > 1;
+  if (!goes_on) return complete(step);
+  withdraw(step);
+  for (Step* const other : in_progress) other->takes_over = true;
+  parts_.answers.given_up(step);
+}
+
 void Publication::complete(Step& step) {
   Dataset& dataset = parts_.datasets[step.key];
   step.state = StepState::published;
@@ -214,10 +224,12 @@ void Publication::discard(Step& step, const std::string& reason) {
   step.reason = "the step of " + parts_.names.quoted(step.key) + " was discarded: " + reason;
   std::erase(dataset.in_progress, &step);
   parts_.datasets.note_discarded(step.key);
-  if (parts_.rules.of(step.key).has_one_file())
-    parts_.retention.supersede(dataset);  // the earlier step was the same file
+  const bool has_one_file = parts_.rules.of(step.key).has_one_file();
+  if (has_one_file) parts_.retention.supersede(dataset);  // the earlier step was the same file
   parts_.memory_waits.drop_on(step, step.reason);
   parts_.answers.event(step.reason);
+  // So are those that others are writing.
+  if (has_one_file && !dataset.in_progress.empty()) discard(*dataset.in_progress.back(), reason);
 }
 
 void Publication::withdraw(Step& step) {

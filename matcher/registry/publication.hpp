@@ -42,6 +42,8 @@ class Publication {
 
   /// All writers have closed the step.
   void complete(Step& step);
+  /// All processes of the group have finished with the step.
+  void end_written(Step& step);
   /// The step, of a former run, is published again.
   void restore(Step& step);
   /// The step ends before its writers have closed it. It keeps the part that readers could see, or it is

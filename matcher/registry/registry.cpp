@@ -239,7 +239,7 @@ void Registry::discard(ProcessId process, StepId id, FileState file) {
   Step& step = *group->step;
   if (step.state == StepState::in_progress) {
     if (step.is_in_files && file == FileState::untouched) {
-      parts_->publication.withdraw(step);
+      if (!step.takes_over) parts_->publication.withdraw(step);
     } else {
       parts_->publication.end_unfinished(step, caller.name() + " aborted it");
     }

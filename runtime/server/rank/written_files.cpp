@@ -1,6 +1,8 @@
 #include "written_files.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +30,9 @@ namespace {
 /// Above all numbers of clients' connections.
 constexpr std::uint64_t first_connection = std::uint64_t{1} << 63;
 
+/// As statfs(2) names them; linux/magic.h lacks these.
+constexpr std::uint32_t zfs_magic = 0x2fc12fc1;
+
 /// Whether the process goes on: it has neither ended nor begun to end.
 bool is_going_on(std::uint32_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
@@ -41,6 +46,87 @@ bool is_going_on(std::uint32_t process) {
   if (std::sscanf(text.c_str() + behind_name, ") %1s %*d %*d %*d %*d %*d %lu", state.data(), &flags) != 2)
     return false;
   return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
+}
+
+/// What changes when a file on disk is written.
+struct FileState {
+  off_t bytes = 0;
+  timespec changed{};
+  bool operator==(const FileState& other) const noexcept {
+    return bytes == other.bytes && changed.tv_sec == other.changed.tv_sec &&
+           changed.tv_nsec == other.changed.tv_nsec;
+  }
+};
+
+FileState state_of(const FileDescriptor& file) {
+  const struct stat facts = status_of(file);
+  return {facts.st_size, facts.st_mtim};
+}
+
+/// Whether the kernel knows of everybody who has the file open for writing. On file systems of several
+/// machines it does not, or it is not said.
+bool tells_of_writers(const FileDescriptor& file) noexcept {
+  constexpr std::array<std::uint32_t, 8> of_one_machine{
+      EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,     TMPFS_MAGIC,
+      RAMFS_MAGIC,      F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, zfs_magic};
+  struct statfs system {};
+  if (::fstatfs(file.number(), &system) != 0) return false;
+  const auto kind = static_cast<std::uint32_t>(system.f_type);
+  if (std::ranges::find(of_one_machine, kind) == of_one_machine.end()) return false;
+  const bool is_lent = ::fcntl(file.number(), F_SETLEASE, F_RDLCK) == 0;
+  if (!is_lent) return errno == EAGAIN;
+  (void)::fcntl(file.number(), F_SETLEASE, F_UNLCK);
+  return true;
+}
+
+/// A file on disk that is opened, or made, as a program wants it. Its bytes stay until the program gets it.
+struct FileInPlace {
+  FileDescriptor file;
+  std::optional<FileState> before;  ///< empty: it is new
+  bool is_told = false;
+  int trouble = 0;
+
+  void open(const OpenFile& request) {
+    const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
+    bool is_new = false;
+    if (has(O_CREAT)) {
+      constexpr mode_t owner_may = 0600, permissions = 07777;
+      const FileDescriptor made(
+          ::open(request.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_may));
+      trouble = errno;
+      if (!made && (trouble != EEXIST || has(O_EXCL))) return;
+      is_new = static_cast<bool>(made);
+      if (is_new) (void)::fchmod(made.number(), (request.permissions & permissions) | owner_may);
+    }
+    file = FileDescriptor(::open(request.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    trouble = file ? 0 : errno;
+    if (!file) return;
+    if (!is_new) before = state_of(file);
+    is_told = tells_of_writers(file);
+  }
+};
+
+/// For IoError: the status of which the client makes the number again.
+Status status_of_trouble(int trouble) noexcept {
+  switch (trouble) {
+    case EMFILE:
+    case ENFILE:
+      return NC_ENFILE;
+    case ENOENT:
+    case ENOTDIR:
+      return NC_ENOENT;
+    case EEXIST:
+      return NC_EEXIST;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return NC_EPERM;
+    case ENOSPC:
+    case EDQUOT:
+      return NC_ENO_SPACE;
+    default:
+      return NC_EIO;
+  }
 }
 
 bool is_for_writing(std::uint32_t flags) noexcept {
@@ -67,6 +153,9 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   bool is_on_disk = false;
   bool goes_on = false;      ///< CreateRequest::goes_on
   bool is_in_files = false;  ///< OpenFile::is_in_files
+  bool is_in_place = false;  ///< OpenFile::is_in_place
+  bool is_told = true;       ///< the kernel tells who has it open for writing; else its holders do
+  std::optional<FileState> before = {};  ///< in place: of what was there
   std::shared_ptr<const FileDescriptor> base =
       {};  ///< what it began with, shared with the thread that copies it
   int watch = -1;
@@ -119,11 +208,13 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file || known->second.step != 0);
+  if (!is_there && request.is_in_place && !is_for_writing(request.flags)) return leave_to_disk(open);
   if (!is_there && may_be_elsewhere(open)) return look_elsewhere(open);
   const bool exists = is_there || request.is_on_disk || open.base != nullptr;
   if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
-  if (!has(O_CREAT) && !exists) return refuse(open, NC_ENOENT, request.path + " is not there");
+  if (!has(O_CREAT) && !exists && !request.is_in_place)
+    return refuse(open, NC_ENOENT, request.path + " is not there");
   Place& place = places_[request.path];
   place.key = request.key;
   try {
@@ -148,7 +239,13 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
 /// Whether the open depends on what this matcher does not know.
 bool WrittenFiles::may_be_elsewhere(const QueuedOpen& open) const {
   const auto has = [&](int flag) { return (open.request.flags & static_cast<std::uint32_t>(flag)) != 0; };
-  return !open.has_looked && (!has(O_TRUNC) || has(O_EXCL));
+  return !open.request.is_in_place && !open.has_looked && (!has(O_TRUNC) || has(O_EXCL));
+}
+
+/// The file is on disk, as its last writer has left it.
+void WrittenFiles::leave_to_disk(const QueuedOpen& open) {
+  if (Client* const client = clients_.find(open.client))
+    clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{true}));
 }
 
 /// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
@@ -187,14 +284,16 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.connection = first_connection + ++last_file_;
   file.closes_wanted = request.closes;
   file.is_in_files = request.is_in_files;
+  file.is_in_place = request.is_in_place;
   file.opens.push_back(open);
   file.goes_on = (request.flags & O_TRUNC) == 0;
-  if (file.goes_on) file.base = sealed_.open(place.step);
-  if (file.goes_on && !file.base) {
+  const bool has_base = file.goes_on && !file.is_in_place;
+  if (has_base) file.base = sealed_.open(place.step);
+  if (has_base && !file.base) {
     file.base = open.base;
     file.asks_first = open.base != nullptr && base_.nodes.size() > 1;
   }
-  const bool has_base_on_disk = file.goes_on && !file.base && request.is_on_disk;
+  const bool has_base_on_disk = has_base && !file.base && request.is_on_disk;
   place.file = made;
   by_connection_.emplace(file.connection, &file);
   const Hello hello{protocol_version,
@@ -205,7 +304,37 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
                     false,
                     true};
   base_.tree.send_up(ClientRequest{file.connection, 0, hello});
+  if (file.is_in_place) return ask_create(file);  // first: readers may have the former contents open
   has_base_on_disk ? open_base(file, request.permissions) : begin_bytes(file, request.permissions);
+}
+
+/// The registry has made the step.
+void WrittenFiles::open_in_place(const File& file) {
+  const auto opened = std::make_shared<FileInPlace>();  // shared by the two functions
+  worker_.submit(
+      [opened, request = file.opens.front().request] {
+        try {
+          opened->open(request);
+        } catch (const IoError& error) {
+          opened->trouble = error.error_number();
+        }
+      },
+      [this, opened, connection = file.connection] {
+        File* const begun = find(connection);
+        if (begun == nullptr) return;
+        const int trouble = opened->trouble;
+        if (trouble != 0)
+          return give_up(*begun, IoError(status_of_trouble(trouble), trouble, begun->path, "open"));
+        begun->is_on_disk = true;
+        begun->is_told = opened->is_told;
+        begun->before = opened->before;
+        try {
+          watch(*begun, std::move(opened->file));
+        } catch (const Error& error) {
+          return give_up(*begun, error);
+        }
+        answer_opens(*begun);
+      });
 }
 
 /// The file on disk is the base. Opening it may take long.
@@ -369,6 +498,12 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
   }
 }
 
+/// Whether somebody can write to it. Where the kernel does not tell, a holder can.
+bool WrittenFiles::is_open_somewhere(const File& file) {
+  if (file.is_told) return is_open_for_writing(file.bytes);
+  return std::ranges::any_of(file.holders, is_going_on);
+}
+
 /// The registry also knows what the component has written by PnetCDF, or on another node.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
   const auto known = places_.find(request.path);
@@ -407,7 +542,7 @@ void WrittenFiles::closed(int watch) {
   if (found == by_watch_.end()) return;
   File& file = *found->second;
   if (file.state != File::State::open) return;
-  if (!is_open_for_writing(file.bytes)) return closed_all(file);
+  if (!is_open_somewhere(file)) return closed_all(file);
   file.doubt = ++last_doubt_;
   look_again(watch, file.doubt, std::chrono::microseconds(50));
 }
@@ -421,7 +556,7 @@ void WrittenFiles::look_again(int watch, std::uint64_t doubt, std::chrono::micro
     if (error || found == by_watch_.end()) return;
     File& file = *found->second;
     if (file.doubt != doubt || file.state != File::State::open) return;
-    if (!is_open_for_writing(file.bytes)) return closed_all(file);
+    if (!is_open_somewhere(file)) return closed_all(file);
     if (after < longest) look_again(watch, doubt, 2 * after);
   });
 }
@@ -432,7 +567,7 @@ void WrittenFiles::closed_all(File& file) {
   file.doubt = 0;
   file.state = File::State::closing;
   clients_.take_sent(file.holders);
-  while (find(file.connection) != nullptr && !is_open_for_writing(file.bytes)) {
+  while (find(file.connection) != nullptr && !is_open_somewhere(file)) {
     const auto ended = std::ranges::find_if_not(file.holders, is_going_on);
     if (ended == file.holders.end()) {
       file.holders.clear();
@@ -455,7 +590,7 @@ void WrittenFiles::closed_all(File& file) {
 void WrittenFiles::publish(File& file) {
   // Where somebody has opened it by now, it will be closed once more. A file on disk cannot be sealed.
   try {
-    if (file.is_on_disk ? is_open_for_writing(file.bytes) : !seal(file.bytes)) return;
+    if (file.is_on_disk ? is_open_somewhere(file) : !seal(file.bytes)) return;
   } catch (const Error&) {
     return publish_later(file);
   }
@@ -500,8 +635,18 @@ void WrittenFiles::note_continued(const File& file) {
       "file. If they should wait, give the rule 'publish: exit', or 'publish: close:N'");
 }
 
+/// The bytes are where they belong. Who has opened the file just to look has changed nothing.
+void WrittenFiles::end_in_place(File& file) {
+  if (file.before && *file.before == state_of(file.bytes)) {
+    base_.tree.send_up(ClientRequest{file.connection, 0, Discard{file.step, true}});
+    return drop(file);
+  }
+  complete(file);
+}
+
 /// Comparing and decoding take as long as the file is large.
 void WrittenFiles::read_contents(File& file) {
+  if (file.is_in_place) return end_in_place(file);
   struct Result {
     bool is_unchanged = false;
     std::optional<FilePuts> puts;
@@ -598,7 +743,7 @@ void WrittenFiles::go_on(const Answer& answer) {
   } else if (const auto* const created = std::get_if<Created>(&answer.reply)) {
     file->step = created->step;
     if (file->state == File::State::beginning) {
-      answer_opens(*file);
+      file->is_in_place ? open_in_place(*file) : answer_opens(*file);
     } else {
       stage(*file);
     }
@@ -698,9 +843,11 @@ void WrittenFiles::complete(File& file) {
     return abandon(file, error.what());
   }
   Place& place = places_.at(file.path);
-  place.step = file.step;
-  published_[file.step] = file.path;
-  sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
+  if (!file.is_in_place) {
+    place.step = file.step;
+    published_[file.step] = file.path;
+    sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
+  }
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);
   const std::string path = file.path;
@@ -713,6 +860,7 @@ void WrittenFiles::complete(File& file) {
 /// Those who want to open the file cannot; no run hears of it.
 void WrittenFiles::give_up(File& file, const Error& error) {
   for (const QueuedOpen& open : std::exchange(file.opens, {})) refuse(open, error.status(), error.what());
+  if (file.step != 0) base_.tree.send_up(ClientRequest{file.connection, 0, Discard{file.step, true}});
   drop(file);
 }
 
@@ -834,10 +982,10 @@ void WrittenFiles::end_component(const std::string& component, std::function<voi
     File* file = find(connection);
     if (file == nullptr) continue;
     const bool is_in_doubt = file->state == File::State::open && file->doubt != 0;
-    if (is_in_doubt && !is_open_for_writing(file->bytes)) closed_all(*file);
+    if (is_in_doubt && !is_open_somewhere(*file)) closed_all(*file);
     file = find(connection);
     if (file == nullptr) continue;
-    if (file->state == File::State::open && is_open_for_writing(file->bytes)) {
+    if (file->state == File::State::open && is_open_somewhere(*file)) {
       abandon(*file, "a process that has outlived " + component + " still has it open");
     } else if (file->state == File::State::open && file->closes_wanted == 0) {
       publish(*file);

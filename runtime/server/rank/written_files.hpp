@@ -81,8 +81,10 @@ class WrittenFiles final : public StepFiles {
   void open_now(const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
+  void leave_to_disk(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void open_base(const File& file, std::uint32_t permissions);
+  void open_in_place(const File& file);
   void begin_bytes(File& file, std::uint32_t permissions);
   void begin_on_disk(const File& file, std::uint32_t permissions);
   void watch(File& file, FileDescriptor bytes);
@@ -96,6 +98,7 @@ class WrittenFiles final : public StepFiles {
   [[nodiscard]] bool give(File& file, const QueuedOpen& open);
   void refuse(const QueuedOpen& open, int status, const std::string& text);
   void note_no_descriptor(const std::string& path, const std::string& effect);
+  [[nodiscard]] static bool is_open_somewhere(const File& file);
   void closed(int watch);
   void look_again(int watch, std::uint64_t doubt, std::chrono::microseconds after);
   void closed_all(File& file);
@@ -104,6 +107,7 @@ class WrittenFiles final : public StepFiles {
   void publish_later(File& file);
   void carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then);
   void note_continued(const File& file);
+  void end_in_place(File& file);
   void read_contents(File& file);
   void write_to_disk(File& file);
   void stage(File& file);

@@ -23,6 +23,12 @@ std::uint64_t now_ms() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
+std::vector<bool> rules_in_place(const std::vector<matcher::FileRule>& rules) {
+  std::vector<bool> in_place;
+  for (const matcher::FileRule& rule : rules) in_place.push_back(matcher::is_written_in_place(rule.through));
+  return in_place;
+}
+
 matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap& nodes,
                                           matcher::OfferBoard* offers) {
   matcher::RegistryOptions options{
@@ -45,6 +51,7 @@ matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap&
 RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet)
     : nodes_(nodes),
       outlet_(outlet),
+      is_written_in_place_(rules_in_place(hello.rules)),
       informed_(nodes, outlet),
       drains_({registry_, nodes, informed_, outlet}, hello.rules),
       notes_(hello.step_record, hello.rules, outlet),
@@ -185,14 +192,16 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
   const std::string text =
       "'" + step.name +
       "' is written by the C library (or MPI-IO) in processes of different nodes or matchers: only those "
-      "of one node, with 'matchers: 1', can write one file. Let one process write it, or use PnetCDF";
+      "of one node, with 'matchers: 1', can write one file in memory. Give the rule 'through: file', let one "
+      "process write it, or use PnetCDF";
   event(text);
   throw Error(NC_EPERM, text);
 }
 
 void RegistryService::serve(const Requester& from, const CreateRequest& create) {
   const auto connection = connections_.find({from.ticket.matcher, from.ticket.connection});
-  if (connection != connections_.end() && connection->second.is_for_file)
+  if (connection != connections_.end() && connection->second.is_for_file &&
+      !is_written_in_place_.at(create.key.rule))
     check_file_is_free(from.ticket.matcher, create);
   registry_.create(from.ticket, from.process, create);
 }
@@ -340,7 +349,8 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   notes_.begun(step);
   const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
   const auto connection = connections_.find({ticket.matcher, ticket.connection});
-  if (connection != connections_.end() && connection->second.is_for_file) {
+  if (connection != connections_.end() && connection->second.is_for_file &&
+      !is_written_in_place_.at(step.key.rule)) {
     informed_.note_file(ticket.matcher, step);
   }
   const Created reply{step.id, control, step.publish_at};

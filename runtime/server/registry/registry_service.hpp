@@ -220,6 +220,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
 
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
+  std::vector<bool> is_written_in_place_;   ///< by rule
   std::vector<matcher::StepId> published_;  ///< steps to announce
   /// A request for files that are published later.
   struct HeldList {

@@ -35,10 +35,11 @@ TEST_CASE("a path passes when it ends as a pattern does behind its last wildcard
   CHECK_FALSE(filter.may_cover(nullptr));
 }
 
-TEST_CASE("rules of writers, and those whose data is in files, do not count") {
+TEST_CASE("rules of writers, and those whose data is in several files, do not count") {
   const PathFilter filter =
-      filter_of("0\tw\tmemory\ta.nc\n1\trw\tmemory\tb.nc\n2\tr\tfile\tc.nc\n4\tr\tsubfiles\td.nc\n");
+      filter_of("0\tw\tmemory\ta.nc\n1\trw\tmemory\tb.nc\n2\tr\tblobs\tc.nc\n4\tr\tsubfiles\td.nc\n");
   for (const char* path : {"a.nc", "b.nc", "c.nc", "d.nc"}) CHECK_FALSE(filter.may_cover(path));
+  CHECK(filter_of("0\tr\tfile\tc.nc\n").may_cover("c.nc"));
 }
 
 TEST_CASE("in a run through files, rules count as those through memory") {

@@ -102,6 +102,44 @@ TEST_SUITE("registry: data in files") {
     CHECK(tells(world, "the part of /data/a.nc that it has written is kept"));
   }
 
+  TEST_CASE("what several processes write at once is published when the last one has closed it") {
+    World world(rule_of_files());
+    const auto writers = world.processes("model", 3);
+    const auto reader = world.process("analysis");
+    std::vector<StepId> steps;
+    for (const ProcessId writer : writers)
+      steps.push_back(world.answer(world.create(writer, "a.nc", world.alone())).step);
+    const auto asked = world.open(reader, "a.nc", world.alone());
+    world.publish(writers[1], steps[1]);
+    SUBCASE("all close it") {
+      world.publish(writers[2], steps[2]);
+      CHECK(world.is_waiting(asked));
+      world.publish(writers[0], steps[0]);
+      CHECK(world.answer(asked).step == steps[0]);
+      CHECK(world.registry.status().datasets.at(0).steps_published == 1);
+      CHECK(world.registry.status().datasets.at(0).steps_discarded == 0);
+      CHECK(world.answers.events.empty());
+    }
+    SUBCASE("one dies: the file is spoilt, whatever the others do") {
+      world.registry.disconnect(writers[0]);
+      world.publish(writers[2], steps[2]);
+      CHECK(world.is_waiting(asked));  // another process may write the file anew
+      world.registry.component_exited("model", "was killed");
+      CHECK(world.refusal(asked) == NC_ENOENT);
+    }
+    SUBCASE("one has only looked at it") {
+      world.registry.discard(writers[0], steps[0], FileState::untouched);
+      world.publish(writers[2], steps[2]);
+      CHECK(world.answer(asked).step == steps[2]);
+    }
+    SUBCASE("the last one has only looked at it") {
+      world.publish(writers[2], steps[2]);
+      CHECK(world.is_waiting(asked));
+      world.registry.discard(writers[0], steps[0], FileState::untouched);
+      CHECK(world.answer(asked).step == steps[0]);
+    }
+  }
+
   TEST_CASE("a step that was not begun leaves the file as it was, and no trace") {
     World world(rule_of_files());
     const auto writer = world.process("model");

@@ -106,7 +106,12 @@ inline constexpr std::size_t through_words_of_users = through_words.size() - 1;
 
 /// Whether opens by the C library are ordered as those by PnetCDF are.
 [[nodiscard]] constexpr bool covers_c_library(Through through) noexcept {
-  return !is_in_files(through) || through == Through::ordered_file;
+  return !is_split(through);
+}
+
+/// Whether the C library writes the file on the disk itself, and not a file in memory.
+[[nodiscard]] constexpr bool is_written_in_place(Through through) noexcept {
+  return through == Through::file;
 }
 
 /// How the index space of a step's variables is divided among the matchers.

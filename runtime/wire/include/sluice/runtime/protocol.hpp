@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 30;
+inline constexpr std::uint32_t protocol_version = 31;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -330,6 +330,7 @@ struct OpenFile {
   std::uint32_t permissions = 0;  ///< of a new file
   std::uint32_t closes = 1;       ///< FileRule::closes
   bool is_in_files = false;       ///< matcher::is_in_files: what is published is a file on disk
+  bool is_in_place = false;       ///< matcher::is_written_in_place: that is the file that is written
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
 /// such file, and the process uses the disk.
