@@ -37,6 +37,7 @@ void Publication::note_closed(GroupMembership writer, PublishRequest request) {
     if (log.begin.chunks != 0) log.extent.add(log.pattern.extent);
     step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
   }
+  if (request.file_bytes && is_written_on(step)) request.counters.put_bytes = 0;  // the last one has all
   parts_.datasets.count(step.key, group->component->name, request.counters);
   group->members.at(rank).note_use(request.counters, request.times);
   if (!log.burst_log.empty()) parts_.pools.note_log_ended();
@@ -75,13 +76,16 @@ void Publication::publish_synced(Step& step) {
   ++step.revision;
 }
 
-/// Processes of another matcher may still write the same file: their step publishes it, for all.
+/// Whether processes of another matcher are writing the same file.
+bool Publication::is_written_on(const Step& step) const {
+  return parts_.rules.of(step.key).has_one_file() && parts_.datasets.at(step.key).in_progress.size() > 1;
+}
+
+/// The last step of the file publishes it, for all.
 void Publication::end_written(Step& step) {
-  const auto& in_progress = parts_.datasets[step.key].in_progress;
-  const bool goes_on = parts_.rules.of(step.key).has_one_file() && in_progress.size() > 1;
-  if (!goes_on) return complete(step);
+  if (!is_written_on(step)) return complete(step);
   withdraw(step);
-  for (Step* const other : in_progress) other->takes_over = true;
+  for (Step* const other : parts_.datasets[step.key].in_progress) other->takes_over = true;
   parts_.answers.given_up(step);
 }
 

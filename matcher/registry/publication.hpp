@@ -57,6 +57,7 @@ class Publication {
   void withdraw(Step& step);
 
  private:
+  [[nodiscard]] bool is_written_on(const Step& step) const;
   void publish_synced(Step& step);
   static void close_logs(Step& step);
   void cut(Step& step, const std::string& reason);

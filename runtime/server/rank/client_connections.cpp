@@ -340,7 +340,7 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
     if (read->second.is_own) return send_own(client, tag, file);
     made.step = read->second.step;
     made.grows = read->second.grows;
-    if (file != nullptr) read->second.counters.gets = 1;
+    if (made.step != 0) read->second.counters.gets = 1;  // of an image, or of a file on disk
     if (file != nullptr) read->second.counters.get_bytes = made.bytes;
   }
   std::vector<SharedFile> files;

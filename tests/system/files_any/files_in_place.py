@@ -2,9 +2,8 @@
 """files_in_place.py BUILD PROGRAM CASE: with `through: file`, programs write by the C library, or by MPI-IO, on the disk itself, on any number of nodes. Others read the files by the
 C library, or by PROGRAM (couple.c), when the last process has closed them."""
 import os
-import signal
+import re
 import sys
-import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
@@ -137,11 +136,13 @@ if comm.rank == 0: open('done.nc', 'w').close()
 def mpi_io():
     """All ranks, of whatever node, write one file by MPI-IO, and add lines to one text."""
     write_flow(MPI_IO, "for i in 0 1 2; do cp raw$i.nc copy$i; done\ncat done.nc log.nc | sort > lines", ranks=3)
-    run()
+    result = run()
     directly(3)
     for step in range(3):
         expect_same(f"copy{step}", f"direct/raw{step}.nc")
     expect(text("lines") == "".join(f"{rank} {step}\n" for rank in range(3) for step in range(3)), "the text: " + text("lines"))
+    # One file is one step, whatever the number of matchers.
+    expect(re.search(r"^raw1\.nc +1 +234 KiB +\d+ +0 B +[1-9] ", result.all, re.MULTILINE), "the table of files: " + result.all)
 
 
 PARALLEL_HDF5 = """
@@ -173,7 +174,7 @@ def parallel_hdf5():
 
 def killed():
     """A writer that is killed publishes nothing; what it has written stays on the disk."""
-    write_flow("import os, signal, time\nfrom mpi4py import MPI\nopen('whole.nc', 'w').write('whole')\nMPI.COMM_WORLD.Barrier()\nif MPI.COMM_WORLD.rank == 1:\n"
+    write_flow("import os, signal\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0: open('whole.nc', 'w').write('whole')\nMPI.COMM_WORLD.Barrier()\nif MPI.COMM_WORLD.rank == 1:\n"
                "    half = open('half.nc', 'w'); half.write('half'); half.flush(); os.kill(os.getpid(), signal.SIGKILL)\nMPI.COMM_WORLD.Barrier()",
                "cat whole.nc > copy\ncat half.nc && exit 1\ntrue", ranks=2)
     run(None)

@@ -192,6 +192,18 @@ def mpi_io():
             expect(pathlib.Path(f"copy{i}").read_bytes() == pathlib.Path(f"direct/raw{i}.w").read_bytes(), f"raw{i}.w differs")
 
 
+def mpi_io_on_disk():
+    """The same with `through: file`: the ranks may be on several nodes."""
+    with open("copy.sh", "w") as script:
+        script.write("set -e\nfor i in 0 1 2; do cp raw$i.w copy$i; done\n")
+    write_flow({"model": (build + "/bin/raw_mpich", 3, ""), "analysis": ("sh", 0, "copy.sh")}, [("*.w", "model", ["analysis"])])
+    flow = pathlib.Path("flow.yaml").read_text()
+    pathlib.Path("flow.yaml").write_text(flow.replace("writer: model", "through: file, writer: model"))
+    run()
+    for i in range(3):
+        expect(pathlib.Path(f"copy{i}").read_bytes() == pathlib.Path(f"raw{i}.w").read_bytes(), f"raw{i}.w differs")
+
+
 def python():
     """Python brings its MPI and its PnetCDF along when it imports them. Without mpi4py the user names the launcher."""
     script = "/usr/bin/python3 " + os.path.join(os.path.dirname(os.path.abspath(__file__)), "field.py")
