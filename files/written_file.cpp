@@ -191,11 +191,10 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
-  runtime::FileDescriptor file =
-      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-                         matcher::is_in_files(match->rule.through),
-                         matcher::is_written_in_place(match->rule.through)});
+  runtime::FileDescriptor file = session.open_file(
+      {match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+       static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+       matcher::is_in_files(match->rule.through), matcher::is_written_in_place(match->rule.through)});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
     struct stat facts {};
