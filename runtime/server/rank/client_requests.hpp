@@ -53,6 +53,7 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void note_open(const OfferMember& member, matcher::StepId step) override;
   void look_for_messages() override { parts_.clients.look_for_messages(); }
   bool handle_earlier(std::uint64_t time) override { return parts_.clients.handle_earlier(time); }
+  void take_mail_later() override;
   void handle(const OfferMember& sender, OfferPage::Letter letter) override;
   void hang_up(const OfferMember& sender, const std::string& reason) override;
   [[nodiscard]] Client* client_of(const OfferMember& member);
