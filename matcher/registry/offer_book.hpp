@@ -45,6 +45,8 @@ class OfferBook {
   [[nodiscard]] bool is_only_page_of(std::uint32_t rule) const noexcept;
   /// Null when the processes cannot be told.
   Page* begin(OfferedGroup group, SegmentLease memory);
+  /// Each publication is to be told at once.
+  void make_loud(const Page& page) { board_->make_loud(page.memory->id()); }
   /// How many steps are offered, or taken and not finished.
   [[nodiscard]] static std::size_t current(const Page& page) noexcept;
   /// A free slot. If there is none, the readers of the oldest finished step have to ask for it.

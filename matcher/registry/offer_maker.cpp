@@ -13,6 +13,9 @@ constexpr std::size_t most_pages = 64;
 constexpr std::size_t most_groups = 256;
 constexpr std::uint32_t most_offered_ranks = 1024;
 constexpr std::size_t offers_at_a_time = 3;
+// Then the registry is woken only once for a few steps.
+constexpr std::size_t small_offers_at_a_time = 5;
+constexpr std::uint64_t small_step_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t largest_data_bytes = std::uint64_t{1} << 28;  // as in runtime's WriteLog
 }  // namespace
 
@@ -64,13 +67,19 @@ void OfferMaker::note_read(const Step& step, const Group& group) {
     parts_.reads.begin(std::move(readers), std::move(*memory), written->memory);
 }
 
-/// Whether nothing but its group hears of an open or a close, and every open gets the newest step.
+/// Whether nothing follows from a publication, an open or a close but that somebody may go on, and every open
+/// gets the newest step.
+bool OfferMaker::is_plain(std::uint32_t number) const {
+  const FileRule& rule = parts_.rules.at(number);
+  const bool has_jobs = std::ranges::any_of(
+      rule.readers, [&](const std::string& reader) { return parts_.jobs.find(reader) != nullptr; });
+  return rule.replays && rule.modes.empty() && !rule.is_stream && rule.queue == 0 && !rule.is_drained() &&
+         !has_jobs;
+}
+
 bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
-  const FileRule& rule = parts_.rules.of(step.key);
-  const std::string& reader = group.component->name;
-  const bool is_usual = rule.replays && rule.modes.empty() && !rule.is_stream && rule.queue == 0 &&
-                        !rule.is_drained() && parts_.jobs.find(reader) == nullptr;
-  return is_usual && step.offered_by != 0 && group.purpose == GroupPurpose::open_read && reader != rule.writer &&
+  return is_plain(step.key.rule) && step.offered_by != 0 && group.purpose == GroupPurpose::open_read &&
+         group.component->name != parts_.rules.of(step.key).writer &&
          !group.component->is_attached() && !group.is_look && !group.wants_newest && !group.spans_nodes &&
          group.size <= most_offered_ranks && group.has_all_arrived() && step.state == StepState::published &&
          !step.is_cut;
@@ -127,12 +136,17 @@ OfferBook::Page* OfferMaker::begin_page(const GroupKey& key, std::uint64_t heade
   const Process& first = parts_.processes.processes().at(key.members.front());
   if (!parts_.memory.is_plenty(first.place.node, bytes)) return nullptr;
   auto memory = take(first.id, SegmentUse::control, bytes);
-  return memory ? parts_.book.begin(std::move(group), std::move(*memory)) : nullptr;
+  OfferBook::Page* const page = memory ? parts_.book.begin(std::move(group), std::move(*memory)) : nullptr;
+  if (page != nullptr && !is_plain(page->rule)) parts_.book.make_loud(*page);
+  return page;
 }
 
 /// Offers memory only while there is plenty.
 void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
-  while (OfferBook::current(page) < offers_at_a_time) {
+  std::uint64_t bytes = 0;
+  for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
+  const std::size_t wanted = bytes <= small_step_bytes ? small_offers_at_a_time : offers_at_a_time;
+  while (OfferBook::current(page) < wanted) {
     const auto slot = parts_.book.free_slot(page);
     if (!slot) return;
     auto offer = make(page, kind);

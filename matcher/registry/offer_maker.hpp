@@ -55,6 +55,7 @@ class OfferMaker {
 
   [[nodiscard]] bool may_have_offers(const Step& step, const Group& group) const;
   [[nodiscard]] bool may_have_reads(const Step& step, const Group& group) const;
+  [[nodiscard]] bool is_plain(std::uint32_t rule) const;
   [[nodiscard]] std::optional<GroupKey> key_of(const Group& group) const;
   [[nodiscard]] static std::optional<Kind> kind_of(const Step& step);
   [[nodiscard]] OfferBook::Page* begin_page(const GroupKey& key, std::uint64_t header_bytes);

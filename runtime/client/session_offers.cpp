@@ -79,9 +79,10 @@ void Session::publish(const Offer& offer, const PublishRequest& request) {
   if (page.leave(offer.slot, offer.step)) {
     OfferPage::Bell& bell = page.bell();
     ring(bell);
-    // A process that looks has been counted before, and tells the registry afterwards.
+    // The registry makes the page loud, and then looks for letters.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (bell.is_quiet == 0 || bell.lookers == 0) return post(MessageType::mail, {});
+    constexpr std::uint32_t enough_offers = 2;
+    if (bell.is_quiet == 0 || page.offered() < enough_offers) return post(MessageType::mail, {});
   }
   if (!is_alive()) lose("it was closed");
 }

@@ -20,27 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using State = OfferPage::State;
 
-/// How long a process looks for a step before it asks. Each look in vain makes it shorter.
-constexpr std::chrono::microseconds longest_look{1000};
 /// A sleep takes longer than such a step.
-constexpr std::chrono::microseconds time_before_sleep{20};
+constexpr std::chrono::microseconds time_before_sleep{40};
 
 void sleep_at(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::nanoseconds most) noexcept {
   const timespec limit{0, std::max<long>(most.count(), 1)};
   (void)::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
-
-/// A process that looks is counted as long as it does.
-class Looker {
- public:
-  explicit Looker(std::atomic<std::uint32_t>& count) noexcept : count_(count) { ++count_; }
-  ~Looker() { --count_; }
-  Looker(const Looker&) = delete;
-  Looker& operator=(const Looker&) = delete;
-
- private:
-  std::atomic<std::uint32_t>& count_;
-};
 
 /// All letters of a process that are in the mailbox by now.
 std::vector<OfferPage::Letter> letters_of(const OfferPage& page, std::uint32_t slot, std::uint32_t rank) {
@@ -73,11 +59,12 @@ std::optional<Session::Read> Session::find_read(const DatasetKey& key, const Mem
     const auto notice = reads_of(key.rule, member);
     if (!notice) return std::nullopt;
     Read read;
+    read.page_id = notice->page;
     read.page = segments_.mapping(notice->page, Mapping::Access::read_write);
     read.rank = member.rank;
-    const auto written = segments_.mapping(notice->written, Mapping::Access::read_write);
+    read.written = segments_.mapping(notice->written, Mapping::Access::read_write);
     const OfferPage reads(read.page->writable());
-    const OfferPage writes(written->writable());
+    const OfferPage writes(read.written->writable());
     return look_for(key, reads, writes, read) ? std::optional(std::move(read)) : std::nullopt;
   } catch (const std::exception&) {
     return std::nullopt;
@@ -86,30 +73,32 @@ std::optional<Session::Read> Session::find_read(const DatasetKey& key, const Mem
 
 bool Session::look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes, Read& read) {
   OfferPage::Bell& bell = writes.bell();
-  const Looker looker(bell.lookers);
   const auto begin = Clock::now();
   for (;;) {
     const std::uint32_t rings = bell.rings;
     switch (look_once(key, reads, writes, read)) {
       case Look::found:
-        look_time_ = longest_look;
         return true;
       case Look::in_vain:
         return false;
       case Look::later:
         break;
     }
-    const auto left = look_time_ - (Clock::now() - begin);
-    if (left.count() <= 0) {
-      look_time_ = look_time_ / 4;
-      return false;
-    }
+    const auto left = std::chrono::microseconds(look_time_us_) - (Clock::now() - begin);
+    if (left.count() <= 0) return false;
     while (bell.rings == rings && Clock::now() - begin < time_before_sleep) std::this_thread::yield();
     if (bell.rings != rings) continue;
     ++bell.sleepers;
     sleep_at(bell.rings, rings, left);
     --bell.sleepers;
   }
+}
+
+/// A file that was there all the time is one that the pages do not tell of any more: a reader that is late
+/// should not look for each of them.
+void Session::note_open_wait(std::uint64_t wait_us) noexcept {
+  constexpr std::uint64_t longer_than_an_answer_us = 500;
+  look_time_us_ = wait_us > longer_than_an_answer_us ? longest_look_us : look_time_us_ / 4;
 }
 
 /// What is copied here means something if the read can be taken afterwards.
@@ -212,13 +201,15 @@ bool Session::take_read(const Read& read, const OpenRequest& request) noexcept {
   }
 }
 
-/// The last process of the group wakes the registry, which may have slept since the step was begun.
+/// A page that is quiet is looked at soon.
 void Session::close_read(const Read& read, const CloseRequest& request) {
   forget_opened(request.step);
   const OfferPage page(read.page->writable());
   if (!page.post(read.slot, read.rank, MessageType::close_read, encode(request), send_time()))
     post(MessageType::close_read, encode(request));
-  if (page.leave(read.slot, read.step)) post(MessageType::mail, {});
+  if (!page.leave(read.slot, read.step)) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (OfferPage(read.written->writable()).bell().is_quiet == 0) post(MessageType::mail, {});
 }
 
 }  // namespace sluice::runtime

@@ -115,6 +115,12 @@ OfferPage::Bell& OfferPage::bell() const noexcept {
   return std::launder(reinterpret_cast<Head*>(memory_.data()))->bell;
 }
 
+std::uint32_t OfferPage::offered() const noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t slot = 0; slot < slots; ++slot) count += look(slot).state == State::offered ? 1 : 0;
+  return count;
+}
+
 /// The number is read first: it is of the step only while the step is there.
 bool OfferPage::is_complete(std::uint32_t slot, std::uint64_t step) const noexcept {
   return slot_of(slot).left.load(std::memory_order_acquire) == step * counts + shape_.ranks &&

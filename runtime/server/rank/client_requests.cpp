@@ -189,6 +189,7 @@ void ClientRequests::introduce(const OfferMember& member, matcher::SegmentId seg
 }
 
 void ClientRequests::tell(const OfferMember& member, const OffersNotice& notice) {
+  if (!std::exchange(is_looking_, true)) take_mail_now_and_then();
   if (Client* const client = client_of(member))
     parts_.clients.send(*client, MessageType::offers, 0, encode(notice));
 }
@@ -197,8 +198,23 @@ void ClientRequests::note_open(const OfferMember& member, matcher::StepId step) 
   if (const Client* const client = client_of(member)) client->process->note_open(step);
 }
 
+/// Nobody wakes the matcher for the mail of pages that are quiet.
+void ClientRequests::take_mail_now_and_then() {
+  constexpr std::chrono::milliseconds interval{100};
+  mail_timer_.expires_after(interval);
+  mail_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    take_mail();
+    parts_.clients.end_troubled();
+    take_mail_now_and_then();
+  });
+}
+
 void ClientRequests::take_mail_later() {
-  boost::asio::post(parts_.base.loop, [this] { take_mail(); });
+  boost::asio::post(parts_.base.loop, [this] {
+    take_mail();
+    parts_.clients.end_troubled();
+  });
 }
 
 void ClientRequests::handle(const OfferMember& sender, OfferPage::Letter letter) {

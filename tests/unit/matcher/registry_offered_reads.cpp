@@ -36,7 +36,7 @@ struct Reading : Offered {
   void get_reads() {
     write(writers, next_name(), step_bytes);
     write(writers, next_name(), step_bytes);
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 10; ++i) {
       const StepId step = write_next();
       CHECK(read_by_message(std::to_string(files) + ".nc") == step);
     }
@@ -88,7 +88,7 @@ TEST_SUITE("registry: offered reads") {
     REQUIRE(run.board.groups.size() == 2);
     CHECK(run.board.groups[1].members == run.readers);
     CHECK(run.board.groups[1].written == run.board.groups[0].page);
-    for (int i = 0; i < 3; ++i) run.write_next();
+    for (int i = 0; i < 6; ++i) run.write_next();
     for (int i = 0; i < 50; ++i) {
       const StepId step = run.write_next();
       const std::string name = std::to_string(run.files) + ".nc";
@@ -99,7 +99,7 @@ TEST_SUITE("registry: offered reads") {
       CHECK(run.board.cleared_reads == i);
       run.close(run.readers[0], step);
       CHECK(run.board.cleared_reads == i + 1);
-      CHECK(run.board.offers().size() == 3);
+      CHECK(run.board.offers().size() == 5);
     }
     CHECK_FALSE(run.board.is_overwritten);
     CHECK(run.board.withdrawn.empty());
@@ -133,7 +133,7 @@ TEST_SUITE("registry: offered reads") {
     for (int i = 0; i < 30; ++i) {
       const StepId step = run.write_next();
       CHECK(run.board.is_read_offered(step));
-      CHECK(run.board.offers().size() == 3);
+      CHECK(run.board.offers().size() == 5);
     }
     CHECK_FALSE(run.board.is_read_offered(run.board.offers().front().step - 10));
     CHECK(run.read_by_message(std::to_string(run.files - 8) + ".nc") != 0);
@@ -295,7 +295,7 @@ TEST_SUITE("registry: ends of processes with offered reads") {
     run.world.registry.component_restarts("analysis", "exited with status 1");
     CHECK(run.board.reads.empty());
     run.readers = run.world.processes("analysis", 1);
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 10; ++i) {
       run.write_next();
       run.read_by_message(std::to_string(run.files) + ".nc");
     }

@@ -121,7 +121,7 @@ class OfferBoard {
  public:
   /// The offers that a group may have at a time, with the steps that it has taken and not finished, and the
   /// finished ones whose reads are offered.
-  static constexpr std::uint32_t slots = 6;
+  static constexpr std::uint32_t slots = 8;
   virtual ~OfferBoard() = default;
   /// The size of a page for such a group.
   [[nodiscard]] virtual std::uint64_t page_bytes(const OfferedGroup& group) const = 0;

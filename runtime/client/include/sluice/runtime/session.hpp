@@ -97,26 +97,31 @@ class Session : public SegmentSource {
   [[nodiscard]] bool take_offer(const Offer& offer, const CreateRequest& request) noexcept;
   /// Rank 0, of a step that was taken: the header, in the same way. Returns false when it has to be sent.
   [[nodiscard]] bool post_header(const Offer& offer, const HeaderRequest& request) const;
-  /// As publish(), of a step that was taken. Only the last process of the group sends a message.
+  /// As publish(), of a step that was taken. Only the last process of the group sends a message, if somebody
+  /// waits or few offers are left.
   void publish(const Offer& offer, const PublishRequest& request);
 
   // Reads that the registry offers ahead: session_reads.cpp, docs/design/offered-reads.md.
 
   /// The read of a step that its writers have completed.
   struct Read {
-    std::shared_ptr<const Mapping> page;  ///< shared with the cache of segments
+    std::shared_ptr<const Mapping> page, written;  ///< shared with the cache of segments
+    std::uint64_t page_id = 0;
     std::uint32_t slot = 0;
     std::uint32_t rank = 0;
     std::uint64_t step = 0;
     Opened opened = {};  ///< what the answer to open_read would be
   };
   /// The read of the newest step of that name, if it is offered to this process as a rank of such a group.
-  /// Waits about a millisecond for the step. Empty when the group has to send open_read.
+  /// Waits for the step, for a millisecond at most. Empty when the group has to send open_read.
   [[nodiscard]] std::optional<Read> find_read(const DatasetKey& key, const Member& member) noexcept;
+  /// An open by message has waited so long: whether it was worth while to look before.
+  void note_open_wait(std::uint64_t wait_us) noexcept;
   /// Rank 0: opens the step for the group, if its read is still offered. Before, what was found means
   /// nothing. Returns false when the group has to send open_read.
   [[nodiscard]] bool take_read(const Read& read, const OpenRequest& request) noexcept;
-  /// As close_read(), of a read that was taken. Only the last process of the group sends a message.
+  /// As close_read(), of a read that was taken. Only the last process of the group sends a message, if somebody
+  /// waits.
   void close_read(const Read& read, const CloseRequest& request);
 
   /// Waits until the registry has taken the messages that this thread has sent.
@@ -231,6 +236,7 @@ class Session : public SegmentSource {
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
   [[nodiscard]] bool knows_segments(const OfferPage::Found& offer);
   void read_notices();
+  static constexpr std::int64_t longest_look_us = 1000;
   enum class Look : std::uint8_t { found, later, in_vain };
   [[nodiscard]] std::optional<OffersNotice> reads_of(std::uint32_t rule, const Member& member);
   [[nodiscard]] bool look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
@@ -286,7 +292,7 @@ class Session : public SegmentSource {
     DatasetKey key = {};
   };
   std::array<KnownKey, OfferPage::slots> known_keys_;
-  std::chrono::nanoseconds look_time_ = std::chrono::milliseconds(1);
+  std::atomic<std::int64_t> look_time_us_ = longest_look_us;
 };
 
 /// Wakes the readers that sleep at the page.
