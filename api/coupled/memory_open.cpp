@@ -322,7 +322,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
       answer = group.session->open({match.key, group.member, match.file, match.is_on_disk, continues},
                                    request.writes());
     });
-    if (may_be_offered) group.session->note_open_wait(wait_us);
+    if (may_be_offered) group.session->note_asked(match.rule.rule, group.member, answer.step);
     if (answer.step == 0 || answer.is_in_files) return;
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
                               answer.control, request.writes(), answer.record_count, wait_us,

@@ -78,6 +78,7 @@ bool Session::look_for(const DatasetKey& key, const OfferPage& reads, const Offe
     const std::uint32_t rings = bell.rings;
     switch (look_once(key, reads, writes, read)) {
       case Look::found:
+        look_time_us_ = longest_look_us;
         return true;
       case Look::in_vain:
         return false;
@@ -94,11 +95,20 @@ bool Session::look_for(const DatasetKey& key, const OfferPage& reads, const Offe
   }
 }
 
-/// A file that was there all the time is one that the pages do not tell of any more: a reader that is late
-/// should not look for each of them.
-void Session::note_open_wait(std::uint64_t wait_us) noexcept {
-  constexpr std::uint64_t longer_than_an_answer_us = 500;
-  look_time_us_ = wait_us > longer_than_an_answer_us ? longest_look_us : look_time_us_ / 4;
+/// A step whose read is offered still has come a moment later. Of other steps the pages do not tell: a reader
+/// that is late should not look for each of them.
+void Session::note_asked(std::uint32_t rule, const Member& member, std::uint64_t step) noexcept {
+  try {
+    const auto notice = reads_of(rule, member);
+    if (!notice) return;
+    const auto page = segments_.mapping(notice->page, Mapping::Access::read_write);
+    const OfferPage reads(page->writable());
+    bool is_offered = false;
+    for (std::uint32_t i = 0; i < OfferPage::slots; ++i)
+      is_offered = is_offered || reads.is_offered(i, step);
+    look_time_us_ = is_offered ? longest_look_us : look_time_us_ / 4;
+  } catch (const std::exception&) {  // the next open looks as long as this one
+  }
 }
 
 /// What is copied here means something if the read can be taken afterwards.

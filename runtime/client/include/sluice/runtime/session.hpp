@@ -115,8 +115,8 @@ class Session : public SegmentSource {
   /// The read of the newest step of that name, if it is offered to this process as a rank of such a group.
   /// Waits for the step, for a millisecond at most. Empty when the group has to send open_read.
   [[nodiscard]] std::optional<Read> find_read(const DatasetKey& key, const Member& member) noexcept;
-  /// An open by message has waited so long: whether it was worth while to look before.
-  void note_open_wait(std::uint64_t wait_us) noexcept;
+  /// The group has sent open_read and got the step: was it worth while to look for it before?
+  void note_asked(std::uint32_t rule, const Member& member, std::uint64_t step) noexcept;
   /// Rank 0: opens the step for the group, if its read is still offered. Before, what was found means
   /// nothing. Returns false when the group has to send open_read.
   [[nodiscard]] bool take_read(const Read& read, const OpenRequest& request) noexcept;
