@@ -156,8 +156,8 @@ void Registry::create_offered(ProcessId process, StepId id, const CreateRequest&
   parts_->progress.advance_on(request.key);
 }
 
-void Registry::open_offered(ProcessId process, StepId id, const OpenRequest& request) {
-  const ReadOffers::Page& page = parts_->reads.take(id, process, request);
+void Registry::open_offered(ProcessId process, SegmentId page_id, StepId id, const OpenRequest& request) {
+  const ReadOffers::Page& page = parts_->reads.take(page_id, id, process, request);
   const std::vector<std::uint32_t> ended = page.ended;
   Step* const step = parts_->datasets.find_step(id);
   if (step == nullptr || step->key != request.key || step->state != StepState::published) {

@@ -84,20 +84,20 @@ void ReadOffers::hide(std::uint32_t rule, StepId step) {
   withdraw_all_of(rule);
 }
 
-const ReadOffers::Page& ReadOffers::take(StepId step, ProcessId process, const OpenRequest& request) {
-  for (Page& page : pages_) {
-    for (Page::Slot& place : page.places) {
-      const bool is_meant = place.step == step && page.members.front() == process &&
-                            (place.state == State::offered || place.state == State::taken);
-      if (!is_meant) continue;
-      const bool fits = page.rule == request.key.rule && request.member.rank == 0 &&
-                        request.member.size == page.members.size();
-      if (!fits) throw Error(NC_EINVAL, "the read of step " + std::to_string(step) + " is for others");
-      place.state = State::open;
-      return page;
-    }
-  }
-  throw Error(NC_EINVAL, "the read of step " + std::to_string(step) + " is not offered");
+const ReadOffers::Page& ReadOffers::take(SegmentId id, StepId step, ProcessId process,
+                                         const OpenRequest& request) {
+  const Error is_not_offered(NC_EINVAL, "the read of step " + std::to_string(step) + " is not offered");
+  const auto page = std::ranges::find_if(pages_, [&](const Page& one) { return one.memory.id() == id; });
+  if (page == pages_.end()) throw is_not_offered;
+  const auto place = std::ranges::find_if(page->places, [&](const Page::Slot& one) {
+    return one.step == step && (one.state == State::offered || one.state == State::taken);
+  });
+  if (place == page->places.end()) throw is_not_offered;
+  const bool fits = page->members.front() == process && page->rule == request.key.rule &&
+                    request.member.rank == 0 && request.member.size == page->members.size();
+  if (!fits) throw Error(NC_EINVAL, "the read of step " + std::to_string(step) + " is for others");
+  place->state = State::open;
+  return *page;
 }
 
 void ReadOffers::end_read(StepId step, const std::vector<ProcessId>& members) {

@@ -59,8 +59,8 @@ class ReadOffers {
   void hide(std::uint32_t rule, StepId step);
   void end_hidden(StepId step) { hidden_.erase(step); }
 
-  /// Rank 0 of a group has taken the read. Throws Error(NC_EINVAL) when it was not offered.
-  [[nodiscard]] const Page& take(StepId step, ProcessId process, const OpenRequest& request);
+  /// Rank 0 of the page's group has taken the read. Throws Error(NC_EINVAL) when it was not offered.
+  [[nodiscard]] const Page& take(SegmentId page, StepId step, ProcessId process, const OpenRequest& request);
   /// All members have closed it.
   void end_read(StepId step, const std::vector<ProcessId>& members);
   /// The writers' page gets no further offers.

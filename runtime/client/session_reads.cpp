@@ -202,7 +202,7 @@ void Session::keep_known(std::vector<LogRange>& ranges) {
 
 bool Session::take_read(const Read& read, const OpenRequest& request) noexcept {
   try {
-    const auto fields = encode(OpenOffered{read.step, request});
+    const auto fields = encode(OpenOffered{read.page_id, read.step, request});
     const OfferPage page(read.page->writable());
     const std::lock_guard lock(taking_);
     return page.take(read.slot, read.step, MessageType::open_offered, fields, send_time());

@@ -109,7 +109,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     registry_.create_offered(from.process, create.step, create.create);
   }
   void serve(const Requester& from, const OpenOffered& open) {
-    registry_.open_offered(from.process, open.step, open.open);
+    registry_.open_offered(from.process, open.page, open.step, open.open);
   }
   void serve(const Requester& from, const OpenForWriting& request) {
     registry_.open_write(from.ticket, from.process, request.open);

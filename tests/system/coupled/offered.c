@@ -19,8 +19,8 @@
 //   end:RANK:POINT        the rank ends there                  pause:POINT   all ranks are stopped there for a while
 //   each                  each rank opens each file alone, too, at the same time
 //   pairs                 ranks 0 and 1 open each file, then ranks 0 and 2 do, all at the same time
-//   wait                  tells the writer by a file when it has read one, see `paced`
-// The writer does `paced`: it writes the next file when the reader has read the last one.
+//   wait                  tells the writer by a file when it has read one, as do each and pairs
+// A writer that does `paced` writes the next file when the reader has told it so.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -241,6 +241,20 @@ static void get_and_close(struct file* opened, int step, int version) {
   point("closed", step);
 }
 
+static void tell_writer(int step) {
+  char name[40];
+  name_of(step, name);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) fclose(fopen(strcat(name, ".read"), "w"));
+}
+
+static void await_reader(int step) {
+  char name[40];
+  name_of(step, name);
+  strcat(name, ".read");
+  while (access(name, F_OK) != 0) usleep(100);
+}
+
 static MPI_Comm pair_with_0(int other) {
   MPI_Comm pair;
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0 || rank == other ? 0 : MPI_UNDEFINED, rank, &pair);
@@ -258,6 +272,7 @@ static int read_step(int step, int version) {
       if (pairs[i] != MPI_COMM_NULL) open_step(pairs[i], step, &others[i]);
     for (int i = 0; i < 2; ++i)
       if (pairs[i] != MPI_COMM_NULL) get_and_close(&others[i], step, version);
+    tell_writer(step);
     return 1;
   }
   if (!open_step(MPI_COMM_WORLD, step, &file)) return 0;
@@ -265,16 +280,8 @@ static int read_step(int step, int version) {
   if (is("each") && step % 2 == 0) get_and_close(&others[0], step, version);
   get_and_close(&file, step, version);
   if (is("each") && step % 2 == 1) get_and_close(&others[0], step, version);
-  if (is("wait")) MPI_Barrier(MPI_COMM_WORLD);
-  if (is("wait") && rank == 0) fclose(fopen(strcat(file.name, ".read"), "w"));
+  if (is("wait") || is("each")) tell_writer(step);
   return 1;
-}
-
-static void await_reader(int step) {
-  char name[40];
-  name_of(step, name);
-  strcat(name, ".read");
-  while (access(name, F_OK) != 0) usleep(100);
 }
 
 int main(int argc, char** argv) {

@@ -67,9 +67,9 @@ class Registry {
   /// Rank 0 of a group creates the step that the group was offered, for all its processes. Throws
   /// Error(NC_EINVAL) when it was not.
   void create_offered(ProcessId process, StepId step, const CreateRequest& request);
-  /// Rank 0 of a group opens the step whose read the group was offered, for all its processes. Throws
-  /// Error(NC_EINVAL) when it was not.
-  void open_offered(ProcessId process, StepId step, const OpenRequest& request);
+  /// Rank 0 of a group opens the step whose read the group was offered through the page, for all its
+  /// processes. Throws Error(NC_EINVAL) when it was not.
+  void open_offered(ProcessId process, SegmentId page, StepId step, const OpenRequest& request);
   void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   /// A process that is attached (attached_name) waits for nothing: it gets the newest published step, or the
   /// path of a file on disk, or NC_ENOENT.

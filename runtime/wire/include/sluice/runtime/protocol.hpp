@@ -176,8 +176,9 @@ struct CreateOffered {
   CreateRequest create;
 };
 
-/// Rank 0 opens the step whose read its group was offered, for all processes of the group.
+/// Rank 0 opens the step whose read its group was offered through the page, for all processes of the group.
 struct OpenOffered {
+  std::uint64_t page = 0;
   std::uint64_t step = 0;
   OpenRequest open;
 };
