@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "agreement.hpp"
 #include "burst_options.hpp"
@@ -182,7 +183,7 @@ std::optional<OpenedDriver> open_offered(const OpenRequest& request, CoupledGrou
   Outcome outcome;
   if (!is_root_without) {
     outcome = outcome_of([&] {
-      const runtime::Opened& answer = read.opened;
+      const runtime::Opened answer = std::exchange(read.opened, {});
       opened.header = formats::decode_metadata(answer.header, request.path);
       opened.header.version = static_cast<formats::Version>(answer.version);
       opened.header.record_count = answer.record_count;

@@ -102,7 +102,7 @@ void Memberships::finish_group(Group& group) {
     if (step->state == StepState::in_progress) parts_.publication.complete(*step);
     step->control.release();
     parts_.offers.end_step(step->id);
-    parts_.reads.end_hidden(step->id);
+    parts_.reads.end_hidden(step->key.rule, step->id);
     parts_.offer_maker.note_written(*step, group);
   }
   parts_.retention.review(*step);

@@ -29,9 +29,7 @@ void ReadOffers::begin(OfferedGroup group, SegmentLease memory, std::shared_ptr<
 
 void ReadOffers::offer(SegmentId written, StepId step, const std::vector<SegmentId>& data) {
   for (Page& page : pages_) {
-    const bool is_hidden = std::ranges::any_of(
-        hidden_, [&](const auto& hidden) { return hidden.second == page.rule; });
-    if (page.written->id() != written || page.is_over || is_hidden) continue;
+    if (page.written->id() != written || page.is_over || hidden_.contains(page.rule)) continue;
     const auto free = std::ranges::find(page.places, State::free, &Page::Slot::state);
     if (free == page.places.end()) continue;
     const auto slot = static_cast<std::uint32_t>(free - page.places.begin());
@@ -80,8 +78,15 @@ bool ReadOffers::has(StepId step, State state) const noexcept {
 
 void ReadOffers::hide(std::uint32_t rule, StepId step) {
   if (board_ == nullptr) return;
-  hidden_.emplace(step, rule);
+  hidden_[rule].insert(step);
   withdraw_all_of(rule);
+}
+
+void ReadOffers::end_hidden(std::uint32_t rule, StepId step) {
+  const auto hidden = hidden_.find(rule);
+  if (hidden == hidden_.end()) return;
+  hidden->second.erase(step);
+  if (hidden->second.empty()) hidden_.erase(hidden);
 }
 
 const ReadOffers::Page& ReadOffers::take(SegmentId id, StepId step, ProcessId process,

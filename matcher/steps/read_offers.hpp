@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "sluice/matcher/registry_requests.hpp"
@@ -57,7 +58,7 @@ class ReadOffers {
 
   /// A step is in progress that no page tells of: until it has ended, reads of the rule are not offered.
   void hide(std::uint32_t rule, StepId step);
-  void end_hidden(StepId step) { hidden_.erase(step); }
+  void end_hidden(std::uint32_t rule, StepId step);
 
   /// Rank 0 of the page's group has taken the read. Throws Error(NC_EINVAL) when it was not offered.
   [[nodiscard]] const Page& take(SegmentId page, StepId step, ProcessId process, const OpenRequest& request);
@@ -75,7 +76,7 @@ class ReadOffers {
 
   OfferBoard* board_;
   std::list<Page> pages_;
-  std::map<StepId, std::uint32_t> hidden_;  ///< with their rules
+  std::map<std::uint32_t, std::set<StepId>> hidden_;  ///< by rule
 };
 
 }  // namespace sluice::matcher
