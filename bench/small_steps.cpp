@@ -1,7 +1,7 @@
-// The parts of a small step: an ordinary PnetCDF program, once as the writer and once as the reader of files of
-// new names. `small_steps write|read STEPS BYTES PACE`. With a pace file, the writer's next step begins when the
-// reader has closed the last one; "-" lets the writer go ahead. The data is filled once. The reader checks a
-// number in each file. bench/small_steps runs it.
+// The parts of a small step: an ordinary PnetCDF program, once as the writer and once as the reader of files
+// of new names. `small_steps write|read STEPS BYTES PACE`. With a pace file, the writer's next step begins
+// when the reader has closed the last one; "-" lets the writer go ahead. The data is filled once. The reader
+// checks a number in each file. bench/small_steps runs it.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <mpi.h>
@@ -40,7 +40,8 @@ class Pace {
     if (path == "-") return;
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
     if (file < 0 || ::ftruncate(file, 4096) != 0) std::exit(2);
-    word_ = static_cast<std::atomic<int>*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    word_ =
+        static_cast<std::atomic<int>*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
   }
   void await(int steps) const {
     if (word_ == nullptr) return;
@@ -65,8 +66,9 @@ void write_step(const Process& process, const std::vector<double>& data, int ste
   int dimension = -1;
   int varid = -1;
   times.push_back(now_ns());
-  require(ncmpi_create(MPI_COMM_WORLD, path_of(step).c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid),
-          "create");
+  require(
+      ncmpi_create(MPI_COMM_WORLD, path_of(step).c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid),
+      "create");
   times.push_back(now_ns());
   require(ncmpi_def_dim(ncid, "x", process.columns, &dimension), "def_dim");
   require(ncmpi_def_var(ncid, "field", NC_DOUBLE, 1, &dimension, &varid), "def_var");

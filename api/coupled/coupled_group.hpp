@@ -29,8 +29,8 @@ struct CoupledGroup {
 };
 
 /// Collective: rank 0 chooses the group's number. Throws on all ranks if one rank cannot connect.
-/// `created_by`: the rule of a file that is to be created, if an offered step may be taken for it. `read_from`:
-/// the dataset that is to be read, if an offered read may be taken.
+/// `created_by`: the rule of a file that is to be created, if an offered step may be taken for it.
+/// `read_from`: the dataset that is to be read, if an offered read may be taken.
 [[nodiscard]] CoupledGroup make_coupled_group(const Communicator& comm,
                                               const runtime::ClientEnvironment& environment,
                                               std::optional<std::uint32_t> created_by = std::nullopt,

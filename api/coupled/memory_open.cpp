@@ -173,8 +173,7 @@ std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGrou
 
 /// Collective: the step whose read the group was offered. Empty if it was withdrawn meanwhile.
 std::optional<OpenedDriver> open_offered(const OpenRequest& request, CoupledGroup& group,
-                                         const runtime::ClientRule& rule,
-                                         const runtime::OpenRequest& open) {
+                                         const runtime::ClientRule& rule, const runtime::OpenRequest& open) {
   constexpr int is_withdrawn = std::numeric_limits<int>::min();  // lower than every status
   runtime::Session::Read& read = *group.read;
   const Communicator& comm = request.comm;
@@ -188,9 +187,8 @@ std::optional<OpenedDriver> open_offered(const OpenRequest& request, CoupledGrou
       opened.header.version = static_cast<formats::Version>(answer.version);
       opened.header.record_count = answer.record_count;
       opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
-      MemoryDriver::Parts parts{
-          group.session,  comm, rule.rule, answer.step, 0, false, answer.record_count, 0, answer.pattern,
-          answer.ranges};
+      MemoryDriver::Parts parts{group.session,       comm, rule.rule,      answer.step,  0, false,
+                                answer.record_count, 0,    answer.pattern, answer.ranges};
       parts.key = open.key;
       parts.group = group.member.group;
       parts.read = read;

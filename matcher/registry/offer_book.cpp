@@ -34,8 +34,9 @@ OfferBook::Page* OfferBook::begin(OfferedGroup group, SegmentLease memory) {
 }
 
 std::size_t OfferBook::current(const Page& page) noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      page.places, [](const Page::Slot& place) { return place.offer || (place.step != 0 && !place.is_finished); }));
+  return static_cast<std::size_t>(std::ranges::count_if(page.places, [](const Page::Slot& place) {
+    return place.offer || (place.step != 0 && !place.is_finished);
+  }));
 }
 
 std::optional<std::uint32_t> OfferBook::free_slot(Page& page) {

@@ -58,7 +58,8 @@ void OfferMaker::note_read(const Step& step, const Group& group) {
     last_read_.insert_or_assign(*key, step.offered_by);
     return;
   }
-  if (parts_.reads.find(step.offered_by, key->members) != nullptr || parts_.reads.pages() >= most_pages) return;
+  if (parts_.reads.find(step.offered_by, key->members) != nullptr || parts_.reads.pages() >= most_pages)
+    return;
   OfferedGroup readers{0, key->rule, key->members, 0};
   const std::uint64_t bytes = parts_.book.page_bytes(readers);
   const Process& first = parts_.processes.processes().at(key->members.front());
@@ -79,10 +80,9 @@ bool OfferMaker::is_plain(std::uint32_t number) const {
 
 bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
   return is_plain(step.key.rule) && step.offered_by != 0 && group.purpose == GroupPurpose::open_read &&
-         group.component->name != parts_.rules.of(step.key).writer &&
-         !group.component->is_attached() && !group.is_look && !group.wants_newest && !group.spans_nodes &&
-         group.size <= most_offered_ranks && group.has_all_arrived() && step.state == StepState::published &&
-         !step.is_cut;
+         group.component->name != parts_.rules.of(step.key).writer && !group.component->is_attached() &&
+         !group.is_look && !group.wants_newest && !group.spans_nodes && group.size <= most_offered_ranks &&
+         group.has_all_arrived() && step.state == StepState::published && !step.is_cut;
 }
 
 /// Whether a create of a file of the rule always gets a step at once, and nobody hears of the step before it

@@ -64,7 +64,7 @@ class OfferMaker {
   [[nodiscard]] std::optional<SegmentLease> take(ProcessId process, SegmentUse use, std::uint64_t bytes);
 
   Parts parts_;
-  std::map<GroupKey, Kind> last_;  ///< the kind of each group's last step
+  std::map<GroupKey, Kind> last_;            ///< the kind of each group's last step
   std::map<GroupKey, SegmentId> last_read_;  ///< the writers' page of each group's last read
 };
 

@@ -70,9 +70,8 @@ void ReadOffers::end(Page& page) {
 
 bool ReadOffers::has(StepId step, State state) const noexcept {
   return std::ranges::any_of(pages_, [&](const Page& page) {
-    return std::ranges::any_of(page.places, [&](const Page::Slot& place) {
-      return place.step == step && place.state == state;
-    });
+    return std::ranges::any_of(
+        page.places, [&](const Page::Slot& place) { return place.step == step && place.state == state; });
   });
 }
 

@@ -17,7 +17,8 @@ std::optional<Session::Offer> Session::find_offer(std::uint32_t rule, const Memb
     {
       const std::lock_guard lock(mutex_);
       for (const OffersNotice& offers : offers_) {
-        if (offers.written == 0 && offers.rule == rule && offers.rank == member.rank && offers.size == member.size)
+        if (offers.written == 0 && offers.rule == rule && offers.rank == member.rank &&
+            offers.size == member.size)
           pages.push_back(offers.page);
       }
     }

@@ -104,8 +104,7 @@ void Session::note_asked(std::uint32_t rule, const Member& member, std::uint64_t
     const auto page = segments_.mapping(notice->page, Mapping::Access::read_write);
     const OfferPage reads(page->writable());
     bool is_offered = false;
-    for (std::uint32_t i = 0; i < OfferPage::slots; ++i)
-      is_offered = is_offered || reads.is_offered(i, step);
+    for (std::uint32_t i = 0; i < OfferPage::slots; ++i) is_offered = is_offered || reads.is_offered(i, step);
     look_time_us_ = is_offered ? longest_look_us : look_time_us_ / 4;
   } catch (const std::exception&) {  // the next open looks as long as this one
   }

@@ -16,10 +16,10 @@
 //   still       stands still with an open file until the writer has written all
 //   asked       opens a file again when the wait for it was in vain
 //   less, again, other    knows what the writer does
-//   end:RANK:POINT        the rank ends there                  pause:POINT   all ranks are stopped there for a while
-//   each                  each rank opens each file alone, too, at the same time
-//   pairs                 ranks 0 and 1 open each file, then ranks 0 and 2 do, all at the same time
-//   wait                  tells the writer by a file when it has read one, as do each and pairs
+//   end:RANK:POINT        the rank ends there                  pause:POINT   all ranks are stopped there for
+//   a while each                  each rank opens each file alone, too, at the same time pairs ranks 0 and 1
+//   open each file, then ranks 0 and 2 do, all at the same time wait                  tells the writer by a
+//   file when it has read one, as do each and pairs
 // A writer that does `paced` writes the next file when the reader has told it so.
 #include <mpi.h>
 #include <pnetcdf.h>

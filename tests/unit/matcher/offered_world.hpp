@@ -64,7 +64,8 @@ class Board final : public OfferBoard {
     shown.erase({page, slot});
   }
   void end(SegmentId page) noexcept override { ended.insert(page); }
-  bool offer_read(SegmentId page, std::uint32_t slot, StepId step, const std::vector<SegmentId>& data) override {
+  bool offer_read(SegmentId page, std::uint32_t slot, StepId step,
+                  const std::vector<SegmentId>& data) override {
     if (is_deaf) return false;
     StepId& here = reads[{page, slot}];
     is_overwritten = is_overwritten || here != 0;

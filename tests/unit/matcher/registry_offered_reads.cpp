@@ -263,7 +263,8 @@ TEST_SUITE("registry: which step is read") {
     const StepId large = run.world.answer(run.world.create(run.writers[0], "x.nc", run.world.alone())).step;
     for (int i = 0; i < 8; ++i) (void)run.world.need(run.writers[0], large, mib);
     CHECK_FALSE(run.world.answers.erased_steps.contains(step));
-    run.world.registry.open_offered(run.readers[0], run.readers_page(), step, run.open_request(std::to_string(run.files) + ".nc"));
+    run.world.registry.open_offered(run.readers[0], run.readers_page(), step,
+                                    run.open_request(std::to_string(run.files) + ".nc"));
     run.close(run.readers[0], step);
   }
 }
@@ -294,9 +295,11 @@ TEST_SUITE("registry: ends of processes with offered reads") {
         run.take_read(step);
         const OpenRequest request = run.open_request(name);
         // The mail of rank 0 comes before its own end.
-        if (is_known || ends == 0) run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);
+        if (is_known || ends == 0)
+          run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);
         run.world.registry.disconnect(run.readers[ends]);
-        if (!is_known && ends != 0) run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);
+        if (!is_known && ends != 0)
+          run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);
         CHECK(run.board.cleared_reads == 0);
         run.close(run.readers[1 - ends], step);
         CHECK(run.board.cleared_reads == 1);

@@ -1,5 +1,6 @@
-// Offered reads: all interleavings of a writer, a group of readers, another writer that uses messages, and the
-// registry (docs/design/offered-reads.md). All steps have one name, so that readers must get the newest one.
+// Offered reads: all interleavings of a writer, a group of readers, another writer that uses messages, and
+// the registry (docs/design/offered-reads.md). All steps have one name, so that readers must get the newest
+// one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,12 +51,12 @@ enum class At : std::uint8_t {
 
 struct Reader {
   At at = At::begin;
-  std::uint32_t slot = 0;           ///< that it looks at
-  std::uint32_t found_slot = 0;     ///< with the step
-  std::uint32_t read_slot = 0;      ///< of the readers' page
-  std::uint64_t looked_at = 0;      ///< the step in the slot
-  std::uint64_t step = 0;           ///< that it has found; 0: none
-  bool is_many = false;             ///< there are several steps of the name
+  std::uint32_t slot = 0;                       ///< that it looks at
+  std::uint32_t found_slot = 0;                 ///< with the step
+  std::uint32_t read_slot = 0;                  ///< of the readers' page
+  std::uint64_t looked_at = 0;                  ///< the step in the slot
+  std::uint64_t step = 0;                       ///< that it has found; 0: none
+  bool is_many = false;                         ///< there are several steps of the name
   std::uint64_t header_of = 0, publish_of = 0;  ///< the steps whose letters it has copied
 };
 
@@ -138,7 +139,8 @@ struct World {
     builder.add_bytes(writes.bytes());
     builder.add_bytes(reads.bytes());
     for (const Reader& one : reader)
-      add(one.at, one.slot, one.found_slot, one.read_slot, one.looked_at, one.step, one.is_many, one.header_of, one.publish_of);
+      add(one.at, one.slot, one.found_slot, one.read_slot, one.looked_at, one.step, one.is_many,
+          one.header_of, one.publish_of);
     for (const Known& one : known)
       add(one.is_offered, one.is_created, one.is_published, one.is_erased, one.slot, one.has_slot, one.read,
           one.read_slot, one.closed);
@@ -180,8 +182,8 @@ void settle(World& world) {
     Known& known = world.known[step];
     const bool is_old = known.is_published && step != world.newest;
     if (is_old && !known.is_erased) {
-      const bool is_free = world.rules.is_superseded ? withdraw_read(world, step)
-                                                     : known.read == Known::Read::none;
+      const bool is_free =
+          world.rules.is_superseded ? withdraw_read(world, step) : known.read == Known::Read::none;
       known.is_erased = is_free;
     }
     const bool is_needed = world.rules.keeps_slot && known.read == Known::Read::offered;
@@ -222,7 +224,8 @@ void collect(World& world) {
     known.closed = 0;
     for (std::uint32_t r = 0; r < world.size; ++r) {
       bool is_over = world.reader[r].at == At::ended;
-      for (const auto& letter : page.letters(known.read_slot, r, 0, page.mail_bytes(known.read_slot, r), always))
+      for (const auto& letter :
+           page.letters(known.read_slot, r, 0, page.mail_bytes(known.read_slot, r), always))
         is_over = is_over || letter.type == MessageType::close_read;
       known.closed += is_over ? 1 : 0;
     }
@@ -247,7 +250,9 @@ bool offer_next(World& world) {
     const bool is_hidden = world.rules.is_hidden && (world.other == 1 || world.other == 2);
     if (is_hidden || world.has_died) return true;
     for (std::uint32_t place = 0; place < model_slots + 1; ++place) {
-      const auto has_it = [&](const Known& one) { return one.read != Known::Read::none && one.read_slot == place; };
+      const auto has_it = [&](const Known& one) {
+        return one.read != Known::Read::none && one.read_slot == place;
+      };
       if (std::ranges::any_of(world.known, has_it)) continue;
       known.read = Known::Read::offered;
       known.read_slot = place;
@@ -340,7 +345,8 @@ bool are_all_at(const World& world, At call) {
   return true;
 }
 
-/// The read is theirs. What they have copied is of this step, and nobody knew of a newer one before they began.
+/// The read is theirs. What they have copied is of this step, and nobody knew of a newer one before they
+/// began.
 void check_taken(World& world) {
   const std::uint64_t step = world.reader[0].step;
   const auto place = static_cast<std::size_t>(std::find(world.complete.begin(), world.complete.end(), step) -

@@ -96,9 +96,7 @@ class Analysis {
       CHECK(read(name) == step);
     }
   }
-  std::optional<Session::Read> find(const std::string& name) {
-    return session->find_read({0, name}, member);
-  }
+  std::optional<Session::Read> find(const std::string& name) { return session->find_read({0, name}, member); }
   bool take(const Session::Read& found, const std::string& name) {
     return session->take_read(found, {{0, name}, member});
   }

@@ -113,7 +113,7 @@ struct OfferedGroup {
   std::uint32_t rule = 0;
   std::vector<ProcessId> members;  ///< by rank
   std::uint64_t header_bytes = 0;  ///< of the last step
-  SegmentId written = 0;           ///< for readers: the writers' page whose steps they may read; 0: for writers
+  SegmentId written = 0;  ///< for readers: the writers' page whose steps they may read; 0: for writers
 };
 
 /// Shows offers to processes. Implementations must not call the registry.

@@ -182,8 +182,8 @@ struct Step {
   std::string reason;                           ///< why the step was discarded or cut off
   DrainState drain = DrainState::none;
   SegmentId offered_by = 0;  ///< the page of offers through which its writers got it; 0: none
-  StepId origin = 0;  ///< the first of the steps that continue one another
-  StepId base = 0;    ///< the step that was reopened
+  StepId origin = 0;         ///< the first of the steps that continue one another
+  StepId base = 0;           ///< the step that was reopened
   /// The contents that its file has before the drain: for each log the part before a position, and a number
   /// of records; -1: nothing is known.
   std::vector<TablePosition> drained_logs;

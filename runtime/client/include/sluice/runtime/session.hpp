@@ -120,8 +120,8 @@ class Session : public SegmentSource {
   /// Rank 0: opens the step for the group, if its read is still offered. Before, what was found means
   /// nothing. Returns false when the group has to send open_read.
   [[nodiscard]] bool take_read(const Read& read, const OpenRequest& request) noexcept;
-  /// As close_read(), of a read that was taken. Only the last process of the group sends a message, if somebody
-  /// waits.
+  /// As close_read(), of a read that was taken. Only the last process of the group sends a message, if
+  /// somebody waits.
   void close_read(const Read& read, const CloseRequest& request);
 
   /// Waits until the registry has taken the messages that this thread has sent.
