@@ -307,6 +307,35 @@ TEST_SUITE("matcher: offered reads") {
     }
   }
 
+  TEST_CASE(
+      "a wait that a letter has just ended is not taken for hopeless, although its sender sleeps by now") {
+    const LiveMatcher matcher(one_rule(), 64 * mib, {{"model", 1}, {"analysis", 1}});
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "w" + std::to_string(i) + ".nc";
+      std::uint64_t found = 0;
+      std::uint64_t step = 0;
+      std::optional<std::thread> waiting;
+      {
+        const Pause pause(matcher.process());
+        waiting.emplace([&] {
+          try {
+            found = analysis.read(name);
+          } catch (const Error& error) {
+            MESSAGE(error.what());
+          }
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        step = model.write_offered(name);  // the page is quiet
+      }
+      waiting->join();  // all threads of this process sleep
+      CHECK(found == step);
+    }
+  }
+
   TEST_CASE("the matcher finds mail that nobody tells it of") {
     const LiveMatcher matcher(one_rule());
     Model model(matcher);
