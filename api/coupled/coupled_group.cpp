@@ -49,12 +49,14 @@ std::string absolute_path(const std::string& path) {
 }
 
 CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientEnvironment& environment,
-                                std::optional<std::uint32_t> created_by) {
+                                std::optional<std::uint32_t> created_by,
+                                const runtime::DatasetKey* read_from) {
   CoupledGroup group;
   group.member.rank = static_cast<std::uint32_t>(comm.rank());
   group.member.size = static_cast<std::uint32_t>(comm.size());
   std::uint64_t number = 0;
   std::int64_t offer = 0;
+  std::int64_t page = 0;
   std::int64_t node = 0;
   const Outcome outcome = outcome_of([&] {
     group.session = process_session(environment);
@@ -63,11 +65,15 @@ CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientE
     if (comm.is_root()) number = runtime::random_number() >> 1;  // positive, for the reduction
     if (created_by) group.offer = group.session->find_offer(*created_by, group.member);
     if (group.offer) offer = static_cast<std::int64_t>(group.offer->step);
+    if (read_from != nullptr) group.read = group.session->find_read(*read_from, group.member);
+    if (group.read) offer = static_cast<std::int64_t>(group.read->step);
+    if (group.read) page = static_cast<std::int64_t>(group.read->page_id);
   });
   // The number is rank 0's; the other ranks have 0. For nodes: the largest and (negated) the smallest number.
-  // Statuses are negative, so the worst status is the negated maximum. For offers: as for nodes.
-  std::array<std::int64_t, 6> shared{
-      static_cast<std::int64_t>(number), node, -node, -outcome.status, offer, -offer};
+  // Statuses are negative, so the worst status is the negated maximum. For offers: as for nodes. The
+  // read of a step may be offered to several groups, each by its own page.
+  std::array<std::int64_t, 8> shared{
+      static_cast<std::int64_t>(number), node, -node, -outcome.status, offer, -offer, page, -page};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, shared.data(), shared.size(), MPI_INT64_T, MPI_MAX, comm.get()),
             "share the group's number");
   throw_where_failed(outcome, -static_cast<int>(shared[3]));
@@ -75,7 +81,9 @@ CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientE
   group.nodes = static_cast<int>(shared[1] + shared[2]) + 1;
   group.member.group = group_number;
   group.member.spans_nodes = group.nodes > 1;
-  if (shared[4] != -shared[5]) group.offer.reset();
+  if (shared[4] == -shared[5] && shared[6] == -shared[7]) return group;
+  group.offer.reset();
+  group.read.reset();
   return group;
 }
 

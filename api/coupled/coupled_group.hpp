@@ -24,13 +24,17 @@ struct CoupledGroup {
   int nodes = 1;  ///< number of nodes of these processes
   /// All processes have been offered the same step.
   std::optional<runtime::Session::Offer> offer = {};
+  /// All processes have found the same step for reading.
+  std::optional<runtime::Session::Read> read = {};
 };
 
 /// Collective: rank 0 chooses the group's number. Throws on all ranks if one rank cannot connect.
 /// `created_by`: the rule of a file that is to be created, if an offered step may be taken for it.
+/// `read_from`: the dataset that is to be read, if an offered read may be taken.
 [[nodiscard]] CoupledGroup make_coupled_group(const Communicator& comm,
                                               const runtime::ClientEnvironment& environment,
-                                              std::optional<std::uint32_t> created_by = std::nullopt);
+                                              std::optional<std::uint32_t> created_by = std::nullopt,
+                                              const runtime::DatasetKey* read_from = nullptr);
 
 /// The absolute path of a file, valid for processes with any working directory. Throws Error(NC_EFILE).
 [[nodiscard]] std::string absolute_path(const std::string& path);

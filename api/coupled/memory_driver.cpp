@@ -69,6 +69,8 @@ MemoryDriver::MemoryDriver(Parts&& parts)
       key_(parts.key),
       reader_(parts.session, parts.step, parts.is_writer ? runtime::StepPattern{} : parts.pattern,
               visibility_of(parts), parts.first_offsets) {
+  read_ = std::move(parts.read);
+  read_group_ = parts.group;
   if (parts.is_writer) {
     start_writing(parts);
   } else {
@@ -110,7 +112,7 @@ void MemoryDriver::start_reading(const Parts& parts) {
   try {
     reader_.add_ranges(parts.ranges);
   } catch (...) {
-    session_->close_read({step_, {}});
+    if (!read_) session_->close_read({step_, {}});
     throw;
   }
 }
@@ -396,7 +398,10 @@ void MemoryDriver::publish(std::int64_t record_count) {
 void MemoryDriver::close_read() {
   expect_own_process();
   is_open_ = false;
-  session_->close_read({step_, counters_, call_times()});
+  runtime::CloseRequest request{step_, counters_, call_times()};
+  if (!read_) return session_->close_read(request);
+  request.group = read_group_;
+  session_->close_read(*read_, request);
 }
 
 void MemoryDriver::close(const formats::Header& header) {

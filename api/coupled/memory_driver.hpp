@@ -39,6 +39,8 @@ class MemoryDriver final : public Driver {
     std::vector<std::uint64_t> first_offsets = {};  ///< runtime::Opened
     /// The step was offered. Until the group has taken it, forget() and not the destructor ends its use.
     std::optional<runtime::Session::Offer> offer = {};
+    std::optional<runtime::Session::Read> read = {};  ///< the read was offered, and taken
+    std::uint64_t group = 0;                          ///< with `read`: Member::group
   };
   /// The step is open from here on: the destructor gives it back unless close() or discard() has done so.
   /// Throws if the control block cannot be mapped.
@@ -107,6 +109,8 @@ class MemoryDriver final : public Driver {
   const runtime::PublishAt publish_at_;
   const runtime::DatasetKey key_;
   std::optional<Writing> writing_;
+  std::optional<runtime::Session::Read> read_;  ///< of a read that was offered
+  std::uint64_t read_group_ = 0;
   MemoryReader reader_;
   runtime::AccessCounters counters_;
   CallTimes put_times_, get_times_;

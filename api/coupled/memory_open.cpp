@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "agreement.hpp"
 #include "burst_options.hpp"
@@ -170,6 +171,41 @@ std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGrou
   return driver;
 }
 
+/// Collective: the step whose read the group was offered. Empty if it was withdrawn meanwhile.
+std::optional<OpenedDriver> open_offered(const OpenRequest& request, CoupledGroup& group,
+                                         const runtime::ClientRule& rule, const runtime::OpenRequest& open) {
+  constexpr int is_withdrawn = std::numeric_limits<int>::min();  // lower than every status
+  runtime::Session::Read& read = *group.read;
+  const Communicator& comm = request.comm;
+  const bool is_root_without = comm.is_root() && !group.session->take_read(read, open);
+  OpenedDriver opened;
+  Outcome outcome;
+  if (!is_root_without) {
+    outcome = outcome_of([&] {
+      const runtime::Opened answer = std::exchange(read.opened, {});
+      opened.header = formats::decode_metadata(answer.header, request.path);
+      opened.header.version = static_cast<formats::Version>(answer.version);
+      opened.header.record_count = answer.record_count;
+      opened.layout = formats::layout_of(opened.header, formats::encoded_size(opened.header));
+      MemoryDriver::Parts parts{group.session,       comm, rule.rule,      answer.step,  0, false,
+                                answer.record_count, 0,    answer.pattern, answer.ranges};
+      parts.key = open.key;
+      parts.group = group.member.group;
+      parts.read = read;
+      opened.driver = std::make_unique<MemoryDriver>(std::move(parts));
+    });
+  }
+  const int worst = worst_status(comm, is_root_without ? is_withdrawn : outcome.status);
+  auto* const driver = static_cast<MemoryDriver*>(opened.driver.get());
+  if (worst == is_withdrawn) {
+    if (driver != nullptr) driver->forget();
+    return std::nullopt;
+  }
+  if (driver == nullptr) group.session->close_read(read, {read.step, {}, {}, group.member.group});
+  throw_where_failed(outcome, worst);
+  return opened;
+}
+
 /// Collective: a new step. Empty if the step should begin with a file's content and another group was faster.
 std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginning& beginning,
                                         const runtime::ClientEnvironment& environment,
@@ -250,7 +286,15 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
 OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
                          const runtime::RuleMatch& match) {
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
-  const CoupledGroup group = make_coupled_group(request.comm, environment);
+  const bool may_be_offered =
+      !request.writes() && !match.rule.writes && match.rule.through == matcher::Through::memory &&
+      match.rule.identity == matcher::Identity::path && !match.rule.is_stream && !match.rule.is_drained;
+  CoupledGroup group =
+      make_coupled_group(request.comm, environment, std::nullopt, may_be_offered ? &match.key : nullptr);
+  if (group.read) {
+    auto offered = open_offered(request, group, match.rule, {match.key, group.member, match.file});
+    if (offered) return std::move(*offered);
+  }
   const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
   KeptLog kept = request.writes() ? take_kept_log(group, match.key, options) : KeptLog{};
   const std::uint64_t continues = request.writes() ? common_log(request.comm, kept) : 0;
@@ -277,6 +321,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
       answer = group.session->open({match.key, group.member, match.file, match.is_on_disk, continues},
                                    request.writes());
     });
+    if (may_be_offered) group.session->note_asked(match.rule.rule, group.member, answer.step);
     if (answer.step == 0 || answer.is_in_files) return;
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
                               answer.control, request.writes(), answer.record_count, wait_us,

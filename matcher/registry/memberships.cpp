@@ -95,11 +95,14 @@ void Memberships::finish_group(Group& group) {
     if (step->readers.empty()) parts_.memory_waits.drop_inbound_on(*step);
     parts_.readers.note_read(*step, group);
     if (parts_.readers.has_read(*step, *group.component)) parts_.answers.read(*step, group.component->name);
+    if (group.is_offered) parts_.reads.end_read(step->id, group.processes());
+    parts_.offer_maker.note_read(*step, group);
   } else {
     step->writers = nullptr;
     if (step->state == StepState::in_progress) parts_.publication.end_written(*step);
     step->control.release();
     parts_.offers.end_step(step->id);
+    parts_.reads.end_hidden(step->key.rule, step->id);
     parts_.offer_maker.note_written(*step, group);
   }
   parts_.retention.review(*step);

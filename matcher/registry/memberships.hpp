@@ -27,6 +27,7 @@ class Memberships {
     RunHistory& history;
     OfferBook& offers;
     OfferMaker& offer_maker;
+    ReadOffers& reads;
   };
   explicit Memberships(const Parts& parts) : parts_(parts) {}
 

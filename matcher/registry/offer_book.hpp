@@ -2,9 +2,11 @@
 #include <array>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "read_offers.hpp"
 #include "sluice/matcher/registry_requests.hpp"
 
 namespace sluice::matcher {
@@ -16,20 +18,21 @@ class OfferBook {
 
   /// A page of offers, and its group.
   struct Page {
-    SegmentLease memory;
+    std::shared_ptr<const SegmentLease> memory;  ///< shared with the pages of its readers
     std::uint32_t rule = 0;
     std::vector<ProcessId> members;    ///< by rank
     std::vector<std::uint32_t> ended;  ///< ranks of members that have ended
     struct Slot {
       std::optional<StepOffer> offer;  ///< that the group may take
-      StepId step = 0;                 ///< that the group has taken, and has not finished; 0: none
+      StepId step = 0;                 ///< that the group has taken; 0: none
+      bool is_finished = false;        ///< the group has finished with it, and its read is offered still
       [[nodiscard]] bool is_free() const noexcept { return !offer && step == 0; }
     };
     std::array<Slot, slots> places;
   };
 
   /// `board`: null where no steps are offered.
-  explicit OfferBook(OfferBoard* board) : board_(board) {}
+  OfferBook(OfferBoard* board, ReadOffers& reads) : board_(board), reads_(reads) {}
 
   [[nodiscard]] bool offers_steps() const noexcept { return board_ != nullptr; }
   [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }
@@ -38,10 +41,18 @@ class OfferBook {
   }
   /// Null when the group has none.
   [[nodiscard]] Page* find(std::uint32_t rule, const std::vector<ProcessId>& members) noexcept;
+  [[nodiscard]] Page* find(SegmentId page) noexcept;
+  [[nodiscard]] bool is_only_page_of(std::uint32_t rule) const noexcept;
   /// Null when the processes cannot be told.
   Page* begin(OfferedGroup group, SegmentLease memory);
-  /// Shows the offer in a free slot. Otherwise its memory is given back.
-  void offer(Page& page, std::uint32_t slot, StepOffer offer);
+  /// Each publication is to be told at once.
+  void make_loud(const Page& page) { board_->make_loud(page.memory->id()); }
+  /// How many steps are offered, or taken and not finished.
+  [[nodiscard]] static std::size_t current(const Page& page) noexcept;
+  /// A free slot. If there is none, the readers of the oldest finished step have to ask for it.
+  [[nodiscard]] std::optional<std::uint32_t> free_slot(Page& page);
+  /// Shows the offer in a free slot. Otherwise its memory is given back, and the result is false.
+  bool offer(Page& page, std::uint32_t slot, StepOffer offer);
 
   /// Gives the memory of offers that nobody has taken back. Returns whether there was any.
   bool withdraw(Page& page);
@@ -53,14 +64,17 @@ class OfferBook {
   };
   /// The process creates the step that it was offered. Throws Error(NC_EINVAL) when it was not.
   [[nodiscard]] Taken take(StepId step, ProcessId process, const CreateRequest& request);
-  /// All members of the step's group have finished.
+  /// All members of the step's group have finished. Its slot stays while its read is offered.
   void end_step(StepId step);
   /// Its groups get no further offers. A page goes with its last process, because a process may be about to
   /// write into it as long as it lives.
   void end_process(ProcessId process);
 
  private:
+  void clear_read(Page& page);
+
   OfferBoard* board_;
+  ReadOffers& reads_;
   std::list<Page> pages_;
 };
 

@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t most_pages = 64;
 constexpr std::size_t most_groups = 256;
 constexpr std::uint32_t most_offered_ranks = 1024;
+constexpr std::size_t offers_at_a_time = 3;
+// Then the registry is woken only once for a few steps.
+constexpr std::size_t small_offers_at_a_time = 5;
+constexpr std::uint64_t small_step_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t largest_data_bytes = std::uint64_t{1} << 28;  // as in runtime's WriteLog
 }  // namespace
 
@@ -35,9 +39,50 @@ void OfferMaker::note_written(const Step& step, const Group& group) {
 }
 
 void OfferMaker::end_process(ProcessId process) {
-  std::erase_if(last_, [&](const auto& entry) {
+  const auto concerns = [&](const auto& entry) {
     return std::ranges::find(entry.first.members, process) != entry.first.members.end();
-  });
+  };
+  std::erase_if(last_, concerns);
+  std::erase_if(last_read_, concerns);
+}
+
+void OfferMaker::note_read(const Step& step, const Group& group) {
+  if (!parts_.book.offers_steps() || group.is_offered || !may_have_reads(step, group)) return;
+  const auto key = key_of(group);
+  const OfferBook::Page* const written = parts_.book.find(step.offered_by);
+  if (!key || written == nullptr) return;
+  const auto last = last_read_.find(*key);
+  const bool is_alike = last != last_read_.end() && last->second == step.offered_by;
+  if (!is_alike) {
+    if (last_read_.size() >= most_groups) last_read_.clear();
+    last_read_.insert_or_assign(*key, step.offered_by);
+    return;
+  }
+  if (parts_.reads.find(step.offered_by, key->members) != nullptr || parts_.reads.pages() >= most_pages)
+    return;
+  OfferedGroup readers{0, key->rule, key->members, 0};
+  const std::uint64_t bytes = parts_.book.page_bytes(readers);
+  const Process& first = parts_.processes.processes().at(key->members.front());
+  if (!parts_.memory.is_plenty(first.place.node, bytes)) return;
+  if (auto memory = take(first.id, SegmentUse::control, bytes))
+    parts_.reads.begin(std::move(readers), std::move(*memory), written->memory);
+}
+
+/// Whether nothing follows from a publication, an open or a close but that somebody may go on, and every open
+/// gets the newest step.
+bool OfferMaker::is_plain(std::uint32_t number) const {
+  const FileRule& rule = parts_.rules.at(number);
+  const bool has_jobs = std::ranges::any_of(
+      rule.readers, [&](const std::string& reader) { return parts_.jobs.find(reader) != nullptr; });
+  return rule.replays && rule.modes.empty() && !rule.is_stream && rule.queue == 0 && !rule.is_drained() &&
+         !has_jobs;
+}
+
+bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
+  return is_plain(step.key.rule) && step.offered_by != 0 && group.purpose == GroupPurpose::open_read &&
+         group.component->name != parts_.rules.of(step.key).writer && !group.component->is_attached() &&
+         !group.is_look && !group.wants_newest && !group.spans_nodes && group.size <= most_offered_ranks &&
+         group.has_all_arrived() && step.state == StepState::published && !step.is_cut;
 }
 
 /// Whether a create of a file of the rule always gets a step at once, and nobody hears of the step before it
@@ -91,16 +136,27 @@ OfferBook::Page* OfferMaker::begin_page(const GroupKey& key, std::uint64_t heade
   const Process& first = parts_.processes.processes().at(key.members.front());
   if (!parts_.memory.is_plenty(first.place.node, bytes)) return nullptr;
   auto memory = take(first.id, SegmentUse::control, bytes);
-  return memory ? parts_.book.begin(std::move(group), std::move(*memory)) : nullptr;
+  OfferBook::Page* const page = memory ? parts_.book.begin(std::move(group), std::move(*memory)) : nullptr;
+  if (page != nullptr && !is_plain(page->rule)) parts_.book.make_loud(*page);
+  return page;
 }
 
 /// Offers memory only while there is plenty.
 void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
-  for (std::uint32_t slot = 0; slot < OfferBook::slots; ++slot) {
-    if (!page.places.at(slot).is_free()) continue;
+  std::uint64_t bytes = 0;
+  for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
+  const std::size_t wanted = bytes <= small_step_bytes ? small_offers_at_a_time : offers_at_a_time;
+  while (OfferBook::current(page) < wanted) {
+    const auto slot = parts_.book.free_slot(page);
+    if (!slot) return;
     auto offer = make(page, kind);
     if (!offer) return;
-    parts_.book.offer(page, slot, std::move(*offer));
+    const StepId step = offer->step;
+    std::vector<SegmentId> data;
+    for (const StepOffer::Log& log : offer->logs)
+      if (!log.data.empty()) data.push_back(log.data.id());
+    if (!parts_.book.offer(page, *slot, std::move(*offer))) return;
+    if (parts_.book.is_only_page_of(page.rule)) parts_.reads.offer(page.memory->id(), step, data);
   }
 }
 

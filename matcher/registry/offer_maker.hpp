@@ -6,6 +6,7 @@
 
 #include "dataset_table.hpp"
 #include "file_rules.hpp"
+#include "job_book.hpp"
 #include "offer_book.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "staging_memory.hpp"
@@ -19,14 +20,19 @@ class OfferMaker {
     const FileRules& rules;
     const ProcessTable& processes;
     DatasetTable& datasets;
+    const JobBook& jobs;
     StagingMemory& memory;
     OfferBook& book;
+    ReadOffers& reads;
   };
   explicit OfferMaker(const Parts& parts) : parts_(parts) {}
 
   /// All members of the group have finished with the step. Withdraws the group's offers when the step is
   /// unlike the last one.
   void note_written(const Step& step, const Group& group);
+  /// All members of a group have closed the step. Its group is offered the reads of the next steps, when the
+  /// last one that it has read was of the same writers' page.
+  void note_read(const Step& step, const Group& group);
   void end_process(ProcessId process);
 
  private:
@@ -48,6 +54,8 @@ class OfferMaker {
   };
 
   [[nodiscard]] bool may_have_offers(const Step& step, const Group& group) const;
+  [[nodiscard]] bool may_have_reads(const Step& step, const Group& group) const;
+  [[nodiscard]] bool is_plain(std::uint32_t rule) const;
   [[nodiscard]] std::optional<GroupKey> key_of(const Group& group) const;
   [[nodiscard]] static std::optional<Kind> kind_of(const Step& step);
   [[nodiscard]] OfferBook::Page* begin_page(const GroupKey& key, std::uint64_t header_bytes);
@@ -56,7 +64,8 @@ class OfferMaker {
   [[nodiscard]] std::optional<SegmentLease> take(ProcessId process, SegmentUse use, std::uint64_t bytes);
 
   Parts parts_;
-  std::map<GroupKey, Kind> last_;  ///< the kind of each group's last step
+  std::map<GroupKey, Kind> last_;            ///< the kind of each group's last step
+  std::map<GroupKey, SegmentId> last_read_;  ///< the writers' page of each group's last read
 };
 
 }  // namespace sluice::matcher

@@ -34,18 +34,34 @@ Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
 /// A create of a file of such a rule gets a step at once, whatever there is (OfferMaker::may_have_offers).
 Group& Opens::join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request) {
   Process& first = parts_.processes.at(page.members.front());
+  Group& group = join_at_once(first, page.members, GroupPurpose::create, request);
+  parts_.outcomes.give_step(group, parts_.maker.make(group, std::move(offer)));
+  return group;
+}
+
+/// The step is the newest one of its name, or was when the group has taken it (ReadOffers).
+Group& Opens::join_read(const ReadOffers::Page& page, Step& step, const OpenRequest& request) {
+  Process& first = parts_.processes.at(page.members.front());
+  Group& group = join_at_once(first, page.members, GroupPurpose::open_read,
+                              {request.key, request.member, false, 1, request.path});
+  group.is_offered = true;
+  parts_.outcomes.give_step(group, step);
+  return group;
+}
+
+Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& members, GroupPurpose purpose,
+                           const CreateRequest& request) {
   parts_.uses.note_use(request.key.rule, first.component->name);
-  const auto [group, is_new] = parts_.groups.group_for(first, GroupPurpose::create, request);
+  const auto [group, is_new] = parts_.groups.group_for(first, purpose, request);
   if (!is_new) throw Error(NC_EINVAL, first.name() + ": its group makes another call");
-  for (std::uint32_t rank = 0; rank < page.members.size(); ++rank) {
-    const std::uint64_t now_ms = parts_.now_ms();
-    group.members[rank] = {page.members[rank], std::nullopt, false, false, now_ms, now_ms};
-    if (Process* const process = parts_.processes.find(page.members[rank])) {
+  const std::uint64_t now_ms = parts_.now_ms();
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
+    group.members[rank] = {members[rank], std::nullopt, false, false, now_ms, now_ms};
+    if (Process* const process = parts_.processes.find(members[rank])) {
       process->memberships[group.serial] = {&group, rank};
       ProcessTable::change(*process, [] {});  // it may act
     }
   }
-  parts_.outcomes.give_step(group, parts_.maker.make(group, std::move(offer)));
   return group;
 }
 

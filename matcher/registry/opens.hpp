@@ -32,10 +32,14 @@ class Opens {
   Group& join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
   /// All processes of a group that was offered a step create it.
   Group& join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request);
+  /// All processes of a group that has taken the read of the step open it.
+  Group& join_read(const ReadOffers::Page& page, Step& step, const OpenRequest& request);
   /// Sets the outcome of a waiting group, if there is one now.
   void decide(Group& group);
 
  private:
+  Group& join_at_once(const Process& first, const std::vector<ProcessId>& members, GroupPurpose purpose,
+                      const CreateRequest& request);
   void decide_create(Group& group);
   void decide_open_write(Group& group);
   void decide_open_read(Group& group);

@@ -125,6 +125,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->gatherings.drop_of(id);
   parts_->copies.drop_of(id);
   parts_->offers.end_process(id);
+  parts_->reads.end_process(id);
   parts_->offer_maker.end_process(id);
   const bool was_writing = parts_->memberships.end_process(process, reason);
   parts_->sequences.forget(*process.component, id);
@@ -143,6 +144,7 @@ void Registry::create_offered(ProcessId process, StepId id, const CreateRequest&
   const std::vector<std::uint32_t> ended = taken.page.ended;
   Group& group = parts_->opens.join_all(taken.page, std::move(taken.offer), request);
   Step& step = *group.step;
+  step.offered_by = taken.page.memory->id();
   parts_->answers.begun(step);
   if (ended.empty()) return;
   // Rank 0 could not know of it.
@@ -152,6 +154,22 @@ void Registry::create_offered(ProcessId process, StepId id, const CreateRequest&
     parts_->memberships.finish(group, rank);
   }
   parts_->progress.advance_on(request.key);
+}
+
+void Registry::open_offered(ProcessId process, SegmentId page_id, StepId id, const OpenRequest& request) {
+  const ReadOffers::Page& page = parts_->reads.take(page_id, id, process, request);
+  const std::vector<std::uint32_t> ended = page.ended;
+  Step* const step = parts_->datasets.find_step(id);
+  if (step == nullptr || step->key != request.key || step->state != StepState::published) {
+    parts_->reads.end_read(id, page.members);
+    throw Error(NC_EINVAL, "step " + std::to_string(id) + " is not published");
+  }
+  Group& group = parts_->opens.join_read(page, *step, request);
+  for (const std::uint32_t rank : ended) {
+    group.members.at(rank).has_died = true;
+    parts_->memberships.finish(group, rank);
+  }
+  if (!ended.empty()) parts_->progress.advance_on(request.key);
 }
 
 void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
@@ -252,7 +270,7 @@ void Registry::discard(ProcessId process, StepId id, FileState file) {
 
 void Registry::close_read(ProcessId process, const CloseRequest& request) {
   Process& caller = parts_->processes.at(process);
-  const auto [group, rank] = parts_->datasets.reader(caller, request.step);
+  const auto [group, rank] = parts_->datasets.closing_reader(caller, request);
   if (group == nullptr) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
   }
@@ -281,6 +299,11 @@ const Step& Registry::step_for_get(ProcessId process, StepId id) {
   if (step.state == StepState::discarded || (is_writing && step.is_cut)) throw Error(NC_EIO, step.reason);
   if (!is_writing) found.group->seen_publication = step.publications;
   return step;
+}
+
+bool Registry::is_anybody_waiting() const {
+  return !parts_->groups.waiting().empty() || !parts_->memory_waits.all().empty() ||
+         !parts_->get_waits.all().empty();
 }
 
 // Memory and waits

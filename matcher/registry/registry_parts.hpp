@@ -26,6 +26,7 @@
 #include "progress.hpp"
 #include "publication.hpp"
 #include "published_files.hpp"
+#include "read_offers.hpp"
 #include "reader_book.hpp"
 #include "retention.hpp"
 #include "run_history.hpp"
@@ -64,6 +65,7 @@ struct Registry::Parts {
   Copies copies;
   BurstLogs logs;
   Drains drains;
+  ReadOffers reads;
   Retention retention;
   SpareImages spare_images;
   OfferBook offers;

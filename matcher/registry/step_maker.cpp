@@ -36,7 +36,9 @@ Step* StepMaker::make(Group& group, const Step* base) {
     if (!control) return nullptr;
     step->control = std::move(*control);
   }
-  return &add(std::move(step), group, base);
+  Step& made = add(std::move(step), group, base);
+  parts_.reads.hide(made.key.rule, made.id);
+  return &made;
 }
 
 Step& StepMaker::make(Group& group, StepOffer offer) {

@@ -22,6 +22,7 @@ class StepMaker {
     Retention& retention;
     StagingMemory& memory;
     StepSequences& sequences;
+    ReadOffers& reads;
   };
   explicit StepMaker(const Parts& parts) : parts_(parts) {}
 

@@ -86,4 +86,24 @@ LogPattern LogPatternBuilder::pattern() const {
   return pattern;
 }
 
+void set_fingerprints(StepPattern& pattern, const Fingerprint& structure, std::span<const PatternOfLog> logs,
+                      std::size_t first_own, bool is_apart) noexcept {
+  FingerprintBuilder whole;
+  FingerprintBuilder latest;
+  whole.add(structure);
+  latest.add(structure);
+  // Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
+  whole.add(static_cast<std::uint64_t>(first_own));
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const LogPattern& log = logs[i].pattern;
+    whole.add(logs[i].earlier);
+    whole.add(log.requests);
+    whole.add(log.base_record, static_cast<std::int64_t>(logs[i].first_offset));
+    if (i < first_own) continue;
+    latest.add(log.requests);
+  }
+  pattern.whole = whole.value();
+  pattern.latest = is_apart ? latest.value() : Fingerprint{};
+}
+
 }  // namespace sluice::matcher

@@ -15,15 +15,16 @@ Retention::Retention(const Parts& parts, const RegistryOptions& options)
       doubtful_(options.nodes, parts.rules.size()) {}
 
 void Retention::review(Step& step) {
-  const bool is_open =
-      step.writers != nullptr || !step.readers.empty() || step.is_draining() || step.is_becoming_image();
-  if (!is_open &&
-      (step.state == StepState::discarded || (step.state == StepState::published && step.is_superseded))) {
+  const bool is_open = is_in_use(step);
+  const bool is_past_use =
+      step.state == StepState::discarded || (step.state == StepState::published && step.is_superseded);
+  if (!is_open && is_past_use && parts_.reads.withdraw(step.id)) {
     erase(step);
     return;
   }
-  const Claim claim =
-      is_open || step.state != StepState::published ? Claim::needed : parts_.readers.claim_on(step);
+  Claim claim = is_open || is_past_use || step.state != StepState::published ? Claim::needed
+                                                                             : parts_.readers.claim_on(step);
+  if (claim != Claim::needed && !parts_.reads.withdraw(step.id)) claim = Claim::needed;
   const bool is_left = claim == Claim::none && is_for_resume(step);
   if (claim == Claim::none && !is_left && is_past(step)) {
     erase(step);
@@ -37,6 +38,12 @@ void Retention::review(Step& step) {
       .add(step, parts_.datasets.is_on_disk(step) && parts_.readers.is_partly_read(step));
   unconsumed_.erase(step.id);
   if (claim == Claim::none && !is_left) free_disk(step);
+}
+
+/// A read that was taken counts before its letter is handled.
+bool Retention::is_in_use(const Step& step) const {
+  return step.writers != nullptr || !step.readers.empty() || step.is_draining() || step.is_becoming_image() ||
+         parts_.reads.is_taken(step.id);
 }
 
 /// The logs of a stream's unread steps are all that a run which is killed leaves of them, and it loses its
@@ -102,6 +109,7 @@ void Retention::supersede(Dataset& dataset) {
   Step* const old = std::exchange(dataset.newest, nullptr);
   if (old == nullptr) return;
   old->is_superseded = true;
+  (void)parts_.reads.withdraw(old->id);
   review(*old);
 }
 
@@ -157,10 +165,8 @@ void Retention::tell_of_doubtful(const Step& step) {
 bool Retention::erase_given_up(std::uint32_t node) {
   const auto is_given_up = [&](const auto& entry) {
     const Step& step = *entry.second;
-    const bool is_open =
-        step.writers != nullptr || !step.readers.empty() || step.is_draining() || step.is_becoming_image();
-    return !is_open && step.state == StepState::published && step.has_data_on(node) &&
-           parts_.readers.is_given_up(step);
+    return !is_in_use(step) && step.state == StepState::published && step.has_data_on(node) &&
+           parts_.readers.is_given_up(step) && parts_.reads.withdraw(step.id);
   };
   const auto found = std::ranges::find_if(unconsumed_, is_given_up);
   if (found == unconsumed_.end()) return false;

@@ -7,6 +7,7 @@
 #include "dataset_names.hpp"
 #include "dataset_table.hpp"
 #include "file_rules.hpp"
+#include "read_offers.hpp"
 #include "reader_book.hpp"
 #include "sluice/matcher/registry_requests.hpp"
 
@@ -23,6 +24,7 @@ class Retention {
     const DatasetNames& names;
     ReaderBook& readers;
     StepSequences& sequences;
+    ReadOffers& reads;
   };
   Retention(const Parts& parts, const RegistryOptions& options);
 
@@ -85,6 +87,7 @@ class Retention {
   [[nodiscard]] const std::map<StepId, Step*>& unconsumed() const noexcept { return unconsumed_; }
 
  private:
+  [[nodiscard]] bool is_in_use(const Step& step) const;
   [[nodiscard]] bool is_for_resume(const Step& step) const;
   [[nodiscard]] bool is_past(const Step& step) const;
   void keep(Step& step);

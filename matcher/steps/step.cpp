@@ -133,25 +133,12 @@ void set_apart(Step& step) noexcept {
   }
 }
 
-void set_pattern(Step& step) noexcept {
+void set_pattern(Step& step) {
   // The fingerprint of a log that was cut off is unknown.
   if (std::ranges::any_of(step.logs, [](const auto& log) { return log->is_cut; })) return;
-  FingerprintBuilder whole;
-  FingerprintBuilder latest;
-  whole.add(step.structure);
-  latest.add(step.structure);
-  // Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
-  whole.add(static_cast<std::uint64_t>(step.first_own_log));
-  for (std::size_t i = 0; i < step.logs.size(); ++i) {
-    const LogPattern& log = step.logs[i]->pattern;
-    whole.add(step.logs[i]->earlier);
-    whole.add(log.requests);
-    whole.add(log.base_record, static_cast<std::int64_t>(step.logs[i]->first_offset));
-    if (i < step.first_own_log) continue;
-    latest.add(log.requests);
-  }
-  step.pattern.whole = whole.value();
-  step.pattern.latest = step.is_apart ? latest.value() : Fingerprint{};
+  std::vector<PatternOfLog> logs;
+  for (const auto& log : step.logs) logs.push_back({log->earlier, log->pattern, log->first_offset});
+  set_fingerprints(step.pattern, step.structure, logs, step.first_own_log, step.is_apart);
 }
 
 }  // namespace sluice::matcher

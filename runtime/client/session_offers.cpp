@@ -17,7 +17,8 @@ std::optional<Session::Offer> Session::find_offer(std::uint32_t rule, const Memb
     {
       const std::lock_guard lock(mutex_);
       for (const OffersNotice& offers : offers_) {
-        if (offers.rule == rule && offers.rank == member.rank && offers.size == member.size)
+        if (offers.written == 0 && offers.rule == rule && offers.rank == member.rank &&
+            offers.size == member.size)
           pages.push_back(offers.page);
       }
     }
@@ -76,7 +77,14 @@ void Session::publish(const Offer& offer, const PublishRequest& request) {
   } else {
     publish(request);
   }
-  if (page.leave(offer.slot, offer.step)) return post(MessageType::mail, {});
+  if (page.leave(offer.slot, offer.step)) {
+    OfferPage::Bell& bell = page.bell();
+    ring(bell);
+    // The registry makes the page loud, and then looks for letters.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    constexpr std::uint32_t enough_offers = 2;
+    if (bell.is_quiet == 0 || page.offered() < enough_offers) return post(MessageType::mail, {});
+  }
   if (!is_alive()) lose("it was closed");
 }
 

@@ -36,7 +36,7 @@ using RegistryRequest =
     std::variant<Hello, CreateRequest, OpenForWriting, OpenForReading, Inquiry, ImageRequest, SegmentRequest,
                  DiskRequest, HeaderRequest, SyncRequest, Remove, ChangeFile, ListRequest, WatchRequest,
                  PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering, Complaint, CopyNotice,
-                 CreateOffered>;
+                 CreateOffered, OpenOffered>;
 /// The name of a request that has no answer; empty for the others.
 template <class Request>
 inline constexpr std::string_view note_name = {};
@@ -44,6 +44,8 @@ template <>
 inline constexpr std::string_view note_name<PublishRequest> = "publish";
 template <>
 inline constexpr std::string_view note_name<CreateOffered> = "create_offered";
+template <>
+inline constexpr std::string_view note_name<OpenOffered> = "open_offered";
 template <>
 inline constexpr std::string_view note_name<Discard> = "discard";
 template <>

@@ -24,6 +24,8 @@ RegistryRequest registry_request(MessageType type, std::span<const std::byte> fi
       return decode<CreateRequest>(fields);
     case MessageType::create_offered:
       return decode<CreateOffered>(fields);
+    case MessageType::open_offered:
+      return decode<OpenOffered>(fields);
     case MessageType::open_write:
       return OpenForWriting{decode<OpenRequest>(fields)};
     case MessageType::open_read:

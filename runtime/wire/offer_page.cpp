@@ -13,6 +13,7 @@ struct alignas(64) OfferPage::Head {
   std::uint32_t ranks;
   std::uint32_t root_mail_bytes;
   std::uint32_t mail_bytes;
+  Bell bell;
 };
 
 struct alignas(64) OfferPage::Slot {
@@ -108,6 +109,22 @@ OfferPage::Box& OfferPage::box_of(std::uint32_t slot, std::uint32_t rank) const 
 
 std::span<std::byte> OfferPage::mail_of(std::uint32_t slot, std::uint32_t rank) const noexcept {
   return {reinterpret_cast<std::byte*>(&box_of(slot, rank)) + sizeof(Box), mailbox_bytes(rank)};
+}
+
+OfferPage::Bell& OfferPage::bell() const noexcept {
+  return std::launder(reinterpret_cast<Head*>(memory_.data()))->bell;
+}
+
+std::uint32_t OfferPage::offered() const noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t slot = 0; slot < slots; ++slot) count += look(slot).state == State::offered ? 1 : 0;
+  return count;
+}
+
+/// The number is read first: it is of the step only while the step is there.
+bool OfferPage::is_complete(std::uint32_t slot, std::uint64_t step) const noexcept {
+  return slot_of(slot).left.load(std::memory_order_acquire) == step * counts + shape_.ranks &&
+         look(slot) == Seen{State::taken, step};
 }
 
 OfferPage::Seen OfferPage::look(std::uint32_t slot) const noexcept {

@@ -43,6 +43,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "await_disk";
     case MessageType::create_offered:
       return "create_offered";
+    case MessageType::open_offered:
+      return "open_offered";
     case MessageType::mail:
       return "mail";
     case MessageType::offers:
@@ -147,7 +149,7 @@ void fields(auto& a, Is<SegmentGrant> auto& m) {
   a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults, m.file);
 }
 void fields(auto& a, Is<OffersNotice> auto& m) {
-  a(m.page, m.rule, m.rank, m.size);
+  a(m.page, m.rule, m.rank, m.size, m.written);
 }
 void fields(auto& a, Is<PutNotice> auto& m) {
   a(m.step);
@@ -242,6 +244,7 @@ SLUICE_MESSAGE(CreateOffered)
 SLUICE_MESSAGE(Created)
 SLUICE_MESSAGE(OffersNotice)
 SLUICE_MESSAGE(OpenRequest)
+SLUICE_MESSAGE(OpenOffered)
 SLUICE_MESSAGE(Opened)
 SLUICE_MESSAGE(Described)
 SLUICE_MESSAGE(SegmentRequest)

@@ -141,6 +141,9 @@ void fields(auto& a, Is<CreateOffered> auto& m) {
 void fields(auto& a, Is<OpenRequest> auto& m) {
   a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look, m.wants_newest);
 }
+void fields(auto& a, Is<OpenOffered> auto& m) {
+  a(m.page, m.step, m.open);
+}
 void fields(auto& a, Is<LogPattern> auto& m) {
   a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent, m.last_put);
 }
@@ -172,7 +175,7 @@ void fields(auto& a, Is<Discard> auto& m) {
   a(m.step, m.is_untouched);
 }
 void fields(auto& a, Is<CloseRequest> auto& m) {
-  a(m.step, m.counters, m.times);
+  a(m.step, m.counters, m.times, m.group);
 }
 void fields(auto& a, Is<ImageRequest> auto& m) {
   a(m.step);

@@ -1,6 +1,7 @@
 #include "client_requests.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -52,7 +53,8 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
     case MessageType::mail:
       return;
     case MessageType::create_offered:
-      throw Error(NC_EIO, "it sent create_offered as a message");
+    case MessageType::open_offered:
+      throw Error(NC_EIO, "it sent " + std::string(message_name(message.type)) + " as a message");
     case MessageType::put_notice:
       return take_notice(client, decode<PutNotice>(message.fields));
     case MessageType::log_notice:
@@ -187,6 +189,7 @@ void ClientRequests::introduce(const OfferMember& member, matcher::SegmentId seg
 }
 
 void ClientRequests::tell(const OfferMember& member, const OffersNotice& notice) {
+  if (!std::exchange(is_looking_, true)) take_mail_now_and_then();
   if (Client* const client = client_of(member))
     parts_.clients.send(*client, MessageType::offers, 0, encode(notice));
 }
@@ -195,11 +198,32 @@ void ClientRequests::note_open(const OfferMember& member, matcher::StepId step) 
   if (const Client* const client = client_of(member)) client->process->note_open(step);
 }
 
+/// Nobody wakes the matcher for the mail of pages that are quiet.
+void ClientRequests::take_mail_now_and_then() {
+  constexpr std::chrono::milliseconds interval{100};
+  mail_timer_.expires_after(interval);
+  mail_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    take_mail();
+    parts_.clients.end_troubled();
+    take_mail_now_and_then();
+  });
+}
+
+void ClientRequests::take_mail_later() {
+  boost::asio::post(parts_.base.loop, [this] {
+    take_mail();
+    parts_.clients.end_troubled();
+  });
+}
+
 void ClientRequests::handle(const OfferMember& sender, OfferPage::Letter letter) {
   Client* const client = client_of(sender);
   if (client == nullptr || !client->trouble().empty()) return;
   ReceivedMessage message{letter.type, 0, std::move(letter.fields), {}, 0};
-  if (letter.type != MessageType::create_offered) return handle_one(*client, message);
+  const bool is_begin =
+      letter.type == MessageType::create_offered || letter.type == MessageType::open_offered;
+  if (!is_begin) return handle_one(*client, message);
   take(*client, 0, registry_request(message.type, message.fields));
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <string>
 
@@ -20,7 +21,7 @@ class RegistryState {
 class ClientRequests final : public ClientHandler, private OfferClients {
  public:
   ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, const RegistryState& registry)
-      : parts_(parts), gets_(gets), written_(written), registry_(registry) {}
+      : parts_(parts), gets_(gets), written_(written), registry_(registry), mail_timer_(parts.base.loop) {}
 
   void handle(Client& client, ReceivedMessage& message) override;
   void take_mail() override { offers_.take_mail(shared_clock()); }
@@ -53,6 +54,8 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void note_open(const OfferMember& member, matcher::StepId step) override;
   void look_for_messages() override { parts_.clients.look_for_messages(); }
   bool handle_earlier(std::uint64_t time) override { return parts_.clients.handle_earlier(time); }
+  void take_mail_later() override;
+  void take_mail_now_and_then();
   void handle(const OfferMember& sender, OfferPage::Letter letter) override;
   void hang_up(const OfferMember& sender, const std::string& reason) override;
   [[nodiscard]] Client* client_of(const OfferMember& member);
@@ -63,6 +66,8 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   OfferPages offers_{*this};
   const RegistryState& registry_;
   std::uint64_t count_ = 0;
+  boost::asio::steady_timer mail_timer_;
+  bool is_looking_ = false;  ///< for mail, now and then
 };
 
 }  // namespace sluice::runtime

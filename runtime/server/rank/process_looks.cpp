@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <vector>
@@ -34,7 +35,18 @@ void ProcessLooks::look_at(const matcher::LookRequest& request, std::chrono::mil
     });
     return;
   }
-  base_.tree.send_up(Looked{request.number, is_nobody_able});
+  if (is_nobody_able) return tell_idle(request);
+  base_.tree.send_up(Looked{request.number, false});
+}
+
+/// What the processes have sent or posted before they fell asleep comes first: it may end the wait. Later:
+/// the registry may be in the middle of something.
+void ProcessLooks::tell_idle(const matcher::LookRequest& request) {
+  boost::asio::post(base_.loop, [this, request] {
+    clients_.take_sent(request.processes);
+    clients_.end_troubled();
+    base_.tree.send_up(Looked{request.number, true});
+  });
 }
 
 void ProcessLooks::answer_ping() const {

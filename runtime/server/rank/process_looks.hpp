@@ -12,7 +12,7 @@ namespace sluice::runtime {
 class ProcessLooks {
  public:
   /// `run_mark`: the result of runtime::run_mark().
-  ProcessLooks(MatcherBase& base, const ClientConnections& clients, std::string run_mark)
+  ProcessLooks(MatcherBase& base, ClientConnections& clients, std::string run_mark)
       : base_(base), clients_(clients), run_mark_(std::move(run_mark)) {}
 
   void take(const Look& look);
@@ -21,9 +21,10 @@ class ProcessLooks {
 
  private:
   void look_at(const matcher::LookRequest& request, std::chrono::milliseconds pause);
+  void tell_idle(const matcher::LookRequest& request);
 
   MatcherBase& base_;
-  const ClientConnections& clients_;
+  ClientConnections& clients_;
   std::string run_mark_;
 };
 

@@ -276,6 +276,14 @@ void RegistryService::tell_news() {
   tell_published();
   drains_.start_added();
   order_looks();
+  tell_of_waits();
+}
+
+/// Who waits for a publication or a close must hear of it at once.
+void RegistryService::tell_of_waits() {
+  OfferPages* const pages = outlet_.offer_pages();
+  if (pages == nullptr) return;
+  pages->set_quiet(held_lists_.empty() && !registry_.is_anybody_waiting());
 }
 
 void RegistryService::order_looks() {
@@ -323,6 +331,11 @@ bool RegistryService::offer(matcher::SegmentId page, std::uint32_t slot, const m
   return outlet_.offer_pages()->offer(page, slot, offer);
 }
 
+bool RegistryService::offer_read(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step,
+                                 const std::vector<matcher::SegmentId>& data) {
+  return outlet_.offer_pages()->offer_read(page, slot, step, data);
+}
+
 bool RegistryService::withdraw(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step) noexcept {
   return outlet_.offer_pages()->withdraw(page, slot, step);
 }
@@ -333,6 +346,10 @@ void RegistryService::clear(matcher::SegmentId page, std::uint32_t slot) noexcep
 
 void RegistryService::end(matcher::SegmentId page) noexcept {
   outlet_.offer_pages()->end(page);
+}
+
+void RegistryService::make_loud(matcher::SegmentId page) noexcept {
+  outlet_.offer_pages()->make_loud(page);
 }
 
 // The registry's answers

@@ -108,6 +108,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const CreateOffered& create) {
     registry_.create_offered(from.process, create.step, create.create);
   }
+  void serve(const Requester& from, const OpenOffered& open) {
+    registry_.open_offered(from.process, open.page, open.step, open.open);
+  }
   void serve(const Requester& from, const OpenForWriting& request) {
     registry_.open_write(from.ticket, from.process, request.open);
   }
@@ -162,6 +165,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void end_connection(const ConnectionId& id);
   [[nodiscard]] std::optional<matcher::InboundReader> inbound_reader(const LeaseReader& reader) const;
   void tell_news();
+  void tell_of_waits();
   void tell_published();
   void order_looks();
   [[nodiscard]] const matcher::Step& step_of_query(std::uint32_t from, const ViewQuery& query);
@@ -213,10 +217,13 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   [[nodiscard]] bool begin(const matcher::OfferedGroup& group) override;
   [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot,
                            const matcher::StepOffer& offer) override;
+  [[nodiscard]] bool offer_read(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step,
+                                const std::vector<matcher::SegmentId>& data) override;
   [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot,
                               matcher::StepId step) noexcept override;
   void clear(matcher::SegmentId page, std::uint32_t slot) noexcept override;
   void end(matcher::SegmentId page) noexcept override;
+  void make_loud(matcher::SegmentId page) noexcept override;
 
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;

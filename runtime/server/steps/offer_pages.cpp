@@ -19,13 +19,15 @@ bool OfferPages::begin(const matcher::OfferedGroup& group, const std::vector<std
   try {
     auto [memory, keeper] = clients_.memory_of(group.page);
     if (memory.size() < OfferPage::bytes_of(shape)) return false;
-    Page page{OfferPage::begin(memory, shape), std::move(keeper), {}, {}};
+    Page page{OfferPage::begin(memory, shape), std::move(keeper), {}, {}, false};
     page.taken.assign(OfferPage::slots, std::vector<std::size_t>(size));
     for (const std::uint64_t connection : connections) page.members.push_back(clients_.member_of(connection));
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       clients_.introduce(page.members[rank], group.page);
-      clients_.tell(page.members[rank], {group.page, group.rule, rank, size});
+      if (group.written != 0) clients_.introduce(page.members[rank], group.written);
+      clients_.tell(page.members[rank], {group.page, group.rule, rank, size, group.written});
     }
+    if (group.written == 0) page.memory.bell().is_quiet.store(is_quiet_ ? 1 : 0);
     pages_.emplace(group.page, std::move(page));
   } catch (const Error&) {  // no descriptor, no address space, or a process has ended
     return false;
@@ -54,6 +56,44 @@ bool OfferPages::offer(matcher::SegmentId id, std::uint32_t slot, const matcher:
   page.taken[slot].assign(offer.logs.size(), 0);
   page.memory.offer(slot, shown);
   return true;
+}
+
+/// Readers of many writers' data hear of its segments when they ask for plans.
+bool OfferPages::offer_read(matcher::SegmentId id, std::uint32_t slot, matcher::StepId step,
+                            const std::vector<matcher::SegmentId>& data) {
+  constexpr std::size_t most_introduced = 16;
+  const auto found = pages_.find(id);
+  if (found == pages_.end()) return false;
+  Page& page = found->second;
+  try {
+    for (const OfferMember& member : page.members) {
+      for (std::size_t i = 0; i < data.size() && data.size() <= most_introduced; ++i)
+        clients_.introduce(member, data[i]);
+    }
+  } catch (const Error&) {
+    return false;
+  }
+  page.taken[slot].assign(page.members.size(), 0);
+  page.memory.offer(slot, {step, 0, std::vector<OfferedLog>(page.members.size())});
+  return true;
+}
+
+void OfferPages::make_loud(matcher::SegmentId id) noexcept {
+  const auto found = pages_.find(id);
+  if (found == pages_.end()) return;
+  found->second.is_loud = true;
+  found->second.memory.bell().is_quiet.store(0);
+}
+
+/// A process leaves its letter and then looks whether the page is quiet. The matcher makes the page loud and
+/// then looks for letters. At least one of them sees what the other has done.
+void OfferPages::set_quiet(bool is_quiet) {
+  if (is_quiet == is_quiet_) return;
+  is_quiet_ = is_quiet;
+  for (auto& [id, page] : pages_) page.memory.bell().is_quiet.store(is_quiet && !page.is_loud ? 1 : 0);
+  if (is_quiet || pages_.empty()) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  clients_.take_mail_later();
 }
 
 bool OfferPages::withdraw(matcher::SegmentId id, std::uint32_t slot, matcher::StepId step) noexcept {
@@ -89,10 +129,11 @@ void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, s
     try {
       for (OfferPage::Letter& letter : page.memory.letters(slot, rank, taken[rank], end, until)) {
         taken[rank] = letter.end;
-        const bool is_create = letter.type == MessageType::create_offered;
+        const bool is_begin =
+            letter.type == MessageType::create_offered || letter.type == MessageType::open_offered;
         const std::uint64_t time = letter.time;
         found_.emplace(time, Mail{page.members[rank], std::move(letter),
-                                  is_create ? page.members : std::vector<OfferMember>{}, step});
+                                  is_begin ? page.members : std::vector<OfferMember>{}, step});
       }
     } catch (const Error& error) {
       taken[rank] = end;

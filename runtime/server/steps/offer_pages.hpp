@@ -39,6 +39,8 @@ class OfferClients {
   virtual void look_for_messages() = 0;
   /// Of these, handles the earliest one, if it was sent before the time. Returns false when there is none.
   [[nodiscard]] virtual bool handle_earlier(std::uint64_t time) = 0;
+  /// Calls take_mail() when what goes on now is over.
+  virtual void take_mail_later() = 0;
   /// Handles the letter as a message that has no answer. Nothing, if the sender has ended.
   virtual void handle(const OfferMember& sender, OfferPage::Letter letter) = 0;
   /// The process has left damaged mail.
@@ -56,9 +58,16 @@ class OfferPages {
   [[nodiscard]] bool begin(const matcher::OfferedGroup& group, const std::vector<std::uint64_t>& connections);
   // As matcher::OfferBoard.
   [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot, const matcher::StepOffer& offer);
+  [[nodiscard]] bool offer_read(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step,
+                                const std::vector<matcher::SegmentId>& data);
   [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step) noexcept;
   void clear(matcher::SegmentId page, std::uint32_t slot) noexcept;
   void end(matcher::SegmentId page) noexcept { pages_.erase(page); }
+  void make_loud(matcher::SegmentId page) noexcept;
+
+  /// Whether nobody waits for news of the pages. When somebody begins to wait, what was left before is found
+  /// soon.
+  void set_quiet(bool is_quiet);
 
   /// Handles all letters that were posted until then, in the order of their times, each as a message of its
   /// sender. Before each letter come all messages that were sent before it. Call this before anything that
@@ -72,11 +81,12 @@ class OfferPages {
     std::shared_ptr<const void> keeper;           ///< of the memory
     std::vector<OfferMember> members;             ///< by rank
     std::vector<std::vector<std::size_t>> taken;  ///< bytes of mail that were handled, by slot and rank
+    bool is_loud = false;                         ///< for good
   };
   struct Mail {
     OfferMember sender;
     OfferPage::Letter letter;
-    std::vector<OfferMember> group;  ///< of create_offered
+    std::vector<OfferMember> group;  ///< of create_offered and open_offered
     matcher::StepId step = 0;
   };
   void collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until);
@@ -87,6 +97,7 @@ class OfferPages {
   /// Letters by time that were found, and are not handled yet. A message that is handled before one of them
   /// may lead to take_mail() again.
   std::multimap<std::uint64_t, Mail> found_;
+  bool is_quiet_ = false;
 };
 
 }  // namespace sluice::runtime

@@ -16,6 +16,11 @@
 //   still       stands still with an open file until the writer has written all
 //   asked       opens a file again when the wait for it was in vain
 //   less, again, other    knows what the writer does
+//   end:RANK:POINT        the rank ends there                  pause:POINT   all ranks are stopped there for
+//   a while each                  each rank opens each file alone, too, at the same time pairs ranks 0 and 1
+//   open each file, then ranks 0 and 2 do, all at the same time wait                  tells the writer by a
+//   file when it has read one, as do each and pairs
+// A writer that does `paced` writes the next file when the reader has told it so.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -49,11 +54,17 @@ static int is_middle(int step) {
   return step == count / 2 || step == count / 2 + 1;
 }
 
-/// The process may end here: "end:RANK:POINT".
+/// The process may end here: "end:RANK:POINT". Or it is stopped for a while: "pause:POINT".
 static void point(const char* here, int step) {
   char words[64];
+  if (step != count / 2) return;
   snprintf(words, sizeof words, "end:%d:%s", rank, here);
-  if (step == count / 2 && is(words)) kill(getpid(), SIGKILL);
+  if (is(words)) kill(getpid(), SIGKILL);
+  snprintf(words, sizeof words, "pause:%s", here);
+  if (!is(words)) return;
+  snprintf(words, sizeof words, "(sleep 0.4; kill -CONT %d) &", (int)getpid());
+  if (system(words) != 0) fail("pause", here, "cannot be continued");
+  kill(getpid(), SIGSTOP);
 }
 
 static int value(int step, int version, MPI_Offset i) {
@@ -200,15 +211,22 @@ static void stand_still(void) {
 }
 
 /// Returns 0 when there are no further files.
-static int read_step(int step, int version) {
+static int open_step(MPI_Comm comm, int step, struct file* opened) {
   struct file file;
-  int number, dim;
   name_of(step, file.name);
-  int status = ncmpi_open(MPI_COMM_WORLD, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
+  int status = ncmpi_open(comm, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
   if (is_middle(step) && is("asked") && status == NC_ENOENT)
-    status = ncmpi_open(MPI_COMM_WORLD, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
+    status = ncmpi_open(comm, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
   if (step >= count / 2 && is("gone") && status == NC_ENOENT) return 0;
   check(status, "open", file.name);
+  *opened = file;
+  return 1;
+}
+
+static void get_and_close(struct file* opened, int step, int version) {
+  struct file file = *opened;
+  int number, dim;
+  point("opened", step);
   if (step == count / 2 && is("end") && rank == ranks - 1) kill(getpid(), SIGKILL);
   if (step == count / 2 && is("still")) stand_still();
   check(ncmpi_get_att_int(file.ncid, NC_GLOBAL, "step", &number), "get_att", file.name);
@@ -218,7 +236,51 @@ static int read_step(int step, int version) {
   check(ncmpi_inq_varid(file.ncid, "field", &file.field), "inq_varid", file.name);
   get(&file, step, version, file.field);
   if (ncmpi_inq_varid(file.ncid, "other", &file.other) == NC_NOERR) get(&file, step, 1, file.other);
+  point("got", step);
   check(ncmpi_close(file.ncid), "close", file.name);
+  point("closed", step);
+}
+
+static void tell_writer(int step) {
+  char name[40];
+  name_of(step, name);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) fclose(fopen(strcat(name, ".read"), "w"));
+}
+
+static void await_reader(int step) {
+  char name[40];
+  name_of(step, name);
+  strcat(name, ".read");
+  while (access(name, F_OK) != 0) usleep(100);
+}
+
+static MPI_Comm pair_with_0(int other) {
+  MPI_Comm pair;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0 || rank == other ? 0 : MPI_UNDEFINED, rank, &pair);
+  return pair;
+}
+
+/// Returns 0 when there are no further files.
+static int read_step(int step, int version) {
+  static MPI_Comm pairs[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
+  struct file file, others[2];
+  point("open", step);
+  if (is("pairs")) {
+    for (int i = 0; i < 2 && step == 0; ++i) pairs[i] = pair_with_0(i + 1);
+    for (int i = 0; i < 2; ++i)
+      if (pairs[i] != MPI_COMM_NULL) open_step(pairs[i], step, &others[i]);
+    for (int i = 0; i < 2; ++i)
+      if (pairs[i] != MPI_COMM_NULL) get_and_close(&others[i], step, version);
+    tell_writer(step);
+    return 1;
+  }
+  if (!open_step(MPI_COMM_WORLD, step, &file)) return 0;
+  if (is("each")) open_step(MPI_COMM_SELF, step, &others[0]);
+  if (is("each") && step % 2 == 0) get_and_close(&others[0], step, version);
+  get_and_close(&file, step, version);
+  if (is("each") && step % 2 == 1) get_and_close(&others[0], step, version);
+  if (is("wait") || is("each")) tell_writer(step);
   return 1;
 }
 
@@ -240,6 +302,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < count; ++step) {
     if (writes) {
       write_step(step);
+      if (is("paced")) await_reader(step);
     } else {
       if (is("stop") && step > count / 2) break;
       if (is_middle(step) && is("other")) {

@@ -2,6 +2,7 @@
 """offered.py BUILD PROGRAM CASE: steps that are alike, so that the writer is offered the next ones; and something unusual in the middle. With PROGRAM
 (offered.c), in the working directory."""
 import os
+import re
 import subprocess
 import sys
 
@@ -14,16 +15,22 @@ COUNT = 30
 SIZES = [(1, 1), (2, 2), (3, 1)]
 
 
-def begin(writes="", reads="", sizes=(2, 2), keys=(), staging=(), count=COUNT):
+def begin(writes="", reads="", sizes=(2, 2), keys=(), staging=(), count=COUNT, others=()):
+    """`others`: further components that read all files."""
     clear_directory()
     writers, readers = sizes
-    rules = [("s_*.nc", "model", ["viewer"], *keys), ("t_*.nc", "model", ["viewer"]), ("answer.nc", "viewer", ["model"])]
-    write_flow(program, {"model": (writers, f"write {count} {writes}"), "viewer": (readers, f"read {count} {reads}")}, rules, *staging)
-    return start(SLUICE, "run", "flow.yaml")
+    rules = [("s_*.nc", "model", ["viewer", *others], *keys), ("t_*.nc", "model", ["viewer"]), ("answer.nc", "viewer", ["model"])]
+    components = {"model": (writers, f"write {count} {writes}"), "viewer": (readers, f"read {count} {reads}")}
+    components |= {name: (1, f"read {count}") for name in others}
+    write_flow(program, components, rules, *staging)
+    return start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
 
 
 def run(*settings, status=0, **more):
-    return finish(begin(*settings, **more), status)
+    result = finish(begin(*settings, **more), status)
+    refused = [line for line in open("log/events.log") if re.search(": (create_offered|open_offered|publish|close_read): ", line)]
+    expect(not refused, f"the registry knows of something else: {refused}")
+    return result
 
 
 def usual():
@@ -97,6 +104,40 @@ def kept():
     run("header", keys=["keep: true"])
     for writer in (1, 2):
         launch(writer, program, "read", str(COUNT), status=0)
+
+
+def requests():
+    """How many messages the matcher has handled."""
+    return sum(int(number) for number in re.findall(r"(\d+) requests", open("log/events.log").read()))
+
+
+def read_ends():
+    """A reader dies or is stopped anywhere: the writer goes on, and nothing is wrong."""
+    for rank in (0, 1):
+        for point in ("open", "opened", "got", "closed"):
+            result = run("", f"end:{rank}:{point}", status=None)
+            expect("model finished" in result.err, f"the writer did not go on ({rank}, {point})")
+    for point in ("open", "opened", "got", "closed"):
+        run("", f"pause:{point}")
+        run(f"pause:created", "")
+
+
+def reads():
+    """Files are opened and closed without a message, by several groups of readers at once."""
+    for sizes in SIZES:
+        run("paced", "wait", sizes=sizes, count=300)
+        by_messages = 300 * 2 * sizes[1]  # an open and a close of each reader
+        expect(requests() < by_messages, f"{requests()} messages for 300 files: {sizes}")
+    for writes in ("", "paced"):
+        run(writes, "each", sizes=(2, 2), count=100)
+        run(writes, "each", sizes=(1, 3), count=100)
+        run(writes, "pairs", sizes=(1, 3), count=100)
+    run("", "twice", count=100)
+    run("", sizes=(2, 2), count=100, others=["second", "third"])
+    run("", "end", status=None, others=["second"])
+    for what in ("again", "abort", "reopen", "alone", "reverse", "two"):
+        run(what, what if what == "again" else "", sizes=(3, 1), count=60)
+    run("", count=300, staging=["memory: 2MiB"])
 
 
 globals()[case]()

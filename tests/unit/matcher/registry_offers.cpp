@@ -7,145 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/matcher/registry.hpp"
-#include "unit/matcher/registry_world.hpp"
+#include "unit/matcher/offered_world.hpp"
 
 using namespace sluice;
 using namespace sluice::matcher;
 using namespace sluice::matcher::test;
 
 namespace {
-
-/// What processes would see. `taken`: steps whose offers rank 0 has taken, and the registry does not know it.
-class Board final : public OfferBoard {
- public:
-  struct Shown {
-    StepId step = 0;
-    SegmentId control = 0;
-    std::vector<std::pair<SegmentId, SegmentId>> logs;
-    std::vector<std::uint64_t> data_bytes;
-  };
-  using Place = std::pair<SegmentId, std::uint32_t>;
-
-  std::uint64_t page_bytes(const OfferedGroup& group) const override { return 4096 * group.members.size(); }
-  bool begin(const OfferedGroup& group) override {
-    if (is_deaf) return false;
-    groups.push_back(group);
-    return true;
-  }
-  bool offer(SegmentId page, std::uint32_t slot, const StepOffer& offer) override {
-    if (is_deaf) return false;
-    Shown& shown_here = shown[{page, slot}];
-    is_overwritten = is_overwritten || shown_here.step != 0;
-    shown_here = {offer.step, offer.control.id(), {}, {}};
-    for (const StepOffer::Log& log : offer.logs) {
-      shown_here.logs.push_back(
-          {log.table.empty() ? 0 : log.table.id(), log.data.empty() ? 0 : log.data.id()});
-      shown_here.data_bytes.push_back(log.data.empty() ? 0 : log.data.bytes());
-    }
-    return true;
-  }
-  bool withdraw(SegmentId page, std::uint32_t slot, StepId step) noexcept override {
-    if (taken.contains(step)) return false;
-    withdrawn.insert(step);
-    shown.erase({page, slot});
-    return true;
-  }
-  void clear(SegmentId page, std::uint32_t slot) noexcept override {
-    ++cleared;
-    shown.erase({page, slot});
-  }
-  void end(SegmentId page) noexcept override { ended.insert(page); }
-
-  /// The offers that can be taken, the lowest step first.
-  [[nodiscard]] std::vector<Shown> offers() const {
-    std::vector<Shown> found;
-    for (const auto& [place, offer] : shown)
-      if (!used.contains(offer.step)) found.push_back(offer);
-    std::ranges::sort(found, {}, &Shown::step);
-    return found;
-  }
-
-  bool is_deaf = false;
-  bool is_overwritten = false;
-  std::vector<OfferedGroup> groups;
-  std::map<Place, Shown> shown;
-  std::set<StepId> withdrawn, taken, used;
-  std::set<SegmentId> ended;
-  int cleared = 0;
-};
-
-struct Offered {
-  explicit Offered(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib)
-      : world(std::move(rules), memory_bytes, 0, {}, 1, {}, {}, 10'000, 200'000, &board) {}
-
-  /// Writes a step by messages. Each process puts so many bytes.
-  StepId write(const std::vector<ProcessId>& p, const std::string& name, std::uint64_t bytes,
-               std::uint64_t structure = 1) {
-    const auto size = static_cast<std::uint32_t>(p.size());
-    const std::uint64_t group = ++world.next_group;
-    StepId step = 0;
-    for (std::uint32_t rank = 0; rank < size; ++rank)
-      step = world.answer(world.create(p[rank], name, world.member(group, rank, size))).step;
-    put_and_publish(p, step, bytes, structure);
-    return step;
-  }
-  void put_and_publish(const std::vector<ProcessId>& p, StepId step, std::uint64_t bytes,
-                       std::uint64_t structure = 1) {
-    header(p, step, structure);
-    for (const ProcessId process : p) {
-      const auto data = world.answer(world.need(process, step, bytes)).segment;
-      publish(process, step, bytes, data);
-    }
-  }
-  void header(const std::vector<ProcessId>& p, StepId step, std::uint64_t structure = 1) {
-    world.ask([&](const Ticket& t) {
-      world.registry.set_header(t, p[0], {step, std::vector<std::byte>(100), {structure, structure}});
-    });
-  }
-  void publish(ProcessId process, StepId step, std::uint64_t bytes, SegmentId data) {
-    PublishRequest request{step, 0, {}};
-    if (bytes > 0) request.ranges = {{0, 0, bytes, data, 0}};
-    request.position = {0, 0, 0};
-    world.registry.publish(process, request);
-  }
-  /// Rank 0 takes the first offer. Returns it.
-  Board::Shown take(const std::vector<ProcessId>& p, const std::string& name) {
-    const auto offers = board.offers();
-    REQUIRE(!offers.empty());
-    const Board::Shown offer = offers.front();
-    board.taken.insert(offer.step);
-    board.used.insert(offer.step);
-    world.registry.create_offered(p[0], offer.step, create_request(p, name));
-    return offer;
-  }
-  CreateRequest create_request(const std::vector<ProcessId>& p, const std::string& name) {
-    return {{world.rule, name},
-            world.member(++world.next_group, 0, static_cast<std::uint32_t>(p.size())),
-            false,
-            5,
-            "/files/" + name};
-  }
-  /// Writes a step by an offer, with what was offered.
-  StepId write_offered(const std::vector<ProcessId>& p, const std::string& name, std::uint64_t bytes) {
-    const Board::Shown offer = take(p, name);
-    header(p, offer.step);
-    for (std::size_t rank = 0; rank < p.size(); ++rank)
-      publish(p[rank], offer.step, bytes, offer.logs[rank].second);
-    return offer.step;
-  }
-  int refused_create(ProcessId process, StepId step, const CreateRequest& request) {
-    try {
-      world.registry.create_offered(process, step, request);
-    } catch (const Error& error) {
-      return error.status();
-    }
-    return NC_NOERR;
-  }
-
-  Board board;
-  World world;
-};
 
 std::uint64_t used_bytes(World& world) {
   return world.registry.pool().used_bytes();
@@ -161,7 +29,7 @@ TEST_SUITE("registry: offers") {
     CHECK(run.board.offers().empty());
     run.write(p, "2.nc", 64 * kib);
     const auto offers = run.board.offers();
-    REQUIRE(offers.size() == 3);
+    REQUIRE(offers.size() == 5);
     REQUIRE(run.board.groups.size() == 1);
     CHECK(run.board.groups[0].members == p);
     CHECK(run.board.groups[0].header_bytes == 100);
@@ -171,7 +39,7 @@ TEST_SUITE("registry: offers") {
       for (const auto& [table, data] : offer.logs) segments.insert(data);
       CHECK(offer.data_bytes == std::vector<std::uint64_t>{64 * kib, 64 * kib});
     }
-    CHECK(segments.size() == 9);  // no two of them are the same
+    CHECK(segments.size() == 15);  // no two of them are the same
   }
 
   TEST_CASE("a step that was offered is like any other for readers, and its place is offered anew") {
@@ -193,7 +61,7 @@ TEST_SUITE("registry: offers") {
     CHECK(run.world.answer(waiting).logs == 2);
     run.world.close(reader, offer.step);
     CHECK(run.board.cleared == 1);
-    CHECK(run.board.offers().size() == 3);
+    CHECK(run.board.offers().size() == 5);
     for (int i = 4; i < 50; ++i) {
       const std::string name = std::to_string(i) + ".nc";
       const StepId step = run.write_offered(p, name, 64 * kib);
@@ -240,7 +108,7 @@ TEST_SUITE("registry: offers") {
     CHECK(run.board.offers().empty());  // it was unlike the last one
     run.write(p, "4.nc", 64 * kib);
     run.write(p, "5.nc", 64 * kib);
-    REQUIRE(run.board.offers().size() == 3);
+    REQUIRE(run.board.offers().size() == 5);
     const std::uint64_t before = used_bytes(run.world);
     const auto less = run.take(p, "6.nc");
     run.header(p, less.step);
@@ -254,7 +122,7 @@ TEST_SUITE("registry: offers") {
     for (const bool has_other_size : {false, true}) {
       run.write(p, "1.nc", 64 * kib);
       run.write(p, "2.nc", 64 * kib);
-      REQUIRE(run.board.offers().size() == 3);
+      REQUIRE(run.board.offers().size() == 5);
       const std::uint64_t before = used_bytes(run.world);
       run.write(p, "3.nc", has_other_size ? kib : 64 * kib, has_other_size ? 1 : 2);
       CHECK(run.board.offers().empty());
@@ -299,7 +167,7 @@ TEST_SUITE("registry: offers") {
     run.header(p, offer.step);
     run.publish(p[0], offer.step, kib, offer.logs[0].second);
     run.write(p, "4.nc", kib);
-    CHECK(run.board.offers().size() == 3);
+    CHECK(run.board.offers().size() == 5);
     CHECK(run.board.withdrawn.empty());
   }
 
@@ -388,7 +256,7 @@ TEST_SUITE("registry: ends of processes with offers") {
     const auto p = run.world.processes("model", 2);
     run.write(p, "1.nc", kib);
     run.write(p, "2.nc", kib);
-    REQUIRE(run.board.offers().size() == 3);
+    REQUIRE(run.board.offers().size() == 5);
     run.world.registry.disconnect(p[1]);
     CHECK(run.board.offers().empty());
     CHECK(run.board.ended.empty());
@@ -449,7 +317,7 @@ TEST_SUITE("registry: ends of processes with offers") {
     run.write(p, "3.nc", kib);
     CHECK(run.board.offers().empty());
     run.write(p, "4.nc", kib);
-    CHECK(run.board.offers().size() == 3);
+    CHECK(run.board.offers().size() == 5);
   }
 
   TEST_CASE("writers that wait do not go on because of offers: the wait is hopeless as without them") {

@@ -71,7 +71,7 @@ struct Turn {
 };
 
 struct alignas(64) Lines {
-  std::array<std::byte, 1024> bytes = {};
+  std::array<std::byte, 2560> bytes = {};
 };
 
 struct World {

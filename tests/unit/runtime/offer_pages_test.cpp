@@ -48,6 +48,7 @@ class Clients final : public OfferClients {
     handled.push_back(first.mapped());
     return true;
   }
+  void take_mail_later() override { ++later; }
   void handle(const OfferMember& sender, OfferPage::Letter letter) override {
     const std::string text(reinterpret_cast<const char*>(letter.fields.data()), letter.fields.size());
     handled.push_back(text + " of " + std::to_string(sender.connection));
@@ -68,6 +69,7 @@ class Clients final : public OfferClients {
   std::vector<std::string> told, handled;
   std::map<std::uint64_t, std::string> in_sockets, sent;  ///< messages by time
   int looks = 0;
+  int later = 0;
 };
 
 constexpr std::uint64_t all = ~std::uint64_t{0};

@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "unit/runtime/live_matcher.hpp"
 
@@ -73,6 +75,35 @@ class Model {
   }
 
   std::unique_ptr<Session> session;
+};
+
+/// A process that reads files alone.
+class Analysis {
+ public:
+  explicit Analysis(const LiveMatcher& matcher) : session(matcher.session("analysis")) {}
+
+  /// By messages.
+  std::uint64_t read(const std::string& name) {
+    const Opened opened = session->open({{0, name}, alone()}, false);
+    session->close_read({opened.step, {}});
+    return opened.step;
+  }
+  /// Until the reads of all steps that are offered are offered, too.
+  void get_reads(Model& model) {
+    for (int i = 10; i < 20; ++i) {
+      const std::string name = std::to_string(i) + ".nc";
+      const std::uint64_t step = model.write_offered(name);
+      CHECK(read(name) == step);
+    }
+  }
+  std::optional<Session::Read> find(const std::string& name) { return session->find_read({0, name}, member); }
+  bool take(const Session::Read& found, const std::string& name) {
+    return session->take_read(found, {{0, name}, member});
+  }
+  void close(const Session::Read& found) { session->close_read(found, {found.step, {}, {}, member.group}); }
+
+  std::unique_ptr<Session> session;
+  const Member member = alone();
 };
 
 std::uint64_t newest(const LiveMatcher& matcher, const std::string& name) {
@@ -160,5 +191,186 @@ TEST_SUITE("matcher: offered steps") {
     matcher.component_exited("model");
     const auto reader = matcher.session("analysis");
     CHECK(status_of([&] { (void)reader->open({{0, "y.nc"}, alone()}, false); }) != NC_NOERR);
+  }
+}
+
+TEST_SUITE("matcher: offered reads") {
+  TEST_CASE("a reader opens and closes a step without a message, and the matcher knows it when it is asked") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    std::uint64_t step = 0;
+    std::optional<Session::Read> read;
+    {
+      const Pause pause(matcher.process());
+      step = model.write_offered("x.nc");
+      read = analysis.find("x.nc");
+      REQUIRE(read);
+      CHECK(read->step == step);
+      CHECK(read->opened.step == step);
+      CHECK(read->opened.version == 5);
+      CHECK(read->opened.header == header_of({2, 2}));
+      CHECK_FALSE(read->opened.pattern.whole.empty());
+      REQUIRE(analysis.take(*read, "x.nc"));
+      CHECK_FALSE(analysis.take(*read, "x.nc"));
+    }
+    CHECK_NOTHROW((void)analysis.session->get({step, {}}));  // the matcher takes the mail first
+    {
+      const Pause pause(matcher.process());
+      analysis.close(*read);
+    }
+    CHECK(status_of([&] { (void)analysis.session->get({step, {}}); }) != NC_NOERR);
+    CHECK(newest(matcher, "x.nc") == step);
+  }
+
+  TEST_CASE("what a reader finds is what an answer to open_read says") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    (void)model.write_offered("x.nc");
+    const auto read = analysis.find("x.nc");
+    REQUIRE(read);
+    const auto other = matcher.session("analysis");
+    const Opened opened = other->open({{0, "x.nc"}, alone()}, false);
+    CHECK(read->opened.header == opened.header);
+    CHECK(read->opened.version == opened.version);
+    CHECK(read->opened.record_count == opened.record_count);
+    CHECK(read->opened.pattern.whole == opened.pattern.whole);
+    CHECK(read->opened.pattern.latest == opened.pattern.latest);
+    CHECK(read->opened.pattern.base_record == opened.pattern.base_record);
+    CHECK(read->opened.pattern.first_writer == opened.pattern.first_writer);
+    CHECK(read->opened.pattern.last_put == opened.pattern.last_put);
+    CHECK(read->opened.ranges == opened.ranges);
+    CHECK(read->opened.publish_at == opened.publish_at);
+    CHECK(read->opened.first_offsets == opened.first_offsets);
+    CHECK(read->opened.stream_number == opened.stream_number);
+    CHECK(read->opened.is_in_files == opened.is_in_files);
+  }
+
+  TEST_CASE("a step is found only where no newer one of its name may be unknown to the page") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Model other(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    (void)model.write_offered("x.nc");
+    const auto before = analysis.find("x.nc");
+    REQUIRE(before);
+    const std::uint64_t newer = other.create("x.nc");
+    CHECK_FALSE(analysis.find("x.nc"));
+    CHECK_FALSE(analysis.take(*before, "x.nc"));
+    {
+      const Pause pause(matcher.process());
+      other.session->publish(Model::closed(newer));
+      CHECK_FALSE(analysis.find("x.nc"));
+    }
+    CHECK(newest(matcher, "x.nc") == newer);
+    CHECK_FALSE(analysis.find("x.nc"));
+  }
+
+  TEST_CASE("two steps of one name in the page are for the registry to tell apart") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    std::uint64_t second = 0;
+    {
+      const Pause pause(matcher.process());
+      (void)model.write_offered("x.nc");
+      CHECK(analysis.find("x.nc"));
+      second = model.write_offered("x.nc");
+      CHECK_FALSE(analysis.find("x.nc"));
+    }
+    CHECK(newest(matcher, "x.nc") == second);
+  }
+
+  TEST_CASE("who begins to wait hears of what was left before, and of what is left afterwards") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = "w" + std::to_string(i) + ".nc";
+      std::uint64_t found = 0;
+      std::thread waiting([&] { found = newest(matcher, name); });
+      if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const std::uint64_t step = model.write_offered(name);
+      waiting.join();
+      CHECK(found == step);
+    }
+  }
+
+  TEST_CASE(
+      "a wait that a letter has just ended is not taken for hopeless, although its sender sleeps by now") {
+    const LiveMatcher matcher(one_rule(), 64 * mib, {{"model", 1}, {"analysis", 1}});
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "w" + std::to_string(i) + ".nc";
+      std::uint64_t found = 0;
+      std::uint64_t step = 0;
+      std::optional<std::thread> waiting;
+      {
+        const Pause pause(matcher.process());
+        waiting.emplace([&] {
+          try {
+            found = analysis.read(name);
+          } catch (const Error& error) {
+            MESSAGE(error.what());
+          }
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        step = model.write_offered(name);  // the page is quiet
+      }
+      waiting->join();  // all threads of this process sleep
+      CHECK(found == step);
+    }
+  }
+
+  TEST_CASE("the matcher finds mail that nobody tells it of") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    const auto offer = model.session->find_offer(0, alone());
+    REQUIRE(offer);
+    const OfferPage page(offer->page->writable());
+    const std::uint32_t all = page.offered();
+    (void)model.write_offered("x.nc");
+    (void)model.write_offered("y.nc");
+    while (page.offered() < all) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CHECK(page.bell().is_quiet == 1);
+  }
+
+  TEST_CASE("what a reader has posted before its end counts, and its page ends with it") {
+    LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    const std::uint64_t step = model.write_offered("x.nc");
+    {
+      const Pause pause(matcher.process());
+      const auto read = analysis.find("x.nc");
+      REQUIRE(read);
+      REQUIRE(analysis.take(*read, "x.nc"));
+      analysis.session.reset();
+    }
+    CHECK(newest(matcher, "x.nc") == step);
+    const auto offer = model.session->find_offer(0, alone());
+    REQUIRE(offer);
+    CHECK(OfferPage(offer->page->writable()).bell().is_quiet == 0);
+    CHECK(model.write_offered("y.nc") != 0);
+    CHECK(newest(matcher, "y.nc") != 0);
   }
 }

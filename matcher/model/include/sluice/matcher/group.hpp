@@ -79,6 +79,7 @@ struct Group {
   bool is_look = false;         ///< open_read: OpenRequest::is_look
   bool wants_newest = false;    ///< open_read: OpenRequest::wants_newest
   bool exceeds_queue = false;   ///< create, open_write: no longer waits for the queue
+  bool is_offered = false;      ///< open_read: it has taken an offered read
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< node of the first member: its memory holds the control block
 
@@ -103,6 +104,12 @@ struct Group {
     return purpose == GroupPurpose::create || purpose == GroupPurpose::open_write;
   }
   [[nodiscard]] bool has_all_arrived() const noexcept { return members.size() == size; }
+  /// By rank.
+  [[nodiscard]] std::vector<ProcessId> processes() const {
+    std::vector<ProcessId> found;
+    for (const auto& [rank, member] : members) found.push_back(member.process);
+    return found;
+  }
 };
 
 }  // namespace sluice::matcher

@@ -67,6 +67,9 @@ class Registry {
   /// Rank 0 of a group creates the step that the group was offered, for all its processes. Throws
   /// Error(NC_EINVAL) when it was not.
   void create_offered(ProcessId process, StepId step, const CreateRequest& request);
+  /// Rank 0 of a group opens the step whose read the group was offered through the page, for all its
+  /// processes. Throws Error(NC_EINVAL) when it was not.
+  void open_offered(ProcessId process, SegmentId page, StepId step, const OpenRequest& request);
   void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   /// A process that is attached (attached_name) waits for nothing: it gets the newest published step, or the
   /// path of a file on disk, or NC_ENOENT.
@@ -114,6 +117,8 @@ class Registry {
   /// have the step open, NC_EIO when the step was discarded.
   [[nodiscard]] const Step& step_for_get(ProcessId process, StepId step);
 
+  /// Whether something may end the wait of somebody, or has to be told to somebody at once.
+  [[nodiscard]] bool is_anybody_waiting() const;
   /// Whether the process is in the group that writes the step, and has not closed it.
   [[nodiscard]] bool is_writing(ProcessId process, StepId step) const;
   /// The step. Throws as step_for_get() does.

@@ -104,4 +104,15 @@ struct StepPattern {
   std::uint64_t last_put = 0;
 };
 
+/// What a pattern has of one log.
+struct PatternOfLog {
+  Fingerprint earlier;  ///< of the steps that the log continues
+  LogPattern pattern;
+  std::uint64_t first_offset = 0;
+};
+/// The pattern's fingerprints. `first_own`: the first of the step's own logs. `is_apart`: these have no
+/// record below the base. The rest is as before.
+void set_fingerprints(StepPattern& pattern, const Fingerprint& structure, std::span<const PatternOfLog> logs,
+                      std::size_t first_own, bool is_apart) noexcept;
+
 }  // namespace sluice::matcher

@@ -118,6 +118,7 @@ struct CloseRequest {
   StepId step = 0;
   AccessCounters counters;
   AccessTimes times = {};
+  std::uint64_t group = 0;  ///< of a read that was offered: Member::group; 0: of another one
 };
 
 }  // namespace sluice::matcher

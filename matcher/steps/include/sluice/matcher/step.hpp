@@ -182,8 +182,9 @@ struct Step {
   std::optional<ConsumedPlace> consumed_place;  ///< set while no process needs the step
   std::string reason;                           ///< why the step was discarded or cut off
   DrainState drain = DrainState::none;
-  StepId origin = 0;  ///< the first of the steps that continue one another
-  StepId base = 0;    ///< the step that was reopened
+  SegmentId offered_by = 0;  ///< the page of offers through which its writers got it; 0: none
+  StepId origin = 0;         ///< the first of the steps that continue one another
+  StepId base = 0;           ///< the step that was reopened
   /// The contents that its file has before the drain: for each log the part before a position, and a number
   /// of records; -1: nothing is known.
   std::vector<TablePosition> drained_logs;
@@ -219,6 +220,6 @@ struct Step {
 void set_apart(Step& step) noexcept;
 
 /// Computes the pattern of a step when all its logs are published and their patterns are known.
-void set_pattern(Step& step) noexcept;
+void set_pattern(Step& step);
 
 }  // namespace sluice::matcher

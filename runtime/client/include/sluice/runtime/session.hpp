@@ -97,8 +97,32 @@ class Session : public SegmentSource {
   [[nodiscard]] bool take_offer(const Offer& offer, const CreateRequest& request) noexcept;
   /// Rank 0, of a step that was taken: the header, in the same way. Returns false when it has to be sent.
   [[nodiscard]] bool post_header(const Offer& offer, const HeaderRequest& request) const;
-  /// As publish(), of a step that was taken. Only the last process of the group sends a message.
+  /// As publish(), of a step that was taken. Only the last process of the group sends a message, if somebody
+  /// waits or few offers are left.
   void publish(const Offer& offer, const PublishRequest& request);
+
+  // Reads that the registry offers ahead: session_reads.cpp, docs/design/offered-reads.md.
+
+  /// The read of a step that its writers have completed.
+  struct Read {
+    std::shared_ptr<const Mapping> page, written;  ///< shared with the cache of segments
+    std::uint64_t page_id = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;
+    std::uint64_t step = 0;
+    Opened opened = {};  ///< what the answer to open_read would be
+  };
+  /// The read of the newest step of that name, if it is offered to this process as a rank of such a group.
+  /// Waits for the step, for a millisecond at most. Empty when the group has to send open_read.
+  [[nodiscard]] std::optional<Read> find_read(const DatasetKey& key, const Member& member) noexcept;
+  /// The group has sent open_read and got the step: was it worth while to look for it before?
+  void note_asked(std::uint32_t rule, const Member& member, std::uint64_t step) noexcept;
+  /// Rank 0: opens the step for the group, if its read is still offered. Before, what was found means
+  /// nothing. Returns false when the group has to send open_read.
+  [[nodiscard]] bool take_read(const Read& read, const OpenRequest& request) noexcept;
+  /// As close_read(), of a read that was taken. Only the last process of the group sends a message, if
+  /// somebody waits.
+  void close_read(const Read& read, const CloseRequest& request);
 
   /// Waits until the registry has taken the messages that this thread has sent.
   void await_taken();
@@ -212,6 +236,17 @@ class Session : public SegmentSource {
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
   [[nodiscard]] bool knows_segments(const OfferPage::Found& offer);
   void read_notices();
+  static constexpr std::int64_t longest_look_us = 1000;
+  enum class Look : std::uint8_t { found, later, in_vain };
+  [[nodiscard]] std::optional<OffersNotice> reads_of(std::uint32_t rule, const Member& member);
+  [[nodiscard]] bool look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
+                              Read& read);
+  [[nodiscard]] Look look_once(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
+                               Read& read);
+  [[nodiscard]] bool is_of(const DatasetKey& key, const OfferPage& writes, std::uint32_t slot,
+                           std::uint64_t step);
+  [[nodiscard]] bool copy_opened(const OfferPage& writes, std::uint32_t slot, Read& read);
+  void keep_known(std::vector<LogRange>& ranges);
   void expect_usable() const;
   [[noreturn]] void lose(const std::string& reason);
 
@@ -250,8 +285,18 @@ class Session : public SegmentSource {
   std::multimap<OwedUse, SegmentGrant> owed_;
   std::map<DatasetKey, KeptLog> kept_logs_;
   std::vector<OffersNotice> offers_;
-  std::mutex taking_;  ///< one thread at a time takes an offer
+  std::mutex taking_;  ///< one thread at a time takes an offer or a read
+  /// The dataset of the step in a slot of a writers' page.
+  struct KnownKey {
+    std::uint64_t step = 0;
+    DatasetKey key = {};
+  };
+  std::array<KnownKey, OfferPage::slots> known_keys_;
+  std::atomic<std::int64_t> look_time_us_ = longest_look_us;
 };
+
+/// Wakes the readers that sleep at the page.
+void ring(OfferPage::Bell& bell) noexcept;
 
 /// Has a connection of its own, so the end is never received before the begin. The matcher therefore knows
 /// that the process may act, whatever its other threads wait for.

@@ -41,7 +41,7 @@ struct OfferedSegments {
 /// This class is a view of the memory. It does no I/O.
 class OfferPage {
  public:
-  static constexpr std::uint32_t slots = 3;
+  static constexpr std::uint32_t slots = 8;
 
   struct Shape {
     std::uint32_t ranks = 0;
@@ -65,6 +65,18 @@ class OfferPage {
     bool operator==(const Seen&) const = default;
   };
   [[nodiscard]] Seen look(std::uint32_t slot) const noexcept;
+
+  /// By which processes wake each other up, and the registry (docs/design/offered-reads.md).
+  struct alignas(64) Bell {
+    std::atomic<std::uint32_t> rings;     ///< grows with each step that is complete; a futex
+    std::atomic<std::uint32_t> sleepers;  ///< readers that wait for a ring
+    std::atomic<std::uint32_t> is_quiet;  ///< nobody waits for news: the registry looks for mail now and then
+  };
+  [[nodiscard]] Bell& bell() const noexcept;
+  /// How many offers nobody has taken.
+  [[nodiscard]] std::uint32_t offered() const noexcept;
+  /// All processes of the group have posted their last letters of the step.
+  [[nodiscard]] bool is_complete(std::uint32_t slot, std::uint64_t step) const noexcept;
 
   // The registry's side.
   /// The slot is empty.

@@ -60,6 +60,7 @@ enum class MessageType : std::uint16_t {
   newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
   watch = 27,           // WatchRequest → run_view
   create_offered = 23,  // CreateOffered, no answer; only as mail
+  open_offered = 50,    // OpenOffered, no answer; only as mail
   mail = 31,            // no fields, no answer: there is mail in pages of offers (offer_page.hpp)
   batch = 17,           // each contained message is handled and answered as if it had come alone
   // matcher → another matcher of its node
@@ -175,13 +176,22 @@ struct CreateOffered {
   CreateRequest create;
 };
 
+/// Rank 0 opens the step whose read its group was offered through the page, for all processes of the group.
+struct OpenOffered {
+  std::uint64_t page = 0;
+  std::uint64_t step = 0;
+  OpenRequest open;
+};
+
 /// Steps of the rule are offered to this process as a rank of a group of that size. `page`: the segment of
-/// the page of offers, which comes before as a `segment` message with tag 0.
+/// the page of offers. `written`: 0, or the page of the writers whose steps are offered for reading. These
+/// segments come before as `segment` messages with tag 0.
 struct OffersNotice {
   std::uint64_t page = 0;
   std::uint32_t rule = 0;
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
+  std::uint64_t written = 0;
 };
 
 struct Described {

@@ -1,0 +1,82 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "sluice/matcher/registry_requests.hpp"
+
+namespace sluice::matcher {
+
+/// The reads of offered steps that groups of readers may take without asking: docs/design/offered-reads.md.
+class ReadOffers {
+ public:
+  static constexpr std::uint32_t slots = OfferBoard::slots;
+
+  /// A page of reads, its group, and the writers' page whose steps it offers.
+  struct Page {
+    SegmentLease memory;
+    /// Processes of the group look at it as long as they live; shared with the writers' OfferBook::Page.
+    std::shared_ptr<const SegmentLease> written;
+    std::uint32_t rule = 0;
+    std::vector<ProcessId> members;    ///< by rank
+    std::vector<std::uint32_t> ended;  ///< ranks of members that have ended
+    bool is_over = false;              ///< the group gets no further reads
+    enum class State : std::uint8_t {
+      free,
+      offered,  ///< the group may take it
+      taken,    ///< it has, and its letter was not handled yet
+      open      ///< the group has the step open
+    };
+    struct Slot {
+      StepId step = 0;
+      State state = State::free;
+    };
+    std::array<Slot, slots> places;
+  };
+
+  /// `board`: null where no steps are offered.
+  explicit ReadOffers(OfferBoard* board) : board_(board) {}
+
+  /// Null when the group has none.
+  [[nodiscard]] Page* find(SegmentId written, const std::vector<ProcessId>& members) noexcept;
+  [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }
+  /// Nothing is shown when the processes cannot be told.
+  void begin(OfferedGroup group, SegmentLease memory, std::shared_ptr<const SegmentLease> written);
+
+  /// Offers the read of the step, which is offered through the writers' page, to all groups of that page.
+  /// `data`: the segments of its data.
+  void offer(SegmentId written, StepId step, const std::vector<SegmentId>& data);
+  /// Returns false when a group has taken the read: its letter follows, and until then the step is open.
+  bool withdraw(StepId step);
+  void withdraw_all_of(std::uint32_t rule);
+  [[nodiscard]] bool is_offered(StepId step) const noexcept { return has(step, Page::State::offered); }
+  [[nodiscard]] bool is_taken(StepId step) const noexcept { return has(step, Page::State::taken); }
+
+  /// A step is in progress that no page tells of: until it has ended, reads of the rule are not offered.
+  void hide(std::uint32_t rule, StepId step);
+  void end_hidden(std::uint32_t rule, StepId step);
+
+  /// Rank 0 of the page's group has taken the read. Throws Error(NC_EINVAL) when it was not offered.
+  [[nodiscard]] const Page& take(SegmentId page, StepId step, ProcessId process, const OpenRequest& request);
+  /// All members have closed it.
+  void end_read(StepId step, const std::vector<ProcessId>& members);
+  /// The writers' page gets no further offers.
+  void end_written(SegmentId written);
+  void end_process(ProcessId process);
+
+ private:
+  [[nodiscard]] bool has(StepId step, Page::State state) const noexcept;
+  /// Returns false when it was taken.
+  bool withdraw(Page& page, std::uint32_t slot);
+  void end(Page& page);
+
+  OfferBoard* board_;
+  std::list<Page> pages_;
+  std::map<std::uint32_t, std::set<StepId>> hidden_;  ///< by rule
+};
+
+}  // namespace sluice::matcher

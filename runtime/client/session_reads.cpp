@@ -1,0 +1,224 @@
+// The session's side of reads that the registry offers ahead: docs/design/offered-reads.md.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/send_time.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/wire.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using State = OfferPage::State;
+
+/// A sleep takes longer than such a step.
+constexpr std::chrono::microseconds time_before_sleep{40};
+
+void sleep_at(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::nanoseconds most) noexcept {
+  const timespec limit{0, std::max<long>(most.count(), 1)};
+  (void)::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
+}
+
+/// All letters of a process that are in the mailbox by now.
+std::vector<OfferPage::Letter> letters_of(const OfferPage& page, std::uint32_t slot, std::uint32_t rank) {
+  return page.letters(slot, rank, 0, page.mail_bytes(slot, rank), std::numeric_limits<std::uint64_t>::max());
+}
+
+}  // namespace
+
+void ring(OfferPage::Bell& bell) noexcept {
+  ++bell.rings;
+  if (bell.sleepers == 0) return;
+  (void)::syscall(SYS_futex, &bell.rings, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+}
+
+/// Two pages of one group are those of two groups of writers: then the registry offers nothing.
+std::optional<OffersNotice> Session::reads_of(std::uint32_t rule, const Member& member) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(offers_.rbegin(), offers_.rend(), [&](const OffersNotice& offers) {
+    return offers.written != 0 && offers.rule == rule && offers.rank == member.rank &&
+           offers.size == member.size;
+  });
+  if (found == offers_.rend()) return std::nullopt;
+  return *found;
+}
+
+/// Whatever fails here, the group sends messages.
+std::optional<Session::Read> Session::find_read(const DatasetKey& key, const Member& member) noexcept {
+  try {
+    if (is_forked_child() || member.spans_nodes || !has_shared_clock()) return std::nullopt;
+    const auto notice = reads_of(key.rule, member);
+    if (!notice) return std::nullopt;
+    Read read;
+    read.page_id = notice->page;
+    read.page = segments_.mapping(notice->page, Mapping::Access::read_write);
+    read.rank = member.rank;
+    read.written = segments_.mapping(notice->written, Mapping::Access::read_write);
+    const OfferPage reads(read.page->writable());
+    const OfferPage writes(read.written->writable());
+    return look_for(key, reads, writes, read) ? std::optional(std::move(read)) : std::nullopt;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+bool Session::look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes, Read& read) {
+  OfferPage::Bell& bell = writes.bell();
+  const auto begin = Clock::now();
+  for (;;) {
+    const std::uint32_t rings = bell.rings;
+    switch (look_once(key, reads, writes, read)) {
+      case Look::found:
+        look_time_us_ = longest_look_us;
+        return true;
+      case Look::in_vain:
+        return false;
+      case Look::later:
+        break;
+    }
+    const auto left = std::chrono::microseconds(look_time_us_) - (Clock::now() - begin);
+    if (left.count() <= 0) return false;
+    while (bell.rings == rings && Clock::now() - begin < time_before_sleep) std::this_thread::yield();
+    if (bell.rings != rings) continue;
+    ++bell.sleepers;
+    sleep_at(bell.rings, rings, left);
+    --bell.sleepers;
+  }
+}
+
+/// A step whose read is offered still has come a moment later. Of other steps the pages do not tell: a reader
+/// that is late should not look for each of them.
+void Session::note_asked(std::uint32_t rule, const Member& member, std::uint64_t step) noexcept {
+  try {
+    const auto notice = reads_of(rule, member);
+    if (!notice) return;
+    const auto page = segments_.mapping(notice->page, Mapping::Access::read_write);
+    const OfferPage reads(page->writable());
+    bool is_offered = false;
+    for (std::uint32_t i = 0; i < OfferPage::slots; ++i) is_offered = is_offered || reads.is_offered(i, step);
+    look_time_us_ = is_offered ? longest_look_us : look_time_us_ / 4;
+  } catch (const std::exception&) {  // the next open looks as long as this one
+  }
+}
+
+/// What is copied here means something if the read can be taken afterwards.
+Session::Look Session::look_once(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
+                                 Read& read) {
+  std::optional<std::uint32_t> slot;
+  for (std::uint32_t i = 0; i < OfferPage::slots; ++i) {
+    const auto seen = writes.look(i);
+    if (seen.state != State::taken || !is_of(key, writes, i, seen.step)) continue;
+    if (slot) return Look::in_vain;  // the registry knows which one is newer
+    slot = i;
+    read.step = seen.step;
+  }
+  bool has_any = false;
+  bool is_offered = false;
+  for (std::uint32_t i = 0; i < OfferPage::slots; ++i) {
+    const auto seen = reads.look(i);
+    has_any = has_any || seen.state == State::offered;
+    if (!slot || seen != OfferPage::Seen{State::offered, read.step}) continue;
+    is_offered = true;
+    read.slot = i;
+  }
+  if (!slot) return has_any ? Look::later : Look::in_vain;
+  if (!is_offered) return Look::in_vain;
+  if (!writes.is_complete(*slot, read.step)) return Look::later;
+  return copy_opened(writes, *slot, read) ? Look::found : Look::in_vain;
+}
+
+/// Whether the step that was taken is of the dataset. The process remembers what it has read.
+bool Session::is_of(const DatasetKey& key, const OfferPage& writes, std::uint32_t slot, std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  KnownKey& known = known_keys_.at(slot);
+  if (known.step != step) {
+    known = {};
+    const auto letters = letters_of(writes, slot, 0);
+    if (letters.empty() || letters.front().type != MessageType::create_offered) return false;
+    CreateOffered create = decode<CreateOffered>(letters.front().fields);
+    if (create.step != step) return false;
+    known = {step, std::move(create.create.key)};
+  }
+  return known.key == key;
+}
+
+/// What an answer to open_read would say. Returns false when a letter is missing.
+bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& read) {
+  Opened& opened = read.opened;
+  opened = {};
+  opened.step = read.step;
+  bool has_header = false;
+  bool is_apart = true;
+  Fingerprint structure;
+  std::vector<matcher::PatternOfLog> logs;
+  for (std::uint32_t rank = 0; rank < writes.ranks(); ++rank) {
+    bool has_published = false;
+    for (const OfferPage::Letter& letter : letters_of(writes, slot, rank)) {
+      if (letter.type == MessageType::create_offered) {
+        opened.version = decode<CreateOffered>(letter.fields).create.version;
+      } else if (letter.type == MessageType::header) {
+        auto header = decode<HeaderRequest>(letter.fields);
+        opened.header = std::move(header.header);
+        structure = header.structure;
+        if (header.version != 0) opened.version = header.version;
+        has_header = true;
+      } else if (letter.type == MessageType::publish) {
+        auto publish = decode<PublishRequest>(letter.fields);
+        if (publish.step != read.step) return false;
+        const LogPattern& pattern = publish.pattern;
+        opened.record_count = std::max({opened.record_count, publish.record_count, pattern.records_end});
+        is_apart = is_apart && !pattern.reaches_below_base && pattern.base_record == 0;
+        for (LogRange& range : publish.ranges) {
+          range.writer = rank;
+          opened.ranges.push_back(range);
+        }
+        logs.push_back({{}, std::move(publish.pattern), 0});
+        has_published = true;
+      }
+    }
+    if (!has_published) return false;
+  }
+  matcher::set_fingerprints(opened.pattern, structure, logs, 0, is_apart);
+  keep_known(opened.ranges);
+  return has_header;
+}
+
+/// Gets of other data bring the segments.
+void Session::keep_known(std::vector<LogRange>& ranges) {
+  const auto is_unknown = [&](const LogRange& range) { return !segments_.knows(range.segment); };
+  if (std::ranges::any_of(ranges, is_unknown)) read_notices();
+  std::erase_if(ranges, is_unknown);
+}
+
+bool Session::take_read(const Read& read, const OpenRequest& request) noexcept {
+  try {
+    const auto fields = encode(OpenOffered{read.page_id, read.step, request});
+    const OfferPage page(read.page->writable());
+    const std::lock_guard lock(taking_);
+    return page.take(read.slot, read.step, MessageType::open_offered, fields, send_time());
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// A page that is quiet is looked at soon.
+void Session::close_read(const Read& read, const CloseRequest& request) {
+  forget_opened(request.step);
+  const OfferPage page(read.page->writable());
+  if (!page.post(read.slot, read.rank, MessageType::close_read, encode(request), send_time()))
+    post(MessageType::close_read, encode(request));
+  if (!page.leave(read.slot, read.step)) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (OfferPage(read.written->writable()).bell().is_quiet == 0) post(MessageType::mail, {});
+}
+
+}  // namespace sluice::runtime
