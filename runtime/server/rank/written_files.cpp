@@ -43,6 +43,12 @@ bool is_going_on(std::uint32_t process) {
   return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
 }
 
+/// Most written files are of other formats, and to map them takes longer than this.
+bool begins_as_cdf(const FileDescriptor& file) noexcept {
+  std::array<std::byte, 3> signature{};
+  return read_range(file, 0, signature) == 0 && std::memcmp(signature.data(), "CDF", signature.size()) == 0;
+}
+
 bool is_for_writing(std::uint32_t flags) noexcept {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
@@ -70,6 +76,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   std::shared_ptr<const FileDescriptor> base =
       {};  ///< what it began with, shared with the thread that copies it
   int watch = -1;
+  bool is_given = false;  ///< for writing, and not closed since
   std::uint64_t inode = 0;
   std::vector<std::uint32_t> holders;  ///< processes that have opened it, or began with it, and not left it
   std::uint32_t closes_wanted = 1;
@@ -276,7 +283,7 @@ void WrittenFiles::begin_on_disk(const File& file, std::uint32_t permissions) {
 void WrittenFiles::watch(File& file, FileDescriptor bytes) {
   file.bytes = std::move(bytes);
   file.inode = status_of(file.bytes).st_ino;
-  file.watch = watch_.add(file.bytes);
+  file.watch = watch_.add_later(file.bytes);
   by_watch_.emplace(file.watch, &file);
 }
 
@@ -340,6 +347,7 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open) {
   if (client == nullptr) return false;
   const auto own = reopened(file.bytes, open.request.flags);
   if (is_for_writing(open.request.flags)) {
+    file.is_given = true;
     file.holders.push_back(client->process->process_id);
     file.closes_wanted = open.request.closes;
   }
@@ -360,13 +368,17 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
                   "matchers a node (staging.matchers)");
 }
 
+/// A process tells when it has closed a file, so that is known before the kernel tells.
 void WrittenFiles::note(const Client& client, const FileHolder& note) {
   const std::uint32_t process = client.process->process_id;
+  std::vector<int> left;
   for (const auto& [watch, file] : by_watch_) {
     if (std::ranges::find(note.files, file->inode) == note.files.end()) continue;
     std::erase(file->holders, process);
     if (note.holds) file->holders.push_back(process);
+    if (!note.holds && file->is_given && !is_open_for_writing(file->bytes)) left.push_back(watch);
   }
+  for (const int watch : left) closed(watch);  // may take messages of the client, and end it
 }
 
 /// The registry also knows what the component has written by PnetCDF, or on another node.
@@ -406,7 +418,7 @@ void WrittenFiles::closed(int watch) {
   const auto found = by_watch_.find(watch);
   if (found == by_watch_.end()) return;
   File& file = *found->second;
-  if (file.state != File::State::open) return;
+  if (file.state != File::State::open || !file.is_given) return;
   if (!is_open_for_writing(file.bytes)) return closed_all(file);
   file.doubt = ++last_doubt_;
   look_again(watch, file.doubt, std::chrono::microseconds(50));
@@ -431,11 +443,12 @@ void WrittenFiles::closed_all(File& file) {
   const auto held = file.shared_from_this();
   file.doubt = 0;
   file.state = File::State::closing;
-  clients_.take_sent(file.holders);
+  if (!file.holders.empty()) clients_.take_sent(file.holders);
   while (find(file.connection) != nullptr && !is_open_for_writing(file.bytes)) {
     const auto ended = std::ranges::find_if_not(file.holders, is_going_on);
     if (ended == file.holders.end()) {
       file.holders.clear();
+      file.is_given = false;
       ++file.closes;
       break;
     }
@@ -515,8 +528,9 @@ void WrittenFiles::read_contents(File& file) {
       result->is_unchanged = file.base && file_size(file.bytes) == file_size(*file.base) &&
                              have_same_bytes(file.bytes, *file.base);
       if (result->is_unchanged) return copy_facts(file.bytes, *file.base);
+      if (file.is_in_files || !begins_as_cdf(file.bytes)) return;
       const FileContents contents(file.bytes);
-      if (!file.is_in_files) result->puts = puts_of(contents.bytes(), file.path, result->trouble);
+      result->puts = puts_of(contents.bytes(), file.path, result->trouble);
     } catch (const std::exception& error) {
       result->trouble = error.what();
       result->is_failure = true;
