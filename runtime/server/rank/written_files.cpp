@@ -581,7 +581,8 @@ void WrittenFiles::stage(File& file) {
   if (bytes > 0) file.bytes_tag = need(SegmentUse::file, bytes);
   if (file.puts) {
     file.table_tag = need(SegmentUse::table, file.puts->table_bytes);
-    if (file.puts->data_bytes > 0) file.data_tag = need(SegmentUse::data, file.puts->data_bytes);
+    if (!file.puts->is_log && file.puts->data_bytes > 0)
+      file.data_tag = need(SegmentUse::data, file.puts->data_bytes);
     formats::Header header = file.puts->header;
     const auto version = static_cast<std::uint8_t>(header.version);
     header.version = formats::Version::cdf5;
@@ -625,7 +626,22 @@ void WrittenFiles::go_on(const Answer& answer) {
 
 void WrittenFiles::advance(File& file) {
   if (!file.asked.empty()) return;
-  file.puts ? fill(file) : move_to_disk(file);
+  if (file.puts && file.puts->is_log && !may_be_log(file)) return make_ordinary_log(file);
+  file.puts && !file.puts->is_log ? fill(file) : move_to_disk(file);
+}
+
+/// What counts on the spill disk is no memory that processes can map.
+bool WrittenFiles::may_be_log(const File& file) const {
+  const auto counted = file.segments.find(file.bytes_tag);
+  return !file.is_on_disk && counted != file.segments.end() && !matcher::is_spilled(counted->second);
+}
+
+void WrittenFiles::make_ordinary_log(File& file) {
+  file.puts = with_ordinary_log(*file.puts);
+  if (file.puts->data_bytes == 0) return advance(file);
+  const std::uint64_t bytes = file.puts->data_bytes;
+  file.data_tag = file.last_tag + 1;
+  ask(file, SegmentRequest{file.step, SegmentUse::data, bytes, bytes, {}, false, false});
 }
 
 void WrittenFiles::fill(File& file) {
@@ -699,14 +715,17 @@ void WrittenFiles::move_to_disk(File& file) {
 void WrittenFiles::complete(File& file) {
   const std::uint64_t bytes = file_size(file.bytes);
   PublishRequest publish{file.step, 0, {1, bytes}, {}, {}, {0, 0}, bytes};
+  const auto contents = std::make_shared<const FileDescriptor>(std::move(file.bytes));  // shared by readers
   try {
     if (file.puts) {
-      const matcher::SegmentId data = file.data_tag == 0 ? 0 : file.segments.at(file.data_tag);
+      const std::uint32_t data_tag = file.puts->is_log ? file.bytes_tag : file.data_tag;
+      const matcher::SegmentId data = data_tag == 0 ? 0 : file.segments.at(data_tag);
+      if (file.puts->is_log) base_.store.replace_image(data, contents, bytes);
       publish.position =
           write_table(*file.puts, data, base_.store.writable(file.segments.at(file.table_tag)));
       publish.record_count = file.puts->header.record_count;
       publish.pattern = file.puts->pattern;
-      if (data != 0) publish.ranges.push_back({0, 0, file.puts->data_bytes, data, 0});
+      if (data != 0) publish.ranges.push_back({0, file.puts->first_offset, file.puts->data_bytes, data, 0});
     }
   } catch (const Error& error) {
     return abandon(file, error.what());
@@ -714,7 +733,7 @@ void WrittenFiles::complete(File& file) {
   Place& place = places_.at(file.path);
   place.step = file.step;
   published_[file.step] = file.path;
-  sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
+  sealed_.add(file.step, contents, file.is_on_disk);
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);
   const std::string path = file.path;

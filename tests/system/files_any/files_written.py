@@ -514,6 +514,54 @@ def spilled():
     expect(os.listdir("scratch") == [], "something is left in the spill directory")
 
 
+LARGE = """import netCDF4, numpy, sys
+random = numpy.random.default_rng(7)
+kinds = {"NETCDF3_CLASSIC": "i4 i1 i2 f4 f8 S1", "NETCDF3_64BIT_OFFSET": "f8 i2 i1 i4 f4 S1", "NETCDF3_64BIT_DATA": "i2 u1 i1 u2 i4 u4 i8 u8 f4 f8 S1"}
+for kind, types in kinds.items():
+    for records in (1, 3):  # variables with records: those of one lie side by side
+        with netCDF4.Dataset(f"{kind}_{records}.nc", "w", format=kind) as file:
+            file.set_fill_off()
+            for name, size in (("t", None), ("y", 7), ("x", 30011)):
+                file.createDimension(name, size)
+            for i, letters in enumerate(types.split()):
+                variables = [file.createVariable("v" + letters, letters, ("y", "x"))] + [file.createVariable("r" + letters, letters, ("t", "x"))] * (i < records)
+                for variable, rows in zip(variables, (7, 5)):
+                    values = random.bytes(rows * 30011 * numpy.dtype(letters).itemsize)
+                    values = numpy.frombuffer(values, letters).reshape(rows, 30011)
+                    variable[:] = numpy.nan_to_num(values) if letters[0] == "f" else values
+"""
+
+
+def straight():
+    """PnetCDF programs on several ranks read large CDF files, of all types, with one and several variables with records, and the same pattern again and again. There is
+    memory for each file once, and for none twice."""
+    os.mkdir("direct")
+    python = script("large.py", LARGE)
+    harness.call("sh", "-c", f"{PYTHON} ../large.py", cwd="direct", status=0)
+    names = sorted(os.listdir("direct"))
+    expect(len(names) == 6 and all(os.path.getsize("direct/" + name) > 4 << 20 for name in names), f"the files: {names}")
+    many = script("many.py", "import netCDF4, numpy", "for name in (f'a{i}.nc' for i in range(4)):", "    seed = 0.0", "    for letter in name: seed = seed * 3 + ord(letter)",
+                  "    with netCDF4.Dataset(name, 'w', format='NETCDF3_64BIT_DATA') as file:", "        file.createDimension('x', 1000000)", "        file.createDimension('t', None)",
+                  "        file.createVariable('v', 'f8', ('x',))[:] = seed + numpy.arange(1000000) / 4", "        file.createVariable('r', 'i2', ('t', 'x'))[:] = numpy.ones((3, 1000000), 'i2')")
+    write_flow(many, "", reader=f"{program} repeat 4 read a%d.nc 1000000 whole a%d.nc 1000000", ranks=3, staging="prewarm: 0, memory: 80MiB, spill: none")
+    run()
+    write_flow(python, "", rule=os.getcwd()[1:] + "/NETCDF*.nc", reader=f"{sys.argv[4]} direct {' '.join(names)}", ranks=3, staging="prewarm: 0, memory: 80MiB, spill: none")
+    run()
+
+
+def straight_changed():
+    """A PnetCDF program changes a large file that another program of the component has written: the step has the rest of the file before."""
+    os.mkdir("direct")
+    python = script("large.py", LARGE)
+    names = ["NETCDF3_CLASSIC_3.nc", "NETCDF3_64BIT_DATA_3.nc"]
+    change = "\n".join(f"mpirun --allow-run-as-root --oversubscribe -n 2 {sys.argv[4]} change {name}" for name in names)
+    harness.call("sh", "-c", f"{PYTHON} ../large.py\n{change}", cwd="direct", status=0)
+    compare = f"mpirun --allow-run-as-root --oversubscribe -n 3 {sys.argv[4]}"
+    write_flow(f"{python}\n{change}\ntouch changed", f"until test -e changed; do sleep 0.1; done\n{compare} direct {' '.join(names)}\nmkdir copy\ncp {' '.join(names)} copy\n"
+               f"cd copy\n{compare} ../direct {' '.join(names)}", rule=os.getcwd()[1:] + "/NETCDF*.nc")
+    run()
+
+
 def spilled_hyperslabs():
     """CDF files that are larger than staging.memory, for PnetCDF programs on several ranks; each of them is a file and puts."""
     python = script("write.py", "import netCDF4, numpy, sys", "for name in sys.argv[1:]:", "    seed = 0.0", "    for letter in name: seed = seed * 3 + ord(letter)",
