@@ -168,9 +168,9 @@ bool has_another(int descriptor, std::uint64_t file) {
   return has;
 }
 
-void tell(bool holds, std::vector<std::uint64_t> files) {
+void tell(bool holds, std::vector<std::uint64_t> files, bool is_by_exec = false) {
   ImageSession& session = process_session();
-  if (session.environment().is_coupled()) session.tell({holds, std::move(files)});
+  if (session.environment().is_coupled()) session.tell({holds, std::move(files), is_by_exec});
 }
 
 std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int directory, const char* path) {
@@ -265,6 +265,19 @@ void note_exit() noexcept {
   if (held.is_empty()) return;
   try {
     tell(false, held.all());
+  } catch (const std::exception&) {
+  }
+}
+
+bool holds_files() noexcept {
+  return !held.is_empty();
+}
+
+void note_exec() noexcept {
+  try {
+    const std::vector<std::uint64_t> files = held.all();
+    for (const std::uint64_t file : files) held.remove(file);
+    tell(false, files, true);
   } catch (const std::exception&) {
   }
 }

@@ -34,6 +34,10 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 void end_close(std::uint64_t file) noexcept;
 /// The same for all files, at the end of the process.
 void note_exit() noexcept;
+/// Whether this process itself has opened such files; neither a forked child nor one of vfork has.
+[[nodiscard]] bool holds_files() noexcept;
+/// The process is about to go on as another program: it leaves all its files.
+void note_exec() noexcept;
 /// At the start of a program: which of the files that are being written it has inherited.
 void note_start() noexcept;
 

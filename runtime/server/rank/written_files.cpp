@@ -79,6 +79,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   bool is_given = false;  ///< for writing, and not closed since
   std::uint64_t inode = 0;
   std::vector<std::uint32_t> holders;  ///< processes that have opened it, or began with it, and not left it
+  std::vector<std::uint32_t> heirs;    ///< that have become another program, which may tell that it holds it
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
   std::uint64_t doubt = 0;             ///< the close after which somebody could still write; 0: none
@@ -375,8 +376,11 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
   for (const auto& [watch, file] : by_watch_) {
     if (std::ranges::find(note.files, file->inode) == note.files.end()) continue;
     std::erase(file->holders, process);
+    std::erase(file->heirs, process);
     if (note.holds) file->holders.push_back(process);
-    if (!note.holds && file->is_given && !is_open_for_writing(file->bytes)) left.push_back(watch);
+    if (note.is_by_exec) file->heirs.push_back(process);
+    const bool has_closed = !note.holds && !note.is_by_exec && file->is_given;
+    if (has_closed && !is_open_for_writing(file->bytes)) left.push_back(watch);
   }
   for (const int watch : left) closed(watch);  // may take messages of the client, and end it
 }
@@ -443,11 +447,14 @@ void WrittenFiles::closed_all(File& file) {
   const auto held = file.shared_from_this();
   file.doubt = 0;
   file.state = File::State::closing;
-  if (!file.holders.empty()) clients_.take_sent(file.holders);
+  std::vector<std::uint32_t> concerned = file.holders;
+  concerned.insert(concerned.end(), file.heirs.begin(), file.heirs.end());
+  if (!concerned.empty()) clients_.take_sent(concerned);
   while (find(file.connection) != nullptr && !is_open_for_writing(file.bytes)) {
     const auto ended = std::ranges::find_if_not(file.holders, is_going_on);
     if (ended == file.holders.end()) {
       file.holders.clear();
+      file.heirs.clear();
       file.is_given = false;
       ++file.closes;
       break;

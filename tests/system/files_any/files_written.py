@@ -247,6 +247,38 @@ def calls():
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
 
 
+SYSTEM_CALLS = """
+import ctypes, os
+call = ctypes.CDLL(None, use_errno=True).syscall
+def system(number, *words):
+    words = [ctypes.c_char_p(word.encode()) if isinstance(word, str) else ctypes.c_long(word) for word in words]
+    if call(ctypes.c_long(number), *words) != 0: raise OSError(ctypes.get_errno(), str(number))
+def write(name, text):
+    with open(name, 'w') as file: file.write(text)
+here = -100
+for name in ('part.nc', 'other.txt', 'gone.nc', 'also gone.nc', 'long.nc'): write(name, name)
+system(316, here, 'part.nc', here, 'a.nc', 0)  # renameat2
+system(82, 'other.txt', 'b.nc')  # rename
+system(87, 'gone.nc')  # unlink
+system(263, here, 'also gone.nc', 0)  # unlinkat
+system(265, here, 'a.nc', here, 'c.nc', 0)  # linkat
+system(76, 'long.nc', 2)  # truncate
+system(90, 'long.nc', 0o640)  # chmod
+assert os.stat('long.nc').st_mode & 0o777 == 0o640
+for name in ('part.nc', 'gone.nc', 'also gone.nc'): assert not os.path.exists(name), name
+"""
+
+
+def system_calls():
+    """Names are changed by `syscall`, too."""
+    with open("calls.py", "w") as file:
+        file.write(SYSTEM_CALLS)
+    write_flow(f"{PYTHON} calls.py\ntouch done", "until test -e done; do sleep 0.1; done\ncat a.nc b.nc c.nc long.nc > all\nfor name in part.nc gone.nc 'also gone.nc'; do test ! -e \"$name\"; done")
+    run()
+    expect(text("all") == "part.ncother.txtpart.nclo", "the text: " + text("all"))
+    expect(not any(name.endswith(".nc") for name in os.listdir(".")), f"on disk: {os.listdir('.')}")
+
+
 def spawned():
     """posix_spawn opens files in the child: the child's output is published, and the next child reads it. What a child could not open is told as ever."""
     spawn = ("import errno, os", "def spawn(command, *opens):", "    child = os.posix_spawn('/bin/sh', ['sh', '-c', command], dict(os.environ), file_actions=opens)", "    assert os.waitpid(child, 0)[1] == 0",
@@ -376,6 +408,21 @@ def killed():
     expect("rest" in result.all and "whole" in result.all, "what was closed")
     expect(harness.is_logged("half.nc' is not published") and harness.is_logged("child.nc' is not published") and harness.is_logged("was killed before it had closed it"),
            "the event log does not say why")
+
+
+def unloaded():
+    """Programs that a process becomes, and which know nothing of the run: their output is published when they have ended. A process that cannot become one goes on, and
+    is killed as any other."""
+    become = script("become.py", "import os, sys", "file = os.open('python.nc', os.O_WRONLY | os.O_CREAT)", "os.dup2(file, 1)", "try: os.execve('/no/such/program', ['x'], {})", "except FileNotFoundError: pass",
+                    "os.write(1, b'before ')", "os.execle('/bin/echo', 'echo', 'python', {})")
+    stay = script("stay.py", "import os, signal", "file = os.open('killed.nc', os.O_WRONLY | os.O_CREAT)", "try: os.execv('/no/such/program', ['x'])", "except FileNotFoundError: pass",
+                  "os.write(file, b'half')", "os.kill(os.getpid(), signal.SIGKILL)")
+    with open("redirect.sh", "w") as file:
+        file.write("env -i /bin/echo one > a.nc\n(exec env -i /bin/echo two > b.nc)\nenv -i /bin/echo three | cat > c.nc\nenv -i /bin/sh -c 'echo four; sleep 0.2; echo five' > d.nc\n")
+    write_flow(f"bash redirect.sh\n{become}\n{stay} || true", "cat a.nc b.nc c.nc d.nc python.nc > all\n! cat killed.nc 2> refused")
+    run()
+    expect(text("all") == "one\ntwo\nthree\nfour\nfive\nbefore python\n", "the text: " + text("all"))
+    expect(harness.is_logged("killed.nc' is not published") and not harness.is_logged("a.nc' is not published"), "what the event log says")
 
 
 def ended():
