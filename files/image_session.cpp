@@ -59,6 +59,9 @@ HiddenDescriptor::HiddenDescriptor(FileDescriptor file)
   if (!file_) file_ = std::move(file);
 }
 
+HiddenDescriptor::HiddenDescriptor(FileDescriptor hidden, FileIdentity identity) noexcept
+    : file_(std::move(hidden)), identity_(identity) {}
+
 /// A number that has become another file is the program's.
 HiddenDescriptor::~HiddenDescriptor() {
   if (file_ && !is_there()) (void)file_.release();
@@ -173,7 +176,8 @@ void ImageSession::remember(const std::string& file, std::uint64_t step, const F
   const std::lock_guard lock(mutex_);
   std::erase_if(images_, [&](const KnownImage& known) { return known.file == file; });
   struct stat facts {};
-  const auto bytes = ::fstat(image.number(), &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+  if (::fstat(image.number(), &facts) != 0) return;
+  const auto bytes = static_cast<std::uint64_t>(facts.st_size);
   const auto known_bytes = [&] {
     std::uint64_t all = bytes;
     for (const KnownImage& known : images_) all += known.bytes;
@@ -182,7 +186,9 @@ void ImageSession::remember(const std::string& file, std::uint64_t step, const F
   // They keep their memory as long as they are known, also when the matcher could use it for others.
   while (!images_.empty() && (images_.size() >= most_known_images || known_bytes() > most_known_bytes))
     images_.erase(images_.begin());
-  images_.push_back({file, step, HiddenDescriptor(duplicate(image.number(), first_hidden_number)), bytes});
+  FileDescriptor hidden = duplicate(image.number(), first_hidden_number);
+  if (!hidden) return;
+  images_.push_back({file, step, HiddenDescriptor(std::move(hidden), {facts.st_dev, facts.st_ino}), bytes});
 }
 
 runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageType type,

@@ -35,6 +35,7 @@ class HiddenDescriptor {
   HiddenDescriptor() = default;
   /// Takes the file with a high number, out of the way of programs that count on low ones.
   explicit HiddenDescriptor(runtime::FileDescriptor file);
+  HiddenDescriptor(runtime::FileDescriptor hidden, FileIdentity identity) noexcept;
   ~HiddenDescriptor();
   HiddenDescriptor(HiddenDescriptor&& other) noexcept = default;
   HiddenDescriptor& operator=(HiddenDescriptor&& other) noexcept;

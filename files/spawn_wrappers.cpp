@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
@@ -119,8 +120,9 @@ void close_files(const Plan& plan) {
   for (const PlannedOpen& open : plan.opens) {
     if (open.place.is_there()) continue;
     const FileDescriptor nothing = open_nothing();
-    sluice::files::note_close(open.place.number());
+    const std::uint64_t file = sluice::files::begin_close(open.place.number());
     if (nothing) (void)::dup3(nothing.number(), open.place.number(), O_CLOEXEC);
+    sluice::files::end_close(file);
   }
 }
 

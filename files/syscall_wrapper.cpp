@@ -2,6 +2,7 @@
 // (Node.js), and allocators. What concerns a path that a rule may cover goes to this library's own wrapper of
 // that call. All else goes to the kernel as before. docs/design/files-by-any-program.md.
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,29 +16,56 @@ T* pointer(long word) noexcept {
   return reinterpret_cast<T*>(word);  // NOLINT(performance-no-int-to-ptr): that is what system calls take
 }
 
-const char* path_of(long number, long first, long second) noexcept {
+/// The paths of a system call, which may be null.
+struct Paths {
+  const char* first = nullptr;
+  const char* second = nullptr;
+};
+
+Paths paths_of(long number, long a, long b, long d) noexcept {
+  const auto one = [](long path) { return Paths{pointer<const char>(path), nullptr}; };
+  const auto two = [](long from, long to) {
+    return Paths{pointer<const char>(from), pointer<const char>(to)};
+  };
   switch (number) {
 #ifdef SYS_open
     case SYS_open:
+    case SYS_creat:
     case SYS_stat:
     case SYS_lstat:
     case SYS_access:
     case SYS_readlink:
-      return pointer<const char>(first);
+    case SYS_unlink:
+    case SYS_chmod:
+      return one(a);
+    case SYS_rename:
+    case SYS_link:
+      return two(a, b);
 #endif
+    case SYS_truncate:
+      return one(a);
     case SYS_openat:
     case SYS_newfstatat:
     case SYS_statx:
     case SYS_faccessat:
     case SYS_faccessat2:
     case SYS_readlinkat:
-      return pointer<const char>(second);
+    case SYS_unlinkat:
+    case SYS_fchmodat:
+    case SYS_utimensat:
+      return one(b);
+#ifdef SYS_renameat
+    case SYS_renameat:
+#endif
+    case SYS_renameat2:
+    case SYS_linkat:
+      return two(b, d);
     default:
-      return nullptr;
+      return {};
   }
 }
 
-/// The wrapper of a call that path_of knows.
+/// The wrapper of a call that paths_of knows.
 __attribute__((noinline)) long call_wrapper(long number, long a, long b, long c, long d, long e) {
   const int directory = static_cast<int>(a);
   const char* const path = pointer<const char>(b);
@@ -53,7 +81,34 @@ __attribute__((noinline)) long call_wrapper(long number, long a, long b, long c,
       return ::access(pointer<const char>(a), static_cast<int>(b));
     case SYS_readlink:
       return ::readlink(pointer<const char>(a), pointer<char>(b), static_cast<std::size_t>(c));
+    case SYS_creat:
+      return ::creat(pointer<const char>(a), static_cast<mode_t>(b));
+    case SYS_unlink:
+      return ::unlink(pointer<const char>(a));
+    case SYS_chmod:
+      return ::chmod(pointer<const char>(a), static_cast<mode_t>(b));
+    case SYS_rename:
+      return ::rename(pointer<const char>(a), pointer<const char>(b));
+    case SYS_link:
+      return ::link(pointer<const char>(a), pointer<const char>(b));
 #endif
+    case SYS_truncate:
+      return ::truncate(pointer<const char>(a), b);
+    case SYS_unlinkat:
+      return ::unlinkat(directory, path, static_cast<int>(c));
+    case SYS_fchmodat:
+      return ::fchmodat(directory, path, static_cast<mode_t>(c), 0);
+    case SYS_utimensat:
+      return ::utimensat(directory, path, pointer<const timespec>(c), static_cast<int>(d));
+#ifdef SYS_renameat
+    case SYS_renameat:
+      return ::renameat(directory, path, static_cast<int>(c), pointer<const char>(d));
+#endif
+    case SYS_renameat2:
+      return ::renameat2(directory, path, static_cast<int>(c), pointer<const char>(d),
+                         static_cast<unsigned>(e));
+    case SYS_linkat:
+      return ::linkat(directory, path, static_cast<int>(c), pointer<const char>(d), static_cast<int>(e));
     case SYS_openat:
       return ::openat(directory, path, static_cast<int>(c), static_cast<mode_t>(d));
     case SYS_newfstatat:
@@ -80,8 +135,11 @@ SLUICE_EXPORT long sluice_syscall(long number, long a, long b, long c, long d, l
                                   long f) __asm__("syscall");
 
 long sluice_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  const char* const path = path_of(number, a, b);
-  if (path != nullptr && sluice::files::may_be_coupled(path)) return call_wrapper(number, a, b, c, d, e);
+  const auto [first, second] = paths_of(number, a, b, d);
+  const auto is_concerned = [](const char* path) {
+    return path != nullptr && sluice::files::may_be_coupled(path);
+  };
+  if (is_concerned(first) || is_concerned(second)) return call_wrapper(number, a, b, c, d, e);
   return SLUICE_REAL(syscall)(number, a, b, c, d, e, f);
 }
 

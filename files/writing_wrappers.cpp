@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -36,13 +37,33 @@ WrittenFile open_written(int directory, const char* path, int flags) noexcept {
   return sluice::files::open_written(directory, path, flags, all_may);
 }
 
-/// The program's calls of close are the ones that count; this library's own are not looked at.
-void note_close(int descriptor) noexcept {
-  if (sluice::files::is_inside) return;
-  const int before = errno;
-  const Inside inside;
-  sluice::files::note_close(descriptor);
+/// `close()` is the C library's call. The program's calls are the ones that count; this library's own are not
+/// looked at. The matcher hears of it behind the call, so that it need not look again.
+template <class Close>
+int close_any(int descriptor, const Close& close) {
+  if (sluice::files::is_inside) return close();
+  int before = errno;
+  std::uint64_t file = 0;
+  {
+    const Inside inside;
+    file = sluice::files::begin_close(descriptor);
+  }
   errno = before;
+  const int outcome = close();
+  if (file == 0) return outcome;
+  before = errno;
+  const Inside inside;
+  sluice::files::end_close(file);
+  errno = before;
+  return outcome;
+}
+
+/// The same for a file that this library has opened for the program.
+void close_written(FileDescriptor& descriptor) noexcept {
+  const Inside inside;
+  const std::uint64_t file = sluice::files::begin_close(descriptor.number());
+  descriptor.reset();
+  sluice::files::end_close(file);
 }
 
 void note_exit() noexcept {
@@ -111,10 +132,7 @@ int copy_file(const Copy& copied) noexcept {
   }
   const int trouble = copy(source.file.number(), target.file.number());
   if (trouble == 0) copy_facts(source.file.number(), target.file.number());
-  {
-    const Inside inside;
-    sluice::files::note_close(target.file.number());
-  }
+  close_written(target.file);
   return trouble;
 }
 
@@ -222,12 +240,13 @@ template <class Truncate>
 int truncate_any(const char* path, off_t length, const Truncate& truncate) noexcept {
   if (!may_be_written(path))
     return change_read(AT_FDCWD, path) == ReaderChange::to_disk ? truncate() : fail(EACCES);
-  const WrittenFile file = open_written(AT_FDCWD, path, O_WRONLY);
+  WrittenFile file = open_written(AT_FDCWD, path, O_WRONLY);
   if (file.kind == WrittenFile::Kind::ordinary) return truncate();
   if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
   const int outcome = ::ftruncate(file.file.number(), length);
-  const Inside inside;
-  sluice::files::note_close(file.file.number());
+  const int before = errno;
+  close_written(file.file);
+  errno = before;
   return outcome;
 }
 
@@ -247,13 +266,11 @@ __attribute__((destructor)) void end() {
 extern "C" {
 
 SLUICE_EXPORT int close(int descriptor) {
-  note_close(descriptor);
-  return SLUICE_REAL(close)(descriptor);
+  return close_any(descriptor, [&] { return SLUICE_REAL(close)(descriptor); });
 }
 
 SLUICE_EXPORT int fclose(FILE* stream) {
-  if (stream != nullptr) note_close(::fileno(stream));
-  return SLUICE_REAL(fclose)(stream);
+  return close_any(stream == nullptr ? -1 : ::fileno(stream), [&] { return SLUICE_REAL(fclose)(stream); });
 }
 
 SLUICE_EXPORT void _exit(int status) {

@@ -41,16 +41,23 @@ std::uint64_t written_by(int descriptor) noexcept {
   return S_ISREG(facts.st_mode) ? facts.st_ino : 0;
 }
 
-/// Calls `visit` with the number of each open descriptor.
+/// Calls `visit` with the number of each open descriptor. Files are closed often, so this takes few system
+/// calls and no memory.
 template <class Visit>
 void for_each_descriptor(const Visit& visit) {
-  DIR* const directory = ::opendir("/proc/self/fd");
-  if (directory == nullptr) return;
-  while (const dirent* const entry = ::readdir(directory)) {
-    const int number = std::atoi(entry->d_name);
-    if (entry->d_name[0] != '.' && number != ::dirfd(directory)) visit(number);
+  const runtime::FileDescriptor directory(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return;
+  alignas(dirent64) std::array<char, 4096> entries;
+  for (;;) {
+    const ssize_t length = ::getdents64(directory.number(), entries.data(), entries.size());
+    if (length <= 0) return;
+    for (ssize_t at = 0; at < length;) {
+      const auto* const entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+      at += entry->d_reclen;
+      const int number = std::atoi(entry->d_name);
+      if (entry->d_name[0] != '.' && number != directory.number()) visit(number);
+    }
   }
-  ::closedir(directory);
 }
 
 /// The files that this process may write, by st_ino. A forked child has none of its own: after vfork, even
@@ -153,13 +160,17 @@ KeptFiles& kept() {
 
 bool has_another(int descriptor, std::uint64_t file) {
   bool has = false;
-  for_each_descriptor([&](int other) { has = has || (other != descriptor && written_by(other) == file); });
+  for_each_descriptor([&](int other) {
+    struct stat facts {};
+    has = has || (other != descriptor && ::fstat(other, &facts) == 0 && facts.st_ino == file &&
+                  written_by(other) == file);
+  });
   return has;
 }
 
-void tell(bool holds, std::vector<std::uint64_t> files) {
+void tell(bool holds, std::vector<std::uint64_t> files, bool is_by_exec = false) {
   ImageSession& session = process_session();
-  if (session.environment().is_coupled()) session.tell({holds, std::move(files)});
+  if (session.environment().is_coupled()) session.tell({holds, std::move(files), is_by_exec});
 }
 
 std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int directory, const char* path) {
@@ -241,12 +252,15 @@ int remove_written_file(int directory, const char* path) noexcept {
   }
 }
 
-void note_close(int descriptor) noexcept {
-  if (held.is_empty()) return;
+std::uint64_t begin_close(int descriptor) noexcept {
+  if (held.is_empty()) return 0;
   const std::uint64_t file = written_by(descriptor);
-  if (file == 0 || !held.has(file)) return;
+  return file != 0 && held.has(file) && !has_another(descriptor, file) ? file : 0;
+}
+
+void end_close(std::uint64_t file) noexcept {
+  if (file == 0) return;
   try {
-    if (has_another(descriptor, file)) return;
     held.remove(file);
     tell(false, {file});
   } catch (const std::exception&) {
@@ -258,6 +272,19 @@ void note_exit() noexcept {
   if (held.is_empty()) return;
   try {
     tell(false, held.all());
+  } catch (const std::exception&) {
+  }
+}
+
+bool holds_files() noexcept {
+  return !held.is_empty();
+}
+
+void note_exec() noexcept {
+  try {
+    const std::vector<std::uint64_t> files = held.all();
+    for (const std::uint64_t file : files) held.remove(file);
+    tell(false, files, true);
   } catch (const std::exception&) {
   }
 }

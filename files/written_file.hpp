@@ -1,6 +1,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "sluice/runtime/file_descriptor.hpp"
 
 namespace sluice::files {
@@ -25,11 +27,17 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 /// Removes a file that this run has written. 0: done; ENOENT: this run has none.
 [[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 
-/// The descriptor is about to be closed: if it is this process's last one of a file that it writes, the
-/// matcher hears that the process has left the file in order.
-void note_close(int descriptor) noexcept;
+/// The descriptor is about to be closed. Returns the file if it is this process's last one of a file that it
+/// writes, and 0 otherwise.
+[[nodiscard]] std::uint64_t begin_close(int descriptor) noexcept;
+/// It is closed: the matcher hears that the process has left the file in order.
+void end_close(std::uint64_t file) noexcept;
 /// The same for all files, at the end of the process.
 void note_exit() noexcept;
+/// Whether this process itself has opened such files; neither a forked child nor one of vfork has.
+[[nodiscard]] bool holds_files() noexcept;
+/// The process is about to go on as another program: it leaves all its files.
+void note_exec() noexcept;
 /// At the start of a program: which of the files that are being written it has inherited.
 void note_start() noexcept;
 

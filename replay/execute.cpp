@@ -7,6 +7,7 @@
 #include "rows.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/box.hpp"
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/replay/copy_threads.hpp"
 #include "sluice/replay/plan.hpp"
 
@@ -17,6 +18,11 @@ namespace {
 struct ElementBytes {
   std::int64_t source = 0;
   std::int64_t destination = 0;
+  bool is_source_big_endian = false;
+
+  [[nodiscard]] ElementBytes of(const Copy& copy) const noexcept {
+    return {source, destination, matcher::is_of_file(copy.log_offset)};
+  }
 };
 
 /// Calls `row` for each row of a strided copy; the slower dimensions count up like an odometer. `steps` are
@@ -27,6 +33,7 @@ void for_each_row(std::span<const CopyDimension> dimensions, const ElementBytes&
   Row row;
   row.source = source;
   row.destination = destination;
+  row.is_big_endian = bytes.is_source_big_endian;
   if (dimensions.empty()) {
     row.source_step = bytes.source;
     row.destination_step = bytes.destination;
@@ -118,7 +125,8 @@ class Execution {
                .destination = at(copy.destination),
                .count = 1,
                .source_step = bytes_.source,
-               .destination_step = bytes_.destination});
+               .destination_step = bytes_.destination,
+               .is_big_endian = matcher::is_of_file(copy.log_offset)});
   }
 
   /// The destination is already checked.
@@ -130,8 +138,8 @@ class Execution {
     const SourceRange range = source_range(plan_, copy, static_cast<std::size_t>(bytes_.source));
     const std::byte* lowest = log_.find(copy.writer, range.first, range.end);
     if (lowest != nullptr) {
-      for_each_row(dimensions, bytes_, lowest + (copy.log_offset - range.first), at(copy.destination),
-                   copy_row_);
+      for_each_row(dimensions, bytes_.of(copy), lowest + (copy.log_offset - range.first),
+                   at(copy.destination), copy_row_);
     } else if (dimensions.size() == 1 && dimensions[0].source_step_bytes == bytes_.source) {
       run_across_segments(copy, dimensions[0]);
     } else {
@@ -150,7 +158,7 @@ class Execution {
           here < static_cast<std::uint64_t>(left) ? static_cast<std::int64_t>(here) : left;
       const auto bytes = static_cast<std::uint64_t>(count * bytes_.source);
       const CopyDimension run{count, dimension.source_step_bytes, dimension.destination_step};
-      for_each_row(std::span(&run, 1), bytes_,
+      for_each_row(std::span(&run, 1), bytes_.of(copy),
                    log_.find(copy.writer, part.log_offset, part.log_offset + bytes), at(part.destination),
                    copy_row_);
       part.log_offset += bytes;

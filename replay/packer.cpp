@@ -11,6 +11,7 @@
 #include "log_window.hpp"
 #include "rows.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/log_range.hpp"
 
 namespace sluice::replay {
 
@@ -92,7 +93,13 @@ std::size_t Packer::pack(LogReader& log, std::span<std::byte> room) {
       source = window.find(copy.writer, first, first + static_cast<std::uint64_t>(element_bytes_));
     }
     if (source == nullptr) throw Error(NC_EIO, "an element is not in one piece in its log");
-    gather({source, room.data() + used, count, dimension.source_step_bytes, element_bytes_}, element_bytes_);
+    gather({.source = source,
+            .destination = room.data() + used,
+            .count = count,
+            .source_step = dimension.source_step_bytes,
+            .destination_step = element_bytes_,
+            .is_big_endian = matcher::is_of_file(copy.log_offset)},
+           element_bytes_);
     used += static_cast<std::size_t>(count * element_bytes_);
     advance(count);
   }
@@ -108,6 +115,7 @@ std::span<const std::byte> Packer::pass(LogReader& log, std::size_t bytes) {
                             elements <= dimension.count - in_row_;
   if (!is_as_packed) return {};
   const Copy& copy = plan_.copies[next_];
+  if (element_bytes_ > 1 && matcher::is_of_file(copy.log_offset)) return {};
   const std::uint64_t first =
       copy.log_offset + static_cast<std::uint64_t>(row_start_ + in_row_ * dimension.source_step_bytes);
   const std::span<const std::byte> found = log.at(copy.writer, first);

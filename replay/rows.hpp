@@ -2,9 +2,12 @@
 // The innermost loops of a copy. They process one row of elements with regular distances in source and
 // destination, both in bytes.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/copy_bytes.hpp"
@@ -20,6 +23,7 @@ struct Row {
   std::int64_t source_step = 0;
   std::int64_t destination_step = 0;
   std::int64_t next_source = 0;  ///< bytes from the source to that of the row after it; 0: not known
+  bool is_big_endian = false;    ///< the source; the destination has this machine's byte order
 };
 
 /// Copies elements of a fixed size. No alignment is assumed.
@@ -29,6 +33,7 @@ struct CopyRow {
 
   void operator()(const Row& row) const noexcept {
     constexpr auto size = static_cast<std::int64_t>(bytes);
+    if (bytes > 1 && row.is_big_endian) return copy_ordered(row);
     if (row.source_step == size && row.destination_step == size) {
       const auto row_bytes = static_cast<std::size_t>(row.count) * bytes;
       is_of_large_data
@@ -43,6 +48,24 @@ struct CopyRow {
         std::memcpy(row.destination + i * row.destination_step, row.source + i * row.source_step, bytes);
       }
     }
+  }
+
+ private:
+  static void copy_ordered(const Row& row) noexcept {
+    constexpr auto size = static_cast<std::int64_t>(bytes);
+    if (row.source_step == size && row.destination_step == size)
+      return formats::copy_ordered(row.destination, row.source, bytes, row.count, formats::ByteOrder::big);
+    for (std::int64_t i = 0; i < row.count; ++i)
+      copy_element(row.destination + i * row.destination_step, row.source + i * row.source_step);
+  }
+  /// From big-endian; the compiler makes one instruction of the loop.
+  static void copy_element(std::byte* destination, const std::byte* source) noexcept {
+    std::array<std::byte, bytes> element;
+    std::memcpy(element.data(), source, bytes);
+    if constexpr (std::endian::native == std::endian::little) {
+      for (std::size_t i = 0; i < bytes / 2; ++i) std::swap(element[i], element[bytes - 1 - i]);
+    }
+    std::memcpy(destination, element.data(), bytes);
   }
 };
 
@@ -95,7 +118,8 @@ class RowsWithin {
   const std::byte* end_;
 };
 
-/// Converts a row. If either side has gaps, works in parts that fit in the first-level cache.
+/// Converts a row. If either side has gaps, or the source another byte order, works in parts that fit in the
+/// first-level cache.
 class ConvertRow {
  public:
   ConvertRow(formats::Type external, formats::Type memory, bool byte_is_unsigned) noexcept
@@ -104,9 +128,9 @@ class ConvertRow {
   void operator()(const Row& row) noexcept {
     const auto source_bytes = static_cast<std::int64_t>(formats::size_of(external_));
     const auto destination_bytes = static_cast<std::int64_t>(formats::size_of(memory_));
-    const bool is_source_dense = row.source_step == source_bytes || row.count == 1;
+    const bool is_source_ready = (row.source_step == source_bytes || row.count == 1) && !row.is_big_endian;
     const bool is_destination_dense = row.destination_step == destination_bytes || row.count == 1;
-    if (is_source_dense && is_destination_dense) {
+    if (is_source_ready && is_destination_dense) {
       convert(row.destination, row.source, row.count);
       return;
     }
@@ -116,8 +140,9 @@ class ConvertRow {
       const std::int64_t n = std::min(part_elements, row.count - done);
       const std::byte* source = row.source + done * row.source_step;
       std::byte* destination = row.destination + done * row.destination_step;
-      if (!is_source_dense) {
+      if (!is_source_ready) {
         move_elements(gathered, source_bytes, source, row.source_step, source_bytes, n);
+        if (row.is_big_endian) put_in_order(gathered, source_bytes, n);
         source = gathered;
       }
       convert(is_destination_dense ? destination : converted, source, n);
@@ -136,6 +161,9 @@ class ConvertRow {
   void convert(std::byte* destination, const std::byte* source, std::int64_t n) noexcept {
     const int status = formats::convert_get(memory_, destination, external_, source, n, byte_is_unsigned_);
     if (status != NC_NOERR) status_ = status;
+  }
+  static void put_in_order(std::byte* elements, std::int64_t bytes, std::int64_t n) noexcept {
+    formats::copy_ordered(elements, elements, static_cast<std::size_t>(bytes), n, formats::ByteOrder::big);
   }
   static void move_elements(std::byte* destination, std::int64_t destination_step, const std::byte* source,
                             std::int64_t source_step, std::int64_t bytes, std::int64_t n) noexcept {

@@ -21,7 +21,8 @@ std::optional<SegmentLease> StagingMemory::take_beside_offers(MatcherPlace place
   const std::uint64_t bytes = request.bytes;
   SegmentPool& memory = pools_.at(node);
   const std::uint64_t room = room_for(node, kind);
-  if (request.use == SegmentUse::image) return take_for_image(node, request, room);
+  const bool is_file_log = request.use == SegmentUse::file && request.bytes >= least_bytes_of_file_log;
+  if (request.use == SegmentUse::image || is_file_log) return take_for_image(node, request, room);
   if (room < memory.limit_bytes()) {
     while (needed_bytes(node) + bytes > room) {
       if (!images_.drop_first(node)) return std::nullopt;
@@ -42,7 +43,7 @@ std::optional<SegmentLease> StagingMemory::take_beside_offers(MatcherPlace place
   }
 }
 
-/// An image has pages of its own, so nothing is recycled for it.
+/// An image has pages of its own, so nothing is recycled for it. A large file that was written is like one.
 std::optional<SegmentLease> StagingMemory::take_for_image(std::uint32_t node,
                                                           const SegmentPool::Request& request,
                                                           std::uint64_t room) {

@@ -244,6 +244,11 @@ void PacketSocket::send(const OutgoingMessage& message) const {
 }
 
 PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const {
+  return receive_one(message, MSG_DONTWAIT);
+}
+
+/// `flags`: of recvmsg(2); MSG_DONTWAIT or 0.
+PacketSocket::Outcome PacketSocket::receive_one(ReceivedMessage& message, int flags) const {
   // One system call for any size. Not on the stack, which may be small in a user's thread.
   const auto packet = std::make_unique_for_overwrite<std::byte[]>(packet_limit);
   iovec data{packet.get(), packet_limit};
@@ -256,7 +261,7 @@ PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const 
   ssize_t got = 0;
   bool is_reset = false;  // told once, before what was sent earlier
   do {
-    got = ::recvmsg(socket_.number(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    got = ::recvmsg(socket_.number(), &header, MSG_CMSG_CLOEXEC | flags);
   } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(is_reset, true))));
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Outcome::would_block;
   if (got < 0 && errno == ECONNRESET) return Outcome::closed;
@@ -303,8 +308,13 @@ void PacketSocket::make_way(DescriptorReserve& reserve) const {
 std::optional<ReceivedMessage> PacketSocket::receive(std::chrono::microseconds awake,
                                                      DescriptorReserve* reserve) const {
   using Clock = std::chrono::steady_clock;
-  const auto asleep_from = Clock::now() + awake;
   ReceivedMessage message;
+  if (reserve == nullptr && awake.count() == 0) {  // one system call instead of two
+    const Outcome outcome = receive_one(message, 0);
+    if (outcome == Outcome::closed) return std::nullopt;
+    if (outcome == Outcome::received) return message;
+  }
+  const auto asleep_from = Clock::now() + awake;
   // With a reserve, release one descriptor when a message has come: this is cheaper than checking the
   // message.
   bool may_be_there = reserve == nullptr && awake.count() > 0;

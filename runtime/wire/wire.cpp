@@ -185,7 +185,7 @@ void fields(auto& a, Is<FileOpened> auto& m) {
   a(m.is_ordinary);
 }
 void fields(auto& a, Is<FileHolder> auto& m) {
-  a(m.holds, m.files);
+  a(m.holds, m.files, m.is_by_exec);
 }
 void fields(auto& a, Is<FetchSegment> auto& m) {
   a(m.segment);

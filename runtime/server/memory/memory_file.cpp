@@ -21,11 +21,15 @@ std::string link_to(const FileDescriptor& file) {
 
 namespace {
 
-/// Its owner can read and write. Empty and errno where that fails.
-FileDescriptor for_reading(const FileDescriptor& made, std::uint32_t permissions) noexcept {
+/// Its owner can read and write.
+mode_t mode_of(std::uint32_t permissions) noexcept {
   constexpr mode_t all_permissions = 0777;
-  const auto mode = static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
-  if (!made || ::fchmod(made.number(), mode) != 0) return FileDescriptor();
+  return static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
+}
+
+/// Empty and errno where that fails.
+FileDescriptor for_reading(const FileDescriptor& made, std::uint32_t permissions) noexcept {
+  if (!made || ::fchmod(made.number(), mode_of(permissions)) != 0) return FileDescriptor();
   return FileDescriptor(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
@@ -46,8 +50,21 @@ bool lacks_descriptors(int number) noexcept {
 
 }  // namespace
 
+namespace {
+
+/// Whether the descriptor that makes a memory file does not count as one for writing, when the system is
+/// asked for a lease. Then no other one is needed.
+bool are_makers_uncounted() noexcept {
+  const FileDescriptor maker(::memfd_create("sluice-try", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  return maker && tells_who_writes(maker);
+}
+
+}  // namespace
+
 FileDescriptor make_memory_file(std::uint32_t permissions) {
-  const FileDescriptor made(::memfd_create("sluice-file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  static const bool is_uncounted = are_makers_uncounted();
+  FileDescriptor made(::memfd_create("sluice-file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (is_uncounted && made && ::fchmod(made.number(), mode_of(permissions)) == 0) return made;
   FileDescriptor file = for_reading(made, permissions);
   if (!file) fail_to_make(NC_ENOMEM, "memory file");
   return file;
@@ -87,14 +104,23 @@ bool tells_who_writes(const FileDescriptor& file) noexcept {
          ::fcntl(file.number(), F_SETLEASE, F_UNLCK) == 0;
 }
 
+namespace {
+
 /// Nobody has it mapped for writing. F_SEAL_WRITE would look at each page, and wait for all processors.
+bool add_seals(const FileDescriptor& writable) noexcept {
+  const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+  return ::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) == 0 ||
+         ::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_WRITE) == 0;
+}
+
+}  // namespace
+
 bool seal(const FileDescriptor& file) {
   if (is_open_for_writing(file)) return false;
+  if (add_seals(file)) return true;
   const FileDescriptor writable(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
   if (!writable && lacks_descriptors(errno)) fail_to_open();
-  const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
-  return writable && (::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) == 0 ||
-                      ::fcntl(writable.number(), F_ADD_SEALS, size_seals | F_SEAL_WRITE) == 0);
+  return writable && add_seals(writable);
 }
 
 FileContents::FileContents(const FileDescriptor& file) : bytes_(file_size(file)) {

@@ -15,7 +15,9 @@ namespace sluice::runtime {
 
 /// A path by which this process can open the same file again.
 [[nodiscard]] std::string link_to(const FileDescriptor& file);
-/// An empty file in memory, opened for reading. `permissions`: as of open(2); its owner can read and write.
+/// An empty file in memory, opened so that is_open_for_writing() tells of others. The descriptor may be one
+/// for writing, so nobody else gets it before the file is sealed. `permissions`: as of open(2); its owner can
+/// read and write.
 [[nodiscard]] FileDescriptor make_memory_file(std::uint32_t permissions);
 /// The same on disk. Its name, which is removed at once, tells programs that inherit it what it is.
 [[nodiscard]] FileDescriptor make_file_on_disk(const std::string& directory, std::uint32_t permissions);
@@ -23,8 +25,8 @@ namespace sluice::runtime {
 /// In bytes.
 [[nodiscard]] std::uint64_t file_size(const FileDescriptor& file);
 /// Whether some process can write to the file: it has a descriptor for writing, or a mapping that came of
-/// one. `file`: for reading, of a file of this user. Any number of processes may have inherited the
-/// descriptor.
+/// one. `file`: for reading, or of make_memory_file(), of a file of this user. Any number of processes may
+/// have inherited the descriptor.
 [[nodiscard]] bool is_open_for_writing(const FileDescriptor& file) noexcept;
 /// Whether the file system can say that; not all on disks can.
 [[nodiscard]] bool tells_who_writes(const FileDescriptor& file) noexcept;

@@ -44,9 +44,9 @@ std::size_t SealedFiles::a_quarter_of_the_descriptors() noexcept {
 
 SealedFiles::SealedFiles(std::size_t most_open) : most_open_(most_open), ranges_({.make = create_segment}) {}
 
-void SealedFiles::add(matcher::StepId step, FileDescriptor file, bool is_on_disk) {
+void SealedFiles::add(matcher::StepId step, SharedFile file, bool is_on_disk) {
   File& added = files_[step];
-  added.open = std::make_shared<const FileDescriptor>(std::move(file));
+  added.open = std::move(file);
   added.is_on_disk = is_on_disk;
   note_open(step, added);
 }

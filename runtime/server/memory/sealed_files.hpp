@@ -24,7 +24,7 @@ class SealedFiles {
   /// At most about `most_open` files that could be packed stay open.
   explicit SealedFiles(std::size_t most_open);
 
-  void add(matcher::StepId step, FileDescriptor file, bool is_on_disk);
+  void add(matcher::StepId step, SharedFile file, bool is_on_disk);
   [[nodiscard]] bool contains(matcher::StepId step) const { return files_.contains(step); }
   [[nodiscard]] bool is_on_disk(matcher::StepId step) const { return files_.at(step).is_on_disk; }
   /// The file, opened for reading; null: there is none. Who has it may outlive the step. A file that was

@@ -108,8 +108,11 @@ bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t byte
   return false;
 }
 
-void SegmentStore::replace_image(matcher::SegmentId segment, std::shared_ptr<const FileDescriptor> file) {
+void SegmentStore::replace_image(matcher::SegmentId segment, std::shared_ptr<const FileDescriptor> file,
+                                 std::uint64_t bytes) {
   auto& entry = const_cast<Entry&>(at(segment));
+  entry.mapping.reset();
+  entry.extent.bytes = bytes;
   auto former = std::exchange(entry.file, std::make_shared<MappedFile>(std::move(file)));
   // The end of a file without a name frees its disk space.
   if (matcher::is_spilled(segment)) disk_.submit([former = std::move(former)] {});
@@ -226,7 +229,9 @@ void SegmentStore::remove_logs(std::function<void()> done) {
 }
 
 std::span<const std::byte> SegmentStore::contents(matcher::SegmentId segment) {
-  return mapped(segment);
+  (void)mapped(segment);
+  const std::shared_ptr<Mapping>& mapping = at(segment).mapping;
+  return mapping == nullptr ? std::span<const std::byte>() : mapping->bytes();
 }
 
 void SegmentStore::mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept {
@@ -300,11 +305,25 @@ std::shared_ptr<const void> SegmentStore::keep_mapped(matcher::SegmentId segment
   return at(segment).mapping;
 }
 
+/// Nobody can change a file that was published, be it of this matcher or of a neighbour.
+std::shared_ptr<Mapping> SegmentStore::map(const Entry& entry) {
+  const auto map_for = [&](Mapping::Access access) {
+    return std::make_shared<Mapping>(entry.file->map(entry.extent, access));
+  };
+  if (entry.is_image) return map_for(Mapping::Access::read);
+  try {
+    return map_for(Mapping::Access::read_write);
+  } catch (const IoError& error) {
+    if (error.error_number() != EPERM && error.error_number() != EACCES) throw;
+    return map_for(Mapping::Access::read);
+  }
+}
+
 std::span<std::byte> SegmentStore::mapped(matcher::SegmentId segment) {
   auto& entry = const_cast<Entry&>(at(segment));
   if (entry.mapping == nullptr) {
     if (!entry.file) return {};
-    entry.mapping = std::make_shared<Mapping>(entry.file->map(entry.extent, Mapping::Access::read_write));
+    entry.mapping = map(entry);
   }
   return entry.mapping->writable();
 }

@@ -98,8 +98,9 @@ class SegmentStore final : public matcher::SegmentMemory {
            segment > last_made_;  // segments on disk exist when they are named
   }
 
-  /// An image is this file instead of its own; shared with who has it.
-  void replace_image(matcher::SegmentId segment, std::shared_ptr<const FileDescriptor> file);
+  /// An image is this file of `bytes` bytes instead of its own; shared with who has it.
+  void replace_image(matcher::SegmentId segment, std::shared_ptr<const FileDescriptor> file,
+                     std::uint64_t bytes);
 
   /// Tells the group of a control block that a get waits for its puts, or that none does. After this call,
   /// the request tables show all earlier puts.
@@ -142,6 +143,7 @@ class SegmentStore final : public matcher::SegmentMemory {
   [[nodiscard]] const MappedFile& file_of(matcher::SegmentId segment) const;
   enum class Own : std::uint8_t { range, file };
   void spill(matcher::SegmentId segment, std::uint64_t bytes, Own own);
+  [[nodiscard]] static std::shared_ptr<Mapping> map(const Entry& entry);
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);
 
   [[nodiscard]] std::optional<WarmMemory::Range> cut_warm(std::uint64_t bytes);

@@ -8,6 +8,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/request_table.hpp"
 
 namespace sluice::runtime {
@@ -42,6 +43,7 @@ matcher::TableEntry entry_of(const FilePuts::Put& put, std::uint64_t sequence) n
 matcher::TableEntry place_of_data(const FilePuts& puts, std::uint64_t segment) noexcept {
   matcher::TableEntry entry;
   entry.kind = matcher::EntryKind::segment;
+  entry.log_offset = puts.first_offset;
   entry.length_bytes = puts.data_bytes;
   entry.segment_id = segment;
   return entry;
@@ -52,22 +54,58 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-void add_puts(FilePuts& puts) {
+/// Each variable as a whole, one behind the other.
+void add_ordinary_puts(FilePuts& puts) {
   const formats::Header& header = puts.header;
-  matcher::LogPatternBuilder pattern(0);
-  matcher::TableEntry place = place_of_data(puts, 0);
-  puts.table_bytes = sizeof(std::uint64_t) + matcher::TableWriter::entry_bytes(place);
   for (int varid = 0; varid < header.variable_count(); ++varid) {
     FilePuts::Put put{varid, aligned(puts.data_bytes), {}, header.shape(varid)};
     put.start.assign(put.count.size(), 0);
-    const formats::HyperslabView box = box_of(put);
-    if (box.elements() == 0) continue;
-    const bool has_records = header.is_record_variable(varid);
-    pattern.add({varid, has_records, false, put.log_offset, header.variable(varid).dimids},
-                matcher::summarize(std::span(&box, 1), has_records));
-    puts.table_bytes += matcher::TableWriter::entry_bytes(entry_of(put, 0));
+    if (box_of(put).elements() == 0) continue;
     puts.data_bytes = put.log_offset + bytes_of(header, put);
     puts.puts.push_back(std::move(put));
+  }
+}
+
+/// What lies side by side in the file. False: the file is too short for its header, or has too many pieces.
+bool add_puts_of_file(FilePuts& puts, std::uint64_t file_bytes) {
+  constexpr std::size_t most_puts = 4096;  // the matcher looks at each
+  const formats::Header& header = puts.header;
+  for (int varid = 0; varid < header.variable_count(); ++varid) {
+    const formats::Variable& variable = header.variable(varid);
+    FilePuts::Put put{varid, 0, {}, header.shape(varid)};
+    put.start.assign(put.count.size(), 0);
+    if (box_of(put).elements() == 0) continue;
+    std::int64_t pieces = 1;
+    if (header.is_record_variable(varid)) {
+      const std::uint64_t record_bytes =
+          bytes_of(header, put) / static_cast<std::uint64_t>(put.count.front());
+      const bool are_side_by_side = static_cast<std::uint64_t>(puts.layout.record_size) == record_bytes;
+      if (!are_side_by_side) pieces = std::exchange(put.count.front(), 1);
+    }
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const std::int64_t begin = variable.begin + piece * puts.layout.record_size;
+      const std::uint64_t bytes = bytes_of(header, put);
+      const bool is_there =
+          begin >= 0 && bytes <= file_bytes && static_cast<std::uint64_t>(begin) <= file_bytes - bytes;
+      if (!is_there || puts.puts.size() == most_puts) return false;
+      put.log_offset = matcher::first_offset_of_file + static_cast<std::uint64_t>(begin);
+      if (pieces > 1) put.start.front() = piece;
+      puts.puts.push_back(put);
+    }
+  }
+  return true;
+}
+
+void describe(FilePuts& puts) {
+  const formats::Header& header = puts.header;
+  matcher::LogPatternBuilder pattern(0);
+  puts.table_bytes = sizeof(std::uint64_t) + matcher::TableWriter::entry_bytes(place_of_data(puts, 0));
+  for (const FilePuts::Put& put : puts.puts) {
+    const formats::HyperslabView box = box_of(put);
+    const bool has_records = header.is_record_variable(put.varid);
+    pattern.add({put.varid, has_records, false, put.log_offset, header.variable(put.varid).dimids},
+                matcher::summarize(std::span(&box, 1), has_records));
+    puts.table_bytes += matcher::TableWriter::entry_bytes(entry_of(put, 0));
   }
   puts.pattern = pattern.pattern();
   puts.pattern.last_put = now_ns();
@@ -94,12 +132,25 @@ std::optional<FilePuts> puts_of(std::span<const std::byte> file, const std::stri
     FilePuts puts;
     puts.header = std::move(decoded->header);
     puts.layout = formats::layout_of(puts.header, decoded->size_bytes);
-    add_puts(puts);
+    puts.is_log = file.size() >= matcher::least_bytes_of_file_log && add_puts_of_file(puts, file.size());
+    if (!puts.is_log) return with_ordinary_log(puts);
+    puts.first_offset = matcher::first_offset_of_file;
+    puts.data_bytes = file.size();
+    describe(puts);
     return puts;
   } catch (const Error& error) {
     trouble = error.what();
     return std::nullopt;
   }
+}
+
+FilePuts with_ordinary_log(const FilePuts& puts) {
+  FilePuts ordinary;
+  ordinary.header = puts.header;
+  ordinary.layout = puts.layout;
+  add_ordinary_puts(ordinary);
+  describe(ordinary);
+  return ordinary;
 }
 
 TablePosition write_table(const FilePuts& puts, std::uint64_t data, std::span<std::byte> table) {

@@ -4,21 +4,38 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "memory_file.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::runtime {
 
 using boost::asio::posix::stream_descriptor;
 
+namespace {
+
+/// Longer than it takes to write a small file.
+constexpr std::chrono::milliseconds youth{2};
+/// Where the kernel watches no more files.
+constexpr std::chrono::milliseconds between_looks{20};
+/// More of them would cost each other more than the kernel's watches.
+constexpr std::size_t most_young = 16;
+
+}  // namespace
+
 FileWatch::FileWatch(boost::asio::io_context& loop, std::function<void(int watch)> closed)
-    : closed_(std::move(closed)), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), news_(loop) {
+    : closed_(std::move(closed)),
+      inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+      news_(loop),
+      timer_(loop) {
   // Who opens a file while the lease is held makes the kernel send this signal.
   (void)std::signal(SIGIO, SIG_IGN);
   if (!inotify_) return;  // add() tells
@@ -33,26 +50,88 @@ FileWatch::~FileWatch() {
 void FileWatch::listen() {
   news_.async_wait(stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
     if (error) return;
-    take_news();
+    take_events();
     listen();
   });
 }
 
+/// Negative and errno where that fails.
+int FileWatch::watch_of_kernel(const FileDescriptor& file) const noexcept {
+  const std::string link = link_to(file);
+  return inotify_ ? ::inotify_add_watch(inotify_.number(), link.c_str(), IN_CLOSE_WRITE) : -1;
+}
+
 int FileWatch::add(const FileDescriptor& file) {
-  const std::string link = "/proc/self/fd/" + std::to_string(file.number());
-  const int watch = inotify_ ? ::inotify_add_watch(inotify_.number(), link.c_str(), IN_CLOSE_WRITE) : -1;
-  if (watch < 0) {
+  const int of_kernel = watch_of_kernel(file);
+  if (of_kernel < 0) {
     throw IoError(NC_ENFILE, errno, "a file that is written by the C library",
                   "watch (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)");
   }
-  return watch;
+  by_kernel_[of_kernel] = ++last_;
+  of_kernel_[last_] = of_kernel;
+  return last_;
+}
+
+int FileWatch::add_later(const FileDescriptor& file) {
+  if (young_.size() >= most_young && !lacks_watches_) return add(file);
+  young_.push_back({++last_, &file});
+  if (!is_timer_set_) wait_for_young();
+  return last_;
 }
 
 void FileWatch::remove(int watch) noexcept {
-  (void)::inotify_rm_watch(inotify_.number(), watch);
+  std::erase_if(young_, [&](const Young& young) { return young.watch == watch; });
+  const auto known = of_kernel_.extract(watch);
+  if (known.empty()) return;
+  by_kernel_.erase(known.mapped());
+  (void)::inotify_rm_watch(inotify_.number(), known.mapped());
+}
+
+void FileWatch::wait_for_young() {
+  is_timer_set_ = true;
+  timer_.expires_after(lacks_watches_ ? between_looks : youth);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    is_timer_set_ = false;
+    grow_up();
+    look_at_young();
+    if (!young_.empty()) wait_for_young();
+  });
+}
+
+/// What has been closed before the kernel watches it is told here.
+void FileWatch::grow_up() {
+  const std::vector<Young> grown = std::exchange(young_, {});
+  lacks_watches_ = false;
+  for (const Young& young : grown) {
+    const int of_kernel = watch_of_kernel(*young.file);
+    if (of_kernel < 0) {
+      lacks_watches_ = true;
+      young_.push_back(young);
+      continue;
+    }
+    by_kernel_[of_kernel] = young.watch;
+    of_kernel_[young.watch] = of_kernel;
+  }
+  for (const Young& young : grown) {
+    if (of_kernel_.contains(young.watch) && !is_open_for_writing(*young.file)) closed_(young.watch);
+  }
+}
+
+void FileWatch::look_at_young() {
+  const auto young = young_;  // `closed` removes what it is told of
+  for (const Young& one : young) {
+    const bool is_there = std::ranges::find(young_, one.watch, &Young::watch) != young_.end();
+    if (is_there && !is_open_for_writing(*one.file)) closed_(one.watch);
+  }
 }
 
 void FileWatch::take_news() {
+  look_at_young();
+  if (!of_kernel_.empty()) take_events();
+}
+
+void FileWatch::take_events() {
   if (!inotify_) return;
   for (;;) {
     alignas(inotify_event) std::array<char, 4096> bytes{};
@@ -62,7 +141,8 @@ void FileWatch::take_news() {
       inotify_event event{};
       std::memcpy(&event, bytes.data() + at, sizeof event);
       at += sizeof event + event.len;
-      if ((event.mask & IN_CLOSE_WRITE) != 0) closed_(event.wd);
+      const auto known = by_kernel_.find(event.wd);
+      if ((event.mask & IN_CLOSE_WRITE) != 0 && known != by_kernel_.end()) closed_(known->second);
     }
   }
 }

@@ -1,7 +1,10 @@
 #pragma once
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <map>
+#include <vector>
 
 #include "sluice/runtime/file_descriptor.hpp"
 
@@ -20,16 +23,39 @@ class FileWatch {
 
   /// Throws IoError(NC_ENFILE): the system has no watch left.
   [[nodiscard]] int add(const FileDescriptor& file);
+  /// The kernel is asked only if the file is still watched after a moment: most files are written and closed
+  /// within one, and their processes tell. Until then, and where the system has no watch left, the file is
+  /// looked at from time to time, and `closed` is called when nobody can write to it. The descriptor stays
+  /// the caller's, who keeps it open until remove().
+  [[nodiscard]] int add_later(const FileDescriptor& file);
   void remove(int watch) noexcept;
   /// Calls `closed` for what has happened so far.
   void take_news();
 
  private:
+  /// A file that the kernel does not watch.
+  struct Young {
+    int watch = -1;
+    const FileDescriptor* file = nullptr;
+  };
+
+  [[nodiscard]] int watch_of_kernel(const FileDescriptor& file) const noexcept;
   void listen();
+  void take_events();
+  void look_at_young();
+  void wait_for_young();
+  void grow_up();
 
   std::function<void(int watch)> closed_;
   FileDescriptor inotify_;
   boost::asio::posix::stream_descriptor news_;
+  boost::asio::steady_timer timer_;
+  bool is_timer_set_ = false;
+  bool lacks_watches_ = false;
+  std::map<int, int> by_kernel_;  ///< the numbers that add() has returned, by those of the kernel
+  std::map<int, int> of_kernel_;  ///< the other way round
+  std::vector<Young> young_;
+  int last_ = 0;
 };
 
 }  // namespace sluice::runtime

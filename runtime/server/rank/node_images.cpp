@@ -146,8 +146,9 @@ bool NodeImages::give_written(const MakeImage& order) {
   if (!file) return false;
   struct stat facts {};
   if (::fstat(file->number(), &facts) != 0) throw Error(NC_EIO, "the file cannot be looked at");
-  base_.store.replace_image(order.file, file);
-  report(order, {NC_NOERR, {}, static_cast<std::uint64_t>(facts.st_size)});
+  const auto bytes = static_cast<std::uint64_t>(facts.st_size);
+  base_.store.replace_image(order.file, file, bytes);
+  report(order, {NC_NOERR, {}, bytes});
   return true;
 }
 

@@ -129,6 +129,12 @@ Status status_of_trouble(int trouble) noexcept {
   }
 }
 
+/// Most written files are of other formats, and to map them takes longer than this.
+bool begins_as_cdf(const FileDescriptor& file) noexcept {
+  std::array<std::byte, 3> signature{};
+  return read_range(file, 0, signature) == 0 && std::memcmp(signature.data(), "CDF", signature.size()) == 0;
+}
+
 bool is_for_writing(std::uint32_t flags) noexcept {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
@@ -159,8 +165,10 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   std::shared_ptr<const FileDescriptor> base =
       {};  ///< what it began with, shared with the thread that copies it
   int watch = -1;
+  bool is_given = false;  ///< for writing, and not closed since
   std::uint64_t inode = 0;
   std::vector<std::uint32_t> holders;  ///< processes that have opened it, or began with it, and not left it
+  std::vector<std::uint32_t> heirs;    ///< that have become another program, which may tell that it holds it
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
   std::uint64_t doubt = 0;             ///< the close after which somebody could still write; 0: none
@@ -405,7 +413,7 @@ void WrittenFiles::begin_on_disk(const File& file, std::uint32_t permissions) {
 void WrittenFiles::watch(File& file, FileDescriptor bytes) {
   file.bytes = std::move(bytes);
   file.inode = status_of(file.bytes).st_ino;
-  file.watch = watch_.add(file.bytes);
+  file.watch = file.is_in_place ? watch_.add(file.bytes) : watch_.add_later(file.bytes);
   by_watch_.emplace(file.watch, &file);
 }
 
@@ -469,6 +477,7 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open) {
   if (client == nullptr) return false;
   const auto own = reopened(file.bytes, open.request.flags);
   if (is_for_writing(open.request.flags)) {
+    file.is_given = true;
     file.holders.push_back(client->process->process_id);
     file.closes_wanted = open.request.closes;
   }
@@ -489,13 +498,20 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
                   "matchers a node (staging.matchers)");
 }
 
+/// A process tells when it has closed a file, so that is known before the kernel tells.
 void WrittenFiles::note(const Client& client, const FileHolder& note) {
   const std::uint32_t process = client.process->process_id;
+  std::vector<int> left;
   for (const auto& [watch, file] : by_watch_) {
     if (std::ranges::find(note.files, file->inode) == note.files.end()) continue;
     std::erase(file->holders, process);
+    std::erase(file->heirs, process);
     if (note.holds) file->holders.push_back(process);
+    if (note.is_by_exec) file->heirs.push_back(process);
+    const bool has_closed = !note.holds && !note.is_by_exec && file->is_given;
+    if (has_closed && file->is_told && !is_open_for_writing(file->bytes)) left.push_back(watch);
   }
+  for (const int watch : left) closed(watch);  // may take messages of the client, and end it
 }
 
 /// Whether somebody can write to it. Where the kernel does not tell, a holder can.
@@ -541,7 +557,7 @@ void WrittenFiles::closed(int watch) {
   const auto found = by_watch_.find(watch);
   if (found == by_watch_.end()) return;
   File& file = *found->second;
-  if (file.state != File::State::open) return;
+  if (file.state != File::State::open || !file.is_given) return;
   if (!is_open_somewhere(file)) return closed_all(file);
   file.doubt = ++last_doubt_;
   look_again(watch, file.doubt, std::chrono::microseconds(50));
@@ -566,11 +582,15 @@ void WrittenFiles::closed_all(File& file) {
   const auto held = file.shared_from_this();
   file.doubt = 0;
   file.state = File::State::closing;
-  clients_.take_sent(file.holders);
+  std::vector<std::uint32_t> concerned = file.holders;
+  concerned.insert(concerned.end(), file.heirs.begin(), file.heirs.end());
+  if (!concerned.empty()) clients_.take_sent(concerned);
   while (find(file.connection) != nullptr && !is_open_somewhere(file)) {
     const auto ended = std::ranges::find_if_not(file.holders, is_going_on);
     if (ended == file.holders.end()) {
       file.holders.clear();
+      file.heirs.clear();
+      file.is_given = false;
       ++file.closes;
       break;
     }
@@ -660,8 +680,9 @@ void WrittenFiles::read_contents(File& file) {
       result->is_unchanged = file.base && file_size(file.bytes) == file_size(*file.base) &&
                              have_same_bytes(file.bytes, *file.base);
       if (result->is_unchanged) return copy_facts(file.bytes, *file.base);
+      if (file.is_in_files || !begins_as_cdf(file.bytes)) return;
       const FileContents contents(file.bytes);
-      if (!file.is_in_files) result->puts = puts_of(contents.bytes(), file.path, result->trouble);
+      result->puts = puts_of(contents.bytes(), file.path, result->trouble);
     } catch (const std::exception& error) {
       result->trouble = error.what();
       result->is_failure = true;
@@ -712,7 +733,8 @@ void WrittenFiles::stage(File& file) {
   if (bytes > 0) file.bytes_tag = need(SegmentUse::file, bytes);
   if (file.puts) {
     file.table_tag = need(SegmentUse::table, file.puts->table_bytes);
-    if (file.puts->data_bytes > 0) file.data_tag = need(SegmentUse::data, file.puts->data_bytes);
+    if (!file.puts->is_log && file.puts->data_bytes > 0)
+      file.data_tag = need(SegmentUse::data, file.puts->data_bytes);
     formats::Header header = file.puts->header;
     const auto version = static_cast<std::uint8_t>(header.version);
     header.version = formats::Version::cdf5;
@@ -756,7 +778,22 @@ void WrittenFiles::go_on(const Answer& answer) {
 
 void WrittenFiles::advance(File& file) {
   if (!file.asked.empty()) return;
-  file.puts ? fill(file) : move_to_disk(file);
+  if (file.puts && file.puts->is_log && !may_be_log(file)) return make_ordinary_log(file);
+  file.puts && !file.puts->is_log ? fill(file) : move_to_disk(file);
+}
+
+/// What counts on the spill disk is no memory that processes can map.
+bool WrittenFiles::may_be_log(const File& file) const {
+  const auto counted = file.segments.find(file.bytes_tag);
+  return !file.is_on_disk && counted != file.segments.end() && !matcher::is_spilled(counted->second);
+}
+
+void WrittenFiles::make_ordinary_log(File& file) {
+  file.puts = with_ordinary_log(*file.puts);
+  if (file.puts->data_bytes == 0) return advance(file);
+  const std::uint64_t bytes = file.puts->data_bytes;
+  file.data_tag = file.last_tag + 1;
+  ask(file, SegmentRequest{file.step, SegmentUse::data, bytes, bytes, {}, false, false});
 }
 
 void WrittenFiles::fill(File& file) {
@@ -830,14 +867,17 @@ void WrittenFiles::move_to_disk(File& file) {
 void WrittenFiles::complete(File& file) {
   const std::uint64_t bytes = file_size(file.bytes);
   PublishRequest publish{file.step, 0, {1, bytes}, {}, {}, {0, 0}, bytes};
+  const auto contents = std::make_shared<const FileDescriptor>(std::move(file.bytes));  // shared by readers
   try {
     if (file.puts) {
-      const matcher::SegmentId data = file.data_tag == 0 ? 0 : file.segments.at(file.data_tag);
+      const std::uint32_t data_tag = file.puts->is_log ? file.bytes_tag : file.data_tag;
+      const matcher::SegmentId data = data_tag == 0 ? 0 : file.segments.at(data_tag);
+      if (file.puts->is_log) base_.store.replace_image(data, contents, bytes);
       publish.position =
           write_table(*file.puts, data, base_.store.writable(file.segments.at(file.table_tag)));
       publish.record_count = file.puts->header.record_count;
       publish.pattern = file.puts->pattern;
-      if (data != 0) publish.ranges.push_back({0, 0, file.puts->data_bytes, data, 0});
+      if (data != 0) publish.ranges.push_back({0, file.puts->first_offset, file.puts->data_bytes, data, 0});
     }
   } catch (const Error& error) {
     return abandon(file, error.what());
@@ -846,7 +886,7 @@ void WrittenFiles::complete(File& file) {
   if (!file.is_in_place) {
     place.step = file.step;
     published_[file.step] = file.path;
-    sealed_.add(file.step, std::move(file.bytes), file.is_on_disk);
+    sealed_.add(file.step, contents, file.is_on_disk);
   }
   const std::uint64_t connection = file.connection;
   by_connection_.erase(connection);

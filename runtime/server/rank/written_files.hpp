@@ -112,6 +112,8 @@ class WrittenFiles final : public StepFiles {
   void write_to_disk(File& file);
   void stage(File& file);
   void advance(File& file);
+  [[nodiscard]] bool may_be_log(const File& file) const;
+  void make_ordinary_log(File& file);
   void fill(File& file);
   void move_to_disk(File& file);
   void give_up(File& file, const Error& error);

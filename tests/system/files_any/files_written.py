@@ -247,6 +247,38 @@ def calls():
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
 
 
+SYSTEM_CALLS = """
+import ctypes, os
+call = ctypes.CDLL(None, use_errno=True).syscall
+def system(number, *words):
+    words = [ctypes.c_char_p(word.encode()) if isinstance(word, str) else ctypes.c_long(word) for word in words]
+    if call(ctypes.c_long(number), *words) != 0: raise OSError(ctypes.get_errno(), str(number))
+def write(name, text):
+    with open(name, 'w') as file: file.write(text)
+here = -100
+for name in ('part.nc', 'other.txt', 'gone.nc', 'also gone.nc', 'long.nc'): write(name, name)
+system(316, here, 'part.nc', here, 'a.nc', 0)  # renameat2
+system(82, 'other.txt', 'b.nc')  # rename
+system(87, 'gone.nc')  # unlink
+system(263, here, 'also gone.nc', 0)  # unlinkat
+system(265, here, 'a.nc', here, 'c.nc', 0)  # linkat
+system(76, 'long.nc', 2)  # truncate
+system(90, 'long.nc', 0o640)  # chmod
+assert os.stat('long.nc').st_mode & 0o777 == 0o640
+for name in ('part.nc', 'gone.nc', 'also gone.nc'): assert not os.path.exists(name), name
+"""
+
+
+def system_calls():
+    """Names are changed by `syscall`, too."""
+    with open("calls.py", "w") as file:
+        file.write(SYSTEM_CALLS)
+    write_flow(f"{PYTHON} calls.py\ntouch done", "until test -e done; do sleep 0.1; done\ncat a.nc b.nc c.nc long.nc > all\nfor name in part.nc gone.nc 'also gone.nc'; do test ! -e \"$name\"; done")
+    run()
+    expect(text("all") == "part.ncother.txtpart.nclo", "the text: " + text("all"))
+    expect(not any(name.endswith(".nc") for name in os.listdir(".")), f"on disk: {os.listdir('.')}")
+
+
 def spawned():
     """posix_spawn opens files in the child: the child's output is published, and the next child reads it. What a child could not open is told as ever."""
     spawn = ("import errno, os", "def spawn(command, *opens):", "    child = os.posix_spawn('/bin/sh', ['sh', '-c', command], dict(os.environ), file_actions=opens)", "    assert os.waitpid(child, 0)[1] == 0",
@@ -376,6 +408,21 @@ def killed():
     expect("rest" in result.all and "whole" in result.all, "what was closed")
     expect(harness.is_logged("half.nc' is not published") and harness.is_logged("child.nc' is not published") and harness.is_logged("was killed before it had closed it"),
            "the event log does not say why")
+
+
+def unloaded():
+    """Programs that a process becomes, and which know nothing of the run: their output is published when they have ended. A process that cannot become one goes on, and
+    is killed as any other."""
+    become = script("become.py", "import os, sys", "file = os.open('python.nc', os.O_WRONLY | os.O_CREAT)", "os.dup2(file, 1)", "try: os.execve('/no/such/program', ['x'], {})", "except FileNotFoundError: pass",
+                    "os.write(1, b'before ')", "os.execle('/bin/echo', 'echo', 'python', {})")
+    stay = script("stay.py", "import os, signal", "file = os.open('killed.nc', os.O_WRONLY | os.O_CREAT)", "try: os.execv('/no/such/program', ['x'])", "except FileNotFoundError: pass",
+                  "os.write(file, b'half')", "os.kill(os.getpid(), signal.SIGKILL)")
+    with open("redirect.sh", "w") as file:
+        file.write("env -i /bin/echo one > a.nc\n(exec env -i /bin/echo two > b.nc)\nenv -i /bin/echo three | cat > c.nc\nenv -i /bin/sh -c 'echo four; sleep 0.2; echo five' > d.nc\n")
+    write_flow(f"bash redirect.sh\n{become}\n{stay} || true", "cat a.nc b.nc c.nc d.nc python.nc > all\n! cat killed.nc 2> refused")
+    run()
+    expect(text("all") == "one\ntwo\nthree\nfour\nfive\nbefore python\n", "the text: " + text("all"))
+    expect(harness.is_logged("killed.nc' is not published") and not harness.is_logged("a.nc' is not published"), "what the event log says")
 
 
 def ended():
@@ -512,6 +559,54 @@ def spilled():
     expect([line.split()[0] for line in text("sums").splitlines()] == sums, "the bytes: " + text("sums"))
     expect(harness.is_logged("goes on in"), "the event log does not say that memory was short")
     expect(os.listdir("scratch") == [], "something is left in the spill directory")
+
+
+LARGE = """import netCDF4, numpy, sys
+random = numpy.random.default_rng(7)
+kinds = {"NETCDF3_CLASSIC": "i4 i1 i2 f4 f8 S1", "NETCDF3_64BIT_OFFSET": "f8 i2 i1 i4 f4 S1", "NETCDF3_64BIT_DATA": "i2 u1 i1 u2 i4 u4 i8 u8 f4 f8 S1"}
+for kind, types in kinds.items():
+    for records in (1, 3):  # variables with records: those of one lie side by side
+        with netCDF4.Dataset(f"{kind}_{records}.nc", "w", format=kind) as file:
+            file.set_fill_off()
+            for name, size in (("t", None), ("y", 7), ("x", 30011)):
+                file.createDimension(name, size)
+            for i, letters in enumerate(types.split()):
+                variables = [file.createVariable("v" + letters, letters, ("y", "x"))] + [file.createVariable("r" + letters, letters, ("t", "x"))] * (i < records)
+                for variable, rows in zip(variables, (7, 5)):
+                    values = random.bytes(rows * 30011 * numpy.dtype(letters).itemsize)
+                    values = numpy.frombuffer(values, letters).reshape(rows, 30011)
+                    variable[:] = numpy.nan_to_num(values) if letters[0] == "f" else values
+"""
+
+
+def straight():
+    """PnetCDF programs on several ranks read large CDF files, of all types, with one and several variables with records, and the same pattern again and again. There is
+    memory for each file once, and for none twice."""
+    os.mkdir("direct")
+    python = script("large.py", LARGE)
+    harness.call("sh", "-c", f"{PYTHON} ../large.py", cwd="direct", status=0)
+    names = sorted(os.listdir("direct"))
+    expect(len(names) == 6 and all(os.path.getsize("direct/" + name) > 4 << 20 for name in names), f"the files: {names}")
+    many = script("many.py", "import netCDF4, numpy", "for name in (f'a{i}.nc' for i in range(4)):", "    seed = 0.0", "    for letter in name: seed = seed * 3 + ord(letter)",
+                  "    with netCDF4.Dataset(name, 'w', format='NETCDF3_64BIT_DATA') as file:", "        file.createDimension('x', 1000000)", "        file.createDimension('t', None)",
+                  "        file.createVariable('v', 'f8', ('x',))[:] = seed + numpy.arange(1000000) / 4", "        file.createVariable('r', 'i2', ('t', 'x'))[:] = numpy.ones((3, 1000000), 'i2')")
+    write_flow(many, "", reader=f"{program} repeat 4 read a%d.nc 1000000 whole a%d.nc 1000000", ranks=3, staging="prewarm: 0, memory: 80MiB, spill: none")
+    run()
+    write_flow(python, "", rule=os.getcwd()[1:] + "/NETCDF*.nc", reader=f"{sys.argv[4]} direct {' '.join(names)}", ranks=3, staging="prewarm: 0, memory: 80MiB, spill: none")
+    run()
+
+
+def straight_changed():
+    """A PnetCDF program changes a large file that another program of the component has written: the step has the rest of the file before."""
+    os.mkdir("direct")
+    python = script("large.py", LARGE)
+    names = ["NETCDF3_CLASSIC_3.nc", "NETCDF3_64BIT_DATA_3.nc"]
+    change = "\n".join(f"mpirun --allow-run-as-root --oversubscribe -n 2 {sys.argv[4]} change {name}" for name in names)
+    harness.call("sh", "-c", f"{PYTHON} ../large.py\n{change}", cwd="direct", status=0)
+    compare = f"mpirun --allow-run-as-root --oversubscribe -n 3 {sys.argv[4]}"
+    write_flow(f"{python}\n{change}\ntouch changed", f"until test -e changed; do sleep 0.1; done\n{compare} direct {' '.join(names)}\nmkdir copy\ncp {' '.join(names)} copy\n"
+               f"cd copy\n{compare} ../direct {' '.join(names)}", rule=os.getcwd()[1:] + "/NETCDF*.nc")
+    run()
 
 
 def spilled_hyperslabs():

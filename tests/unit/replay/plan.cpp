@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "segmented_log.hpp"
+#include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/replay/packer.hpp"
 #include "support/dense_reference.hpp"
 #include "support/seed.hpp"
@@ -54,7 +56,14 @@ class Variable {
 
   void put(std::uint32_t writer, const Hyperslab& box, const std::vector<T>& values) {
     ++sequence_;
-    const std::uint64_t offset = log.append(writer, values.data(), values.size() * sizeof(T), alignment_);
+    const bool is_of_file = writer >= first_file;
+    std::vector<T> stored = values;
+    if (is_of_file) {
+      formats::copy_ordered(stored.data(), values.data(), sizeof(T), static_cast<std::int64_t>(values.size()),
+                            formats::ByteOrder::big);
+    }
+    const std::uint64_t offset = log.append(writer, stored.data(), stored.size() * sizeof(T), alignment_,
+                                            is_of_file ? matcher::first_offset_of_file : 0);
     index.add({.writer = writer, .sequence = sequence_, .log_offset = offset, .box = box.view()});
     test::for_each_element(box.view(), [&](const std::vector<std::int64_t>& at, std::int64_t position) {
       dense_[test::position_of(shape_, at)] = values[static_cast<std::size_t>(position)];
@@ -113,6 +122,7 @@ class Variable {
 
   test::SegmentedLog log;
   matcher::WriteIndex index;
+  std::uint32_t first_file = 1000;  ///< the logs of writers from here on are files, which are big-endian
 
  private:
   std::vector<std::int64_t> shape_;
@@ -190,6 +200,7 @@ void compare_with_dense(std::uint64_t seed) {
     const std::vector<std::int64_t> shape =
         random.shape(static_cast<std::size_t>(random.between(0, 5)), 1500);
     Variable<T> variable(shape, T{-9}, static_cast<std::size_t>(random.between(8, 20000)));
+    variable.first_file = static_cast<std::uint32_t>(random.between(0, 60));
     for (std::int64_t i = random.between(0, 60); i > 0; --i) {
       const Hyperslab box = random.hyperslab(shape);
       if (random.chance(10)) {

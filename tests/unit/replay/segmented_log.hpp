@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,10 +15,12 @@ class SegmentedLog : public replay::LogReader {
  public:
   explicit SegmentedLog(std::size_t segment_bytes) : segment_bytes_(segment_bytes) {}
 
-  /// Appends `size` bytes at the next multiple of `alignment`, within one segment, and returns their log
-  /// offset.
-  std::uint64_t append(std::uint32_t writer, const void* data, std::size_t size, std::size_t alignment) {
+  /// Appends `size` bytes at the next multiple of `alignment`, not before `least`, within one segment, and
+  /// returns their log offset.
+  std::uint64_t append(std::uint32_t writer, const void* data, std::size_t size, std::size_t alignment,
+                       std::uint64_t least = 0) {
     Log& log = logs_[writer];
+    log.used = std::max(log.used, least);
     const std::uint64_t offset = (log.used + alignment - 1) / alignment * alignment;
     if (log.segments.empty() || offset + size > log.segments.rbegin()->first + segment_bytes_)
       log.segments[offset];

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/request_table.hpp"
 
 using namespace sluice;
@@ -124,4 +126,85 @@ TEST_CASE("other files are no puts") {
     CHECK_FALSE(runtime::puts_of(bytes, "a.nc", trouble).has_value());
     CHECK_FALSE(trouble.empty());
   }
+}
+
+namespace {
+
+constexpr std::int64_t long_x = 300001;
+
+/// x = long_x; t = UNLIMITED (3 records); int v(x) = 0, 1, 2 and so on; int r(t, x), and short s(t) if it is
+/// wanted
+std::vector<std::byte> large_example(bool has_two_of_records) {
+  formats::Header header;
+  header.version = formats::Version::cdf5;
+  header.record_count = 3;
+  const int x = header.add_dimension({"x", long_x, false});
+  const int t = header.add_dimension({"t", 0, true});
+  add_variable(header, "v", formats::Type::int32, {x});
+  add_variable(header, "r", formats::Type::int32, {t, x});
+  if (has_two_of_records) add_variable(header, "s", formats::Type::int16, {t});
+  const formats::Layout layout = formats::compute_layout(header, {}, nullptr);
+  std::vector<std::byte> bytes = formats::encode_header(header);
+  bytes.resize(static_cast<std::size_t>(layout.record_begin + 3 * layout.record_size));
+  std::vector<std::int32_t> v(long_x);
+  std::iota(v.begin(), v.end(), 0);
+  formats::copy_ordered(bytes.data() + header.variable(0).begin, v.data(), 4, long_x,
+                        formats::ByteOrder::big);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("the log of a large file is the file itself") {
+  for (const bool has_two : {false, true}) {
+    CAPTURE(has_two);
+    const std::vector<std::byte> file = large_example(has_two);
+    std::string trouble;
+    const auto puts = runtime::puts_of(file, "a.nc", trouble);
+    REQUIRE_MESSAGE(puts.has_value(), trouble);
+    CHECK(puts->is_log);
+    CHECK(puts->data_bytes == file.size());
+    // Records of two variables are not side by side.
+    REQUIRE(puts->puts.size() == (has_two ? 1U + 3 + 3 : 2U));
+    CHECK(puts->pattern.records_end == 3);
+    const FilePuts::Put& last = puts->puts.back();
+    CHECK(last.start.front() == (has_two ? 2 : 0));
+    CHECK(last.count.front() == (has_two ? 1 : 3));
+    const auto& v = puts->puts.front();
+    CHECK(v.log_offset ==
+          matcher::first_offset_of_file + static_cast<std::uint64_t>(puts->header.variable(0).begin));
+    std::vector<std::byte> table(puts->table_bytes);
+    const auto end = runtime::write_table(*puts, 42, table);
+    CHECK(end.bytes == table.size() - sizeof(std::uint64_t));
+    const FilePuts ordinary = runtime::with_ordinary_log(*puts);
+    CHECK_FALSE(ordinary.is_log);
+    CHECK(ordinary.table_bytes <= puts->table_bytes);
+    std::vector<std::byte> data(ordinary.data_bytes);
+    runtime::write_data(ordinary, file, data);
+    CHECK(elements_of<std::int32_t>(ordinary, 0, data, long_x).back() == long_x - 1);
+  }
+}
+
+TEST_CASE("a large file that is too short for its header, or has very many records, has an ordinary log") {
+  std::vector<std::byte> file = large_example(true);
+  file.resize(file.size() - 8);
+  std::string trouble;
+  const auto puts = runtime::puts_of(file, "a.nc", trouble);
+  REQUIRE(puts);
+  CHECK_FALSE(puts->is_log);
+
+  formats::Header header;
+  header.version = formats::Version::cdf5;
+  header.record_count = 10000;
+  const int t = header.add_dimension({"t", 0, true});
+  const int x = header.add_dimension({"x", 100, false});
+  add_variable(header, "r", formats::Type::int32, {t, x});
+  add_variable(header, "s", formats::Type::float64, {t, x});
+  const formats::Layout layout = formats::compute_layout(header, {}, nullptr);
+  file = formats::encode_header(header);
+  file.resize(static_cast<std::size_t>(layout.record_begin + header.record_count * layout.record_size));
+  const auto many = runtime::puts_of(file, "b.nc", trouble);
+  REQUIRE(many);
+  CHECK_FALSE(many->is_log);
+  CHECK(many->puts.size() == 2);
 }

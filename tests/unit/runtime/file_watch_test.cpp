@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -92,4 +94,53 @@ TEST_CASE("so does a child, until it is killed") {
   ::waitpid(child, nullptr, 0);
   CHECK(world.has_news());
   CHECK_FALSE(is_open_for_writing(world.file));
+}
+
+TEST_CASE("the close of a young file is told at a look, and else when the kernel is asked to watch it") {
+  for (const bool looks : {true, false}) {
+    CAPTURE(looks);
+    World world;
+    const FileDescriptor file = sluice::runtime::make_memory_file(0600);
+    FileDescriptor writer(::open(link_to(file).c_str(), O_WRONLY | O_CLOEXEC));
+    const int number = world.watch.add_later(file);
+    world.watch.take_news();
+    CHECK(world.seen.empty());
+    writer.reset();
+    if (looks) world.watch.take_news();
+    while (world.seen.empty()) world.loop.run_one();  // ends by the limit of the test's time, or at once
+    CHECK(world.seen.front() == number);
+    world.watch.remove(number);
+  }
+}
+
+TEST_CASE("a file that has grown up is watched by the kernel, and none that was removed before") {
+  World world;
+  const FileDescriptor file = sluice::runtime::make_memory_file(0600);
+  const FileDescriptor removed = sluice::runtime::make_memory_file(0600);
+  FileDescriptor writer(::open(link_to(file).c_str(), O_WRONLY | O_CLOEXEC));
+  const int number = world.watch.add_later(file);
+  world.watch.remove(world.watch.add_later(removed));
+  constexpr std::chrono::milliseconds longer_than_youth{50};
+  world.loop.run_for(longer_than_youth);
+  CHECK(world.seen.empty());
+  writer.reset();
+  world.loop.run_one();  // the kernel's news
+  CHECK(world.seen == std::vector<int>{number});
+}
+
+TEST_CASE("more files than may be young are watched at once") {
+  World world;
+  constexpr std::size_t many = 40;
+  std::vector<FileDescriptor> files, writers;
+  files.reserve(many);  // the watch keeps pointers
+  for (std::size_t i = 0; i < many; ++i) {
+    files.push_back(sluice::runtime::make_memory_file(0600));
+    writers.emplace_back(::open(link_to(files.back()).c_str(), O_WRONLY | O_CLOEXEC));
+    (void)world.watch.add_later(files.back());
+  }
+  writers.clear();
+  world.watch.take_news();
+  std::ranges::sort(world.seen);
+  world.seen.erase(std::ranges::unique(world.seen).begin(), world.seen.end());
+  CHECK(world.seen.size() == many);
 }

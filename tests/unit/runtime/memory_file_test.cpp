@@ -31,6 +31,13 @@ TEST_CASE("a sealed file cannot be changed") {
   CHECK(file_size(file) == 3);
 }
 
+TEST_CASE("the descriptor that makes a file does not count as one that can write") {
+  const FileDescriptor file = make_memory_file(0600);
+  CHECK_FALSE(is_open_for_writing(file));
+  const SharedFile writer = reopened(file, O_WRONLY);
+  CHECK(is_open_for_writing(file));
+}
+
 TEST_CASE("a file that is open or mapped for writing is not sealed") {
   const FileDescriptor file = file_with("abc");
   SharedFile writer = reopened(file, O_RDWR);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr timespec written{1'000'000'000, 123};
 
-FileDescriptor file_with(const std::string& text) {
+SharedFile file_with(const std::string& text) {
   FileDescriptor file = make_memory_file(0640);
   FileDescriptor to(::open(link_to(file).c_str(), O_WRONLY | O_CLOEXEC));
   REQUIRE(write_range(to, 0, std::as_bytes(std::span(text))) == 0);
@@ -25,7 +25,7 @@ FileDescriptor file_with(const std::string& text) {
   REQUIRE(::futimens(to.number(), times) == 0);
   to.reset();
   REQUIRE(seal(file));
-  return file;
+  return std::make_shared<const FileDescriptor>(std::move(file));
 }
 
 std::string text_of(const SharedFile& file) {

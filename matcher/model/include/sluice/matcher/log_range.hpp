@@ -12,9 +12,19 @@ enum class SegmentUse : std::uint8_t {
   data = 0,
   table = 1,
   control = 2,
-  file = 3,  ///< the bytes of a file that a program has written: they count, and nobody touches the segment
+  file = 3,  ///< the bytes of a file that a program has written
   image = 4,
 };
+
+/// Log offsets from here on are those of a log that is a CDF file: this number and the place in the file. So
+/// its elements are big-endian, and every copy of a plan says so. No other log becomes so long.
+inline constexpr std::uint64_t first_offset_of_file = std::uint64_t{1} << 61;
+/// Shorter files are copied into an ordinary log, in native byte order.
+inline constexpr std::uint64_t least_bytes_of_file_log = std::uint64_t{4} << 20;
+
+[[nodiscard]] constexpr bool is_of_file(std::uint64_t log_offset) noexcept {
+  return log_offset >= first_offset_of_file;
+}
 
 /// The position of a range of one writer's log. Ranges of one writer ascend in log_offset. Where two overlap,
 /// the later one holds (the earlier segment has an unused end).

@@ -76,6 +76,7 @@ class PacketSocket {
   [[nodiscard]] int descriptor() const noexcept { return socket_.number(); }
 
  private:
+  [[nodiscard]] Outcome receive_one(ReceivedMessage& message, int flags) const;
   [[nodiscard]] bool try_send(const OutgoingMessage& message, bool tells_time) const;
   [[nodiscard]] bool is_next_with_descriptors() const noexcept;
   void make_way(DescriptorReserve& reserve) const;

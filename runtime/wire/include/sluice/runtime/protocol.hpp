@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 31;
+inline constexpr std::uint32_t protocol_version = 32;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -347,11 +347,13 @@ struct OpenFile {
 struct FileOpened {
   bool is_ordinary = false;
 };
-/// The process has files open that it may write (`holds`), because it was started with them; or it closes
-/// them for the last time. `files`: their numbers in the file system (st_ino).
+/// The process has files open that it may write (`holds`), because it was started with them; or it has closed
+/// them for the last time, or is about to become another program (`is_by_exec`). `files`: their numbers in
+/// the file system (st_ino).
 struct FileHolder {
   bool holds = false;
   std::vector<std::uint64_t> files;
+  bool is_by_exec = false;
 };
 
 /// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know.
