@@ -16,11 +16,13 @@
 //   still       stands still with an open file until the writer has written all
 //   asked       opens a file again when the wait for it was in vain
 //   less, again, other    knows what the writer does
-//   end:RANK:POINT        the rank ends there                  pause:POINT   all ranks are stopped there for
-//   a while each                  each rank opens each file alone, too, at the same time pairs ranks 0 and 1
-//   open each file, then ranks 0 and 2 do, all at the same time wait                  tells the writer by a
-//   file when it has read one, as do each and pairs
-// A writer that does `paced` writes the next file when the reader has told it so.
+//   end:RANK:POINT        the rank ends there
+//   pause:POINT           all ranks are stopped there for a while
+//   each                  each rank opens each file alone, too, at the same time
+//   pairs                 ranks 0 and 1 open each file, then 0 and 2 do, all at the same time
+//   wait                  opens a file when the writer has told it so
+// wait, each, pairs tell the writer when they have read a file. A writer that does `paced` tells them when it
+// has written one, and writes the next one when they have read it.
 #include <mpi.h>
 #include <pnetcdf.h>
 #include <signal.h>
@@ -241,17 +243,18 @@ static void get_and_close(struct file* opened, int step, int version) {
   point("closed", step);
 }
 
-static void tell_writer(int step) {
+/// All ranks have written or read the file.
+static void tell(int step, const char* what_is_done) {
   char name[40];
   name_of(step, name);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) fclose(fopen(strcat(name, ".read"), "w"));
+  if (rank == 0) fclose(fopen(strcat(name, what_is_done), "w"));
 }
 
-static void await_reader(int step) {
+static void await(int step, const char* what_is_done) {
   char name[40];
   name_of(step, name);
-  strcat(name, ".read");
+  strcat(name, what_is_done);
   while (access(name, F_OK) != 0) usleep(100);
 }
 
@@ -265,6 +268,7 @@ static MPI_Comm pair_with_0(int other) {
 static int read_step(int step, int version) {
   static MPI_Comm pairs[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
   struct file file, others[2];
+  if (is("wait")) await(step, ".written");
   point("open", step);
   if (is("pairs")) {
     for (int i = 0; i < 2 && step == 0; ++i) pairs[i] = pair_with_0(i + 1);
@@ -272,7 +276,7 @@ static int read_step(int step, int version) {
       if (pairs[i] != MPI_COMM_NULL) open_step(pairs[i], step, &others[i]);
     for (int i = 0; i < 2; ++i)
       if (pairs[i] != MPI_COMM_NULL) get_and_close(&others[i], step, version);
-    tell_writer(step);
+    tell(step, ".read");
     return 1;
   }
   if (!open_step(MPI_COMM_WORLD, step, &file)) return 0;
@@ -280,7 +284,7 @@ static int read_step(int step, int version) {
   if (is("each") && step % 2 == 0) get_and_close(&others[0], step, version);
   get_and_close(&file, step, version);
   if (is("each") && step % 2 == 1) get_and_close(&others[0], step, version);
-  if (is("wait") || is("each")) tell_writer(step);
+  if (is("wait") || is("each")) tell(step, ".read");
   return 1;
 }
 
@@ -302,7 +306,8 @@ int main(int argc, char** argv) {
   for (int step = 0; step < count; ++step) {
     if (writes) {
       write_step(step);
-      if (is("paced")) await_reader(step);
+      if (is("paced")) tell(step, ".written");
+      if (is("paced")) await(step, ".read");
     } else {
       if (is("stop") && step > count / 2) break;
       if (is_middle(step) && is("other")) {

@@ -355,6 +355,8 @@ TEST_SUITE("registry: reads that are never offered") {
         if (run.world.is_opened(open)) run.world.close(run.readers[0], run.world.answer(open).step);
       }
       CHECK(run.readers_page() == 0);
+      // What follows from a publication begins at once.
+      for (const OfferedGroup& group : run.board.groups) CHECK(run.board.loud.contains(group.page));
     }
   }
 

@@ -62,7 +62,7 @@ class Clients final : public OfferClients {
   struct alignas(64) Line {
     std::byte bytes[64] = {};
   };
-  mutable std::vector<Line> lines{1024};
+  mutable std::vector<Line> lines{2048};
   OfferPages* pages = nullptr;
   bool is_out_of_descriptors = false;
   std::map<std::uint64_t, std::set<matcher::SegmentId>> known;
@@ -207,5 +207,42 @@ TEST_SUITE("offer pages") {
     board.pages.end(7);
     board.pages.take_mail(all);
     CHECK(board.pages.withdraw(7, 0, 5));
+  }
+
+  TEST_CASE("readers learn of the writers' page and of the data, and their mail is handled as other mail") {
+    Board board;
+    board.group.written = 3;
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.offer_read(7, 2, 5, {21, 22}));
+    CHECK(board.clients.known[11] == std::set<matcher::SegmentId>{3, 7, 21, 22});
+    CHECK(board.clients.known[12] == std::set<matcher::SegmentId>{3, 7, 21, 22});
+    const OfferPage page = board.page();
+    CHECK(page.is_offered(2, 5));
+    REQUIRE(page.take(2, 5, MessageType::open_offered, fields_of("open"), 1));
+    REQUIRE(page.post(2, 1, MessageType::close_read, fields_of("close"), 2));
+    board.pages.take_mail(all);
+    CHECK(board.clients.handled ==
+          std::vector<std::string>{"open 5 by 11", "open 5 by 12", "open of 11", "close of 12"});
+    CHECK_FALSE(board.pages.withdraw(7, 2, 5));
+    CHECK_FALSE(board.pages.offer_read(8, 0, 6, {}));
+    board.clients.is_out_of_descriptors = true;
+    CHECK_FALSE(board.pages.offer_read(7, 0, 6, {23}));
+  }
+
+  TEST_CASE("pages are quiet while nobody waits; who makes them loud looks for mail afterwards") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    CHECK(board.page().bell().is_quiet == 0);
+    board.pages.set_quiet(true);
+    CHECK(board.page().bell().is_quiet == 1);
+    CHECK(board.clients.later == 0);
+    board.pages.set_quiet(false);
+    CHECK(board.page().bell().is_quiet == 0);
+    CHECK(board.clients.later == 1);
+    board.pages.set_quiet(false);
+    CHECK(board.clients.later == 1);
+    board.pages.make_loud(7);
+    board.pages.set_quiet(true);
+    CHECK(board.page().bell().is_quiet == 0);
   }
 }
