@@ -185,7 +185,8 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
   const std::string text =
       "'" + step.name +
       "' is written by the C library (or MPI-IO) in processes of different nodes or matchers: only those "
-      "of one node, with 'matchers: 1', can write one file. Let one process write it, or use PnetCDF";
+      "of one node, with 'matchers: 1', can write one file. Let one process write it, use PnetCDF, or let no "
+      "rule cover it: then it is a file on disk";
   event(text);
   throw Error(NC_EPERM, text);
 }
