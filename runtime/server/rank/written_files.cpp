@@ -733,10 +733,12 @@ void WrittenFiles::complete(File& file) {
   PublishRequest publish{file.step, 0, {1, bytes}, {}, {}, {0, 0}, bytes};
   const auto contents = std::make_shared<const FileDescriptor>(std::move(file.bytes));  // shared by readers
   try {
+    // The registry gives a file of this size memory of its own, which would take another descriptor.
+    if (bytes >= matcher::least_bytes_of_file_log && may_be_log(file))
+      base_.store.replace_image(file.segments.at(file.bytes_tag), contents, bytes);
     if (file.puts) {
       const std::uint32_t data_tag = file.puts->is_log ? file.bytes_tag : file.data_tag;
       const matcher::SegmentId data = data_tag == 0 ? 0 : file.segments.at(data_tag);
-      if (file.puts->is_log) base_.store.replace_image(data, contents, bytes);
       publish.position =
           write_table(*file.puts, data, base_.store.writable(file.segments.at(file.table_tag)));
       publish.record_count = file.puts->header.record_count;
