@@ -167,6 +167,7 @@ struct WrittenFiles::File : std::enable_shared_from_this<File> {
   int watch = -1;
   bool is_given = false;  ///< for writing, and not closed since
   std::uint64_t inode = 0;
+  std::uint64_t size = 0;              ///< from the last close on
   std::vector<std::uint32_t> holders;  ///< processes that have opened it, or began with it, and not left it
   std::vector<std::uint32_t> heirs;    ///< that have become another program, which may tell that it holds it
   std::uint32_t closes_wanted = 1;
@@ -511,7 +512,11 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
     const bool has_closed = !note.holds && !note.is_by_exec && file->is_given;
     if (has_closed && file->is_told && !is_open_for_writing(file->bytes)) left.push_back(watch);
   }
-  for (const int watch : left) closed(watch);  // may take messages of the client, and end it
+  for (const int watch : left) {
+    const auto found = by_watch_.find(watch);
+    const bool is_open = found != by_watch_.end() && found->second->state == File::State::open;
+    if (is_open) closed_all(*found->second);  // may take messages of the client, and end it
+  }
 }
 
 /// Whether somebody can write to it. Where the kernel does not tell, a holder can.
@@ -577,7 +582,7 @@ void WrittenFiles::look_again(int watch, std::uint64_t doubt, std::chrono::micro
   });
 }
 
-/// What its processes have said before comes first; what they open now, later.
+/// Nobody can write. What its processes have said before comes first; what they open now, later.
 void WrittenFiles::closed_all(File& file) {
   const auto held = file.shared_from_this();
   file.doubt = 0;
@@ -585,7 +590,8 @@ void WrittenFiles::closed_all(File& file) {
   std::vector<std::uint32_t> concerned = file.holders;
   concerned.insert(concerned.end(), file.heirs.begin(), file.heirs.end());
   if (!concerned.empty()) clients_.take_sent(concerned);
-  while (find(file.connection) != nullptr && !is_open_somewhere(file)) {
+  bool is_known = concerned.empty();
+  while (find(file.connection) != nullptr && (std::exchange(is_known, false) || !is_open_somewhere(file))) {
     const auto ended = std::ranges::find_if_not(file.holders, is_going_on);
     if (ended == file.holders.end()) {
       file.holders.clear();
@@ -610,7 +616,9 @@ void WrittenFiles::closed_all(File& file) {
 void WrittenFiles::publish(File& file) {
   // Where somebody has opened it by now, it will be closed once more. A file on disk cannot be sealed.
   try {
-    if (file.is_on_disk ? is_open_somewhere(file) : !seal(file.bytes)) return;
+    const bool is_final = file.is_on_disk ? !is_open_somewhere(file) : seal(file.bytes);
+    file.is_given = !is_final;
+    if (!is_final) return;
   } catch (const Error&) {
     return publish_later(file);
   }
@@ -618,7 +626,8 @@ void WrittenFiles::publish(File& file) {
   by_watch_.erase(file.watch);
   file.watch = -1;
   file.state = File::State::publishing;
-  last_bytes_[file.key.rule] = file_size(file.bytes);  // the writer may begin the next one now
+  file.size = file_size(file.bytes);
+  last_bytes_[file.key.rule] = file.size;  // the writer may begin the next one now
   read_contents(file);
 }
 
@@ -688,8 +697,7 @@ void WrittenFiles::read_contents(File& file) {
       result->is_failure = true;
     }
   };
-  const std::uint64_t bytes = file_size(file.bytes);
-  carry_out(file.is_on_disk || file.base ? ~std::uint64_t{0} : bytes, read,
+  carry_out(file.is_on_disk || file.base ? ~std::uint64_t{0} : file.size, read,
             [this, result, connection = file.connection] {
               File* const known = find(connection);
               if (known == nullptr) return;
@@ -723,7 +731,7 @@ void WrittenFiles::write_to_disk(File& file) {
 void WrittenFiles::stage(File& file) {
   if (file.is_in_files) return write_to_disk(file);
   file.is_staged = true;
-  const std::uint64_t bytes = file_size(file.bytes);
+  const std::uint64_t bytes = file.size;
   std::vector<RegistryRequest> questions;
   const auto need = [&](SegmentUse use, std::uint64_t size) {
     const bool is_there = use == SegmentUse::file && file.is_on_disk;
@@ -865,14 +873,16 @@ void WrittenFiles::move_to_disk(File& file) {
 
 /// The contents first: readers may be served within the call that publishes.
 void WrittenFiles::complete(File& file) {
-  const std::uint64_t bytes = file_size(file.bytes);
+  const std::uint64_t bytes = file.size;
   PublishRequest publish{file.step, 0, {1, bytes}, {}, {}, {0, 0}, bytes};
   const auto contents = std::make_shared<const FileDescriptor>(std::move(file.bytes));  // shared by readers
   try {
+    // The registry gives a file of this size memory of its own, which would take another descriptor.
+    if (bytes >= matcher::least_bytes_of_file_log && may_be_log(file))
+      base_.store.replace_image(file.segments.at(file.bytes_tag), contents, bytes);
     if (file.puts) {
       const std::uint32_t data_tag = file.puts->is_log ? file.bytes_tag : file.data_tag;
       const matcher::SegmentId data = data_tag == 0 ? 0 : file.segments.at(data_tag);
-      if (file.puts->is_log) base_.store.replace_image(data, contents, bytes);
       publish.position =
           write_table(*file.puts, data, base_.store.writable(file.segments.at(file.table_tag)));
       publish.record_count = file.puts->header.record_count;

@@ -527,6 +527,16 @@ def packed():
     expect(text("lines") == f"{count}\n", "the number of files in a listing")
 
 
+def large_descriptors():
+    """Files that are too large to be packed take one descriptor each."""
+    count, limit = 60, 128
+    write_flow(f"i=0; while [ $i -lt {count} ]; do head -c 5242880 /dev/zero > a$i.txt; i=$((i + 1)); done; touch written",
+               f"until test -e written; do sleep 0.05; done; i=0; while [ $i -lt {count} ]; do cat a$i.txt; i=$((i + 1)); done | wc -c > bytes", rule="a*.txt")
+    run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    expect(text("bytes") == f"{count * 5242880}\n", "what was read: " + text("bytes"))
+    expect(not harness.is_logged("no file descriptor left"), "the matcher has no descriptor left")
+
+
 SPILLED = """
 import hashlib, os, sys
 bytes_of_file, names = int(sys.argv[1]), sys.argv[2:]
