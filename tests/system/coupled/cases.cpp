@@ -2,10 +2,10 @@
 // status is 1 if anything is not as expected.
 #include "cases.hpp"
 
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -145,7 +145,7 @@ void read_existence() {
   const std::string signature("CDF\5\0\0\0\0", 8);
   if (!is_in_files && rank == 0) {
     std::ofstream("signature", std::ios::binary) << signature;
-    THAT(syscall(SYS_link, "signature", "case_done.nc") == 0);
+    THAT(std::system("env -i ln signature case_done.nc") == 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   read_one("case_done.nc", 3);
@@ -153,7 +153,7 @@ void read_existence() {
     std::ifstream file("case_done.nc", std::ios::binary);
     const std::string read(std::istreambuf_iterator<char>(file), {});
     THAT(read.starts_with("CDF") && read.size() > signature.size());
-    THAT(syscall(SYS_unlink, "case_done.nc") == 0);
+    THAT(std::system("env -i rm case_done.nc") == 0);
   }
   read_one("case_a.nc", 2);
 }
