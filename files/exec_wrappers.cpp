@@ -30,7 +30,7 @@ int exec_any(const Exec& exec) noexcept {
   const int trouble = errno;
   {
     const Inside inside;
-    sluice::files::note_start();
+    sluice::files::note_start(sluice::files::has_rule_to_write);
   }
   errno = trouble;
   return outcome;

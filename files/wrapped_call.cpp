@@ -47,8 +47,12 @@ bool may_be_read_only(const char* path) noexcept {
 constinit thread_local bool is_inside __attribute__((tls_model("initial-exec"))) = false;
 
 bool may_be_written(const char* path) noexcept {
+  return has_rule_to_write(path) && !is_inside;
+}
+
+bool has_rule_to_write(const char* path) noexcept {
   need_filter();
-  return written.may_cover(path) && !is_inside;
+  return written.may_cover(path);
 }
 
 bool may_write_any() noexcept {

@@ -54,6 +54,8 @@ class Inside {
 
 /// Whether the component may write the path by a rule, and this library does not ask for itself.
 [[nodiscard]] bool may_be_written(const char* path) noexcept;
+/// The same for this library's own question.
+[[nodiscard]] bool has_rule_to_write(const char* path) noexcept;
 /// Whether there is such a rule.
 [[nodiscard]] bool may_write_any() noexcept;
 

@@ -254,7 +254,7 @@ __attribute__((constructor)) void begin() {
   if (std::getenv("SLUICE_SOCKET") == nullptr || std::getenv("SLUICE_RULES") == nullptr) return;
   if (!sluice::files::may_write_any()) return;
   const Inside inside;
-  sluice::files::note_start();
+  sluice::files::note_start(sluice::files::has_rule_to_write);
 }
 
 __attribute__((destructor)) void end() {

@@ -289,7 +289,7 @@ void note_exec() noexcept {
   }
 }
 
-void note_start() noexcept {
+void note_start(bool (*may_be_ours)(const char* path)) noexcept {
   try {
     std::vector<std::uint64_t> files;
     for_each_descriptor([&](int descriptor) {
@@ -300,7 +300,8 @@ void note_start() noexcept {
       const ssize_t length = ::readlink(name.c_str(), link.data(), link.size() - 1);
       if (length <= 0) return;
       link[static_cast<std::size_t>(length)] = '\0';
-      if (!is_of_matcher(link.data()) && !is_written_in_place(link.data())) return;
+      const bool is_in_place = may_be_ours(link.data()) && is_written_in_place(link.data());
+      if (!is_in_place && !is_of_matcher(link.data())) return;
       held.add(file);
       files.push_back(file);
     });

@@ -38,7 +38,8 @@ void note_exit() noexcept;
 [[nodiscard]] bool holds_files() noexcept;
 /// The process is about to go on as another program: it leaves all its files.
 void note_exec() noexcept;
-/// At the start of a program: which of the files that are being written it has inherited.
-void note_start() noexcept;
+/// At the start of a program: which of the files that are being written it has inherited. `may_be_ours`:
+/// whether the component may write the path by a rule; it costs little, and is never false where it may.
+void note_start(bool (*may_be_ours)(const char* path)) noexcept;
 
 }  // namespace sluice::files

@@ -135,23 +135,7 @@ GroupMembership DatasetTable::writer(const Process& process, StepId id) const no
 GroupMembership DatasetTable::closing_reader(const Process& process,
                                              const CloseRequest& close) const noexcept {
   const Step* const step = find_step(close.step);
-  if (step == nullptr) return {};
-  const auto is_meant = [&](const Group& group) {
-    return close.group == 0 ? !group.is_offered : group.is_offered && group.id == close.group;
-  };
-  // A process may have many files open, and a step may have many groups of readers.
-  if (process.memberships.size() < step->readers.size()) {
-    for (const auto& [serial, membership] : process.memberships) {
-      const Group& group = *membership.group;
-      if (group.step == step && !group.writes() && is_meant(group)) return membership;
-    }
-    return {};
-  }
-  for (const Group* const group : step->readers) {
-    if (!is_meant(*group)) continue;
-    if (const GroupMembership found = process.membership_in(*group); found.group != nullptr) return found;
-  }
-  return {};
+  return step == nullptr ? GroupMembership{} : process.closes(*step, close);
 }
 
 GroupMembership DatasetTable::must_write(const Process& process, StepId id) const {

@@ -113,10 +113,9 @@ class DatasetTable {
   [[nodiscard]] Step* find_step(StepId id) const noexcept;
   /// Throws Error: NC_EBADID when the step does not exist, NC_EIO when it was discarded.
   [[nodiscard]] const Step& usable_step(StepId id) const;
-  /// Process::reads and Process::writes; no group when there is no such step.
+  /// Process::reads, Process::writes and Process::closes; no group when there is no such step.
   [[nodiscard]] GroupMembership reader(const Process& process, StepId id) const noexcept;
   [[nodiscard]] GroupMembership writer(const Process& process, StepId id) const noexcept;
-  /// The membership that the process ends: it may have the step open several times.
   [[nodiscard]] GroupMembership closing_reader(const Process& process,
                                                const CloseRequest& close) const noexcept;
   /// As writer(). Throws Error(NC_EINVAL) when the process is not writing the step.

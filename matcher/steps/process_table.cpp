@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/client_requests.hpp"
 #include "sluice/matcher/group.hpp"
 
 namespace sluice::matcher {
@@ -16,16 +17,36 @@ GroupMembership Process::membership_in(const Group& group) const noexcept {
   return found == memberships.end() ? GroupMembership{} : found->second;
 }
 
-/// A process may have many files open, and a step may have many groups of readers.
-GroupMembership Process::reads(const Step& step) const noexcept {
-  if (memberships.size() < step.readers.size()) {
-    for (const auto& [serial, membership] : memberships)
-      if (membership.group->step == &step && !membership.group->writes()) return membership;
+namespace {
+
+/// A membership in a group that reads the step and is meant. A process may have many files open, and a step
+/// may have many groups of readers.
+template <class IsMeant>
+GroupMembership reading(const Process& process, const Step& step, const IsMeant& is_meant) noexcept {
+  if (process.memberships.size() < step.readers.size()) {
+    for (const auto& [serial, membership] : process.memberships) {
+      const Group& group = *membership.group;
+      if (group.step == &step && !group.writes() && is_meant(group)) return membership;
+    }
     return {};
   }
-  for (const Group* const group : step.readers)
-    if (const GroupMembership found = membership_in(*group); found.group != nullptr) return found;
+  for (const Group* const group : step.readers) {
+    if (!is_meant(*group)) continue;
+    if (const GroupMembership found = process.membership_in(*group); found.group != nullptr) return found;
+  }
   return {};
+}
+
+}  // namespace
+
+GroupMembership Process::reads(const Step& step) const noexcept {
+  return reading(*this, step, [](const Group&) { return true; });
+}
+
+GroupMembership Process::closes(const Step& step, const CloseRequest& close) const noexcept {
+  return reading(*this, step, [&](const Group& group) {
+    return close.group == 0 ? !group.is_offered : group.is_offered && group.id == close.group;
+  });
 }
 
 GroupMembership Process::writes(const Step& step) const noexcept {

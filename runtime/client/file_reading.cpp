@@ -41,4 +41,26 @@ int error_number_of(const Error& error) noexcept {
   }
 }
 
+Status status_of_error_number(int error_number) noexcept {
+  switch (error_number) {
+    case EMFILE:
+    case ENFILE:
+      return NC_ENFILE;
+    case ENOENT:
+    case ENOTDIR:
+      return NC_ENOENT;
+    case EEXIST:
+      return NC_EEXIST;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return NC_EPERM;
+    case ENOSPC:
+    case EDQUOT:
+      return NC_ENO_SPACE;
+    default:
+      return NC_EIO;
+  }
+}
+
 }  // namespace sluice::runtime

@@ -103,6 +103,15 @@ def launch(ranks, *command, **options):
     return call(*MPIRUN, str(ranks), *command, **options)
 
 
+def need_parallel_h5py():
+    """Skips the test where Debian's h5py with MPI is not installed."""
+    with open("look.py", "w") as file:
+        file.write("import os\nos.environ['OMPI_COMM_WORLD_SIZE'] = '1'\nfrom mpi4py import MPI\nimport h5py, sys\nsys.exit(0 if h5py.get_config().mpi else 77)\n")
+    if launch(1, "/usr/bin/python3", "look.py").status != 0:
+        print("SKIPPED: h5py with MPI is not installed")
+        sys.exit(77)
+
+
 def wait_for(condition, what):
     """Waits until condition() is true, and returns its value."""
     deadline = time.monotonic() + LIMIT_S

@@ -1,8 +1,6 @@
 #include "written_files.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,9 +14,11 @@
 #include <span>
 #include <utility>
 
+#include "file_in_place.hpp"
 #include "memory_file.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/file_reading.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
@@ -29,9 +29,6 @@ namespace {
 
 /// Above all numbers of clients' connections.
 constexpr std::uint64_t first_connection = std::uint64_t{1} << 63;
-
-/// As statfs(2) names them; linux/magic.h lacks these.
-constexpr std::uint32_t zfs_magic = 0x2fc12fc1;
 
 /// Whether the process goes on: it has neither ended nor begun to end.
 bool is_going_on(std::uint32_t process) {
@@ -46,87 +43,6 @@ bool is_going_on(std::uint32_t process) {
   if (std::sscanf(text.c_str() + behind_name, ") %1s %*d %*d %*d %*d %*d %lu", state.data(), &flags) != 2)
     return false;
   return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
-}
-
-/// What changes when a file on disk is written.
-struct FileState {
-  off_t bytes = 0;
-  timespec changed{};
-  bool operator==(const FileState& other) const noexcept {
-    return bytes == other.bytes && changed.tv_sec == other.changed.tv_sec &&
-           changed.tv_nsec == other.changed.tv_nsec;
-  }
-};
-
-FileState state_of(const FileDescriptor& file) {
-  const struct stat facts = status_of(file);
-  return {facts.st_size, facts.st_mtim};
-}
-
-/// Whether the kernel knows of everybody who has the file open for writing. On file systems of several
-/// machines it does not, or it is not said.
-bool tells_of_writers(const FileDescriptor& file) noexcept {
-  constexpr std::array<std::uint32_t, 8> of_one_machine{
-      EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,     TMPFS_MAGIC,
-      RAMFS_MAGIC,      F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, zfs_magic};
-  struct statfs system {};
-  if (::fstatfs(file.number(), &system) != 0) return false;
-  const auto kind = static_cast<std::uint32_t>(system.f_type);
-  if (std::ranges::find(of_one_machine, kind) == of_one_machine.end()) return false;
-  const bool is_lent = ::fcntl(file.number(), F_SETLEASE, F_RDLCK) == 0;
-  if (!is_lent) return errno == EAGAIN;
-  (void)::fcntl(file.number(), F_SETLEASE, F_UNLCK);
-  return true;
-}
-
-/// A file on disk that is opened, or made, as a program wants it. Its bytes stay until the program gets it.
-struct FileInPlace {
-  FileDescriptor file;
-  std::optional<FileState> before;  ///< empty: it is new
-  bool is_told = false;
-  int trouble = 0;
-
-  void open(const OpenFile& request) {
-    const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
-    bool is_new = false;
-    if (has(O_CREAT)) {
-      constexpr mode_t owner_may = 0600, permissions = 07777;
-      const FileDescriptor made(
-          ::open(request.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_may));
-      trouble = errno;
-      if (!made && (trouble != EEXIST || has(O_EXCL))) return;
-      is_new = static_cast<bool>(made);
-      if (is_new) (void)::fchmod(made.number(), (request.permissions & permissions) | owner_may);
-    }
-    file = FileDescriptor(::open(request.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    trouble = file ? 0 : errno;
-    if (!file) return;
-    if (!is_new) before = state_of(file);
-    is_told = tells_of_writers(file);
-  }
-};
-
-/// For IoError: the status of which the client makes the number again.
-Status status_of_trouble(int trouble) noexcept {
-  switch (trouble) {
-    case EMFILE:
-    case ENFILE:
-      return NC_ENFILE;
-    case ENOENT:
-    case ENOTDIR:
-      return NC_ENOENT;
-    case EEXIST:
-      return NC_EEXIST;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return NC_EPERM;
-    case ENOSPC:
-    case EDQUOT:
-      return NC_ENO_SPACE;
-    default:
-      return NC_EIO;
-  }
 }
 
 /// Most written files are of other formats, and to map them takes longer than this.
@@ -323,7 +239,7 @@ void WrittenFiles::open_in_place(const File& file) {
   worker_.submit(
       [opened, request = file.opens.front().request] {
         try {
-          opened->open(request);
+          *opened = FileInPlace::open(request);
         } catch (const IoError& error) {
           opened->trouble = error.error_number();
         }
@@ -333,7 +249,7 @@ void WrittenFiles::open_in_place(const File& file) {
         if (begun == nullptr) return;
         const int trouble = opened->trouble;
         if (trouble != 0)
-          return give_up(*begun, IoError(status_of_trouble(trouble), trouble, begun->path, "open"));
+          return give_up(*begun, IoError(status_of_error_number(trouble), trouble, begun->path, "open"));
         begun->is_on_disk = true;
         begun->is_told = opened->is_told;
         begun->before = opened->before;

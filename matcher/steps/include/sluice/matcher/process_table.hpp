@@ -17,6 +17,7 @@
 
 namespace sluice::matcher {
 
+struct CloseRequest;
 struct Group;
 
 /// A step that was not published when a process of its writer died.
@@ -102,6 +103,8 @@ struct Process {
   [[nodiscard]] GroupMembership membership_in(const Group& group) const noexcept;
   /// The membership through which the process has the step open for reading; no group when it has not.
   [[nodiscard]] GroupMembership reads(const Step& step) const noexcept;
+  /// The same for the membership that the request ends: the process may have the step open several times.
+  [[nodiscard]] GroupMembership closes(const Step& step, const CloseRequest& close) const noexcept;
   /// The same, for writing.
   [[nodiscard]] GroupMembership writes(const Step& step) const noexcept;
   /// Every known thread of the process waits.

@@ -35,5 +35,7 @@ inline constexpr std::size_t most_asked_bytes = 64;
 
 /// The error number of the C library for an error of the matcher.
 [[nodiscard]] int error_number_of(const Error& error) noexcept;
+/// The other way round: the status by which a matcher tells a program of the error number.
+[[nodiscard]] Status status_of_error_number(int error_number) noexcept;
 
 }  // namespace sluice::runtime
