@@ -50,7 +50,6 @@ GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose pu
   entry->purpose = purpose;
   entry->key = request.key;
   entry->size = request.member.size;
-  entry->members.reserve(request.member.size);
   entry->no_clobber = request.no_clobber;
   entry->is_import = request.is_import;
   entry->is_on_disk = request.is_on_disk;

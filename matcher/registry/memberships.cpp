@@ -111,7 +111,7 @@ void Memberships::finish_group(Group& group) {
 bool Memberships::end_process(Process& process, const std::string& reason) {
   bool was_writing = false;
   while (!process.memberships.empty()) {
-    const auto [group_pointer, rank] = process.memberships.rbegin()->second;
+    const auto [group_pointer, rank] = process.memberships.back().value;
     Group& group = *group_pointer;
     group.members.at(rank).ticket.reset();
     group.members.at(rank).has_died = true;

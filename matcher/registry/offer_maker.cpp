@@ -102,9 +102,8 @@ bool OfferMaker::may_have_offers(const Step& step, const Group& group) const {
 std::optional<OfferMaker::GroupKey> OfferMaker::key_of(const Group& group) const {
   GroupKey key{group.key.rule, {}};
   for (const auto& [rank, member] : group.members) {
-    const auto process = parts_.processes.processes().find(member.process);
-    const bool may_go_on = process != parts_.processes.processes().end() && !member.has_died &&
-                           process->second.files == 0 &&
+    const Process* const process = parts_.processes.processes().find(member.process);
+    const bool may_go_on = process != nullptr && !member.has_died && process->files == 0 &&
                            std::ranges::find(key.members, member.process) == key.members.end();
     if (!may_go_on) return std::nullopt;
     key.members.push_back(member.process);

@@ -25,7 +25,7 @@ Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
 
   const auto [group, is_new] = parts_.groups.group_for(process, purpose, request);
   group.members[request.member.rank] = {process.id, ticket, false, false, parts_.now_ms()};
-  process.memberships[group.serial] = {&group, request.member.rank};
+  process.memberships.set(group.serial, {&group, request.member.rank});
   ProcessTable::change(process, [&] { ++process.waits; });
   is_new ? decide(group) : parts_.sequences.note_joined(group, process.id);
   return group;
@@ -58,7 +58,7 @@ Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& m
   for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
     group.members[rank] = {members[rank], std::nullopt, false, false, now_ms, now_ms};
     if (Process* const process = parts_.processes.find(members[rank])) {
-      process->memberships[group.serial] = {&group, rank};
+      process->memberships.set(group.serial, {&group, rank});
       ProcessTable::change(*process, [] {});  // it may act
     }
   }

@@ -16,9 +16,10 @@ constexpr std::size_t most_files = 100;
 std::set<StepId> open_steps(const ProcessTable& processes) {
   std::set<StepId> steps;
   for (const auto& [id, process] : processes.processes()) {
-    for (const auto& [serial, membership] : process.memberships)
-      if (membership.group->step != nullptr && !process.component->is_attached())
-        steps.insert(membership.group->step->id);
+    for (const auto& entry : process.memberships) {
+      const Step* const step = entry.value.group->step;
+      if (step != nullptr && !process.component->is_attached()) steps.insert(step->id);
+    }
   }
   return steps;
 }

@@ -139,10 +139,10 @@ void StepImages::answer_waiting(const Ticket& ticket, const ProcessTable& proces
   const auto wait = std::ranges::find(parts_.get_waits.all(), ticket, &GetWait::ticket);
   if (wait == parts_.get_waits.all().end()) return;
   const StepId id = wait->step;
-  const auto process = processes.processes().find(wait->process);
+  const Process* const process = processes.processes().find(wait->process);
   parts_.get_waits.end(ticket);
   try {
-    if (process != processes.processes().end()) (void)ask(ticket, process->second, id);
+    if (process != nullptr) (void)ask(ticket, *process, id);
   } catch (const Error& error) {
     parts_.answers.refused(ticket, error.status(), error.what());
   }

@@ -101,8 +101,11 @@ Step& StepMaker::restore(const FormerStep& former) {
 
 void StepMaker::add_own_logs(Step& step, std::uint32_t processes) {
   step.first_own_log = step.logs.size();
-  for (std::uint32_t rank = 0; rank < processes; ++rank) {
-    step.logs.push_back(std::make_shared<WriteLog>());  // shared by the steps that continue this one
+  // Shared by the steps that continue this one. In one piece, because there may be very many.
+  const auto logs = std::make_shared<std::vector<WriteLog>>(processes);
+  step.logs.reserve(step.logs.size() + processes);
+  for (WriteLog& log : *logs) {
+    step.logs.emplace_back(logs, &log);
     if (step.publish_at == PublishAt::sync) step.logs.back()->published = {0, 0};
   }
 }

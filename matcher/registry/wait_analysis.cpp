@@ -60,9 +60,8 @@ void WaitAnalysis::keep_proven() {
 
 bool WaitAnalysis::is_stuck(ProcessId process) const {
   if (stuck_) return stuck_->contains(process);
-  const auto& processes = parts_.processes.processes();
-  const auto found = processes.find(process);
-  return found != processes.end() && is_blocked(found->second);
+  const Process* const found = parts_.processes.processes().find(process);
+  return found != nullptr && is_blocked(*found);
 }
 
 std::uint32_t WaitAnalysis::stuck_of(const std::string& component) const {

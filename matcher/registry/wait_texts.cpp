@@ -143,9 +143,8 @@ std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
     const bool is_doubtful =
         group->waits_for == Group::WaitsFor::publication && !parts_.names.elsewhere_text(group->key).empty();
     for (const auto& [rank, member] : group->members) {
-      const auto process = processes.find(member.process);
-      if (member.ticket && process != processes.end())
-        add(process->second, text, member.since_ms, is_doubtful);
+      const Process* const process = processes.find(member.process);
+      if (member.ticket && process != nullptr) add(*process, text, member.since_ms, is_doubtful);
     }
   }
   for (const GetWait& wait : parts_.get_waits.all()) add(processes.at(wait.process), of(wait), wait.since_ms);

@@ -23,10 +23,10 @@ std::vector<CopyStatus> Copies::report(const ProcessTable& processes) const {
   std::vector<CopyStatus> told;
   const std::uint64_t now = now_ms_();
   for (const auto& [id, copy] : copies_) {
-    const auto process = processes.processes().find(id.process);
-    if (copy.is_over || process == processes.processes().end()) continue;
-    if (process->second.is_blocked()) continue;  // its wait is told
-    const std::string& component = process->second.component->name;
+    const Process* const process = processes.processes().find(id.process);
+    if (copy.is_over || process == nullptr) continue;
+    if (process->is_blocked()) continue;  // its wait is told
+    const std::string& component = process->component->name;
     const auto found = std::ranges::find_if(told, [&](const CopyStatus& status) {
       return status.component == component && status.file == copy.file && status.is_put == copy.is_put;
     });
@@ -34,8 +34,8 @@ std::vector<CopyStatus> Copies::report(const ProcessTable& processes) const {
         found == told.end() ? told.emplace_back(CopyStatus{component, copy.file, copy.is_put}) : *found;
     ++status.processes;
     status.since_ms = std::max(status.since_ms, now - std::min(now, copy.since_ms));
-    if (process->second.rank != no_rank && status.ranks.size() < most_ranks)
-      status.ranks.push_back(static_cast<std::uint32_t>(process->second.rank));
+    if (process->rank != no_rank && status.ranks.size() < most_ranks)
+      status.ranks.push_back(static_cast<std::uint32_t>(process->rank));
   }
   return told;
 }

@@ -13,8 +13,8 @@ std::string Process::name() const {
 }
 
 GroupMembership Process::membership_in(const Group& group) const noexcept {
-  const auto found = memberships.find(group.serial);
-  return found == memberships.end() ? GroupMembership{} : found->second;
+  const GroupMembership* const found = memberships.find(group.serial);
+  return found == nullptr ? GroupMembership{} : *found;
 }
 
 namespace {
@@ -24,9 +24,9 @@ namespace {
 template <class IsMeant>
 GroupMembership reading(const Process& process, const Step& step, const IsMeant& is_meant) noexcept {
   if (process.memberships.size() < step.readers.size()) {
-    for (const auto& [serial, membership] : process.memberships) {
-      const Group& group = *membership.group;
-      if (group.step == &step && !group.writes() && is_meant(group)) return membership;
+    for (const auto& entry : process.memberships) {
+      const Group& group = *entry.value.group;
+      if (group.step == &step && !group.writes() && is_meant(group)) return entry.value;
     }
     return {};
   }
@@ -93,21 +93,20 @@ Process& ProcessTable::at(ProcessId id) {
 }
 
 Process* ProcessTable::find(ProcessId id) noexcept {
-  const auto found = processes_.find(id);
-  return found == processes_.end() ? nullptr : &found->second;
+  return processes_.find(id);
 }
 
 void ProcessTable::erase(ProcessId id) {
-  const auto found = processes_.find(id);
-  if (found == processes_.end()) return;
-  const Process& process = found->second;
+  const Process* const found = processes_.find(id);
+  if (found == nullptr) return;
+  const Process& process = *found;
   Component& component = *process.component;
   if (process.is_blocked()) --component.blocked;
   component.live.erase(id);
   component.look = Look::none;
   if (component.processes > 0) component.ended.insert(id);
   by_identity_.erase({process.component->name, process.token, process.process_id});
-  processes_.erase(found);
+  processes_.erase(id);
 }
 
 void ProcessTable::restart(Component& component) {
@@ -132,7 +131,6 @@ std::vector<ProcessId> ProcessTable::ids() const {
   std::vector<ProcessId> ids;
   ids.reserve(processes_.size());
   for (const auto& [id, process] : processes_) ids.push_back(id);
-  std::ranges::sort(ids);
   return ids;
 }
 
@@ -141,7 +139,6 @@ std::vector<ProcessId> ProcessTable::processes_of(const Component& component) co
   for (const auto& [id, process] : processes_) {
     if (process.component == &component) ids.push_back(id);
   }
-  std::ranges::sort(ids);
   return ids;
 }
 

@@ -68,7 +68,7 @@ void RegistryService::component_exited(const ComponentExited& exit) {
   exit.starts_again ? registry_.component_restarts(exit.component, exit.reason)
                     : registry_.component_exited(exit.component, exit.reason);
   if (exit.reason == matcher::well_ended) notes_.writer_done(exit.component);
-  std::erase_if(connections_, [&](const auto& entry) { return entry.second.component == exit.component; });
+  connections_.remove_of(exit.component);
   tell_news();
 }
 
@@ -99,16 +99,15 @@ void RegistryService::take(MessageToRegistry message) {
 void RegistryService::take(std::uint32_t from, ClientRequest& request) {
   const ConnectionId id{from, request.connection};
   if (const auto* const hello = std::get_if<Hello>(&request.request)) return greet(id, *hello);
-  const auto found = connections_.find(id);
-  if (found == connections_.end()) return;  // its component has exited meanwhile
-  const Requester requester{{request.connection, request.tag, from}, found->second.process};
+  const Connection* const found = connections_.find(id);
+  if (found == nullptr) return;  // its component has exited meanwhile
+  const Requester requester{{request.connection, request.tag, from}, found->process};
   std::visit([&](auto& body) { serve_or_refuse(requester, body); }, request.request);
 }
 
 void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {
-  const auto found = connections_.find({from, note.connection});
-  if (found != connections_.end())
-    registry_.pool(matcher::node_of(note.segment)).note_mapped(note.segment, found->second.process);
+  if (const Connection* const found = connections_.find({from, note.connection}))
+    registry_.pool(matcher::node_of(note.segment)).note_mapped(note.segment, found->process);
 }
 
 void RegistryService::take(std::uint32_t from, const RoundDone& done) {
@@ -125,7 +124,7 @@ void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
                                                       : matcher::Registry::StartedBy::run,
                           hello.rank);
     if (hello.is_for_file) registry_.begin_file(process);
-    connections_[id] = {process, hello.component, hello.is_for_file};
+    connections_.add(id, process, hello.component, hello.is_for_file);
   } catch (const Error& error) {
     end_connection(id);
     outlet_.send_to(id.matcher, HangUp{id.connection, error.what()});
@@ -178,7 +177,7 @@ void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request
 
 void RegistryService::tell_held_lists() {
   for (const HeldList& held : std::exchange(held_lists_, {})) {
-    if (connections_.contains({held.ticket.matcher, held.ticket.connection}))
+    if (connections_.find({held.ticket.matcher, held.ticket.connection}) != nullptr)
       tell_list(held.ticket, held.request);
   }
 }
@@ -199,26 +198,25 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
 }
 
 void RegistryService::serve(const Requester& from, const CreateRequest& create) {
-  const auto connection = connections_.find({from.ticket.matcher, from.ticket.connection});
-  if (connection != connections_.end() && connection->second.is_for_file &&
+  const Connection* const connection = connections_.find({from.ticket.matcher, from.ticket.connection});
+  if (connection != nullptr && connection->is_for_file &&
       !is_written_in_place_.at(create.key.rule))
     check_file_is_free(from.ticket.matcher, create);
   registry_.create(from.ticket, from.process, create);
 }
 
 void RegistryService::end_connection(const ConnectionId& id) {
-  const auto ended = connections_.extract(id);
-  if (ended.empty()) return;
-  const Connection& connection = ended.mapped();
-  connection.is_for_file ? registry_.end_file(connection.process) : registry_.disconnect(connection.process);
+  const auto ended = connections_.remove(id);
+  if (!ended) return;
+  ended->is_for_file ? registry_.end_file(ended->process) : registry_.disconnect(ended->process);
 }
 
 void RegistryService::take(std::uint32_t from, const GetWaits& note) {
-  const auto found = connections_.find({from, note.connection});
-  if (found == connections_.end()) return;
+  const Connection* const found = connections_.find({from, note.connection});
+  if (found == nullptr) return;
   const Ticket ticket{note.connection, note.tag, from};
   try {
-    registry_.wait_for_puts(ticket, found->second.process, note.step, note.text);
+    registry_.wait_for_puts(ticket, found->process, note.step, note.text);
   } catch (const Error& error) {
     refused(ticket, error.status(), error.what());
   }
@@ -240,16 +238,16 @@ void RegistryService::take(std::uint32_t from, const ViewQuery& query) {
 
 const matcher::Step& RegistryService::step_of_query(std::uint32_t from, const ViewQuery& query) {
   if (query.connection == 0) return registry_.step(query.step);
-  const auto found = connections_.find({from, query.connection});
-  if (found == connections_.end()) throw Error(NC_EIO, "this connection has ended");
-  return registry_.step_for_get(found->second.process, query.step);
+  const Connection* const found = connections_.find({from, query.connection});
+  if (found == nullptr) throw Error(NC_EIO, "this connection has ended");
+  return registry_.step_for_get(found->process, query.step);
 }
 
 /// Empty when the connection has ended.
 std::optional<matcher::InboundReader> RegistryService::inbound_reader(const LeaseReader& reader) const {
-  const auto found = connections_.find({reader.matcher, reader.connection});
-  if (found == connections_.end()) return std::nullopt;
-  return matcher::InboundReader{found->second.process, reader.connection};
+  const Connection* const found = connections_.find({reader.matcher, reader.connection});
+  if (found == nullptr) return std::nullopt;
+  return matcher::InboundReader{found->process, reader.connection};
 }
 
 void RegistryService::take(std::uint32_t from, const LeaseQuery& query) {
@@ -318,11 +316,9 @@ std::uint64_t RegistryService::page_bytes(const matcher::OfferedGroup& group) co
 bool RegistryService::begin(const matcher::OfferedGroup& group) {
   std::vector<std::uint64_t> connections;
   for (const matcher::ProcessId process : group.members) {
-    const auto found = std::ranges::find_if(connections_, [&](const auto& entry) {
-      return entry.second.process == process && !entry.second.is_for_file;
-    });
-    if (found == connections_.end()) return false;
-    connections.push_back(found->first.connection);
+    const auto connection = connections_.of_process(registry_rank, process);
+    if (!connection) return false;
+    connections.push_back(*connection);
   }
   return outlet_.offer_pages()->begin(group, connections);
 }
@@ -365,8 +361,8 @@ void RegistryService::job_wanted(const std::string& component, const matcher::St
 void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   notes_.begun(step);
   const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
-  const auto connection = connections_.find({ticket.matcher, ticket.connection});
-  if (connection != connections_.end() && connection->second.is_for_file &&
+  const Connection* const connection = connections_.find({ticket.matcher, ticket.connection});
+  if (connection != nullptr && connection->is_for_file &&
       !is_written_in_place_.at(step.key.rule)) {
     informed_.note_file(ticket.matcher, step);
   }
@@ -388,13 +384,13 @@ void RegistryService::published(const matcher::Step& step) {
 
 bool RegistryService::is_writer(const Ticket& ticket, const matcher::Step& step) const {
   if (step.writers == nullptr) return false;
-  const auto found = connections_.find({ticket.matcher, ticket.connection});
-  if (found == connections_.end()) return false;
-  const auto& [id, connection] = *found;
-  if (registry_.is_writing(connection.process, step.id)) return true;
-  return step.writers->component->name == connection.component &&
-         std::ranges::any_of(step.writers->members,
-                             [&](const auto& member) { return member.second.process == connection.process; });
+  const Connection* const connection = connections_.find({ticket.matcher, ticket.connection});
+  if (connection == nullptr) return false;
+  if (registry_.is_writing(connection->process, step.id)) return true;
+  return step.writers->component->name == connections_.component_name(*connection) &&
+         std::ranges::any_of(step.writers->members, [&](const auto& member) {
+           return member.second.process == connection->process;
+         });
 }
 
 /// The header and the log positions go with the view, once to each matcher, which adds them to the answer.

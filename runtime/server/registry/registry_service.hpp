@@ -3,9 +3,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "connection_table.hpp"
 #include "control_protocol.hpp"
 #include "drain_stages.hpp"
 #include "informed_matchers.hpp"
@@ -47,24 +47,6 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   [[nodiscard]] const std::string& start_trouble() const noexcept { return start_trouble_; }
 
  private:
-  /// A connection: its matcher, and its number there.
-  struct ConnectionId {
-    std::uint32_t matcher = 0;
-    std::uint64_t connection = 0;
-    bool operator==(const ConnectionId&) const = default;
-  };
-  /// A matcher numbers its connections in order, and there are few thousand matchers.
-  struct HashOfConnection {
-    std::size_t operator()(const ConnectionId& id) const noexcept {
-      return (id.connection << 12U) ^ id.matcher;
-    }
-  };
-  struct Connection {
-    matcher::ProcessId process{};
-    std::string component;
-    bool is_for_file = false;  ///< the matcher's own, for a file that the process writes
-  };
-
   // Messages from matcher `from`.
   void take(std::uint32_t from, ClientRequest& request);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
@@ -236,7 +218,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   };
   std::vector<HeldList> held_lists_;
   std::vector<matcher::LookRequest> looks_;  ///< looks to order
-  std::unordered_map<ConnectionId, Connection, HashOfConnection> connections_;
+  ConnectionTable connections_;
   SharedReply newest_created_;                       ///< the last answer to a create
   SharedReply newest_opened_;                        ///< the last answer to readers of a published step
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank

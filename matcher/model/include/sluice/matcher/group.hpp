@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sluice/matcher/by_rank.hpp"
+#include "sluice/matcher/by_number.hpp"
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/status_report.hpp"
@@ -88,7 +88,7 @@ struct Group {
   Step* step = nullptr;
   int status = 0;               ///< refused
   std::string text;             ///< refused
-  ByRank<MemberState> members;  ///< the members that have arrived
+  ByNumber<std::uint32_t, MemberState> members;  ///< the members that have arrived
   std::uint32_t finished = 0;
   std::uint32_t synced =
       0;  ///< writers of a step in progress: members that have synced since the last publication

@@ -6,9 +6,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "sluice/matcher/ascending_map.hpp"
+#include "sluice/matcher/by_number.hpp"
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/published_file.hpp"
 #include "sluice/matcher/run_view.hpp"
@@ -89,7 +90,7 @@ struct Process {
   /// it has started may write them on, so they count neither as threads nor as waiting.
   std::uint32_t files = 0;
   /// The groups in which it has not finished, by Group::serial. A process may have 100,000 files open.
-  std::map<std::uint64_t, GroupMembership> memberships;
+  AscendingMap<std::uint64_t, GroupMembership> memberships;
   std::uint32_t waits = 0;  ///< its requests that are held back
   /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the
   /// data of one get.
@@ -145,8 +146,8 @@ class ProcessTable {
     return components_;
   }
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
-  /// In no order.
-  [[nodiscard]] const std::unordered_map<ProcessId, Process>& processes() const noexcept {
+  /// In the order of their connections.
+  [[nodiscard]] const ByNumber<ProcessId, Process>& processes() const noexcept {
     return processes_;
   }
   /// In the order of their connections.
@@ -165,7 +166,7 @@ class ProcessTable {
 
   std::map<std::string, Component, std::less<>>
       components_;  // nodes keep their addresses: groups and processes point to them
-  std::unordered_map<ProcessId, Process> processes_;
+  ByNumber<ProcessId, Process> processes_;
   std::map<Identity, ProcessId> by_identity_;
   std::uint64_t next_id_ = 1;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/container/flat_map.hpp>
 #include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
 #include <memory>
@@ -34,8 +35,10 @@ using SharedSegment = std::shared_ptr<SegmentLease>;
 /// of their grants. A log may continue the log that the same process wrote in the reopened step: in the same
 /// segments, behind the published data.
 struct WriteLog {
-  std::vector<SharedSegment> tables;
-  std::vector<SharedSegment> data;
+  /// Most logs have one segment of either kind.
+  using Segments = boost::container::small_vector<SharedSegment, 1>;
+  Segments tables;
+  Segments data;
   std::vector<LogRange> ranges;  ///< the positions of the data, ascending; known when the log is published
   LogPattern pattern;            ///< known when the log is published; the pattern of this step's own requests
   LogExtent extent;              ///< known when the log is published; the extent of all requests

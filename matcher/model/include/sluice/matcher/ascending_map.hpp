@@ -1,0 +1,106 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace sluice::matcher {
+
+/// A map for keys that nearly always come in ascending order, as numbers that are given one after the other.
+/// It lies in one piece and keeps its memory, so a short one costs next to nothing. An entry that is erased
+/// stays as a gap until half of the entries are gaps. Values do not keep their addresses.
+template <class Key, class Value>
+class AscendingMap {
+ public:
+  struct Entry {
+    Key key{};
+    Value value{};
+    bool is_gap = false;
+  };
+
+  class Iterator {
+   public:
+    using value_type = Entry;
+    using difference_type = std::ptrdiff_t;
+    using reference = const Entry&;
+    using pointer = const Entry*;
+    using iterator_category = std::forward_iterator_tag;
+
+    Iterator() = default;
+    Iterator(const Entry* place, const Entry* end) noexcept : place_(place), end_(end) { skip_gaps(); }
+    reference operator*() const noexcept { return *place_; }
+    pointer operator->() const noexcept { return place_; }
+    Iterator& operator++() noexcept {
+      ++place_;
+      skip_gaps();
+      return *this;
+    }
+    Iterator operator++(int) noexcept {
+      const Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Iterator& other) const noexcept { return place_ == other.place_; }
+
+   private:
+    void skip_gaps() noexcept {
+      while (place_ != end_ && place_->is_gap) ++place_;
+    }
+    const Entry* place_ = nullptr;
+    const Entry* end_ = nullptr;
+  };
+
+  /// Replaces the value of a key that is there.
+  void set(const Key& key, Value value) {
+    if (entries_.empty() || entries_.back().key < key) {
+      entries_.push_back({key, std::move(value)});
+      return;
+    }
+    const auto found = lower_bound(key);
+    if (found->key != key) {
+      entries_.insert(found, {key, std::move(value)});
+      return;
+    }
+    if (std::exchange(found->is_gap, false)) --gaps_;
+    found->value = std::move(value);
+  }
+  /// Null when there is no value.
+  [[nodiscard]] const Value* find(const Key& key) const noexcept {
+    const auto found = const_cast<AscendingMap*>(this)->lower_bound(key);
+    return found != entries_.end() && found->key == key && !found->is_gap ? &found->value : nullptr;
+  }
+  /// Returns whether there was a value.
+  bool erase(const Key& key) {
+    const auto found = lower_bound(key);
+    if (found == entries_.end() || found->key != key || found->is_gap) return false;
+    *found = {key, Value{}, true};
+    ++gaps_;
+    for (; !entries_.empty() && entries_.back().is_gap; --gaps_) entries_.pop_back();
+    if (gaps_ * 2 > entries_.size()) {
+      std::erase_if(entries_, [](const Entry& entry) { return entry.is_gap; });
+      gaps_ = 0;
+    }
+    return true;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - gaps_; }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  /// The entry with the greatest key. There must be one.
+  [[nodiscard]] const Entry& back() const noexcept { return entries_.back(); }
+
+  [[nodiscard]] Iterator begin() const noexcept { return {entries_.data(), last()}; }
+  [[nodiscard]] Iterator end() const noexcept { return {last(), last()}; }
+
+ private:
+  [[nodiscard]] const Entry* last() const noexcept { return entries_.data() + entries_.size(); }
+  [[nodiscard]] typename std::vector<Entry>::iterator lower_bound(const Key& key) noexcept {
+    // Often it is the last one.
+    if (!entries_.empty() && entries_.back().key == key) return entries_.end() - 1;
+    return std::ranges::lower_bound(entries_, key, {}, &Entry::key);
+  }
+
+  std::vector<Entry> entries_;  ///< the last one is no gap
+  std::size_t gaps_ = 0;
+};
+
+}  // namespace sluice::matcher
