@@ -9,6 +9,10 @@ namespace sluice::matcher {
 
 namespace {
 constexpr std::uint32_t max_group_size = 1U << 20;
+
+std::string rank_mistake(const Member& member) {
+  return "rank " + std::to_string(member.rank) + " in a group of " + std::to_string(member.size);
+}
 }  // namespace
 
 GroupTable::GroupTable(const FileRules& rules, const DatasetNames& names)
@@ -20,15 +24,18 @@ std::string GroupTable::join_mistake(const Process& process, GroupPurpose purpos
   if (member.size == 0 || member.size > max_group_size) {
     return "a group of " + std::to_string(member.size) + " processes";
   }
-  if (member.rank >= member.size) {
-    return "rank " + std::to_string(member.rank) + " in a group of " + std::to_string(member.size);
-  }
+  if (member.rank >= member.size) return rank_mistake(member);
   const auto found = groups_.find(GroupId{process.component, member.group});
   if (found == groups_.end()) return {};
   const Group& group = *found->second;
   if (group.purpose != purpose || group.key != request.key) {
     return "its group makes another call on " + names_.quoted(group.key);
   }
+  return member_mistake(group, process, member);
+}
+
+std::string GroupTable::member_mistake(const Group& group, const Process& process, const Member& member) {
+  if (member.rank >= member.size) return rank_mistake(member);
   if (group.size != member.size) {
     return "its group has " + std::to_string(group.size) + " processes, not " + std::to_string(member.size);
   }

@@ -23,6 +23,9 @@ class GroupTable {
   /// The reason why the process cannot be a member of the group that it names; empty: it can.
   [[nodiscard]] std::string join_mistake(const Process& process, GroupPurpose purpose,
                                          const CreateRequest& request) const;
+  /// The same for a group that makes the same call.
+  [[nodiscard]] static std::string member_mistake(const Group& group, const Process& process,
+                                                  const Member& member);
   struct Joined {
     Group& group;
     bool is_new = false;

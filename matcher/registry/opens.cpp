@@ -24,11 +24,22 @@ Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
   if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
 
   const auto [group, is_new] = parts_.groups.group_for(process, purpose, request);
-  group.members[request.member.rank] = {process.id, ticket, false, false, parts_.now_ms()};
-  process.memberships.set(group.serial, {&group, request.member.rank});
-  ProcessTable::change(process, [&] { ++process.waits; });
+  add_member(group, ticket, process, request.member.rank);
   is_new ? decide(group) : parts_.sequences.note_joined(group, process.id);
   return group;
+}
+
+void Opens::join_further(Group& group, const Ticket& ticket, Process& process, const Member& member) {
+  const std::string mistake = GroupTable::member_mistake(group, process, member);
+  if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
+  add_member(group, ticket, process, member.rank);
+  parts_.sequences.note_joined(group, process.id);
+}
+
+void Opens::add_member(Group& group, const Ticket& ticket, Process& process, std::uint32_t rank) {
+  group.members[rank] = {process.id, ticket, false, false, parts_.now_ms()};
+  process.memberships.set(group.serial, {&group, rank});
+  ProcessTable::change(process, [&] { ++process.waits; });
 }
 
 /// A create of a file of such a rule gets a step at once, whatever there is (OfferMaker::may_have_offers).

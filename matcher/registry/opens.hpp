@@ -30,6 +30,8 @@ class Opens {
   /// The process becomes a member of a group. The first member decides for all. Throws Error: NC_EPERM when
   /// the rule does not name its component, NC_EINVAL.
   Group& join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  /// A further process of the same component makes the same call. Throws Error(NC_EINVAL).
+  void join_further(Group& group, const Ticket& ticket, Process& process, const Member& member);
   /// All processes of a group that was offered a step create it.
   Group& join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request);
   /// All processes of a group that has taken the read of the step open it.
@@ -38,6 +40,7 @@ class Opens {
   void decide(Group& group);
 
  private:
+  void add_member(Group& group, const Ticket& ticket, Process& process, std::uint32_t rank);
   Group& join_at_once(const Process& first, const std::vector<ProcessId>& members, GroupPurpose purpose,
                       const CreateRequest& request);
   void decide_create(Group& group);

@@ -1,5 +1,7 @@
 #include "progress.hpp"
 
+#include <utility>
+
 namespace sluice::matcher {
 
 namespace {
@@ -25,11 +27,29 @@ void Progress::advance_on(const DatasetKey& key) {
 }
 
 void Progress::advance_memory() {
+  if (is_put_off_) {
+    is_memory_due_ = true;
+    return;
+  }
   settle_memory();
   fail_hopeless();
 }
 
+void Progress::catch_up() {
+  is_put_off_ = false;
+  const bool is_look_due = std::exchange(is_look_due_, false);
+  if (std::exchange(is_memory_due_, false)) {
+    advance_memory();
+  } else if (is_look_due) {
+    fail_hopeless();
+  }
+}
+
 void Progress::fail_hopeless() {
+  if (is_put_off_) {
+    is_look_due_ = true;
+    return;
+  }
   while (parts_.hopeless.fail_any()) settle_all();
 }
 

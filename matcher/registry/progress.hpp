@@ -26,6 +26,9 @@ class Progress {
   void advance_memory();
   /// Call after a change that ends no wait: a process has begun to wait, or has ended.
   void fail_hopeless();
+  /// Several requests come together: memory is settled, and hopeless waits are looked for, once behind them.
+  void put_off() noexcept { is_put_off_ = true; }
+  void catch_up();
 
  private:
   void settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Group&));
@@ -33,6 +36,8 @@ class Progress {
   void settle_memory();
 
   Parts parts_;
+  bool is_put_off_ = false;
+  bool is_memory_due_ = false, is_look_due_ = false;  ///< what was put off
 };
 
 }  // namespace sluice::matcher

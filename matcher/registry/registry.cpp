@@ -177,10 +177,34 @@ void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenReq
        {request.key, request.member, false, 1, request.path, false, request.is_on_disk, request.continues});
 }
 
+namespace {
+CreateRequest as_create(const OpenRequest& open) {
+  return {open.key,        open.member, false,        1, open.path, false,
+          open.is_on_disk, 0,           open.is_look, open.wants_newest};
+}
+}  // namespace
+
 void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::open_read,
-       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, 0, request.is_look,
-        request.wants_newest});
+  join(ticket, parts_->processes.at(process), GroupPurpose::open_read, as_create(request));
+}
+
+void Registry::create(std::span<const Caller> callers, CreateRequest request) {
+  join(callers, GroupPurpose::create, std::move(request));
+}
+
+void Registry::open_read(std::span<const Caller> callers, const OpenRequest& request) {
+  join(callers, GroupPurpose::open_read, as_create(request));
+}
+
+void Registry::in_series(const std::function<void()>& requests) {
+  parts_->progress.put_off();
+  try {
+    requests();
+  } catch (...) {
+    parts_->progress.catch_up();
+    throw;
+  }
+  parts_->progress.catch_up();
 }
 
 void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
@@ -190,14 +214,39 @@ void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenReques
 
 void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
                     const CreateRequest& request) {
-  Group& group = parts_->opens.join(ticket, process, purpose, request);
-  if (group.is_waiting()) {
-    // The process has no use for what it has not read while it waits.
-    const bool may_memory_come = !parts_->memory_waits.all().empty();
-    may_memory_come ? parts_->progress.advance_memory() : parts_->progress.fail_hopeless();
-  } else {
-    parts_->memberships.answer_or_finish(group, request.member.rank);
-  }
+  go_on(parts_->opens.join(ticket, process, purpose, request), request.member.rank);
+}
+
+/// A member has joined.
+void Registry::go_on(Group& group, std::uint32_t rank) {
+  if (!group.is_waiting()) return parts_->memberships.answer_or_finish(group, rank);
+  // The process has no use for what it has not read while it waits.
+  const bool may_memory_come = !parts_->memory_waits.all().empty();
+  may_memory_come ? parts_->progress.advance_memory() : parts_->progress.fail_hopeless();
+}
+
+/// What is the same for all members is looked at once.
+void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request) {
+  in_series([&] {
+    Group* group = nullptr;
+    for (const Caller& caller : callers) {
+      request.member.rank = caller.rank;
+      try {
+        Process& process = parts_->processes.at(caller.process);
+        if (group != nullptr && group->component == process.component) {
+          parts_->opens.join_further(*group, caller.ticket, process, request.member);
+        } else {
+          group = &parts_->opens.join(caller.ticket, process, purpose, request);
+        }
+      } catch (const Error& error) {
+        parts_->answers.refused(caller.ticket, error.status(), error.what());
+        continue;
+      }
+      Group& joined = *group;
+      if (joined.has_all_arrived()) group = nullptr;  // an answer to all of them may end it
+      go_on(joined, caller.rank);
+    }
+  });
 }
 
 /// Uses a group of one process, because the removal may have to wait.

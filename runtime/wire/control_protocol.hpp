@@ -66,6 +66,30 @@ struct ClientRequest {
   std::uint32_t tag = 0;
   RegistryRequest request;
 };
+// Requests of one kind that processes of a matcher have sent one after the other travel as one message: a
+// matcher's packet and the registry's work then do not grow with each process as much
+// (docs/design/many-ranks.md).
+
+/// A create, or an open for reading, by several processes of one group.
+struct GroupCall {
+  struct Caller {
+    std::uint64_t connection = 0;
+    std::uint32_t tag = 0;
+    std::uint32_t rank = 0;  ///< Member::rank
+  };
+  std::variant<CreateRequest, OpenForReading> call;  ///< of the first caller; the others differ in rank alone
+  std::vector<Caller> callers;
+};
+/// Several requests, by connection; those of one connection in their order.
+template <class Request>
+struct Several {
+  struct One {
+    std::uint64_t connection = 0;
+    std::uint32_t tag = 0;
+    Request request;
+  };
+  std::vector<One> requests;
+};
 struct ConnectionEnded {
   std::uint64_t connection = 0;
 };
@@ -73,6 +97,9 @@ struct ConnectionEnded {
 struct SegmentMapped {
   std::uint64_t connection = 0;
   matcher::SegmentId segment = 0;
+};
+struct SegmentsMapped {
+  std::vector<SegmentMapped> notes;
 };
 /// → View, ViewRefused
 struct ViewQuery {
@@ -160,7 +187,8 @@ struct Pong {
 using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
                  GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
-                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus>;
+                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, Several<SegmentRequest>,
+                 Several<PublishRequest>, Several<CloseRequest>, SegmentsMapped>;
 
 // To a matcher.
 

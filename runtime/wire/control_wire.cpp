@@ -103,11 +103,32 @@ void fields(auto& a, Is<Inquiry> auto& m) {
 void fields(auto& a, Is<ClientRequest> auto& m) {
   a(m.connection, m.tag, m.request);
 }
+void fields(auto& a, Is<GroupCall::Caller> auto& m) {
+  a(m.connection, m.tag, m.rank);
+}
+void fields(auto& a, Is<GroupCall> auto& m) {
+  a(m.call, m.callers);
+}
+template <class Archive, class Message>
+requires(Is<Message, Several<SegmentRequest>::One> || Is<Message, Several<PublishRequest>::One> ||
+         Is<Message, Several<CloseRequest>::One>)
+void fields(Archive& a, Message& m) {
+  a(m.connection, m.tag, m.request);
+}
+template <class Archive, class Message>
+requires(Is<Message, Several<SegmentRequest>> || Is<Message, Several<PublishRequest>> ||
+         Is<Message, Several<CloseRequest>>)
+void fields(Archive& a, Message& m) {
+  a(m.requests);
+}
 void fields(auto& a, Is<ConnectionEnded> auto& m) {
   a(m.connection);
 }
 void fields(auto& a, Is<SegmentMapped> auto& m) {
   a(m.connection, m.segment);
+}
+void fields(auto& a, Is<SegmentsMapped> auto& m) {
+  a(m.notes);
 }
 void fields(auto& a, Is<ViewQuery> auto& m) {
   a(m.connection, m.query, m.step);

@@ -45,7 +45,10 @@ class Encoder {
   void operator()(const Fields&... values) {
     (put(values), ...);
   }
-  [[nodiscard]] std::vector<std::byte> take() noexcept { return std::move(bytes_); }
+  [[nodiscard]] std::vector<std::byte> take() {
+    bytes_.resize(used_);
+    return std::move(bytes_);
+  }
 
  private:
   template <class T>
@@ -83,11 +86,15 @@ class Encoder {
   requires std::is_class_v<T>
   void put(const T& value) { fields(*this, value); }
   void append(const void* data, std::size_t bytes) {
-    const auto* const first = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), first, first + bytes);
+    if (bytes == 0) return;
+    if (bytes > bytes_.size() - used_) bytes_.resize(2 * bytes_.size() + bytes + first_bytes);
+    std::memcpy(bytes_.data() + used_, data, bytes);
+    used_ += bytes;
   }
 
-  std::vector<std::byte> bytes_;
+  static constexpr std::size_t first_bytes = 120;
+  std::vector<std::byte> bytes_;  ///< longer than what is used: most fields are a few bytes
+  std::size_t used_ = 0;
 };
 
 /// Reads the same fields from a packet.

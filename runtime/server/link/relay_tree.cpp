@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "request_series.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/wire.hpp"
 
@@ -41,9 +42,16 @@ RelayTree::RelayTree(PeerLink* link, Handlers handlers) : link_(link), handlers_
 }
 
 void RelayTree::send_up(RegistryBody body) {
-  MessageToRegistry message{rank(), std::move(body)};
-  if (rank() == root) return handlers_.to_registry(std::move(message));
-  append(parent_of(rank()), root, encode(message));
+  if (rank() == root) return handlers_.to_registry({rank(), std::move(body)});
+  if (last_ && join(*last_, body)) return;
+  send_last();
+  last_ = std::move(body);
+}
+
+void RelayTree::send_last() {
+  if (!last_) return;
+  sort_by_connection(*last_);
+  append(parent_of(rank()), root, encode(MessageToRegistry{rank(), *std::exchange(last_, std::nullopt)}));
 }
 
 void RelayTree::send_down(MessageToMatcher message) {
@@ -82,6 +90,7 @@ void RelayTree::start_round(RoundTask task) {
 }
 
 void RelayTree::flush() {
+  send_last();
   for (auto& [neighbour, batch] : batches_) {
     if (!batch.bytes.empty() || !batch.shared.empty())
       link_->send(neighbour, PacketKind::relay, packet_of(std::exchange(batch, {})));

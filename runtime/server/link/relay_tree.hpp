@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,7 +40,7 @@ class RelayTree {
     return (rank - 1) / fan_out;
   }
 
-  /// Sends from this matcher to the registry.
+  /// Sends from this matcher to the registry. Requests of one kind that come one after the other go as one.
   void send_up(RegistryBody body);
   /// Sends from the registry (at matcher 0) to `message.matcher`.
   void send_down(MessageToMatcher message);
@@ -59,6 +60,8 @@ class RelayTree {
   void flush();
 
  private:
+  /// Appends the last of this matcher's own messages to the packet for the registry.
+  void send_last();
   /// A message for several receivers behind one neighbour. It follows the first `position` bytes of the
   /// batch.
   struct SharedItem {
@@ -87,6 +90,7 @@ class RelayTree {
 
   PeerLink* link_;
   Handlers handlers_;
+  std::optional<RegistryBody> last_;        ///< what the next message of this matcher may join
   std::map<std::uint32_t, Batch> batches_;  ///< by neighbour
   std::uint64_t order_ = 0;                 ///< of the last message
   std::uint64_t order_to_all_ = 0;          ///< of the last message to all matchers

@@ -105,6 +105,36 @@ void RegistryService::take(std::uint32_t from, ClientRequest& request) {
   std::visit([&](auto& body) { serve_or_refuse(requester, body); }, request.request);
 }
 
+void RegistryService::take(std::uint32_t from, GroupCall& call) {
+  std::vector<matcher::Registry::Caller> callers;
+  callers.reserve(call.callers.size());
+  auto* const create = std::get_if<CreateRequest>(&call.call);
+  for (const GroupCall::Caller& caller : call.callers) {
+    const Connection* const found = connections_.find({from, caller.connection});
+    if (found == nullptr) continue;
+    const Requester requester{{caller.connection, caller.tag, from}, found->process};
+    if (create != nullptr && found->is_for_file) {
+      create->member.rank = caller.rank;
+      serve_or_refuse(requester, *create);
+      continue;
+    }
+    callers.push_back({requester.ticket, requester.process, caller.rank});
+  }
+  if (create != nullptr) return registry_.create(callers, std::move(*create));
+  registry_.open_read(callers, std::get<OpenForReading>(call.call).open);
+}
+
+template <class Request>
+void RegistryService::take(std::uint32_t from, Several<Request>& several) {
+  registry_.in_series([&] {
+    for (auto& one : several.requests) {
+      const Connection* const found = connections_.find({from, one.connection});
+      if (found == nullptr) continue;
+      serve_or_refuse({{one.connection, one.tag, from}, found->process}, one.request);
+    }
+  });
+}
+
 void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {
   if (const Connection* const found = connections_.find({from, note.connection}))
     registry_.pool(matcher::node_of(note.segment)).note_mapped(note.segment, found->process);

@@ -49,8 +49,14 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
  private:
   // Messages from matcher `from`.
   void take(std::uint32_t from, ClientRequest& request);
+  void take(std::uint32_t from, GroupCall& call);
+  template <class Request>
+  void take(std::uint32_t from, Several<Request>& several);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
   void take(std::uint32_t from, const SegmentMapped& note);
+  void take(std::uint32_t from, const SegmentsMapped& several) {
+    for (const SegmentMapped& note : several.notes) take(from, note);
+  }
   void take(std::uint32_t from, const ViewQuery& query);
   void take(std::uint32_t from, const RoundDone& done);
   void take(std::uint32_t from, const LeaseQuery& query);

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "sluice/matcher/dataset_key.hpp"
@@ -64,6 +66,18 @@ class Registry {
   void go_on_counting(const FormerCount& former);
 
   void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
+  /// One of several processes that make a call of a group.
+  struct Caller {
+    Ticket ticket;
+    ProcessId process{};
+    std::uint32_t rank = 0;  ///< Member::rank
+  };
+  /// As create() and open_read() of each of them. `request.member.rank` is not used. Who may not make the
+  /// call is refused.
+  void create(std::span<const Caller> callers, CreateRequest request);
+  void open_read(std::span<const Caller> callers, const OpenRequest& request);
+  /// Does several requests that have come together. Then waits are looked at once, behind them.
+  void in_series(const std::function<void()>& requests);
   /// Rank 0 of a group creates the step that the group was offered, for all its processes. Throws
   /// Error(NC_EINVAL) when it was not.
   void create_offered(ProcessId process, StepId step, const CreateRequest& request);
@@ -181,6 +195,8 @@ class Registry {
   void end_processes(Component& component, const std::string& reason);
   void end_process(ProcessId id, const std::string& reason);
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  void join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request);
+  void go_on(Group& group, std::uint32_t rank);
   void leave(Group& group, std::uint32_t rank);
 
   std::unique_ptr<Parts> parts_;

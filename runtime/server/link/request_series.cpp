@@ -1,0 +1,119 @@
+#include "request_series.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace sluice::runtime {
+
+namespace {
+
+using Call = decltype(GroupCall::call);
+
+bool is_same_group(const Member& left, const Member& right) {
+  return left.group == right.group && left.size == right.size && left.spans_nodes == right.spans_nodes;
+}
+
+/// Whether the calls differ in the rank alone.
+bool is_same(const CreateRequest& left, const CreateRequest& right) {
+  return is_same_group(left.member, right.member) && left.key == right.key &&
+         left.no_clobber == right.no_clobber && left.version == right.version && left.path == right.path &&
+         left.is_import == right.is_import && left.goes_on == right.goes_on;
+}
+bool is_same(const OpenForReading& left, const OpenForReading& right) {
+  const OpenRequest& one = left.open;
+  const OpenRequest& other = right.open;
+  return is_same_group(one.member, other.member) && one.key == other.key && one.path == other.path &&
+         one.is_on_disk == other.is_on_disk && one.continues == other.continues &&
+         one.is_look == other.is_look && one.wants_newest == other.wants_newest;
+}
+
+const Member& member_of(const CreateRequest& create) {
+  return create.member;
+}
+const Member& member_of(const OpenForReading& open) {
+  return open.open.member;
+}
+
+template <class Request>
+bool join_call(RegistryBody& last, ClientRequest& next) {
+  auto* const request = std::get_if<Request>(&next.request);
+  if (request == nullptr) return false;
+  const GroupCall::Caller caller{next.connection, next.tag, member_of(*request).rank};
+  if (auto* const several = std::get_if<GroupCall>(&last)) {
+    const auto* const call = std::get_if<Request>(&several->call);
+    if (call == nullptr || !is_same(*call, *request)) return false;
+    several->callers.push_back(caller);
+    return true;
+  }
+  auto* const one = std::get_if<ClientRequest>(&last);
+  auto* const first = one == nullptr ? nullptr : std::get_if<Request>(&one->request);
+  if (first == nullptr || !is_same(*first, *request)) return false;
+  const GroupCall::Caller first_caller{one->connection, one->tag, member_of(*first).rank};
+  last = GroupCall{Call(std::move(*first)), {first_caller, caller}};
+  return true;
+}
+
+/// Publications of several steps keep their order.
+template <class Request>
+bool may_change_places(const Request& left, const Request& right) {
+  return left.step == right.step;
+}
+bool may_change_places(const SegmentRequest& /*left*/, const SegmentRequest& /*right*/) {
+  return true;
+}
+
+template <class Request>
+bool join_several(RegistryBody& last, ClientRequest& next) {
+  auto* const request = std::get_if<Request>(&next.request);
+  if (request == nullptr) return false;
+  auto* several = std::get_if<Several<Request>>(&last);
+  if (several == nullptr) {
+    auto* const one = std::get_if<ClientRequest>(&last);
+    auto* const first = one == nullptr ? nullptr : std::get_if<Request>(&one->request);
+    if (first == nullptr || !may_change_places(*first, *request)) return false;
+    Several<Request> both;
+    both.requests.push_back({one->connection, one->tag, std::move(*first)});
+    several = &last.emplace<Several<Request>>(std::move(both));
+  }
+  if (!may_change_places(several->requests.front().request, *request)) return false;
+  several->requests.push_back({next.connection, next.tag, std::move(*request)});
+  return true;
+}
+
+bool join_note(RegistryBody& last, const SegmentMapped& next) {
+  if (auto* const several = std::get_if<SegmentsMapped>(&last)) {
+    several->notes.push_back(next);
+    return true;
+  }
+  const auto* const one = std::get_if<SegmentMapped>(&last);
+  if (one == nullptr) return false;
+  last = SegmentsMapped{{*one, next}};
+  return true;
+}
+
+}  // namespace
+
+bool join(RegistryBody& last, RegistryBody& next) {
+  if (const auto* const note = std::get_if<SegmentMapped>(&next)) return join_note(last, *note);
+  auto* const request = std::get_if<ClientRequest>(&next);
+  return request != nullptr &&
+         (join_call<CreateRequest>(last, *request) || join_call<OpenForReading>(last, *request) ||
+          join_several<SegmentRequest>(last, *request) || join_several<PublishRequest>(last, *request) ||
+          join_several<CloseRequest>(last, *request));
+}
+
+void sort_by_connection(RegistryBody& body) {
+  const auto sort = [](auto& list) {
+    std::ranges::stable_sort(list, {}, [](const auto& one) { return one.connection; });
+  };
+  std::visit(
+      [&](auto& message) {
+        if constexpr (requires { message.callers.front(); }) sort(message.callers);
+        if constexpr (requires { message.requests.front(); }) sort(message.requests);
+        if constexpr (requires { message.notes.front(); }) sort(message.notes);
+      },
+      body);
+}
+
+}  // namespace sluice::runtime
