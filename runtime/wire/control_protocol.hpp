@@ -225,6 +225,16 @@ struct ClearSegment {
   SegmentUse use{};  ///< the next one
 };
 /// → SpillGone, if it is on disk
+/// Several of these that come one after the other: what many grants tell a matcher.
+struct GrantSeries {
+  /// An Answer with Granted.
+  struct Grant {
+    std::uint64_t connection = 0;
+    std::uint32_t tag = 0;
+    matcher::SegmentId segment = 0;
+  };
+  std::vector<std::variant<CreateSegment, ClearSegment, Grant>> orders;
+};
 struct DestroySegment {
   matcher::SegmentId segment = 0;
 };
@@ -332,7 +342,7 @@ struct BeginRound {
 using MatcherBody =
     std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, SpillSegment, CreateLogSegment,
                  KeepLog, DropWarm, MarkGone, View, ViewRefused, StepErased, Lease, LeaseRefused, BeginDrain,
-                 DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound>;
+                 DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound, GrantSeries>;
 
 /// The registry is at this matcher, whose own messages are passed as values.
 inline constexpr std::uint32_t registry_rank = 0;

@@ -208,6 +208,12 @@ void fields(auto& a, Is<CreateSegment> auto& m) {
 void fields(auto& a, Is<ClearSegment> auto& m) {
   a(m.segment, m.use);
 }
+void fields(auto& a, Is<GrantSeries::Grant> auto& m) {
+  a(m.connection, m.tag, m.segment);
+}
+void fields(auto& a, Is<GrantSeries> auto& m) {
+  a(m.orders);
+}
 void fields(auto& a, Is<DestroySegment> auto& m) {
   a(m.segment);
 }

@@ -44,13 +44,33 @@ void PeerLink::on_packet(PacketKind kind, Handler handler) {
   handlers_[static_cast<std::size_t>(kind)] = std::move(handler);
 }
 
+void PacketParts::take(std::span<std::byte> place) noexcept {
+  bytes_ -= place.size();
+  while (!place.empty()) {
+    const auto left = std::span(*parts_.front()).subspan(begin_);
+    const std::size_t length = std::min(left.size(), place.size());
+    std::memcpy(place.data(), left.data(), length);
+    place = place.subspan(length);
+    begin_ += length;
+    if (length < left.size()) return;
+    parts_.pop_front();
+    begin_ = 0;
+  }
+}
+
 void PeerLink::send(std::uint32_t to, PacketKind kind, std::vector<std::byte> bytes) {
+  PacketParts parts;
+  parts.add(std::move(bytes));
+  send(to, kind, std::move(parts));
+}
+
+void PeerLink::send(std::uint32_t to, PacketKind kind, PacketParts parts) {
   PeerCounters& counters = counters_[static_cast<std::size_t>(kind)];
   ++counters.packets_sent;
-  counters.bytes_sent += bytes.size();
+  counters.bytes_sent += parts.size();
   Peer& peer = peers_.at(to);
   waiting_.insert(to);
-  peer.packets.push_back({kind, std::move(bytes), 0});
+  peer.packets.push_back({kind, std::move(parts)});
   if (to != rank()) send_packets_to(to);
 }
 
@@ -123,7 +143,7 @@ bool PeerLink::send_packets_to(std::uint32_t to) {
   bool has_happened = false;
   while (peer.packet_bytes_under_way < window_bytes && !peer.packets.empty()) {
     send_next_piece(to, peer.packets.front());
-    if (peer.packets.front().sent_bytes == peer.packets.front().bytes.size()) peer.packets.pop_front();
+    if (peer.packets.front().left.size() == 0) peer.packets.pop_front();
     has_happened = true;
   }
   if (peer.packets.empty() && peer.streams.empty()) waiting_.erase(to);
@@ -148,13 +168,12 @@ bool PeerLink::send_data_to(std::uint32_t to) {
 }
 
 void PeerLink::send_next_piece(std::uint32_t to, Packet& packet) {
-  const std::size_t rest = packet.bytes.size() - packet.sent_bytes;
+  const std::size_t rest = packet.left.size();
   const std::size_t length = std::min(rest, max_packet_piece_bytes);
   std::vector<std::byte> piece = take_buffer();
   piece.resize(sizeof(Mark) + length);
   write_mark(piece, packet.kind, length < rest);
-  if (length > 0) std::memcpy(piece.data() + sizeof(Mark), packet.bytes.data() + packet.sent_bytes, length);
-  packet.sent_bytes += length;
+  packet.left.take(std::span(piece).subspan(sizeof(Mark)));
   peers_[to].packet_bytes_under_way += piece.size();
   ++pieces_under_way_;
   transport_->start(to, std::move(piece));
@@ -200,9 +219,11 @@ bool PeerLink::hand_over_own() {
   Peer& own = peers_[rank()];
   bool has_happened = false;
   for (int i = 0; i < turn_pieces && !own.packets.empty(); ++i) {
-    const Packet packet = std::move(own.packets.front());
+    Packet packet = std::move(own.packets.front());
     own.packets.pop_front();
-    hand_over(rank(), packet.kind, packet.bytes);
+    std::vector<std::byte> bytes(packet.left.size());
+    packet.left.take(bytes);
+    hand_over(rank(), packet.kind, bytes);
     has_happened = true;
   }
   if (own.packets.empty()) waiting_.erase(rank());

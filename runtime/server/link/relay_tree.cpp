@@ -32,6 +32,11 @@ std::span<const std::byte> bytes_of(const Value& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
+void add_message(std::vector<std::byte>& to, std::uint32_t destination, std::span<const std::byte> encoded) {
+  add(to, bytes_of(MessageHead{destination, static_cast<std::uint32_t>(encoded.size())}));
+  add(to, encoded);
+}
+
 }  // namespace
 
 RelayTree::RelayTree(PeerLink* link, Handlers handlers) : link_(link), handlers_(std::move(handlers)) {
@@ -56,7 +61,17 @@ void RelayTree::send_last() {
 
 void RelayTree::send_down(MessageToMatcher message) {
   if (message.matcher == rank()) return handlers_.to_matcher(std::move(message));
-  append(next_hop(message.matcher), message.matcher, encode(message));
+  note_sent(message.matcher);
+  Batch& batch = batches_[next_hop(message.matcher)];
+  if (batch.last && batch.last->matcher == message.matcher && join(batch.last->body, message.body)) return;
+  append_last(batch);
+  batch.last = std::move(message);
+}
+
+void RelayTree::append_last(Batch& batch) {
+  if (!batch.last) return;
+  const auto message = *std::exchange(batch.last, std::nullopt);
+  add_message(batch.bytes, message.matcher, encode(message));
 }
 
 void RelayTree::send_down(const Receiver& to, SharedMessage message) {
@@ -69,6 +84,7 @@ void RelayTree::send_down(const Receiver& to, SharedMessage message) {
     return;
   }
   note_sent(to.matcher);
+  append_last(batch);
   batch.shared.push_back({std::move(message), batch.bytes.size(), order_, {to}});
 }
 
@@ -92,14 +108,20 @@ void RelayTree::start_round(RoundTask task) {
 void RelayTree::flush() {
   send_last();
   for (auto& [neighbour, batch] : batches_) {
+    append_last(batch);
     if (!batch.bytes.empty() || !batch.shared.empty())
       link_->send(neighbour, PacketKind::relay, packet_of(std::exchange(batch, {})));
   }
 }
 
 /// Puts the shared messages at their places.
-std::vector<std::byte> RelayTree::packet_of(Batch batch) {
-  if (batch.shared.empty()) return std::move(batch.bytes);
+PacketParts RelayTree::packet_of(Batch batch) {
+  constexpr std::size_t most_copied = 4096;
+  PacketParts parts;
+  if (batch.shared.empty()) {
+    parts.add(std::move(batch.bytes));
+    return parts;
+  }
   std::vector<std::byte> packet;
   std::size_t done = 0;
   const auto copy_to = [&](std::size_t end) {
@@ -114,18 +136,24 @@ std::vector<std::byte> RelayTree::packet_of(Batch batch) {
     add(packet, bytes_of(MessageHead{several_matchers, static_cast<std::uint32_t>(length)}));
     add(packet, bytes_of(count));
     add(packet, receivers);
-    add(packet, *item.message);
+    if (item.message->size() <= most_copied) {
+      add(packet, *item.message);
+    } else {
+      parts.add(std::exchange(packet, {}));
+      parts.add(item.message);
+    }
   }
   copy_to(batch.bytes.size());
-  return packet;
+  parts.add(std::move(packet));
+  return parts;
 }
 
 void RelayTree::append(std::uint32_t neighbour, std::uint32_t destination,
                        std::span<const std::byte> encoded) {
   note_sent(destination);
-  std::vector<std::byte>& bytes = batches_[neighbour].bytes;
-  add(bytes, bytes_of(MessageHead{destination, static_cast<std::uint32_t>(encoded.size())}));
-  add(bytes, encoded);
+  Batch& batch = batches_[neighbour];
+  append_last(batch);
+  add_message(batch.bytes, destination, encoded);
 }
 
 void RelayTree::take_packet(std::uint32_t from, std::span<const std::byte> packet) {
@@ -149,7 +177,10 @@ void RelayTree::take_encoded(std::uint32_t destination, std::span<const std::byt
   if (goes_up) return handlers_.to_registry(decode<MessageToRegistry>(encoded));
   if (destination == several_matchers) return take_shared(encoded);
   if (destination == all_matchers) return do_round(decode<MessageToMatcher>(encoded), encoded);
-  if (destination == rank()) return handlers_.to_matcher(decode<MessageToMatcher>(encoded));
+  if (destination == rank()) {
+    return for_each_message(decode<MessageToMatcher>(encoded).body,
+                            [this](MatcherBody body) { handlers_.to_matcher({rank(), std::move(body)}); });
+  }
   append(next_hop(destination), destination, encoded);
 }
 

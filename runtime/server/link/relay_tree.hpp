@@ -73,9 +73,11 @@ class RelayTree {
   /// The messages of a turn to one neighbour.
   struct Batch {
     std::vector<std::byte> bytes;  ///< of the messages that are not shared
+    std::optional<MessageToMatcher> last;  ///< comes behind them: what the next message may join
     std::vector<SharedItem> shared;
   };
 
+  void append_last(Batch& batch);
   void take_packet(std::uint32_t from, std::span<const std::byte> packet);
   void take_encoded(std::uint32_t destination, std::span<const std::byte> encoded, bool goes_up);
   void take_shared(std::span<const std::byte> listed);
@@ -86,7 +88,7 @@ class RelayTree {
   void append(std::uint32_t neighbour, std::uint32_t destination, std::span<const std::byte> encoded);
   void note_sent(std::uint32_t destination);
   [[nodiscard]] bool may_join(const SharedItem& item, std::uint32_t matcher) const;
-  [[nodiscard]] static std::vector<std::byte> packet_of(Batch batch);
+  [[nodiscard]] static PacketParts packet_of(Batch batch);
 
   PeerLink* link_;
   Handlers handlers_;

@@ -1,6 +1,7 @@
 #include "request_series.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -101,6 +102,51 @@ bool join(RegistryBody& last, RegistryBody& next) {
          (join_call<CreateRequest>(last, *request) || join_call<OpenForReading>(last, *request) ||
           join_several<SegmentRequest>(last, *request) || join_several<PublishRequest>(last, *request) ||
           join_several<CloseRequest>(last, *request));
+}
+
+namespace {
+
+/// Empty when it is of another kind.
+std::optional<decltype(GrantSeries::orders)::value_type> order_of(const MatcherBody& body) {
+  if (const auto* const create = std::get_if<CreateSegment>(&body)) return *create;
+  if (const auto* const clear = std::get_if<ClearSegment>(&body)) return *clear;
+  const auto* const answer = std::get_if<Answer>(&body);
+  const auto* const granted = answer == nullptr ? nullptr : std::get_if<Granted>(&answer->reply);
+  if (granted == nullptr) return std::nullopt;
+  return GrantSeries::Grant{answer->connection, answer->tag, granted->segment};
+}
+
+MatcherBody body_of(const CreateSegment& create) {
+  return create;
+}
+MatcherBody body_of(const ClearSegment& clear) {
+  return clear;
+}
+MatcherBody body_of(const GrantSeries::Grant& grant) {
+  return Answer{grant.connection, grant.tag, Granted{grant.segment}};
+}
+
+}  // namespace
+
+bool join(MatcherBody& last, MatcherBody& next) {
+  auto order = order_of(next);
+  if (!order) return false;
+  auto* several = std::get_if<GrantSeries>(&last);
+  if (several == nullptr) {
+    auto first = order_of(last);
+    if (!first) return false;
+    several = &last.emplace<GrantSeries>();
+    several->orders.push_back(std::move(*first));
+  }
+  several->orders.push_back(std::move(*order));
+  return true;
+}
+
+void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take) {
+  const auto* const several = std::get_if<GrantSeries>(&body);
+  if (several == nullptr) return take(std::move(body));
+  for (const auto& order : several->orders)
+    take(std::visit([](const auto& one) { return body_of(one); }, order));
 }
 
 void sort_by_connection(RegistryBody& body) {

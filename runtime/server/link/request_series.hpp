@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "control_protocol.hpp"
 
 namespace sluice::runtime {
@@ -12,5 +14,10 @@ namespace sluice::runtime {
 /// Before a message of several is sent: brings its requests into the order of the connections, in which the
 /// registry has their processes.
 void sort_by_connection(RegistryBody& body);
+
+/// The same for messages to a matcher.
+[[nodiscard]] bool join(MatcherBody& last, MatcherBody& next);
+/// Calls `take` with each message of several, or with the one.
+void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take);
 
 }  // namespace sluice::runtime

@@ -49,6 +49,9 @@ struct Dispatch {
   void operator()(const Look& look) const { to.looks.take(look); }
   void operator()(const Ping& /*ping*/) const { to.looks.answer_ping(); }
   void operator()(const BeginRound& begin) const { to.rounds.take(begin); }
+  void operator()(const GrantSeries& /*series*/) const {
+    throw Error(NC_EIO, "several grants in one message, which the relay tree takes apart");
+  }
   template <class Order>
   void operator()(const Order& order) const {
     to.segments.take(order);

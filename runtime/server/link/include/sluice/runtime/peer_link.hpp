@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sluice/runtime/piece_transport.hpp"
@@ -27,6 +28,29 @@ inline constexpr std::size_t packet_kinds = 2;
 struct PeerCounters {
   std::uint64_t packets_sent = 0, bytes_sent = 0;
   std::uint64_t packets_received = 0, bytes_received = 0;
+};
+
+/// The bytes of a packet, in several parts. Packets to several ranks may share parts, which are then not
+/// copied for each rank.
+class PacketParts {
+ public:
+  using Part = std::shared_ptr<const std::vector<std::byte>>;
+
+  void add(Part part) {
+    bytes_ += part->size();
+    if (!part->empty()) parts_.push_back(std::move(part));
+  }
+  void add(std::vector<std::byte> part) {
+    add(std::make_shared<const std::vector<std::byte>>(std::move(part)));
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+  /// Copies the bytes that follow the last ones. There must be as many.
+  void take(std::span<std::byte> place) noexcept;
+
+ private:
+  std::deque<Part> parts_;
+  std::size_t bytes_ = 0;  ///< that are left
+  std::size_t begin_ = 0;  ///< of what is left in the first part
 };
 
 /// A matcher's link to the other matchers. It carries packets of any length, in order between each two
@@ -71,6 +95,7 @@ class PeerLink {
 
   /// Sends `bytes` to `to`, which may be this rank itself. They arrive as one packet, after all earlier
   /// packets to that rank. Never blocks. Throws Error(NC_EIO) when the other rank cannot be reached.
+  void send(std::uint32_t to, PacketKind kind, PacketParts parts);
   void send(std::uint32_t to, PacketKind kind, std::vector<std::byte> bytes);
 
   /// Sends data to another rank, piece by piece as space becomes free. Packets and data have no order between
@@ -102,8 +127,7 @@ class PeerLink {
 
   struct Packet {
     PacketKind kind{};
-    std::vector<std::byte> bytes;
-    std::size_t sent_bytes = 0;
+    PacketParts left;
   };
   struct Stream {
     std::uint32_t channel = 0;
