@@ -8,7 +8,8 @@
 namespace sluice::matcher {
 
 bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, const SegmentRequest& request) {
-  const Step& step = *parts_.datasets.must_write(caller, request.step).group->step;
+  const GroupMembership writer = parts_.datasets.must_write(caller, request.step);
+  const Step& step = *writer.group->step;
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);
   if (request.use != SegmentUse::data && request.use != SegmentUse::table && request.use != SegmentUse::file)
     throw Error(NC_EINVAL, caller.name() + " asks for memory that is not for a log");
@@ -26,6 +27,7 @@ bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, cons
     throw Error(NC_ENO_SPACE, text);
   }
   MemoryWait wait{ticket, request, caller.place, {{caller.id, 0}}, parts_.now_ms()};
+  wait.writer = writer;
   if (!request.is_ahead) return serve(std::move(wait));
   parts_.grants.grant_ahead(wait);
   return false;
@@ -86,6 +88,7 @@ bool MemoryWaits::join(const InboundReader& reader, const std::function<bool(con
 bool MemoryWaits::serve(MemoryWait wait) {
   if (parts_.grants.try_grant(wait)) return false;
   for (const InboundReader& waiter : wait.waiters) begin_wait(wait, waiter);
+  wait.writer = {};
   waits_.push_back(std::move(wait));
   return true;
 }
@@ -152,7 +155,9 @@ bool MemoryWaits::spill_made(SegmentId segment, const std::string& trouble) {
 void MemoryWaits::drop_of(const Process& process) {
   waits_.remove_if([&](MemoryWait& wait) {
     if (!wait.concerns(process.id)) return false;
-    std::erase_if(wait.waiters, [&](const InboundReader& waiter) { return waiter.process == process.id; });
+    const auto is_of_process = [&](const InboundReader& waiter) { return waiter.process == process.id; };
+    auto& waiters = wait.waiters;
+    waiters.erase(std::remove_if(waiters.begin(), waiters.end(), is_of_process), waiters.end());
     // Data of other nodes serves several gets; without any of them the matcher is told to give up.
     if (wait.is_inbound && wait.waiters.empty()) parts_.grants.refuse(wait, NC_EIO, "its reader has ended");
     return wait.waiters.empty();

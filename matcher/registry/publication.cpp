@@ -31,11 +31,12 @@ void Publication::note_closed(GroupMembership writer, PublishRequest request) {
     log.ranges = std::move(request.ranges);
     log.end = request.position;
     log.trim(request.position);
-    log.pattern = request.pattern;
+    log.pattern = std::move(request.pattern);
     step.file_bytes = request.file_bytes;
-    if (log.begin.chunks == 0) log.extent = log.pattern.extent;
-    if (log.begin.chunks != 0) log.extent.add(log.pattern.extent);
-    step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
+    LogExtent own = std::exchange(log.pattern.extent, {});  // nobody looks at the pattern's
+    if (log.begin.chunks == 0) log.extent = std::move(own);
+    else log.extent.add(own);
+    step.record_count = std::max({step.record_count, request.record_count, log.pattern.records_end});
   }
   if (request.file_bytes && is_written_on(step)) request.counters.put_bytes = 0;  // the last one has all
   parts_.datasets.count(step.key, group->component->name, request.counters);

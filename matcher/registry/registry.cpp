@@ -197,14 +197,19 @@ void Registry::open_read(std::span<const Caller> callers, const OpenRequest& req
 }
 
 void Registry::in_series(const std::function<void()>& requests) {
+  const auto end = [this] {
+    parts_->held_ms.reset();
+    parts_->progress.catch_up();
+  };
+  parts_->held_ms = parts_->now_ms();
   parts_->progress.put_off();
   try {
     requests();
   } catch (...) {
-    parts_->progress.catch_up();
+    end();
     throw;
   }
-  parts_->progress.catch_up();
+  end();
 }
 
 void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {

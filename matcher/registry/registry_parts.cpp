@@ -6,7 +6,7 @@ namespace sluice::matcher {
 
 Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers)
     : answers(registry_answers),
-      now_ms(std::move(options.now_ms)),
+      now_ms([this, clock = std::move(options.now_ms)] { return held_ms ? *held_ms : clock(); }),
       history(now_ms),
       rules(std::move(options.rules)),
       pools(options, segments),

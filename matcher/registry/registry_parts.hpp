@@ -48,6 +48,7 @@ struct Registry::Parts {
   Parts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers);
 
   RegistryAnswers& answers;
+  std::optional<std::uint64_t> held_ms;  ///< for requests that have come together, the time is the same
   std::function<std::uint64_t()> now_ms;
   RunHistory history;
   FileRules rules;

@@ -136,7 +136,9 @@ void SegmentGrants::hand_over(MemoryWait& wait, SegmentLease segment) {
         wait.ticket, parts_.datasets.step(wait.request.step).inbound_parts.emplace_back(std::move(segment)));
   }
   const auto [group, rank] =
-      parts_.datasets.writer(parts_.processes.at(wait.waiters.front().process), wait.request.step);
+      wait.writer.group != nullptr
+          ? wait.writer
+          : parts_.datasets.writer(parts_.processes.at(wait.waiters.front().process), wait.request.step);
   WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
   auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
   segments.push_back(std::make_shared<SegmentLease>(std::move(segment)));

@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,11 +30,13 @@ struct MemoryWait {
   Ticket ticket;
   SegmentRequest request;
   MatcherPlace place;                  ///< of the matcher that will own the segment
-  std::vector<InboundReader> waiters;  ///< one process, unless the memory is for data of other nodes
+  /// one process, unless the memory is for data of other nodes
+  boost::container::small_vector<InboundReader, 1> waiters;
   std::uint64_t since_ms = 0;
   bool is_inbound = false;
   SpillAttempt spill = {};
   std::optional<std::uint64_t> seen = {};  ///< for disk space of a burst-buffer log: DiskRequest::seen
+  GroupMembership writer = {};             ///< of the process; known while it has not begun to wait
 
   [[nodiscard]] bool is_being_served() const noexcept { return !spill.segment.empty(); }
   [[nodiscard]] bool is_for_image() const noexcept { return request.use == SegmentUse::image; }

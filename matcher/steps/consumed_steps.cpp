@@ -19,8 +19,9 @@ void ConsumedSteps::add(Step& step, bool is_expected_again) {
   const ConsumedPlace place{is_expected_again, next_order_++};
   step.consumed_place = place;
   Entry entry{&step, {}};
+  BytesByMedium sums = step.bytes_by_medium();
   for (const Medium medium : media) {
-    for (const auto& [node, bytes] : entry.bytes.at(index_of(medium)) = step.bytes_in(medium)) {
+    for (const auto& [node, bytes] : entry.bytes.at(index_of(medium)) = std::move(sums.in(medium))) {
       Store& store = stores(medium).at(node);
       store.steps.emplace(place, &step);
       store.bytes += bytes;

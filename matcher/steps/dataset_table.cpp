@@ -87,6 +87,7 @@ void DatasetTable::fold(const DatasetKey& key, Dataset& dataset) {
 }
 
 void DatasetTable::fold_past(const std::function<void(const DatasetKey&, const Dataset&)>& forget) {
+  last_count_ = {};
   while (past_.size() > most_past_) {
     const DatasetKey key = std::move(past_.front());
     past_.pop_front();
@@ -152,8 +153,10 @@ bool DatasetTable::is_on_disk(const Step& step) const {
 
 void DatasetTable::count(const DatasetKey& key, const std::string& component,
                          const AccessCounters& counters) {
-  (*this)[key].counters += counters;
-  uses_[{key.rule, component}] += counters;
+  if (last_count_.dataset == nullptr || last_count_.key != key || last_count_.component != component)
+    last_count_ = {key, component, &(*this)[key], &uses_[{key.rule, component}]};
+  last_count_.dataset->counters += counters;
+  *last_count_.use += counters;
 }
 
 void DatasetTable::note_published(const DatasetKey& key) {
@@ -183,10 +186,10 @@ std::map<DatasetKey, std::uint64_t> DatasetTable::staged_bytes() const {
   std::map<DatasetKey, std::uint64_t> staged;
   for (const auto& [id, step] : steps_) {
     const bool is_newest = step->state == StepState::published && !step->is_superseded;
-    NodeBytes bytes;
+    BytesByMedium sums;
     for (std::size_t i = is_newest ? 0 : step->first_own_log; i < step->logs.size(); ++i)
-      step->logs[i]->add_bytes(Medium::memory, bytes);
-    for (const auto& [node, node_bytes] : bytes) staged[step->key] += node_bytes;
+      step->logs[i]->add_bytes(sums);
+    for (const auto& [node, node_bytes] : sums.in(Medium::memory)) staged[step->key] += node_bytes;
   }
   return staged;
 }

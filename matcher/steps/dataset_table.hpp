@@ -157,6 +157,15 @@ class DatasetTable {
   using FoldedDatasets = std::unordered_map<Fingerprint, Folded, FingerprintHash>;
   mutable std::array<FoldedDatasets, 2> folded_;            ///< the younger ones, and the older ones
   mutable std::map<std::uint32_t, FoldedSum> folded_sums_;  ///< by rule
+  /// What count() has added to last: many processes of a component close one file. Empty when a dataset was
+  /// folded since.
+  struct LastCount {
+    DatasetKey key;
+    std::string component;
+    Dataset* dataset = nullptr;
+    AccessCounters* use = nullptr;
+  };
+  LastCount last_count_;
   std::map<StepId, std::unique_ptr<Step>> steps_;
   StepId next_step_ = 1;
   struct UseOf {

@@ -6,14 +6,6 @@
 
 namespace sluice::matcher {
 
-namespace {
-
-void add(const SegmentLease& segment, Medium medium, NodeBytes& bytes) {
-  if (medium_of(segment.id()) == medium) bytes[node_of(segment.id())] += segment.charged_bytes();
-}
-
-}  // namespace
-
 bool WriteLog::holds(const LogRange& range) const noexcept {
   const auto owned = std::find_if(data.rbegin(), data.rend(), [&](const SharedSegment& segment) {
     return segment->id() == range.segment;
@@ -62,10 +54,16 @@ void WriteLog::trim(const TablePosition& end) noexcept {
              data.end());
 }
 
-void WriteLog::add_bytes(Medium medium, NodeBytes& bytes) const {
-  for (const auto* const segments : {&tables, &data}) {
-    for (const SharedSegment& segment : *segments) add(*segment, medium, bytes);
-  }
+void BytesByMedium::add(const SegmentLease& segment) {
+  Sum& sum = sums_[static_cast<std::size_t>(medium_of(segment.id()))];
+  const std::uint32_t node = node_of(segment.id());
+  if (sum.last == sum.bytes.end() || sum.last->first != node) sum.last = sum.bytes.try_emplace(node).first;
+  sum.last->second += segment.charged_bytes();
+}
+
+void WriteLog::add_bytes(BytesByMedium& sums) const {
+  for (const SharedSegment& segment : tables) sums.add(*segment);
+  for (const SharedSegment& segment : data) sums.add(*segment);
 }
 
 LogView WriteLog::view() const {
@@ -82,14 +80,14 @@ LogView WriteLog::view() const {
   return view;
 }
 
-NodeBytes Step::bytes_in(Medium medium) const {
-  NodeBytes bytes;
-  for (const auto& log : logs) log->add_bytes(medium, bytes);
-  for (const SegmentLease& segment : inbound_parts) add(segment, medium, bytes);
+BytesByMedium Step::bytes_by_medium() const {
+  BytesByMedium sums;
+  for (const auto& log : logs) log->add_bytes(sums);
+  for (const SegmentLease& segment : inbound_parts) sums.add(segment);
   for (const auto& [node, image] : images) {
-    if (!image.file.empty()) add(image.file, medium, bytes);
+    if (!image.file.empty()) sums.add(image.file);
   }
-  return bytes;
+  return sums;
 }
 
 bool Step::has_data_on(std::uint32_t node) const {

@@ -1,16 +1,17 @@
 #pragma once
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 namespace sluice::matcher {
 
 /// A map for keys that nearly always come in ascending order, as numbers that are given one after the other.
 /// It lies in one piece and keeps its memory, so a short one costs next to nothing. An entry that is erased
 /// stays as a gap until half of the entries are gaps. Values do not keep their addresses.
-template <class Key, class Value>
+/// `inline_entries`: so many lie within the map.
+template <class Key, class Value, std::size_t inline_entries = 0>
 class AscendingMap {
  public:
   struct Entry {
@@ -54,12 +55,12 @@ class AscendingMap {
   /// Replaces the value of a key that is there.
   void set(const Key& key, Value value) {
     if (entries_.empty() || entries_.back().key < key) {
-      entries_.push_back({key, std::move(value)});
+      entries_.push_back(Entry{key, std::move(value)});
       return;
     }
-    const auto found = lower_bound(key);
+    Entry* const found = lower_bound(key);
     if (found->key != key) {
-      entries_.insert(found, {key, std::move(value)});
+      entries_.insert(entries_.begin() + (found - entries_.data()), Entry{key, std::move(value)});
       return;
     }
     if (std::exchange(found->is_gap, false)) --gaps_;
@@ -67,18 +68,19 @@ class AscendingMap {
   }
   /// Null when there is no value.
   [[nodiscard]] const Value* find(const Key& key) const noexcept {
-    const auto found = const_cast<AscendingMap*>(this)->lower_bound(key);
-    return found != entries_.end() && found->key == key && !found->is_gap ? &found->value : nullptr;
+    const Entry* const found = const_cast<AscendingMap*>(this)->lower_bound(key);
+    return found != last() && found->key == key && !found->is_gap ? &found->value : nullptr;
   }
   /// Returns whether there was a value.
   bool erase(const Key& key) {
-    const auto found = lower_bound(key);
-    if (found == entries_.end() || found->key != key || found->is_gap) return false;
-    *found = {key, Value{}, true};
+    Entry* const found = lower_bound(key);
+    if (found == last() || found->key != key || found->is_gap) return false;
+    *found = Entry{key, Value{}, true};
     ++gaps_;
     for (; !entries_.empty() && entries_.back().is_gap; --gaps_) entries_.pop_back();
     if (gaps_ * 2 > entries_.size()) {
-      std::erase_if(entries_, [](const Entry& entry) { return entry.is_gap; });
+      const auto is_gap = [](const Entry& entry) { return entry.is_gap; };
+      entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_gap), entries_.end());
       gaps_ = 0;
     }
     return true;
@@ -93,13 +95,14 @@ class AscendingMap {
 
  private:
   [[nodiscard]] const Entry* last() const noexcept { return entries_.data() + entries_.size(); }
-  [[nodiscard]] typename std::vector<Entry>::iterator lower_bound(const Key& key) noexcept {
+  [[nodiscard]] Entry* lower_bound(const Key& key) noexcept {
     // Often it is the last one.
-    if (!entries_.empty() && entries_.back().key == key) return entries_.end() - 1;
-    return std::ranges::lower_bound(entries_, key, {}, &Entry::key);
+    if (!entries_.empty() && entries_.back().key == key) return &entries_.back();
+    Entry* const first = entries_.data();
+    return std::ranges::lower_bound(first, first + entries_.size(), key, {}, &Entry::key);
   }
 
-  std::vector<Entry> entries_;  ///< the last one is no gap
+  boost::container::small_vector<Entry, inline_entries> entries_;  ///< the last one is no gap
   std::size_t gaps_ = 0;
 };
 

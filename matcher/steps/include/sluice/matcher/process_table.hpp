@@ -90,7 +90,7 @@ struct Process {
   /// it has started may write them on, so they count neither as threads nor as waiting.
   std::uint32_t files = 0;
   /// The groups in which it has not finished, by Group::serial. A process may have 100,000 files open.
-  AscendingMap<std::uint64_t, GroupMembership> memberships;
+  AscendingMap<std::uint64_t, GroupMembership, 1> memberships;
   std::uint32_t waits = 0;  ///< its requests that are held back
   /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the
   /// data of one get.

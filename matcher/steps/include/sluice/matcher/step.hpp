@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <boost/container/flat_map.hpp>
 #include <boost/container/flat_set.hpp>
 #include <boost/container/small_vector.hpp>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/matcher/client_requests.hpp"
@@ -27,6 +29,20 @@ enum class Medium : std::uint8_t { memory, disk };
 
 /// Bytes by node.
 using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
+
+/// Sums of bytes, by medium and node.
+class BytesByMedium {
+ public:
+  void add(const SegmentLease& segment);
+  [[nodiscard]] NodeBytes& in(Medium medium) noexcept { return sums_[static_cast<std::size_t>(medium)].bytes; }
+
+ private:
+  struct Sum {
+    NodeBytes bytes;
+    NodeBytes::iterator last = bytes.end();  ///< segments of a node come one after the other
+  };
+  std::array<Sum, 2> sums_;
+};
 
 /// A segment of one log, or of several logs that continue one another. The last log returns it.
 using SharedSegment = std::shared_ptr<SegmentLease>;
@@ -65,7 +81,7 @@ struct WriteLog {
   /// The log is published. The space of its segments behind their ranges, and of its tables behind `end`, no
   /// longer counts. The segment that was granted ahead is returned if nothing was put there.
   void trim(const TablePosition& end) noexcept;
-  void add_bytes(Medium medium, NodeBytes& bytes) const;
+  void add_bytes(BytesByMedium& sums) const;
   [[nodiscard]] LogView view() const;
 };
 
@@ -208,7 +224,8 @@ struct Step {
 
   /// Bytes by node: segments of all logs, images, and data fetched from other nodes. Nodes without any are
   /// left out.
-  [[nodiscard]] NodeBytes bytes_in(Medium medium) const;
+  [[nodiscard]] BytesByMedium bytes_by_medium() const;
+  [[nodiscard]] NodeBytes bytes_in(Medium medium) const { return std::move(bytes_by_medium().in(medium)); }
   [[nodiscard]] NodeBytes staged_bytes() const { return bytes_in(Medium::memory); }
   /// Whether a node has data of the step, in either medium.
   [[nodiscard]] bool has_data_on(std::uint32_t node) const;
