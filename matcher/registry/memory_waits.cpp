@@ -85,7 +85,7 @@ bool MemoryWaits::join(const InboundReader& reader, const std::function<bool(con
   return true;
 }
 
-bool MemoryWaits::serve(MemoryWait wait) {
+bool MemoryWaits::serve(MemoryWait&& wait) {
   if (parts_.grants.try_grant(wait)) return false;
   for (const InboundReader& waiter : wait.waiters) begin_wait(wait, waiter);
   wait.writer = {};

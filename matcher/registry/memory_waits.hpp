@@ -56,7 +56,7 @@ class MemoryWaits {
  private:
   [[nodiscard]] bool join(const InboundReader& reader,
                           const std::function<bool(const MemoryWait&)>& is_meant);
-  [[nodiscard]] bool serve(MemoryWait wait);
+  [[nodiscard]] bool serve(MemoryWait&& wait);
   void begin_wait(const MemoryWait& wait, const InboundReader& waiter);
   void end_wait(const MemoryWait& wait);
 

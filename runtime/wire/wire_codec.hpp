@@ -2,6 +2,7 @@
 // Encodes and decodes messages, for wire.cpp and for other files with structs of their own. A struct S needs
 // a function `void fields(auto& a, Is<S> auto& m)` in this namespace. It names the fields in wire order, once
 // for both directions. SLUICE_MESSAGE(S) after it instantiates encode and decode.
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -153,6 +154,7 @@ class Decoder {
     if (length > bytes_.size() - position_)
       fail(std::to_string(length) + " list elements, fewer bytes are left");
     value.clear();
+    value.reserve(std::min<std::size_t>(length, (bytes_.size() - position_) / sizeof(T) + 1));
     for (std::uint32_t i = 0; i < length; ++i) take(value.emplace_back());
   }
   template <class T>

@@ -298,7 +298,7 @@ class RankWorld final : private RegistryOutlet {
   }
 
   // RegistryOutlet
-  void send(MessageToMatcher message) override {
+  void send(MessageToMatcher&& message) override {
     ++phase_.sent;
     trees_[0]->send_down(std::move(message));
   }

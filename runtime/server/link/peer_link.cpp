@@ -61,10 +61,10 @@ void PacketParts::take(std::span<std::byte> place) noexcept {
 void PeerLink::send(std::uint32_t to, PacketKind kind, std::vector<std::byte> bytes) {
   PacketParts parts;
   parts.add(std::move(bytes));
-  send(to, kind, std::move(parts));
+  send_parts(to, kind, std::move(parts));
 }
 
-void PeerLink::send(std::uint32_t to, PacketKind kind, PacketParts parts) {
+void PeerLink::send_parts(std::uint32_t to, PacketKind kind, PacketParts parts) {
   PeerCounters& counters = counters_[static_cast<std::size_t>(kind)];
   ++counters.packets_sent;
   counters.bytes_sent += parts.size();

@@ -59,7 +59,7 @@ void RelayTree::send_last() {
   append(parent_of(rank()), root, encode(MessageToRegistry{rank(), *std::exchange(last_, std::nullopt)}));
 }
 
-void RelayTree::send_down(MessageToMatcher message) {
+void RelayTree::send_down(MessageToMatcher&& message) {
   if (message.matcher == rank()) return handlers_.to_matcher(std::move(message));
   note_sent(message.matcher);
   Batch& batch = batches_[next_hop(message.matcher)];
@@ -110,7 +110,7 @@ void RelayTree::flush() {
   for (auto& [neighbour, batch] : batches_) {
     append_last(batch);
     if (!batch.bytes.empty() || !batch.shared.empty())
-      link_->send(neighbour, PacketKind::relay, packet_of(std::exchange(batch, {})));
+      link_->send_parts(neighbour, PacketKind::relay, packet_of(std::exchange(batch, {})));
   }
 }
 

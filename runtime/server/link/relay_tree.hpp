@@ -43,7 +43,7 @@ class RelayTree {
   /// Sends from this matcher to the registry. Requests of one kind that come one after the other go as one.
   void send_up(RegistryBody body);
   /// Sends from the registry (at matcher 0) to `message.matcher`.
-  void send_down(MessageToMatcher message);
+  void send_down(MessageToMatcher&& message);
   /// Sends from the registry to another matcher. Messages with the same bytes (the same object) in one turn
   /// travel as one, where that does not change the order of a matcher's messages.
   void send_down(const Receiver& to, SharedMessage message);

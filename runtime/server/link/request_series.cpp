@@ -129,16 +129,16 @@ MatcherBody body_of(const GrantSeries::Grant& grant) {
 }  // namespace
 
 bool join(MatcherBody& last, MatcherBody& next) {
-  auto order = order_of(next);
+  const auto order = order_of(next);
   if (!order) return false;
   auto* several = std::get_if<GrantSeries>(&last);
   if (several == nullptr) {
-    auto first = order_of(last);
+    const auto first = order_of(last);
     if (!first) return false;
     several = &last.emplace<GrantSeries>();
-    several->orders.push_back(std::move(*first));
+    several->orders.push_back(*first);
   }
-  several->orders.push_back(std::move(*order));
+  several->orders.push_back(*order);
   return true;
 }
 

@@ -45,7 +45,7 @@ class CoordinatorLine final : private RegistryOutlet {
   void in_turn(Work work);
 
   // RegistryOutlet
-  void send(MessageToMatcher message) override { base_.tree.send_down(std::move(message)); }
+  void send(MessageToMatcher&& message) override { base_.tree.send_down(std::move(message)); }
   void send(const Receiver& to, SharedMessage message) override {
     base_.tree.send_down(to, std::move(message));
   }

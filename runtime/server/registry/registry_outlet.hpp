@@ -16,7 +16,7 @@ class RegistryOutlet {
   virtual ~RegistryOutlet() = default;
   /// Sends to `message.matcher`. A message to this matcher is carried out at once. It may then throw Error
   /// when a segment cannot be made.
-  virtual void send(MessageToMatcher message) = 0;
+  virtual void send(MessageToMatcher&& message) = 0;
   /// Sends to another matcher. Messages that share their bytes and are sent in one turn travel as one.
   virtual void send(const Receiver& to, SharedMessage message) = 0;
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log

@@ -95,7 +95,7 @@ class PeerLink {
 
   /// Sends `bytes` to `to`, which may be this rank itself. They arrive as one packet, after all earlier
   /// packets to that rank. Never blocks. Throws Error(NC_EIO) when the other rank cannot be reached.
-  void send(std::uint32_t to, PacketKind kind, PacketParts parts);
+  void send_parts(std::uint32_t to, PacketKind kind, PacketParts parts);
   void send(std::uint32_t to, PacketKind kind, std::vector<std::byte> bytes);
 
   /// Sends data to another rank, piece by piece as space becomes free. Packets and data have no order between
