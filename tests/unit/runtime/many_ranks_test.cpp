@@ -1,6 +1,8 @@
 // Runs of many simulated processes on many simulated nodes, with the registry and the tree of matchers.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "support/rank_world.hpp"
 
 using namespace sluice;
@@ -55,6 +57,38 @@ TEST_SUITE("many ranks") {
     };
     // Matcher 0 has eight neighbours in both.
     CHECK(bytes_of_open(73) < bytes_of_open(9) + 2 * 73 * sizeof(Receiver));
+  }
+
+  TEST_CASE("the registry takes as many messages of a call as there are nodes, however many processes") {
+    const auto taken_in = [](std::uint32_t processes) {
+      RankWorld world({73, processes, processes});
+      (void)world.connect();
+      PhaseCost all = world.open("a.nc");
+      all += world.create("a.nc");
+      all += world.define();
+      all += world.publish();
+      all += world.close();
+      // Those of matcher 0 are function calls: an open, a close; a create, two grants, a publication.
+      std::uint64_t own = 0;
+      for (const auto* const component : {&world.writers(), &world.readers()})
+        own += static_cast<std::uint64_t>(std::ranges::count(*component, 0U, &SimulatedProcess::matcher));
+      return std::pair(all.taken, own);
+    };
+    const auto [few, own_of_few] = taken_in(292);
+    const auto [many_taken, own_of_many] = taken_in(1168);
+    CHECK(many_taken - few <= 4 * (own_of_many - own_of_few));
+  }
+
+  TEST_CASE("a wrong member among the others is refused alone") {
+    RankWorld world(many);
+    (void)world.connect();
+    world.writers().at(100).rank = world.writers().at(101).rank;  // so nobody has the rank of the one
+    (void)world.create("a.nc");
+    std::uint64_t answers = 0, errors = 0;
+    for (const SimulatedProcess& writer : world.writers()) answers += writer.answers, errors += writer.errors;
+    CHECK(errors == 1);
+    CHECK(answers == world.writers().size());
+    CHECK(world.writers().at(100).errors + world.writers().at(101).errors == 1);
   }
 
   TEST_CASE("a writer that dies ends the step, and the others hear of it once") {

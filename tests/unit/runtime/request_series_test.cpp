@@ -1,0 +1,235 @@
+// Requests of one kind that go as one message: docs/design/many-ranks.md.
+#include "request_series.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "relay_tree.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/wire.hpp"
+#include "support/seed.hpp"
+
+using namespace sluice;
+using namespace sluice::runtime;
+
+namespace {
+
+ClientRequest create(std::uint64_t connection, std::uint64_t group, std::uint32_t rank,
+                     const std::string& name = "a.nc") {
+  return {connection, 100 + rank, CreateRequest{{0, name}, {group, rank, 8, true}, false, 5, "/run/" + name}};
+}
+ClientRequest open(std::uint64_t connection, std::uint64_t group, std::uint32_t rank) {
+  return {connection, 100 + rank, OpenForReading{{{0, "a.nc"}, {group, rank, 8, true}, "/run/a.nc"}}};
+}
+ClientRequest publish(std::uint64_t connection, std::uint64_t step) {
+  PublishRequest request;
+  request.step = step;
+  return {connection, 0, std::move(request)};
+}
+ClientRequest close(std::uint64_t connection, std::uint64_t step) {
+  CloseRequest request;
+  request.step = step;
+  return {connection, 0, request};
+}
+ClientRequest header(std::uint64_t connection, std::uint64_t step) {
+  HeaderRequest request;
+  request.step = step;
+  return {connection, 0, std::move(request)};
+}
+ClientRequest segment(std::uint64_t connection, std::uint32_t tag) {
+  return {connection, tag, SegmentRequest{7, SegmentUse::data, 4096, 4096}};
+}
+
+/// What the registry sees of a message, one by one: kind, connection, tag and what it is about.
+struct Seen {
+  std::string kind;
+  std::uint64_t connection = 0;
+  std::uint64_t about = 0;
+  bool operator==(const Seen&) const = default;
+};
+std::vector<Seen> seen_in(const RegistryBody& body) {
+  std::vector<Seen> seen;
+  const auto request = [&](std::uint64_t connection, std::uint32_t tag, const RegistryRequest& one) {
+    if (const auto* const made = std::get_if<CreateRequest>(&one))
+      seen.push_back({"create", connection, made->member.group * 1000 + made->member.rank});
+    if (const auto* const opened = std::get_if<OpenForReading>(&one))
+      seen.push_back({"open", connection, opened->open.member.group * 1000 + opened->open.member.rank});
+    if (const auto* const ended = std::get_if<PublishRequest>(&one))
+      seen.push_back({"publish", connection, ended->step});
+    if (const auto* const closed = std::get_if<CloseRequest>(&one))
+      seen.push_back({"close", connection, closed->step});
+    if (std::holds_alternative<SegmentRequest>(one)) seen.push_back({"segment", connection, tag});
+    if (const auto* const header = std::get_if<HeaderRequest>(&one))
+      seen.push_back({"header", connection, header->step});
+  };
+  const auto several = [&](const auto& requests) {
+    for (const auto& one : requests) request(one.connection, one.tag, one.request);
+  };
+  if (const auto* const one = std::get_if<ClientRequest>(&body))
+    request(one->connection, one->tag, one->request);
+  if (const auto* const call = std::get_if<GroupCall>(&body)) {
+    for (const GroupCall::Caller& caller : call->callers) {
+      RegistryRequest each;
+      if (const auto* const made = std::get_if<CreateRequest>(&call->call)) {
+        CreateRequest own = *made;
+        own.member.rank = caller.rank;
+        each = own;
+      } else {
+        OpenForReading own = std::get<OpenForReading>(call->call);
+        own.open.member.rank = caller.rank;
+        each = own;
+      }
+      request(caller.connection, caller.tag, each);
+    }
+  }
+  if (const auto* const made = std::get_if<Several<SegmentRequest>>(&body)) several(made->requests);
+  if (const auto* const made = std::get_if<Several<PublishRequest>>(&body)) several(made->requests);
+  if (const auto* const made = std::get_if<Several<CloseRequest>>(&body)) several(made->requests);
+  if (const auto* const note = std::get_if<SegmentMapped>(&body))
+    seen.push_back({"mapped", note->connection, note->segment});
+  if (const auto* const notes = std::get_if<SegmentsMapped>(&body)) {
+    for (const SegmentMapped& note : notes->notes) seen.push_back({"mapped", note.connection, note.segment});
+  }
+  if (const auto* const end = std::get_if<ConnectionEnded>(&body)) seen.push_back({"end", end->connection});
+  return seen;
+}
+
+/// The number of messages that the bodies become.
+std::size_t joined(std::vector<RegistryBody> bodies) {
+  std::size_t messages = 0;
+  RegistryBody* last = nullptr;
+  for (RegistryBody& body : bodies) {
+    if (last != nullptr && join(*last, body)) continue;
+    last = &body;
+    ++messages;
+  }
+  return messages;
+}
+
+}  // namespace
+
+TEST_SUITE("series of requests") {
+  TEST_CASE("the same call of a group is one message, and nothing else joins it") {
+    CHECK(joined({create(1, 5, 0), create(2, 5, 1), create(3, 5, 2)}) == 1);
+    CHECK(joined({open(1, 5, 0), open(2, 5, 1)}) == 1);
+    CHECK(joined({create(1, 5, 0), create(2, 6, 1)}) == 2);
+    CHECK(joined({create(1, 5, 0), create(2, 5, 1, "b.nc")}) == 2);
+    CHECK(joined({create(1, 5, 0), open(2, 5, 1)}) == 2);
+    CHECK(joined({create(1, 5, 0), create(2, 5, 1), open(3, 5, 2), create(4, 5, 3)}) == 3);
+    ClientRequest differs = create(2, 5, 1);
+    std::get<CreateRequest>(differs.request).no_clobber = true;
+    CHECK(joined({create(1, 5, 0), differs}) == 2);
+    ClientRequest newest = open(2, 5, 1);
+    std::get<OpenForReading>(newest.request).open.wants_newest = true;
+    CHECK(joined({open(1, 5, 0), newest}) == 2);
+  }
+
+  TEST_CASE("closes of one step are one message, and those of several steps keep their order") {
+    CHECK(joined({publish(2, 7), publish(1, 7), publish(3, 7)}) == 1);
+    CHECK(joined({publish(2, 7), publish(1, 8), publish(3, 7)}) == 3);
+    CHECK(joined({close(2, 7), close(1, 7), close(1, 8)}) == 2);
+    CHECK(joined({publish(1, 7), close(2, 7)}) == 2);
+    CHECK(joined({segment(1, 1), segment(1, 2), segment(2, 1)}) == 1);
+    CHECK(joined({SegmentMapped{1, 4}, SegmentMapped{2, 5}, SegmentMapped{1, 6}}) == 1);
+    CHECK(joined({segment(1, 1), ConnectionEnded{1}, segment(2, 1)}) == 3);
+  }
+
+  TEST_CASE("grants to a matcher are one message, which is taken apart in their order") {
+    const std::vector<MatcherBody> bodies{CreateSegment{1, 4096, false}, Answer{1, 2, Granted{1}},
+                                          ClearSegment{3, SegmentUse::table}, Answer{2, 9, Granted{3}}};
+    MatcherBody all = bodies.front();
+    for (std::size_t i = 1; i < bodies.size(); ++i) {
+      MatcherBody next = bodies[i];
+      CHECK(join(all, next));
+    }
+    MatcherBody done = Answer{1, 2, Done{}};
+    CHECK_FALSE(join(all, done));
+    CHECK_FALSE(join(done, all));
+    const auto sent = decode<MessageToMatcher>(encode(MessageToMatcher{4, std::move(all)}));
+    std::vector<std::vector<std::byte>> taken, expected;
+    for_each_message(sent.body, [&](MatcherBody body) { taken.push_back(encode(MessageToMatcher{4, body})); });
+    for (const MatcherBody& body : bodies) expected.push_back(encode(MessageToMatcher{4, body}));
+    CHECK(taken == expected);
+  }
+
+  TEST_CASE("whatever is joined, each connection's requests and all that is not alike keep their order") {
+    std::mt19937 random(test::test_seed());
+    const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+    const auto links = links_within_process(2);
+    std::vector<Seen> arrived;
+    std::size_t messages = 0;
+    RelayTree root(links[0].get(), {[&](const MessageToRegistry& message) {
+                                      ++messages;
+                                      for (Seen& seen : seen_in(message.body)) arrived.push_back(std::move(seen));
+                                    },
+                                    [](const MessageToMatcher&) {}, [](std::uint64_t) {}});
+    RelayTree leaf(links[1].get(),
+                   {[](const MessageToRegistry&) {}, [](const MessageToMatcher&) {}, [](std::uint64_t) {}});
+    const auto random_body = [&]() -> RegistryBody {
+      const std::uint64_t connection = 1 + below(6);
+      switch (below(12)) {
+        case 0:
+          return header(connection, 1 + below(1000));
+        case 1:
+          return ConnectionEnded{connection};
+        case 2:
+        case 3:
+          return create(connection, 1 + below(2), below(8));
+        case 4:
+        case 5:
+          return open(connection, 1 + below(2), below(8));
+        case 6:
+        case 7:
+          return publish(connection, 1 + below(2));
+        case 8:
+          return close(connection, 1 + below(2));
+        case 9:
+          return SegmentMapped{connection, below(1000)};
+        default:
+          return segment(connection, below(1000));
+      }
+    };
+    std::size_t sent_messages = 0;
+    for (int turn = 0; turn < 400; ++turn) {
+      std::vector<Seen> sent;
+      arrived.clear();
+      RegistryBody body = random_body();
+      for (std::uint32_t left = 1 + below(60); left > 0; --left) {
+        if (below(3) == 0) body = random_body();  // else as the last one: series are to be long
+        if (auto* const request = std::get_if<ClientRequest>(&body)) request->connection = 1 + below(6);
+        for (Seen& seen : seen_in(body)) sent.push_back(std::move(seen));
+        leaf.send_up(body);
+        ++sent_messages;
+      }
+      leaf.flush();
+      while (links[0]->poll() || links[1]->poll()) {
+      }
+      REQUIRE(arrived.size() == sent.size());
+      for (std::uint64_t connection = 1; connection <= 6; ++connection) {
+        const auto of_connection = [&](const std::vector<Seen>& all) {
+          std::vector<Seen> own;
+          std::ranges::copy_if(all, std::back_inserter(own),
+                               [&](const Seen& seen) { return seen.connection == connection; });
+          return own;
+        };
+        CHECK(of_connection(arrived) == of_connection(sent));
+      }
+      // Only neighbours of one kind, for one step or group, may have changed places.
+      for (std::size_t i = 0; i < sent.size(); ++i) {
+        CHECK(arrived[i].kind == sent[i].kind);
+        const bool has_step = sent[i].kind == "publish" || sent[i].kind == "close" || sent[i].kind == "header";
+        if (has_step) CHECK(arrived[i].about == sent[i].about);
+        const bool has_group = sent[i].kind == "create" || sent[i].kind == "open";
+        if (has_group) CHECK(arrived[i].about / 1000 == sent[i].about / 1000);
+      }
+    }
+    CHECK(messages < sent_messages / 2);
+  }
+}
