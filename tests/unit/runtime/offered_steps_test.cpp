@@ -251,6 +251,34 @@ TEST_SUITE("matcher: offered reads") {
     CHECK(read->opened.is_in_files == opened.is_in_files);
   }
 
+  TEST_CASE("a step whose last header was too long for a letter is opened by messages") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    const HeaderRequest longer{0, std::vector<std::byte>(20000)};
+    for (const bool has_letter_after : {false, true}) {
+      const std::string name = has_letter_after ? "x.nc" : "y.nc";
+      Session::Offer offer = model.take(name);
+      HeaderRequest last{offer.step, longer.header};
+      REQUIRE_FALSE(model.session->post_header(offer, last));
+      (void)model.session->prepare(&last, {});
+      if (has_letter_after) {
+        last.header = header_of({2, 2});
+        REQUIRE(model.session->post_header(offer, last));
+      }
+      model.session->publish(offer, Model::closed(offer.step));
+      CHECK_FALSE(analysis.find(name));
+      const Opened opened = analysis.session->open({{0, name}, alone()}, false);
+      CHECK(opened.step == offer.step);
+      CHECK(opened.header == last.header);
+      analysis.session->close_read({opened.step, {}});
+    }
+    (void)model.write_offered("z.nc");
+    CHECK(analysis.find("z.nc"));
+  }
+
   TEST_CASE("a step is found only where no newer one of its name may be unknown to the page") {
     const LiveMatcher matcher(one_rule());
     Model model(matcher);
