@@ -64,14 +64,19 @@ bool Session::take_offer(const Offer& offer, const CreateRequest& request) noexc
   }
 }
 
-bool Session::post_header(const Offer& offer, const HeaderRequest& request) const {
-  return OfferPage(offer.page->writable())
-      .post(offer.slot, offer.rank, MessageType::header, encode(request), send_time());
+bool Session::post_header(Offer& offer, const HeaderRequest& request) const {
+  const bool is_posted = OfferPage(offer.page->writable())
+                             .post(offer.slot, offer.rank, MessageType::header, encode(request), send_time());
+  if (!is_posted) offer.has_sent_header = true;
+  return is_posted;
 }
 
 void Session::publish(const Offer& offer, const PublishRequest& request) {
   const OfferPage page(offer.page->writable());
-  if (page.post(offer.slot, offer.rank, MessageType::publish, encode(request), send_time())) {
+  // Readers who find all letters take the header from them. So a letter has to be missing.
+  const bool is_posted = !offer.has_sent_header && page.post(offer.slot, offer.rank, MessageType::publish,
+                                                             encode(request), send_time());
+  if (is_posted) {
     forget_owed(request.step);
     forget_opened(request.step);
   } else {

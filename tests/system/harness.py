@@ -149,8 +149,17 @@ def parents(pids):
 
 
 def is_alive(pid):
+    """Whether any thread lives. The first one may have ended while others still hold files and locks."""
     try:
-        with open(f"/proc/{pid}/stat") as stat:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    return any(is_thread_alive(pid, thread) for thread in threads)
+
+
+def is_thread_alive(pid, thread):
+    try:
+        with open(f"/proc/{pid}/task/{thread}/stat") as stat:
             return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:
         return False

@@ -29,6 +29,8 @@ class WatchedSocket {
   /// packet needs a descriptor; when none is left, the answer is an error instead. Returns whether it is not.
   bool send(MessageType type, std::uint32_t tag, std::vector<std::byte> fields,
             std::vector<SharedFile> files = {});
+  /// The peer has not read what fills the socket.
+  [[nodiscard]] bool has_queue() const noexcept { return !queue_.empty(); }
   /// Sends the queue, and waits for the peer.
   void flush();
 

@@ -188,6 +188,11 @@ void ClientRequests::introduce(const OfferMember& member, matcher::SegmentId seg
   parts_.segments.introduce(*client, segment);
 }
 
+bool ClientRequests::is_behind(const OfferMember& member) {
+  const Client* const client = client_of(member);
+  return client != nullptr && client->socket->has_queue();
+}
+
 void ClientRequests::tell(const OfferMember& member, const OffersNotice& notice) {
   if (!std::exchange(is_looking_, true)) take_mail_now_and_then();
   if (Client* const client = client_of(member))

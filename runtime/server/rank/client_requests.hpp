@@ -50,6 +50,7 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   [[nodiscard]] PageMemory memory_of(matcher::SegmentId page) override;
   [[nodiscard]] OfferMember member_of(std::uint64_t connection) override;
   void introduce(const OfferMember& member, matcher::SegmentId segment) override;
+  bool is_behind(const OfferMember& member) override;
   void tell(const OfferMember& member, const OffersNotice& notice) override;
   void note_open(const OfferMember& member, matcher::StepId step) override;
   void look_for_messages() override { parts_.clients.look_for_messages(); }

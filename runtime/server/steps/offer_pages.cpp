@@ -22,11 +22,12 @@ bool OfferPages::begin(const matcher::OfferedGroup& group, const std::vector<std
     Page page{OfferPage::begin(memory, shape), std::move(keeper), {}, {}, false};
     page.taken.assign(OfferPage::slots, std::vector<std::size_t>(size));
     for (const std::uint64_t connection : connections) page.members.push_back(clients_.member_of(connection));
-    for (std::uint32_t rank = 0; rank < size; ++rank) {
-      clients_.introduce(page.members[rank], group.page);
-      if (group.written != 0) clients_.introduce(page.members[rank], group.written);
-      clients_.tell(page.members[rank], {group.page, group.rule, rank, size, group.written});
+    for (const OfferMember& member : page.members) {
+      clients_.introduce(member, group.page);
+      if (group.written != 0) clients_.introduce(member, group.written);
     }
+    for (std::uint32_t rank = 0; rank < size; ++rank)
+      clients_.tell(page.members[rank], {group.page, group.rule, rank, size, group.written});
     if (group.written == 0) page.memory.bell().is_quiet.store(is_quiet_ ? 1 : 0);
     pages_.emplace(group.page, std::move(page));
   } catch (const Error&) {  // no descriptor, no address space, or a process has ended
@@ -58,7 +59,8 @@ bool OfferPages::offer(matcher::SegmentId id, std::uint32_t slot, const matcher:
   return true;
 }
 
-/// Readers of many writers' data hear of its segments when they ask for plans.
+/// Readers of many writers' data hear of its segments when they ask for plans. So do those that are busy
+/// elsewhere, while any number of steps is written.
 bool OfferPages::offer_read(matcher::SegmentId id, std::uint32_t slot, matcher::StepId step,
                             const std::vector<matcher::SegmentId>& data) {
   constexpr std::size_t most_introduced = 16;
@@ -67,6 +69,7 @@ bool OfferPages::offer_read(matcher::SegmentId id, std::uint32_t slot, matcher::
   Page& page = found->second;
   try {
     for (const OfferMember& member : page.members) {
+      if (clients_.is_behind(member)) continue;
       for (std::size_t i = 0; i < data.size() && data.size() <= most_introduced; ++i)
         clients_.introduce(member, data[i]);
     }

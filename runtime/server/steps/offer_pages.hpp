@@ -32,6 +32,8 @@ class OfferClients {
   [[nodiscard]] virtual OfferMember member_of(std::uint64_t connection) = 0;
   /// Names the segment to the process, unless it knows it. Throws Error when that is not possible.
   virtual void introduce(const OfferMember& member, matcher::SegmentId segment) = 0;
+  /// The process does not read what it is told.
+  [[nodiscard]] virtual bool is_behind(const OfferMember& member) = 0;
   virtual void tell(const OfferMember& member, const OffersNotice& notice) = 0;
   /// The process has the step open.
   virtual void note_open(const OfferMember& member, matcher::StepId step) = 0;

@@ -3,6 +3,7 @@
 // and COUNT/2 + 1) the writer does WHAT:
 //   header      puts another variable, too           more      has ten times as much data
 //   less        rank 0 puts nothing                  redefine  defines another variable after the put
+//   longer      defines a long attribute after the put
 //   noclobber   creates with NC_NOCLOBBER            abort     aborts the file first
 //   two         writes both files at the same time   again     has written the same name before
 //   alone       rank 0 writes the file alone         reverse   the ranks are in reverse order
@@ -15,7 +16,7 @@
 //   gone        from there on, the file need not come
 //   still       stands still with an open file until the writer has written all
 //   asked       opens a file again when the wait for it was in vain
-//   less, again, other    knows what the writer does
+//   less, again, other, longer    knows what the writer does
 //   end:RANK:POINT        the rank ends there
 //   pause:POINT           all ranks are stopped there for a while
 //   each                  each rank opens each file alone, too, at the same time
@@ -31,7 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { usual = 4096 };
+enum { usual = 4096, long_text = 20000 };
 
 static int rank, ranks, count;
 static const char *what = "", *prefix = "s";
@@ -135,6 +136,11 @@ static void get(struct file* file, int step, int version, int varid) {
   free(data);
 }
 
+static const char* text(void) {
+  static char letters[long_text];
+  return memset(letters, 'x', sizeof letters);
+}
+
 static void finish(struct file* file, int step, int version) {
   put(file, step, version, file->field);
   if (file->other >= 0) put(file, step, version + 1, file->other);
@@ -143,6 +149,11 @@ static void finish(struct file* file, int step, int version) {
     check(ncmpi_redef(file->ncid), "redef", file->name);
     check(ncmpi_inq_dimid(file->ncid, "x", &dim), "inq_dimid", file->name);
     check(ncmpi_def_var(file->ncid, "late", NC_INT, 1, &dim, &file->other), "def_var", file->name);
+    check(ncmpi_enddef(file->ncid), "enddef", file->name);
+  }
+  if (is_middle(step) && is("longer")) {
+    check(ncmpi_redef(file->ncid), "redef", file->name);
+    check(ncmpi_put_att_text(file->ncid, NC_GLOBAL, "long", long_text, text()), "put_att", file->name);
     check(ncmpi_enddef(file->ncid), "enddef", file->name);
   }
   if (is_middle(step) && is("get")) get(file, step, version, file->field);
@@ -238,6 +249,10 @@ static void get_and_close(struct file* opened, int step, int version) {
   check(ncmpi_inq_varid(file.ncid, "field", &file.field), "inq_varid", file.name);
   get(&file, step, version, file.field);
   if (ncmpi_inq_varid(file.ncid, "other", &file.other) == NC_NOERR) get(&file, step, 1, file.other);
+  MPI_Offset length = 0;
+  if (is_middle(step) && is("longer") &&
+      (ncmpi_inq_attlen(file.ncid, NC_GLOBAL, "long", &length) != NC_NOERR || length != long_text))
+    fail("inq_attlen", file.name, "an earlier header");
   point("got", step);
   check(ncmpi_close(file.ncid), "close", file.name);
   point("closed", step);

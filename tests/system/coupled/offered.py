@@ -41,6 +41,7 @@ def usual():
 def shapes():
     for what in ("header", "more", "less", "redefine", "records"):
         run(what, what if what == "less" else "")
+    run("longer", "longer")
 
 
 def names():
@@ -134,8 +135,8 @@ def reads():
     run("", "twice", count=100)
     run("", sizes=(2, 2), count=100, others=["second", "third"])
     run("", "end", status=None, others=["second"])
-    for what in ("again", "abort", "reopen", "alone", "reverse", "two"):
-        run(what, what if what == "again" else "", sizes=(3, 1), count=60)
+    for what in ("again", "longer", "abort", "reopen", "alone", "reverse", "two"):
+        run(what, what if what in ("again", "longer") else "", sizes=(3, 1), count=60)
     run("", count=300, staging=["memory: 2MiB"])
 
 

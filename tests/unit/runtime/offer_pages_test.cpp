@@ -26,9 +26,10 @@ class Clients final : public OfferClients {
     return {matcher::ProcessId{connection + 100}, connection};
   }
   void introduce(const OfferMember& member, matcher::SegmentId segment) override {
-    if (is_out_of_descriptors) throw Error(NC_ENFILE, "no descriptor");
+    if (is_out_of_descriptors || member.connection == unreachable) throw Error(NC_ENFILE, "no descriptor");
     known[member.connection].insert(segment);
   }
+  bool is_behind(const OfferMember& member) override { return member.connection == behind; }
   void tell(const OfferMember& member, const OffersNotice& notice) override {
     told.push_back(std::to_string(member.connection) + ": rank " + std::to_string(notice.rank) + " of " +
                    std::to_string(notice.size));
@@ -65,6 +66,7 @@ class Clients final : public OfferClients {
   mutable std::vector<Line> lines{2048};
   OfferPages* pages = nullptr;
   bool is_out_of_descriptors = false;
+  std::uint64_t unreachable = 0, behind = 0;  ///< connections
   std::map<std::uint64_t, std::set<matcher::SegmentId>> known;
   std::vector<std::string> told, handled;
   std::map<std::uint64_t, std::string> in_sockets, sent;  ///< messages by time
@@ -225,8 +227,19 @@ TEST_SUITE("offer pages") {
           std::vector<std::string>{"open 5 by 11", "open 5 by 12", "open of 11", "close of 12"});
     CHECK_FALSE(board.pages.withdraw(7, 2, 5));
     CHECK_FALSE(board.pages.offer_read(8, 0, 6, {}));
+    board.clients.behind = 12;
+    CHECK(board.pages.offer_read(7, 1, 6, {24}));
+    CHECK(board.clients.known[11].contains(24));
+    CHECK_FALSE(board.clients.known[12].contains(24));
     board.clients.is_out_of_descriptors = true;
     CHECK_FALSE(board.pages.offer_read(7, 0, 6, {23}));
+  }
+
+  TEST_CASE("nobody hears of a page that not all processes can hear of") {
+    Board board;
+    board.clients.unreachable = 12;
+    CHECK_FALSE(board.pages.begin(board.group, {11, 12}));
+    CHECK(board.clients.told.empty());
   }
 
   TEST_CASE("pages are quiet while nobody waits; who makes them loud looks for mail afterwards") {

@@ -3,7 +3,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +66,31 @@ class Model {
     const Session::Offer offer = take(name);
     session->publish(offer, closed(offer.step));
     return offer.step;
+  }
+  /// With data: one number.
+  std::uint64_t put(const std::string& name) {
+    std::optional<Session::Offer> offer;
+    std::uint64_t step = 0;
+    if (session->find_offer(0, alone())) {
+      offer = take(name);
+      step = offer->step;
+    } else {
+      step = create(name);
+    }
+    WriteLog log(*session, step, std::nullopt);
+    if (offer && offer->table) log.provide(matcher::SegmentUse::table, std::move(*offer->table));
+    if (offer && offer->data) log.provide(matcher::SegmentUse::data, std::move(*offer->data));
+    const std::int32_t number = 7;
+    const auto room = log.reserve(sizeof number);
+    std::memcpy(room.data, &number, sizeof number);
+    const std::array<std::int64_t, 2> start{0, 0};
+    const std::array<std::int64_t, 2> count{1, 1};
+    log.append_request(0, log.next_sequence(), room.log_offset, {start, count, {}});
+    log.commit();
+    log.finish();
+    const PublishRequest request{step, 0, {}, {}, log.ranges(), log.position()};
+    offer ? session->publish(*offer, request) : session->publish(request);
+    return step;
   }
   static PublishRequest closed(std::uint64_t step) {
     PublishRequest request{step, 0, {}};
@@ -251,6 +278,34 @@ TEST_SUITE("matcher: offered reads") {
     CHECK(read->opened.is_in_files == opened.is_in_files);
   }
 
+  TEST_CASE("a step whose last header was too long for a letter is opened by messages") {
+    const LiveMatcher matcher(one_rule());
+    Model model(matcher);
+    Analysis analysis(matcher);
+    model.get_offers();
+    analysis.get_reads(model);
+    const HeaderRequest longer{0, std::vector<std::byte>(20000)};
+    for (const bool has_letter_after : {false, true}) {
+      const std::string name = has_letter_after ? "x.nc" : "y.nc";
+      Session::Offer offer = model.take(name);
+      HeaderRequest last{offer.step, longer.header};
+      REQUIRE_FALSE(model.session->post_header(offer, last));
+      (void)model.session->prepare(&last, {});
+      if (has_letter_after) {
+        last.header = header_of({2, 2});
+        REQUIRE(model.session->post_header(offer, last));
+      }
+      model.session->publish(offer, Model::closed(offer.step));
+      CHECK_FALSE(analysis.find(name));
+      const Opened opened = analysis.session->open({{0, name}, alone()}, false);
+      CHECK(opened.step == offer.step);
+      CHECK(opened.header == last.header);
+      analysis.session->close_read({opened.step, {}});
+    }
+    (void)model.write_offered("z.nc");
+    CHECK(analysis.find("z.nc"));
+  }
+
   TEST_CASE("a step is found only where no newer one of its name may be unknown to the page") {
     const LiveMatcher matcher(one_rule());
     Model model(matcher);
@@ -350,6 +405,25 @@ TEST_SUITE("matcher: offered reads") {
     (void)model.write_offered("y.nc");
     while (page.offered() < all) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     CHECK(page.bell().is_quiet == 1);
+  }
+
+  TEST_CASE("a reader that does something else while very many steps are written stays connected") {
+    LiveMatcher matcher(one_rule(), 1024 * mib);
+    Model model(matcher);
+    Analysis analysis(matcher);
+    for (int i = 10; i < 20; ++i) {
+      const std::string name = std::to_string(i) + ".nc";
+      const std::uint64_t step = model.put(name);
+      CHECK(analysis.read(name) == step);
+      model.session->await_taken();
+    }
+    model.put("x.nc");
+    REQUIRE(analysis.find("x.nc"));
+    constexpr int more_than_may_be_unread = 18000;
+    std::uint64_t last = 0;
+    for (int i = 0; i < more_than_may_be_unread; ++i) last = model.put("s" + std::to_string(i) + ".nc");
+    CHECK(analysis.read("s" + std::to_string(more_than_may_be_unread - 1) + ".nc") == last);
+    CHECK_FALSE(matcher.has_event("does not read its answers"));
   }
 
   TEST_CASE("what a reader has posted before its end counts, and its page ends with it") {

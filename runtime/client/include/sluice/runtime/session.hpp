@@ -89,6 +89,7 @@ class Session : public SegmentSource {
     std::uint64_t step = 0;
     std::uint64_t control = 0;
     std::optional<WritableSegment> table, data;
+    bool has_sent_header = false;  ///< by a message, so that the mail does not have the last one
   };
   /// The next step that is offered to this process as a rank of such a group. Empty when there is none.
   [[nodiscard]] std::optional<Offer> find_offer(std::uint32_t rule, const Member& member) noexcept;
@@ -96,7 +97,7 @@ class Session : public SegmentSource {
   /// comes after the create. Returns false when the group has to send create.
   [[nodiscard]] bool take_offer(const Offer& offer, const CreateRequest& request) noexcept;
   /// Rank 0, of a step that was taken: the header, in the same way. Returns false when it has to be sent.
-  [[nodiscard]] bool post_header(const Offer& offer, const HeaderRequest& request) const;
+  [[nodiscard]] bool post_header(Offer& offer, const HeaderRequest& request) const;
   /// As publish(), of a step that was taken. Only the last process of the group sends a message, if somebody
   /// waits or few offers are left.
   void publish(const Offer& offer, const PublishRequest& request);
