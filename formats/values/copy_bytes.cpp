@@ -26,6 +26,10 @@ constexpr std::size_t short_bytes = std::size_t{32} << 10;
 constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 /// Larger copies are made in pieces of this size.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+/// While the ways are compared, pieces are shorter: a way may take four times as long as another one.
+constexpr std::size_t trial_bytes = std::size_t{64} << 10;
+/// Less data is often still in a cache when another process reads it.
+constexpr std::size_t least_passed_bytes = std::size_t{4} << 20;
 
 /// The bytes before the first cache line that begins in the memory, at least one.
 std::size_t bytes_to_next_line(const char* to) noexcept {
@@ -129,9 +133,23 @@ void copy_by_vectors(char* to, const char* from, std::size_t bytes) noexcept {
 /// then disturb each other's trials, but not the copies.
 class FastestWay {
  public:
-  /// `copy` gets the way to copy, one of the first `ways` candidates.
+  /// Copies the bytes in pieces. `copy` gets the way to copy, one of the first `ways` candidates, the place
+  /// of the piece, and its length.
   template <class Copy>
   void copy(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
+    const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
+    for (std::size_t at = 0; at < bytes;) {
+      const bool is_trial = turn_.load(std::memory_order_relaxed) < trials;
+      const std::size_t most = is_trial ? trial_bytes : piece_bytes;
+      const std::size_t piece = bytes - at < 2 * most ? bytes - at : most;
+      copy_one(piece, ways, [&](CopyWay way) { copy(way, at, piece); });
+      at += piece;
+    }
+  }
+
+ private:
+  template <class Copy>
+  void copy_one(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
     if (turn >= trials) [[likely]] {
@@ -149,7 +167,6 @@ class FastestWay {
     if (turn + 1 == trials) judge(ways);
   }
 
- private:
   static constexpr std::array<CopyWay, 3> candidates{CopyWay::vectors, CopyWay::string, CopyWay::streaming};
   static constexpr std::uint32_t trials_of_each = 11;
   static constexpr std::uint32_t copies_between_trials = 500;
@@ -181,6 +198,7 @@ using WaysOfKind = std::array<FastestWay, 2>;
 using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
 constinit FastestWays fastest_ways;
 constinit FastestWays fastest_ways_of_pieces;  ///< of data that fits in no cache
+constinit FastestWays fastest_ways_for_others;
 
 bool is_slightly_after(const char* to, const char* from) noexcept {
   constexpr std::uintptr_t page_bytes = 4096;
@@ -195,16 +213,14 @@ FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::siz
   return all[size][is_slightly_after(to, from) ? 1 : 0];
 }
 
-void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
-  FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
-  // What streams past the caches is slow to read for the next process, so smaller copies do not.
-  const std::size_t ways = bytes >= uncached_bytes ? 3 : 2;
-  const auto copy = [&](std::size_t piece) {
-    fastest.copy(piece, ways, [&](CopyWay way) { copy_by(way, to, from, piece); });
-  };
-  for (; bytes >= 2 * piece_bytes; bytes -= piece_bytes, to += piece_bytes, from += piece_bytes)
-    copy(piece_bytes);
-  copy(bytes);
+constexpr std::size_t all_ways = 3;
+constexpr std::size_t ways_by_caches = 2;
+
+void copy_by_fastest(FastestWays& all, std::size_t ways, char* to, const char* from,
+                     std::size_t bytes) noexcept {
+  way_for(all, to, from, bytes).copy(bytes, ways, [&](CopyWay way, std::size_t at, std::size_t piece) {
+    copy_by(way, to + at, from + at, piece);
+  });
 }
 
 }  // namespace
@@ -217,8 +233,15 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) noexce
   } else if (bytes < least_timed_bytes) {
     copy_by_vectors(to, from, bytes);
   } else {
-    copy_by_fastest(to, from, bytes);
+    // The program is about to read its data, so smaller copies do not go past the caches.
+    copy_by_fastest(fastest_ways, bytes >= uncached_bytes ? all_ways : ways_by_caches, to, from, bytes);
   }
+}
+
+void copy_for_others(void* destination, const void* source, std::size_t bytes) noexcept {
+  if (bytes < least_passed_bytes || !has_vectors()) return copy_bytes(destination, source, bytes);
+  copy_by_fastest(fastest_ways_for_others, all_ways, static_cast<char*>(destination),
+                  static_cast<const char*>(source), bytes);
 }
 
 void copy_piece(void* destination, const void* source, std::size_t bytes, const void* next) noexcept {
@@ -226,11 +249,12 @@ void copy_piece(void* destination, const void* source, std::size_t bytes, const 
     return copy_bytes(destination, source, bytes);
   auto* const to = static_cast<char*>(destination);
   const auto* const from = static_cast<const char*>(source);
-  constexpr std::size_t all_ways = 3;
-  way_for(fastest_ways_of_pieces, to, from, bytes).copy(bytes, all_ways, [&](CopyWay way) {
-    if (way == CopyWay::streaming) return stream_blocks(to, from, bytes, static_cast<const char*>(next));
-    copy_by(way, to, from, bytes);
-  });
+  const auto copy = [&](CopyWay way, std::size_t at, std::size_t piece) {
+    const char* const then = at + piece < bytes ? from + at + piece : static_cast<const char*>(next);
+    if (way == CopyWay::streaming) return stream_blocks(to + at, from + at, piece, then);
+    copy_by(way, to + at, from + at, piece);
+  };
+  way_for(fastest_ways_of_pieces, to, from, bytes).copy(bytes, all_ways, copy);
 }
 
 bool can_copy_by(CopyWay way) noexcept {
@@ -254,6 +278,10 @@ void copy_by(CopyWay way, void* destination, const void* source, std::size_t byt
 #else
 
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept {
+  std::memcpy(destination, source, bytes);
+}
+
+void copy_for_others(void* destination, const void* source, std::size_t bytes) noexcept {
   std::memcpy(destination, source, bytes);
 }
 
