@@ -50,26 +50,21 @@ Log make_log(std::size_t bytes) {
   return {static_cast<char*>(shared_memory(bytes, file.number())), true};
 }
 
-/// The ways to copy: at once by the C library or by the loops that puts and gets use, or out of the memory in
-/// pieces. A piece is as large as a row of a reader's part in the step benchmark.
-using Copy = void (*)(void* to, const void* from, std::size_t bytes);
+/// The ways to copy: at once by the C library or by the loop that puts and gets use, or in pieces by that
+/// loop. A piece is as large as a row of a reader's part in the step benchmark.
 struct Way {
   const char* name;
-  Copy put, get;
+  void (*copy)(char* to, const char* from, std::size_t bytes);
 };
-template <Copy copy>
-void copy_pieces(void* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t piece = std::size_t{16} << 10;
-  for (std::size_t at = 0; at < bytes; at += piece)
-    copy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, std::min(piece, bytes - at));
-}
-void copy_by_library(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
-}
 constexpr std::array<Way, 3> ways{
-    {{"memcpy", copy_by_library, copy_by_library},
-     {"the loops of puts and gets", sluice::formats::copy_for_others, sluice::formats::copy_bytes},
-     {"pieces of 16 KiB", sluice::formats::copy_for_others, copy_pieces<sluice::formats::copy_bytes>}}};
+    {{"memcpy", [](char* to, const char* from, std::size_t bytes) { std::memcpy(to, from, bytes); }},
+     {"the loop of puts",
+      [](char* to, const char* from, std::size_t bytes) { sluice::formats::copy_bytes(to, from, bytes); }},
+     {"pieces of 16 KiB", [](char* to, const char* from, std::size_t bytes) {
+        constexpr std::size_t piece = std::size_t{16} << 10;
+        for (std::size_t at = 0; at < bytes; at += piece)
+          sluice::formats::copy_bytes(to + at, from + at, std::min(piece, bytes - at));
+      }}}};
 
 /// The memory that all processes share.
 struct Shared {
@@ -96,9 +91,9 @@ void run(Shared& shared, const Role& role, int process, int processes, int repet
     if (!role.is_writer) pthread_barrier_wait(&shared.barrier);
     time.begin_ns = now_ns();
     if (role.is_writer) {
-      ways[way].put(log, own.data(), role.bytes);
+      ways[way].copy(log, own.data(), role.bytes);
     } else {
-      ways[way].get(own.data(), log, role.bytes);
+      ways[way].copy(own.data(), log, role.bytes);
     }
     time.end_ns = now_ns();
     if (role.is_writer) pthread_barrier_wait(&shared.barrier);

@@ -28,8 +28,6 @@ constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 /// While the ways are compared, pieces are shorter: a way may take four times as long as another one.
 constexpr std::size_t trial_bytes = std::size_t{64} << 10;
-/// Less data is often still in a cache when another process reads it.
-constexpr std::size_t least_passed_bytes = std::size_t{4} << 20;
 
 /// The bytes before the first cache line that begins in the memory, at least one.
 std::size_t bytes_to_next_line(const char* to) noexcept {
@@ -192,13 +190,13 @@ class FastestWay {
 
 /// The ends of the sizes of one kind. Within each, there are places where the destination lies in its page
 /// up to half a page after the source, and others.
-constexpr std::array<std::size_t, 5> kind_ends{short_bytes, std::size_t{128} << 10, std::size_t{512} << 10,
-                                               std::size_t{2} << 20, uncached_bytes};
+constexpr std::array<std::size_t, 6> kind_ends{
+    short_bytes,          std::size_t{128} << 10, std::size_t{512} << 10,
+    std::size_t{2} << 20, uncached_bytes,         std::size_t{16} << 20};
 using WaysOfKind = std::array<FastestWay, 2>;
 using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
 constinit FastestWays fastest_ways;
 constinit FastestWays fastest_ways_of_pieces;  ///< of data that fits in no cache
-constinit FastestWays fastest_ways_for_others;
 
 bool is_slightly_after(const char* to, const char* from) noexcept {
   constexpr std::uintptr_t page_bytes = 4096;
@@ -216,11 +214,13 @@ FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::siz
 constexpr std::size_t all_ways = 3;
 constexpr std::size_t ways_by_caches = 2;
 
-void copy_by_fastest(FastestWays& all, std::size_t ways, char* to, const char* from,
-                     std::size_t bytes) noexcept {
-  way_for(all, to, from, bytes).copy(bytes, ways, [&](CopyWay way, std::size_t at, std::size_t piece) {
+void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
+  // What streams past the caches is slow to read for whoever reads it next, so smaller copies do not.
+  const std::size_t ways = bytes >= uncached_bytes ? all_ways : ways_by_caches;
+  const auto copy = [&](CopyWay way, std::size_t at, std::size_t piece) {
     copy_by(way, to + at, from + at, piece);
-  });
+  };
+  way_for(fastest_ways, to, from, bytes).copy(bytes, ways, copy);
 }
 
 }  // namespace
@@ -233,15 +233,8 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) noexce
   } else if (bytes < least_timed_bytes) {
     copy_by_vectors(to, from, bytes);
   } else {
-    // The program is about to read its data, so smaller copies do not go past the caches.
-    copy_by_fastest(fastest_ways, bytes >= uncached_bytes ? all_ways : ways_by_caches, to, from, bytes);
+    copy_by_fastest(to, from, bytes);
   }
-}
-
-void copy_for_others(void* destination, const void* source, std::size_t bytes) noexcept {
-  if (bytes < least_passed_bytes || !has_vectors()) return copy_bytes(destination, source, bytes);
-  copy_by_fastest(fastest_ways_for_others, all_ways, static_cast<char*>(destination),
-                  static_cast<const char*>(source), bytes);
 }
 
 void copy_piece(void* destination, const void* source, std::size_t bytes, const void* next) noexcept {
@@ -278,10 +271,6 @@ void copy_by(CopyWay way, void* destination, const void* source, std::size_t byt
 #else
 
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept {
-  std::memcpy(destination, source, bytes);
-}
-
-void copy_for_others(void* destination, const void* source, std::size_t bytes) noexcept {
   std::memcpy(destination, source, bytes);
 }
 

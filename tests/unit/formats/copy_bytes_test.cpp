@@ -89,16 +89,8 @@ TEST_CASE("copies stay right while the ways take turns and afterwards") {
       for (int i = 0; i < (n < 100000 ? 60 : 3); ++i) copy_bytes(to, from, n);
     });
   }
+  check_copies((4 << 20) + 4321, copy_bytes);
   check_copies((16 << 20) + 4321, copy_bytes);
-}
-
-TEST_CASE("copies for other processes are right while the ways take turns and afterwards") {
-  for (const std::size_t bytes : odd_sizes) {
-    check_copies(bytes, [](void* to, const void* from, std::size_t n) {
-      for (int i = 0; i < (n < 100000 ? 60 : 3); ++i) copy_for_others(to, from, n);
-    });
-  }
-  check_copies((16 << 20) + 4321, copy_for_others);
 }
 
 TEST_CASE("pieces of large data are right, whatever is fetched ahead") {
@@ -121,7 +113,6 @@ TEST_CASE("a copy of bytes to themselves changes nothing") {
       if (can_copy_by(way)) copy_by(way, memory.data(), memory.data(), bytes);
     }
     for (int i = 0; i < 30; ++i) copy_bytes(memory.data(), memory.data(), bytes);
-    for (int i = 0; i < 30; ++i) copy_for_others(memory.data(), memory.data(), bytes);
     for (int i = 0; i < 40; ++i) copy_piece(memory.data(), memory.data(), bytes, memory.data());
     CHECK(memory == before);
   }

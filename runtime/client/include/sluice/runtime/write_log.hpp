@@ -97,7 +97,7 @@ class WriteLog {
   /// page fault.
   void store(const Reservation& reservation, const void* source, std::uint64_t bytes) {
     if (bytes >= prepared_bytes && store_large(reservation, source, bytes)) return;
-    formats::copy_for_others(reservation.data, source, bytes);
+    formats::copy_bytes(reservation.data, source, bytes);
   }
   /// Call this before filling a large reserved range in another way.
   void prepare(const Reservation& reservation, std::uint64_t bytes) const noexcept {
