@@ -28,6 +28,8 @@ constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 /// While the ways are compared, pieces are shorter: a way may take four times as long as another one.
 constexpr std::size_t trial_bytes = std::size_t{64} << 10;
+/// Less data is often still in a cache when it is read next, or overwritten.
+constexpr std::size_t least_passed_bytes = std::size_t{4} << 20;
 
 /// The bytes before the first cache line that begins in the memory, at least one.
 std::size_t bytes_to_next_line(const char* to) noexcept {
@@ -190,9 +192,8 @@ class FastestWay {
 
 /// The ends of the sizes of one kind. Within each, there are places where the destination lies in its page
 /// up to half a page after the source, and others.
-constexpr std::array<std::size_t, 6> kind_ends{
-    short_bytes,          std::size_t{128} << 10, std::size_t{512} << 10,
-    std::size_t{2} << 20, uncached_bytes,         std::size_t{16} << 20};
+constexpr std::array<std::size_t, 5> kind_ends{short_bytes, std::size_t{128} << 10, std::size_t{512} << 10,
+                                               std::size_t{2} << 20, uncached_bytes};
 using WaysOfKind = std::array<FastestWay, 2>;
 using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
 constinit FastestWays fastest_ways;
@@ -214,13 +215,49 @@ FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::siz
 constexpr std::size_t all_ways = 3;
 constexpr std::size_t ways_by_caches = 2;
 
+/// Whether whole copies are faster past the caches. Pieces do not tell: what was stored past the caches is in
+/// none when it is overwritten next, so only the second of two copies by caches shows how fast these are.
+class PastCaches {
+ public:
+  /// `copy` is told whether to go past the caches. The first copies of a process do: their memory is new.
+  template <class Copy>
+  void copy(std::size_t bytes, const Copy& copy) noexcept {
+    const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+    turn_.store(turn + 1 < copies_of_cycle ? turn + 1 : 0, std::memory_order_relaxed);
+    if (turn >= 2 * trials_of_each) return copy(is_faster_.load(std::memory_order_relaxed));
+    const bool is_past = turn < trials_of_each;
+    const std::uint64_t begin = __rdtsc();
+    copy(is_past);
+    const std::uint64_t ticks_per_kibibyte = (__rdtsc() - begin) / (bytes >> 10);
+    std::atomic<std::uint64_t>& least = is_past ? least_past_ : least_by_caches_;
+    const bool is_first = turn % trials_of_each == 0;  // it finds what the other way has left
+    if (is_first || ticks_per_kibibyte < least.load(std::memory_order_relaxed))
+      least.store(is_first ? UINT64_MAX : ticks_per_kibibyte, std::memory_order_relaxed);
+    if (turn + 1 == 2 * trials_of_each) is_faster_.store(least_past_ < least_by_caches_);
+  }
+
+ private:
+  static constexpr std::uint32_t trials_of_each = 4;
+  static constexpr std::uint32_t copies_of_cycle = 200;
+  std::atomic<std::uint32_t> turn_ = 0;
+  std::atomic<bool> is_faster_ = false;
+  std::atomic<std::uint64_t> least_past_ = UINT64_MAX;
+  std::atomic<std::uint64_t> least_by_caches_ = UINT64_MAX;
+};
+constinit std::array<PastCaches, 2> past_caches;
+
 void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
-  // What streams past the caches is slow to read for whoever reads it next, so smaller copies do not.
-  const std::size_t ways = bytes >= uncached_bytes ? all_ways : ways_by_caches;
-  const auto copy = [&](CopyWay way, std::size_t at, std::size_t piece) {
+  const auto copy_piece_by = [&](CopyWay way, std::size_t at, std::size_t piece) {
     copy_by(way, to + at, from + at, piece);
   };
-  way_for(fastest_ways, to, from, bytes).copy(bytes, ways, copy);
+  FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
+  if (bytes >= uncached_bytes) return fastest.copy(bytes, all_ways, copy_piece_by);
+  // What goes past the caches is slow to read for whoever reads it next, so smaller copies do not.
+  if (bytes < least_passed_bytes) return fastest.copy(bytes, ways_by_caches, copy_piece_by);
+  past_caches[is_slightly_after(to, from) ? 1 : 0].copy(bytes, [&](bool is_past) {
+    if (is_past) return copy_by(CopyWay::streaming, to, from, bytes);
+    fastest.copy(bytes, ways_by_caches, copy_piece_by);
+  });
 }
 
 }  // namespace

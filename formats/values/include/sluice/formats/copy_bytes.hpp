@@ -13,8 +13,8 @@ namespace sluice::formats {
 /// fastest. This is repeated from time to time. Any thread may copy.
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept;
 
-/// Data from this size on is seldom still in a cache when it is read next, or overwritten.
-inline constexpr std::size_t uncached_bytes = std::size_t{4} << 20;
+/// Data from this size on fits in no cache of one core complex.
+inline constexpr std::size_t uncached_bytes = std::size_t{16} << 20;
 
 /// As copy_bytes(), for one of many copies whose bytes together are `uncached_bytes` at least: a row of a
 /// large array. Stores past the caches may then be the fastest from 8 KiB on. `next`: the source of the
