@@ -26,6 +26,10 @@ constexpr std::size_t short_bytes = std::size_t{32} << 10;
 constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 /// Larger copies are made in pieces of this size.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+/// While the ways are compared, pieces are shorter: a way may take four times as long as another one.
+constexpr std::size_t trial_bytes = std::size_t{64} << 10;
+/// Less data is often still in a cache when it is read next, or overwritten.
+constexpr std::size_t least_passed_bytes = std::size_t{4} << 20;
 
 /// The bytes before the first cache line that begins in the memory, at least one.
 std::size_t bytes_to_next_line(const char* to) noexcept {
@@ -129,9 +133,23 @@ void copy_by_vectors(char* to, const char* from, std::size_t bytes) noexcept {
 /// then disturb each other's trials, but not the copies.
 class FastestWay {
  public:
-  /// `copy` gets the way to copy, one of the first `ways` candidates.
+  /// Copies the bytes in pieces. `copy` gets the way to copy, one of the first `ways` candidates, the place
+  /// of the piece, and its length.
   template <class Copy>
   void copy(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
+    const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
+    for (std::size_t at = 0; at < bytes;) {
+      const bool is_trial = turn_.load(std::memory_order_relaxed) < trials;
+      const std::size_t most = is_trial ? trial_bytes : piece_bytes;
+      const std::size_t piece = bytes - at < 2 * most ? bytes - at : most;
+      copy_one(piece, ways, [&](CopyWay way) { copy(way, at, piece); });
+      at += piece;
+    }
+  }
+
+ private:
+  template <class Copy>
+  void copy_one(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
     if (turn >= trials) [[likely]] {
@@ -149,7 +167,6 @@ class FastestWay {
     if (turn + 1 == trials) judge(ways);
   }
 
- private:
   static constexpr std::array<CopyWay, 3> candidates{CopyWay::vectors, CopyWay::string, CopyWay::streaming};
   static constexpr std::uint32_t trials_of_each = 11;
   static constexpr std::uint32_t copies_between_trials = 500;
@@ -195,16 +212,52 @@ FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::siz
   return all[size][is_slightly_after(to, from) ? 1 : 0];
 }
 
+constexpr std::size_t all_ways = 3;
+constexpr std::size_t ways_by_caches = 2;
+
+/// Whether whole copies are faster past the caches. Pieces do not tell: what was stored past the caches is in
+/// none when it is overwritten next, so only the second of two copies by caches shows how fast these are.
+class PastCaches {
+ public:
+  /// `copy` is told whether to go past the caches. The first copies of a process do: their memory is new.
+  template <class Copy>
+  void copy(std::size_t bytes, const Copy& copy) noexcept {
+    const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+    turn_.store(turn + 1 < copies_of_cycle ? turn + 1 : 0, std::memory_order_relaxed);
+    if (turn >= 2 * trials_of_each) return copy(is_faster_.load(std::memory_order_relaxed));
+    const bool is_past = turn < trials_of_each;
+    const std::uint64_t begin = __rdtsc();
+    copy(is_past);
+    const std::uint64_t ticks_per_kibibyte = (__rdtsc() - begin) / (bytes >> 10);
+    std::atomic<std::uint64_t>& least = is_past ? least_past_ : least_by_caches_;
+    const bool is_first = turn % trials_of_each == 0;  // it finds what the other way has left
+    if (is_first || ticks_per_kibibyte < least.load(std::memory_order_relaxed))
+      least.store(is_first ? UINT64_MAX : ticks_per_kibibyte, std::memory_order_relaxed);
+    if (turn + 1 == 2 * trials_of_each) is_faster_.store(least_past_ < least_by_caches_);
+  }
+
+ private:
+  static constexpr std::uint32_t trials_of_each = 4;
+  static constexpr std::uint32_t copies_of_cycle = 200;
+  std::atomic<std::uint32_t> turn_ = 0;
+  std::atomic<bool> is_faster_ = false;
+  std::atomic<std::uint64_t> least_past_ = UINT64_MAX;
+  std::atomic<std::uint64_t> least_by_caches_ = UINT64_MAX;
+};
+constinit std::array<PastCaches, 2> past_caches;
+
 void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
-  FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
-  // What streams past the caches is slow to read for the next process, so smaller copies do not.
-  const std::size_t ways = bytes >= uncached_bytes ? 3 : 2;
-  const auto copy = [&](std::size_t piece) {
-    fastest.copy(piece, ways, [&](CopyWay way) { copy_by(way, to, from, piece); });
+  const auto copy_piece_by = [&](CopyWay way, std::size_t at, std::size_t piece) {
+    copy_by(way, to + at, from + at, piece);
   };
-  for (; bytes >= 2 * piece_bytes; bytes -= piece_bytes, to += piece_bytes, from += piece_bytes)
-    copy(piece_bytes);
-  copy(bytes);
+  FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
+  if (bytes >= uncached_bytes) return fastest.copy(bytes, all_ways, copy_piece_by);
+  // What goes past the caches is slow to read for whoever reads it next, so smaller copies do not.
+  if (bytes < least_passed_bytes) return fastest.copy(bytes, ways_by_caches, copy_piece_by);
+  past_caches[is_slightly_after(to, from) ? 1 : 0].copy(bytes, [&](bool is_past) {
+    if (is_past) return copy_by(CopyWay::streaming, to, from, bytes);
+    fastest.copy(bytes, ways_by_caches, copy_piece_by);
+  });
 }
 
 }  // namespace
@@ -226,11 +279,12 @@ void copy_piece(void* destination, const void* source, std::size_t bytes, const 
     return copy_bytes(destination, source, bytes);
   auto* const to = static_cast<char*>(destination);
   const auto* const from = static_cast<const char*>(source);
-  constexpr std::size_t all_ways = 3;
-  way_for(fastest_ways_of_pieces, to, from, bytes).copy(bytes, all_ways, [&](CopyWay way) {
-    if (way == CopyWay::streaming) return stream_blocks(to, from, bytes, static_cast<const char*>(next));
-    copy_by(way, to, from, bytes);
-  });
+  const auto copy = [&](CopyWay way, std::size_t at, std::size_t piece) {
+    const char* const then = at + piece < bytes ? from + at + piece : static_cast<const char*>(next);
+    if (way == CopyWay::streaming) return stream_blocks(to + at, from + at, piece, then);
+    copy_by(way, to + at, from + at, piece);
+  };
+  way_for(fastest_ways_of_pieces, to, from, bytes).copy(bytes, all_ways, copy);
 }
 
 bool can_copy_by(CopyWay way) noexcept {

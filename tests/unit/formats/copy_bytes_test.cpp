@@ -89,6 +89,7 @@ TEST_CASE("copies stay right while the ways take turns and afterwards") {
       for (int i = 0; i < (n < 100000 ? 60 : 3); ++i) copy_bytes(to, from, n);
     });
   }
+  check_copies((4 << 20) + 4321, copy_bytes);  // 25 places: past the caches, and by them
   check_copies((16 << 20) + 4321, copy_bytes);
 }
 

@@ -42,6 +42,18 @@ TEST_SUITE("registry: offers") {
     CHECK(segments.size() == 15);  // no two of them are the same
   }
 
+  TEST_CASE("five steps of some MiB are offered at a time, and three larger ones") {
+    const auto offers_for = [](std::uint64_t bytes) {
+      Offered run(one_rule(), 1024 * mib);
+      const auto p = run.world.processes("model", 2);
+      run.write(p, "1.nc", bytes);
+      run.write(p, "2.nc", bytes);
+      return run.board.offers().size();
+    };
+    CHECK(offers_for(4 * mib) == 5);
+    CHECK(offers_for(8 * mib) == 3);
+  }
+
   TEST_CASE("a step that was offered is like any other for readers, and its place is offered anew") {
     Offered run(one_rule());
     const auto p = run.world.processes("model", 2);
