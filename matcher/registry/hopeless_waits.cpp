@@ -147,16 +147,18 @@ bool HopelessWaits::look_again() {
 /// The waits that look hopeless now; empty: none.
 std::string HopelessWaits::suspicion() const {
   if (is_nobody_waiting()) return {};
-  const WaitAnalysis suspected(parts_.analysis);
+  const WaitAnalysis suspected(parts_.analysis, parts_.gatherings.incomplete());
   if (suspected.can_all_end()) return {};
   const std::vector<StuckWait> cycle = suspected.cycle();
-  if (!cycle.empty()) return parts_.texts.cycle(cycle);
+  std::string text = cycle.empty() ? std::string() : parts_.texts.cycle(cycle);
   for (const MemoryWait& wait : parts_.memory_waits.all()) {
     if (suspected.can_be_served(wait)) continue;
-    return parts_.analysis.processes.processes().at(wait.waiters.front().process).component->name +
-           " waits for " + parts_.texts.of(wait);
+    const ProcessId waiter = wait.waiters.front().process;
+    text += (text.empty() ? "" : "; ") + parts_.analysis.processes.processes().at(waiter).component->name +
+            " waits for " + parts_.texts.of(wait);
+    break;
   }
-  return {};
+  return text;
 }
 
 bool HopelessWaits::is_nobody_waiting() const {

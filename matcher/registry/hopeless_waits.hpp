@@ -24,6 +24,7 @@ class HopelessWaits {
     MemoryWaits& memory_waits;
     GetWaits& get_waits;
     Looks& looks;
+    const Gatherings& gatherings;
     const WaitTexts& texts;
     WaitAnalysis::Parts analysis;
   };

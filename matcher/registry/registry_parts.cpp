@@ -56,6 +56,7 @@ Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, Registr
                 memory_waits,
                 get_waits,
                 looks,
+                gatherings,
                 texts,
                 {rules, pools, processes, datasets, readers, retention, groups, memory_waits, get_waits, jobs,
                  sequences}}),

@@ -1,12 +1,22 @@
 #include "wait_analysis.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::matcher {
 
-WaitAnalysis::WaitAnalysis(const Parts& parts) : parts_(parts) {
+WaitAnalysis::WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered)
+    : parts_(parts), gathered_(std::move(gathered)) {
   for (const auto& [name, component] : parts.processes.components())
     stuck_in_component_[name] = component.blocked;
+  for (const Gatherings::Present& present : gathered_) {
+    for (const ProcessId id : present.processes) {
+      const Process* const process = parts.processes.processes().find(id);
+      const bool has_other_threads = process == nullptr || process->connections > process->waits + 1;
+      if (!has_other_threads && !process->is_blocked() && only_gathered_.insert(id).second)
+        ++stuck_in_component_[present.component];
+    }
+  }
   for (const MemoryWait& wait : parts.memory_waits.all())
     if (!wait.is_being_served()) held_up_.insert(wait.request.step);
   can_all_end_ = can_every_wait_end();
@@ -78,6 +88,11 @@ bool WaitAnalysis::let_processes_go_on() {
     for (const auto& [rank, member] : group->members)
       if (member.ticket) let_go_on(member.process);
   }
+  for (const Gatherings::Present& present : gathered_) {
+    if (!can_act(present.component)) continue;  // somebody of it may come to the call
+    for (const ProcessId id : present.processes)
+      if (only_gathered_.contains(id)) let_go_on(id);
+  }
   for (const MemoryWait& wait : parts_.memory_waits.all()) {
     const bool is_of_stuck = std::ranges::any_of(
         wait.waiters, [&](const InboundReader& waiter) { return is_stuck(waiter.process); });
@@ -113,6 +128,7 @@ bool WaitAnalysis::is_stuck(const Group& group) const {
 }
 
 bool WaitAnalysis::is_blocked(const Process& process) const {
+  if (only_gathered_.contains(process.id)) return true;
   if (!process.is_blocked() || !is_proven_) return process.is_blocked();
   return process.look == Look::idle || process.component->look == Look::idle;
 }

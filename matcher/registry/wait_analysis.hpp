@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "gatherings.hpp"
 #include "get_waits.hpp"
 #include "group_table.hpp"
 #include "job_book.hpp"
@@ -43,7 +44,9 @@ class WaitAnalysis {
     const JobBook& jobs;
     const StepSequences& sequences;
   };
-  explicit WaitAnalysis(const Parts& parts);
+  /// `gathered`: these wait in a collective call until others of their component come to it. Nothing proves
+  /// that, so keep_proven() must not follow.
+  explicit WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered = {});
 
   /// Whether all waits can end. The analysis runs with every message, and mostly all waits can end. It finds
   /// this from the numbers of blocked processes, so more processes do not cost more time.
@@ -95,6 +98,8 @@ class WaitAnalysis {
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
 
   Parts parts_;
+  std::vector<Gatherings::Present> gathered_;
+  std::set<ProcessId> only_gathered_;  ///< those of them that wait for nothing else
   bool is_proven_ = false;  ///< only results of looks count
   bool can_all_end_ = false;
   std::optional<std::set<ProcessId>> stuck_;  ///< empty at first: all blocked processes

@@ -68,4 +68,15 @@ std::vector<GatheringStatus> Gatherings::report() const {
   return report;
 }
 
+std::vector<Gatherings::Present> Gatherings::incomplete() const {
+  std::vector<Present> found;
+  for (const auto& [id, state] : gatherings_) {
+    if (state.arrivals.size() == id.size) continue;
+    Present& present = found.emplace_back();
+    present.component = id.component;
+    for (const auto& [rank, arrival] : state.arrivals) present.processes.push_back(arrival.process);
+  }
+  return found;
+}
+
 }  // namespace sluice::matcher

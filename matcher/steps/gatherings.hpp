@@ -14,7 +14,8 @@
 namespace sluice::matcher {
 
 /// The processes that have reached a collective create, open or other call, and those that have not:
-/// otherwise only MPI knows them. This changes no wait: a process that has not arrived may act.
+/// otherwise only MPI knows them. This changes no wait: a process that has not arrived may act. When all these
+/// are stuck, the run is told what looks hopeless.
 class Gatherings {
  public:
   Gatherings(const std::function<std::uint64_t()>& now_ms, const FileRules& rules,
@@ -26,6 +27,12 @@ class Gatherings {
   void note(const Process& process, const Gathering& gathering);
   void drop_of(ProcessId process);
   [[nodiscard]] std::vector<GatheringStatus> report() const;
+  /// Those that have come to a call to which others have not come yet.
+  struct Present {
+    std::string component;
+    std::vector<ProcessId> processes;
+  };
+  [[nodiscard]] std::vector<Present> incomplete() const;
 
  private:
   /// Processes that have reached one collective call, by their ranks in its communicator.

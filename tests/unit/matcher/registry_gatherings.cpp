@@ -75,5 +75,40 @@ TEST_SUITE("registry: who has come to a collective call") {
     world.registry.note_gathering(model, create);
     CHECK(world.is_waiting(world.open(analysis, "a.nc", world.alone())));
     CHECK(world.registry.view({}).gatherings.size() == 1);
+    world.registry.look_again();
+    world.registry.look_again();
+    CHECK(world.answers.events.empty());
+  }
+
+  TEST_CASE("when all others of the component are stuck, too, the run is told") {
+    // Rank 1 waits for memory that only the reader can free. The reader waits for the next file, in whose
+    // create rank 0 waits for rank 1.
+    World world(one_rule(), 1 * mib, {{"model", 2}, {"analysis", 1}});
+    const ProcessId first = world.process("model");
+    const ProcessId second = world.process("model");
+    const ProcessId analysis = world.process("analysis");
+    (void)world.write(first, "a.nc", 900 << 10);
+    CHECK(world.is_waiting(world.open(analysis, "c.nc", world.alone())));
+    const StepId own = world.answer(world.create(second, "b.nc", world.alone())).step;
+    CHECK(world.is_waiting(world.need(second, own, 900 << 10)));
+    Gathering create = gathering(0, 2);
+    create.call = Gathering::Call::create;
+    create.key.name = "c.nc";
+    world.registry.look_again();
+    world.registry.look_again();
+    CHECK(world.answers.events.empty());
+    world.registry.note_gathering(first, create);
+    world.registry.look_again();
+    CHECK(world.answers.events.empty());
+    world.registry.look_again();
+    REQUIRE(world.answers.events.size() == 1);
+    CHECK(world.answers.events.front().starts_with("this may be a cycle of waits: "));
+    CHECK(world.answers.events.front().find("model waits for memory") != std::string::npos);
+    // Somebody comes: it was none.
+    create.is_over = true;
+    world.registry.note_gathering(first, create);
+    world.registry.look_again();
+    world.registry.look_again();
+    CHECK(world.answers.events.size() == 1);
   }
 }
