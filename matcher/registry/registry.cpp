@@ -179,8 +179,8 @@ void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenReq
 
 namespace {
 CreateRequest as_create(const OpenRequest& open) {
-  return {open.key,        open.member, false,        1, open.path, false,
-          open.is_on_disk, 0,           open.is_look, open.wants_newest};
+  return {open.key,     open.member,      false, 1, open.path, false, open.is_on_disk, 0,
+          open.is_look, open.wants_newest};
 }
 }  // namespace
 
@@ -220,6 +220,13 @@ void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenReques
 void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
                     const CreateRequest& request) {
   go_on(parts_->opens.join(ticket, process, purpose, request), request.member.rank);
+}
+
+void Registry::expect(ProcessId process) const noexcept {
+  constexpr std::size_t line_bytes = 64;
+  const auto* const known = reinterpret_cast<const char*>(parts_->processes.processes().find(process));
+  if (known == nullptr) return;
+  for (std::size_t at = 0; at < sizeof(Process); at += line_bytes) __builtin_prefetch(known + at);
 }
 
 /// A member has joined.

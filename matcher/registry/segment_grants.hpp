@@ -29,7 +29,7 @@ struct SpillAttempt {
 struct MemoryWait {
   Ticket ticket;
   SegmentRequest request;
-  MatcherPlace place;                  ///< of the matcher that will own the segment
+  MatcherPlace place;  ///< of the matcher that will own the segment
   /// one process, unless the memory is for data of other nodes
   boost::container::small_vector<InboundReader, 1> waiters;
   std::uint64_t since_ms = 0;

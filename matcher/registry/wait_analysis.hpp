@@ -100,7 +100,7 @@ class WaitAnalysis {
   Parts parts_;
   std::vector<Gatherings::Present> gathered_;
   std::set<ProcessId> only_gathered_;  ///< those of them that wait for nothing else
-  bool is_proven_ = false;  ///< only results of looks count
+  bool is_proven_ = false;             ///< only results of looks count
   bool can_all_end_ = false;
   std::optional<std::set<ProcessId>> stuck_;  ///< empty at first: all blocked processes
   std::set<StepId> held_up_;  ///< a writer or reader of the step waits forever for memory or disk space

@@ -14,8 +14,8 @@
 namespace sluice::matcher {
 
 /// The processes that have reached a collective create, open or other call, and those that have not:
-/// otherwise only MPI knows them. This changes no wait: a process that has not arrived may act. When all these
-/// are stuck, the run is told what looks hopeless.
+/// otherwise only MPI knows them. This changes no wait: a process that has not arrived may act. When all
+/// these are stuck, the run is told what looks hopeless.
 class Gatherings {
  public:
   Gatherings(const std::function<std::uint64_t()>& now_ms, const FileRules& rules,

@@ -90,6 +90,9 @@ struct Several {
   };
   std::vector<One> requests;
 };
+using SegmentRequests = Several<SegmentRequest>;
+using Publications = Several<PublishRequest>;
+using Closes = Several<CloseRequest>;
 struct ConnectionEnded {
   std::uint64_t connection = 0;
 };
@@ -187,8 +190,8 @@ struct Pong {
 using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
                  GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
-                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, Several<SegmentRequest>,
-                 Several<PublishRequest>, Several<CloseRequest>, SegmentsMapped>;
+                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, SegmentRequests,
+                 Publications, Closes, SegmentsMapped>;
 
 // To a matcher.
 

@@ -110,15 +110,13 @@ void fields(auto& a, Is<GroupCall> auto& m) {
   a(m.call, m.callers);
 }
 template <class Archive, class Message>
-requires(Is<Message, Several<SegmentRequest>::One> || Is<Message, Several<PublishRequest>::One> ||
-         Is<Message, Several<CloseRequest>::One>)
-void fields(Archive& a, Message& m) {
+requires(Is<Message, SegmentRequests::One> || Is<Message, Publications::One> ||
+         Is<Message, Closes::One>) void fields(Archive& a, Message& m) {
   a(m.connection, m.tag, m.request);
 }
 template <class Archive, class Message>
-requires(Is<Message, Several<SegmentRequest>> || Is<Message, Several<PublishRequest>> ||
-         Is<Message, Several<CloseRequest>>)
-void fields(Archive& a, Message& m) {
+requires(Is<Message, SegmentRequests> || Is<Message, Publications> ||
+         Is<Message, Closes>) void fields(Archive& a, Message& m) {
   a(m.requests);
 }
 void fields(auto& a, Is<ConnectionEnded> auto& m) {

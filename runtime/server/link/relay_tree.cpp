@@ -178,8 +178,9 @@ void RelayTree::take_encoded(std::uint32_t destination, std::span<const std::byt
   if (destination == several_matchers) return take_shared(encoded);
   if (destination == all_matchers) return do_round(decode<MessageToMatcher>(encoded), encoded);
   if (destination == rank()) {
-    return for_each_message(decode<MessageToMatcher>(encoded).body,
-                            [this](MatcherBody body) { handlers_.to_matcher({rank(), std::move(body)}); });
+    return for_each_message(decode<MessageToMatcher>(encoded).body, [this](MatcherBody body) {
+      handlers_.to_matcher({rank(), std::move(body)});
+    });
   }
   append(next_hop(destination), destination, encoded);
 }

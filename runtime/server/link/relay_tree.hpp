@@ -72,7 +72,7 @@ class RelayTree {
   };
   /// The messages of a turn to one neighbour.
   struct Batch {
-    std::vector<std::byte> bytes;  ///< of the messages that are not shared
+    std::vector<std::byte> bytes;          ///< of the messages that are not shared
     std::optional<MessageToMatcher> last;  ///< comes behind them: what the next message may join
     std::vector<SharedItem> shared;
   };

@@ -126,11 +126,19 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
 
 template <class Request>
 void RegistryService::take(std::uint32_t from, Several<Request>& several) {
+  std::vector<matcher::ProcessId> processes;
+  processes.reserve(several.requests.size());
+  for (const auto& one : several.requests) {
+    const Connection* const found = connections_.find({from, one.connection});
+    processes.push_back(found == nullptr ? matcher::ProcessId{} : found->process);
+  }
+  constexpr std::size_t ahead = 6;
   registry_.in_series([&] {
-    for (auto& one : several.requests) {
-      const Connection* const found = connections_.find({from, one.connection});
-      if (found == nullptr) continue;
-      serve_or_refuse({{one.connection, one.tag, from}, found->process}, one.request);
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (i + ahead < processes.size()) registry_.expect(processes[i + ahead]);
+      auto& one = several.requests[i];
+      if (processes[i] == matcher::ProcessId{}) continue;
+      serve_or_refuse({{one.connection, one.tag, from}, processes[i]}, one.request);
     }
   });
 }
@@ -229,8 +237,7 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
 
 void RegistryService::serve(const Requester& from, const CreateRequest& create) {
   const Connection* const connection = connections_.find({from.ticket.matcher, from.ticket.connection});
-  if (connection != nullptr && connection->is_for_file &&
-      !is_written_in_place_.at(create.key.rule))
+  if (connection != nullptr && connection->is_for_file && !is_written_in_place_.at(create.key.rule))
     check_file_is_free(from.ticket.matcher, create);
   registry_.create(from.ticket, from.process, create);
 }
@@ -392,8 +399,7 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   notes_.begun(step);
   const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
   const Connection* const connection = connections_.find({ticket.matcher, ticket.connection});
-  if (connection != nullptr && connection->is_for_file &&
-      !is_written_in_place_.at(step.key.rule)) {
+  if (connection != nullptr && connection->is_for_file && !is_written_in_place_.at(step.key.rule)) {
     informed_.note_file(ticket.matcher, step);
   }
   const Created reply{step.id, control, step.publish_at};

@@ -57,7 +57,9 @@ void check_same(const Values& values, const std::map<std::uint64_t, std::string>
 
 TEST_CASE("values by number and in ascending order do what std::map does") {
   std::mt19937 random(20261126);
-  const auto below = [&](std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(random); };
+  const auto below = [&](std::uint64_t end) {
+    return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(random);
+  };
   for (int round = 0; round < 30; ++round) {
     ByNumber<std::uint64_t, std::string> by_number;
     AscendingMap<std::uint64_t, std::string> ascending;

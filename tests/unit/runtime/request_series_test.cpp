@@ -154,7 +154,9 @@ TEST_SUITE("series of requests") {
     CHECK_FALSE(join(done, all));
     const auto sent = decode<MessageToMatcher>(encode(MessageToMatcher{4, std::move(all)}));
     std::vector<std::vector<std::byte>> taken, expected;
-    for_each_message(sent.body, [&](MatcherBody body) { taken.push_back(encode(MessageToMatcher{4, body})); });
+    for_each_message(sent.body, [&](MatcherBody body) {
+      taken.push_back(encode(MessageToMatcher{4, body}));
+    });
     for (const MatcherBody& body : bodies) expected.push_back(encode(MessageToMatcher{4, body}));
     CHECK(taken == expected);
   }
@@ -167,7 +169,8 @@ TEST_SUITE("series of requests") {
     std::size_t messages = 0;
     RelayTree root(links[0].get(), {[&](const MessageToRegistry& message) {
                                       ++messages;
-                                      for (Seen& seen : seen_in(message.body)) arrived.push_back(std::move(seen));
+                                      for (Seen& seen : seen_in(message.body))
+                                        arrived.push_back(std::move(seen));
                                     },
                                     [](const MessageToMatcher&) {}, [](std::uint64_t) {}});
     RelayTree leaf(links[1].get(),
@@ -224,7 +227,8 @@ TEST_SUITE("series of requests") {
       // Only neighbours of one kind, for one step or group, may have changed places.
       for (std::size_t i = 0; i < sent.size(); ++i) {
         CHECK(arrived[i].kind == sent[i].kind);
-        const bool has_step = sent[i].kind == "publish" || sent[i].kind == "close" || sent[i].kind == "header";
+        const bool has_step =
+            sent[i].kind == "publish" || sent[i].kind == "close" || sent[i].kind == "header";
         if (has_step) CHECK(arrived[i].about == sent[i].about);
         const bool has_group = sent[i].kind == "create" || sent[i].kind == "open";
         if (has_group) CHECK(arrived[i].about / 1000 == sent[i].about / 1000);

@@ -41,8 +41,7 @@ class ByNumber {
   };
   [[nodiscard]] static Position position_of(Number number) noexcept {
     const auto index = static_cast<std::uint64_t>(number);
-    if (index >= most_in_chunk)
-      return {growing_chunks - 1 + index / most_in_chunk, index % most_in_chunk};
+    if (index >= most_in_chunk) return {growing_chunks - 1 + index / most_in_chunk, index % most_in_chunk};
     const auto chunk = static_cast<std::size_t>(std::bit_width(index));
     return {chunk, index == 0 ? 0 : index - (std::uint64_t{1} << (chunk - 1))};
   }
@@ -109,8 +108,8 @@ class ByNumber {
     if (chunk.has(position.place)) return chunk.at(position.place)->second;
     if (chunk.room == nullptr)
       chunk.room = std::make_unique_for_overwrite<std::byte[]>(places_in(position.chunk) * sizeof(Entry));
-    Entry* const made = std::construct_at(reinterpret_cast<Entry*>(chunk.room.get()) + position.place, number,
-                                          Value{});
+    Entry* const made =
+        std::construct_at(reinterpret_cast<Entry*>(chunk.room.get()) + position.place, number, Value{});
     chunk.present |= std::uint64_t{1} << position.place;
     ++size_;
     return made->second;

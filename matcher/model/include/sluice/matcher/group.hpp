@@ -86,8 +86,8 @@ struct Group {
   Outcome outcome = Outcome::waiting;
   WaitsFor waits_for = WaitsFor::publication;
   Step* step = nullptr;
-  int status = 0;               ///< refused
-  std::string text;             ///< refused
+  int status = 0;                                ///< refused
+  std::string text;                              ///< refused
   ByNumber<std::uint32_t, MemberState> members;  ///< the members that have arrived
   std::uint32_t finished = 0;
   std::uint32_t synced =

@@ -78,6 +78,8 @@ class Registry {
   void open_read(std::span<const Caller> callers, const OpenRequest& request);
   /// Does several requests that have come together. Then waits are looked at once, behind them.
   void in_series(const std::function<void()>& requests);
+  /// A request of the process comes soon: brings what is known of it into the cache.
+  void expect(ProcessId process) const noexcept;
   /// Rank 0 of a group creates the step that the group was offered, for all its processes. Throws
   /// Error(NC_EINVAL) when it was not.
   void create_offered(ProcessId process, StepId step, const CreateRequest& request);

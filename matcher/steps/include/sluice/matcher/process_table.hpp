@@ -147,9 +147,7 @@ class ProcessTable {
   }
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
   /// In the order of their connections.
-  [[nodiscard]] const ByNumber<ProcessId, Process>& processes() const noexcept {
-    return processes_;
-  }
+  [[nodiscard]] const ByNumber<ProcessId, Process>& processes() const noexcept { return processes_; }
   /// In the order of their connections.
   [[nodiscard]] std::vector<ProcessId> ids() const;
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;

@@ -34,7 +34,9 @@ using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
 class BytesByMedium {
  public:
   void add(const SegmentLease& segment);
-  [[nodiscard]] NodeBytes& in(Medium medium) noexcept { return sums_[static_cast<std::size_t>(medium)].bytes; }
+  [[nodiscard]] NodeBytes& in(Medium medium) noexcept {
+    return sums_[static_cast<std::size_t>(medium)].bytes;
+  }
 
  private:
   struct Sum {
