@@ -34,10 +34,11 @@ void Publication::note_closed(GroupMembership writer, PublishRequest request) {
     log.pattern = std::move(request.pattern);
     step.file_bytes = request.file_bytes;
     LogExtent own = std::exchange(log.pattern.extent, {});  // nobody looks at the pattern's
-    if (log.begin.chunks == 0)
+    if (log.begin.chunks == 0) {
       log.extent = std::move(own);
-    else
+    } else {
       log.extent.add(own);
+    }
     step.record_count = std::max({step.record_count, request.record_count, log.pattern.records_end});
   }
   if (request.file_bytes && is_written_on(step)) request.counters.put_bytes = 0;  // the last one has all

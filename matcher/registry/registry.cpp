@@ -250,13 +250,12 @@ void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, Creat
         } else {
           group = &parts_->opens.join(caller.ticket, process, purpose, request);
         }
+        Group& joined = *group;
+        if (joined.has_all_arrived()) group = nullptr;  // an answer to all of them may end it
+        go_on(joined, caller.rank);
       } catch (const Error& error) {
         parts_->answers.refused(caller.ticket, error.status(), error.what());
-        continue;
       }
-      Group& joined = *group;
-      if (joined.has_all_arrived()) group = nullptr;  // an answer to all of them may end it
-      go_on(joined, caller.rank);
     }
   });
 }

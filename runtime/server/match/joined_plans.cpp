@@ -21,12 +21,13 @@ std::vector<std::uint32_t> writers_of(const replay::Plan& plan) {
   return writers;
 }
 
-/// Whether a plan's log offsets stay valid after the move.
-bool can_move(const replay::Plan& plan, std::span<const LogShift> shifts) noexcept {
+/// Whether a plan's log offsets stay valid after the move. A copy may read backwards from its own offset.
+bool can_move(const replay::Plan& plan, std::size_t element_bytes, std::span<const LogShift> shifts) {
   return std::ranges::all_of(plan.copies, [&](const replay::Copy& copy) {
-    const std::uint64_t moved =
-        copy.log_offset + static_cast<std::uint64_t>(replay::shift_of(shifts, copy.writer));
-    return copy.is_fill || moved <= matcher::max_log_offset;
+    if (copy.is_fill) return true;
+    const auto shift = static_cast<std::uint64_t>(replay::shift_of(shifts, copy.writer));
+    const std::uint64_t first = replay::source_range(plan, copy, element_bytes).first;
+    return first + shift <= matcher::max_log_offset && copy.log_offset + shift <= matcher::max_log_offset;
   });
 }
 
@@ -79,7 +80,7 @@ bool JoinedPlans::join_parts(const Key& key, replay::Plan& joined) const {
       replay::join(joined, part.plan);
       continue;
     }
-    if (!can_move(part.plan, moves)) return false;
+    if (!can_move(part.plan, key.element_bytes, moves)) return false;
     replay::Plan moved = part.plan;
     replay::move_logs(moved, moves);
     replay::join(joined, moved);

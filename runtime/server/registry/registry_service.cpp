@@ -120,8 +120,12 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
     }
     callers.push_back({requester.ticket, requester.process, caller.rank});
   }
-  if (create != nullptr) return registry_.create(callers, std::move(*create));
-  registry_.open_read(callers, std::get<OpenForReading>(call.call).open);
+  try {
+    if (create != nullptr) return registry_.create(callers, std::move(*create));
+    registry_.open_read(callers, std::get<OpenForReading>(call.call).open);
+  } catch (const Error& error) {  // what follows from the series, for others
+    event(error.what());
+  }
 }
 
 template <class Request>
@@ -133,14 +137,19 @@ void RegistryService::take(std::uint32_t from, Several<Request>& several) {
     processes.push_back(found == nullptr ? matcher::ProcessId{} : found->process);
   }
   constexpr std::size_t ahead = 6;
-  registry_.in_series([&] {
+  const auto serve_all = [&] {
     for (std::size_t i = 0; i < processes.size(); ++i) {
       if (i + ahead < processes.size()) registry_.expect(processes[i + ahead]);
       auto& one = several.requests[i];
       if (processes[i] == matcher::ProcessId{}) continue;
       serve_or_refuse({{one.connection, one.tag, from}, processes[i]}, one.request);
     }
-  });
+  };
+  try {
+    registry_.in_series(serve_all);
+  } catch (const Error& error) {  // what follows from the series, for others
+    event(error.what());
+  }
 }
 
 void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {

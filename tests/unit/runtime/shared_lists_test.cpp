@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "joined_plans.hpp"
 #include "support/exchange_ranks.hpp"
 #include "support/lists_of_boxes.hpp"
 #include "support/seed.hpp"
@@ -195,6 +196,43 @@ TEST_SUITE("shared lists") {
       }
       for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) check(ranks, step, get, rank);
     }
+  }
+
+  TEST_CASE("a part that is read backwards is not moved to where its first bytes would have no offset") {
+    // The second part reads two elements, the last one first. Its plan is that of another variable, 12 bytes
+    // further back: 12 and 8 would become 0 and -4.
+    const auto encoded = [](std::uint64_t log_offset, std::int64_t step_bytes, std::int64_t destination) {
+      replay::Plan plan;
+      plan.elements = 4;
+      plan.copies.push_back({0, 1, false, 0, log_offset, destination});
+      plan.dimensions.push_back({2, step_bytes, 1});
+      std::vector<std::byte> bytes;
+      replay::encode(plan, bytes);
+      return bytes;
+    };
+    runtime::JoinedPlans joined;
+    joined.add_access(4, 4);
+    joined.add_parts({0, {}, {encoded(0, 4, 0)}, {{0, 0, {{0, 100}}}}});
+    joined.add_parts({0, {}, {encoded(12, -4, 2)}, {{0, 0, {{0, 88}}}}});
+    const auto result = joined.take();
+    REQUIRE(result.uses.size() == 1);
+    std::vector<std::int32_t> log(40);
+    for (std::size_t i = 0; i < log.size(); ++i) log[i] = static_cast<std::int32_t>(i);
+    class Log final : public replay::LogReader {
+     public:
+      explicit Log(const std::vector<std::int32_t>& values) : values_(values) {}
+      std::span<const std::byte> at(std::uint32_t /*writer*/, std::uint64_t log_offset) override {
+        return std::as_bytes(std::span(values_)).subspan(log_offset);
+      }
+
+     private:
+      const std::vector<std::int32_t>& values_;
+    } reader(log);
+    replay::MovedLogs moved(reader, 0, result.uses[0].shifts);
+    std::vector<std::int32_t> values(4);
+    const replay::Conversion same{formats::Type::int32, formats::Type::int32};
+    CHECK(replay::execute(result.plans[0], moved, same, values.data()) == NC_NOERR);
+    CHECK(values == std::vector<std::int32_t>{25, 26, 25, 24});
   }
 
   TEST_CASE("damaged lists of another matcher are errors") {
