@@ -227,7 +227,6 @@ struct ClearSegment {
   matcher::SegmentId segment = 0;
   SegmentUse use{};  ///< the next one
 };
-/// → SpillGone, if it is on disk
 /// Several of these that come one after the other: what many grants tell a matcher.
 struct GrantSeries {
   /// An Answer with Granted.
@@ -238,6 +237,7 @@ struct GrantSeries {
   };
   std::vector<std::variant<CreateSegment, ClearSegment, Grant>> orders;
 };
+/// → SpillGone, if it is on disk
 struct DestroySegment {
   matcher::SegmentId segment = 0;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace sluice::runtime {
@@ -11,29 +10,25 @@ namespace {
 
 using Call = decltype(GroupCall::call);
 
-bool is_same_group(const Member& left, const Member& right) {
-  return left.group == right.group && left.size == right.size && left.spans_nodes == right.spans_nodes;
+Member& member_of(CreateRequest& create) {
+  return create.member;
+}
+Member& member_of(OpenForReading& open) {
+  return open.open.member;
+}
+
+bool is_equal(const CreateRequest& left, const CreateRequest& right) {
+  return left == right;
+}
+bool is_equal(const OpenForReading& left, const OpenForReading& right) {
+  return left.open == right.open;
 }
 
 /// Whether the calls differ in the rank alone.
-bool is_same(const CreateRequest& left, const CreateRequest& right) {
-  return is_same_group(left.member, right.member) && left.key == right.key &&
-         left.no_clobber == right.no_clobber && left.version == right.version && left.path == right.path &&
-         left.is_import == right.is_import && left.goes_on == right.goes_on;
-}
-bool is_same(const OpenForReading& left, const OpenForReading& right) {
-  const OpenRequest& one = left.open;
-  const OpenRequest& other = right.open;
-  return is_same_group(one.member, other.member) && one.key == other.key && one.path == other.path &&
-         one.is_on_disk == other.is_on_disk && one.continues == other.continues &&
-         one.is_look == other.is_look && one.wants_newest == other.wants_newest;
-}
-
-const Member& member_of(const CreateRequest& create) {
-  return create.member;
-}
-const Member& member_of(const OpenForReading& open) {
-  return open.open.member;
+template <class Request>
+bool is_same(Request& left, Request right) {
+  member_of(right).rank = member_of(left).rank;
+  return is_equal(left, right);
 }
 
 template <class Request>
@@ -42,7 +37,7 @@ bool join_call(RegistryBody& last, ClientRequest& next) {
   if (request == nullptr) return false;
   const GroupCall::Caller caller{next.connection, next.tag, member_of(*request).rank};
   if (auto* const several = std::get_if<GroupCall>(&last)) {
-    const auto* const call = std::get_if<Request>(&several->call);
+    auto* const call = std::get_if<Request>(&several->call);
     if (call == nullptr || !is_same(*call, *request)) return false;
     several->callers.push_back(caller);
     return true;

@@ -5,19 +5,18 @@
 
 namespace sluice::runtime {
 
-/// Makes one message of `last` and `next`, if `next` is of a kind of which one message may have several.
-/// `last` then is that message, and `next` is empty. Returns false, and changes nothing, otherwise.
-/// Only messages that come one directly after the other may be joined: so each process's requests stay in
+/// Makes one message of `last` and `next`, if they are of a kind of which one message may have several.
+/// `last` then is that message, and `next` is used up. Returns false, and changes nothing, otherwise.
+/// Only messages that come one directly after the other may be joined. So each process's requests stay in
 /// their order, and a request that another one has caused stays behind it.
 [[nodiscard]] bool join(RegistryBody& last, RegistryBody& next);
+/// The same for messages to one matcher.
+[[nodiscard]] bool join(MatcherBody& last, MatcherBody& next);
 
-/// Before a message of several is sent: brings its requests into the order of the connections, in which the
+/// Before a message of several requests is sent: brings them into the order of the connections, in which the
 /// registry has their processes.
 void sort_by_connection(RegistryBody& body);
-
-/// The same for messages to a matcher.
-[[nodiscard]] bool join(MatcherBody& last, MatcherBody& next);
-/// Calls `take` with each message of several, or with the one.
+/// Calls `take` with each of the messages to a matcher that were joined, or with the one.
 void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take);
 
 }  // namespace sluice::runtime

@@ -120,10 +120,17 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
     }
     callers.push_back({requester.ticket, requester.process, caller.rank});
   }
-  try {
+  serve_series([&] {
     if (create != nullptr) return registry_.create(callers, std::move(*create));
     registry_.open_read(callers, std::get<OpenForReading>(call.call).open);
-  } catch (const Error& error) {  // what follows from the series, for others
+  });
+}
+
+/// An error in what follows from a series concerns others than its senders.
+void RegistryService::serve_series(const std::function<void()>& requests) {
+  try {
+    requests();
+  } catch (const Error& error) {
     event(error.what());
   }
 }
@@ -145,11 +152,7 @@ void RegistryService::take(std::uint32_t from, Several<Request>& several) {
       serve_or_refuse({{one.connection, one.tag, from}, processes[i]}, one.request);
     }
   };
-  try {
-    registry_.in_series(serve_all);
-  } catch (const Error& error) {  // what follows from the series, for others
-    event(error.what());
-  }
+  serve_series([&] { registry_.in_series(serve_all); });
 }
 
 void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, GroupCall& call);
   template <class Request>
   void take(std::uint32_t from, Several<Request>& several);
+  void serve_series(const std::function<void()>& requests);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
   void take(std::uint32_t from, const SegmentMapped& note);
   void take(std::uint32_t from, const SegmentsMapped& several) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
 namespace sluice::matcher {
@@ -20,27 +19,15 @@ class AscendingMap {
     bool is_gap = false;
   };
 
+  /// For loops over all entries.
   class Iterator {
    public:
-    using value_type = Entry;
-    using difference_type = std::ptrdiff_t;
-    using reference = const Entry&;
-    using pointer = const Entry*;
-    using iterator_category = std::forward_iterator_tag;
-
-    Iterator() = default;
     Iterator(const Entry* place, const Entry* end) noexcept : place_(place), end_(end) { skip_gaps(); }
-    reference operator*() const noexcept { return *place_; }
-    pointer operator->() const noexcept { return place_; }
+    const Entry& operator*() const noexcept { return *place_; }
     Iterator& operator++() noexcept {
       ++place_;
       skip_gaps();
       return *this;
-    }
-    Iterator operator++(int) noexcept {
-      const Iterator before = *this;
-      ++*this;
-      return before;
     }
     bool operator==(const Iterator& other) const noexcept { return place_ == other.place_; }
 
@@ -48,8 +35,8 @@ class AscendingMap {
     void skip_gaps() noexcept {
       while (place_ != end_ && place_->is_gap) ++place_;
     }
-    const Entry* place_ = nullptr;
-    const Entry* end_ = nullptr;
+    const Entry* place_;
+    const Entry* end_;
   };
 
   /// Replaces the value of a key that is there.

@@ -25,6 +25,7 @@ struct Member {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   bool spans_nodes = false;  ///< the group's processes are on several nodes and have no common memory
+  bool operator==(const Member&) const = default;
 };
 
 /// A process waits inside a collective call for other processes of a communicator. It creates, opens or uses

@@ -36,6 +36,7 @@ struct CreateRequest {
   bool wants_newest = false;    ///< OpenRequest::wants_newest
   // In the message again:
   bool goes_on = false;  ///< a file that is written by the C library: begins with what is there
+  bool operator==(const CreateRequest&) const = default;
 };
 
 /// A process of a group opens a dataset for writing or for reading. An inquiry describes the dataset that an
@@ -53,6 +54,7 @@ struct OpenRequest {
   /// open_read: the newest published step at once, or NC_ENOENT. For the writer's processes that read by the
   /// C library what was put by PnetCDF, or on another node. A step that the caller has closed is waited for.
   bool wants_newest = false;
+  bool operator==(const OpenRequest&) const = default;
 };
 
 /// Requests memory for the write log of this process in `step`: at least `bytes`. A recycled segment holds
