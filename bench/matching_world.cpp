@@ -185,7 +185,7 @@ void MatchingWorld::put(matcher::StepView& view, std::uint32_t writer) {
     }
   }
   write_table(view, writer, entries, offset);
-  view.logs.back().extent = pattern.pattern().extent;
+  view.logs.back().extent = pattern.extent();
 }
 
 void MatchingWorld::write_table(matcher::StepView& view, std::uint32_t writer,

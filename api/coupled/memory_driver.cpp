@@ -383,8 +383,8 @@ void MemoryDriver::publish(std::int64_t record_count) {
   matcher::LogPattern pattern = writing_->pattern.pattern();
   pattern.last_put = writing_->log->last_sequence();
   const runtime::PublishRequest request{
-      step_, records,     counters_, std::move(pattern), writing_->log->ranges(), writing_->log->position(),
-      {},    call_times()};
+      step_,       records, counters_, pattern, writing_->log->ranges(), writing_->log->position(), {},
+      call_times(), writing_->pattern.extent()};
   if (writing_->offer) {
     session_->publish(*writing_->offer, request);
   } else {

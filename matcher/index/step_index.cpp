@@ -32,7 +32,7 @@ void StepIndex::take_behind(const StepView& view, std::span<const TablePosition>
     const TablePosition begin = i < positions.size() ? positions[i] : TablePosition{0, 0};
     if (begin == log.published) continue;
     const auto writer = static_cast<std::uint32_t>(i);
-    scan_.begin_at(writer, begin, log.ranges);
+    scan_.begin_at(writer, begin, all_of(log.ranges));
     read(writer, log, true, Visibility::added);
   }
   is_final_ = true;

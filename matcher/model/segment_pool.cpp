@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <utility>
 
 namespace sluice::matcher {
@@ -62,7 +63,17 @@ SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::
 }
 
 SegmentPool::~SegmentPool() {
-  for (const auto& [id, segment] : segments_) (void)memory_.destroy(id);
+  for (const auto& entry : segments_) (void)memory_.destroy(entry.value.id);
+}
+
+SegmentPool::Segment* SegmentPool::find(SegmentId id) noexcept {
+  Segment* const found = segments_.find(number_of(id));
+  return found != nullptr && found->id == id ? found : nullptr;
+}
+
+SegmentPool::Segment& SegmentPool::at(SegmentId id) {
+  if (Segment* const found = find(id)) return *found;
+  throw std::out_of_range("there is no segment " + std::to_string(id));
 }
 
 std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
@@ -81,7 +92,7 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
   for (auto size = first; size != last; ++size) {
     const std::size_t count = size->second.size();
     for (std::size_t i = count; i-- > count - std::min(count, max_looked_at);) {
-      if (segments_.at(size->second[i]).mapped_by.contains(request.process) &&
+      if (at(size->second[i]).mapped_by.contains(request.process) &&
           suits(size->second[i], request)) {
         return lend(size, i, request.use);
       }
@@ -139,7 +150,7 @@ SegmentLease SegmentPool::image_beyond_limit(const Request& request) {
   const std::uint64_t bytes = in_whole_units(request.bytes);
   const SegmentId id = segment_id({node_, request.matcher}, next_number_++);
   memory_.create_image(id, bytes);
-  segments_[id] = {.bytes = bytes, .is_image = true, .mapped_by = {}};
+  segments_.set(number_of(id), {.bytes = bytes, .is_image = true, .id = id, .mapped_by = {}});
   total_bytes_ += bytes;
   note_use();
   return {this, id, bytes};
@@ -161,30 +172,30 @@ SegmentLease SegmentPool::log(const Request& request, const LogPlace& place) {
 }
 
 SegmentLease SegmentPool::note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made) {
-  segments_[id] = {.bytes = bytes, .is_made = is_made, .mapped_by = {}};
+  segments_.set(number_of(id), {.bytes = bytes, .is_made = is_made, .id = id, .mapped_by = {}});
   spilled_bytes_ += bytes;
   spilled_peak_bytes_ = std::max(spilled_peak_bytes_, spilled_bytes_);
   return {this, id, bytes};
 }
 
 void SegmentPool::note_mapped(SegmentId segment, ProcessId process) {
-  if (const auto found = segments_.find(segment); found != segments_.end())
-    found->second.mapped_by.insert(process);
+  if (Segment* const found = find(segment)) found->mapped_by.insert(process);
 }
 
 void SegmentPool::forget(ProcessId process, bool may_write) {
   FreeList tainted;
-  for (auto& [id, segment] : segments_) {
+  for (auto& entry : segments_) {
+    Segment& segment = entry.value;
     if (segment.mapped_by.erase(process) == 0 || !may_write) continue;
     segment.is_tainted = true;
-    if (segment.is_free) tainted.push_back(id);
+    if (segment.is_free) tainted.push_back(segment.id);
   }
   for (const SegmentId id : tainted) destroy(id);
 }
 
 /// Returns the bytes that still count.
 std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept {
-  Segment& segment = segments_.at(id);
+  Segment& segment = at(id);
   if (is_spilled(id) || segment.is_image) return segment.bytes;
   if (!segment.is_trimmed) {
     const std::uint64_t used = std::min(used_bytes, segment.bytes);
@@ -197,7 +208,7 @@ std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept
 }
 
 bool SegmentPool::restore(SegmentId id) noexcept {
-  Segment& segment = segments_.at(id);
+  Segment& segment = at(id);
   if (!segment.is_trimmed) return true;
   const std::uint64_t most = limit_bytes_ - std::min(limit_bytes_, segment.spared_bytes);
   if (used_bytes() > most) return false;
@@ -210,7 +221,7 @@ bool SegmentPool::restore(SegmentId id) noexcept {
 }
 
 void SegmentPool::give_back(SegmentId id) noexcept {
-  Segment& segment = segments_.at(id);
+  Segment& segment = at(id);
   // The next user needs the whole segment, and there may be no memory for it.
   if (is_spilled(id) || segment.is_image || total_bytes_ > limit_bytes_ - segment.spared_bytes)
     return destroy(id);
@@ -223,8 +234,7 @@ void SegmentPool::give_back(SegmentId id) noexcept {
 }
 
 void SegmentPool::destroy(SegmentId id) noexcept {
-  const auto found = segments_.find(id);
-  const Segment& segment = found->second;
+  const Segment& segment = at(id);
   const bool gives_disk_back = is_spilled(id) && segment.is_made;
   if (is_spilled(id)) {
     spilled_bytes_ -= segment.bytes;
@@ -237,7 +247,7 @@ void SegmentPool::destroy(SegmentId id) noexcept {
     size->second.erase(std::ranges::find(size->second, id));  // most often it is the oldest, in front
     if (size->second.empty()) free_.erase(size);
   }
-  segments_.erase(found);
+  segments_.erase(number_of(id));
   const bool is_gone = memory_.destroy(id);
   if (!gives_disk_back) return;
   if (is_gone) {
@@ -253,8 +263,8 @@ SegmentLease SegmentPool::lend(FreeLists::iterator size, std::size_t position, S
   const std::uint64_t bytes = size->first.bytes;
   size->second.erase(size->second.begin() + static_cast<std::ptrdiff_t>(position));
   if (size->second.empty()) free_.erase(size);
-  segments_.at(id).is_free = false;
-  segments_.at(id).has_landed = false;
+  Segment& segment = at(id);
+  segment.is_free = segment.has_landed = false;
   free_bytes_ -= bytes;
   note_use();
   return {this, id, bytes};
@@ -263,9 +273,9 @@ SegmentLease SegmentPool::lend(FreeLists::iterator size, std::size_t position, S
 std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes, std::uint32_t matcher) {
   const SegmentId id = segment_id({node_, matcher}, next_number_++);
   memory_.create(id, bytes);
-  segments_[id].bytes = bytes;
+  Segment& segment = segments_.set(number_of(id), {.bytes = bytes, .id = id, .mapped_by = {}});
   if (has_warm(matcher, bytes)) {
-    segments_[id].touched_bytes = bytes;
+    segment.touched_bytes = bytes;
     warm_left_[matcher] -= bytes;
     free_bytes_ -= bytes;
   } else {

@@ -31,13 +31,12 @@ void Publication::note_closed(GroupMembership writer, PublishRequest request) {
     log.ranges = std::move(request.ranges);
     log.end = request.position;
     log.trim(request.position);
-    log.pattern = std::move(request.pattern);
+    log.pattern = request.pattern;
     step.file_bytes = request.file_bytes;
-    LogExtent own = std::exchange(log.pattern.extent, {});  // nobody looks at the pattern's
     if (log.begin.chunks == 0) {
-      log.extent = std::move(own);
+      log.extent = std::move(request.extent);
     } else {
-      log.extent.add(own);
+      log.extent.add(request.extent);
     }
     step.record_count = std::max({step.record_count, request.record_count, log.pattern.records_end});
   }

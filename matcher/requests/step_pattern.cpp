@@ -68,7 +68,7 @@ const BoxesSummary& BoxesSummaries::of(std::span<const formats::HyperslabView> b
 
 void LogPatternBuilder::add(const Request& request, const BoxesSummary& boxes) {
   if (boxes.has_elements) {
-    pattern_.extent.add(request.varid, request.dimids, {boxes.ranges.data(), boxes.ranges.size()});
+    extent_.add(request.varid, request.dimids, {boxes.ranges.data(), boxes.ranges.size()});
   }
   const std::int64_t base = request.has_records ? pattern_.base_record : 0;
   requests_.add(std::int64_t{request.varid} * 4 + (request.is_fill ? 2 : 0) + (request.has_records ? 1 : 0),

@@ -181,7 +181,7 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
           range.writer = rank;
           opened.ranges.push_back(range);
         }
-        logs.push_back({{}, std::move(publish.pattern), 0});
+        logs.push_back({{}, publish.pattern, 0});
         has_published = true;
       }
     }

@@ -4,6 +4,7 @@
 // for both directions. SLUICE_MESSAGE(S) after it instantiates encode and decode.
 #include <algorithm>
 #include <bit>
+#include <boost/container/small_vector.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -68,9 +69,12 @@ class Encoder {
     append(value.data(), value.size() * sizeof(std::int64_t));
   }
   template <class T>
-  void put(const std::vector<T>& value) {
+  void put(const std::vector<T>& value) { put_list(value); }
+  template <class T, std::size_t inline_elements>
+  void put(const boost::container::small_vector<T, inline_elements>& value) { put_list(value); }
+  void put_list(const auto& value) {
     put(static_cast<std::uint32_t>(value.size()));
-    for (const T& element : value) put(element);
+    for (const auto& element : value) put(element);
   }
   template <class T>
   void put(const std::optional<T>& value) {
@@ -147,14 +151,17 @@ class Decoder {
     if (length != 0) std::memcpy(value.data(), part.data(), part.size());
   }
   template <class T>
-  void take(std::vector<T>& value) {
+  void take(std::vector<T>& value) { take_list(value); }
+  template <class T, std::size_t inline_elements>
+  void take(boost::container::small_vector<T, inline_elements>& value) { take_list(value); }
+  void take_list(auto& value) {
     std::uint32_t length = 0;
     take(length);
     // Every element takes at least one byte, so memory stays within a small multiple of the packet.
     if (length > bytes_.size() - position_)
       fail(std::to_string(length) + " list elements, fewer bytes are left");
     value.clear();
-    value.reserve(std::min<std::size_t>(length, (bytes_.size() - position_) / sizeof(T) + 1));
+    value.reserve(std::min<std::size_t>(length, (bytes_.size() - position_) / sizeof(value[0]) + 1));
     for (std::uint32_t i = 0; i < length; ++i) take(value.emplace_back());
   }
   template <class T>

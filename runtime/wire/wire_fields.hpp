@@ -145,7 +145,7 @@ void fields(auto& a, Is<OpenOffered> auto& m) {
   a(m.page, m.step, m.open);
 }
 void fields(auto& a, Is<LogPattern> auto& m) {
-  a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.extent, m.last_put);
+  a(m.requests, m.base_record, m.records_end, m.reaches_below_base, m.last_put);
 }
 void fields(auto& a, Is<SegmentRequest> auto& m) {
   a(m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead, m.is_on_disk);
@@ -163,7 +163,8 @@ void fields(auto& a, Is<matcher::AccessTimes> auto& m) {
   a(m.puts, m.gets);
 }
 void fields(auto& a, Is<PublishRequest> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times,
+    m.extent);
 }
 void fields(auto& a, Is<matcher::SyncPoint> auto& m) {
   a(m.position, m.record_count, m.requests);

@@ -119,7 +119,7 @@ class SpreadStep {
   void publish() {
     view_.is_final = true;
     for (std::uint32_t writer = 0; writer < writers(); ++writer) {
-      view_.logs[writer].extent = logs_[writer].pattern.pattern().extent;
+      view_.logs[writer].extent = logs_[writer].pattern.extent();
       for (const auto& [offset, segment] : logs_[writer].ranges) {
         const std::uint64_t bytes = memory_(places_[writer]).contents(segment).size();
         view_.logs[writer].ranges.push_back({writer, offset, bytes, segment, 0});

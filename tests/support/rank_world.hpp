@@ -199,9 +199,9 @@ class RankWorld final : private RegistryOutlet {
   void publish(SimulatedProcess& process) {
     PublishRequest publish{process.step, 0, {1, 65536, 0, 0, 10, 0}};
     publish.pattern.requests = {process.rank + 1, 7};
-    publish.pattern.extent.is_known = true;
-    publish.pattern.extent.variables = 1;
-    publish.pattern.extent.dimensions = {{0, process.rank, process.rank + 1}, {1, 0, 4096}};
+    publish.extent.is_known = true;
+    publish.extent.variables = 1;
+    publish.extent.dimensions = {{0, process.rank, process.rank + 1}, {1, 0, 4096}};
     publish.ranges = {{0, 0, 65536, process.granted.at(1), 0}};
     publish.position = {1, 200};
     ask(process, std::move(publish));

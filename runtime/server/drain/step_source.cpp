@@ -120,7 +120,7 @@ bool StepSource::only_adds_records(std::span<const matcher::TablePosition> behin
   for (std::size_t i = 0; i < view_.logs.size() && adds_only; ++i) {
     if (i < behind.size() && behind[i] == view_.logs[i].published) continue;
     const auto writer = static_cast<std::uint32_t>(i);
-    if (i < behind.size()) scan.begin_at(writer, behind[i], view_.logs[i].ranges);
+    if (i < behind.size()) scan.begin_at(writer, behind[i], all_of(view_.logs[i].ranges));
     scan.read(writer, view_.logs[i], look, matcher::Visibility::published);
   }
   return adds_only;

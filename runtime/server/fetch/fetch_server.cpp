@@ -26,7 +26,7 @@ class HeldLogs final : public replay::LogReader {
       : memory_(memory), view_(view), scan_(scan) {}
   std::span<const std::byte> at(std::uint32_t writer, std::uint64_t log_offset) override {
     if (writer >= view_.logs.size()) return {};
-    const auto ranges = scan_ != nullptr ? scan_->ranges(writer) : std::span(view_.logs[writer].ranges);
+    const auto ranges = scan_ != nullptr ? scan_->ranges(writer) : all_of(view_.logs[writer].ranges);
     const auto [found, length] = matcher::range_at(ranges, log_offset);
     if (found == nullptr) return {};
     const matcher::LogRange& range = *found;
@@ -101,7 +101,7 @@ std::vector<matcher::SegmentId> FetchServer::Sending::segments() const {
   std::vector<matcher::SegmentId> segments;
   for (const std::uint32_t writer : writers) {
     if (writer >= view->logs.size()) continue;
-    const auto ranges = scan != nullptr ? scan->ranges(writer) : std::span(view->logs[writer].ranges);
+    const auto ranges = scan != nullptr ? scan->ranges(writer) : all_of(view->logs[writer].ranges);
     for (const matcher::LogRange& range : ranges)
       if (matcher::is_spilled(range.segment)) segments.push_back(range.segment);
   }

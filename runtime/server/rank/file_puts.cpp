@@ -108,6 +108,7 @@ void describe(FilePuts& puts) {
     puts.table_bytes += matcher::TableWriter::entry_bytes(entry_of(put, 0));
   }
   puts.pattern = pattern.pattern();
+  puts.extent = pattern.extent();
   puts.pattern.last_put = now_ns();
 }
 

@@ -33,6 +33,7 @@ struct FilePuts {
   std::uint64_t data_bytes = 0;    ///< of the log
   std::uint64_t table_bytes = 0;   ///< of the request table, with its first word
   LogPattern pattern;
+  matcher::LogExtent extent;
 };
 
 /// Empty: the bytes are no CDF file, and `trouble` says why. `name` is for messages.

@@ -186,7 +186,7 @@ bool SharedGets::is_here(const matcher::StepView& view, std::uint32_t writer) co
 /// Where a writer's data is, if it is on this node.
 std::span<const LogRange> SharedGets::ranges_here(const matcher::StepView& view, std::uint32_t writer) {
   if (!is_here(view, writer)) return {};
-  if (view.is_told_whole()) return view.logs[writer].ranges;
+  if (view.is_told_whole()) return all_of(view.logs[writer].ranges);
   const CachedStep* const known = parts_.views.find(view.step);
   return known != nullptr && known->scan ? known->scan->ranges(writer) : std::span<const LogRange>{};
 }

@@ -803,6 +803,7 @@ void WrittenFiles::complete(File& file) {
           write_table(*file.puts, data, base_.store.writable(file.segments.at(file.table_tag)));
       publish.record_count = file.puts->header.record_count;
       publish.pattern = file.puts->pattern;
+      publish.extent = file.puts->extent;
       if (data != 0) publish.ranges.push_back({0, file.puts->first_offset, file.puts->data_bytes, data, 0});
     }
   } catch (const Error& error) {

@@ -62,7 +62,7 @@ TEST_CASE("an owner of any element that was put asks its writer") {
       partition.of(varid).divide(box.view(), parts);
       for (const matcher::OwnedPart& part : parts) owners.insert(part.owner);
     }
-    const auto may_hold = asked(log.pattern().extent, header, partition);
+    const auto may_hold = asked(log.extent(), header, partition);
     for (std::uint32_t owner = 0; owner < partition.owners(); ++owner) {
       if (owners.contains(owner)) CHECK(may_hold[owner]);
       if (!may_hold[owner]) ++not_asked;
@@ -76,22 +76,22 @@ TEST_CASE("bands of rows concern only the owners of the rows") {
   const StepPartition partition(header, {matcher::PartitionKind::range, 4, 1});
   LogPatternBuilder log(0);
   put(log, header, 0, {{10, 0}, {10, 10}, {}});
-  CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{false, true, false, false});
+  CHECK(asked(log.extent(), header, partition) == std::vector<bool>{false, true, false, false});
   put(log, header, 0, {{20, 3}, {1, 1}, {}});
-  CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{false, true, true, false});
+  CHECK(asked(log.extent(), header, partition) == std::vector<bool>{false, true, true, false});
   put(log, header, 0, {{39, 3}, {1, 0}, {}});  // nothing
-  CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{false, true, true, false});
+  CHECK(asked(log.extent(), header, partition) == std::vector<bool>{false, true, true, false});
 }
 
 TEST_CASE("a process without puts is not asked, and one with unknown puts is asked by all") {
   const auto header = test::header_of_shapes({{40, 10}}, 0);
   const StepPartition partition(header, {matcher::PartitionKind::range, 3, 1});
   LogPatternBuilder log(0);
-  CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{false, false, false});
+  CHECK(asked(log.extent(), header, partition) == std::vector<bool>{false, false, false});
   log.spoil(7);
-  CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{true, true, true});
+  CHECK(asked(log.extent(), header, partition) == std::vector<bool>{true, true, true});
   put(log, header, 0, {{0, 0}, {1, 1}, {}});
-  CHECK(asked(log.pattern().extent, header, partition) == std::vector<bool>{true, true, true});
+  CHECK(asked(log.extent(), header, partition) == std::vector<bool>{true, true, true});
   CHECK(asked({}, header, partition) == std::vector<bool>{true, true, true});
 }
 
@@ -101,10 +101,10 @@ TEST_CASE("more dimensions than an extent tells of are anywhere") {
   const StepPartition partition(header, {matcher::PartitionKind::range, 3, 1});
   LogPatternBuilder log(0);
   for (int varid = 0; varid < header.variable_count(); ++varid) put(log, header, varid, {{0}, {1}, {}});
-  CHECK(log.pattern().extent.dimensions.size() == LogExtent::most_dimensions);
+  CHECK(log.extent().dimensions.size() == LogExtent::most_dimensions);
   const auto last = header.variable_count() - 1;
   for (std::uint32_t owner = 0; owner < 3; ++owner) {
     if (partition.of(last).range_of(owner))
-      CHECK(OwnedExtent(header, partition, owner).may_hold(log.pattern().extent));
+      CHECK(OwnedExtent(header, partition, owner).may_hold(log.extent()));
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
+#include <concepts>
 #include <cstddef>
 #include <utility>
 
@@ -9,6 +10,7 @@ namespace sluice::matcher {
 /// A map for keys that nearly always come in ascending order, as numbers that are given one after the other.
 /// It lies in one piece and keeps its memory, so a short one costs next to nothing. An entry that is erased
 /// stays as a gap until half of the entries are gaps. Values do not keep their addresses.
+/// Numbers without gaps are found at once, others by halving.
 /// `inline_entries`: so many lie within the map.
 template <class Key, class Value, std::size_t inline_entries = 0>
 class AscendingMap {
@@ -20,10 +22,11 @@ class AscendingMap {
   };
 
   /// For loops over all entries.
+  template <class EntryType>
   class Iterator {
    public:
-    Iterator(const Entry* place, const Entry* end) noexcept : place_(place), end_(end) { skip_gaps(); }
-    const Entry& operator*() const noexcept { return *place_; }
+    Iterator(EntryType* place, EntryType* end) noexcept : place_(place), end_(end) { skip_gaps(); }
+    EntryType& operator*() const noexcept { return *place_; }
     Iterator& operator++() noexcept {
       ++place_;
       skip_gaps();
@@ -35,28 +38,28 @@ class AscendingMap {
     void skip_gaps() noexcept {
       while (place_ != end_ && place_->is_gap) ++place_;
     }
-    const Entry* place_;
-    const Entry* end_;
+    EntryType* place_;
+    EntryType* end_;
   };
 
-  /// Replaces the value of a key that is there.
-  void set(const Key& key, Value value) {
-    if (entries_.empty() || entries_.back().key < key) {
-      entries_.push_back(Entry{key, std::move(value)});
-      return;
-    }
+  /// Replaces the value of a key that is there. The reference is valid until the map changes.
+  Value& set(const Key& key, Value value) {
+    if (entries_.empty() || entries_.back().key < key)
+      return entries_.emplace_back(Entry{key, std::move(value)}).value;
     Entry* const found = lower_bound(key);
-    if (found->key != key) {
-      entries_.insert(entries_.begin() + (found - entries_.data()), Entry{key, std::move(value)});
-      return;
-    }
+    if (found->key != key)
+      return entries_.insert(entries_.begin() + (found - entries_.data()), Entry{key, std::move(value)})
+          ->value;
     if (std::exchange(found->is_gap, false)) --gaps_;
-    found->value = std::move(value);
+    return found->value = std::move(value);
   }
   /// Null when there is no value.
-  [[nodiscard]] const Value* find(const Key& key) const noexcept {
-    const Entry* const found = const_cast<AscendingMap*>(this)->lower_bound(key);
+  [[nodiscard]] Value* find(const Key& key) noexcept {
+    Entry* const found = lower_bound(key);
     return found != last() && found->key == key && !found->is_gap ? &found->value : nullptr;
+  }
+  [[nodiscard]] const Value* find(const Key& key) const noexcept {
+    return const_cast<AscendingMap*>(this)->find(key);
   }
   /// Returns whether there was a value.
   bool erase(const Key& key) {
@@ -77,16 +80,23 @@ class AscendingMap {
   /// The entry with the greatest key. There must be one.
   [[nodiscard]] const Entry& back() const noexcept { return entries_.back(); }
 
-  [[nodiscard]] Iterator begin() const noexcept { return {entries_.data(), last()}; }
-  [[nodiscard]] Iterator end() const noexcept { return {last(), last()}; }
+  [[nodiscard]] Iterator<Entry> begin() noexcept { return {entries_.data(), last()}; }
+  [[nodiscard]] Iterator<Entry> end() noexcept { return {last(), last()}; }
+  [[nodiscard]] Iterator<const Entry> begin() const noexcept { return {entries_.data(), last()}; }
+  [[nodiscard]] Iterator<const Entry> end() const noexcept { return {last(), last()}; }
 
  private:
+  [[nodiscard]] Entry* last() noexcept { return entries_.data() + entries_.size(); }
   [[nodiscard]] const Entry* last() const noexcept { return entries_.data() + entries_.size(); }
   [[nodiscard]] Entry* lower_bound(const Key& key) noexcept {
-    // Often it is the last one.
-    if (!entries_.empty() && entries_.back().key == key) return &entries_.back();
+    if (entries_.empty()) return last();
     Entry* const first = entries_.data();
-    return std::ranges::lower_bound(first, first + entries_.size(), key, {}, &Entry::key);
+    if (entries_.back().key == key) return &entries_.back();  // often it is the last one
+    if constexpr (std::unsigned_integral<Key>) {
+      const Key place = key - first->key;  // if no number is missing
+      if (place < entries_.size() && first[place].key == key) return first + place;
+    }
+    return std::ranges::lower_bound(first, last(), key, {}, &Entry::key);
   }
 
   boost::container::small_vector<Entry, inline_entries> entries_;  ///< the last one is no gap

@@ -1,9 +1,9 @@
 #pragma once
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "sluice/matcher/index_range.hpp"
 
@@ -30,7 +30,7 @@ struct LogExtent {
 
   bool is_known = false;        ///< the bounds are known
   std::uint64_t variables = 0;  ///< bit v % 64: variable v may have been put
-  std::vector<Dimension> dimensions;
+  boost::container::small_vector<Dimension, 3> dimensions;
 
   /// Widens the extent by non-empty boxes of a variable. `dimids`: the variable's dimensions. `ranges`: one
   /// for each of its first dimensions.

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -36,6 +37,11 @@ struct LogRange {
   std::uint64_t segment_offset = 0;
   bool operator==(const LogRange&) const = default;
 };
+/// Those of one log. Most logs have one.
+using LogRanges = boost::container::small_vector<LogRange, 1>;
+[[nodiscard]] inline std::span<const LogRange> all_of(const LogRanges& ranges) noexcept {
+  return {ranges.data(), ranges.size()};
+}
 
 /// The part of a log's range that no later range covers.
 template <class Range>

@@ -1,15 +1,18 @@
 #pragma once
 #include <algorithm>
 #include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sluice/matcher/ascending_map.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
 
@@ -176,7 +179,7 @@ class SegmentPool {
   [[nodiscard]] Spilled spill(const Request& request);
   /// Makes a segment that is a part of a log. It counts as spilled, and is destroyed when it is returned.
   [[nodiscard]] SegmentLease log(const Request& request, const LogPlace& place);
-  void note_made(SegmentId segment) { segments_.at(segment).is_made = true; }
+  void note_made(SegmentId segment) { at(segment).is_made = true; }
   /// The disk space of a segment has been returned after destroy() returned false.
   void note_gone(SegmentId segment) noexcept {
     if (going_.erase(segment) != 0) ++spills_given_back_;
@@ -186,7 +189,7 @@ class SegmentPool {
   /// owning matcher delays the next user of the segment until all data has arrived. Control blocks have no
   /// such delay, because other matchers report them to their processes. The segment therefore never becomes a
   /// control block.
-  void note_inbound(SegmentId segment) { segments_.at(segment).has_landed = true; }
+  void note_inbound(SegmentId segment) { at(segment).has_landed = true; }
   /// Notes that the process has received the segment.
   void note_mapped(SegmentId segment, ProcessId process);
   /// The process has ended. `may_write`: it was cut off in the middle of writing, or still runs. Then the
@@ -217,7 +220,10 @@ class SegmentPool {
     bool is_made = true;
     bool is_image = false;
     bool has_landed = false;  ///< note_inbound() was called, and no process has had the segment since
-    boost::container::flat_set<ProcessId> mapped_by;
+    SegmentId id = 0;
+    /// Mostly one process has it.
+    boost::container::flat_set<ProcessId, std::less<>, boost::container::small_vector<ProcessId, 1>>
+        mapped_by;
   };
   using FreeList = std::deque<SegmentId>;
   struct FreeKey {
@@ -227,8 +233,12 @@ class SegmentPool {
   };
   using FreeLists = std::map<FreeKey, FreeList>;
   [[nodiscard]] bool suits(SegmentId id, const Request& request) const {
-    return request.use != SegmentUse::control || !segments_.at(id).has_landed;
+    return request.use != SegmentUse::control || !at(id).has_landed;
   }
+  [[nodiscard]] Segment* find(SegmentId id) noexcept;
+  /// Throws std::out_of_range when there is no such segment.
+  [[nodiscard]] Segment& at(SegmentId id);
+  [[nodiscard]] const Segment& at(SegmentId id) const { return const_cast<SegmentPool*>(this)->at(id); }
   [[nodiscard]] std::optional<std::size_t> newest_in(const FreeList& list, const Request& request) const;
 
   [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
@@ -255,7 +265,7 @@ class SegmentPool {
   std::uint32_t node_;
   std::vector<std::uint64_t> warm_left_;  ///< for each matcher; counts as free
   std::uint64_t next_number_ = 1;
-  std::map<SegmentId, Segment> segments_;
+  AscendingMap<std::uint64_t, Segment> segments_;  ///< by their numbers
   /// segments on disk that are destroyed but may still take disk space
   boost::container::flat_set<SegmentId> going_;
   FreeLists free_;  ///< the last segment of a list was freed last

@@ -54,18 +54,17 @@ struct LogPattern {
   std::int64_t base_record = 0;
   std::int64_t records_end = 0;     ///< 1 + the last record written; 0: none
   bool reaches_below_base = false;  ///< the process wrote a record below the base
-  LogExtent extent;
   std::uint64_t last_put = 0;  ///< time of the last request; not part of the comparison
 };
 
-/// Builds a LogPattern from the requests as they are made.
+/// Builds a LogPattern, and the extent of the puts, from the requests as they are made.
 class LogPatternBuilder {
  public:
   /// `first_offset`: where the log begins, if it continues the log of an earlier step.
   explicit LogPatternBuilder(std::int64_t base_record, std::uint64_t first_offset = 0) noexcept
       : first_offset_(first_offset) {
     pattern_.base_record = base_record;
-    pattern_.extent.is_known = true;
+    extent_.is_known = true;
   }
 
   /// The requests of one access or (`is_fill`) a fill.
@@ -80,14 +79,16 @@ class LogPatternBuilder {
   /// Makes the pattern different from all others, because it may lack requests. `unique`: a random number.
   void spoil(std::uint64_t unique) noexcept {
     requests_.add(unique, ~unique);
-    pattern_.extent.is_known = false;
+    extent_.is_known = false;
   }
 
   [[nodiscard]] LogPattern pattern() const;
+  [[nodiscard]] const LogExtent& extent() const noexcept { return extent_; }
 
  private:
   FingerprintBuilder requests_;
   LogPattern pattern_;
+  LogExtent extent_;
   std::uint64_t first_offset_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,9 +23,11 @@ struct LogSegment {
 /// The segments of one process's write log in one step, in the order of their grants. Their ids name the
 /// matchers that own them.
 struct LogView {
-  std::vector<LogSegment> tables;
-  std::vector<LogSegment> data;
-  std::vector<LogRange> ranges;  ///< the positions of the data, when the log is published
+  /// Most logs have one of either kind.
+  using Segments = boost::container::small_vector<LogSegment, 1>;
+  Segments tables;
+  Segments data;
+  LogRanges ranges;              ///< the positions of the data, when the log is published
   TablePosition published;       ///< readers see the requests before this position
   /// all processes see only those: requests behind the position belong to later steps
   bool is_complete = false;

@@ -109,10 +109,11 @@ struct PublishRequest {
   std::int64_t record_count = 0;
   AccessCounters counters;
   LogPattern pattern = {};
-  std::vector<LogRange> ranges = {};  ///< the positions of all of its log's data; `writer` is ignored
+  LogRanges ranges = {};          ///< the positions of all of its log's data; `writer` is ignored
   TablePosition position = {};        ///< the end of its request table
   std::optional<std::uint64_t> file_bytes = {};  ///< the step was written as a file of that size
   AccessTimes times = {};
+  LogExtent extent = {};  ///< of the requests
 };
 
 /// The process has finished reading (close).

@@ -57,7 +57,7 @@ struct WriteLog {
   using Segments = boost::container::small_vector<SharedSegment, 1>;
   Segments tables;
   Segments data;
-  std::vector<LogRange> ranges;  ///< the positions of the data, ascending; known when the log is published
+  LogRanges ranges;              ///< the positions of the data, ascending; known when the log is published
   LogPattern pattern;            ///< known when the log is published; the pattern of this step's own requests
   LogExtent extent;              ///< known when the log is published; the extent of all requests
   TablePosition begin = {0, 0};  ///< the position where this step's requests begin

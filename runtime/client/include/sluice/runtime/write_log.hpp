@@ -150,7 +150,7 @@ class WriteLog {
   /// The log offset where the data of this step begins.
   [[nodiscard]] std::uint64_t first_offset() const noexcept { return first_offset_; }
   /// The positions of the data; without the writer's number.
-  [[nodiscard]] const std::vector<LogRange>& ranges() const noexcept { return ranges_; }
+  [[nodiscard]] const matcher::LogRanges& ranges() const noexcept { return ranges_; }
 
  private:
   [[nodiscard]] std::uint64_t aligned_offset(std::uint64_t bytes) const noexcept {
@@ -192,7 +192,7 @@ class WriteLog {
   std::shared_ptr<const Mapping> data_mapping_;
   std::shared_ptr<const FileDescriptor> data_file_;  ///< shared with the cache of segments
   std::uint64_t data_file_offset_ = 0;               ///< where the segment begins in that file
-  std::vector<LogRange> ranges_;
+  matcher::LogRanges ranges_;
 
   matcher::TableWriter table_;
   std::shared_ptr<const Mapping> table_mapping_;
