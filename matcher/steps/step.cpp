@@ -66,8 +66,7 @@ void WriteLog::add_bytes(BytesByMedium& sums) const {
   for (const SharedSegment& segment : data) sums.add(*segment);
 }
 
-LogView WriteLog::view() const {
-  LogView view;
+void WriteLog::fill(LogView& view) const {
   for (const SharedSegment& segment : tables) view.tables.push_back({segment->id(), segment->bytes()});
   for (const SharedSegment& segment : data) view.data.push_back({segment->id(), segment->bytes()});
   view.ranges = ranges;
@@ -77,7 +76,6 @@ LogView WriteLog::view() const {
   view.begin = begin;
   view.first_offset = first_offset;
   view.extent = extent;
-  return view;
 }
 
 BytesByMedium Step::bytes_by_medium() const {
@@ -112,7 +110,8 @@ StepView Step::view() const {
   view.record_count = records_for_readers();
   view.header = header;
   view.first_own_log = first_own_log;
-  for (const auto& log : logs) view.logs.push_back(log->view());
+  view.logs.reserve(logs.size());
+  for (const auto& log : logs) log->fill(view.logs.emplace_back());
   view.pattern = pattern;
   view.publish_at = publish_at;
   view.partition = partition;

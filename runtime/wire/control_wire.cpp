@@ -81,7 +81,7 @@ void fields(auto& a, Is<matcher::LogView> auto& m) {
 }
 void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
-    m.first_own_log, m.pattern, m.logs, m.publish_at, m.partition, m.is_cut, m.control, m.is_apart);
+    m.first_own_log, m.pattern, alike(m.logs), m.publish_at, m.partition, m.is_cut, m.control, m.is_apart);
 }
 void fields(auto& a, Is<matcher::DrainProgress> auto& m) {
   a(m.done_bytes, m.total_bytes);
@@ -114,10 +114,12 @@ requires(Is<Message, SegmentRequests::One> || Is<Message, Publications::One> ||
          Is<Message, Closes::One>) void fields(Archive& a, Message& m) {
   a(m.connection, m.tag, m.request);
 }
+void fields(auto& a, Is<SegmentRequests> auto& m) {
+  a(m.requests);  // short ones, which the registry must not take apart for long
+}
 template <class Archive, class Message>
-requires(Is<Message, SegmentRequests> || Is<Message, Publications> ||
-         Is<Message, Closes>) void fields(Archive& a, Message& m) {
-  a(m.requests);
+requires(Is<Message, Publications> || Is<Message, Closes>) void fields(Archive& a, Message& m) {
+  a(alike(m.requests));
 }
 void fields(auto& a, Is<ConnectionEnded> auto& m) {
   a(m.connection);

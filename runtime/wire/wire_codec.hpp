@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "differences.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/wire.hpp"
 
@@ -40,42 +41,50 @@ constexpr std::string_view struct_name() {
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
-/// Appends fields.
-class Encoder {
+template <class T>
+concept IsNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+/// A list of structs that are much alike: each is written as differences to the one before it (Differences).
+/// `fields()` name it as `alike(m.list)`.
+template <class List>
+struct Alike {
+  List& list;
+};
+template <class List>
+[[nodiscard]] Alike<List> alike(List& list) noexcept {
+  return {list};
+}
+
+/// Takes structs apart, down to what `Target` writes: number(), length(), bytes() and integers().
+template <class Target>
+class StructSplitter {
  public:
   template <class... Fields>
   void operator()(const Fields&... values) {
     (put(values), ...);
   }
-  [[nodiscard]] std::vector<std::byte> take() {
-    bytes_.resize(used_);
-    return std::move(bytes_);
-  }
 
- private:
-  template <class T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void put(T value) { append(&value, sizeof value); }
+ protected:
+  template <IsNumber T>
+  void put(T value) { target().number(value); }
   void put(const std::string& value) {
-    put(static_cast<std::uint32_t>(value.size()));
-    append(value.data(), value.size());
+    target().template length<std::uint32_t>(value.size());
+    target().bytes(std::as_bytes(std::span(value)));
   }
   void put(const std::vector<std::byte>& value) {
-    put(static_cast<std::uint64_t>(value.size()));
-    append(value.data(), value.size());
+    target().template length<std::uint64_t>(value.size());
+    target().bytes(value);
   }
   void put(const std::vector<std::int64_t>& value) {
-    put(static_cast<std::uint32_t>(value.size()));
-    append(value.data(), value.size() * sizeof(std::int64_t));
+    target().template length<std::uint32_t>(value.size());
+    target().integers(value);
   }
   template <class T>
   void put(const std::vector<T>& value) { put_list(value); }
   template <class T, std::size_t inline_elements>
   void put(const boost::container::small_vector<T, inline_elements>& value) { put_list(value); }
-  void put_list(const auto& value) {
-    put(static_cast<std::uint32_t>(value.size()));
-    for (const auto& element : value) put(element);
-  }
+  template <class List>
+  void put(const Alike<List>& value) { target().alike(value.list); }
   template <class T>
   void put(const std::optional<T>& value) {
     put(value.has_value());
@@ -89,7 +98,145 @@ class Encoder {
   }
   template <class T>
   requires std::is_class_v<T>
-  void put(const T& value) { fields(*this, value); }
+  void put(const T& value) { fields(target(), value); }
+
+ private:
+  void put_list(const auto& value) {
+    target().template length<std::uint32_t>(value.size());
+    for (const auto& element : value) put(element);
+  }
+  [[nodiscard]] Target& target() noexcept { return static_cast<Target&>(*this); }
+};
+
+/// Puts structs together from what `Source` reads: number(), length(), bytes() and integers(). fail() throws.
+template <class Source>
+class StructBuilder {
+ public:
+  template <class... Fields>
+  void operator()(Fields&&... values) {
+    (take(values), ...);
+  }
+
+ protected:
+  template <IsNumber T>
+  void take(T& value) {
+    source().number(value);
+    if constexpr (std::is_same_v<T, SegmentUse>) {
+      if (value > SegmentUse::file)
+        source().fail("a segment use of " + std::to_string(static_cast<int>(value)));
+    }
+  }
+  void take(std::string& value) {
+    const auto part = source().bytes(source().template length<std::uint32_t>());
+    value.assign(reinterpret_cast<const char*>(part.data()), part.size());
+  }
+  void take(std::vector<std::byte>& value) {
+    const auto part = source().bytes(source().template length<std::uint64_t>());
+    value.assign(part.begin(), part.end());
+  }
+  void take(std::vector<std::int64_t>& value) { source().integers(value); }
+  template <class T>
+  void take(std::vector<T>& value) { take_list(value); }
+  template <class T, std::size_t inline_elements>
+  void take(boost::container::small_vector<T, inline_elements>& value) { take_list(value); }
+  template <class List>
+  void take(Alike<List>& value) { source().alike(value.list); }
+  template <class T>
+  void take(std::optional<T>& value) {
+    bool is_there = false;
+    take(is_there);
+    value.reset();
+    if (is_there) take(value.emplace());
+  }
+  template <class... Alternatives>
+  void take(std::variant<Alternatives...>& value) {
+    std::uint8_t kind = 0;
+    take(kind);
+    if (kind >= sizeof...(Alternatives)) source().fail("a kind of " + std::to_string(kind));
+    [&]<std::size_t... Kinds>(std::index_sequence<Kinds...>) {
+      ((kind == Kinds ? take(value.template emplace<Kinds>()) : void()), ...);
+    }
+    (std::index_sequence_for<Alternatives...>{});
+  }
+  template <class T>
+  requires std::is_class_v<T>
+  void take(T& value) { fields(source(), value); }
+
+ private:
+  void take_list(auto& value) {
+    const std::size_t length = source().template length<std::uint32_t>();
+    // Every element takes at least one byte or number, so memory stays within a small multiple of the packet.
+    if (length > source().left())
+      source().fail(std::to_string(length) + " list elements, fewer bytes are left");
+    value.clear();
+    value.reserve(std::min<std::size_t>(length, source().left() / sizeof(value[0]) + 1));
+    for (std::size_t i = 0; i < length; ++i) take(value.emplace_back());
+  }
+  [[nodiscard]] Source& source() noexcept { return static_cast<Source&>(*this); }
+};
+
+/// The numbers of a struct, in wire order: integers, enumerations and truth values, and the lengths of lists
+/// and strings. The characters of strings and the bytes of arrays are apart.
+class StructNumbers : public StructSplitter<StructNumbers> {
+ public:
+  void clear() noexcept {
+    numbers_.clear();
+    bytes_.clear();
+  }
+  [[nodiscard]] std::span<const std::uint64_t> all_numbers() const noexcept { return numbers_; }
+  [[nodiscard]] std::span<const std::byte> all_bytes() const noexcept { return bytes_; }
+
+ private:
+  friend StructSplitter<StructNumbers>;
+  template <IsNumber T>
+  void number(T value) {
+    static_assert(!std::is_floating_point_v<T>);
+    numbers_.push_back(static_cast<std::uint64_t>(value));  // signed ones keep their sign
+  }
+  template <class Length>
+  void length(std::size_t length) {
+    numbers_.push_back(length);
+  }
+  void bytes(std::span<const std::byte> value) { bytes_.insert(bytes_.end(), value.begin(), value.end()); }
+  void integers(const std::vector<std::int64_t>& value) {
+    for (const std::int64_t each : value) number(each);
+  }
+
+  std::vector<std::uint64_t> numbers_;
+  std::vector<std::byte> bytes_;
+};
+
+/// Appends fields.
+class Encoder : public StructSplitter<Encoder> {
+ public:
+  [[nodiscard]] std::vector<std::byte> take() {
+    bytes_.resize(used_);
+    return std::move(bytes_);
+  }
+
+ private:
+  friend StructSplitter<Encoder>;
+  template <IsNumber T>
+  void number(T value) { append(&value, sizeof value); }
+  template <class Length>
+  void length(std::size_t length) {
+    number(static_cast<Length>(length));
+  }
+  void bytes(std::span<const std::byte> value) { append(value.data(), value.size()); }
+  void integers(const std::vector<std::int64_t>& value) {
+    append(value.data(), value.size() * sizeof(std::int64_t));
+  }
+  void alike(const auto& list) {
+    length<std::uint32_t>(list.size());
+    Differences differences;
+    StructNumbers parts;
+    for (const auto& element : list) {
+      parts.clear();
+      parts(element);
+      bytes(differences.encode(parts.all_numbers()));
+      bytes(parts.all_bytes());
+    }
+  }
   void append(const void* data, std::size_t bytes) {
     if (bytes == 0) return;
     if (bytes > bytes_.size() - used_) bytes_.resize(2 * bytes_.size() + bytes + first_bytes);
@@ -102,23 +249,67 @@ class Encoder {
   std::size_t used_ = 0;
 };
 
+class Decoder;
+
+/// Puts a struct together from StructNumbers: the bytes come from a message.
+class StructOfNumbers : public StructBuilder<StructOfNumbers> {
+ public:
+  StructOfNumbers(std::span<const std::uint64_t> numbers, Decoder& message) noexcept
+      : next_(numbers.data()), end_(numbers.data() + numbers.size()), message_(message) {}
+  [[nodiscard]] std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - next_); }
+
+ private:
+  friend StructBuilder<StructOfNumbers>;
+  std::uint64_t next() {
+    if (next_ == end_) fail("an element with too few numbers");
+    return *next_++;
+  }
+  template <IsNumber T>
+  void number(T& value) {
+    const std::uint64_t number = next();
+    value = static_cast<T>(number);
+    if (static_cast<std::uint64_t>(value) != number) fail("a number of " + std::to_string(number));
+  }
+  template <class Length>
+  std::size_t length() {
+    return next();
+  }
+  std::span<const std::byte> bytes(std::size_t length);
+  void integers(std::vector<std::int64_t>& value) {
+    value.resize(std::min(next(), left()));
+    for (std::int64_t& each : value) number(each);
+  }
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const std::uint64_t* next_;
+  const std::uint64_t* end_;
+  Decoder& message_;
+};
+
 /// Reads the same fields from a packet.
-class Decoder {
+class Decoder : public StructBuilder<Decoder> {
  public:
   /// `name`: the name of the bytes in errors.
   Decoder(std::span<const std::byte> bytes, std::string_view name) noexcept : bytes_(bytes), name_(name) {}
-  template <class... Fields>
-  void operator()(Fields&... values) {
-    (take(values), ...);
-  }
   void expect_end() const {
-    if (position_ != bytes_.size()) fail("the fields end");
+    if (left() != 0) fail("the fields end");
+  }
+  [[nodiscard]] std::span<const std::byte> next(std::uint64_t length) {
+    if (length > left()) fail(std::to_string(length) + " bytes, fewer are left");
+    const auto part = bytes_.subspan(position_, static_cast<std::size_t>(length));
+    position_ += part.size();
+    return part;
+  }
+  [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - position_; }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(NC_EIO, "damaged message " + std::string(name_) + ": " + what + " at byte " +
+                            std::to_string(position_) + " of " + std::to_string(bytes_.size()));
   }
 
  private:
-  template <class T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void take(T& value) {
+  friend StructBuilder<Decoder>;
+  template <IsNumber T>
+  void number(T& value) {
     const auto part = next(sizeof value);
     if constexpr (std::is_same_v<T, bool>) {
       const auto byte = std::to_integer<unsigned>(part[0]);
@@ -127,78 +318,47 @@ class Decoder {
     } else {
       std::memcpy(&value, part.data(), sizeof value);
     }
-    if constexpr (std::is_same_v<T, SegmentUse>) {
-      if (value > SegmentUse::file) fail("a segment use of " + std::to_string(static_cast<int>(value)));
+  }
+  template <class Length>
+  std::size_t length() {
+    Length length = 0;
+    number(length);
+    return length;
+  }
+  std::span<const std::byte> bytes(std::size_t length) { return next(length); }
+  void integers(std::vector<std::int64_t>& value) {
+    const std::size_t count = length<std::uint32_t>();
+    const auto part = next(std::uint64_t{count} * sizeof(std::int64_t));
+    value.resize(count);
+    if (count != 0) std::memcpy(value.data(), part.data(), part.size());
+  }
+  void alike(auto& list) {
+    const std::size_t count = length<std::uint32_t>();
+    if (count > left()) fail(std::to_string(count) + " list elements, fewer bytes are left");
+    list.clear();
+    list.reserve(count);
+    Differences differences;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto used = differences.decode(bytes_.subspan(position_));
+      if (!used) fail("a damaged difference");
+      position_ += *used;
+      StructOfNumbers element(differences.numbers(), *this);
+      element(list.emplace_back());
+      if (element.left() != 0) fail("an element with too many numbers");
     }
-  }
-  void take(std::string& value) {
-    std::uint32_t length = 0;
-    take(length);
-    const auto part = next(length);
-    value.assign(reinterpret_cast<const char*>(part.data()), part.size());
-  }
-  void take(std::vector<std::byte>& value) {
-    std::uint64_t length = 0;
-    take(length);
-    const auto part = next(length);
-    value.assign(part.begin(), part.end());
-  }
-  void take(std::vector<std::int64_t>& value) {
-    std::uint32_t length = 0;
-    take(length);
-    const auto part = next(std::uint64_t{length} * sizeof(std::int64_t));
-    value.resize(length);
-    if (length != 0) std::memcpy(value.data(), part.data(), part.size());
-  }
-  template <class T>
-  void take(std::vector<T>& value) { take_list(value); }
-  template <class T, std::size_t inline_elements>
-  void take(boost::container::small_vector<T, inline_elements>& value) { take_list(value); }
-  void take_list(auto& value) {
-    std::uint32_t length = 0;
-    take(length);
-    // Every element takes at least one byte, so memory stays within a small multiple of the packet.
-    if (length > bytes_.size() - position_)
-      fail(std::to_string(length) + " list elements, fewer bytes are left");
-    value.clear();
-    value.reserve(std::min<std::size_t>(length, (bytes_.size() - position_) / sizeof(value[0]) + 1));
-    for (std::uint32_t i = 0; i < length; ++i) take(value.emplace_back());
-  }
-  template <class T>
-  void take(std::optional<T>& value) {
-    bool is_there = false;
-    take(is_there);
-    value.reset();
-    if (is_there) take(value.emplace());
-  }
-  template <class... Alternatives>
-  void take(std::variant<Alternatives...>& value) {
-    std::uint8_t kind = 0;
-    take(kind);
-    if (kind >= sizeof...(Alternatives)) fail("a kind of " + std::to_string(kind));
-    [&]<std::size_t... Kinds>(std::index_sequence<Kinds...>) {
-      ((kind == Kinds ? take(value.template emplace<Kinds>()) : void()), ...);
-    }
-    (std::index_sequence_for<Alternatives...>{});
-  }
-  template <class T>
-  requires std::is_class_v<T>
-  void take(T& value) { fields(*this, value); }
-  [[nodiscard]] std::span<const std::byte> next(std::uint64_t length) {
-    if (length > bytes_.size() - position_) fail(std::to_string(length) + " bytes, fewer are left");
-    const auto part = bytes_.subspan(position_, static_cast<std::size_t>(length));
-    position_ += part.size();
-    return part;
-  }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(NC_EIO, "damaged message " + std::string(name_) + ": " + what + " at byte " +
-                            std::to_string(position_) + " of " + std::to_string(bytes_.size()));
   }
 
   std::span<const std::byte> bytes_;
   std::string_view name_;
   std::size_t position_ = 0;
 };
+
+inline std::span<const std::byte> StructOfNumbers::bytes(std::size_t length) {
+  return message_.next(length);
+}
+inline void StructOfNumbers::fail(const std::string& what) const {
+  message_.fail(what);
+}
 
 template <class Message>
 std::vector<std::byte> encode(const Message& message) {

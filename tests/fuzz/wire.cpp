@@ -1,5 +1,6 @@
 // The messages between processes, and the control messages between matchers. The first byte of the input
-// selects a message, the others are its fields. A decoded message encodes to the same bytes.
+// selects a message, the others are its fields. A decoded message encodes to the same bytes, unless it has
+// differences.
 #include "sluice/runtime/wire.hpp"
 
 #include <algorithm>
@@ -11,11 +12,17 @@ using namespace sluice;
 
 namespace {
 
+/// Differences may be written in several ways.
+template <class Message>
+constexpr bool has_one_encoding =
+    !std::is_same_v<Message, runtime::MessageToRegistry> && !std::is_same_v<Message, runtime::MessageToMatcher>;
+
 template <class Message>
 void check(std::span<const std::byte> fields) {
   fuzz::refuse_or([&] {
     const auto encoded = runtime::encode(runtime::decode<Message>(fields));
-    fuzz::require(encoded.size() == fields.size(), "a message goes through its encoding with its size");
+    fuzz::require(encoded.size() == fields.size() || !has_one_encoding<Message>,
+                  "a message goes through its encoding with its size");
     fuzz::require(runtime::encode(runtime::decode<Message>(encoded)) == encoded,
                   "a message goes through its encoding unchanged");
   });

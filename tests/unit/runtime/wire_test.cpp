@@ -97,6 +97,8 @@ void for_every_message_to_registry(Use use) {
            WatchRequest{}, PublishRequest{9, 3, {}}, Discard{9, true}, CloseRequest{9, {}}, OrdinaryFile{},
            Gathering{}})
     send(ClientRequest{7, 8, std::move(request)});
+  send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
+  send(Closes{{{7, 8, {9, {}}}, {8, 8, {9, some_counters()}}}});
   send(ConnectionEnded{7});
   send(SegmentMapped{7, 10});
   send(ViewQuery{7, 2, 9});
@@ -208,9 +210,12 @@ void for_every_message(Use use) {
   use(PublishRequest{9,
                      12,
                      some_counters(),
-                     {{1, 2}, 3, 4, true, {true, 5, {{1, 2, 3}}}, 6},
+                     {{1, 2}, 3, 4, true, 6},
                      {{0, 8, 16, 10, 64}},
-                     {2, 64}});
+                     {2, 64},
+                     {},
+                     {},
+                     {true, 5, {{1, 2, 3}}}});
   use(Discard{9});
   use(CopyNotice{3, 9, true, false});
   use(Complaint{2, "a.nc was written as a file of another format"});

@@ -84,7 +84,8 @@ struct WriteLog {
   /// longer counts. The segment that was granted ahead is returned if nothing was put there.
   void trim(const TablePosition& end) noexcept;
   void add_bytes(BytesByMedium& sums) const;
-  [[nodiscard]] LogView view() const;
+  /// `view`: a new one.
+  void fill(LogView& view) const;
 };
 
 /// Bytes of a group's control block: a slot for each process, and times of calls if there are several

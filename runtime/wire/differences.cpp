@@ -1,0 +1,124 @@
+#include "differences.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace sluice::runtime {
+
+namespace {
+
+constexpr std::size_t most_bytes_of_number = 10;
+
+/// Returns the end of what it wrote.
+std::byte* write_number(std::byte* to, std::uint64_t number) noexcept {
+  const bool is_negative = static_cast<std::int64_t>(number) < 0;
+  std::uint64_t left = (number << 1U) ^ (is_negative ? ~std::uint64_t{0} : 0);
+  for (; left >= 0x80; left >>= 7U) *to++ = static_cast<std::byte>(left | 0x80U);
+  *to++ = static_cast<std::byte>(left);
+  return to;
+}
+
+/// Reads from the front of `bytes`, which it moves on. Nothing: they are damaged.
+std::optional<std::uint64_t> read_number(std::span<const std::byte>& bytes) noexcept {
+  if (!bytes.empty() && bytes[0] < std::byte{0x80}) {
+    const auto folded = std::to_integer<std::uint64_t>(bytes[0]);
+    bytes = bytes.subspan(1);
+    return (folded >> 1U) ^ (0 - (folded & 1U));
+  }
+  std::uint64_t folded = 0;
+  for (std::size_t i = 0; i < std::min(bytes.size(), most_bytes_of_number); ++i) {
+    const auto byte = std::to_integer<std::uint64_t>(bytes[i]);
+    folded |= (byte & 0x7fU) << (7 * i);
+    if (byte >= 0x80) continue;
+    bytes = bytes.subspan(i + 1);
+    return (folded >> 1U) ^ (0 - (folded & 1U));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const std::byte> Differences::encode(std::span<const std::uint64_t> numbers) {
+  if (!has_differences(numbers.size())) {
+    encode_whole(numbers);
+    return bytes_;
+  }
+  std::uint64_t changes = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) changes |= (numbers[i] - last_[i]) ^ steps_[i];
+  if (changes == 0) {
+    bytes_.assign(1, static_cast<std::byte>(Kind::repeated));
+    std::ranges::copy(numbers, last_.begin());
+  } else {
+    encode_changes(numbers);
+  }
+  return bytes_;
+}
+
+void Differences::encode_changes(std::span<const std::uint64_t> numbers) {
+  const std::size_t mask_bytes = (numbers.size() + 7) / 8;
+  bytes_.assign(1 + mask_bytes + numbers.size() * most_bytes_of_number, std::byte{});
+  bytes_[0] = static_cast<std::byte>(Kind::changed);
+  std::byte* const mask = bytes_.data() + 1;
+  std::byte* to = mask + mask_bytes;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::uint64_t step = numbers[i] - last_[i];
+    last_[i] = numbers[i];
+    if (step == steps_[i]) continue;
+    steps_[i] = step;
+    mask[i / 8] |= std::byte{1} << (i % 8);
+    to = write_number(to, step);
+  }
+  bytes_.resize(static_cast<std::size_t>(to - bytes_.data()));
+}
+
+void Differences::encode_whole(std::span<const std::uint64_t> numbers) {
+  bytes_.resize(1 + (1 + numbers.size()) * most_bytes_of_number);
+  bytes_[0] = static_cast<std::byte>(Kind::whole);
+  std::byte* to = write_number(bytes_.data() + 1, numbers.size());
+  for (const std::uint64_t number : numbers) to = write_number(to, number);
+  bytes_.resize(static_cast<std::size_t>(to - bytes_.data()));
+  last_.assign(numbers.begin(), numbers.end());
+  steps_.assign(numbers.size(), 0);
+}
+
+/// Moves `bytes` on.
+bool Differences::decode_changes(std::span<const std::byte>& bytes) {
+  const std::size_t mask_bytes = (last_.size() + 7) / 8;
+  if (mask_bytes > bytes.size()) return false;
+  const auto mask = bytes.first(mask_bytes);
+  bytes = bytes.subspan(mask_bytes);
+  for (std::size_t i = 0; i < mask_bytes; ++i) {
+    for (auto left = std::to_integer<unsigned>(mask[i]); left != 0; left &= left - 1) {
+      const std::size_t place = 8 * i + static_cast<std::size_t>(std::countr_zero(left));
+      const auto step = read_number(bytes);
+      if (!step || place >= steps_.size()) return false;
+      steps_[place] = *step;
+    }
+  }
+  return true;
+}
+
+std::optional<std::size_t> Differences::decode(std::span<const std::byte> bytes) {
+  const std::size_t before = bytes.size();
+  if (bytes.empty()) return std::nullopt;
+  const auto kind = static_cast<Kind>(bytes[0]);
+  bytes = bytes.subspan(1);
+  if (kind == Kind::whole) {
+    const auto count = read_number(bytes);
+    if (!count || *count > bytes.size()) return std::nullopt;  // each takes a byte at least
+    last_.resize(*count);
+    steps_.assign(*count, 0);
+    for (std::uint64_t& number : last_) {
+      const auto read = read_number(bytes);
+      if (!read) return std::nullopt;
+      number = *read;
+    }
+    return before - bytes.size();
+  }
+  if (kind > Kind::whole || !has_differences(last_.size())) return std::nullopt;
+  if (kind == Kind::changed && !decode_changes(bytes)) return std::nullopt;
+  for (std::size_t i = 0; i < last_.size(); ++i) last_[i] += steps_[i];
+  return before - bytes.size();
+}
+
+}  // namespace sluice::runtime
