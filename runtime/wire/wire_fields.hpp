@@ -163,8 +163,7 @@ void fields(auto& a, Is<matcher::AccessTimes> auto& m) {
   a(m.puts, m.gets);
 }
 void fields(auto& a, Is<PublishRequest> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times,
-    m.extent);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times, m.extent);
 }
 void fields(auto& a, Is<matcher::SyncPoint> auto& m) {
   a(m.position, m.record_count, m.requests);

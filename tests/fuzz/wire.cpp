@@ -14,8 +14,8 @@ namespace {
 
 /// Differences may be written in several ways.
 template <class Message>
-constexpr bool has_one_encoding =
-    !std::is_same_v<Message, runtime::MessageToRegistry> && !std::is_same_v<Message, runtime::MessageToMatcher>;
+constexpr bool has_one_encoding = !std::is_same_v<Message, runtime::MessageToRegistry> &&
+                                  !std::is_same_v<Message, runtime::MessageToMatcher>;
 
 template <class Message>
 void check(std::span<const std::byte> fields) {

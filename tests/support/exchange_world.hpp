@@ -3,6 +3,7 @@
 // in its own memory. The data is kept separately. A dense array has the values that readers must get.
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -247,7 +248,7 @@ class SpreadStep {
   std::vector<matcher::MatcherPlace> places_;
   std::function<RankMemory&(matcher::MatcherPlace)> memory_;
   matcher::StepView view_;
-  std::vector<Log> logs_;
+  std::deque<Log> logs_;
   std::vector<std::vector<std::int32_t>> dense_;
   std::uint64_t sequence_ = 0;
   std::uint64_t next_segment_ = 1;
