@@ -66,7 +66,9 @@ class StructSplitter {
 
  protected:
   template <IsNumber T>
-  void put(T value) { target().number(value); }
+  void put(T value) {
+    target().number(value);
+  }
   void put(const std::string& value) {
     target().template length<std::uint32_t>(value.size());
     target().bytes(std::as_bytes(std::span(value)));
@@ -80,11 +82,17 @@ class StructSplitter {
     target().integers(value);
   }
   template <class T>
-  void put(const std::vector<T>& value) { put_list(value); }
+  void put(const std::vector<T>& value) {
+    put_list(value);
+  }
   template <class T, std::size_t inline_elements>
-  void put(const boost::container::small_vector<T, inline_elements>& value) { put_list(value); }
+  void put(const boost::container::small_vector<T, inline_elements>& value) {
+    put_list(value);
+  }
   template <class List>
-  void put(const Alike<List>& value) { target().alike(value.list); }
+  void put(const Alike<List>& value) {
+    target().alike(value.list);
+  }
   template <class T>
   void put(const std::optional<T>& value) {
     put(value.has_value());
@@ -136,11 +144,17 @@ class StructBuilder {
   }
   void take(std::vector<std::int64_t>& value) { source().integers(value); }
   template <class T>
-  void take(std::vector<T>& value) { take_list(value); }
+  void take(std::vector<T>& value) {
+    take_list(value);
+  }
   template <class T, std::size_t inline_elements>
-  void take(boost::container::small_vector<T, inline_elements>& value) { take_list(value); }
+  void take(boost::container::small_vector<T, inline_elements>& value) {
+    take_list(value);
+  }
   template <class List>
-  void take(Alike<List>& value) { source().alike(value.list); }
+  void take(Alike<List>& value) {
+    source().alike(value.list);
+  }
   template <class T>
   void take(std::optional<T>& value) {
     bool is_there = false;
@@ -217,7 +231,9 @@ class Encoder : public StructSplitter<Encoder> {
  private:
   friend StructSplitter<Encoder>;
   template <IsNumber T>
-  void number(T value) { append(&value, sizeof value); }
+  void number(T value) {
+    append(&value, sizeof value);
+  }
   template <class Length>
   void length(std::size_t length) {
     number(static_cast<Length>(length));

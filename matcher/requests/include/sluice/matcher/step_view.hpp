@@ -27,8 +27,8 @@ struct LogView {
   using Segments = boost::container::small_vector<LogSegment, 1>;
   Segments tables;
   Segments data;
-  LogRanges ranges;              ///< the positions of the data, when the log is published
-  TablePosition published;       ///< readers see the requests before this position
+  LogRanges ranges;         ///< the positions of the data, when the log is published
+  TablePosition published;  ///< readers see the requests before this position
   /// all processes see only those: requests behind the position belong to later steps
   bool is_complete = false;
   bool is_cut = false;  ///< as is_complete, because its writer died

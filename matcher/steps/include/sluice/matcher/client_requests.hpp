@@ -109,8 +109,8 @@ struct PublishRequest {
   std::int64_t record_count = 0;
   AccessCounters counters;
   LogPattern pattern = {};
-  LogRanges ranges = {};          ///< the positions of all of its log's data; `writer` is ignored
-  TablePosition position = {};        ///< the end of its request table
+  LogRanges ranges = {};        ///< the positions of all of its log's data; `writer` is ignored
+  TablePosition position = {};  ///< the end of its request table
   std::optional<std::uint64_t> file_bytes = {};  ///< the step was written as a file of that size
   AccessTimes times = {};
   LogExtent extent = {};  ///< of the requests
