@@ -54,7 +54,7 @@ struct LogPattern {
   std::int64_t base_record = 0;
   std::int64_t records_end = 0;     ///< 1 + the last record written; 0: none
   bool reaches_below_base = false;  ///< the process wrote a record below the base
-  std::uint64_t last_put = 0;  ///< time of the last request; not part of the comparison
+  std::uint64_t last_put = 0;       ///< time of the last request; not part of the comparison
 };
 
 /// Builds a LogPattern, and the extent of the puts, from the requests as they are made.
