@@ -382,9 +382,15 @@ void MemoryDriver::publish(std::int64_t record_count) {
   const std::int64_t records = writing_->group->leave(record_count);
   matcher::LogPattern pattern = writing_->pattern.pattern();
   pattern.last_put = writing_->log->last_sequence();
-  const runtime::PublishRequest request{
-      step_,       records, counters_, pattern, writing_->log->ranges(), writing_->log->position(), {},
-      call_times(), writing_->pattern.extent()};
+  const runtime::PublishRequest request{step_,
+                                        records,
+                                        counters_,
+                                        pattern,
+                                        writing_->log->ranges(),
+                                        writing_->log->position(),
+                                        {},
+                                        call_times(),
+                                        writing_->pattern.extent()};
   if (writing_->offer) {
     session_->publish(*writing_->offer, request);
   } else {

@@ -92,8 +92,7 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
   for (auto size = first; size != last; ++size) {
     const std::size_t count = size->second.size();
     for (std::size_t i = count; i-- > count - std::min(count, max_looked_at);) {
-      if (at(size->second[i]).mapped_by.contains(request.process) &&
-          suits(size->second[i], request)) {
+      if (at(size->second[i]).mapped_by.contains(request.process) && suits(size->second[i], request)) {
         return lend(size, i, request.use);
       }
     }
