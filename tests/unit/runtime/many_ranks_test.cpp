@@ -55,7 +55,8 @@ TEST_SUITE("many ranks") {
       (void)world.publish();
       return world.open("a.nc").bytes_out;
     };
-    // Matcher 0 has eight neighbours in both. In the view, the first log of a node is not like the one before.
+    // Matcher 0 has eight neighbours in both. In the view, the first log of a node is not like the one
+    // before.
     constexpr std::size_t neighbours = 8, first_log_bytes = 40;
     constexpr std::size_t bytes_of_node = 2 * sizeof(Receiver) + neighbours * first_log_bytes;
     CHECK(bytes_of_open(73) < bytes_of_open(9) + (73 - 9) * bytes_of_node);
