@@ -299,8 +299,8 @@ void BlobDriver::write_pending() {
       const auto& map = blobs_.maps[static_cast<std::size_t>(kept) - 1];
       const std::int64_t start = blobs_.elements(map, blobs_.first_process(mine), comm().rank());
       for_each_position(map.runs[static_cast<std::size_t>(comm().rank())], part.runs,
-                        [&](std::int64_t position, std::int64_t length) {
-                          bytes.add_range(has_records, key.record, (start + position) * element_bytes,
+                        [&, record = key.record](std::int64_t position, std::int64_t length) {
+                          bytes.add_range(has_records, record, (start + position) * element_bytes,
                                           length * element_bytes);
                         });
       continue;

@@ -22,8 +22,9 @@ void Copies::drop_of(ProcessId process) {
 std::vector<CopyStatus> Copies::report(const ProcessTable& processes) const {
   std::vector<CopyStatus> told;
   const std::uint64_t now = now_ms_();
-  for (const auto& [id, copy] : copies_) {
-    const Process* const process = processes.processes().find(id.process);
+  for (const auto& entry : copies_) {
+    const auto& copy = entry.second;
+    const Process* const process = processes.processes().find(entry.first.process);
     if (copy.is_over || process == nullptr) continue;
     if (process->is_blocked()) continue;  // its wait is told
     const std::string& component = process->component->name;

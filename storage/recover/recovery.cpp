@@ -492,7 +492,8 @@ FoundLogs find_logs(FileSystem& system, const std::string& directory, LogOwners 
     std::ranges::move(listed.damaged, std::back_inserter(found.unreadable));
     for (const auto& path : listed.metadata) add_readable_log(logs, path, groups, found.unreadable);
   }
-  for (auto& [key, group] : groups) {
+  for (auto& entry : groups) {
+    auto& group = entry.second;
     std::ranges::sort(group.logs, {}, [](const FoundLog& log) { return std::tie(log.step, log.rank); });
     compare_headers(group);
     refuse_mixture(group);

@@ -1,7 +1,7 @@
 #include "recovery_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <ranges>
 
 namespace sluice::storage {
 
@@ -36,7 +36,7 @@ std::unique_ptr<File> PrivateCopies::open(const std::string& path, OpenMode mode
 
 void PrivateCopies::publish() {
   for (const auto& copy : copies_) copy->file().sync();
-  for (const auto& copy : copies_ | std::views::reverse) copy->publish();
+  std::for_each(copies_.rbegin(), copies_.rend(), [](const auto& copy) { copy->publish(); });
   copies_.clear();
   copy_of_.clear();
 }
