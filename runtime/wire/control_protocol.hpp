@@ -27,6 +27,7 @@ struct OpenForWriting {
 };
 struct OpenForReading {
   OpenRequest open;
+  bool operator==(const OpenForReading&) const = default;
 };
 struct Inquiry {
   OpenRequest open;

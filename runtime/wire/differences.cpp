@@ -20,11 +20,6 @@ std::byte* write_number(std::byte* to, std::uint64_t number) noexcept {
 
 /// Reads from the front of `bytes`, which it moves on. Nothing: they are damaged.
 std::optional<std::uint64_t> read_number(std::span<const std::byte>& bytes) noexcept {
-  if (!bytes.empty() && bytes[0] < std::byte{0x80}) {
-    const auto folded = std::to_integer<std::uint64_t>(bytes[0]);
-    bytes = bytes.subspan(1);
-    return (folded >> 1U) ^ (0 - (folded & 1U));
-  }
   std::uint64_t folded = 0;
   for (std::size_t i = 0; i < std::min(bytes.size(), most_bytes_of_number); ++i) {
     const auto byte = std::to_integer<std::uint64_t>(bytes[i]);
@@ -38,28 +33,25 @@ std::optional<std::uint64_t> read_number(std::span<const std::byte>& bytes) noex
 
 }  // namespace
 
-std::span<const std::byte> Differences::encode(std::span<const std::uint64_t> numbers) {
-  if (!has_differences(numbers.size())) {
-    encode_whole(numbers);
-    return bytes_;
-  }
-  std::uint64_t changes = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) changes |= (numbers[i] - last_[i]) ^ steps_[i];
-  if (changes == 0) {
-    bytes_.assign(1, static_cast<std::byte>(Kind::repeated));
-    std::ranges::copy(numbers, last_.begin());
-  } else {
-    encode_changes(numbers);
-  }
-  return bytes_;
+std::byte* Differences::begin(Kind kind, std::size_t most_bytes) {
+  if (bytes_.size() < 1 + most_bytes) bytes_.resize(1 + most_bytes);
+  bytes_[0] = static_cast<std::byte>(kind);
+  return bytes_.data() + 1;
 }
 
-void Differences::encode_changes(std::span<const std::uint64_t> numbers) {
+std::span<const std::byte> Differences::encode(std::span<const std::uint64_t> numbers) {
+  if (!has_differences(numbers.size())) return encode_whole(numbers);
+  std::uint64_t changes = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) changes |= (numbers[i] - last_[i]) ^ steps_[i];
+  if (changes != 0) return encode_changes(numbers);
+  std::ranges::copy(numbers, last_.begin());
+  return up_to(begin(Kind::repeated, 0));
+}
+
+std::span<const std::byte> Differences::encode_changes(std::span<const std::uint64_t> numbers) {
   const std::size_t mask_bytes = (numbers.size() + 7) / 8;
-  bytes_.assign(1 + mask_bytes + numbers.size() * most_bytes_of_number, std::byte{});
-  bytes_[0] = static_cast<std::byte>(Kind::changed);
-  std::byte* const mask = bytes_.data() + 1;
-  std::byte* to = mask + mask_bytes;
+  std::byte* const mask = begin(Kind::changed, mask_bytes + numbers.size() * most_bytes_of_number);
+  std::byte* to = std::fill_n(mask, mask_bytes, std::byte{});
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::uint64_t step = numbers[i] - last_[i];
     last_[i] = numbers[i];
@@ -68,17 +60,16 @@ void Differences::encode_changes(std::span<const std::uint64_t> numbers) {
     mask[i / 8] |= std::byte{1} << (i % 8);
     to = write_number(to, step);
   }
-  bytes_.resize(static_cast<std::size_t>(to - bytes_.data()));
+  return up_to(to);
 }
 
-void Differences::encode_whole(std::span<const std::uint64_t> numbers) {
-  bytes_.resize(1 + (1 + numbers.size()) * most_bytes_of_number);
-  bytes_[0] = static_cast<std::byte>(Kind::whole);
-  std::byte* to = write_number(bytes_.data() + 1, numbers.size());
+std::span<const std::byte> Differences::encode_whole(std::span<const std::uint64_t> numbers) {
+  std::byte* to = begin(Kind::whole, (1 + numbers.size()) * most_bytes_of_number);
+  to = write_number(to, numbers.size());
   for (const std::uint64_t number : numbers) to = write_number(to, number);
-  bytes_.resize(static_cast<std::size_t>(to - bytes_.data()));
   last_.assign(numbers.begin(), numbers.end());
   steps_.assign(numbers.size(), 0);
+  return up_to(to);
 }
 
 /// Moves `bytes` on.

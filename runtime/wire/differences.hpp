@@ -39,13 +39,19 @@ class Differences {
   [[nodiscard]] bool has_differences(std::size_t numbers) const noexcept {
     return numbers == last_.size() && numbers <= most_numbers;
   }
-  void encode_changes(std::span<const std::uint64_t> numbers);
-  void encode_whole(std::span<const std::uint64_t> numbers);
+  [[nodiscard]] std::span<const std::byte> encode_changes(std::span<const std::uint64_t> numbers);
+  [[nodiscard]] std::span<const std::byte> encode_whole(std::span<const std::uint64_t> numbers);
+  /// Room for an element of that kind, which it begins with.
+  [[nodiscard]] std::byte* begin(Kind kind, std::size_t most_bytes);
+  /// The bytes of the element, up to `end`.
+  [[nodiscard]] std::span<const std::byte> up_to(const std::byte* end) const noexcept {
+    return {bytes_.data(), end};
+  }
   [[nodiscard]] bool decode_changes(std::span<const std::byte>& bytes);
 
   std::vector<std::uint64_t> last_;   ///< the numbers of the last element
   std::vector<std::uint64_t> steps_;  ///< their differences to those before
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_;      ///< room for an element, which only grows
 };
 
 }  // namespace sluice::runtime

@@ -45,7 +45,7 @@ template <class T>
 concept IsNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 /// A list of structs that are much alike: each is written as differences to the one before it (Differences).
-/// `fields()` name it as `alike(m.list)`.
+/// `fields()` name it as `alike(m.list)`. Such structs have no long lists of integers.
 template <class List>
 struct Alike {
   List& list;
@@ -212,9 +212,6 @@ class StructNumbers : public StructSplitter<StructNumbers> {
     numbers_.push_back(length);
   }
   void bytes(std::span<const std::byte> value) { bytes_.insert(bytes_.end(), value.begin(), value.end()); }
-  void integers(const std::vector<std::int64_t>& value) {
-    for (const std::int64_t each : value) number(each);
-  }
 
   std::vector<std::uint64_t> numbers_;
   std::vector<std::byte> bytes_;
@@ -291,10 +288,6 @@ class StructOfNumbers : public StructBuilder<StructOfNumbers> {
     return next();
   }
   std::span<const std::byte> bytes(std::size_t length);
-  void integers(std::vector<std::int64_t>& value) {
-    value.resize(std::min(next(), left()));
-    for (std::int64_t& each : value) number(each);
-  }
   [[noreturn]] void fail(const std::string& what) const;
 
   const std::uint64_t* next_;

@@ -17,18 +17,11 @@ Member& member_of(OpenForReading& open) {
   return open.open.member;
 }
 
-bool is_equal(const CreateRequest& left, const CreateRequest& right) {
-  return left == right;
-}
-bool is_equal(const OpenForReading& left, const OpenForReading& right) {
-  return left.open == right.open;
-}
-
 /// Whether the calls differ in the rank alone.
 template <class Request>
 bool is_same(Request& left, Request right) {
   member_of(right).rank = member_of(left).rank;
-  return is_equal(left, right);
+  return left == right;
 }
 
 template <class Request>
