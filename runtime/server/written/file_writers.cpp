@@ -1,0 +1,172 @@
+#include "file_writers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "memory_file.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+/// Whether the process goes on: it has neither ended nor begun to end.
+bool is_going_on(std::uint32_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t behind_name = text.rfind(')');
+  if (behind_name == std::string::npos) return false;
+  constexpr unsigned long is_exiting = 4;  // PF_EXITING
+  std::array<char, 2> state{};
+  unsigned long flags = 0;
+  if (std::sscanf(text.c_str() + behind_name, ") %1s %*d %*d %*d %*d %*d %lu", state.data(), &flags) != 2)
+    return false;
+  return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
+}
+
+}  // namespace
+
+FileWriters::FileWriters(boost::asio::io_context& loop, TakeSent take_sent, Receiver receiver)
+    : loop_(loop),
+      take_sent_(std::move(take_sent)),
+      receiver_(std::move(receiver)),
+      watch_(loop, [this](int watch) { closed(watch); }) {}
+
+void FileWriters::add(FileId file, const FileBytes& bytes) {
+  Writers writers{bytes.file, bytes.is_told};
+  writers.inode = status_of(*bytes.file).st_ino;
+  writers.watch = bytes.is_in_place ? watch_.add(*bytes.file) : watch_.add_later(*bytes.file);
+  by_watch_.emplace(writers.watch, file);
+  files_.emplace(file, std::move(writers));
+}
+
+void FileWriters::remove(FileId file) noexcept {
+  const auto ended = files_.extract(file);
+  if (ended.empty()) return;
+  watch_.remove(ended.mapped().watch);
+  by_watch_.erase(ended.mapped().watch);
+}
+
+FileWriters::Writers* FileWriters::find(FileId file) {
+  const auto found = files_.find(file);
+  return found == files_.end() ? nullptr : &found->second;
+}
+
+void FileWriters::note_given(FileId file, std::uint32_t process) {
+  Writers& writers = files_.at(file);
+  writers.is_given = true;
+  writers.holders.push_back(process);
+}
+
+bool FileWriters::is_open(const Writers& writers) {
+  if (writers.is_told) return is_open_for_writing(*writers.bytes);
+  return std::ranges::any_of(writers.holders, is_going_on);
+}
+
+bool FileWriters::are_asked(FileId file) const {
+  const auto found = files_.find(file);
+  return found != files_.end() && found->second.are_asked;
+}
+
+/// A process tells when it has closed a file, so that is known before the kernel tells.
+void FileWriters::note(std::uint32_t process, const FileHolder& note) {
+  std::vector<FileId> left;
+  for (auto& [file, writers] : files_) {
+    if (std::ranges::find(note.files, writers.inode) == note.files.end()) continue;
+    std::erase(writers.holders, process);
+    std::erase(writers.heirs, process);
+    if (note.holds) writers.holders.push_back(process);
+    if (note.is_by_exec) writers.heirs.push_back(process);
+    const bool has_closed = !note.holds && !note.is_by_exec && writers.is_given;
+    if (has_closed && writers.is_told && !is_open(writers)) left.push_back(file);
+  }
+  for (const FileId file : left) {
+    const Writers* const writers = find(file);
+    if (writers != nullptr && !writers->are_asked) settle(file);
+  }
+}
+
+void FileWriters::take_news() {
+  if (!files_.empty()) watch_.take_news();
+}
+
+void FileWriters::look(FileId file) {
+  const Writers* const writers = find(file);
+  const bool is_untold = writers != nullptr && writers->is_given && !writers->are_asked;
+  if (is_untold && !is_open(*writers)) settle(file);
+}
+
+void FileWriters::closed(int watch) {
+  const auto found = by_watch_.find(watch);
+  if (found == by_watch_.end()) return;
+  Writers& writers = files_.at(found->second);
+  if (writers.are_asked || !writers.is_given) return;
+  if (!is_open(writers)) return settle(found->second);
+  writers.doubt = ++last_doubt_;
+  look_again(found->second, writers.doubt, std::chrono::microseconds(50));
+}
+
+/// The kernel tells of a close a moment before nobody can write any more, and not again after that.
+void FileWriters::look_again(FileId file, std::uint64_t doubt, std::chrono::microseconds after) {
+  static constexpr std::chrono::seconds longest(2);
+  const auto timer = std::make_shared<boost::asio::steady_timer>(loop_, after);  // shared with its wait
+  timer->async_wait([this, timer, file, doubt, after](const boost::system::error_code& error) {
+    const Writers* const writers = find(file);
+    if (error || writers == nullptr || writers->doubt != doubt || writers->are_asked) return;
+    if (!is_open(*writers)) return settle(file);
+    if (after < longest) look_again(file, doubt, 2 * after);
+  });
+}
+
+/// Nobody can write. What its processes have said before comes first; what they open now, later.
+void FileWriters::settle(FileId file) {
+  Writers& begun = files_.at(file);
+  begun.doubt = 0;
+  begun.are_asked = true;
+  News news{file};
+  if (!ask(file, news)) return;
+  files_.at(file).are_asked = false;
+  receiver_(news);
+}
+
+/// False: the file was removed meanwhile.
+bool FileWriters::ask(FileId file, News& news) {
+  const Writers& begun = files_.at(file);
+  std::vector<std::uint32_t> concerned = begun.holders;
+  concerned.insert(concerned.end(), begun.heirs.begin(), begun.heirs.end());
+  if (!concerned.empty()) take_sent_(concerned);
+  bool is_known = concerned.empty();  // that nobody can write
+  for (;;) {
+    Writers* const writers = find(file);
+    if (writers == nullptr) return false;
+    if (!std::exchange(is_known, false) && is_open(*writers)) {
+      news.verdict = Verdict::goes_on;
+      return true;
+    }
+    const auto ended = std::ranges::find_if_not(writers->holders, is_going_on);
+    if (ended == writers->holders.end()) {
+      writers->holders.clear();
+      writers->heirs.clear();
+      writers->is_given = false;
+      return true;
+    }
+    // A process that leaves its files in order says so before it ends.
+    const std::array<std::uint32_t, 1> process{*ended};
+    take_sent_(process);
+    const Writers* const left = find(file);
+    if (left == nullptr) return false;
+    if (std::ranges::find(left->holders, process.front()) == left->holders.end()) continue;
+    news.verdict = Verdict::killed;
+    news.process = process.front();
+    return true;
+  }
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,240 @@
+#include "written_bytes.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "memory_file.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/file_reading.hpp"
+
+namespace sluice::runtime {
+
+namespace {
+
+Outcome outcome_of(const Error& error) {
+  return {error.status(), error.what()};
+}
+
+SharedFile shared(FileDescriptor file) {
+  return std::make_shared<const FileDescriptor>(std::move(file));
+}
+
+/// Most written files are of other formats, and to map them takes longer than this.
+bool begins_as_cdf(const FileDescriptor& file) noexcept {
+  std::array<std::byte, 3> signature{};
+  return read_range(file, 0, signature) == 0 && std::memcmp(signature.data(), "CDF", signature.size()) == 0;
+}
+
+/// Does the work, which throws exceptions. A thread can pass none on.
+template <class Work>
+void try_to(Outcome& outcome, const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    outcome = {NC_EIO, error.what()};
+  }
+}
+
+bool is_unchanged(const FileBytes& bytes) {
+  return bytes.base != nullptr && file_size(*bytes.file) == file_size(*bytes.base) &&
+         have_same_bytes(*bytes.file, *bytes.base);
+}
+
+/// Null: no CDF file.
+std::shared_ptr<const FilePuts> puts_in(const FileDescriptor& file, const std::string& path) {
+  if (!begins_as_cdf(file)) return nullptr;
+  const FileContents contents(file);
+  std::string trouble;
+  auto puts = puts_of(contents.bytes(), path, trouble);
+  return puts ? std::make_shared<const FilePuts>(std::move(*puts)) : nullptr;
+}
+
+}  // namespace
+
+// Beginning
+
+void WrittenBytes::begin(const OpenFile& request, SharedFile base, Begun then) {
+  const bool goes_on = (request.flags & O_TRUNC) == 0;
+  if (goes_on && base == nullptr && request.is_on_disk) return open_base(request, std::move(then));
+  make(request, std::move(base), then);
+}
+
+/// The file on disk is the base. Opening it may take long.
+void WrittenBytes::open_base(const OpenFile& request, Begun then) {
+  struct Opened {
+    FileDescriptor base;
+    int trouble = 0;
+  };
+  const auto opened = std::make_shared<Opened>();  // shared by the two functions
+  worker_.submit(
+      [opened, path = request.path] {
+        opened->base = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        opened->trouble = errno;
+      },
+      [this, opened, request, then = std::move(then)] {
+        if (opened->base) return make(request, shared(std::move(opened->base)), then);
+        const bool lacks_descriptors = opened->trouble == EMFILE || opened->trouble == ENFILE;
+        const Status status = lacks_descriptors ? NC_ENFILE : NC_EPERM;
+        then({}, outcome_of(IoError(status, opened->trouble, request.path, "open")));
+      });
+}
+
+void WrittenBytes::make(const OpenFile& request, SharedFile base, const Begun& then) {
+  FileBytes made;
+  try {
+    const std::uint32_t permissions = base ? status_of(*base).st_mode : request.permissions;
+    if (is_large(base ? file_size(*base) : last_bytes_[request.key.rule]))
+      return make_on_disk(std::move(base), permissions, then);
+    made.file = shared(make_memory_file(permissions));
+  } catch (const Error& error) {
+    return then({}, outcome_of(error));
+  }
+  made.base = std::move(base);
+  then(std::move(made), {});
+}
+
+/// A file of this size leaves no room for another one in memory. How large a new file becomes is not known,
+/// so the rule's last one tells.
+bool WrittenBytes::is_large(std::uint64_t bytes) const {
+  return bytes > memory_bytes_ / 2 && !store_.spill_directory().empty();
+}
+
+/// Where the disk cannot be used so, the file begins in memory.
+void WrittenBytes::make_on_disk(SharedFile base, std::uint32_t permissions, Begun then) {
+  const auto made = std::make_shared<FileDescriptor>();  // shared by the two functions
+  worker_.submit(
+      [made, permissions, directory = store_.spill_directory()] {
+        try {
+          FileDescriptor on_disk = make_file_on_disk(directory, permissions);
+          if (tells_who_writes(on_disk)) *made = std::move(on_disk);
+        } catch (const Error&) {  // the directory has gone, or is full
+        }
+      },
+      [made, permissions, base = std::move(base), then = std::move(then)] {
+        FileBytes begun;
+        begun.base = base;
+        begun.is_on_disk = static_cast<bool>(*made);
+        try {
+          begun.file = shared(begun.is_on_disk ? std::move(*made) : make_memory_file(permissions));
+        } catch (const Error& error) {
+          return then({}, outcome_of(error));
+        }
+        then(std::move(begun), {});
+      });
+}
+
+void WrittenBytes::begin_in_place(const OpenFile& request, Begun then) {
+  const auto opened = std::make_shared<FileInPlace>();  // shared by the two functions
+  worker_.submit(
+      [opened, request] {
+        try {
+          *opened = FileInPlace::open(request);
+        } catch (const IoError& error) {
+          opened->trouble = error.error_number();
+        }
+      },
+      [opened, path = request.path, then = std::move(then)] {
+        const int trouble = opened->trouble;
+        if (trouble != 0)
+          return then({}, outcome_of(IoError(status_of_error_number(trouble), trouble, path, "open")));
+        then({shared(std::move(opened->file)), {}, true, true, opened->is_told, opened->before}, {});
+      });
+}
+
+void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
+  const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
+  const auto copy = [outcome, to = reopened(*bytes.file, O_WRONLY), from = bytes.base] {
+    const int trouble = copy_bytes(*from, *to);
+    copy_times(*from, *to);  // they tell later whether the program has changed them
+    if (trouble != 0) *outcome = {NC_EIO, std::string("it cannot be copied: ") + std::strerror(trouble)};
+  };
+  submit(copy, outcome, std::move(then));
+}
+
+// What a file has become
+
+/// Comparing and decoding take as long as the file is large.
+void WrittenBytes::examine(const FileBytes& bytes, const std::string& path, bool may_have_puts,
+                           std::function<void(const Examined&)> then) {
+  const auto found = std::make_shared<Examined>();  // shared by the two functions
+  const auto examine = [found, bytes, path, may_have_puts] {
+    try_to(found->outcome, [&] {
+      found->is_unchanged = is_unchanged(bytes);
+      if (found->is_unchanged) return copy_facts(*bytes.file, *bytes.base);
+      if (may_have_puts) found->puts = puts_in(*bytes.file, path);
+    });
+  };
+  const bool is_slow = bytes.is_on_disk || bytes.base != nullptr;
+  carry_out(is_slow ? ~std::uint64_t{0} : file_size(*bytes.file), examine,
+            [found, then = std::move(then)] { then(*found); });
+}
+
+void WrittenBytes::write_log(const FileBytes& bytes, const std::shared_ptr<const FilePuts>& puts,
+                             const LogMemory& log, Then then) {
+  const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
+  const auto write = [outcome, puts, log, file = bytes.file] {
+    try_to(*outcome, [&] {
+      const FileContents contents(*file);
+      write_data(*puts, contents.bytes(), log.bytes);
+    });
+  };
+  carry_out(puts->data_bytes, write, [outcome, then = std::move(then)] { then(*outcome); });
+}
+
+void WrittenBytes::move_to_disk(const FileBytes& bytes, const SharedFile& to, Begun then) {
+  struct Moved {
+    FileDescriptor file;
+    Outcome outcome;
+  };
+  const auto moved = std::make_shared<Moved>();  // shared by the two functions
+  const auto move = [moved, to, from = bytes.file] {
+    try_to(moved->outcome, [&] { moved->file = become(*to, *from); });
+  };
+  worker_.submit(move, [moved, bytes, then = std::move(then)] {
+    FileBytes after = bytes;
+    after.is_on_disk = static_cast<bool>(moved->file);
+    if (after.is_on_disk) after.file = shared(std::move(moved->file));
+    then(std::move(after), moved->outcome);
+  });
+}
+
+/// The file on disk is another one, so who has opened the former one goes on with that.
+void WrittenBytes::write_to_disk(const FileBytes& bytes, const std::string& path, Then then) {
+  const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
+  submit([outcome, path, file = bytes.file] { try_to(*outcome, [&] { write_file(*file, path); }); }, outcome,
+         std::move(then));
+}
+
+void WrittenBytes::read(const SharedFile& file, bool is_on_disk, const FileRange& range, Read then) {
+  const auto read = std::make_shared<MemoryRead>();  // shared by the two functions
+  const auto work = [read, file, range] {
+    read->bytes.resize(range.bytes);
+    const int trouble = read_range(*file, range.offset, read->bytes);
+    if (trouble != 0)
+      read->outcome = {NC_EIO, std::string("the file cannot be read: ") + std::strerror(trouble)};
+  };
+  const auto pass_on = [read, then = std::move(then)] { then(std::move(*read)); };
+  if (is_on_disk) return worker_.submit(work, pass_on);
+  work();
+  pass_on();
+}
+
+void WrittenBytes::submit(std::function<void()> work, std::shared_ptr<const Outcome> outcome, Then then) {
+  worker_.submit(std::move(work), [outcome = std::move(outcome), then = std::move(then)] { then(*outcome); });
+}
+
+/// Work on so many bytes of a file. For a few, it takes less time than to wake the thread.
+void WrittenBytes::carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then) {
+  constexpr std::uint64_t most_bytes_here = 128U << 10;
+  if (bytes > most_bytes_here) return worker_.submit(std::move(work), std::move(then));
+  work();
+  boost::asio::post(loop_, std::move(then));
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,105 @@
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "disk_worker.hpp"
+#include "exchange_protocol.hpp"
+#include "file_in_place.hpp"
+#include "file_puts.hpp"
+#include "segment_store.hpp"
+#include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/protocol.hpp"
+
+namespace sluice::runtime {
+
+/// The number of a written file in its matcher; never used again.
+using FileId = std::uint64_t;
+
+/// The bytes of one file that programs write.
+struct FileBytes {
+  SharedFile file = {};     ///< shared with the thread that works on it, and with readers
+  SharedFile base = {};     ///< what the file began with; null: nothing
+  bool is_on_disk = false;  ///< on the spill disk, or in place
+  bool is_in_place = false;
+  bool is_told = true;                   ///< the kernel tells who has it open for writing
+  std::optional<FileState> before = {};  ///< in place: of what was there
+};
+
+/// Where the bytes of written files begin, and all work on them that takes long: a thread does it, if they
+/// are many. Each `then` is called from the loop, and later if nothing else is said:
+/// docs/design/bytes-of-written-files.md.
+class WrittenBytes {
+ public:
+  using Begun = std::function<void(FileBytes bytes, const Outcome& outcome)>;
+  using Then = std::function<void(const Outcome& outcome)>;
+  using Read = std::function<void(MemoryRead read)>;
+
+  WrittenBytes(boost::asio::io_context& loop, const SegmentStore& store)
+      : loop_(loop), store_(store), worker_(loop) {}
+
+  /// At the start of the run. `memory_bytes`: staging.memory.
+  void start(std::uint64_t memory_bytes) noexcept { memory_bytes_ = memory_bytes; }
+
+  /// Makes an empty file in memory or on the spill disk. `base`: what it is to begin with; null: the file on
+  /// disk, if the request goes on with one. Calls `then` at once or later.
+  void begin(const OpenFile& request, SharedFile base, Begun then);
+  /// Opens the file on disk, or makes it.
+  void begin_in_place(const OpenFile& request, Begun then);
+  /// Copies the base into the file, with its times. Throws IoError(NC_ENFILE): no descriptor is left.
+  void copy_base(const FileBytes& bytes, Then then);
+
+  /// A file of the rule has been closed. The next one may be as large.
+  void note_size(std::uint32_t rule, std::uint64_t bytes) { last_bytes_[rule] = bytes; }
+  /// What a file has become.
+  struct Examined {
+    bool is_unchanged = false;  ///< since it began; its base has its times and permissions now
+    std::shared_ptr<const FilePuts> puts = {};  ///< null: no CDF file. Shared with the thread
+    Outcome outcome = {};
+  };
+  /// `may_have_puts`: whether the puts are of use.
+  void examine(const FileBytes& bytes, const std::string& path, bool may_have_puts,
+               std::function<void(const Examined&)> then);
+
+  /// Memory that an ordinary log is written to.
+  struct LogMemory {
+    std::span<std::byte> bytes;
+    std::shared_ptr<const void> mapping;  ///< shared with the store
+  };
+  void write_log(const FileBytes& bytes, const std::shared_ptr<const FilePuts>& puts, const LogMemory& log,
+                 Then then);
+  /// Moves bytes from memory to the file `to` on the spill disk. After a failure they are where they were.
+  void move_to_disk(const FileBytes& bytes, const SharedFile& to, Begun then);
+  /// Puts a file of the same bytes in the place of what is at the path.
+  void write_to_disk(const FileBytes& bytes, const std::string& path, Then then);
+
+  /// Reads a range. Calls `then` at once for a file in memory, and later for one on disk.
+  void read(const SharedFile& file, bool is_on_disk, const FileRange& range, Read then);
+  /// Gives the file back: the disk may take its time to free the space.
+  void give_back(SharedFile file) {
+    worker_.submit([ended = std::move(file)] {});
+  }
+
+ private:
+  void open_base(const OpenFile& request, Begun then);
+  void make(const OpenFile& request, SharedFile base, const Begun& then);
+  void make_on_disk(SharedFile base, std::uint32_t permissions, Begun then);
+  [[nodiscard]] bool is_large(std::uint64_t bytes) const;
+  void submit(std::function<void()> work, std::shared_ptr<const Outcome> outcome, Then then);
+  void carry_out(std::uint64_t bytes, std::function<void()> work, std::function<void()> then);
+
+  boost::asio::io_context& loop_;
+  const SegmentStore& store_;
+  std::uint64_t memory_bytes_ = 0;
+  std::map<std::uint32_t, std::uint64_t> last_bytes_;  ///< of the newest file, by rule
+  DiskWorker worker_;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,196 @@
+#include "file_writers.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory_file.hpp"
+
+using sluice::runtime::FileBytes;
+using sluice::runtime::FileDescriptor;
+using sluice::runtime::FileHolder;
+using sluice::runtime::FileId;
+using sluice::runtime::FileWriters;
+using sluice::runtime::link_to;
+using sluice::runtime::make_memory_file;
+using sluice::runtime::status_of;
+using Verdict = sluice::runtime::FileWriters::Verdict;
+
+namespace {
+
+constexpr FileId number = 7;
+
+FileDescriptor writer_of(const FileBytes& bytes) {
+  return FileDescriptor(::open(link_to(*bytes.file).c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+/// A memory file that is watched, and what is told of it.
+struct World {
+  World() { bytes.file = std::make_shared<const FileDescriptor>(make_memory_file(0600)); }
+
+  void add() { writers.add(number, bytes); }
+  [[nodiscard]] FileHolder leaving() const { return {false, {status_of(*bytes.file).st_ino}, false}; }
+  /// Ends by the limit of the test's time, or when something has been told.
+  void await_news() {
+    while (news.empty()) loop.run_one();
+  }
+
+  boost::asio::io_context loop;
+  FileBytes bytes;
+  std::vector<FileWriters::News> news;
+  std::function<void(std::uint32_t process)> on_take_sent = [](std::uint32_t) {};
+  FileWriters writers{loop,
+                      [this](std::span<const std::uint32_t> processes) {
+                        for (const std::uint32_t process : processes) on_take_sent(process);
+                      },
+                      [this](const FileWriters::News& told) { news.push_back(told); }};
+};
+
+/// A process that has the file open for writing, until it ends.
+struct Holder {
+  explicit Holder(const FileBytes& bytes) {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    process = ::fork();
+    if (process == 0) {
+      const FileDescriptor writer = writer_of(bytes);
+      (void)!::write(ends[1], "x", 1);
+      ::pause();
+      ::_exit(0);
+    }
+    char is_open = 0;
+    REQUIRE(::read(ends[0], &is_open, 1) == 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  ~Holder() { end(); }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  void end() {
+    if (process <= 0) return;
+    ::kill(process, SIGKILL);
+    ::waitpid(std::exchange(process, 0), nullptr, 0);
+  }
+  [[nodiscard]] std::uint32_t id() const { return static_cast<std::uint32_t>(process); }
+  pid_t process = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a file that its process has closed, and says so, is closed at once") {
+  World world;
+  world.add();
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  FileDescriptor writer = writer_of(world.bytes);
+  world.writers.note_given(number, self);
+  world.writers.take_news();
+  CHECK(world.news.empty());
+  CHECK(world.writers.is_open(number));
+  writer.reset();
+  world.writers.note(self, world.leaving());
+  REQUIRE(world.news.size() == 1);
+  CHECK(world.news.front().verdict == Verdict::closed);
+  world.writers.take_news();
+  world.writers.look(number);
+  CHECK(world.news.size() == 1);  // a close is told once
+  world.writers.remove(number);
+}
+
+TEST_CASE("a close that no process tells of is told when the kernel does") {
+  World world;
+  world.add();
+  FileDescriptor writer = writer_of(world.bytes);
+  world.writers.note_given(number, static_cast<std::uint32_t>(::getpid()));
+  writer.reset();
+  world.await_news();
+  CHECK(world.news.front().verdict == Verdict::closed);
+}
+
+TEST_CASE("a process that was killed with the file open is told") {
+  World world;
+  world.add();
+  Holder holder(world.bytes);
+  const std::uint32_t process = holder.id();
+  world.writers.note_given(number, process);
+  holder.end();
+  world.await_news();
+  CHECK(world.news.front().verdict == Verdict::killed);
+  CHECK(world.news.front().process == process);
+}
+
+TEST_CASE("what a process has sent before it ended counts") {
+  World world;
+  world.add();
+  Holder holder(world.bytes);
+  const std::uint32_t process = holder.id();
+  world.writers.note_given(number, process);
+  world.on_take_sent = [&](std::uint32_t sender) {
+    CHECK(world.writers.are_asked(number));
+    world.writers.note(sender, world.leaving());
+  };
+  holder.end();
+  world.await_news();
+  CHECK(world.news.front().verdict == Verdict::closed);
+  CHECK_FALSE(world.writers.are_asked(number));
+}
+
+TEST_CASE("a file that is removed while its processes are asked is not told of") {
+  for (const int at : {1, 2}) {  // when they are asked for the first time, and when one has ended
+    CAPTURE(at);
+    World world;
+    world.add();
+    Holder holder(world.bytes);
+    world.writers.note_given(number, holder.id());
+    int asked = 0;
+    world.on_take_sent = [&](std::uint32_t) {
+      if (++asked == at) world.writers.remove(number);
+    };
+    holder.end();
+    world.writers.look(number);
+    CHECK(asked == at);
+    CHECK(world.news.empty());
+  }
+}
+
+TEST_CASE("a file that is opened again while its processes are asked goes on, and its next close is told") {
+  World world;
+  world.add();
+  FileDescriptor writer = writer_of(world.bytes);
+  world.writers.note_given(number, static_cast<std::uint32_t>(::getpid()));
+  writer.reset();
+  world.on_take_sent = [&](std::uint32_t) { writer = writer_of(world.bytes); };
+  world.writers.look(number);
+  REQUIRE(world.news.size() == 1);
+  CHECK(world.news.front().verdict == Verdict::goes_on);
+  world.news.clear();
+  world.on_take_sent = [](std::uint32_t) {};
+  writer.reset();
+  world.await_news();
+  CHECK(world.news.front().verdict == Verdict::closed);
+}
+
+TEST_CASE("where the kernel does not tell, a file is open as long as a holder goes on") {
+  World world;
+  world.bytes.is_told = false;
+  world.add();
+  Holder holder(world.bytes);
+  world.writers.note_given(number, holder.id());
+  CHECK(world.writers.is_open(number));
+  world.writers.look(number);
+  CHECK(world.news.empty());
+  world.writers.note(holder.id(), world.leaving());
+  CHECK_FALSE(world.writers.is_open(number));
+  world.writers.look(number);
+  REQUIRE(world.news.size() == 1);
+  CHECK(world.news.front().verdict == Verdict::closed);
+}
