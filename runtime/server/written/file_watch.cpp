@@ -55,20 +55,21 @@ void FileWatch::listen() {
   });
 }
 
-/// Negative and errno where that fails.
-int FileWatch::watch_of_kernel(const FileDescriptor& file) const noexcept {
+/// False and errno where that fails.
+bool FileWatch::ask_kernel(int watch, const FileDescriptor& file) {
   const std::string link = link_to(file);
-  return inotify_ ? ::inotify_add_watch(inotify_.number(), link.c_str(), IN_CLOSE_WRITE) : -1;
+  const int of_kernel = inotify_ ? ::inotify_add_watch(inotify_.number(), link.c_str(), IN_CLOSE_WRITE) : -1;
+  if (of_kernel < 0) return false;
+  by_kernel_.emplace(of_kernel, watch);
+  of_kernel_[watch] = of_kernel;
+  return true;
 }
 
 int FileWatch::add(const FileDescriptor& file) {
-  const int of_kernel = watch_of_kernel(file);
-  if (of_kernel < 0) {
+  if (!ask_kernel(++last_, file)) {
     throw IoError(NC_ENFILE, errno, "a file that is written by the C library",
                   "watch (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)");
   }
-  by_kernel_[of_kernel] = ++last_;
-  of_kernel_[last_] = of_kernel;
   return last_;
 }
 
@@ -83,8 +84,10 @@ void FileWatch::remove(int watch) noexcept {
   std::erase_if(young_, [&](const Young& young) { return young.watch == watch; });
   const auto known = of_kernel_.extract(watch);
   if (known.empty()) return;
-  by_kernel_.erase(known.mapped());
-  (void)::inotify_rm_watch(inotify_.number(), known.mapped());
+  const int of_kernel = known.mapped();
+  const auto [begin, end] = by_kernel_.equal_range(of_kernel);
+  by_kernel_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == watch; }));
+  if (!by_kernel_.contains(of_kernel)) (void)::inotify_rm_watch(inotify_.number(), of_kernel);
 }
 
 void FileWatch::wait_for_young() {
@@ -104,14 +107,9 @@ void FileWatch::grow_up() {
   const std::vector<Young> grown = std::exchange(young_, {});
   lacks_watches_ = false;
   for (const Young& young : grown) {
-    const int of_kernel = watch_of_kernel(*young.file);
-    if (of_kernel < 0) {
-      lacks_watches_ = true;
-      young_.push_back(young);
-      continue;
-    }
-    by_kernel_[of_kernel] = young.watch;
-    of_kernel_[young.watch] = of_kernel;
+    if (ask_kernel(young.watch, *young.file)) continue;
+    lacks_watches_ = true;
+    young_.push_back(young);
   }
   for (const Young& young : grown) {
     if (of_kernel_.contains(young.watch) && !is_open_for_writing(*young.file)) closed_(young.watch);
@@ -131,6 +129,16 @@ void FileWatch::take_news() {
   if (!of_kernel_.empty()) take_events();
 }
 
+/// The caller removes what it is told of.
+void FileWatch::tell(int of_kernel) {
+  std::vector<int> watches;
+  const auto [begin, end] = by_kernel_.equal_range(of_kernel);
+  for (auto entry = begin; entry != end; ++entry) watches.push_back(entry->second);
+  for (const int watch : watches) {
+    if (of_kernel_.contains(watch)) closed_(watch);
+  }
+}
+
 void FileWatch::take_events() {
   if (!inotify_) return;
   for (;;) {
@@ -141,8 +149,7 @@ void FileWatch::take_events() {
       inotify_event event{};
       std::memcpy(&event, bytes.data() + at, sizeof event);
       at += sizeof event + event.len;
-      const auto known = by_kernel_.find(event.wd);
-      if ((event.mask & IN_CLOSE_WRITE) != 0 && known != by_kernel_.end()) closed_(known->second);
+      if ((event.mask & IN_CLOSE_WRITE) != 0) tell(event.wd);
     }
   }
 }

@@ -39,9 +39,10 @@ class FileWatch {
     const FileDescriptor* file = nullptr;
   };
 
-  [[nodiscard]] int watch_of_kernel(const FileDescriptor& file) const noexcept;
+  [[nodiscard]] bool ask_kernel(int watch, const FileDescriptor& file);
   void listen();
   void take_events();
+  void tell(int of_kernel);
   void look_at_young();
   void wait_for_young();
   void grow_up();
@@ -52,7 +53,9 @@ class FileWatch {
   boost::asio::steady_timer timer_;
   bool is_timer_set_ = false;
   bool lacks_watches_ = false;
-  std::map<int, int> by_kernel_;  ///< the numbers that add() has returned, by those of the kernel
+  /// The numbers that add() has returned, by those of the kernel, which has one for each file on disk: its
+  /// names are watched as one.
+  std::multimap<int, int> by_kernel_;
   std::map<int, int> of_kernel_;  ///< the other way round
   std::vector<Young> young_;
   int last_ = 0;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,4 +144,19 @@ TEST_CASE("more files than may be young are watched at once") {
   std::ranges::sort(world.seen);
   world.seen.erase(std::ranges::unique(world.seen).begin(), world.seen.end());
   CHECK(world.seen.size() == many);
+}
+
+TEST_CASE("two watches of one file are both told, also when one of them has ended") {
+  for (const bool is_one_removed : {false, true}) {
+    CAPTURE(is_one_removed);
+    World world;
+    const FileDescriptor again(::open(link_to(world.file).c_str(), O_RDONLY | O_CLOEXEC));
+    const int second = world.watch.add(again);
+    if (is_one_removed) world.watch.remove(second);
+    world.writer().reset();
+    world.watch.take_news();
+    std::ranges::sort(world.seen);
+    CHECK(world.seen ==
+          (is_one_removed ? std::vector<int>{world.number} : std::vector<int>{world.number, second}));
+  }
 }
