@@ -74,8 +74,12 @@ int FileWatch::add(const FileDescriptor& file) {
 }
 
 int FileWatch::add_later(const FileDescriptor& file) {
-  if (young_.size() >= most_young && !lacks_watches_) return add(file);
-  young_.push_back({++last_, &file});
+  ++last_;
+  if (young_.size() >= most_young && !lacks_watches_) {
+    if (ask_kernel(last_, file)) return last_;
+    lacks_watches_ = true;
+  }
+  young_.push_back({last_, &file});
   if (!is_timer_set_) wait_for_young();
   return last_;
 }

@@ -146,6 +146,31 @@ TEST_CASE("more files than may be young are watched at once") {
   CHECK(world.seen.size() == many);
 }
 
+TEST_CASE("where the system has no watch, many files that are opened at once are looked at") {
+  // Without a descriptor there is no inotify at all.
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  World world;  // has what the loop needs
+  std::vector<int> seen;
+  const rlimit none{0, limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  FileWatch watch(world.loop, [&](int closed) { seen.push_back(closed); });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  constexpr std::size_t many = 40;
+  std::vector<FileDescriptor> files, writers;
+  files.reserve(many);  // the watch keeps pointers
+  for (std::size_t i = 0; i < many; ++i) {
+    files.push_back(sluice::runtime::make_memory_file(0600));
+    writers.emplace_back(::open(link_to(files.back()).c_str(), O_WRONLY | O_CLOEXEC));
+    (void)watch.add_later(files.back());
+  }
+  watch.take_news();
+  CHECK(seen.empty());
+  writers.clear();
+  watch.take_news();
+  CHECK(seen.size() == many);
+}
+
 TEST_CASE("two watches of one file are both told, also when one of them has ended") {
   for (const bool is_one_removed : {false, true}) {
     CAPTURE(is_one_removed);
