@@ -205,15 +205,11 @@ void FileSteps::publish(FileId file, std::uint64_t bytes) {
   base_.tree.send_up(ConnectionEnded{file});
 }
 
-void FileSteps::end(FileId file) {
-  steps_.erase(file);
-  base_.tree.send_up(ConnectionEnded{file});
-}
-
 void FileSteps::discard(FileId file, bool is_untouched) {
-  if (const matcher::StepId created = step(file); created != 0)
+  const auto ended = steps_.extract(file);
+  if (const matcher::StepId created = ended.mapped().step; created != 0)
     base_.tree.send_up(ClientRequest{file, 0, Discard{created, is_untouched}});
-  end(file);
+  base_.tree.send_up(ConnectionEnded{file});
 }
 
 }  // namespace sluice::runtime

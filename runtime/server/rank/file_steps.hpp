@@ -42,9 +42,8 @@ class FileSteps {
   void fill(FileId file, Contents contents, Filled then);
   /// Publishes the step, and ends the connection. Readers may be served within the call.
   void publish(FileId file, std::uint64_t bytes);
-  /// Ends the connection without a step. Nothing is called any more for the file.
-  void end(FileId file);
-  /// The same, and discards the step if there is one. `is_untouched`: of Discard.
+  /// Ends the connection without a step, which is discarded if there is one. Nothing is called any more for
+  /// the file. `is_untouched`: of Discard.
   void discard(FileId file, bool is_untouched);
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer);

@@ -374,7 +374,7 @@ void WrittenFiles::examine(const File& file) {
                  [this, id = file.id](const WrittenBytes::Examined& found) {
                    File* const known = find(id);
                    if (known == nullptr) return;
-                   if (found.is_unchanged) return drop(*known);
+                   if (found.is_unchanged) return discard(*known, true);
                    if (found.outcome.is_failure()) return abandon(*known, found.outcome.text);
                    if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
                    if (steps_.step(id) != 0) return fill(*known, found.puts);
@@ -434,13 +434,6 @@ void WrittenFiles::discard(const File& file, bool is_untouched) {
   const FileId id = file.id;
   const std::string path = take_out(id);
   steps_.discard(id, is_untouched);
-  settle(path);
-}
-
-void WrittenFiles::drop(const File& file) {
-  const FileId id = file.id;
-  const std::string path = take_out(id);
-  steps_.end(id);
   settle(path);
 }
 

@@ -99,7 +99,6 @@ class WrittenFiles final : public StepFiles {
   void complete(const File& file);
   void give_up(File& file, const Outcome& outcome);
   void abandon(File& file, const std::string& reason, int status = NC_EIO);
-  void drop(const File& file);
   void discard(const File& file, bool is_untouched);
   [[nodiscard]] std::string take_out(FileId id);
   void end_with_component(FileId id);

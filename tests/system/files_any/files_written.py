@@ -487,6 +487,16 @@ def other_node():
     expect(text("read") == text("written"), f"{text('read')} instead of {text('written')}")
 
 
+def looked_elsewhere():
+    """On several nodes, a process that opens what its component has put by PnetCDF, and changes nothing, is in nobody's way while it goes on."""
+    put = " ".join(harness.MPIRUN) + f" 2 {program} write a.nc 100"
+    write_flow(f"{put}\nexec 3<> a.nc\nexec 3>&-\n({ELSEWHERE.strip()}; exec sh -c 'echo new > a.nc') || touch refused\ntouch written",
+               "until test -e written; do sleep 0.05; done\ncat a.nc > copy")
+    run()
+    expect(not os.path.exists("refused") and text("copy") == "new\n", "what the process on the other node has written")
+    expect(not harness.is_logged("ended before it had closed it"), "who only looks leaves a step in progress")
+
+
 def many():
     """A thousand files, with little memory: what has been read makes room."""
     write_flow("i=0; while [ $i -lt 300 ]; do head -c 100000 /dev/zero > a$i.nc; i=$((i + 1)); done", "i=0; while [ $i -lt 300 ]; do cat a$i.nc | wc -c; i=$((i + 1)); done > sizes",
