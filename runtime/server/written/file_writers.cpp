@@ -121,7 +121,9 @@ void FileWriters::look_again(FileId file, std::uint64_t doubt, std::chrono::micr
     const Writers* const writers = find(file);
     if (error || writers == nullptr || writers->doubt != doubt || writers->are_asked) return;
     if (!is_open(*writers)) return settle(file);
-    if (after < longest) look_again(file, doubt, 2 * after);
+    // Where the kernel does not tell, the end of a process is not told either.
+    if (after < longest || !writers->is_told)
+      look_again(file, doubt, std::min<std::chrono::microseconds>(2 * after, longest));
   });
 }
 

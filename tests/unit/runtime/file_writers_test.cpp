@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -56,14 +57,16 @@ struct World {
                       [this](const FileWriters::News& told) { news.push_back(told); }};
 };
 
-/// A process that has the file open for writing, until it ends.
+/// A process that has the file open for writing, until it ends, or that has closed it.
 struct Holder {
-  explicit Holder(const FileBytes& bytes) {
+  enum class Keeps { open, closed };
+  explicit Holder(const FileBytes& bytes, Keeps keeps = Keeps::open) {
     std::array<int, 2> ends{};
     REQUIRE(::pipe(ends.data()) == 0);
     process = ::fork();
     if (process == 0) {
-      const FileDescriptor writer = writer_of(bytes);
+      FileDescriptor writer = writer_of(bytes);
+      if (keeps == Keeps::closed) writer.reset();
       (void)!::write(ends[1], "x", 1);
       ::pause();
       ::_exit(0);
@@ -193,4 +196,23 @@ TEST_CASE("where the kernel does not tell, a file is open as long as a holder go
   world.writers.look(number);
   REQUIRE(world.news.size() == 1);
   CHECK(world.news.front().verdict == Verdict::closed);
+}
+
+TEST_CASE(
+    "where the kernel does not tell, a holder that has closed the file silently is looked at until it ends") {
+  World world;
+  world.bytes.is_told = false;
+  world.add();
+  Holder holder(world.bytes, Holder::Keeps::closed);
+  world.writers.note_given(number, holder.id());
+  constexpr std::chrono::seconds longer_than_a_usual_doubt{7};
+  world.loop.run_for(longer_than_a_usual_doubt);
+  CHECK(world.news.empty());
+  holder.end();
+  constexpr std::chrono::seconds patience{10};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (world.news.empty() && std::chrono::steady_clock::now() < end)
+    world.loop.run_for(std::chrono::milliseconds(50));
+  REQUIRE(world.news.size() == 1);
+  CHECK(world.news.front().verdict == Verdict::killed);
 }
