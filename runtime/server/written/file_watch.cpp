@@ -143,6 +143,14 @@ void FileWatch::tell(int of_kernel) {
   }
 }
 
+/// The kernel has dropped news: each file may have been closed.
+void FileWatch::tell_all() {
+  const auto watches = of_kernel_;
+  for (const auto& [watch, of_kernel] : watches) {
+    if (of_kernel_.contains(watch)) closed_(watch);
+  }
+}
+
 void FileWatch::take_events() {
   if (!inotify_) return;
   for (;;) {
@@ -154,6 +162,7 @@ void FileWatch::take_events() {
       std::memcpy(&event, bytes.data() + at, sizeof event);
       at += sizeof event + event.len;
       if ((event.mask & IN_CLOSE_WRITE) != 0) tell(event.wd);
+      if ((event.mask & IN_Q_OVERFLOW) != 0) tell_all();
     }
   }
 }

@@ -15,7 +15,8 @@ namespace sluice::runtime {
 /// process has to be asked.
 class FileWatch {
  public:
-  /// `closed` is called from the loop with the number that add() has returned.
+  /// `closed` is called from the loop with the number that add() has returned; once too often where the
+  /// kernel has dropped some of its news.
   FileWatch(boost::asio::io_context& loop, std::function<void(int watch)> closed);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
@@ -43,6 +44,7 @@ class FileWatch {
   void listen();
   void take_events();
   void tell(int of_kernel);
+  void tell_all();
   void look_at_young();
   void wait_for_young();
   void grow_up();

@@ -185,3 +185,20 @@ TEST_CASE("two watches of one file are both told, also when one of them has ende
           (is_one_removed ? std::vector<int>{world.number} : std::vector<int>{world.number, second}));
   }
 }
+
+TEST_CASE("closes are told, also when the kernel has dropped some of its news") {
+  World world;
+  const FileDescriptor other = sluice::runtime::make_memory_file(0600);
+  const int number = world.watch.add(other);
+  FileDescriptor last(::open(link_to(world.file).c_str(), O_WRONLY | O_CLOEXEC));
+  // Equal news in a row are one, so two files take turns.
+  constexpr int more_than_the_kernel_keeps = 20000;
+  const FileDescriptor third = sluice::runtime::make_memory_file(0600);
+  (void)world.watch.add(third);
+  for (int i = 0; i < more_than_the_kernel_keeps; ++i)
+    FileDescriptor(::open(link_to(i % 2 == 0 ? other : third).c_str(), O_WRONLY | O_CLOEXEC)).reset();
+  last.reset();
+  world.watch.take_news();
+  CHECK(std::ranges::find(world.seen, number) != world.seen.end());
+  CHECK(std::ranges::find(world.seen, world.number) != world.seen.end());
+}
