@@ -37,10 +37,10 @@ struct WrittenFiles::File {
   DatasetKey key;
   std::string component;
   FileBytes bytes = {};
-  bool goes_on = false;      ///< CreateRequest::goes_on
-  bool is_in_files = false;  ///< OpenFile::is_in_files
-  bool asks_first = false;   ///< its base is elsewhere: the registry knows whether it may be written here
-  std::uint64_t size = 0;    ///< from the last close on
+  bool goes_on = false;       ///< CreateRequest::goes_on
+  bool is_in_files = false;   ///< OpenFile::is_in_files
+  bool is_elsewhere = false;  ///< its base is a step that this matcher does not have
+  std::uint64_t size = 0;     ///< from the last close on
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
   std::vector<QueuedOpen> opens = {};  ///< that wait for its beginning
@@ -172,7 +172,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.bytes.is_in_place = request.is_in_place;
   file.goes_on = goes_on;
   file.is_in_files = request.is_in_files;
-  file.asks_first = own == nullptr && base != nullptr && base_.nodes.size() > 1;
+  file.is_elsewhere = own == nullptr && base != nullptr;
   file.closes_wanted = request.closes;
   file.opens.push_back(open);
   place.file = id;
@@ -211,7 +211,9 @@ void WrittenFiles::begin_contents(File& file) {
     File* const copied = find(id);
     if (copied == nullptr) return;
     if (outcome.is_failure()) return abandon(*copied, outcome.text);
-    copied->asks_first ? create(*copied, answer) : answer(*copied);
+    // The registry knows whether it may be written here.
+    const bool asks_first = copied->is_elsewhere && base_.nodes.size() > 1;
+    asks_first ? create(*copied, answer) : answer(*copied);
   };
   try {
     bytes_.copy_base(file.bytes, go_on);
@@ -278,8 +280,10 @@ void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& reque
   const auto known = places_.find(request.path);
   if (known == places_.end() || (known->second.file == 0 && known->second.step == 0))
     return base_.tree.send_up(ClientRequest{client.id, tag, request});
-  const bool is_published = std::exchange(known->second.step, 0) != 0;
-  if (File* const file = find(known->second.file)) abandon(*file, "it was removed");
+  File* const file = find(known->second.file);
+  const bool is_published =
+      std::exchange(known->second.step, 0) != 0 || (file != nullptr && file->is_elsewhere);
+  if (file != nullptr) abandon(*file, "it was removed");
   if (is_published) {
     base_.tree.send_up(ClientRequest{client.id, tag, request});
   } else {

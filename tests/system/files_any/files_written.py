@@ -169,6 +169,15 @@ test ! -e f.nc"""
         expect(found == kept, f"{keys}: on disk are {sorted(found)}, and not {sorted(kept)}, or with other bytes")
 
 
+def removed():
+    """A file that the component has put by PnetCDF is removed while it goes on in it: nobody finds it any more, before and after the last close."""
+    put = " ".join(harness.MPIRUN) + f" 2 {program} write a.nc 100"
+    write_flow(f"{put}\nexec 3>> a.nc\necho more >&3\nrm a.nc\ntest ! -e a.nc\nexec 3>&-\ntest ! -e a.nc\nls > listed\ntouch gone",
+               "until test -e gone; do sleep 0.05; done\n! cat a.nc 2> /dev/null")
+    run()
+    expect("a.nc" not in text("listed").split(), "listed is " + text("listed"))
+
+
 def appended():
     """An append makes a step that contains the former one; the last one stays. One that a program begins with is from before the run."""
     with open("old.nc", "w") as file:
