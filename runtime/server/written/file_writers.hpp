@@ -15,7 +15,7 @@ namespace sluice::runtime {
 
 /// Who has written files open for writing. The kernel tells when nobody can write to a file any more. Then
 /// the processes that held it are asked whether they have left it in order, or were killed:
-/// docs/design/written-files.md, "A writer that dies".
+/// docs/design/closing-written-files.md.
 class FileWriters {
  public:
   enum class Verdict {
