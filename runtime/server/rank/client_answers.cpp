@@ -109,7 +109,7 @@ void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opene
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(waited).count());
   client.process->note_open(opened.step);
   if (opened.is_in_files) return parts_.clients.send_image(client, tag, {0, opened.path}, nullptr);
-  if (written_.give_image(client, tag, {opened.step})) return;
+  if (published_.give_image(client, tag, {opened.step})) return;
   // Later: the registry may be in the middle of something.
   boost::asio::post(parts_.base.loop, [this, id = client.id, tag, step = opened.step] {
     parts_.base.tree.send_up(ClientRequest{id, tag, ImageRequest{step}});

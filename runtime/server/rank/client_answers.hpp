@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "gets.hpp"
-#include "written_files.hpp"
+#include "published_files.hpp"
 
 namespace sluice::runtime {
 
@@ -10,8 +10,8 @@ namespace sluice::runtime {
 class ClientAnswers {
  public:
   /// `shared`: null where this is the only matcher.
-  ClientAnswers(GetParts parts, SharedGets* shared, WrittenFiles& written)
-      : parts_(parts), shared_(shared), written_(written) {}
+  ClientAnswers(GetParts parts, SharedGets* shared, PublishedFiles& published)
+      : parts_(parts), shared_(shared), published_(published) {}
 
   /// Delivers the answer once the segment that it names is in the store.
   void take(Answer& answer);
@@ -43,7 +43,7 @@ class ClientAnswers {
 
   GetParts parts_;
   SharedGets* shared_;
-  WrittenFiles& written_;
+  PublishedFiles& published_;
 };
 
 /// The segment that has a new use from this answer on; 0: none.

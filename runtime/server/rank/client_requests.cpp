@@ -75,7 +75,7 @@ void ClientRequests::take_notice(const Client& client, const LogNotice& notice) 
 
 void ClientRequests::take(Client& client, std::uint32_t tag, RegistryRequest request) {
   const auto* const image = std::get_if<ImageRequest>(&request);
-  if (image != nullptr && written_.give_image(client, tag, *image)) return;
+  if (image != nullptr && published_.give_image(client, tag, *image)) return;
   if (!is_held_back(client, tag, request)) pass_on(client, tag, std::move(request));
 }
 

@@ -20,8 +20,14 @@ class RegistryState {
 /// Handles the requests of client processes: answers some, and passes the others to the registry.
 class ClientRequests final : public ClientHandler, private OfferClients {
  public:
-  ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, const RegistryState& registry)
-      : parts_(parts), gets_(gets), written_(written), registry_(registry), mail_timer_(parts.base.loop) {}
+  ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, PublishedFiles& published,
+                 const RegistryState& registry)
+      : parts_(parts),
+        gets_(gets),
+        written_(written),
+        published_(published),
+        registry_(registry),
+        mail_timer_(parts.base.loop) {}
 
   void handle(Client& client, ReceivedMessage& message) override;
   void take_mail() override { offers_.take_mail(shared_clock()); }
@@ -64,6 +70,7 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   GetParts parts_;
   Gets& gets_;
   WrittenFiles& written_;
+  PublishedFiles& published_;
   OfferPages offers_{*this};
   const RegistryState& registry_;
   std::uint64_t count_ = 0;

@@ -43,20 +43,22 @@ MatcherServer::Server::Server(MatcherServerOptions options)
       base_{loop_, nodes_, store_, disk_worker_, neighbours_, tree_, *this},
       views_(tree_),
       shared_(link_ ? std::make_unique<SharedGets>(
-                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_, written_,
-                          [this] { inbox_.take_held(); })
+                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_,
+                          published_, [this] { inbox_.take_held(); })
                     : nullptr),
       gets_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),
-      requests_({base_, clients_, segments_, views_, deferred_, history_}, gets_, written_, *this),
+      requests_({base_, clients_, segments_, views_, deferred_, history_}, gets_, written_, published_,
+                *this),
       clients_(base_, socket_path_of(options.socket_path, nodes_, base_.place()), requests_),
       segments_(base_, clients_),
       deferred_(base_, clients_, views_, gets_),
-      answers_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get(), written_),
+      answers_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get(), published_),
       orders_(base_, segments_),
       looks_(base_, clients_, runtime::run_mark(options.socket_path)),
-      drains_(base_, views_, written_),
-      images_(base_, views_, shared_.get(), written_),
-      written_(base_, clients_),
+      drains_(base_, views_, published_),
+      images_(base_, views_, shared_.get(), published_),
+      published_(loop_, clients_),
+      written_(base_, clients_, published_),
       inbox_(base_,
              {clients_, answers_, gets_, shared_.get(), orders_, drains_, images_, written_, looks_, *this}) {
   if (options.huge_pages) store_.use_huge_pages(std::move(*options.huge_pages));

@@ -66,6 +66,7 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
   ProcessLooks looks_;
   NodeDrains drains_;
   NodeImages images_;
+  PublishedFiles published_;
   WrittenFiles written_;
   RegistryInbox inbox_;
   std::unique_ptr<CoordinatorLine> coordinator_;  ///< only at matcher 0

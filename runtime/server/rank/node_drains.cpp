@@ -11,10 +11,10 @@
 
 namespace sluice::runtime {
 
-NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, WrittenFiles& written)
+NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, PublishedFiles& published)
     : base_(base),
       views_(views),
-      written_(written),
+      published_(published),
       worker_(base.loop, {[this](matcher::StepId step, const matcher::DrainProgress& progress) {
                             base_.tree.send_up(DrainAdvanced{step, progress});
                           },
@@ -31,7 +31,7 @@ void NodeDrains::take(BeginDrain& begin) {
       task.order.keep.variables.empty() || task.order.version == 0;  // 0: it has no variables
   DrainTask& known_task = tasks_.insert_or_assign(step, std::move(task)).first->second;
   try {
-    if (is_whole) known_task.file = written_.contents(step);
+    if (is_whole) known_task.file = published_.contents(step);
   } catch (const Error& error) {
     return fail(step, error);
   }

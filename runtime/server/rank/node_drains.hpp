@@ -3,15 +3,15 @@
 
 #include "drain_worker.hpp"
 #include "matcher_base.hpp"
+#include "published_files.hpp"
 #include "step_views.hpp"
-#include "written_files.hpp"
 
 namespace sluice::runtime {
 
 /// Drains steps to files when the registry orders it.
 class NodeDrains {
  public:
-  NodeDrains(MatcherBase& base, StepViews& views, WrittenFiles& written);
+  NodeDrains(MatcherBase& base, StepViews& views, PublishedFiles& published);
 
   /// Throws Error(NC_EIO) when this matcher does not have the step's view.
   void take(BeginDrain& begin);
@@ -26,7 +26,7 @@ class NodeDrains {
 
   MatcherBase& base_;
   StepViews& views_;
-  WrittenFiles& written_;
+  PublishedFiles& published_;
   std::map<matcher::StepId, DrainTask> tasks_;  ///< drains that this matcher takes part in
   DrainWorker worker_;
 };

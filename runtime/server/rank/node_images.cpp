@@ -88,11 +88,11 @@ struct Gathered {
 
 }  // namespace
 
-NodeImages::NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, WrittenFiles& written)
+NodeImages::NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, PublishedFiles& published)
     : base_(base),
       views_(views),
       shared_(shared),
-      written_(written),
+      published_(published),
       remote_(shared == nullptr ? nullptr : std::make_shared<AwaitedReads>(base.loop, shared->reads())),
       worker_(base.loop,
               {[](matcher::StepId, const matcher::DrainProgress&) {},
@@ -142,7 +142,7 @@ void NodeImages::begin(const MakeImage& order) {
 /// The written file itself becomes the image. Its memory counts as the step's data already, so a segment on
 /// disk for the image stays empty.
 bool NodeImages::give_written(const MakeImage& order) {
-  const auto file = written_.contents(order.step);
+  const auto file = published_.contents(order.step);
   if (!file) return false;
   struct stat facts {};
   if (::fstat(file->number(), &facts) != 0) throw Error(NC_EIO, "the file cannot be looked at");

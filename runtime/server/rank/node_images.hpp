@@ -7,8 +7,8 @@
 #include "awaited_reads.hpp"
 #include "drain_worker.hpp"
 #include "matcher_base.hpp"
+#include "published_files.hpp"
 #include "step_views.hpp"
-#include "written_files.hpp"
 
 namespace sluice::runtime {
 
@@ -20,7 +20,7 @@ class NodeImages {
  public:
   /// `shared`: for data of other matchers; null: there is one matcher only. `written`: has the images of
   /// steps that were written as files here.
-  NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, WrittenFiles& written);
+  NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, PublishedFiles& published);
   ~NodeImages();
 
   /// Reports ImageDone, later.
@@ -43,7 +43,7 @@ class NodeImages {
   MatcherBase& base_;
   StepViews& views_;
   SharedGets* shared_;
-  WrittenFiles& written_;
+  PublishedFiles& published_;
   std::shared_ptr<AwaitedReads> remote_;            ///< shared with the tasks; null: one matcher only
   std::map<matcher::StepId, MakeImage> under_way_;  ///< the registry orders one of a step at a time
   storage::PosixFileSystem system_;

@@ -55,9 +55,10 @@ struct WrittenFiles::Place {
   std::vector<std::function<void()>> waiting = {};  ///< for the same
 };
 
-WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients)
+WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients, PublishedFiles& published)
     : base_(base),
       clients_(clients),
+      published_(published),
       writers_(
           base.loop, [this](std::span<const std::uint32_t> processes) { clients_.take_sent(processes); },
           [this](const FileWriters::News& news) { take(news); }),
@@ -94,23 +95,28 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     return refuse(open, NC_ENOENT, request.path + " is not there");
   Place& place = places_[request.path];
   place.key = request.key;
-  File* const file = find(place.file);
   try {
-    if (file != nullptr && file->state == File::State::beginning) {
-      file->opens.push_back(open);
-    } else if (file != nullptr && (is_open(*file) || !is_for_writing(request.flags))) {
-      (void)give(*file, open);
-    } else if (file != nullptr) {
-      place.queued.push_back(open);
-    } else if (is_for_writing(request.flags)) {
-      begin(place, open);
-    } else if (Client* const client = clients_.find(open.client)) {
-      const auto own = reopened(*sealed_.open(place.step), request.flags);
-      clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
-    }
+    open_at(place, open);
   } catch (const Error& error) {
     refuse(open, error.status(), error.what());
-    tidy(request.path);
+  }
+  tidy(request.path);
+}
+
+void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
+  const std::uint32_t flags = open.request.flags;
+  File* const file = find(place.file);
+  if (file != nullptr && file->state == File::State::beginning) {
+    file->opens.push_back(open);
+  } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {
+    (void)give(*file, open);
+  } else if (file != nullptr) {
+    place.queued.push_back(open);
+  } else if (is_for_writing(flags)) {
+    begin(place, open);
+  } else if (Client* const client = clients_.find(open.client)) {
+    const auto own = reopened(*published_.contents(place.step), flags);
+    clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
   }
 }
 
@@ -161,7 +167,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   if (client == nullptr) return;
   const bool goes_on = (request.flags & O_TRUNC) == 0;
   const bool has_base = goes_on && !request.is_in_place;
-  const SharedFile own = has_base ? sealed_.open(place.step) : nullptr;
+  const SharedFile own = has_base ? published_.contents(place.step) : nullptr;
   const SharedFile base = has_base && own == nullptr ? open.base : own;
   const FileId id = steps_.connect(*client->process);
   File& file = files_[id];
@@ -317,13 +323,11 @@ void WrittenFiles::take(const FileWriters::News& news) {
     return abandon(*file, "process " + std::to_string(news.process) + " of " + file->component +
                               " was killed before it had closed it");
   }
-  const std::string path = file->path;
   if (news.verdict == FileWriters::Verdict::closed) ++file->closes;
   const bool is_last = news.verdict == FileWriters::Verdict::closed && file->closes_wanted != 0 &&
                        file->closes >= file->closes_wanted;
   if (is_last) publish(*file);
-  const File* const left = find(news.file);
-  if (left != nullptr && left->state == File::State::open) serve_queued(path);
+  settle_if_open(news.file);
 }
 
 void WrittenFiles::publish(File& file) {
@@ -352,8 +356,7 @@ void WrittenFiles::publish_later(File& file) {
     if (waiting == nullptr || waiting->state != File::State::waiting) return;
     waiting->state = File::State::open;
     publish(*waiting);
-    const File* const left = find(id);
-    if (left != nullptr && left->state == File::State::open) serve_queued(left->path);
+    settle_if_open(id);
   });
 }
 
@@ -412,8 +415,8 @@ void WrittenFiles::complete(const File& file) {
   if (!file.bytes.is_in_place) {
     const matcher::StepId step = steps_.step(id);
     places_.at(file.path).step = step;
-    published_[step] = file.path;
-    sealed_.add(step, file.bytes.file, file.bytes.is_on_disk);
+    paths_[step] = file.path;
+    published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
   const std::string path = take_out(id);
   steps_.publish(id, size);
@@ -449,6 +452,12 @@ std::string WrittenFiles::take_out(FileId id) {
   return ended.mapped().path;
 }
 
+/// It is not published now: somebody writes on, or will open it again.
+void WrittenFiles::settle_if_open(FileId id) {
+  const File* const file = find(id);
+  if (file != nullptr && file->state == File::State::open) settle(std::string(file->path));
+}
+
 /// Who has waited for the end of a file that was published goes on.
 void WrittenFiles::settle(const std::string& path) {
   serve_queued(path);
@@ -473,29 +482,6 @@ void WrittenFiles::tidy(const std::string& path) {
   places_.erase(place);
 }
 
-void WrittenFiles::read(const FileRange& range, MemoryReceiver receiver) {
-  MemoryRead failure;
-  try {
-    const SharedFile file = sealed_.open(range.step);
-    if (file != nullptr) return bytes_.read(file, sealed_.is_on_disk(range.step), range, std::move(receiver));
-    failure.outcome = {NC_EIO, "the step has ended, or was not written as a file here"};
-  } catch (const Error& error) {
-    failure.outcome = {error.status(), error.what()};
-  }
-  receiver(std::move(failure));
-}
-
-bool WrittenFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {
-  if (!client.process->has_open(request.step) || !sealed_.contains(request.step)) return false;
-  try {
-    const SharedFile file = contents(request.step);
-    clients_.send_image(client, tag, {file_size(*file)}, file);
-  } catch (const Error& error) {
-    clients_.send_error(client, tag, error.status(), error.what());
-  }
-  return true;
-}
-
 bool WrittenFiles::is_publishing(const std::string& path) {
   if (files_.empty()) return false;
   writers_.take_news();
@@ -509,7 +495,7 @@ void WrittenFiles::when_published(const std::string& path, std::function<void()>
 }
 
 void WrittenFiles::forget(matcher::StepId step) {
-  const auto found = published_.extract(step);
+  const auto found = paths_.extract(step);
   if (found.empty()) return;
   const std::string& path = found.mapped();
   const auto place = places_.find(path);
@@ -517,9 +503,7 @@ void WrittenFiles::forget(matcher::StepId step) {
     place->second.step = 0;
     tidy(path);
   }
-  const bool is_on_disk = sealed_.is_on_disk(step);
-  SharedFile ended = sealed_.erase(step);
-  if (is_on_disk) bytes_.give_back(std::move(ended));
+  published_.erase(step);
 }
 
 void WrittenFiles::end_component(const std::string& component, std::function<void()> then) {

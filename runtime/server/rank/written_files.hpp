@@ -11,9 +11,8 @@
 #include "control_protocol.hpp"
 #include "file_steps.hpp"
 #include "file_writers.hpp"
-#include "sealed_files.hpp"
+#include "published_files.hpp"
 #include "sluice/formats/error.hpp"
-#include "step_files.hpp"
 #include "written_bytes.hpp"
 
 namespace sluice::runtime {
@@ -21,10 +20,10 @@ namespace sluice::runtime {
 /// Files that processes of this matcher write by the C library, by their paths. Each is a file in memory, or
 /// on disk. When its last writer has closed it, it becomes a step. This class knows in which state each file
 /// is, and answers the clients; the other classes know one side of a file each: docs/design/written-files.md.
-class WrittenFiles final : public StepFiles {
+class WrittenFiles {
  public:
-  WrittenFiles(MatcherBase& base, ClientConnections& clients);
-  ~WrittenFiles() override;
+  WrittenFiles(MatcherBase& base, ClientConnections& clients, PublishedFiles& published);
+  ~WrittenFiles();
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;
 
@@ -40,14 +39,6 @@ class WrittenFiles final : public StepFiles {
   [[nodiscard]] Listing list(const ListRequest& request) const;
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer) { return steps_.take(answer); }
-  /// The bytes of a step that was written as a file on this matcher, which nobody can change any more; null:
-  /// it was not. Whoever has them may outlive the step.
-  /// Throws IoError.
-  [[nodiscard]] SharedFile contents(matcher::StepId step) { return sealed_.open(step); }
-  /// For other matchers. What is on disk is read by a thread.
-  void read(const FileRange& range, MemoryReceiver receiver) override;
-  /// Answers by `image_made`, if the step was written as a file on this matcher, and the client has it open.
-  [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, const ImageRequest& request);
   /// Whether the file at the path has been closed, and is about to be published. Who opens it now must wait
   /// for that, and not see the one before.
   [[nodiscard]] bool is_publishing(const std::string& path);
@@ -75,6 +66,7 @@ class WrittenFiles final : public StepFiles {
   };
 
   void open_now(const QueuedOpen& open);
+  void open_at(Place& place, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
@@ -102,6 +94,7 @@ class WrittenFiles final : public StepFiles {
   void discard(const File& file, bool is_untouched);
   [[nodiscard]] std::string take_out(FileId id);
   void end_with_component(FileId id);
+  void settle_if_open(FileId id);
   void settle(const std::string& path);
   void serve_queued(const std::string& path);
   void tidy(const std::string& path);
@@ -109,14 +102,14 @@ class WrittenFiles final : public StepFiles {
 
   MatcherBase& base_;
   ClientConnections& clients_;
+  PublishedFiles& published_;
   FileWriters writers_;
   WrittenBytes bytes_;
   FileSteps steps_;
-  std::map<std::string, Place> places_;               ///< by path
-  std::map<FileId, File> files_;                      ///< until they are published or given up
-  std::map<matcher::StepId, std::string> published_;  ///< paths of steps that live
-  SealedFiles sealed_;                                ///< their files
-  std::set<std::uint32_t> continued_;                 ///< rules of files that were written in parts
+  std::map<std::string, Place> places_;           ///< by path
+  std::map<FileId, File> files_;                  ///< until they are published or given up
+  std::map<matcher::StepId, std::string> paths_;  ///< of steps that were published and live
+  std::set<std::uint32_t> continued_;             ///< rules of files that were written in parts
   std::vector<Ending> endings_;
   bool has_told_of_descriptors_ = false;
 };

@@ -211,20 +211,6 @@ void WrittenBytes::write_to_disk(const FileBytes& bytes, const std::string& path
          std::move(then));
 }
 
-void WrittenBytes::read(const SharedFile& file, bool is_on_disk, const FileRange& range, Read then) {
-  const auto read = std::make_shared<MemoryRead>();  // shared by the two functions
-  const auto work = [read, file, range] {
-    read->bytes.resize(range.bytes);
-    const int trouble = read_range(*file, range.offset, read->bytes);
-    if (trouble != 0)
-      read->outcome = {NC_EIO, std::string("the file cannot be read: ") + std::strerror(trouble)};
-  };
-  const auto pass_on = [read, then = std::move(then)] { then(std::move(*read)); };
-  if (is_on_disk) return worker_.submit(work, pass_on);
-  work();
-  pass_on();
-}
-
 void WrittenBytes::submit(std::function<void()> work, std::shared_ptr<const Outcome> outcome, Then then) {
   worker_.submit(std::move(work), [outcome = std::move(outcome), then = std::move(then)] { then(*outcome); });
 }

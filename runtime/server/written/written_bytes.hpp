@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "disk_worker.hpp"
 #include "exchange_protocol.hpp"
@@ -40,7 +39,6 @@ class WrittenBytes {
  public:
   using Begun = std::function<void(FileBytes bytes, const Outcome& outcome)>;
   using Then = std::function<void(const Outcome& outcome)>;
-  using Read = std::function<void(MemoryRead read)>;
 
   WrittenBytes(boost::asio::io_context& loop, const SegmentStore& store)
       : loop_(loop), store_(store), worker_(loop) {}
@@ -79,13 +77,6 @@ class WrittenBytes {
   void move_to_disk(const FileBytes& bytes, const SharedFile& to, Begun then);
   /// Puts a file of the same bytes in the place of what is at the path.
   void write_to_disk(const FileBytes& bytes, const std::string& path, Then then);
-
-  /// Reads a range. Calls `then` at once for a file in memory, and later for one on disk.
-  void read(const SharedFile& file, bool is_on_disk, const FileRange& range, Read then);
-  /// Gives the file back: the disk may take its time to free the space.
-  void give_back(SharedFile file) {
-    worker_.submit([ended = std::move(file)] {});
-  }
 
  private:
   void open_base(const OpenFile& request, Begun then);

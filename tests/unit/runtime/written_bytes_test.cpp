@@ -170,7 +170,6 @@ TEST_CASE("a file that will be large begins on the spill disk, if there is one")
   FileBytes made = world.begin(request);
   CHECK(made.is_on_disk);
   CHECK(fs::is_empty(world.directory / "spill"));  // it has no name
-  world.bytes.give_back(std::exchange(made.file, nullptr));
   CHECK(world.begin(world.request(O_RDWR), file_with(std::string(memory_bytes, 'x'))).is_on_disk);
   world.bytes.note_size(request.key.rule, 1);
   CHECK_FALSE(world.begin(request).is_on_disk);

@@ -1,0 +1,40 @@
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+
+#include "client_connections.hpp"
+#include "disk_worker.hpp"
+#include "sealed_files.hpp"
+#include "sluice/matcher/step.hpp"
+#include "step_files.hpp"
+
+namespace sluice::runtime {
+
+/// The steps that were written as files on this matcher, with their bytes: for its clients, for drains and
+/// images, and for other matchers.
+class PublishedFiles final : public StepFiles {
+ public:
+  PublishedFiles(boost::asio::io_context& loop, ClientConnections& clients)
+      : clients_(clients), worker_(loop) {}
+
+  /// Nobody can change the file any more.
+  void add(matcher::StepId step, SharedFile file, bool is_on_disk) {
+    files_.add(step, std::move(file), is_on_disk);
+  }
+  /// The bytes of a step; null: it was not written as a file here. Whoever has them may outlive the step.
+  /// Throws IoError.
+  [[nodiscard]] SharedFile contents(matcher::StepId step) { return files_.open(step); }
+  /// For other matchers. What is on disk is read by a thread.
+  void read(const FileRange& range, MemoryReceiver receiver) override;
+  /// Answers by `image_made`, if the step was written as a file here, and the client has it open.
+  [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, const ImageRequest& request);
+  /// The step is no more.
+  void erase(matcher::StepId step);
+
+ private:
+  ClientConnections& clients_;
+  SealedFiles files_;
+  DiskWorker worker_;
+};
+
+}  // namespace sluice::runtime
