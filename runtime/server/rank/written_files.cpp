@@ -243,15 +243,17 @@ void WrittenFiles::create(const File& file, std::function<void(File&)> then) {
 void WrittenFiles::answer_opens(File& file) {
   file.state = File::State::open;
   const FileId id = file.id;
-  bool is_given = false;
+  bool is_given = false, is_refused = false;
   for (const QueuedOpen& open : std::exchange(file.opens, {})) {
     try {
       is_given = give(file, open) || is_given;
     } catch (const Error& error) {
       refuse(open, error.status(), error.what());
+      is_refused = true;
     }
   }
-  if (!is_given && find(id) != nullptr) abandon(file, "the process that has opened it has ended");
+  if (is_given || find(id) == nullptr) return;
+  is_refused ? discard(file, true) : abandon(file, "the process that has opened it has ended");
 }
 
 /// Whether somebody can write now. It is opened here, so that the file counts as open for writing from now

@@ -514,6 +514,20 @@ def many():
     expect(text("sizes") == "100000\n" * 300, "the sizes")
 
 
+def no_descriptors():
+    """A matcher that has no descriptor left refuses an open, as the event log says; it does not say that the process has ended."""
+    count, limit = 200, 128
+    openings = script("openings.py", "import errno, os", "files = []", f"for i in range({count}):", "    try:", "        files.append(open(f'a{i}.txt', 'w'))", "    except OSError as error:",
+                      "        print(errno.errorcode[error.errno])", "for file in files: file.write('whole')", "print(len(files))")
+    write_flow(f"{openings} > opened", "cat a0.txt > copy", rule="a*.txt")
+    run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    *errors, opened = text("opened").split()
+    expect(len(errors) == count - int(opened) and set(errors) == {"EMFILE"}, "what was opened: " + text("opened"))
+    expect(text("copy") == "whole", "the text")
+    expect(harness.is_logged("no file descriptor left"), "the event log does not say why")
+    expect(not harness.is_logged("the process that has opened it has ended"), "the event log says that a process has ended")
+
+
 def touched():
     """The times and permissions that a program gives to a published file, or to one from before the run; who only looks changes none."""
     touch = "touch -d '2001-02-03 04:05:06'"
