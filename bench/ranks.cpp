@@ -87,6 +87,10 @@ int main(int count, char** words) {
     (void)file(world, "first.nc", false);
     std::printf("a later file, whose readers wait for it:\n");
     (void)file(world, "second.nc", true);
+    // From the third file on, segments of consumed files are lent again, as in any run of many steps.
+    std::printf("files of a run that goes on:\n");
+    constexpr int files = 5;
+    for (int i = 0; i < files; ++i) (void)file(world, "later_" + std::to_string(i) + ".nc", true);
     const std::size_t step_bytes = bytes_of_step(size.writers);
     std::printf("registry: %zu bytes for a step, %.0f for each writer\n", step_bytes,
                 static_cast<double>(step_bytes) / size.writers);

@@ -76,6 +76,24 @@ SegmentPool::Segment& SegmentPool::at(SegmentId id) {
   throw std::out_of_range("there is no segment " + std::to_string(id));
 }
 
+void SegmentPool::Mappers::insert(ProcessId process) {
+  if (contains(process)) return;
+  if (first_ == none) {
+    first_ = process;
+    return;
+  }
+  if (others_ == nullptr) others_ = std::make_unique<boost::container::flat_set<ProcessId>>();
+  others_->insert(process);
+}
+
+bool SegmentPool::Mappers::erase(ProcessId process) noexcept {
+  if (process == first_) {
+    first_ = none;
+    return true;
+  }
+  return others_ != nullptr && others_->erase(process) != 0;
+}
+
 std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
   if (bytes <= segment_unit_bytes) return segment_unit_bytes;
   if (bytes > (std::uint64_t{1} << 62)) return ~std::uint64_t{0};  // beyond every limit
@@ -149,7 +167,7 @@ SegmentLease SegmentPool::image_beyond_limit(const Request& request) {
   const std::uint64_t bytes = in_whole_units(request.bytes);
   const SegmentId id = segment_id({node_, request.matcher}, next_number_++);
   memory_.create_image(id, bytes);
-  segments_.set(number_of(id), {.bytes = bytes, .is_image = true, .id = id, .mapped_by = {}});
+  segments_.set(number_of(id), {.bytes = bytes, .id = id, .is_image = true, .mapped_by = {}});
   total_bytes_ += bytes;
   note_use();
   return {this, id, bytes};
@@ -171,7 +189,7 @@ SegmentLease SegmentPool::log(const Request& request, const LogPlace& place) {
 }
 
 SegmentLease SegmentPool::note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made) {
-  segments_.set(number_of(id), {.bytes = bytes, .is_made = is_made, .id = id, .mapped_by = {}});
+  segments_.set(number_of(id), {.bytes = bytes, .id = id, .is_made = is_made, .mapped_by = {}});
   spilled_bytes_ += bytes;
   spilled_peak_bytes_ = std::max(spilled_peak_bytes_, spilled_bytes_);
   return {this, id, bytes};
@@ -185,7 +203,7 @@ void SegmentPool::forget(ProcessId process, bool may_write) {
   FreeList tainted;
   for (auto& entry : segments_) {
     Segment& segment = entry.value;
-    if (segment.mapped_by.erase(process) == 0 || !may_write) continue;
+    if (!segment.mapped_by.erase(process) || !may_write) continue;
     segment.is_tainted = true;
     if (segment.is_free) tainted.push_back(segment.id);
   }
@@ -199,21 +217,20 @@ std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept
   if (!segment.is_trimmed) {
     const std::uint64_t used = std::min(used_bytes, segment.bytes);
     segment.touched_bytes = std::max(segment.touched_bytes, taken_bytes(used, segment.bytes));
-    segment.spared_bytes = segment.bytes - segment.touched_bytes;
     segment.is_trimmed = true;
-    total_bytes_ -= segment.spared_bytes;
+    total_bytes_ -= segment.spared_bytes();
   }
-  return segment.bytes - segment.spared_bytes;
+  return segment.charged_bytes();
 }
 
 bool SegmentPool::restore(SegmentId id) noexcept {
   Segment& segment = at(id);
   if (!segment.is_trimmed) return true;
-  const std::uint64_t most = limit_bytes_ - std::min(limit_bytes_, segment.spared_bytes);
+  const std::uint64_t most = limit_bytes_ - std::min(limit_bytes_, segment.spared_bytes());
   if (used_bytes() > most) return false;
   if (total_bytes_ > most) drop_warm();
   while (total_bytes_ > most) destroy(free_.rbegin()->second.front());
-  total_bytes_ += std::exchange(segment.spared_bytes, 0);
+  total_bytes_ += segment.spared_bytes();
   segment.is_trimmed = false;
   note_use();
   return true;
@@ -222,10 +239,11 @@ bool SegmentPool::restore(SegmentId id) noexcept {
 void SegmentPool::give_back(SegmentId id) noexcept {
   Segment& segment = at(id);
   // The next user needs the whole segment, and there may be no memory for it.
-  if (is_spilled(id) || segment.is_image || total_bytes_ > limit_bytes_ - segment.spared_bytes)
+  if (is_spilled(id) || segment.is_image || total_bytes_ > limit_bytes_ - segment.spared_bytes())
     return destroy(id);
-  total_bytes_ += std::exchange(segment.spared_bytes, 0);
-  if (!std::exchange(segment.is_trimmed, false)) segment.touched_bytes = segment.bytes;
+  total_bytes_ += segment.spared_bytes();
+  if (!segment.is_trimmed) segment.touched_bytes = segment.bytes;
+  segment.is_trimmed = false;
   segment.is_free = true;
   free_bytes_ += segment.bytes;
   free_[{owner_of(id).index, segment.bytes}].push_back(id);
@@ -238,7 +256,7 @@ void SegmentPool::destroy(SegmentId id) noexcept {
   if (is_spilled(id)) {
     spilled_bytes_ -= segment.bytes;
   } else {
-    total_bytes_ -= segment.bytes - segment.spared_bytes;
+    total_bytes_ -= segment.charged_bytes();
   }
   if (segment.is_free) {
     free_bytes_ -= segment.bytes;

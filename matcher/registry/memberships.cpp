@@ -10,8 +10,16 @@ namespace sluice::matcher {
 
 void Memberships::answer_members(Group& group) {
   std::vector<std::uint32_t> finished;
-  for (const auto& [rank, member] : group.members)
+  constexpr std::size_t ahead = 8;
+  auto soon = group.members.begin();
+  const auto expect_next = [&] {
+    if (soon != group.members.end()) parts_.processes.expect((soon++)->second.process);
+  };
+  for (std::size_t i = 0; i < ahead; ++i) expect_next();
+  for (const auto& [rank, member] : group.members) {
+    expect_next();
     if (answer_member(group, rank)) finished.push_back(rank);
+  }
   for (const std::uint32_t rank : finished) finish(group, rank);
 }
 

@@ -112,8 +112,9 @@ std::optional<OfferMaker::GroupKey> OfferMaker::key_of(const Group& group) const
   return key;
 }
 
-/// Empty when its next step will not fit in one segment for each use.
+/// Empty when its next step will not fit in one segment for each use, or has very many processes.
 std::optional<OfferMaker::Kind> OfferMaker::kind_of(const Step& step) {
+  if (step.packed) return std::nullopt;
   Kind kind{step.structure, {}};
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     const WriteLog& log = *step.logs[i];

@@ -15,7 +15,7 @@ void Publication::set_header(Step& step, HeaderRequest request) {
   step.header_revision = ++step.revision;
 }
 
-void Publication::note_closed(GroupMembership writer, PublishRequest request) {
+void Publication::note_closed(GroupMembership writer, PublishRequest&& request) {
   const auto [group, rank] = writer;
   Step& step = *group->step;
   WriteLog& log = *step.logs[step.first_own_log + rank];
@@ -28,22 +28,38 @@ void Publication::note_closed(GroupMembership writer, PublishRequest request) {
     range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
   }
   if (step.state == StepState::in_progress) {
-    log.ranges = std::move(request.ranges);
-    log.end = request.position;
-    log.trim(request.position);
-    log.pattern = request.pattern;
+    log.trim(request.ranges, request.position);
+    step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
     step.file_bytes = request.file_bytes;
-    if (log.begin.chunks == 0) {
-      log.extent = std::move(request.extent);
+    if (may_pack(step, log)) {
+      if (!step.packed) step.packed.emplace(*parts_.packing.packing, step.logs.size());
+      step.packed->add(rank, {log, request.ranges, request.extent, {request.pattern, request.position}});
     } else {
-      log.extent.add(request.extent);
+      close(log, std::move(request));
     }
-    step.record_count = std::max({step.record_count, request.record_count, log.pattern.records_end});
   }
   if (request.file_bytes && is_written_on(step)) request.counters.put_bytes = 0;  // the last one has all
   parts_.datasets.count(step.key, group->component->name, request.counters);
   group->members.at(rank).note_use(request.counters, request.times);
   if (!log.burst_log.empty()) parts_.pools.note_log_ended();
+}
+
+void Publication::close(WriteLog& log, PublishRequest&& request) {
+  log.ranges = std::move(request.ranges);
+  log.end = request.position;
+  log.pattern = request.pattern;
+  if (log.begin.chunks == 0) {
+    log.extent = std::move(request.extent);
+  } else {
+    log.extent.add(request.extent);
+  }
+}
+
+/// What others see of the log, or what may be cut off later, is not packed.
+bool Publication::may_pack(const Step& step, const WriteLog& log) const {
+  const auto& [packing, least_logs] = parts_.packing;
+  return packing != nullptr && step.logs.size() >= least_logs && step.publish_at == PublishAt::close &&
+         step.base == 0 && !step.file_bytes && log.burst_log.empty();
 }
 
 bool Publication::sync(GroupMembership writer, const SyncPoint& point) {
@@ -94,6 +110,7 @@ void Publication::end_written(Step& step) {
 
 void Publication::complete(Step& step) {
   Dataset& dataset = parts_.datasets[step.key];
+  if (step.packed && step.packed->size() < step.logs.size()) step.unpack();
   step.state = StepState::published;
   ++step.revision;
   set_apart(step);
@@ -179,6 +196,10 @@ void Publication::shorten_queue(const DatasetKey& key) {
 
 /// Data behind the ends belongs to steps that continue this one.
 void Publication::close_logs(Step& step) {
+  if (step.packed) {
+    step.packed->complete(step.logs);
+    step.logs = {};
+  }
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     step.logs[i]->published = step.logs[i]->end;
     step.logs[i]->is_complete = true;
@@ -214,6 +235,7 @@ void Publication::forget_lost(const Component& writer) {
 /// see.
 void Publication::cut(Step& step, const std::string& reason) {
   const bool is_synced = step.publish_at == PublishAt::sync;
+  step.unpack();
   step.is_cut = true;
   step.reason = parts_.names.quoted(step.key) + " ends with " +
                 (is_synced ? "what was put before the last ncmpi_sync" : "what was put so far") + ": " +

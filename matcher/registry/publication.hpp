@@ -30,12 +30,13 @@ class Publication {
     PublishedFiles& published;
     JobBook& jobs;
     StepSequences& sequences;
+    PackingChoice packing;
   };
   explicit Publication(const Parts& parts) : parts_(parts) {}
 
   void set_header(Step& step, HeaderRequest request);
   /// A writer has closed the step, and reports its puts.
-  void note_closed(GroupMembership writer, PublishRequest request);
+  void note_closed(GroupMembership writer, PublishRequest&& request);
   /// A writer has called ncmpi_sync. Returns true for the last writer: readers then see the puts of all
   /// writers.
   bool sync(GroupMembership writer, const SyncPoint& point);
@@ -59,6 +60,8 @@ class Publication {
  private:
   [[nodiscard]] bool is_written_on(const Step& step) const;
   void publish_synced(Step& step);
+  [[nodiscard]] bool may_pack(const Step& step, const WriteLog& log) const;
+  static void close(WriteLog& log, PublishRequest&& request);
   static void close_logs(Step& step);
   void cut(Step& step, const std::string& reason);
   void discard(Step& step, const std::string& reason);

@@ -223,10 +223,7 @@ void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose
 }
 
 void Registry::expect(ProcessId process) const noexcept {
-  constexpr std::size_t line_bytes = 64;
-  const auto* const known = reinterpret_cast<const char*>(parts_->processes.processes().find(process));
-  if (known == nullptr) return;
-  for (std::size_t at = 0; at < sizeof(Process); at += line_bytes) __builtin_prefetch(known + at);
+  parts_->processes.expect(process);
 }
 
 /// A member has joined.
@@ -344,8 +341,14 @@ bool Registry::is_writing(ProcessId process, StepId step) const {
   return found != nullptr && parts_->datasets.writer(*found, step).group != nullptr;
 }
 
-const Step& Registry::step(StepId id) const {
+const Step& Registry::step(StepId id) {
+  unpack_if_open(parts_->datasets.find_step(id));
   return parts_->datasets.usable_step(id);
+}
+
+/// A view of a step in progress has all logs as they are.
+void Registry::unpack_if_open(Step* step) {
+  if (step != nullptr && step->state == StepState::in_progress) step->unpack();
 }
 
 const Step& Registry::step_for_get(ProcessId process, StepId id) {
@@ -355,7 +358,8 @@ const Step& Registry::step_for_get(ProcessId process, StepId id) {
   if (is_writing) found = parts_->datasets.writer(caller, id);
   if (found.group == nullptr)
     throw Error(NC_EBADID, caller.name() + " does not have step " + std::to_string(id) + " open");
-  const Step& step = *found.group->step;
+  Step& step = *found.group->step;
+  unpack_if_open(&step);
   if (step.state == StepState::discarded || (is_writing && step.is_cut)) throw Error(NC_EIO, step.reason);
   if (!is_writing) found.group->seen_publication = step.publications;
   return step;
@@ -371,6 +375,16 @@ bool Registry::is_anybody_waiting() const {
 void Registry::need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request) {
   if (parts_->memory_waits.need_segment(ticket, parts_->processes.at(process), request))
     parts_->progress.advance_memory();
+}
+
+void Registry::need_segments(std::span<const Caller> callers, const SegmentRequest& request) {
+  for (const auto& [ticket, process, rank] : callers) {
+    try {
+      need_segment(ticket, process, request);
+    } catch (const Error& error) {
+      parts_->answers.refused(ticket, error.status(), error.what());
+    }
+  }
 }
 
 void Registry::await_disk(const Ticket& ticket, ProcessId process, DiskRequest request) {

@@ -36,7 +36,7 @@ Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, Registr
       get_waits(answers, processes),
       images({answers, datasets, names, retention, spare_images, memory_waits, get_waits, now_ms}),
       publication({answers, rules, pools, datasets, names, uses, logs, drains, retention, memory_waits,
-                   published, jobs, sequences}),
+                   published, jobs, sequences, options.packing}),
       groups(rules, names),
       outcomes({answers, rules, datasets, names, drains, retention, groups, sequences}),
       maker({rules, processes, datasets, names, retention, memory, sequences, reads}),

@@ -144,6 +144,7 @@ void SegmentGrants::hand_over(MemoryWait& wait, SegmentLease segment) {
   segments.push_back(std::make_shared<SegmentLease>(std::move(segment)));
   if (wait.request.is_ahead && wait.request.use == SegmentUse::data) log.ahead = segments.back()->id();
   ++group->step->revision;
+  parts_.pools.at(wait.place.node).note_mapped(segments.back()->id(), wait.waiters.front().process);
   parts_.answers.granted(wait.ticket, *segments.back());
 }
 

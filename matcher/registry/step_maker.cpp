@@ -7,12 +7,13 @@
 
 namespace sluice::matcher {
 
-Step* StepMaker::make(Group& group, const Step* base) {
+Step* StepMaker::make(Group& group, Step* base) {
   auto step = std::make_unique<Step>();
   step->version = group.version;
   step->is_in_files = parts_.rules.is_in_files(group.key);
   step->path = group.path;
   if (base != nullptr && !step->is_in_files) {  // first: the base may lose its memory below
+    base->unpack();
     parts_.retention.note_continued(group.key.rule);
     step->version = base->version;
     step->path = base->path;
@@ -101,12 +102,16 @@ Step& StepMaker::restore(const FormerStep& former) {
 
 void StepMaker::add_own_logs(Step& step, std::uint32_t processes) {
   step.first_own_log = step.logs.size();
-  // Shared by the steps that continue this one. In one piece, because there may be very many.
-  const auto logs = std::make_shared<std::vector<WriteLog>>(processes);
+  // Shared by the steps that continue this one. In pieces of this size, because there may be very many, and
+  // the system takes larger ones back.
+  constexpr std::uint32_t most_in_piece = 64;
   step.logs.reserve(step.logs.size() + processes);
-  for (WriteLog& log : *logs) {
-    step.logs.emplace_back(logs, &log);
-    if (step.publish_at == PublishAt::sync) step.logs.back()->published = {0, 0};
+  for (std::uint32_t done = 0; done < processes; done += most_in_piece) {
+    const auto piece = std::make_shared<std::vector<WriteLog>>(std::min(processes - done, most_in_piece));
+    for (WriteLog& log : *piece) {
+      step.logs.emplace_back(piece, &log);
+      if (step.publish_at == PublishAt::sync) log.published = {0, 0};
+    }
   }
 }
 

@@ -28,7 +28,7 @@ class StepMaker {
 
   /// Makes a step for the group. `base`: the step that was opened for writing again, if any. Returns null
   /// when there is no memory for the control block.
-  [[nodiscard]] Step* make(Group& group, const Step* base);
+  [[nodiscard]] Step* make(Group& group, Step* base);
   /// Makes the step that the group was offered.
   [[nodiscard]] Step& make(Group& group, StepOffer offer);
   /// Makes a step of a file that a former run has left.

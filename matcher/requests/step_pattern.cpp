@@ -86,24 +86,24 @@ LogPattern LogPatternBuilder::pattern() const {
   return pattern;
 }
 
-void set_fingerprints(StepPattern& pattern, const Fingerprint& structure, std::span<const PatternOfLog> logs,
-                      std::size_t first_own, bool is_apart) noexcept {
-  FingerprintBuilder whole;
-  FingerprintBuilder latest;
-  whole.add(structure);
-  latest.add(structure);
+StepFingerprints::StepFingerprints(const Fingerprint& structure, std::size_t first_own) noexcept
+    : first_own_(first_own) {
+  whole_.add(structure);
+  latest_.add(structure);
   // Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
-  whole.add(static_cast<std::uint64_t>(first_own));
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    const LogPattern& log = logs[i].pattern;
-    whole.add(logs[i].earlier);
-    whole.add(log.requests);
-    whole.add(log.base_record, static_cast<std::int64_t>(logs[i].first_offset));
-    if (i < first_own) continue;
-    latest.add(log.requests);
-  }
-  pattern.whole = whole.value();
-  pattern.latest = is_apart ? latest.value() : Fingerprint{};
+  whole_.add(static_cast<std::uint64_t>(first_own));
+}
+
+void StepFingerprints::add(const PatternOfLog& log) noexcept {
+  whole_.add(log.earlier);
+  whole_.add(log.pattern.requests);
+  whole_.add(log.pattern.base_record, static_cast<std::int64_t>(log.first_offset));
+  if (logs_++ >= first_own_) latest_.add(log.pattern.requests);
+}
+
+void StepFingerprints::set(StepPattern& pattern, bool is_apart) const noexcept {
+  pattern.whole = whole_.value();
+  pattern.latest = is_apart ? latest_.value() : Fingerprint{};
 }
 
 }  // namespace sluice::matcher

@@ -189,6 +189,7 @@ std::map<DatasetKey, std::uint64_t> DatasetTable::staged_bytes() const {
     BytesByMedium sums;
     for (std::size_t i = is_newest ? 0 : step->first_own_log; i < step->logs.size(); ++i)
       step->logs[i]->add_bytes(sums);
+    if (step->packed) step->packed->add_bytes(sums);
     for (const auto& [node, node_bytes] : sums.in(Medium::memory)) staged[step->key] += node_bytes;
   }
   return staged;

@@ -83,6 +83,9 @@ void Drains::note_contents(const Step& step, const DrainOutcome& outcome) {
   file.origin = is_known ? step.origin : 0;
   file.logs.clear();
   for (const auto& log : step.logs) file.logs.push_back(log->published);
+  if (step.packed) {
+    for (const LogView& log : step.packed->views()) file.logs.push_back(log.published);
+  }
   file.records = step.record_count;
 }
 

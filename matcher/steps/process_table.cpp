@@ -96,6 +96,13 @@ Process* ProcessTable::find(ProcessId id) noexcept {
   return processes_.find(id);
 }
 
+void ProcessTable::expect(ProcessId id) const noexcept {
+  constexpr std::size_t line_bytes = 64;
+  const auto* const known = reinterpret_cast<const char*>(processes_.find(id));
+  if (known == nullptr) return;
+  for (std::size_t at = 0; at < sizeof(Process); at += line_bytes) __builtin_prefetch(known + at);
+}
+
 void ProcessTable::erase(ProcessId id) {
   const Process* const found = processes_.find(id);
   if (found == nullptr) return;

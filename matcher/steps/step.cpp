@@ -39,13 +39,14 @@ std::shared_ptr<WriteLog> WriteLog::continued() const {
   return log;
 }
 
-void WriteLog::trim(const TablePosition& end) noexcept {
-  if (end.chunks == 0) tables.clear();
-  if (end.chunks != 0 && end.chunks == tables.size()) tables.back()->trim(sizeof(std::uint64_t) + end.bytes);
+void WriteLog::trim(const LogRanges& all_ranges, const TablePosition& end_of_table) noexcept {
+  if (end_of_table.chunks == 0) tables.clear();
+  if (end_of_table.chunks != 0 && end_of_table.chunks == tables.size())
+    tables.back()->trim(sizeof(std::uint64_t) + end_of_table.bytes);
   const std::size_t unchanged = earlier_data == 0 ? 0 : earlier_data - 1;
   const auto is_unused = [&](const SharedSegment& segment) {
     std::uint64_t used = 0;
-    for (const LogRange& range : ranges)
+    for (const LogRange& range : all_ranges)
       if (range.segment == segment->id()) used = std::max(used, range.segment_offset + range.length_bytes);
     if (used > 0) segment->trim(used);
     return used == 0 && segment->id() == ahead;
@@ -54,11 +55,11 @@ void WriteLog::trim(const TablePosition& end) noexcept {
              data.end());
 }
 
-void BytesByMedium::add(const SegmentLease& segment) {
-  Sum& sum = sums_[static_cast<std::size_t>(medium_of(segment.id()))];
-  const std::uint32_t node = node_of(segment.id());
+void BytesByMedium::add(SegmentId segment, std::uint64_t bytes) {
+  Sum& sum = sums_[static_cast<std::size_t>(medium_of(segment))];
+  const std::uint32_t node = node_of(segment);
   if (sum.last == sum.bytes.end() || sum.last->first != node) sum.last = sum.bytes.try_emplace(node).first;
-  sum.last->second += segment.charged_bytes();
+  sum.last->second += bytes;
 }
 
 void WriteLog::add_bytes(BytesByMedium& sums) const {
@@ -81,6 +82,7 @@ void WriteLog::fill(LogView& view) const {
 BytesByMedium Step::bytes_by_medium() const {
   BytesByMedium sums;
   for (const auto& log : logs) log->add_bytes(sums);
+  if (packed) packed->add_bytes(sums);
   for (const SegmentLease& segment : inbound_parts) sums.add(segment);
   for (const auto& [node, image] : images) {
     if (!image.file.empty()) sums.add(image.file);
@@ -93,6 +95,7 @@ bool Step::has_data_on(std::uint32_t node) const {
   const auto is_shared_there = [&](const SharedSegment& segment) { return is_there(*segment); };
   const auto image = images.find(node);
   if (image != images.end() && !image->second.file.empty()) return true;
+  if (packed && packed->has_data_on(node)) return true;
   return std::ranges::any_of(inbound_parts, is_there) || std::ranges::any_of(logs, [&](const auto& log) {
            return std::ranges::any_of(log->data, is_shared_there) ||
                   std::ranges::any_of(log->tables, is_shared_there);
@@ -112,6 +115,7 @@ StepView Step::view() const {
   view.first_own_log = first_own_log;
   view.logs.reserve(logs.size());
   for (const auto& log : logs) log->fill(view.logs.emplace_back());
+  if (packed) view.packed_logs = packed->view_list();
   view.pattern = pattern;
   view.publish_at = publish_at;
   view.partition = partition;
@@ -121,21 +125,46 @@ StepView Step::view() const {
   return view;
 }
 
+void Step::unpack() {
+  if (!packed) return;
+  const bool is_complete = logs.empty();
+  if (is_complete) {
+    const auto all = std::make_shared<std::vector<WriteLog>>(packed->size());  // shared as in StepMaker
+    for (WriteLog& log : *all) logs.emplace_back(all, &log);
+  }
+  packed->restore(logs);
+  packed.reset();
+  if (!is_complete) return;
+  for (const auto& log : logs) {
+    log->published = log->end;
+    log->is_complete = true;
+  }
+}
+
 void set_apart(Step& step) noexcept {
+  const auto is_apart = [&](const LogPattern& log) {
+    return !log.reaches_below_base && log.base_record == step.pattern.base_record;
+  };
+  if (step.packed) {
+    step.is_apart = std::ranges::all_of(step.packed->patterns(), is_apart);
+    return;
+  }
   // For a log that was cut off, only its tables know the records.
   step.is_apart = std::ranges::none_of(step.logs, [](const auto& log) { return log->is_cut; });
-  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
-    const LogPattern& log = step.logs[i]->pattern;
-    step.is_apart = step.is_apart && !log.reaches_below_base && log.base_record == step.pattern.base_record;
-  }
+  for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i)
+    step.is_apart = step.is_apart && is_apart(step.logs[i]->pattern);
 }
 
 void set_pattern(Step& step) {
   // The fingerprint of a log that was cut off is unknown.
   if (std::ranges::any_of(step.logs, [](const auto& log) { return log->is_cut; })) return;
-  std::vector<PatternOfLog> logs;
-  for (const auto& log : step.logs) logs.push_back({log->earlier, log->pattern, log->first_offset});
-  set_fingerprints(step.pattern, step.structure, logs, step.first_own_log, step.is_apart);
+  StepFingerprints fingerprints(step.structure, step.first_own_log);
+  if (step.packed) {
+    for (const LogPattern& pattern : step.packed->patterns()) fingerprints.add({{}, pattern, 0});
+  } else {
+    for (const auto& log : step.logs) fingerprints.add({log->earlier, log->pattern, log->first_offset});
+  }
+  fingerprints.set(step.pattern, step.is_apart);
 }
 
 }  // namespace sluice::matcher

@@ -187,7 +187,9 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
     }
     if (!has_published) return false;
   }
-  matcher::set_fingerprints(opened.pattern, structure, logs, 0, is_apart);
+  matcher::StepFingerprints fingerprints(structure, 0);
+  for (const matcher::PatternOfLog& log : logs) fingerprints.add(log);
+  fingerprints.set(opened.pattern, is_apart);
   keep_known(opened.ranges);
   return has_header;
 }

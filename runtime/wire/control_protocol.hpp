@@ -81,6 +81,20 @@ struct GroupCall {
   std::variant<CreateRequest, OpenForReading> call;  ///< of the first caller; the others differ in rank alone
   std::vector<Caller> callers;
 };
+/// Requests for memory by several processes. Those of one connection are in calls that follow one another, in
+/// their order.
+struct SegmentCalls {
+  struct Caller {
+    std::uint64_t connection = 0;
+    std::uint32_t tag = 0;
+  };
+  /// Requests that are equal.
+  struct Call {
+    SegmentRequest request;
+    std::vector<Caller> callers;
+  };
+  std::vector<Call> calls;
+};
 /// Several requests, by connection; those of one connection in their order.
 template <class Request>
 struct Several {
@@ -91,7 +105,6 @@ struct Several {
   };
   std::vector<One> requests;
 };
-using SegmentRequests = Several<SegmentRequest>;
 using Publications = Several<PublishRequest>;
 using Closes = Several<CloseRequest>;
 struct ConnectionEnded {
@@ -191,7 +204,7 @@ struct Pong {
 using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
                  GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
-                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, SegmentRequests,
+                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, SegmentCalls,
                  Publications, Closes, SegmentsMapped>;
 
 // To a matcher.
@@ -228,16 +241,30 @@ struct ClearSegment {
   matcher::SegmentId segment = 0;
   SegmentUse use{};  ///< the next one
 };
-/// Several of these that come one after the other: what many grants tell a matcher.
+/// What grants that follow one another tell a matcher: segments are made and cleared, then granted.
 struct GrantSeries {
+  /// CreateSegment for each of the ids that follow `first`.
+  struct Made {
+    matcher::SegmentId first = 0;
+    std::uint32_t count = 0;
+    std::uint64_t bytes = 0;
+  };
   /// An Answer with Granted.
   struct Grant {
     std::uint64_t connection = 0;
     std::uint32_t tag = 0;
     matcher::SegmentId segment = 0;
   };
-  std::vector<std::variant<CreateSegment, ClearSegment, Grant>> orders;
+  std::vector<Made> made;
+  std::vector<ClearSegment> cleared;
+  std::vector<Grant> grants;
+
+  void add(const CreateSegment& create);
+  void add(const ClearSegment& clear) { cleared.push_back(clear); }
+  void add(const Grant& grant) { grants.push_back(grant); }
 };
+/// What a GrantSeries has. Images are made by messages of their own.
+using GrantOrder = std::variant<CreateSegment, ClearSegment, GrantSeries::Grant>;
 /// → SpillGone, if it is on disk
 struct DestroySegment {
   matcher::SegmentId segment = 0;

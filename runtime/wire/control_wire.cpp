@@ -73,15 +73,10 @@ bool is_round_done(std::span<const std::byte> encoded) noexcept {
   return !encoded.empty() && encoded.front() == std::byte{round_done_kind};  // the body comes first
 }
 
-void fields(auto& a, Is<matcher::LogSegment> auto& m) {
-  a(m.segment, m.bytes);
-}
-void fields(auto& a, Is<matcher::LogView> auto& m) {
-  a(m.tables, m.data, m.ranges, m.published, m.is_complete, m.is_cut, m.extent, m.begin, m.first_offset);
-}
 void fields(auto& a, Is<matcher::StepView> auto& m) {
   a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
-    m.first_own_log, m.pattern, alike(m.logs), m.publish_at, m.partition, m.is_cut, m.control, m.is_apart);
+    m.first_own_log, m.pattern, alike(m.logs, m.packed_logs.get()), m.publish_at, m.partition, m.is_cut,
+    m.control, m.is_apart);
 }
 void fields(auto& a, Is<matcher::DrainProgress> auto& m) {
   a(m.done_bytes, m.total_bytes);
@@ -110,12 +105,17 @@ void fields(auto& a, Is<GroupCall> auto& m) {
   a(m.call, m.callers);
 }
 template <class Archive, class Message>
-requires(Is<Message, SegmentRequests::One> || Is<Message, Publications::One> ||
-         Is<Message, Closes::One>) void fields(Archive& a, Message& m) {
+requires(Is<Message, Publications::One> || Is<Message, Closes::One>) void fields(Archive& a, Message& m) {
   a(m.connection, m.tag, m.request);
 }
-void fields(auto& a, Is<SegmentRequests> auto& m) {
-  a(m.requests);  // short ones, which the registry must not take apart for long
+void fields(auto& a, Is<SegmentCalls::Caller> auto& m) {
+  a(m.connection, m.tag);
+}
+void fields(auto& a, Is<SegmentCalls::Call> auto& m) {
+  a(m.request, m.callers);
+}
+void fields(auto& a, Is<SegmentCalls> auto& m) {
+  a(m.calls);
 }
 template <class Archive, class Message>
 requires(Is<Message, Publications> || Is<Message, Closes>) void fields(Archive& a, Message& m) {
@@ -211,8 +211,11 @@ void fields(auto& a, Is<ClearSegment> auto& m) {
 void fields(auto& a, Is<GrantSeries::Grant> auto& m) {
   a(m.connection, m.tag, m.segment);
 }
+void fields(auto& a, Is<GrantSeries::Made> auto& m) {
+  a(m.first, m.count, m.bytes);
+}
 void fields(auto& a, Is<GrantSeries> auto& m) {
-  a(m.orders);
+  a(m.made, m.cleared, m.grants);
 }
 void fields(auto& a, Is<DestroySegment> auto& m) {
   a(m.segment);

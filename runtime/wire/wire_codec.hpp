@@ -49,10 +49,11 @@ concept IsNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <class List>
 struct Alike {
   List& list;
+  const std::vector<std::byte>* encoded = nullptr;  ///< to write in place of the list: alike_list
 };
 template <class List>
-[[nodiscard]] Alike<List> alike(List& list) noexcept {
-  return {list};
+[[nodiscard]] Alike<List> alike(List& list, const std::vector<std::byte>* encoded = nullptr) noexcept {
+  return {list, encoded};
 }
 
 /// Takes structs apart, down to what `Target` writes: number(), length(), bytes() and integers().
@@ -91,7 +92,7 @@ class StructSplitter {
   }
   template <class List>
   void put(const Alike<List>& value) {
-    target().alike(value.list);
+    value.encoded != nullptr ? target().bytes(*value.encoded) : target().alike(value.list);
   }
   template <class T>
   void put(const std::optional<T>& value) {
@@ -194,10 +195,12 @@ class StructBuilder {
 class StructNumbers : public StructSplitter<StructNumbers> {
  public:
   void clear() noexcept {
-    numbers_.clear();
+    used_ = 0;
     bytes_.clear();
   }
-  [[nodiscard]] std::span<const std::uint64_t> all_numbers() const noexcept { return numbers_; }
+  [[nodiscard]] std::span<const std::uint64_t> all_numbers() const noexcept {
+    return std::span(numbers_).first(used_);
+  }
   [[nodiscard]] std::span<const std::byte> all_bytes() const noexcept { return bytes_; }
 
  private:
@@ -205,17 +208,57 @@ class StructNumbers : public StructSplitter<StructNumbers> {
   template <IsNumber T>
   void number(T value) {
     static_assert(!std::is_floating_point_v<T>);
-    numbers_.push_back(static_cast<std::uint64_t>(value));  // signed ones keep their sign
+    add(static_cast<std::uint64_t>(value));  // signed ones keep their sign
   }
   template <class Length>
   void length(std::size_t length) {
-    numbers_.push_back(length);
+    add(length);
   }
+  // In line: there are millions of numbers in the messages of very many processes.
+  [[gnu::always_inline]] void add(std::uint64_t number) {
+    if (used_ == numbers_.size()) make_room();
+    numbers_[used_++] = number;
+  }
+  [[gnu::noinline]] void make_room() { numbers_.resize(2 * used_ + first_numbers); }
   void bytes(std::span<const std::byte> value) { bytes_.insert(bytes_.end(), value.begin(), value.end()); }
 
-  std::vector<std::uint64_t> numbers_;
+  static constexpr std::size_t first_numbers = 64;
+  std::vector<std::uint64_t> numbers_;  ///< room, which only grows
+  std::size_t used_ = 0;
   std::vector<std::byte> bytes_;
 };
+
+/// The elements of a list of structs that are alike, given one at a time.
+class AlikeEncoder {
+ public:
+  void add(const auto& element) {
+    numbers_.clear();
+    numbers_(element);
+    append(differences_.encode(numbers_.all_numbers()));
+    append(numbers_.all_bytes());
+  }
+  /// What was added since the last call. It may be put behind the elements of another list.
+  [[nodiscard]] std::vector<std::byte> take() {
+    differences_ = {};
+    return std::exchange(bytes_, {});
+  }
+
+ private:
+  void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+
+  StructNumbers numbers_;
+  Differences differences_;
+  std::vector<std::byte> bytes_;
+};
+/// The bytes of a list (Alike::encoded) of so many elements.
+[[nodiscard]] inline std::vector<std::byte> alike_list(std::size_t length,
+                                                       std::span<const std::byte> elements) {
+  const auto number = static_cast<std::uint32_t>(length);
+  const auto prefix = std::as_bytes(std::span(&number, 1));
+  std::vector<std::byte> list(prefix.begin(), prefix.end());
+  list.insert(list.end(), elements.begin(), elements.end());
+  return list;
+}
 
 /// Appends fields.
 class Encoder : public StructSplitter<Encoder> {
@@ -241,14 +284,9 @@ class Encoder : public StructSplitter<Encoder> {
   }
   void alike(const auto& list) {
     length<std::uint32_t>(list.size());
-    Differences differences;
-    StructNumbers parts;
-    for (const auto& element : list) {
-      parts.clear();
-      parts(element);
-      bytes(differences.encode(parts.all_numbers()));
-      bytes(parts.all_bytes());
-    }
+    AlikeEncoder encoder;
+    for (const auto& element : list) encoder.add(element);
+    bytes(encoder.take());
   }
   void append(const void* data, std::size_t bytes) {
     if (bytes == 0) return;
@@ -273,7 +311,7 @@ class StructOfNumbers : public StructBuilder<StructOfNumbers> {
 
  private:
   friend StructBuilder<StructOfNumbers>;
-  std::uint64_t next() {
+  [[gnu::always_inline]] std::uint64_t next() {  // as StructNumbers::add
     if (next_ == end_) fail("an element with too few numbers");
     return *next_++;
   }

@@ -5,6 +5,7 @@
 #include "sluice/matcher/log_shift.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/step_pattern.hpp"
+#include "sluice/matcher/step_view.hpp"
 #include "sluice/runtime/protocol.hpp"
 #include "wire_codec.hpp"
 
@@ -36,6 +37,12 @@ void fields(auto& a, Is<matcher::LogExtent::Dimension> auto& m) {
 }
 void fields(auto& a, Is<matcher::LogExtent> auto& m) {
   a(m.is_known, m.variables, m.dimensions);
+}
+void fields(auto& a, Is<matcher::LogSegment> auto& m) {
+  a(m.segment, m.bytes);
+}
+void fields(auto& a, Is<matcher::LogView> auto& m) {
+  a(m.tables, m.data, m.ranges, m.published, m.is_complete, m.is_cut, m.extent, m.begin, m.first_offset);
 }
 void fields(auto& a, Is<matcher::StepPattern> auto& m) {
   a(m.whole, m.latest, m.base_record, m.first_writer, m.last_put);

@@ -61,7 +61,6 @@ struct SimulatedProcess {
   std::uint64_t errors = 0;
   std::uint64_t views_of_step = 0;  ///< views of that step that its matcher had when the answer came
   std::vector<std::uint64_t> granted;
-  std::vector<std::uint64_t> mapped;
 };
 
 class RankWorld final : private RegistryOutlet {
@@ -252,7 +251,6 @@ class RankWorld final : private RegistryOutlet {
       has_happened = false;
       for (std::uint32_t rank = size_.nodes; rank-- > 0;) {
         const auto turn = [&] {
-          if (rank == 0) has_happened = tell_mapped() || has_happened;
           has_happened = links_[rank]->poll() || has_happened;
           trees_[rank]->flush();
           has_happened = links_[rank]->poll() || has_happened;
@@ -283,24 +281,17 @@ class RankWorld final : private RegistryOutlet {
       process.views_of_step = views_[matcher].first == opened->step ? views_[matcher].second : 0;
     }
     const auto* const granted = std::get_if<Granted>(&answer.reply);
-    if (granted == nullptr) return;
-    process.granted.push_back(granted->segment);
-    if (std::ranges::find(process.mapped, granted->segment) != process.mapped.end()) return;
-    process.mapped.push_back(granted->segment);
-    const SegmentMapped note{process.connection, granted->segment};
-    matcher == 0 ? mapped_.push_back(note) : trees_[matcher]->send_up(note);
-  }
-  /// Matcher 0's own messages wait for the end of the registry's call.
-  bool tell_mapped() {
-    const std::vector<SegmentMapped> notes = std::exchange(mapped_, {});
-    for (const SegmentMapped& note : notes) trees_[0]->send_up(note);
-    return !notes.empty();
+    if (granted != nullptr) process.granted.push_back(granted->segment);
   }
 
   // RegistryOutlet
   void send(MessageToMatcher&& message) override {
     ++phase_.sent;
     trees_[0]->send_down(std::move(message));
+  }
+  void send(std::uint32_t matcher, const GrantOrder& order) override {
+    ++phase_.sent;
+    trees_[0]->send_down(matcher, order);
   }
   void send(const Receiver& to, SharedMessage message) override {
     ++phase_.sent;
@@ -323,7 +314,6 @@ class RankWorld final : private RegistryOutlet {
   std::unique_ptr<RegistryService> service_;
   std::vector<SimulatedProcess> writers_;
   std::vector<SimulatedProcess> readers_;
-  std::vector<SegmentMapped> mapped_;  ///< of matcher 0's processes
   std::vector<std::string> events_;
   PhaseCost phase_;
   std::mt19937 random_{1};

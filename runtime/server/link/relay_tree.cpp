@@ -61,17 +61,24 @@ void RelayTree::send_last() {
 
 void RelayTree::send_down(MessageToMatcher&& message) {
   if (message.matcher == rank()) return handlers_.to_matcher(std::move(message));
-  note_sent(message.matcher);
-  Batch& batch = batches_[next_hop(message.matcher)];
-  if (batch.last && batch.last->matcher == message.matcher && join(batch.last->body, message.body)) return;
-  append_last(batch);
-  batch.last = std::move(message);
+  append(next_hop(message.matcher), message.matcher, encode(message));
 }
 
-void RelayTree::append_last(Batch& batch) {
-  if (!batch.last) return;
-  const auto message = *std::exchange(batch.last, std::nullopt);
-  add_message(batch.bytes, message.matcher, encode(message));
+void RelayTree::send_down(std::uint32_t to, const GrantOrder& order) {
+  if (to == rank()) return handlers_.to_matcher({to, body_of(order)});
+  note_sent(to);
+  Batch& batch = batches_[next_hop(to)];
+  if (!batch.grants || batch.grants->to != to) {
+    append_grants(batch);
+    batch.grants.emplace(Grants{to, {}});
+  }
+  std::visit([&](const auto& one) { batch.grants->series.add(one); }, order);
+}
+
+void RelayTree::append_grants(Batch& batch) {
+  if (!batch.grants) return;
+  auto [to, series] = *std::exchange(batch.grants, std::nullopt);
+  add_message(batch.bytes, to, encode(MessageToMatcher{to, std::move(series)}));
 }
 
 void RelayTree::send_down(const Receiver& to, SharedMessage message) {
@@ -84,7 +91,7 @@ void RelayTree::send_down(const Receiver& to, SharedMessage message) {
     return;
   }
   note_sent(to.matcher);
-  append_last(batch);
+  append_grants(batch);
   batch.shared.push_back({std::move(message), batch.bytes.size(), order_, {to}});
 }
 
@@ -108,7 +115,7 @@ void RelayTree::start_round(RoundTask task) {
 void RelayTree::flush() {
   send_last();
   for (auto& [neighbour, batch] : batches_) {
-    append_last(batch);
+    append_grants(batch);
     if (!batch.bytes.empty() || !batch.shared.empty())
       link_->send_parts(neighbour, PacketKind::relay, packet_of(std::exchange(batch, {})));
   }
@@ -152,7 +159,7 @@ void RelayTree::append(std::uint32_t neighbour, std::uint32_t destination,
                        std::span<const std::byte> encoded) {
   note_sent(destination);
   Batch& batch = batches_[neighbour];
-  append_last(batch);
+  append_grants(batch);
   add_message(batch.bytes, destination, encoded);
 }
 

@@ -44,6 +44,8 @@ class RelayTree {
   void send_up(RegistryBody body);
   /// Sends from the registry (at matcher 0) to `message.matcher`.
   void send_down(MessageToMatcher&& message);
+  /// The same. Orders to one matcher that follow one another go as one message.
+  void send_down(std::uint32_t to, const GrantOrder& order);
   /// Sends from the registry to another matcher. Messages with the same bytes (the same object) in one turn
   /// travel as one, where that does not change the order of a matcher's messages.
   void send_down(const Receiver& to, SharedMessage message);
@@ -70,14 +72,19 @@ class RelayTree {
     std::uint64_t order = 0;  ///< among the messages of this turn
     std::vector<Receiver> receivers;
   };
+  /// Orders to one matcher.
+  struct Grants {
+    std::uint32_t to = 0;
+    GrantSeries series;
+  };
   /// The messages of a turn to one neighbour.
   struct Batch {
-    std::vector<std::byte> bytes;          ///< of the messages that are not shared
-    std::optional<MessageToMatcher> last;  ///< comes behind them: what the next message may join
+    std::vector<std::byte> bytes;  ///< of the messages that are not shared
+    std::optional<Grants> grants;  ///< come behind them, and further ones may join them
     std::vector<SharedItem> shared;
   };
 
-  void append_last(Batch& batch);
+  static void append_grants(Batch& batch);
   void take_packet(std::uint32_t from, std::span<const std::byte> packet);
   void take_encoded(std::uint32_t destination, std::span<const std::byte> encoded, bool goes_up);
   void take_shared(std::span<const std::byte> listed);

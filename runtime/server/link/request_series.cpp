@@ -48,9 +48,6 @@ template <class Request>
 bool may_change_places(const Request& left, const Request& right) {
   return left.step == right.step;
 }
-bool may_change_places(const SegmentRequest& /*left*/, const SegmentRequest& /*right*/) {
-  return true;
-}
 
 template <class Request>
 bool join_several(RegistryBody& last, ClientRequest& next) {
@@ -67,6 +64,35 @@ bool join_several(RegistryBody& last, ClientRequest& next) {
   }
   if (!may_change_places(several->requests.front().request, *request)) return false;
   several->requests.push_back({next.connection, next.tag, std::move(*request)});
+  return true;
+}
+
+/// Adds a request behind those of its connection.
+void add(SegmentCalls& to, const SegmentCalls::Caller& caller, SegmentRequest&& request) {
+  const auto is_by_it = [&](const SegmentCalls::Call& call) {
+    const auto found = std::find_if(call.callers.rbegin(), call.callers.rend(),
+                                    [&](const auto& other) { return other.connection == caller.connection; });
+    return found != call.callers.rend();
+  };
+  const auto last = std::find_if(to.calls.rbegin(), to.calls.rend(), is_by_it);
+  const auto same = std::ranges::find(last.base(), to.calls.end(), request, &SegmentCalls::Call::request);
+  if (same != to.calls.end()) return same->callers.push_back(caller);
+  to.calls.push_back({std::move(request), {caller}});
+}
+
+bool join_segment_call(RegistryBody& last, ClientRequest& next) {
+  auto* const request = std::get_if<SegmentRequest>(&next.request);
+  if (request == nullptr) return false;
+  auto* several = std::get_if<SegmentCalls>(&last);
+  if (several == nullptr) {
+    auto* const one = std::get_if<ClientRequest>(&last);
+    auto* const first = one == nullptr ? nullptr : std::get_if<SegmentRequest>(&one->request);
+    if (first == nullptr) return false;
+    SegmentCalls both;
+    add(both, {one->connection, one->tag}, std::move(*first));
+    several = &last.emplace<SegmentCalls>(std::move(both));
+  }
+  add(*several, {next.connection, next.tag}, std::move(*request));
   return true;
 }
 
@@ -88,21 +114,11 @@ bool join(RegistryBody& last, RegistryBody& next) {
   auto* const request = std::get_if<ClientRequest>(&next);
   return request != nullptr &&
          (join_call<CreateRequest>(last, *request) || join_call<OpenForReading>(last, *request) ||
-          join_several<SegmentRequest>(last, *request) || join_several<PublishRequest>(last, *request) ||
+          join_segment_call(last, *request) || join_several<PublishRequest>(last, *request) ||
           join_several<CloseRequest>(last, *request));
 }
 
 namespace {
-
-/// Empty when it is of another kind.
-std::optional<decltype(GrantSeries::orders)::value_type> order_of(const MatcherBody& body) {
-  if (const auto* const create = std::get_if<CreateSegment>(&body)) return *create;
-  if (const auto* const clear = std::get_if<ClearSegment>(&body)) return *clear;
-  const auto* const answer = std::get_if<Answer>(&body);
-  const auto* const granted = answer == nullptr ? nullptr : std::get_if<Granted>(&answer->reply);
-  if (granted == nullptr) return std::nullopt;
-  return GrantSeries::Grant{answer->connection, answer->tag, granted->segment};
-}
 
 MatcherBody body_of(const CreateSegment& create) {
   return create;
@@ -116,25 +132,27 @@ MatcherBody body_of(const GrantSeries::Grant& grant) {
 
 }  // namespace
 
-bool join(MatcherBody& last, MatcherBody& next) {
-  const auto order = order_of(next);
-  if (!order) return false;
-  auto* several = std::get_if<GrantSeries>(&last);
-  if (several == nullptr) {
-    const auto first = order_of(last);
-    if (!first) return false;
-    several = &last.emplace<GrantSeries>();
-    several->orders.push_back(*first);
+MatcherBody body_of(const GrantOrder& order) {
+  return std::visit([](const auto& one) { return body_of(one); }, order);
+}
+
+void GrantSeries::add(const CreateSegment& create) {
+  Made* const last = made.empty() ? nullptr : &made.back();
+  if (last != nullptr && create.segment == last->first + last->count && create.bytes == last->bytes) {
+    ++last->count;
+  } else {
+    made.push_back({create.segment, 1, create.bytes});
   }
-  several->orders.push_back(*order);
-  return true;
 }
 
 void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take) {
   const auto* const several = std::get_if<GrantSeries>(&body);
   if (several == nullptr) return take(std::move(body));
-  for (const auto& order : several->orders)
-    take(std::visit([](const auto& one) { return body_of(one); }, order));
+  for (const auto& [first, count, bytes] : several->made) {
+    for (std::uint32_t i = 0; i < count; ++i) take(CreateSegment{first + i, bytes, false});
+  }
+  for (const ClearSegment& clear : several->cleared) take(clear);
+  for (const GrantSeries::Grant& grant : several->grants) take(body_of(grant));
 }
 
 void sort_by_connection(RegistryBody& body) {
@@ -144,6 +162,9 @@ void sort_by_connection(RegistryBody& body) {
   std::visit(
       [&](auto& message) {
         if constexpr (requires { message.callers.front(); }) sort(message.callers);
+        if constexpr (requires { message.calls.front(); }) {
+          for (auto& call : message.calls) sort(call.callers);
+        }
         if constexpr (requires { message.requests.front(); }) sort(message.requests);
         if constexpr (requires { message.notes.front(); }) sort(message.notes);
       },

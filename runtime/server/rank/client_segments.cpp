@@ -29,14 +29,19 @@ SegmentGrant grant_of(const SegmentStore& store, matcher::SegmentId segment, boo
 void ClientSegments::grant(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
   if (client.known_segments.contains(segment))
     return clients_.send(client, MessageType::segment, tag, encode(grant_of(base_.store, segment, false)));
-  const SharedFile file = base_.store.descriptor(segment);  // throws when the segment could not be made
-  client.known_segments.insert(segment);
-  base_.tree.send_up(SegmentMapped{client.id, segment});
-  send_grant(client, tag, segment);
+  give(client, tag, segment);
 }
 
 void ClientSegments::introduce(Client& client, matcher::SegmentId segment) {
-  if (!client.known_segments.contains(segment)) grant(client, 0, segment);
+  if (client.known_segments.contains(segment)) return;
+  give(client, 0, segment);
+  base_.tree.send_up(SegmentMapped{client.id, segment});
+}
+
+void ClientSegments::give(Client& client, std::uint32_t tag, matcher::SegmentId segment) {
+  const SharedFile file = base_.store.descriptor(segment);  // throws when the segment could not be made
+  client.known_segments.insert(segment);
+  send_grant(client, tag, segment);
 }
 
 void ClientSegments::send_with(Client& client, const std::vector<matcher::SegmentId>& segments,

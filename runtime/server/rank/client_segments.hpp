@@ -15,9 +15,11 @@ class ClientSegments {
  public:
   ClientSegments(MatcherBase& base, ClientConnections& clients) : base_(base), clients_(clients) {}
 
-  /// Answers with the segment. Throws Error when the segment could not be made.
+  /// Answers with the segment, which the registry has granted. Throws Error when the segment could not be
+  /// made.
   void grant(Client& client, std::uint32_t tag, matcher::SegmentId segment);
-  /// Sends the segment's descriptor before an answer that names it, unless the client has it.
+  /// Sends the segment's descriptor before an answer that names it, unless the client has it. The registry is
+  /// told of it.
   void introduce(Client& client, matcher::SegmentId segment);
   /// Sends an answer behind the descriptors of the segments that it names; an error instead when they cannot
   /// be had.
@@ -30,6 +32,7 @@ class ClientSegments {
   void serve_waiting_neighbours(matcher::SegmentId segment);
 
  private:
+  void give(Client& client, std::uint32_t tag, matcher::SegmentId segment);
   void send_grant(Client& client, std::uint32_t tag, matcher::SegmentId segment);
   void lend_now(Client& neighbour, matcher::SegmentId segment);
 

@@ -46,6 +46,7 @@ class CoordinatorLine final : private RegistryOutlet {
 
   // RegistryOutlet
   void send(MessageToMatcher&& message) override { base_.tree.send_down(std::move(message)); }
+  void send(std::uint32_t matcher, const GrantOrder& order) override { base_.tree.send_down(matcher, order); }
   void send(const Receiver& to, SharedMessage message) override {
     base_.tree.send_down(to, std::move(message));
   }

@@ -7,6 +7,11 @@ namespace sluice::runtime {
 
 namespace {
 
+/// What this matcher gets is not a message.
+void unpack(matcher::StepView& view, const matcher::Step& step) {
+  if (std::exchange(view.packed_logs, nullptr) != nullptr) view.logs = step.packed->views();
+}
+
 matcher::StepView view_of(const matcher::Step& step, bool has_header) {
   matcher::StepView view = step.view();
   if (!has_header) view.header.clear();
@@ -16,6 +21,10 @@ matcher::StepView view_of(const matcher::Step& step, bool has_header) {
 }  // namespace
 
 void InformedMatchers::tell(std::uint32_t matcher, std::uint32_t tag, const matcher::Step& step) {
+  const bool is_as_last =
+      last_.matcher == matcher && last_.step == step.id && last_.revision == step.revision;
+  if (is_as_last && tag == 0) return;
+  last_ = {matcher, step.id, step.revision};
   const auto [entry, is_first] = sent_[step.id].try_emplace(matcher);
   SentRevisions& sent = entry->second;
   const bool is_unchanged = !is_first && sent.revision == step.revision;
@@ -26,7 +35,9 @@ void InformedMatchers::tell(std::uint32_t matcher, std::uint32_t tag, const matc
   // A step that is being written may change without a new revision.
   const bool may_share = tag == 0 && matcher != registry_rank && step.state == matcher::StepState::published;
   if (may_share) return outlet_.send(Receiver{matcher}, shared_view(step, has_header));
-  outlet_.send_to(matcher, View{tag, step.id, view_of(step, has_header)});
+  View view{tag, step.id, view_of(step, has_header)};
+  if (matcher == registry_rank) unpack(*view.view, step);
+  outlet_.send_to(matcher, std::move(view));
 }
 
 /// A view has an entry for each process that wrote the step, so it is made and encoded once for all matchers.
@@ -76,6 +87,7 @@ matcher::StepId InformedMatchers::newest_file(const matcher::DatasetKey& key) co
 
 void InformedMatchers::erase(matcher::StepId step) {
   if (newest_.step == step) newest_ = {};
+  if (last_.step == step) last_ = {};
   for (const auto& [matcher, sent] : sent_[step]) outlet_.send_to(matcher, StepErased{step});
   sent_.erase(step);
   const auto file = file_steps_.extract(step);

@@ -49,6 +49,13 @@ class InformedMatchers {
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
   SharedView newest_;  ///< the last one that was sent
+  /// Many processes of a matcher open a step one after the other.
+  struct Told {
+    std::uint32_t matcher = 0;
+    matcher::StepId step = 0;  ///< 0: nobody was told
+    std::uint64_t revision = 0;
+  };
+  Told last_;
   std::map<matcher::StepId, std::map<std::uint32_t, SentRevisions>> sent_;
   /// A step that is written by the C library.
   struct FileStep {

@@ -19,6 +19,8 @@ class RegistryOutlet {
   virtual void send(MessageToMatcher&& message) = 0;
   /// Sends to another matcher. Messages that share their bytes and are sent in one turn travel as one.
   virtual void send(const Receiver& to, SharedMessage message) = 0;
+  /// Sends as the first one does. Orders to one matcher that follow one another travel as one.
+  virtual void send(std::uint32_t matcher, const GrantOrder& order) = 0;
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log
   virtual void detail(const std::string& text) = 0;  ///< adds a line of little interest
   virtual void send(FilePublished file) = 0;         ///< to the coordinator

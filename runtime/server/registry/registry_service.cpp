@@ -30,7 +30,7 @@ std::vector<bool> rules_in_place(const std::vector<matcher::FileRule>& rules) {
 }
 
 matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap& nodes,
-                                          matcher::OfferBoard* offers) {
+                                          matcher::OfferBoard* offers, const matcher::LogPacking& packing) {
   matcher::RegistryOptions options{
       std::move(hello.rules),
       std::move(hello.components),
@@ -43,6 +43,7 @@ matcher::RegistryOptions registry_options(CoordinatorHello hello, const NodeMap&
       std::move(hello.directory),
       std::move(hello.job_readers)};
   options.offers = offers;
+  options.packing.packing = &packing;
   return options;
 }
 
@@ -56,7 +57,8 @@ RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, R
       drains_({registry_, nodes, informed_, outlet}, hello.rules),
       notes_(hello.step_record, hello.rules, outlet),
       segments_(nodes, outlet, notes_),
-      registry_(registry_options(std::move(hello), nodes, outlet.offer_pages() != nullptr ? this : nullptr),
+      registry_(registry_options(std::move(hello), nodes, outlet.offer_pages() != nullptr ? this : nullptr,
+                                 packing_),
                 segments_, *this) {}
 
 RegistryService::~RegistryService() {
@@ -119,11 +121,29 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
       continue;
     }
     callers.push_back({requester.ticket, requester.process, caller.rank});
+    registry_.expect(found->process);
   }
   serve_series([&] {
     if (create != nullptr) return registry_.create(callers, std::move(*create));
     registry_.open_read(callers, std::get<OpenForReading>(call.call).open);
   });
+}
+
+void RegistryService::take(std::uint32_t from, const SegmentCalls& several) {
+  const auto serve_all = [&] {
+    std::vector<matcher::Registry::Caller> callers;
+    for (const auto& [request, senders] : several.calls) {
+      callers.clear();
+      for (const auto& [connection, tag] : senders) {
+        const Connection* const found = connections_.find({from, connection});
+        if (found == nullptr) continue;
+        callers.push_back({{connection, tag, from}, found->process});
+        registry_.expect(found->process);
+      }
+      registry_.need_segments(callers, request);
+    }
+  };
+  serve_series([&] { registry_.in_series(serve_all); });
 }
 
 /// An error in what follows from a series concerns others than its senders.
@@ -142,11 +162,10 @@ void RegistryService::take(std::uint32_t from, Several<Request>& several) {
   for (const auto& one : several.requests) {
     const Connection* const found = connections_.find({from, one.connection});
     processes.push_back(found == nullptr ? matcher::ProcessId{} : found->process);
+    registry_.expect(processes.back());
   }
-  constexpr std::size_t ahead = 6;
   const auto serve_all = [&] {
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      if (i + ahead < processes.size()) registry_.expect(processes[i + ahead]);
       auto& one = several.requests[i];
       if (processes[i] == matcher::ProcessId{}) continue;
       serve_or_refuse({{one.connection, one.tag, from}, processes[i]}, one.request);
@@ -484,7 +503,7 @@ void RegistryService::described(const Ticket& ticket, std::uint8_t version) {
 }
 
 void RegistryService::granted(const Ticket& ticket, const matcher::SegmentLease& segment) {
-  answer(ticket, Granted{segment.id()});
+  outlet_.send(ticket.matcher, GrantSeries::Grant{ticket.connection, ticket.tag, segment.id()});
 }
 
 void RegistryService::disk_freed(const Ticket& ticket, std::uint64_t given_back) {

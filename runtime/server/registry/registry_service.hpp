@@ -10,6 +10,7 @@
 #include "control_protocol.hpp"
 #include "drain_stages.hpp"
 #include "informed_matchers.hpp"
+#include "log_packer.hpp"
 #include "offer_pages.hpp"
 #include "registry_outlet.hpp"
 #include "segment_messages.hpp"
@@ -51,6 +52,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   // Messages from matcher `from`.
   void take(std::uint32_t from, ClientRequest& request);
   void take(std::uint32_t from, GroupCall& call);
+  void take(std::uint32_t from, const SegmentCalls& several);
   template <class Request>
   void take(std::uint32_t from, Several<Request>& several);
   void serve_series(const std::function<void()>& requests);
@@ -234,6 +236,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   DrainStages drains_;
   StepNotes notes_;  ///< the record of steps
   SegmentMessages segments_;
+  LogPackingOfMessages packing_;
   std::string start_trouble_;   ///< of one node; the other nodes' troubles are alike
   bool is_ending_ = false;      ///< nobody is left to receive messages
   matcher::Registry registry_;  ///< last: its destructor reports the steps that it erases

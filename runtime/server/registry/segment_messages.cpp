@@ -12,7 +12,7 @@ void SegmentMessages::send_to_owner(matcher::SegmentId segment, MatcherBody body
 }
 
 void SegmentMessages::create(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, CreateSegment{segment, bytes, false});
+  outlet_.send(nodes_.rank_of(matcher::owner_of(segment)), CreateSegment{segment, bytes, false});
 }
 
 void SegmentMessages::create_image(matcher::SegmentId segment, std::uint64_t bytes) {
@@ -42,7 +42,7 @@ void SegmentMessages::keep_log(matcher::SegmentId segment, bool is_kept) noexcep
 
 void SegmentMessages::clear(matcher::SegmentId segment, matcher::SegmentUse use) {
   if (use != matcher::SegmentUse::data && use != matcher::SegmentUse::file)
-    send_to_owner(segment, ClearSegment{segment, use});
+    outlet_.send(nodes_.rank_of(matcher::owner_of(segment)), ClearSegment{segment, use});
 }
 
 /// Tells all matchers of the node, because processes of each may have the segment mapped. For a segment on

@@ -181,7 +181,7 @@ struct World {
   World(std::vector<FileRule> rules, std::uint64_t memory_bytes, std::uint64_t retain_bytes,
         std::vector<ComponentSize> sizes, std::uint32_t nodes = 1, std::string spill_directory = {},
         std::vector<JobReader> job_readers = {}, std::size_t most_past_files = 10'000,
-        std::size_t least_folded_files = 200'000, OfferBoard* offers = nullptr)
+        std::size_t least_folded_files = 200'000, OfferBoard* offers = nullptr, PackingChoice packing = {})
       : registry({std::move(rules),
                   std::move(sizes),
                   memory_bytes,
@@ -194,7 +194,8 @@ struct World {
                   std::move(job_readers),
                   most_past_files,
                   least_folded_files,
-                  offers},
+                  offers,
+                  packing},
                  memory, answers) {}
 
   std::uint64_t now_ms = 0;

@@ -43,8 +43,8 @@ ClientRequest header(std::uint64_t connection, std::uint64_t step) {
   request.step = step;
   return {connection, 0, std::move(request)};
 }
-ClientRequest segment(std::uint64_t connection, std::uint32_t tag) {
-  return {connection, tag, SegmentRequest{7, SegmentUse::data, 4096, 4096}};
+ClientRequest segment(std::uint64_t connection, std::uint32_t tag, std::uint64_t bytes = 4096) {
+  return {connection, tag, SegmentRequest{7, SegmentUse::data, bytes, bytes}};
 }
 
 /// What the registry sees of a message, one by one: kind, connection, tag and what it is about.
@@ -89,7 +89,11 @@ std::vector<Seen> seen_in(const RegistryBody& body) {
       request(caller.connection, caller.tag, each);
     }
   }
-  if (const auto* const made = std::get_if<Several<SegmentRequest>>(&body)) several(made->requests);
+  if (const auto* const made = std::get_if<SegmentCalls>(&body)) {
+    for (const auto& [one, callers] : made->calls) {
+      for (const auto& [connection, tag] : callers) request(connection, tag, one);
+    }
+  }
   if (const auto* const made = std::get_if<Several<PublishRequest>>(&body)) several(made->requests);
   if (const auto* const made = std::get_if<Several<CloseRequest>>(&body)) several(made->requests);
   if (const auto* const note = std::get_if<SegmentMapped>(&body))
@@ -141,24 +145,55 @@ TEST_SUITE("series of requests") {
     CHECK(joined({segment(1, 1), ConnectionEnded{1}, segment(2, 1)}) == 3);
   }
 
-  TEST_CASE("grants to a matcher are one message, which is taken apart in their order") {
-    const std::vector<MatcherBody> bodies{CreateSegment{1, 4096, false}, Answer{1, 2, Granted{1}},
-                                          ClearSegment{3, SegmentUse::table}, Answer{2, 9, Granted{3}}};
-    MatcherBody all = bodies.front();
-    for (std::size_t i = 1; i < bodies.size(); ++i) {
-      MatcherBody next = bodies[i];
-      CHECK(join(all, next));
+  TEST_CASE("equal requests for memory are one call, and those of one process keep their order") {
+    RegistryBody all = segment(1, 1, 4096);
+    for (ClientRequest next : {segment(2, 1, 4096), segment(1, 2, 8192), segment(2, 2, 8192),
+                               segment(1, 3, 4096), segment(3, 1, 8192)}) {
+      RegistryBody body = std::move(next);
+      REQUIRE(join(all, body));
     }
-    MatcherBody done = Answer{1, 2, Done{}};
-    CHECK_FALSE(join(all, done));
-    CHECK_FALSE(join(done, all));
-    const auto sent = decode<MessageToMatcher>(encode(MessageToMatcher{4, std::move(all)}));
-    std::vector<std::vector<std::byte>> taken, expected;
-    for_each_message(sent.body, [&](MatcherBody body) {
-      taken.push_back(encode(MessageToMatcher{4, body}));
-    });
-    for (const MatcherBody& body : bodies) expected.push_back(encode(MessageToMatcher{4, body}));
+    const auto& calls = std::get<SegmentCalls>(all).calls;
+    REQUIRE(calls.size() == 3);
+    CHECK(calls[0].request.bytes == 4096);
+    CHECK(calls[0].callers.size() == 2);
+    CHECK(calls[1].request.bytes == 8192);
+    CHECK(calls[1].callers.size() == 3);
+    CHECK(calls[2].callers.size() == 1);
+    CHECK(calls[2].callers[0].tag == 3);
+  }
+
+  TEST_CASE("grants to a matcher are one message, which is taken apart: memory first, then who gets it") {
+    const auto links = links_within_process(3);
+    std::size_t packets = 0;
+    std::vector<std::vector<std::byte>> taken;
+    const auto ignore = [](const auto&) {};
+    RelayTree root(links[0].get(), {ignore, ignore, [](std::uint64_t) {}});
+    RelayTree leaf(
+        links[1].get(),
+        {ignore, [&](MessageToMatcher message) { taken.push_back(encode(message)); }, [](std::uint64_t) {}});
+    RelayTree other(links[2].get(),
+                    {ignore, [&](const MessageToMatcher&) { ++packets; }, [](std::uint64_t) {}});
+    using Grant = GrantSeries::Grant;
+    for (const GrantOrder& order : std::initializer_list<GrantOrder>{
+             CreateSegment{1, 4096, false}, Grant{1, 2, 1}, CreateSegment{2, 4096, false}, Grant{2, 2, 2},
+             ClearSegment{9, SegmentUse::table}, Grant{3, 7, 9}, CreateSegment{3, 8192, false},
+             Grant{4, 1, 3}})
+      root.send_down(1, order);
+    root.send_down({1, Answer{4, 5, Done{}}});
+    root.send_down(2, Grant{6, 1, 5});
+    root.send_down(1, Grant{5, 1, 4});
+    root.flush();
+    while (links[1]->poll() || links[2]->poll()) {
+    }
+    std::vector<std::vector<std::byte>> expected;
+    for (MatcherBody body : std::initializer_list<MatcherBody>{
+             CreateSegment{1, 4096, false}, CreateSegment{2, 4096, false}, CreateSegment{3, 8192, false},
+             ClearSegment{9, SegmentUse::table}, Answer{1, 2, Granted{1}}, Answer{2, 2, Granted{2}},
+             Answer{3, 7, Granted{9}}, Answer{4, 1, Granted{3}}, Answer{4, 5, Done{}},
+             Answer{5, 1, Granted{4}}})
+      expected.push_back(encode(MessageToMatcher{1, std::move(body)}));
     CHECK(taken == expected);
+    CHECK(packets == 1);
   }
 
   TEST_CASE("whatever is joined, each connection's requests and all that is not alike keep their order") {
@@ -196,7 +231,7 @@ TEST_SUITE("series of requests") {
         case 9:
           return SegmentMapped{connection, below(1000)};
         default:
-          return segment(connection, below(1000));
+          return segment(connection, below(1000), 4096 * (1 + below(3)));
       }
     };
     std::size_t sent_messages = 0;

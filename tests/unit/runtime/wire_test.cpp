@@ -98,6 +98,8 @@ void for_every_message_to_registry(Use use) {
            Gathering{}})
     send(ClientRequest{7, 8, std::move(request)});
   send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
+  send(SegmentCalls{
+      {{{9, SegmentUse::table, 10, 20}, {{7, 8}, {8, 8}}}, {{9, SegmentUse::data, 30}, {{7, 9}}}}});
   send(Closes{{{7, 8, {9, {}}}, {8, 8, {9, some_counters()}}}});
   send(ConnectionEnded{7});
   send(SegmentMapped{7, 10});
@@ -167,6 +169,7 @@ void for_every_message_to_matcher(Use use) {
   send(MakeImage{9, 10, 5, FileSource{3, 77}});
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
+  send(GrantSeries{{{10, 2, 4096}}, {{12, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});
   send(SpillSegment{10, 4096, true});
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
   send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,7 @@ struct LogPlace {
   std::string metadata_path;  ///< absolute path of the metadata log; empty: no log
   std::uint64_t offset_bytes = 0;
   bool is_kept = false;  ///< the user wants to keep the log after the run
+  bool operator==(const LogPlace&) const = default;
 };
 
 /// The memory behind the segments: memory files and spill files in a matcher, messages to the matcher where
@@ -121,6 +123,7 @@ class SegmentLease {
 
  private:
   friend class SegmentPool;
+  friend class SegmentRuns;
   SegmentLease(SegmentPool* pool, SegmentId id, std::uint64_t bytes)
       : pool_(pool), id_(id), bytes_(bytes), charged_bytes_(bytes) {}
 
@@ -210,20 +213,38 @@ class SegmentPool {
 
  private:
   friend class SegmentLease;
+  /// The processes that have a segment mapped. Mostly there is one.
+  class Mappers {
+   public:
+    void insert(ProcessId process);
+    /// Returns whether it was one of them.
+    bool erase(ProcessId process) noexcept;
+    [[nodiscard]] bool contains(ProcessId process) const noexcept {
+      return process == first_ || (others_ != nullptr && others_->contains(process));
+    }
+
+   private:
+    static constexpr ProcessId none{};
+    ProcessId first_ = none;
+    std::unique_ptr<boost::container::flat_set<ProcessId>> others_;
+  };
+  /// There may be very many.
   struct Segment {
     std::uint64_t bytes = 0;
+    SegmentId id = 0;
     std::uint64_t touched_bytes = 0;  ///< an upper bound, from earlier uses
-    std::uint64_t spared_bytes = 0;   ///< its end, which does not count
-    bool is_trimmed = false;
+    bool is_trimmed = false;          ///< what is behind the touched bytes does not count
     bool is_free = false;
     bool is_tainted = false;
     bool is_made = true;
     bool is_image = false;
     bool has_landed = false;  ///< note_inbound() was called, and no process has had the segment since
-    SegmentId id = 0;
-    /// Mostly one process has it.
-    boost::container::flat_set<ProcessId, std::less<>, boost::container::small_vector<ProcessId, 1>>
-        mapped_by;
+    Mappers mapped_by;
+
+    [[nodiscard]] std::uint64_t spared_bytes() const noexcept {
+      return is_trimmed ? bytes - touched_bytes : 0;
+    }
+    [[nodiscard]] std::uint64_t charged_bytes() const noexcept { return bytes - spared_bytes(); }
   };
   using FreeList = std::deque<SegmentId>;
   struct FreeKey {

@@ -95,6 +95,8 @@ class Registry {
   /// and refused with NC_EFILE while that step has no header.
   void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
+  /// The same of each of them. Who may not have the segment is refused. Caller::rank is not used.
+  void need_segments(std::span<const Caller> callers, const SegmentRequest& request);
   /// Answered when space on the disk has become free that the process has not tried yet. Refused with
   /// NC_ENO_SPACE when no process can free any.
   void await_disk(const Ticket& ticket, ProcessId process, DiskRequest request);
@@ -137,8 +139,8 @@ class Registry {
   [[nodiscard]] bool is_anybody_waiting() const;
   /// Whether the process is in the group that writes the step, and has not closed it.
   [[nodiscard]] bool is_writing(ProcessId process, StepId step) const;
-  /// The step. Throws as step_for_get() does.
-  [[nodiscard]] const Step& step(StepId step) const;
+  /// The step, with the logs of a step in progress as they are. Throws as step_for_get() does.
+  [[nodiscard]] const Step& step(StepId step);
   /// Leases a segment of the matcher at `place`, for data of the step from other nodes. The step then owns
   /// the segment. Waits as need_segment() does while no memory is free and a process may free some. `reader`:
   /// the process whose get waits for the segment, if any. Throws Error: NC_EBADID or NC_EIO as step(),
@@ -198,6 +200,7 @@ class Registry {
   void end_process(ProcessId id, const std::string& reason);
   void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
   void join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request);
+  static void unpack_if_open(Step* step);
   void go_on(Group& group, std::uint32_t rank);
   void leave(Group& group, std::uint32_t rank);
 

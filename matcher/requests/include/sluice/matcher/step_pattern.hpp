@@ -111,9 +111,22 @@ struct PatternOfLog {
   LogPattern pattern;
   std::uint64_t first_offset = 0;
 };
-/// The pattern's fingerprints. `first_own`: the first of the step's own logs. `is_apart`: these have no
-/// record below the base. The rest is as before.
-void set_fingerprints(StepPattern& pattern, const Fingerprint& structure, std::span<const PatternOfLog> logs,
-                      std::size_t first_own, bool is_apart) noexcept;
+/// Builds a pattern's fingerprints from the logs of the step.
+class StepFingerprints {
+ public:
+  /// `structure`: of the header. `first_own`: the first of the step's own logs.
+  StepFingerprints(const Fingerprint& structure, std::size_t first_own) noexcept;
+  /// The next log.
+  void add(const PatternOfLog& log) noexcept;
+  /// Sets the fingerprints; the rest of the pattern is as before. `is_apart`: own logs have no record below
+  /// the base.
+  void set(StepPattern& pattern, bool is_apart) const noexcept;
+
+ private:
+  FingerprintBuilder whole_;
+  FingerprintBuilder latest_;
+  std::size_t logs_ = 0;
+  std::size_t first_own_;
+};
 
 }  // namespace sluice::matcher

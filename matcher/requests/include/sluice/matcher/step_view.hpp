@@ -1,7 +1,9 @@
 #pragma once
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,8 @@ struct StepView {
   /// the index of the first own log; the logs of the reopened step come before it
   std::uint64_t first_own_log = 0;
   std::vector<LogView> logs;
+  /// In place of `logs`, for a message: the list as it is encoded. Shared with the step.
+  std::shared_ptr<const std::vector<std::byte>> packed_logs;
   StepPattern pattern;  ///< known when the step is published
   PublishAt publish_at = PublishAt::close;
   PartitionKind partition = PartitionKind::range;

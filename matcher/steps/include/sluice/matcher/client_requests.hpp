@@ -70,6 +70,7 @@ struct SegmentRequest {
   LogPlace log = {};
   bool is_ahead = false;    ///< for future puts: refused instead of waited for, also when memory is short
   bool is_on_disk = false;  ///< of a file: its bytes are on the spill disk already, so they only count there
+  bool operator==(const SegmentRequest&) const = default;
 };
 
 /// The disk has no space for `bytes` more in this process's burst-buffer log.

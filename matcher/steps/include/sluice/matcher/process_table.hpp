@@ -125,6 +125,8 @@ class ProcessTable {
   /// Throws Error(NC_EINVAL) for an unknown process.
   [[nodiscard]] Process& at(ProcessId id);
   [[nodiscard]] Process* find(ProcessId id) noexcept;
+  /// The process is looked at soon: brings it into the cache.
+  void expect(ProcessId id) const noexcept;
   void erase(ProcessId id);
   /// Calls `change`, which changes the process's waits or connections, and updates the count of blocked
   /// processes.

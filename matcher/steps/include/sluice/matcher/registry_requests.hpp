@@ -149,6 +149,13 @@ class OfferBoard {
   return memory_bytes / 8 < most_bytes ? memory_bytes / 8 : most_bytes;
 }
 
+/// Whether closed logs are kept as bytes.
+struct PackingChoice {
+  const LogPacking* packing = nullptr;  ///< outlives the registry; null: no logs are packed
+  /// Of a step with fewer logs they are kept as they are: it may be offered (OfferMaker).
+  std::size_t least_logs = 1025;
+};
+
 struct RegistryOptions {
   std::vector<FileRule> rules;
   std::vector<ComponentSize> components;
@@ -166,6 +173,7 @@ struct RegistryOptions {
   /// So many of the older ones are remembered at all.
   std::size_t least_folded_files = 200'000;
   OfferBoard* offers = nullptr;  ///< outlives the registry; null: no steps are offered ahead
+  PackingChoice packing = {};
 };
 
 /// A segment for data of other nodes, or for an image.

@@ -15,6 +15,7 @@
 #include "sluice/matcher/client_requests.hpp"
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/group.hpp"
+#include "sluice/matcher/packed_logs.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/step_view.hpp"
 
@@ -33,7 +34,9 @@ using NodeBytes = boost::container::flat_map<std::uint32_t, std::uint64_t>;
 /// Sums of bytes, by medium and node.
 class BytesByMedium {
  public:
-  void add(const SegmentLease& segment);
+  void add(const SegmentLease& segment) { add(segment.id(), segment.charged_bytes()); }
+  /// `bytes` of segments that lie where `segment` lies.
+  void add(SegmentId segment, std::uint64_t bytes);
   [[nodiscard]] NodeBytes& in(Medium medium) noexcept {
     return sums_[static_cast<std::size_t>(medium)].bytes;
   }
@@ -80,9 +83,9 @@ struct WriteLog {
   [[nodiscard]] std::shared_ptr<WriteLog> continued() const;
   /// Whether the range is inside one of the data segments.
   [[nodiscard]] bool holds(const LogRange& range) const noexcept;
-  /// The log is published. The space of its segments behind their ranges, and of its tables behind `end`, no
+  /// The log has closed. The space of its segments behind their ranges, and of its tables behind `end`, no
   /// longer counts. The segment that was granted ahead is returned if nothing was put there.
-  void trim(const TablePosition& end) noexcept;
+  void trim(const LogRanges& all_ranges, const TablePosition& end_of_table) noexcept;
   void add_bytes(BytesByMedium& sums) const;
   /// `view`: a new one.
   void fill(LogView& view) const;
@@ -187,6 +190,9 @@ struct Step {
   /// First the logs of the reopened step, if any, then one of each rank of the group. Steps that continue one
   /// another share their logs.
   std::vector<std::shared_ptr<WriteLog>> logs;
+  /// Those of them that have closed, if there are very many. Once the step is published it has all, and
+  /// `logs` none.
+  std::optional<PackedLogs> packed;
   std::size_t first_own_log = 0;
   bool is_continued = false;  ///< its own logs replace the logs of the reopened step, and continue them
   bool is_apart = false;      ///< published: its own logs have no record below its base
@@ -232,7 +238,10 @@ struct Step {
   [[nodiscard]] NodeBytes staged_bytes() const { return bytes_in(Medium::memory); }
   /// Whether a node has data of the step, in either medium.
   [[nodiscard]] bool has_data_on(std::uint32_t node) const;
+  /// Of a step in progress: unpack() it before.
   [[nodiscard]] StepView view() const;
+  /// All logs are in `logs` again.
+  void unpack();
   /// The number of records that readers get when they open the step.
   [[nodiscard]] std::int64_t records_for_readers() const noexcept {
     return state == StepState::in_progress && publications > 0 ? published_records : record_count;

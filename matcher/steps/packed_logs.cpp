@@ -1,0 +1,114 @@
+#include "sluice/matcher/packed_logs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sluice/matcher/step.hpp"
+
+namespace sluice::matcher {
+
+void PackedLogs::add(std::uint32_t rank, const ClosedLog& closed) {
+  const bool goes_on = is_piece_open_ && rank == pieces_.back().first + pieces_.back().logs;
+  if (!goes_on) {
+    end_piece();
+    pieces_.emplace_back().first = rank;
+    is_piece_open_ = true;
+  }
+  packer_->add(closed);
+  Piece& piece = pieces_.back();
+  for (const SharedSegment& segment : closed.log.tables) piece.tables.add(std::move(*segment));
+  for (const SharedSegment& segment : closed.log.data) piece.data.add(std::move(*segment));
+  closed.log.tables.clear();
+  closed.log.data.clear();
+  patterns_.at(rank) = closed.rest.pattern;
+  ++piece.logs;
+  ++size_;
+}
+
+void PackedLogs::end_piece() {
+  if (std::exchange(is_piece_open_, false)) pieces_.back().bytes = packer_->take();
+}
+
+/// Logs that closed in any order are not alike until they are in the order of the ranks.
+void PackedLogs::put_in_order(std::span<const std::shared_ptr<WriteLog>> logs) {
+  constexpr std::size_t least_logs_of_piece = 8;
+  if (pieces_.size() * least_logs_of_piece < size_) return;
+  restore(logs);
+  for (std::size_t rank = 0; rank < logs.size(); ++rank) {
+    WriteLog& log = *logs[rank];
+    add(static_cast<std::uint32_t>(rank), {log, log.ranges, log.extent, {log.pattern, log.end}});
+  }
+}
+
+void PackedLogs::complete(std::span<const std::shared_ptr<WriteLog>> logs) {
+  put_in_order(logs);
+  end_piece();
+  packer_.reset();
+  patterns_ = {};
+  std::ranges::sort(pieces_, {}, &Piece::first);
+  Piece whole = std::move(pieces_.front());
+  const auto append = [](std::vector<std::byte>& to, const std::vector<std::byte>& bytes) {
+    to.insert(to.end(), bytes.begin(), bytes.end());
+  };
+  for (Piece& piece : std::span(pieces_).subspan(1)) {
+    append(whole.bytes.views, piece.bytes.views);
+    append(whole.bytes.rests, piece.bytes.rests);
+    whole.tables.append(std::move(piece.tables));
+    whole.data.append(std::move(piece.data));
+    whole.logs += piece.logs;
+  }
+  list_ = std::make_shared<const std::vector<std::byte>>(packing_.as_list(whole.logs, whole.bytes.views));
+  whole.bytes.views = {};
+  whole.bytes.rests.shrink_to_fit();
+  pieces_.clear();
+  pieces_.push_back(std::move(whole));
+  pieces_.shrink_to_fit();
+}
+
+std::vector<LogView> PackedLogs::views() const {
+  return packing_.views(*list_);
+}
+
+void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
+  end_piece();
+  for (Piece& piece : pieces_) {
+    std::vector<LogView> views =
+        list_ != nullptr ? this->views() : packing_.views(packing_.as_list(piece.logs, piece.bytes.views));
+    const std::vector<LogRest> rests = packing_.rests(piece.logs, piece.bytes.rests);
+    std::vector<SegmentLease> tables = piece.tables.take();
+    std::vector<SegmentLease> data = piece.data.take();
+    auto table = tables.begin();
+    auto next = data.begin();
+    for (std::size_t i = 0; i < piece.logs; ++i) {
+      WriteLog& log = *logs[piece.first + i];
+      for (std::size_t done = 0; done < views[i].tables.size(); ++done)
+        log.tables.push_back(std::make_shared<SegmentLease>(std::move(*table++)));
+      for (std::size_t done = 0; done < views[i].data.size(); ++done)
+        log.data.push_back(std::make_shared<SegmentLease>(std::move(*next++)));
+      log.ranges = std::move(views[i].ranges);
+      log.extent = std::move(views[i].extent);
+      log.pattern = rests[i].pattern;
+      log.end = rests[i].end;
+    }
+  }
+  pieces_.clear();
+  size_ = 0;
+}
+
+void PackedLogs::add_bytes(BytesByMedium& sums) const {
+  for (const Piece& piece : pieces_) {
+    for (const SegmentRuns* const runs : {&piece.tables, &piece.data}) {
+      for (const SegmentRuns::Run& run : runs->runs()) sums.add(run.first, run.count * run.charged_bytes);
+    }
+  }
+}
+
+bool PackedLogs::has_data_on(std::uint32_t node) const noexcept {
+  const auto is_there = [&](const SegmentRuns::Run& run) { return node_of(run.first) == node; };
+  return std::ranges::any_of(pieces_, [&](const Piece& piece) {
+    return std::ranges::any_of(piece.tables.runs(), is_there) ||
+           std::ranges::any_of(piece.data.runs(), is_there);
+  });
+}
+
+}  // namespace sluice::matcher
