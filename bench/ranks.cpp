@@ -51,9 +51,9 @@ std::size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
-/// Bytes of the registry for a file that nobody has read. One matcher: no packets of others are in the heap.
-std::size_t bytes_of_step(std::uint32_t writers) {
-  RankWorld world({1, writers, 1});
+/// Bytes of the registry for a file that nobody has read. Packets of matchers are gone when they are counted.
+std::size_t bytes_of_step(const RunSize& size) {
+  RankWorld world({size.nodes, size.writers, 1});
   (void)world.connect();
   constexpr std::size_t files = 3;
   std::size_t before = 0;
@@ -91,7 +91,7 @@ int main(int count, char** words) {
     std::printf("files of a run that goes on:\n");
     constexpr int files = 5;
     for (int i = 0; i < files; ++i) (void)file(world, "later_" + std::to_string(i) + ".nc", true);
-    const std::size_t step_bytes = bytes_of_step(size.writers);
+    const std::size_t step_bytes = bytes_of_step(size);
     std::printf("registry: %zu bytes for a step, %.0f for each writer\n", step_bytes,
                 static_cast<double>(step_bytes) / size.writers);
     for (const std::string& event : world.events()) std::printf("event: %s\n", event.c_str());

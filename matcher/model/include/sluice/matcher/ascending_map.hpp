@@ -44,6 +44,8 @@ class AscendingMap {
 
   /// Replaces the value of a key that is there. The reference is valid until the map changes.
   Value& set(const Key& key, Value value) {
+    // By a quarter: there are many maps, and of more entries than fit into the cache.
+    if (entries_.size() == entries_.capacity()) entries_.reserve(entries_.size() + entries_.size() / 4 + 4);
     if (entries_.empty() || entries_.back().key < key)
       return entries_.emplace_back(Entry{key, std::move(value)}).value;
     Entry* const found = lower_bound(key);
