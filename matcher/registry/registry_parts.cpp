@@ -40,7 +40,7 @@ Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, Registr
       groups(rules, names),
       outcomes({answers, rules, datasets, names, drains, retention, groups, sequences}),
       maker({rules, processes, datasets, names, retention, memory, sequences, reads}),
-      opens({now_ms, rules, processes, datasets, names, uses, groups, outcomes, maker, sequences}),
+      opens({now_ms, rules, processes, datasets, names, uses, groups, outcomes, maker, sequences, jobs}),
       memberships({answers, pools, processes, readers, drains, retention, memory_waits, publication, groups,
                    outcomes, names, history, offers, offer_maker, reads}),
       texts({rules, pools, processes, datasets, names, readers, retention, grants, groups, memory_waits,

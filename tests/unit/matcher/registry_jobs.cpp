@@ -15,11 +15,13 @@ constexpr std::uint64_t no_retention = 0;
 /// Rule 0: files of the model, for which "analysis" is started once for each, two at a time. Rule 1: files
 /// that "analysis" writes for the model.
 struct JobWorld : World {
-  JobWorld() : World(rules(), 8 * mib, no_retention, sizes(), 1, {}, {{"analysis", 0, 2, 1}}) {
+  explicit JobWorld(bool is_stream = false)
+      : World(rules(is_stream), 8 * mib, no_retention, sizes(), 1, {}, {{"analysis", 0, 2, 1}}) {
     writer = process("model");
   }
-  static std::vector<FileRule> rules() {
+  static std::vector<FileRule> rules(bool is_stream) {
     std::vector<FileRule> all = one_rule();
+    all.front().is_stream = is_stream;
     FileRule back;
     back.pattern = "back_*";
     back.writer = "analysis";
@@ -81,6 +83,41 @@ TEST_SUITE("registry: jobs") {
     world.registry.job_ended("analysis", first);
     CHECK_FALSE(world.is_kept(first, 6 * mib + mib / 2));
     CHECK(world.is_kept(second));
+  }
+
+  TEST_CASE("in a stream, a job has its own step, however often it opens the file") {
+    JobWorld world(true);
+    const StepId first = world.write_file("a");
+    const StepId second = world.write_file("a");
+    const StepId third = world.write_file("a");
+    world.registry.job_begun("analysis", first);
+    for (int programs = 0; programs < 2; ++programs) {
+      const ProcessId reader = world.process("analysis");
+      CHECK(world.read(reader, "a") == first);
+      CHECK(world.read(reader, "a") == first);
+      world.registry.disconnect(reader);
+    }
+    world.registry.job_ended("analysis", first);
+    world.registry.job_ended("analysis", second);  // skipped
+    const ProcessId fast = world.process("analysis");
+    CHECK(world.read(fast, "a") == third);  // faster than the word that its job has begun
+    world.registry.job_begun("analysis", third);
+    CHECK(world.read(fast, "a") == third);
+  }
+
+  TEST_CASE("jobs of several streams have their own steps") {
+    JobWorld world(true);
+    const StepId a = world.write_file("a");
+    const StepId b = world.write_file("b");
+    const StepId next = world.write_file("a");
+    world.registry.job_begun("analysis", a);
+    world.registry.job_begun("analysis", b);
+    const ProcessId reader = world.process("analysis");
+    CHECK(world.read(reader, "b") == b);
+    CHECK(world.read(reader, "a") == a);
+    world.registry.job_ended("analysis", a);
+    world.registry.job_begun("analysis", next);
+    CHECK(world.read(world.process("analysis"), "a") == next);
   }
 
   TEST_CASE("the end of a job for a step that is gone is no error") {
