@@ -15,7 +15,7 @@ Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, Registr
       names(rules, std::move(options.directory)),
       published({now_ms, rules, datasets, names}),
       jobs(std::move(options.job_readers)),
-      sequences(rules, processes),
+      sequences(rules, processes, jobs),
       readers(rules, processes, datasets, jobs, sequences),
       uses(answers, rules, datasets, now_ms),
       changes({answers, rules, datasets, names, uses}),

@@ -314,6 +314,20 @@ def stream_tools():
             expect_same(f"{step}.{tool}", f"{step}.{tool}")
 
 
+def queue():
+    """A job that does not open its file has read it, and no file is taken from a job that is to begin."""
+    for when_full in "wait", "discard":
+        clear_directory()
+        write_flow({"model": model(writes(6)), "picture": job('case $1 in a[135].nc) cat "$2" > "$1.copy";; esac')},
+                   [("a*.nc", "model", ["picture"], "queue: 2", "when-full: " + when_full)])
+        result = run()
+        expect(not any("beyond the queue" in line or "is discarded" in line for line in events()), "a job has not counted")
+        expect_summary(result, "6 jobs")
+        directly(writes(6))
+        for i in 1, 3, 5:
+            expect_same(f"a{i}.nc.copy", f"a{i}.nc")
+
+
 def writer_dies():
     """What was published before has its jobs; what was not closed has none."""
     write_simple_flow(3, job('cat "$2" > "$1.copy"'), then=f"half a9.nc kill {signal.SIGKILL.value}")
