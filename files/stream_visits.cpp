@@ -26,20 +26,28 @@ runtime::FileDescriptor StreamVisits::open(const std::string& file, const void* 
   Visit* const visit = find(file);
   if (visit == nullptr || std::ranges::find(visit->sites, site) != visit->sites.end()) return {};
   visit->sites.push_back(site);
+  looks_[file].has_looked = false;
   return hidden_duplicate(visit->image.number());
 }
 
 runtime::FileDescriptor StreamVisits::look(const std::string& file) {
   const std::lock_guard lock(mutex_);
   const Visit* const visit = find(file);
-  if (visit == nullptr || !is_open(identity_of(visit->image.number()))) return {};
-  return hidden_duplicate(visit->image.number());
+  if (visit != nullptr && is_open(identity_of(visit->image.number())))
+    return hidden_duplicate(visit->image.number());
+  Looks& looks = looks_[file];
+  const bool is_for_present = visit != nullptr && !looks.has_looked && !looks.is_ahead;
+  looks.has_looked = true;
+  return is_for_present ? hidden_duplicate(visit->image.number()) : runtime::FileDescriptor{};
 }
 
 void StreamVisits::begin(const std::string& file, const void* site, const runtime::FileDescriptor& image) {
   const std::lock_guard lock(mutex_);
   std::erase_if(visits_, [&](const Visit& visit) { return visit.file == file; });
   visits_.push_back({file, HiddenDescriptor(hidden_duplicate(image.number())), {site}});
+  Looks& looks = looks_[file];
+  looks.is_ahead = looks.is_ahead || looks.has_looked;
+  looks.has_looked = false;
 }
 
 }  // namespace sluice::files

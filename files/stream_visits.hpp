@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ class StreamVisits {
   /// The image of the present step for an open by the call at `site`. Empty: the call goes on to the next
   /// step.
   [[nodiscard]] runtime::FileDescriptor open(const std::string& file, const void* site);
-  /// The image of the present step, if the program has it open.
+  /// The image of the present step for who asks for facts, if the program has it open, or may open it again:
+  /// CDO opens a file, asks for facts, and opens it for good. Empty: the question is about the next step. It
+  /// is where the program has asked twice since, and where it has once asked before it went on to a step.
   [[nodiscard]] runtime::FileDescriptor look(const std::string& file);
   /// The call at `site` has opened the next step.
   void begin(const std::string& file, const void* site, const runtime::FileDescriptor& image);
@@ -27,10 +30,15 @@ class StreamVisits {
     HiddenDescriptor image;
     std::vector<const void*> sites;
   };
+  struct Looks {
+    bool has_looked = false;  ///< while the file was not open, since its last open
+    bool is_ahead = false;    ///< the program looks before it goes on to a step
+  };
   [[nodiscard]] Visit* find(const std::string& file);
 
   std::mutex mutex_;
   std::vector<Visit> visits_;
+  std::map<std::string, Looks> looks_;
 };
 
 }  // namespace sluice::files

@@ -1,6 +1,7 @@
 #include "opens.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -200,7 +201,9 @@ void Opens::decide_open_read(Group& group) {
 void Opens::decide_next_of_stream(Group& group) {
   const FileRule& rule = parts_.rules.of(group.key);
   const Component* const writer = parts_.processes.find_component(rule.writer);
-  if (Step* const next = parts_.sequences.next_for(group)) {
+  if (Step* const own = step_of_job(group)) {
+    parts_.outcomes.give_step(group, *own);
+  } else if (Step* const next = parts_.sequences.next_for(group)) {
     parts_.outcomes.give_step(group, *next);
   } else if (writer == nullptr || !writer->has_exited) {
     parts_.groups.wait(group, Group::WaitsFor::publication);
@@ -210,6 +213,20 @@ void Opens::decide_next_of_stream(Group& group) {
   } else {
     refuse_for_good(group);
   }
+}
+
+/// A job may open its file several times, and may be tried again. Two jobs of one file never run at once. The
+/// process may be faster than the word that its job has begun: then its step is the newest that waits.
+Step* Opens::step_of_job(const Group& group) const {
+  const Jobs* const jobs = parts_.jobs.find(group.component->name, group.key.rule);
+  if (jobs == nullptr) return nullptr;
+  for (const std::set<StepId>* steps : {&jobs->running, &jobs->waiting}) {
+    for (auto id = steps->rbegin(); id != steps->rend(); ++id) {
+      Step* const step = parts_.datasets.find_step(*id);
+      if (step != nullptr && step->key == group.key) return step;
+    }
+  }
+  return nullptr;
 }
 
 /// The writer has ended. Who has read files of the rule and asks for the next one has come to their end.

@@ -24,6 +24,7 @@ class Opens {
     GroupOutcomes& outcomes;
     StepMaker& maker;
     StepSequences& sequences;
+    const JobBook& jobs;
   };
   explicit Opens(const Parts& parts) : parts_(parts) {}
 
@@ -48,6 +49,8 @@ class Opens {
   void decide_open_read(Group& group);
   void decide_newest(Group& group);
   void decide_next_of_stream(Group& group);
+  /// The step of a stream that the job of the group's component is for; null: it has no job for that file.
+  [[nodiscard]] Step* step_of_job(const Group& group) const;
   void refuse_for_good(Group& group);
   [[nodiscard]] bool has_to_wait_for_queue(const Group& group);
   [[nodiscard]] bool is_of_former_run(const Step* step, const DatasetKey& key) const;

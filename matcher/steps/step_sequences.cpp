@@ -14,8 +14,8 @@ std::uint64_t numbered(std::uint64_t& last, std::uint64_t number) {
 
 }  // namespace
 
-StepSequences::StepSequences(const FileRules& rules, const ProcessTable& processes)
-    : rules_(rules), processes_(processes), published_(rules.size()) {
+StepSequences::StepSequences(const FileRules& rules, const ProcessTable& processes, const JobBook& jobs)
+    : rules_(rules), processes_(processes), jobs_(jobs), published_(rules.size()) {
   for (std::uint32_t rule = 0; rule < rules.size(); ++rule)
     counts_.emplace_back(rules.at(rule).readers.size());
 }
@@ -173,7 +173,10 @@ bool StepSequences::has_taken_any(std::uint32_t rule, const std::string& compone
 bool StepSequences::is_unread_by(const Step& step, std::size_t reader) const {
   const ReaderRecord& record = step.read_by[reader];
   if (record.has_closed || record.is_passed) return false;
-  const Component* const component = processes_.find_component(rules_.of(step.key).readers[reader]);
+  const std::string& name = rules_.of(step.key).readers[reader];
+  const Jobs* const jobs = jobs_.find(name, step.key.rule);
+  if (jobs != nullptr && !jobs->await(step.id)) return false;  // the job need not have opened its file
+  const Component* const component = processes_.find_component(name);
   return component == nullptr || !component->has_exited;
 }
 
@@ -206,7 +209,11 @@ Step* StepSequences::discard_oldest(const DatasetKey& key) {
       !has_unread(found->second, std::size_t{rule.queue} + 1))
     return nullptr;
   for (const auto& [number, step] : found->second.unread) {
-    const bool is_open = !step->readers.empty() || opens_.is_wanted({step->key, number});
+    const bool has_job = std::ranges::any_of(rule.readers, [&, id = step->id](const std::string& reader) {
+      const Jobs* const jobs = jobs_.find(reader, key.rule);
+      return jobs != nullptr && jobs->await(id);
+    });
+    const bool is_open = has_job || !step->readers.empty() || opens_.is_wanted({step->key, number});
     if (is_open || number == found->second.last) continue;
     for (ReaderRecord& record : step->read_by)
       record.is_passed = record.is_passed || !record.has_closed;  // its other ranks may follow

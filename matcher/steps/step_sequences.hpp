@@ -6,6 +6,7 @@
 
 #include "dataset_table.hpp"
 #include "file_rules.hpp"
+#include "job_book.hpp"
 #include "repeated_opens.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry_requests.hpp"
@@ -18,7 +19,7 @@ namespace sluice::matcher {
 /// reader has its own way through them: docs/steps.md.
 class StepSequences {
  public:
-  StepSequences(const FileRules& rules, const ProcessTable& processes);
+  StepSequences(const FileRules& rules, const ProcessTable& processes, const JobBook& jobs);
 
   /// Numbers go on behind these steps.
   void go_on(const FormerCount& former);
@@ -89,6 +90,7 @@ class StepSequences {
 
   const FileRules& rules_;
   const ProcessTable& processes_;
+  const JobBook& jobs_;
   StreamPlaces places_;
   RepeatedOpens opens_;
   std::map<DatasetKey, Sequence> sequences_;  ///< that of a rule has no name

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -19,13 +20,13 @@ LENGTH = 500
 
 
 def write_flow(components, rules, staging="prewarm: 0"):
-    """Components: {name: {key: value}}; rules: [(pattern, writer, readers)]. YAML takes JSON's values."""
+    """Components: {name: {key: value}}; rules: [(pattern, writer, readers, further keys…)]. YAML takes JSON's values."""
     if "SLUICE_TEST_MATCHERS" in os.environ:
         staging += ", matchers: " + os.environ["SLUICE_TEST_MATCHERS"]
     lines = ["version: 1", "name: test", f"staging: {{{staging}}}", "components:"]
     for name, keys in components.items():
         lines += [f"  {name}:"] + [f"    {key}: {json.dumps(value)}" for key, value in keys.items()]
-    lines += ["files:"] + [f'  - {{path: "{pattern}", writer: {writer}, readers: [{", ".join(readers)}]}}' for pattern, writer, readers in rules]
+    lines += ["files:"] + [f'  - {{path: "{pattern}", writer: {writer}, readers: [{", ".join(readers)}]{"".join(", " + key for key in keys)}}}' for pattern, writer, readers, *keys in rules]
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join(lines) + "\n")
 
@@ -273,6 +274,58 @@ def rewritten():
     expect(files_of("skipped") == names(1), "the first a1.nc")
     expect_same("a1.nc.3", "a1.nc")
     expect_same("a0.nc.4", "a0.nc")
+
+
+def stream():
+    """A job of a stream has its own step, however many programs open the file, and also when it is tried again."""
+    commands = " ".join(f"write a0.nc {length}" for length in (10, 20, 30, 40))
+    script = ('until test -e go; do sleep 0.05; done\ncat "$2" > "$1.$3.first"\ncat "$2" > "$1.$3.second"\n'
+              'test -e "$1.$3.tried" || { touch "$1.$3.tried"; exit 4; }')
+    write_flow({"model": model(commands), "picture": job(script, "{step}", on_failure="retry 1")}, [("a*.nc", "model", ["picture"], "steps: stream")])
+    process = start()
+    wait_for_event(process, "model exited with status 0")
+    allow("go")
+    result = finish(process, 0)
+    expect_summary(result, "2 jobs, 2 retries; 2 files skipped")
+    for step, length in (1, 10), (4, 40):
+        os.makedirs(f"direct/{step}")
+        launch(2, program, "write", "a0.nc", str(length), cwd=f"direct/{step}", status=0)
+        for copy in "first", "second":
+            expect_same(f"a0.nc.{step}.{copy}", f"{step}/a0.nc")
+
+
+def stream_tools():
+    """Programs that open their file several times make of a job's step what they make of the file on disk."""
+    tools = [tool for tool in ("ncatted", "ncwa", "cdo") if shutil.which(tool)]
+    if not tools:
+        print("SKIPPED: there is neither NCO nor CDO")
+        sys.exit(77)
+    lengths = 10, 20, 30
+    line = {"ncatted": 'ncatted -O -h -a note,global,c,c,x {} {}', "ncwa": 'ncwa -O -h {} {}', "cdo": 'cdo -s --no_history copy {} {}'}
+    script = 'trap \'touch "$3.done"\' EXIT\n' + "\n".join(line[tool].format('"$2"', f'"$3.{tool}"') for tool in tools)
+    commands = " ".join(f"write a.nc {length} await {step}.done" for step, length in enumerate(lengths, 1))
+    write_flow({"model": model(commands), "picture": job(script, "{step}")}, [("a*.nc", "model", ["picture"], "steps: stream")])
+    run()
+    for step, length in enumerate(lengths, 1):
+        os.makedirs(f"direct/{step}")
+        launch(2, program, "write", "a.nc", str(length), cwd=f"direct/{step}", status=0)
+        for tool in tools:
+            call("sh", "-c", line[tool].format(f"direct/{step}/a.nc", f"direct/{step}.{tool}"), status=0)
+            expect_same(f"{step}.{tool}", f"{step}.{tool}")
+
+
+def queue():
+    """A job that does not open its file has read it, and no file is taken from a job that is to begin."""
+    for when_full in "wait", "discard":
+        clear_directory()
+        write_flow({"model": model(writes(6)), "picture": job('case $1 in a[135].nc) cat "$2" > "$1.copy";; esac')},
+                   [("a*.nc", "model", ["picture"], "queue: 2", "when-full: " + when_full)])
+        result = run()
+        expect(not any("beyond the queue" in line or "is discarded" in line for line in events()), "a job has not counted")
+        expect_summary(result, "6 jobs")
+        directly(writes(6))
+        for i in 1, 3, 5:
+            expect_same(f"a{i}.nc.copy", f"a{i}.nc")
 
 
 def writer_dies():

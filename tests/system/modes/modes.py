@@ -252,6 +252,45 @@ def xarray():
     expect_taken(run(), "reader", range(6))
 
 
+BEHIND_READER = """
+import netCDF4, os
+took = []
+while True:
+    with netCDF4.Dataset("s.nc") as data:
+        took.append(int(data.step))
+    if not os.path.exists("s.nc"):
+        break
+print("took", *took)
+"""
+
+
+def looks_behind():
+    """A loop asks for the file behind each step: it is there as long as there is another step."""
+    write_reader(BEHIND_READER, "netCDF4")
+    write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py")}, "s.nc", "[reader]", "steps: stream")
+    expect_taken(run(), "reader", range(6))
+
+
+def cdo():
+    """CDO opens a file, asks for its facts, and opens it for good: each command of a script has one step, and gets it although there is no other one."""
+    if shutil.which("cdo") is None:
+        print("SKIPPED: there is no cdo")
+        sys.exit(77)
+    directly = os.path.abspath("direct")
+    os.makedirs(directly)
+    for step in range(4):
+        harness.launch(1, program, "write", f"d{step}.nc", "1", str(100 + step), cwd=directly, status=0)
+    commands = " ".join(f"write s.nc 1 {100 + step} await go{step}" for step in range(4))
+    with open("reader.sh", "w") as file:
+        file.write("i=0\nwhile cdo -s --no_history copy s.nc copy$i.nc; do touch go$i; i=$((i + 1)); done\ntouch go0 go1 go2 go3\necho copied $i\n")
+    write_flow({"model": (1, commands), "reader": (None, "sh reader.sh")}, "s.nc", "[reader]", "steps: stream")
+    expect("[reader] copied 4" in run().out, "the script has not got all steps")
+    for step in range(4):
+        harness.call("cdo", "-s", "--no_history", "copy", f"direct/d{step}.nc", f"direct/copy{step}.nc", status=0)
+        with open(f"copy{step}.nc", "rb") as copy, open(f"direct/copy{step}.nc", "rb") as original:
+            expect(copy.read() == original.read(), f"the bytes of step {step}")
+
+
 SCIPY_READER = """
 import sys
 for module in ["netCDF4", "h5netcdf", "pydap", "zarr", "cfgrib"]:
@@ -299,6 +338,32 @@ def ncmpidump():
     for i in range(6):
         with open(f"dump.{i}") as file:
             expect(file.read() == harness.call("ncmpidump", "-n", "x", f"direct/d{i}.nc", status=0).out, f"the text of step {i}")
+
+
+def nco():
+    """Some of NCO's operators close a file and open it again, or start cp: a script says that two opens are one step, or copies the step first."""
+    if shutil.which("ncwa") is None:
+        print("SKIPPED: there is no NCO")
+        sys.exit(77)
+    directly = os.path.abspath("direct")
+    os.makedirs(directly)
+    for step in range(4):
+        harness.launch(1, program, "write", f"d{step}.nc", "1", str(100 + step), cwd=directly, status=0)
+    operators = {"ncwa": "ncwa -O -h s.nc", "ncdiff": "ncdiff -O -h s.nc s.nc", "ncatted": "cp s.nc step.nc && ncatted -O -h -a note,global,c,c,x step.nc"}
+    for name, command in operators.items():
+        with open(name + ".sh", "w") as file:
+            file.write(f"i=0\nwhile {command} {name}$i.nc; do i=$((i + 1)); done\necho made $i\n")
+    components = {name: (None, f"sh {name}.sh" + (", opens-per-step: 2" if name != "ncatted" else "")) for name in operators}
+    model = {"model": (1, " ".join(f"write s.nc 1 {100 + step}" for step in range(4)))}
+    write_flow({**model, **components}, "s.nc", f"[{', '.join(operators)}]", "steps: stream")
+    result = run()
+    for name, command in operators.items():
+        expect(f"[{name}] made 4" in result.out, f"{name} has not got all steps")
+        for step in range(4):
+            shutil.copy(f"direct/d{step}.nc", "direct/s.nc")
+            harness.call("sh", "-c", f"{command} {name}{step}.nc", cwd=directly, status=0)
+            with open(f"{name}{step}.nc", "rb") as made, open(f"direct/{name}{step}.nc", "rb") as original:
+                expect(made.read() == original.read(), f"{name} has made something else of step {step}")
 
 
 def mpi_python():
