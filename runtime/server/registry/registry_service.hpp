@@ -10,7 +10,7 @@
 #include "control_protocol.hpp"
 #include "drain_stages.hpp"
 #include "informed_matchers.hpp"
-#include "log_packer.hpp"
+#include "log_packing.hpp"
 #include "offer_pages.hpp"
 #include "registry_outlet.hpp"
 #include "segment_messages.hpp"

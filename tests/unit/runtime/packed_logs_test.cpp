@@ -8,7 +8,7 @@
 #include <random>
 
 #include "control_protocol.hpp"
-#include "log_packer.hpp"
+#include "log_packing.hpp"
 #include "sluice/runtime/wire.hpp"
 #include "support/seed.hpp"
 #include "unit/matcher/registry_world.hpp"

@@ -1,4 +1,4 @@
-#include "log_packer.hpp"
+#include "log_packing.hpp"
 
 #include "sluice/matcher/step.hpp"
 #include "wire_codec.hpp"
@@ -27,7 +27,7 @@ void fields(auto& a, Is<ClosedView> auto& m) {
   a(log.tables, log.data, ranges, rest.end, is_complete, is_cut, extent, log.begin, log.first_offset);
 }
 
-class Packer final : public matcher::LogPacker {
+class MessagePacker final : public matcher::LogPacker {
  public:
   void add(const matcher::ClosedLog& log) override {
     views_.add(ClosedView{log});
@@ -52,7 +52,7 @@ void fields(auto& a, List<Element>& list) {
 }  // namespace
 
 std::unique_ptr<matcher::LogPacker> LogPackingOfMessages::packer() const {
-  return std::make_unique<Packer>();
+  return std::make_unique<MessagePacker>();
 }
 
 std::vector<std::byte> LogPackingOfMessages::as_list(std::size_t logs,

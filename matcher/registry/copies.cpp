@@ -6,7 +6,7 @@ namespace sluice::matcher {
 
 namespace {
 /// Limit of ranks that are named.
-constexpr std::size_t most_ranks = 8;
+constexpr std::size_t most_ranks_named = 8;
 }  // namespace
 
 void Copies::note(const Process& process, const CopyNotice& notice, const std::string& file) {
@@ -35,7 +35,7 @@ std::vector<CopyStatus> Copies::report(const ProcessTable& processes) const {
         found == told.end() ? told.emplace_back(CopyStatus{component, copy.file, copy.is_put}) : *found;
     ++status.processes;
     status.since_ms = std::max(status.since_ms, now - std::min(now, copy.since_ms));
-    if (process->rank != no_rank && status.ranks.size() < most_ranks)
+    if (process->rank != no_rank && status.ranks.size() < most_ranks_named)
       status.ranks.push_back(static_cast<std::uint32_t>(process->rank));
   }
   return told;
