@@ -87,11 +87,13 @@ void SegmentPool::Mappers::insert(ProcessId process) {
 }
 
 bool SegmentPool::Mappers::erase(ProcessId process) noexcept {
+  if (!contains(process)) return false;
   if (process == first_) {
     first_ = none;
-    return true;
+  } else {
+    others_->erase(process);
   }
-  return others_ != nullptr && others_->erase(process) != 0;
+  return true;
 }
 
 std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {

@@ -26,6 +26,17 @@ TEST_SUITE("segment pool") {
     }
   }
 
+  TEST_CASE("memory for no process is the smallest that fits, whoever has had it") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 100 * mib);
+    auto small = pool.make({mib});
+    auto large = pool.make({mib + mib / 4});
+    const SegmentId id = small->id();
+    pool.note_mapped(id, ProcessId{1});
+    small.reset(), large.reset();
+    CHECK(pool.recycle({mib})->id() == id);
+  }
+
   TEST_CASE("a freed segment goes first to a process that has it mapped, else to any process") {
     PlainMemory memory;
     SegmentPool pool(memory, 100 * mib);

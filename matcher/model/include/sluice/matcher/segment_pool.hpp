@@ -220,7 +220,7 @@ class SegmentPool {
     /// Returns whether it was one of them.
     bool erase(ProcessId process) noexcept;
     [[nodiscard]] bool contains(ProcessId process) const noexcept {
-      return process == first_ || (others_ != nullptr && others_->contains(process));
+      return process != none && (process == first_ || (others_ != nullptr && others_->contains(process)));
     }
 
    private:
