@@ -11,7 +11,6 @@ namespace {
 // A run with more kinds of groups has the others go by messages.
 constexpr std::size_t most_pages = 64;
 constexpr std::size_t most_groups = 256;
-constexpr std::uint32_t most_offered_ranks = 1024;
 constexpr std::size_t offers_at_a_time = 3;
 // Then the registry is woken only once for a few steps. Its turn takes a fifth of the time of a step of 8
 // MiB, and it keeps a process from its processor.
@@ -82,8 +81,9 @@ bool OfferMaker::is_plain(std::uint32_t number) const {
 bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
   return is_plain(step.key.rule) && step.offered_by != 0 && group.purpose == GroupPurpose::open_read &&
          group.component->name != parts_.rules.of(step.key).writer && !group.component->is_attached() &&
-         !group.is_look && !group.wants_newest && !group.spans_nodes && group.size <= most_offered_ranks &&
-         group.has_all_arrived() && step.state == StepState::published && !step.is_cut;
+         !group.is_look && !group.wants_newest && !group.spans_nodes &&
+         group.size <= OfferBoard::most_ranks && group.has_all_arrived() &&
+         step.state == StepState::published && !step.is_cut;
 }
 
 /// Whether a create of a file of the rule always gets a step at once, and nobody hears of the step before it
@@ -95,8 +95,8 @@ bool OfferMaker::may_have_offers(const Step& step, const Group& group) const {
   const bool is_usual = rule.through == Through::memory && rule.publish_at == PublishAt::close &&
                         rule.identity == Identity::path && !may_wait;
   return is_usual && group.purpose == GroupPurpose::create && !group.is_import && !group.spans_nodes &&
-         group.size <= most_offered_ranks && group.has_all_arrived() && step.state == StepState::published &&
-         !step.is_cut && step.version != 0;
+         group.size <= OfferBoard::most_ranks && group.has_all_arrived() &&
+         step.state == StepState::published && !step.is_cut && step.version != 0;
 }
 
 /// Empty when not all of its processes can go on.

@@ -77,14 +77,16 @@ void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
     const std::vector<LogRest> rests = packing_.rests(piece.logs, piece.bytes.rests);
     std::vector<SegmentLease> tables = piece.tables.take();
     std::vector<SegmentLease> data = piece.data.take();
-    auto table = tables.begin();
-    auto next = data.begin();
+    auto next_table = tables.begin();
+    auto next_data = data.begin();
+    const auto give = [](WriteLog::Segments& to, std::size_t count, auto& next) {
+      for (std::size_t i = 0; i < count; ++i)
+        to.push_back(std::make_shared<SegmentLease>(std::move(*next++)));
+    };
     for (std::size_t i = 0; i < piece.logs; ++i) {
       WriteLog& log = *logs[piece.first + i];
-      for (std::size_t done = 0; done < views[i].tables.size(); ++done)
-        log.tables.push_back(std::make_shared<SegmentLease>(std::move(*table++)));
-      for (std::size_t done = 0; done < views[i].data.size(); ++done)
-        log.data.push_back(std::make_shared<SegmentLease>(std::move(*next++)));
+      give(log.tables, views[i].tables.size(), next_table);
+      give(log.data, views[i].data.size(), next_data);
       log.ranges = std::move(views[i].ranges);
       log.extent = std::move(views[i].extent);
       log.pattern = rests[i].pattern;

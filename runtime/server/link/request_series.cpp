@@ -48,51 +48,52 @@ template <class Request>
 bool may_change_places(const Request& left, const Request& right) {
   return left.step == right.step;
 }
-
-template <class Request>
-bool join_several(RegistryBody& last, ClientRequest& next) {
-  auto* const request = std::get_if<Request>(&next.request);
-  if (request == nullptr) return false;
-  auto* several = std::get_if<Several<Request>>(&last);
-  if (several == nullptr) {
-    auto* const one = std::get_if<ClientRequest>(&last);
-    auto* const first = one == nullptr ? nullptr : std::get_if<Request>(&one->request);
-    if (first == nullptr || !may_change_places(*first, *request)) return false;
-    Several<Request> both;
-    both.requests.push_back({one->connection, one->tag, std::move(*first)});
-    several = &last.emplace<Several<Request>>(std::move(both));
-  }
-  if (!may_change_places(several->requests.front().request, *request)) return false;
-  several->requests.push_back({next.connection, next.tag, std::move(*request)});
+bool may_change_places(const SegmentRequest& /*left*/, const SegmentRequest& /*right*/) {
   return true;
 }
 
-/// Adds a request behind those of its connection.
-void add(SegmentCalls& to, const SegmentCalls::Caller& caller, SegmentRequest&& request) {
+template <class Request>
+const Request& first_of(const Several<Request>& several) {
+  return several.requests.front().request;
+}
+const SegmentRequest& first_of(const SegmentCalls& several) {
+  return several.calls.front().request;
+}
+
+template <class Request>
+void add(Several<Request>& to, const ClientRequest& sender, Request&& request) {
+  to.requests.push_back({sender.connection, sender.tag, std::move(request)});
+}
+/// Behind the requests of its connection.
+void add(SegmentCalls& to, const ClientRequest& sender, SegmentRequest&& request) {
   const auto is_by_it = [&](const SegmentCalls::Call& call) {
     const auto found = std::find_if(call.callers.rbegin(), call.callers.rend(),
-                                    [&](const auto& other) { return other.connection == caller.connection; });
+                                    [&](const auto& other) { return other.connection == sender.connection; });
     return found != call.callers.rend();
   };
+  const SegmentCalls::Caller caller{sender.connection, sender.tag};
   const auto last = std::find_if(to.calls.rbegin(), to.calls.rend(), is_by_it);
   const auto same = std::ranges::find(last.base(), to.calls.end(), request, &SegmentCalls::Call::request);
   if (same != to.calls.end()) return same->callers.push_back(caller);
   to.calls.push_back({std::move(request), {caller}});
 }
 
-bool join_segment_call(RegistryBody& last, ClientRequest& next) {
-  auto* const request = std::get_if<SegmentRequest>(&next.request);
+/// `Message` has several requests.
+template <class Request, class Message>
+bool join_several(RegistryBody& last, ClientRequest& next) {
+  auto* const request = std::get_if<Request>(&next.request);
   if (request == nullptr) return false;
-  auto* several = std::get_if<SegmentCalls>(&last);
+  auto* several = std::get_if<Message>(&last);
   if (several == nullptr) {
     auto* const one = std::get_if<ClientRequest>(&last);
-    auto* const first = one == nullptr ? nullptr : std::get_if<SegmentRequest>(&one->request);
-    if (first == nullptr) return false;
-    SegmentCalls both;
-    add(both, {one->connection, one->tag}, std::move(*first));
-    several = &last.emplace<SegmentCalls>(std::move(both));
+    auto* const first = one == nullptr ? nullptr : std::get_if<Request>(&one->request);
+    if (first == nullptr || !may_change_places(*first, *request)) return false;
+    Message both;
+    add(both, *one, std::move(*first));
+    several = &last.emplace<Message>(std::move(both));
   }
-  add(*several, {next.connection, next.tag}, std::move(*request));
+  if (!may_change_places(first_of(*several), *request)) return false;
+  add(*several, next, std::move(*request));
   return true;
 }
 
@@ -114,8 +115,9 @@ bool join(RegistryBody& last, RegistryBody& next) {
   auto* const request = std::get_if<ClientRequest>(&next);
   return request != nullptr &&
          (join_call<CreateRequest>(last, *request) || join_call<OpenForReading>(last, *request) ||
-          join_segment_call(last, *request) || join_several<PublishRequest>(last, *request) ||
-          join_several<CloseRequest>(last, *request));
+          join_several<SegmentRequest, SegmentCalls>(last, *request) ||
+          join_several<PublishRequest, Publications>(last, *request) ||
+          join_several<CloseRequest, Closes>(last, *request));
 }
 
 namespace {

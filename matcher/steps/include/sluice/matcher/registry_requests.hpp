@@ -122,6 +122,8 @@ class OfferBoard {
   /// The offers that a group may have at a time, with the steps that it has taken and not finished, and the
   /// finished ones whose reads are offered.
   static constexpr std::uint32_t slots = 8;
+  /// Larger groups get no offers.
+  static constexpr std::uint32_t most_ranks = 1024;
   virtual ~OfferBoard() = default;
   /// The size of a page for such a group.
   [[nodiscard]] virtual std::uint64_t page_bytes(const OfferedGroup& group) const = 0;
@@ -152,8 +154,8 @@ class OfferBoard {
 /// Whether closed logs are kept as bytes.
 struct PackingChoice {
   const LogPacking* packing = nullptr;  ///< outlives the registry; null: no logs are packed
-  /// Of a step with fewer logs they are kept as they are: it may be offered (OfferMaker).
-  std::size_t least_logs = 1025;
+  /// Of a step with fewer logs they are kept as they are: it may be offered.
+  std::size_t least_logs = OfferBoard::most_ranks + 1;
 };
 
 struct RegistryOptions {
