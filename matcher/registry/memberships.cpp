@@ -85,7 +85,7 @@ void Memberships::finish(Group& group, std::uint32_t rank) {
   Group::MemberState& member = group.members.at(rank);
   member.is_finished = true;
   if (group.writes() && group.step != nullptr &&
-      group.step->logs[group.step->first_own_log + rank]->synced.has_value())
+      group.step->logs[group.step->first_own_log + rank]->synced->point.has_value())
     --group.synced;
   if (Process* process = parts_.processes.find(member.process)) {
     record_use(group, member, *process);
