@@ -40,7 +40,10 @@ std::shared_ptr<WriteLog> WriteLog::continued() const {
 }
 
 void WriteLog::trim(const LogRanges& all_ranges, const TablePosition& end_of_table) noexcept {
-  if (end_of_table.chunks == 0) tables.clear();
+  if (end_of_table.chunks == 0) {
+    if (begin.chunks == 0) std::ranges::for_each(tables, [](auto& segment) { segment->release(); });
+    tables.clear();
+  }
   if (end_of_table.chunks != 0 && end_of_table.chunks == tables.size())
     tables.back()->trim(sizeof(std::uint64_t) + end_of_table.bytes);
   const std::size_t unchanged = earlier_data == 0 ? 0 : earlier_data - 1;
