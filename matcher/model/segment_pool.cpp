@@ -19,6 +19,13 @@ std::uint64_t taken_bytes(std::uint64_t used, std::uint64_t bytes) noexcept {
   return std::min((used + page - 1) / page * page, bytes);
 }
 
+/// The largest free segment that is lent for a request.
+std::uint64_t largest_for(std::uint64_t bytes) noexcept {
+  // At most half as much again: a larger segment would waste memory.
+  const std::uint64_t wanted = SegmentPool::size_class(bytes);
+  return wanted > ~std::uint64_t{0} / 2 ? wanted : wanted + wanted / 2;
+}
+
 std::uint64_t in_whole_units(std::uint64_t bytes) noexcept {
   const std::uint64_t units = bytes / segment_unit_bytes + (bytes % segment_unit_bytes != 0 ? 1 : 0);
   return std::max<std::uint64_t>(units, 1) * segment_unit_bytes;
@@ -58,42 +65,16 @@ void SegmentLease::release() noexcept {
 
 SegmentPool::SegmentPool(SegmentMemory& memory, std::uint64_t limit_bytes, std::uint32_t node,
                          const WarmShares& warm)
-    : memory_(memory), limit_bytes_(limit_bytes), node_(node), warm_left_(warm.matchers, warm.bytes) {
+    : memory_(memory),
+      limit_bytes_(limit_bytes),
+      node_(node),
+      warm_left_(warm.matchers, warm.bytes),
+      segments_(node) {
   total_bytes_ = free_bytes_ = warm.matchers * warm.bytes;
 }
 
 SegmentPool::~SegmentPool() {
-  for (const auto& entry : segments_) (void)memory_.destroy(entry.value.id);
-}
-
-SegmentPool::Segment* SegmentPool::find(SegmentId id) noexcept {
-  Segment* const found = segments_.find(number_of(id));
-  return found != nullptr && found->id == id ? found : nullptr;
-}
-
-SegmentPool::Segment& SegmentPool::at(SegmentId id) {
-  if (Segment* const found = find(id)) return *found;
-  throw std::out_of_range("there is no segment " + std::to_string(id));
-}
-
-void SegmentPool::Mappers::insert(ProcessId process) {
-  if (contains(process)) return;
-  if (first_ == none) {
-    first_ = process;
-    return;
-  }
-  if (others_ == nullptr) others_ = std::make_unique<boost::container::flat_set<ProcessId>>();
-  others_->insert(process);
-}
-
-bool SegmentPool::Mappers::erase(ProcessId process) noexcept {
-  if (!contains(process)) return false;
-  if (process == first_) {
-    first_ = none;
-  } else {
-    others_->erase(process);
-  }
-  return true;
+  segments_.for_each([this](SegmentId id, const Segment& /*segment*/) { (void)memory_.destroy(id); });
 }
 
 std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
@@ -104,15 +85,13 @@ std::uint64_t SegmentPool::size_class(std::uint64_t bytes) noexcept {
 }
 
 std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
-  // At most half as much again: a larger segment would waste memory.
-  const std::uint64_t wanted = size_class(request.bytes);
-  const std::uint64_t most = wanted > ~std::uint64_t{0} / 2 ? wanted : wanted + wanted / 2;
+  const std::uint64_t most = largest_for(request.bytes);
   const auto first = free_.lower_bound({request.matcher, request.bytes});
   const auto last = free_.upper_bound({request.matcher, most});
   for (auto size = first; size != last; ++size) {
     const std::size_t count = size->second.size();
     for (std::size_t i = count; i-- > count - std::min(count, max_looked_at);) {
-      if (at(size->second[i]).mapped_by.contains(request.process) && suits(size->second[i], request)) {
+      if (segments_.at(size->second[i]).is_mapped_by(request.process) && suits(size->second[i], request)) {
         return lend(size, i, request.use);
       }
     }
@@ -121,6 +100,42 @@ std::optional<SegmentLease> SegmentPool::recycle(const Request& request) {
     if (const auto newest = newest_in(size->second, request)) return lend(size, *newest, request.use);
   }
   return std::nullopt;
+}
+
+std::size_t SegmentPool::count_recyclable(const Request& request, std::span<const ProcessId> processes,
+                                          std::uint64_t room_bytes) const {
+  const auto size = free_.lower_bound({request.matcher, request.bytes});
+  if (size == free_.end() || size->first.matcher != request.matcher ||
+      size->first.bytes > largest_for(request.bytes))
+    return 0;
+  const FreeList& list = size->second;
+  const auto is_next = [&](std::size_t i) {
+    const std::uint64_t used = used_bytes() + i * size->first.bytes;
+    const SegmentId id = list[list.size() - 1 - i];
+    return used + request.bytes <= room_bytes && segments_.at(id).is_mapped_by(processes[i]) &&
+           suits(id, request);
+  };
+  std::size_t count = 0;
+  while (count < std::min(processes.size(), list.size()) && is_next(count)) ++count;
+  return count;
+}
+
+std::vector<SegmentLease> SegmentPool::recycle(const Request& request, std::size_t count) {
+  std::vector<SegmentLease> leases;
+  if (count == 0) return leases;
+  leases.reserve(count);
+  const auto size = free_.lower_bound({request.matcher, request.bytes});
+  FreeList& list = size->second;
+  const std::uint64_t bytes = size->first.bytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    leave_free(list.back(), request.use);
+    leases.push_back({this, list.back(), bytes});
+    list.pop_back();
+  }
+  if (list.empty()) free_.erase(size);
+  free_bytes_ -= count * bytes;
+  note_use();
+  return leases;
 }
 
 std::optional<std::size_t> SegmentPool::newest_in(const FreeList& list, const Request& request) const {
@@ -169,7 +184,7 @@ SegmentLease SegmentPool::image_beyond_limit(const Request& request) {
   const std::uint64_t bytes = in_whole_units(request.bytes);
   const SegmentId id = segment_id({node_, request.matcher}, next_number_++);
   memory_.create_image(id, bytes);
-  segments_.set(number_of(id), {.bytes = bytes, .id = id, .is_image = true, .mapped_by = {}});
+  segments_.add(id, bytes).set(Mark::image, true);
   total_bytes_ += bytes;
   note_use();
   return {this, id, bytes};
@@ -191,82 +206,81 @@ SegmentLease SegmentPool::log(const Request& request, const LogPlace& place) {
 }
 
 SegmentLease SegmentPool::note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made) {
-  segments_.set(number_of(id), {.bytes = bytes, .id = id, .is_made = is_made, .mapped_by = {}});
+  segments_.add(id, bytes).set(Mark::unmade, !is_made);
   spilled_bytes_ += bytes;
   spilled_peak_bytes_ = std::max(spilled_peak_bytes_, spilled_bytes_);
   return {this, id, bytes};
 }
 
 void SegmentPool::note_mapped(SegmentId segment, ProcessId process) {
-  if (Segment* const found = find(segment)) found->mapped_by.insert(process);
+  if (segments_.contains(segment)) segments_.at(segment).note_mapped(process);
 }
 
 void SegmentPool::forget(ProcessId process, bool may_write) {
   FreeList tainted;
-  for (auto& entry : segments_) {
-    Segment& segment = entry.value;
-    if (!segment.mapped_by.erase(process) || !may_write) continue;
-    segment.is_tainted = true;
-    if (segment.is_free) tainted.push_back(segment.id);
-  }
+  segments_.for_each([&](SegmentId id, Segment segment) {
+    if (!segment.forget(process) || !may_write) return;
+    segment.set(Mark::tainted, true);
+    if (segment.is(Mark::free)) tainted.push_back(id);
+  });
   for (const SegmentId id : tainted) destroy(id);
 }
 
 /// Returns the bytes that still count.
 std::uint64_t SegmentPool::trim(SegmentId id, std::uint64_t used_bytes) noexcept {
-  Segment& segment = at(id);
-  if (is_spilled(id) || segment.is_image) return segment.bytes;
-  if (!segment.is_trimmed) {
-    const std::uint64_t used = std::min(used_bytes, segment.bytes);
-    segment.touched_bytes = std::max(segment.touched_bytes, taken_bytes(used, segment.bytes));
-    segment.is_trimmed = true;
+  Segment segment = segments_.at(id);
+  if (is_spilled(id) || segment.is(Mark::image)) return segment.bytes();
+  if (!segment.is(Mark::trimmed)) {
+    const std::uint64_t used = std::min(used_bytes, segment.bytes());
+    segment.set_touched_bytes(std::max(segment.touched_bytes(), taken_bytes(used, segment.bytes())));
+    segment.set(Mark::trimmed, true);
     total_bytes_ -= segment.spared_bytes();
   }
   return segment.charged_bytes();
 }
 
 bool SegmentPool::restore(SegmentId id) noexcept {
-  Segment& segment = at(id);
-  if (!segment.is_trimmed) return true;
+  Segment segment = segments_.at(id);
+  if (!segment.is(Mark::trimmed)) return true;
   const std::uint64_t most = limit_bytes_ - std::min(limit_bytes_, segment.spared_bytes());
   if (used_bytes() > most) return false;
   if (total_bytes_ > most) drop_warm();
   while (total_bytes_ > most) destroy(free_.rbegin()->second.front());
   total_bytes_ += segment.spared_bytes();
-  segment.is_trimmed = false;
+  segment.set(Mark::trimmed, false);
   note_use();
   return true;
 }
 
 void SegmentPool::give_back(SegmentId id) noexcept {
-  Segment& segment = at(id);
+  Segment segment = segments_.at(id);
   // The next user needs the whole segment, and there may be no memory for it.
-  if (is_spilled(id) || segment.is_image || total_bytes_ > limit_bytes_ - segment.spared_bytes())
+  if (is_spilled(id) || segment.is(Mark::image) || total_bytes_ > limit_bytes_ - segment.spared_bytes())
     return destroy(id);
   total_bytes_ += segment.spared_bytes();
-  if (!segment.is_trimmed) segment.touched_bytes = segment.bytes;
-  segment.is_trimmed = false;
-  segment.is_free = true;
-  free_bytes_ += segment.bytes;
-  free_[{owner_of(id).index, segment.bytes}].push_back(id);
-  if (segment.is_tainted) destroy(id);
+  if (!segment.is(Mark::trimmed)) segment.set_touched_bytes(segment.bytes());
+  segment.set(Mark::trimmed, false);
+  segment.set(Mark::free, true);
+  free_bytes_ += segment.bytes();
+  free_[{owner_of(id).index, segment.bytes()}].push_back(id);
+  if (segment.is(Mark::tainted)) destroy(id);
 }
 
 void SegmentPool::destroy(SegmentId id) noexcept {
-  const Segment& segment = at(id);
-  const bool gives_disk_back = is_spilled(id) && segment.is_made;
+  const Segment segment = segments_.at(id);
+  const bool gives_disk_back = is_spilled(id) && !segment.is(Mark::unmade);
   if (is_spilled(id)) {
-    spilled_bytes_ -= segment.bytes;
+    spilled_bytes_ -= segment.bytes();
   } else {
     total_bytes_ -= segment.charged_bytes();
   }
-  if (segment.is_free) {
-    free_bytes_ -= segment.bytes;
-    const auto size = free_.find({owner_of(id).index, segment.bytes});
+  if (segment.is(Mark::free)) {
+    free_bytes_ -= segment.bytes();
+    const auto size = free_.find({owner_of(id).index, segment.bytes()});
     size->second.erase(std::ranges::find(size->second, id));  // most often it is the oldest, in front
     if (size->second.empty()) free_.erase(size);
   }
-  segments_.erase(number_of(id));
+  segments_.erase(id);
   const bool is_gone = memory_.destroy(id);
   if (!gives_disk_back) return;
   if (is_gone) {
@@ -278,23 +292,29 @@ void SegmentPool::destroy(SegmentId id) noexcept {
 
 SegmentLease SegmentPool::lend(FreeLists::iterator size, std::size_t position, SegmentUse use) {
   const SegmentId id = size->second[position];
-  memory_.clear(id, use);
+  leave_free(id, use);
   const std::uint64_t bytes = size->first.bytes;
   size->second.erase(size->second.begin() + static_cast<std::ptrdiff_t>(position));
   if (size->second.empty()) free_.erase(size);
-  Segment& segment = at(id);
-  segment.is_free = segment.has_landed = false;
   free_bytes_ -= bytes;
   note_use();
   return {this, id, bytes};
 }
 
+/// Somebody uses the segment again.
+void SegmentPool::leave_free(SegmentId id, SegmentUse use) {
+  memory_.clear(id, use);
+  Segment segment = segments_.at(id);
+  segment.set(Mark::free, false);
+  segment.set(Mark::landed, false);
+}
+
 std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes, std::uint32_t matcher) {
   const SegmentId id = segment_id({node_, matcher}, next_number_++);
   memory_.create(id, bytes);
-  Segment& segment = segments_.set(number_of(id), {.bytes = bytes, .id = id, .mapped_by = {}});
+  Segment segment = segments_.add(id, bytes);
   if (has_warm(matcher, bytes)) {
-    segment.touched_bytes = bytes;
+    segment.set_touched_bytes(bytes);
     warm_left_[matcher] -= bytes;
     free_bytes_ -= bytes;
   } else {

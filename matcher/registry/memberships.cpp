@@ -56,7 +56,7 @@ void Memberships::record_wait(const Group& group, Group::MemberState& member) {
 }
 
 void Memberships::record_use(const Group& group, const Group::MemberState& member, const Process& process) {
-  if (group.step == nullptr || member.ticket) return;
+  if (group.step == nullptr || member.ticket || !RunHistory::shows(process)) return;
   parts_.history.add(group.writes() ? Activity::Kind::write : Activity::Kind::read, process, group.key.rule,
                      group.step->name, member.opened_ms, member.put_bytes + member.get_bytes);
   parts_.history.add_calls({Activity::Kind::put, group.key.rule, group.step->name, member.put_bytes}, process,
@@ -85,7 +85,7 @@ void Memberships::finish(Group& group, std::uint32_t rank) {
   Group::MemberState& member = group.members.at(rank);
   member.is_finished = true;
   if (group.writes() && group.step != nullptr &&
-      group.step->logs[group.step->first_own_log + rank]->synced.has_value())
+      group.step->logs[group.step->first_own_log + rank]->synced->point.has_value())
     --group.synced;
   if (Process* process = parts_.processes.find(member.process)) {
     record_use(group, member, *process);

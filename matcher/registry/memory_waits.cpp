@@ -33,6 +33,26 @@ bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, cons
   return false;
 }
 
+std::size_t MemoryWaits::grant_again(std::span<const Caller> callers, const SegmentRequest& request) {
+  Step* const step = parts_.datasets.find_step(request.step);
+  if (step == nullptr || step->state != StepState::in_progress) return 0;
+  std::vector<Ticket> tickets;
+  std::vector<ProcessId> processes;
+  std::vector<std::uint32_t> ranks;
+  MatcherPlace place;
+  for (const Caller& caller : callers) {
+    const Process* const process = parts_.processes.find(caller.process);
+    const GroupMembership writer = process == nullptr ? GroupMembership{} : process->writes(*step);
+    if (processes.empty() && process != nullptr) place = process->place;
+    if (writer.group == nullptr || process->place != place) break;
+    tickets.push_back(caller.ticket);
+    processes.push_back(caller.process);
+    ranks.push_back(writer.rank);
+  }
+  return processes.empty() ? 0
+                           : parts_.grants.grant_again({*step, request, place, tickets, processes, ranks});
+}
+
 bool MemoryWaits::await_disk(const Ticket& ticket, const Process& caller, DiskRequest request) {
   const Step& step = *parts_.datasets.must_write(caller, request.step).group->step;
   if (step.state != StepState::in_progress) throw Error(NC_EIO, step.reason);

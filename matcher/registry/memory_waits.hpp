@@ -3,6 +3,7 @@
 #include <functional>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "burst_logs.hpp"
@@ -31,6 +32,9 @@ class MemoryWaits {
 
   /// As in Registry; return whether the process now waits.
   [[nodiscard]] bool need_segment(const Ticket& ticket, const Process& caller, const SegmentRequest& request);
+  /// Serves the first of the callers, as far as each gets a segment again that it has mapped. Returns how
+  /// many these are.
+  [[nodiscard]] std::size_t grant_again(std::span<const Caller> callers, const SegmentRequest& request);
   [[nodiscard]] bool await_disk(const Ticket& ticket, const Process& caller, DiskRequest request);
   [[nodiscard]] bool lease_inbound(const Ticket& ticket, StepId id, MatcherPlace place,
                                    const InboundSize& size, std::optional<InboundReader> reader);

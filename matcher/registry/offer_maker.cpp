@@ -118,12 +118,14 @@ std::optional<OfferMaker::Kind> OfferMaker::kind_of(const Step& step) {
   Kind kind{step.structure, {}};
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     const WriteLog& log = *step.logs[i];
-    if (!log.burst_log.empty() || log.end.chunks > log.tables.size()) return std::nullopt;
+    const TablePosition& end = log.contents->end;
+    const LogRanges& ranges = log.contents->ranges;
+    if (!log.burst_log->empty() || end.chunks > log.tables.size()) return std::nullopt;
     Kind::Log sizes;
-    for (std::size_t chunk = 0; chunk + 1 < log.end.chunks; ++chunk)
+    for (std::size_t chunk = 0; chunk + 1 < end.chunks; ++chunk)
       sizes.table_bytes += log.tables[chunk]->bytes();
-    if (log.end.chunks > 0) sizes.table_bytes += sizeof(std::uint64_t) + log.end.bytes;
-    if (!log.ranges.empty()) sizes.data_bytes = log.ranges.back().log_offset + log.ranges.back().length_bytes;
+    if (end.chunks > 0) sizes.table_bytes += sizeof(std::uint64_t) + end.bytes;
+    if (!ranges.empty()) sizes.data_bytes = ranges.back().log_offset + ranges.back().length_bytes;
     if (sizes.data_bytes > largest_data_bytes) return std::nullopt;
     kind.logs.push_back(sizes);
   }

@@ -19,11 +19,12 @@ void Publication::note_closed(GroupMembership writer, PublishRequest&& request) 
   const auto [group, rank] = writer;
   Step& step = *group->step;
   WriteLog& log = *step.logs[step.first_own_log + rank];
+  const LogRanges& known = log.contents->ranges;
   for (std::size_t i = 0; i < request.ranges.size(); ++i) {
     LogRange& range = request.ranges[i];
-    const bool is_known = i + 1 < log.ranges.size() && range.segment == log.ranges[i].segment &&
-                          range.segment_offset == log.ranges[i].segment_offset &&
-                          range.length_bytes == log.ranges[i].length_bytes;
+    const bool is_known = i + 1 < known.size() && range.segment == known[i].segment &&
+                          range.segment_offset == known[i].segment_offset &&
+                          range.length_bytes == known[i].length_bytes;
     if (!is_known && !log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
     range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
   }
@@ -41,17 +42,18 @@ void Publication::note_closed(GroupMembership writer, PublishRequest&& request) 
   if (request.file_bytes && is_written_on(step)) request.counters.put_bytes = 0;  // the last one has all
   parts_.datasets.count(step.key, group->component->name, request.counters);
   group->members.at(rank).note_use(request.counters, request.times);
-  if (!log.burst_log.empty()) parts_.pools.note_log_ended();
+  if (!log.burst_log->empty()) parts_.pools.note_log_ended();
 }
 
 void Publication::close(WriteLog& log, PublishRequest&& request) {
-  log.ranges = std::move(request.ranges);
-  log.end = request.position;
-  log.pattern = request.pattern;
+  WriteLog::Contents& contents = log.contents.change();
+  contents.ranges = std::move(request.ranges);
+  contents.end = request.position;
+  contents.pattern = request.pattern;
   if (log.begin.chunks == 0) {
-    log.extent = std::move(request.extent);
+    contents.extent = std::move(request.extent);
   } else {
-    log.extent.add(request.extent);
+    contents.extent.add(request.extent);
   }
 }
 
@@ -59,7 +61,7 @@ void Publication::close(WriteLog& log, PublishRequest&& request) {
 bool Publication::may_pack(const Step& step, const WriteLog& log) const {
   const auto& [packing, least_logs] = parts_.packing;
   return packing != nullptr && step.logs.size() >= least_logs && step.publish_at == PublishAt::close &&
-         step.base == 0 && !step.file_bytes && log.burst_log.empty();
+         step.base == 0 && !step.file_bytes && log.burst_log->empty();
 }
 
 bool Publication::sync(GroupMembership writer, const SyncPoint& point) {
@@ -71,8 +73,9 @@ bool Publication::sync(GroupMembership writer, const SyncPoint& point) {
   WriteLog& log = *step.logs[step.first_own_log + rank];
   if (point.position.chunks > log.tables.size())
     throw Error(NC_EINVAL, "it has put more than its request tables hold");
-  if (!log.synced) ++group->synced;
-  log.synced = point;
+  WriteLog::Synced& synced = log.synced.change();
+  if (!synced.point) ++group->synced;
+  synced.point = point;
   const bool is_complete = group->has_all_arrived() && group->synced + group->finished == group->size;
   if (is_complete) publish_synced(step);
   return is_complete;
@@ -83,11 +86,12 @@ void Publication::publish_synced(Step& step) {
   step.published_records = std::max(step.published_records, step.record_count);
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     WriteLog& log = *step.logs[i];
-    const SyncPoint point =
-        log.synced.value_or(SyncPoint{log.end, 0, log.pattern.requests});  // it has closed
+    WriteLog::Synced& synced = log.synced.change();
+    const SyncPoint at_close{log.contents->end, 0, log.contents->pattern.requests};
+    const SyncPoint point = synced.point.value_or(at_close);
     log.published = point.position;
-    log.published_requests = point.requests;
-    log.synced.reset();
+    synced.published_requests = point.requests;
+    synced.point.reset();
     step.published_records = std::max(step.published_records, point.record_count);
   }
   step.writers->synced = 0;
@@ -201,7 +205,7 @@ void Publication::close_logs(Step& step) {
     step.logs = {};
   }
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
-    step.logs[i]->published = step.logs[i]->end;
+    step.logs[i]->published = step.logs[i]->contents->end;
     step.logs[i]->is_complete = true;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/expect.hpp"
 
 namespace sluice::matcher {
 
@@ -226,6 +227,17 @@ void Registry::expect(ProcessId process) const noexcept {
   parts_->processes.expect(process);
 }
 
+void Registry::expect_close(ProcessId process, StepId id) const noexcept {
+  const Process* const found = parts_->processes.find(process);
+  const Step* const step = parts_->datasets.find_step(id);
+  if (found == nullptr || step == nullptr) return;
+  const auto [group, rank] = found->writes(*step);
+  if (group == nullptr) return;
+  expect_value(group->members.find(rank));
+  if (const std::size_t log = step->first_own_log + rank; log < step->logs.size())
+    expect_value(step->logs[log].get());
+}
+
 /// A member has joined.
 void Registry::go_on(Group& group, std::uint32_t rank) {
   if (!group.is_waiting()) return parts_->memberships.answer_or_finish(group, rank);
@@ -378,13 +390,24 @@ void Registry::need_segment(const Ticket& ticket, ProcessId process, const Segme
 }
 
 void Registry::need_segments(std::span<const Caller> callers, const SegmentRequest& request) {
-  for (const auto& [ticket, process, rank] : callers) {
+  const auto serve_first_alone = [&] {
+    const auto& [ticket, process, rank] = callers.front();
+    callers = callers.subspan(1);
     try {
       need_segment(ticket, process, request);
     } catch (const Error& error) {
       parts_->answers.refused(ticket, error.status(), error.what());
     }
-  }
+  };
+  const auto grant_again = [&] {
+    const std::size_t served = parts_->memory_waits.grant_again(callers, request);
+    callers = callers.subspan(served);
+    return served > 0;
+  };
+  if (callers.empty()) return;
+  // The first one may get the memory of a step that nobody needs any more, and free the rest of it.
+  if (!grant_again()) serve_first_alone(), (void)grant_again();
+  while (!callers.empty()) serve_first_alone();
 }
 
 void Registry::await_disk(const Ticket& ticket, ProcessId process, DiskRequest request) {

@@ -5,8 +5,15 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/expect.hpp"
 
 namespace sluice::matcher {
+
+namespace {
+MemoryKind kind_for(SegmentUse use) {
+  return use == SegmentUse::table ? MemoryKind::table : MemoryKind::spare;
+}
+}  // namespace
 
 bool MemoryWait::concerns(ProcessId process) const noexcept {
   return std::ranges::find(waiters, process, &InboundReader::process) != waiters.end();
@@ -31,10 +38,38 @@ bool SegmentGrants::try_grant(MemoryWait& wait) {
   }
 }
 
+std::size_t SegmentGrants::grant_again(const Series& series) {
+  const auto& [step, request, place, tickets, processes, ranks] = series;
+  const bool is_for_log = request.use == SegmentUse::data || request.use == SegmentUse::table;
+  if (!is_for_log || request.is_ahead || !request.log.metadata_path.empty() || goes_to_disk(request, step))
+    return 0;
+  const SegmentPool::Request wanted{
+      std::max(request.bytes, request.wanted_bytes), request.use, {}, place.index};
+  const std::size_t count =
+      parts_.memory.count_recyclable(place.node, wanted, processes, kind_for(request.use));
+  if (count == 0) return 0;
+  // Shared by the steps that continue one another, as their logs are.
+  const auto all =
+      std::make_shared<std::vector<SegmentLease>>(parts_.pools.at(place.node).recycle(wanted, count));
+  constexpr std::size_t ahead = 8;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + ahead < count) expect_value(step.logs[step.first_own_log + ranks[i + ahead]].get());
+    SegmentLease& segment = (*all)[i];
+    add(step, ranks[i], request, SharedSegment(all, &segment));
+    parts_.answers.granted(tickets[i], segment);
+  }
+  return count;
+}
+
 /// What is there already, and the data of a step that was begun when the queue was full.
 bool SegmentGrants::goes_to_disk(const MemoryWait& wait) const {
   if (wait.is_inbound || wait.request.use == SegmentUse::table || !spills()) return false;
-  return wait.request.is_on_disk || parts_.datasets.step(wait.request.step).goes_to_disk;
+  return goes_to_disk(wait.request, parts_.datasets.step(wait.request.step));
+}
+
+bool SegmentGrants::goes_to_disk(const SegmentRequest& request, const Step& step) const {
+  if (request.use == SegmentUse::table || !spills()) return false;
+  return request.is_on_disk || step.goes_to_disk;
 }
 
 void SegmentGrants::grant_ahead(MemoryWait& wait) {
@@ -59,7 +94,7 @@ std::optional<SegmentLease> SegmentGrants::take(const MemoryWait& wait) {
 
 std::optional<SegmentLease> SegmentGrants::take_for_put(const MemoryWait& wait) {
   const SegmentRequest& request = wait.request;
-  const auto kind = request.use == SegmentUse::table ? MemoryKind::table : MemoryKind::spare;
+  const MemoryKind kind = kind_for(request.use);
   const auto take_bytes = [&](std::uint64_t bytes) {
     return parts_.memory.take(wait.place,
                               {bytes, request.use, wait.waiters.front().process, wait.place.index}, kind);
@@ -135,17 +170,21 @@ void SegmentGrants::hand_over(MemoryWait& wait, SegmentLease segment) {
     return parts_.answers.leased(
         wait.ticket, parts_.datasets.step(wait.request.step).inbound_parts.emplace_back(std::move(segment)));
   }
-  const auto [group, rank] =
-      wait.writer.group != nullptr
-          ? wait.writer
-          : parts_.datasets.writer(parts_.processes.at(wait.waiters.front().process), wait.request.step);
-  WriteLog& log = *group->step->logs[group->step->first_own_log + rank];
-  auto& segments = wait.request.use == SegmentUse::table ? log.tables : log.data;
-  segments.push_back(std::make_shared<SegmentLease>(std::move(segment)));
-  if (wait.request.is_ahead && wait.request.use == SegmentUse::data) log.ahead = segments.back()->id();
-  ++group->step->revision;
-  parts_.pools.at(wait.place.node).note_mapped(segments.back()->id(), wait.waiters.front().process);
-  parts_.answers.granted(wait.ticket, *segments.back());
+  const Process& caller = parts_.processes.at(wait.waiters.front().process);
+  const GroupMembership writer =
+      wait.writer.group != nullptr ? wait.writer : parts_.datasets.writer(caller, wait.request.step);
+  const auto shared = std::make_shared<SegmentLease>(std::move(segment));
+  add(*writer.group->step, writer.rank, wait.request, shared);
+  parts_.pools.at(wait.place.node).note_mapped(shared->id(), caller.id);
+  parts_.answers.granted(wait.ticket, *shared);
+}
+
+void SegmentGrants::add(Step& step, std::uint32_t rank, const SegmentRequest& request,
+                        SharedSegment segment) {
+  WriteLog& log = *step.logs[step.first_own_log + rank];
+  if (request.is_ahead && request.use == SegmentUse::data) log.ahead = segment->id();
+  (request.use == SegmentUse::table ? log.tables : log.data).push_back(std::move(segment));
+  ++step.revision;
 }
 
 void SegmentGrants::begin_image(const MemoryWait& wait, SegmentLease file) {

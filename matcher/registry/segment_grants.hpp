@@ -2,6 +2,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,18 @@ class SegmentGrants {
 
   /// Returns true when the request was answered.
   [[nodiscard]] bool try_grant(MemoryWait& wait);
+  /// Processes of a matcher that ask for the same, each for its log of a step that they write.
+  struct Series {
+    Step& step;
+    const SegmentRequest& request;
+    MatcherPlace place;  ///< of all of them
+    std::span<const Ticket> tickets;
+    std::span<const ProcessId> processes;
+    std::span<const std::uint32_t> ranks;
+  };
+  /// Grants what try_grant() would to the first of them, as far as each gets a segment again that it has
+  /// mapped. Returns how many these are.
+  [[nodiscard]] std::size_t grant_again(const Series& series);
   /// Grants or refuses at once. Memory that may not be needed must not delay other requests.
   void grant_ahead(MemoryWait& wait);
   /// The same for data of other nodes. Throws Error(NC_ENO_SPACE).
@@ -81,6 +94,8 @@ class SegmentGrants {
 
  private:
   [[nodiscard]] bool goes_to_disk(const MemoryWait& wait) const;
+  [[nodiscard]] bool goes_to_disk(const SegmentRequest& request, const Step& step) const;
+  static void add(Step& step, std::uint32_t rank, const SegmentRequest& request, SharedSegment segment);
   [[nodiscard]] std::optional<SegmentLease> take(const MemoryWait& wait);
   [[nodiscard]] std::optional<SegmentLease> take_for_put(const MemoryWait& wait);
   [[nodiscard]] std::optional<SegmentLease> take_inbound(const MemoryWait& wait);

@@ -11,6 +11,14 @@ std::optional<SegmentLease> StagingMemory::take(MatcherPlace place, const Segmen
   return segment;
 }
 
+std::size_t StagingMemory::count_recyclable(std::uint32_t node, const SegmentPool::Request& request,
+                                            std::span<const ProcessId> processes, MemoryKind kind) const {
+  const SegmentPool& memory = pools_.at(node);
+  const std::uint64_t room = room_for(node, kind);
+  const bool has_limit = room < memory.limit_bytes();
+  return memory.count_recyclable(request, processes, has_limit ? room : ~std::uint64_t{0});
+}
+
 /// Takes recycled memory first: it is warm, and a put into fresh memory takes several times as long. So
 /// consumed steps give up their memory at the first need, except for staging.retain and the last step of each
 /// rule.

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "node_pools.hpp"
 #include "offer_book.hpp"
@@ -28,7 +29,11 @@ class StagingMemory {
   /// before.
   [[nodiscard]] std::optional<SegmentLease> take(MatcherPlace place, const SegmentPool::Request& request,
                                                  MemoryKind kind);
-  /// The same, but also erases steps that a reader might open again.
+  /// How many of the processes, from the first on, get a segment by take() that each has mapped, and that
+  /// nobody has to give up for them.
+  [[nodiscard]] std::size_t count_recyclable(std::uint32_t node, const SegmentPool::Request& request,
+                                             std::span<const ProcessId> processes, MemoryKind kind) const;
+  /// The same as take(), but also erases steps that a reader might open again.
   [[nodiscard]] std::optional<SegmentLease> take_at_any_cost(MatcherPlace place,
                                                              const SegmentPool::Request& request);
 

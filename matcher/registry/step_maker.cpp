@@ -27,7 +27,7 @@ Step* StepMaker::make(Group& group, Step* base) {
     step->logs = base->logs;
     continue_logs(*step, *base, group);
     for (const auto& log : base->logs)
-      step->pattern.last_put = std::max(step->pattern.last_put, log->pattern.last_put);
+      step->pattern.last_put = std::max(step->pattern.last_put, log->contents->pattern.last_put);
   }
   if (!group.spans_nodes && !step->is_in_files) {
     const Process& first = parts_.processes.at(group.members.begin()->second.process);

@@ -14,7 +14,7 @@ void BurstLogs::grant(const Ticket& ticket, const Process& process, const Segmen
       parts_.rules.of(step.key).through != Through::burst_buffer)
     throw Error(NC_EINVAL, process.name() + " puts into a log what does not belong there");
   WriteLog& log = *step.logs[step.first_own_log + rank];
-  log.burst_log = request.log.metadata_path;
+  log.burst_log.change() = request.log.metadata_path;
   log.data.push_back(std::make_shared<SegmentLease>(
       parts_.pools.at(process.place.node)
           .log({request.bytes, request.use, process.id, process.place.index}, request.log)));
@@ -28,11 +28,11 @@ void BurstLogs::keep(const Step& step) {
   Kept& kept = kept_[step.key];
   std::string example;
   for (const auto& log : step.logs) {
-    if (log->burst_log.empty() || log->data.empty()) continue;
+    if (log->burst_log->empty() || log->data.empty()) continue;
     const SegmentId segment = log->data.front()->id();
     parts_.pools.of(segment).memory().keep_log(segment, true);
     kept.logs.push_back({step.id, segment});
-    example = log->burst_log;
+    example = *log->burst_log;
   }
   if (example.empty()) return;
   const auto slash = example.find_last_of('/');

@@ -36,7 +36,8 @@ void PackedLogs::put_in_order(std::span<const std::shared_ptr<WriteLog>> logs) {
   restore(logs);
   for (std::size_t rank = 0; rank < logs.size(); ++rank) {
     WriteLog& log = *logs[rank];
-    add(static_cast<std::uint32_t>(rank), {log, log.ranges, log.extent, {log.pattern, log.end}});
+    const auto& [ranges, pattern, extent, end] = *log.contents;
+    add(static_cast<std::uint32_t>(rank), {log, ranges, extent, {pattern, end}});
   }
 }
 
@@ -87,10 +88,8 @@ void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
       WriteLog& log = *logs[piece.first + i];
       give(log.tables, views[i].tables.size(), next_table);
       give(log.data, views[i].data.size(), next_data);
-      log.ranges = std::move(views[i].ranges);
-      log.extent = std::move(views[i].extent);
-      log.pattern = rests[i].pattern;
-      log.end = rests[i].end;
+      log.contents.change() = {std::move(views[i].ranges), rests[i].pattern, std::move(views[i].extent),
+                               rests[i].end};
     }
   }
   pieces_.clear();

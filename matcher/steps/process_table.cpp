@@ -4,6 +4,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/client_requests.hpp"
+#include "sluice/matcher/expect.hpp"
 #include "sluice/matcher/group.hpp"
 
 namespace sluice::matcher {
@@ -97,10 +98,7 @@ Process* ProcessTable::find(ProcessId id) noexcept {
 }
 
 void ProcessTable::expect(ProcessId id) const noexcept {
-  constexpr std::size_t line_bytes = 64;
-  const auto* const known = reinterpret_cast<const char*>(processes_.find(id));
-  if (known == nullptr) return;
-  for (std::size_t at = 0; at < sizeof(Process); at += line_bytes) __builtin_prefetch(known + at);
+  expect_value(processes_.find(id));
 }
 
 void ProcessTable::erase(ProcessId id) {

@@ -81,7 +81,7 @@ void ReaderBook::note_early_readers(Step& step) {
   bool is_all_published = true;
   for (std::size_t i = step.first_own_log; i < step.logs.size() && !step.is_cut; ++i) {
     const WriteLog& log = *step.logs[i];
-    is_all_published = is_all_published && log.published_requests == log.pattern.requests;
+    is_all_published = is_all_published && log.synced->published_requests == log.contents->pattern.requests;
   }
   for (ReaderRecord& reader : step.read_by) {
     for (const auto& [process, seen] : reader.early)

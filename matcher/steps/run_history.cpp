@@ -12,16 +12,20 @@ constexpr std::size_t most_kept = 16384;
 constexpr std::int32_t most_ranks_shown = 64;
 }  // namespace
 
+bool RunHistory::shows(const Process& process) noexcept {
+  return process.rank < most_ranks_shown && !process.component->is_attached();
+}
+
 void RunHistory::add(Activity::Kind kind, const Process& process, std::uint32_t rule, const std::string& file,
                      std::uint64_t begin_ms, std::uint64_t bytes) {
-  if (process.rank >= most_ranks_shown || process.component->is_attached()) return;
+  if (!shows(process)) return;
   keep({kind, process.component->name, process.rank, rule, file, begin_ms, now_ms_(), bytes});
 }
 
 void RunHistory::add_calls(const Calls& calls, const Process& process, const CallSpan& span) {
   constexpr std::uint64_t us_in_a_ms = 1000;
   const bool is_seen = span.first_us >= span.last_us + us_in_a_ms;
-  if (!is_seen || process.rank >= most_ranks_shown || process.component->is_attached()) return;
+  if (!is_seen || !shows(process)) return;
   const std::uint64_t now = now_ms_();
   keep({calls.kind, process.component->name, process.rank, calls.rule, calls.file,
         now - std::min(now, span.first_us / us_in_a_ms), now - std::min(now, span.last_us / us_in_a_ms),

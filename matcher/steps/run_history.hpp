@@ -14,6 +14,8 @@ class RunHistory {
  public:
   explicit RunHistory(const std::function<std::uint64_t()>& now_ms) : now_ms_(now_ms), began_ms_(now_ms()) {}
 
+  /// Whether the process has activities. Of a component with very many ranks, the first ones stand for all.
+  [[nodiscard]] static bool shows(const Process& process) noexcept;
   /// Adds an activity of the process that ends now. Programs that only look at the run have none.
   void add(Activity::Kind kind, const Process& process, std::uint32_t rule, const std::string& file,
            std::uint64_t begin_ms, std::uint64_t bytes = 0);

@@ -14,7 +14,7 @@ bool WriteLog::holds(const LogRange& range) const noexcept {
 }
 
 bool WriteLog::may_be_continued() const noexcept {
-  return is_complete && !is_cut && end.chunks == tables.size();
+  return is_complete && !is_cut && contents->end.chunks == tables.size();
 }
 
 std::shared_ptr<WriteLog> WriteLog::continued() const {
@@ -25,22 +25,25 @@ std::shared_ptr<WriteLog> WriteLog::continued() const {
   log->tables = tables;
   log->data = data;
   log->earlier_data = data.size();
-  log->ranges = ranges;
-  log->extent = extent;
-  log->burst_log = burst_log;
-  log->begin = log->published = end;
+  const LogRanges& ranges = contents->ranges;
+  log->contents.change() = {ranges, {}, contents->extent, {}};
+  if (!burst_log->empty()) log->burst_log.change() = *burst_log;
+  log->begin = log->published = contents->end;
   if (!ranges.empty()) log->first_offset = ranges.back().log_offset + ranges.back().length_bytes;
   log->first_offset = (log->first_offset + alignment - 1) / alignment * alignment;
   FingerprintBuilder all;
   all.add(earlier);
-  all.add(pattern.requests);
-  all.add(pattern.base_record, static_cast<std::int64_t>(first_offset));
+  all.add(contents->pattern.requests);
+  all.add(contents->pattern.base_record, static_cast<std::int64_t>(first_offset));
   log->earlier = all.value();
   return log;
 }
 
 void WriteLog::trim(const LogRanges& all_ranges, const TablePosition& end_of_table) noexcept {
-  if (end_of_table.chunks == 0) tables.clear();
+  if (end_of_table.chunks == 0) {
+    if (begin.chunks == 0) std::ranges::for_each(tables, [](auto& segment) { segment->release(); });
+    tables.clear();
+  }
   if (end_of_table.chunks != 0 && end_of_table.chunks == tables.size())
     tables.back()->trim(sizeof(std::uint64_t) + end_of_table.bytes);
   const std::size_t unchanged = earlier_data == 0 ? 0 : earlier_data - 1;
@@ -70,13 +73,13 @@ void WriteLog::add_bytes(BytesByMedium& sums) const {
 void WriteLog::fill(LogView& view) const {
   for (const SharedSegment& segment : tables) view.tables.push_back({segment->id(), segment->bytes()});
   for (const SharedSegment& segment : data) view.data.push_back({segment->id(), segment->bytes()});
-  view.ranges = ranges;
+  view.ranges = contents->ranges;
   view.published = published;
   view.is_complete = is_complete;
   view.is_cut = is_cut;
   view.begin = begin;
   view.first_offset = first_offset;
-  view.extent = extent;
+  view.extent = contents->extent;
 }
 
 BytesByMedium Step::bytes_by_medium() const {
@@ -136,7 +139,7 @@ void Step::unpack() {
   packed.reset();
   if (!is_complete) return;
   for (const auto& log : logs) {
-    log->published = log->end;
+    log->published = log->contents->end;
     log->is_complete = true;
   }
 }
@@ -152,7 +155,7 @@ void set_apart(Step& step) noexcept {
   // For a log that was cut off, only its tables know the records.
   step.is_apart = std::ranges::none_of(step.logs, [](const auto& log) { return log->is_cut; });
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i)
-    step.is_apart = step.is_apart && is_apart(step.logs[i]->pattern);
+    step.is_apart = step.is_apart && is_apart(step.logs[i]->contents->pattern);
 }
 
 void set_pattern(Step& step) {
@@ -162,7 +165,8 @@ void set_pattern(Step& step) {
   if (step.packed) {
     for (const LogPattern& pattern : step.packed->patterns()) fingerprints.add({{}, pattern, 0});
   } else {
-    for (const auto& log : step.logs) fingerprints.add({log->earlier, log->pattern, log->first_offset});
+    for (const auto& log : step.logs)
+      fingerprints.add({log->earlier, log->contents->pattern, log->first_offset});
   }
   fingerprints.set(step.pattern, step.is_apart);
 }

@@ -67,12 +67,18 @@ void RelayTree::send_down(MessageToMatcher&& message) {
 void RelayTree::send_down(std::uint32_t to, const GrantOrder& order) {
   if (to == rank()) return handlers_.to_matcher({to, body_of(order)});
   note_sent(to);
-  Batch& batch = batches_[next_hop(to)];
+  Batch& batch = batch_for(to);
   if (!batch.grants || batch.grants->to != to) {
     append_grants(batch);
     batch.grants.emplace(Grants{to, {}});
   }
   std::visit([&](const auto& one) { batch.grants->series.add(one); }, order);
+}
+
+RelayTree::Batch& RelayTree::batch_for(std::uint32_t matcher) {
+  if (last_batch_.batch == nullptr || last_batch_.matcher != matcher)
+    last_batch_ = {matcher, &batches_[next_hop(matcher)]};
+  return *last_batch_.batch;
 }
 
 void RelayTree::append_grants(Batch& batch) {
@@ -82,7 +88,7 @@ void RelayTree::append_grants(Batch& batch) {
 }
 
 void RelayTree::send_down(const Receiver& to, SharedMessage message) {
-  Batch& batch = batches_[next_hop(to.matcher)];
+  Batch& batch = batch_for(to.matcher);
   if (last_orders_.empty()) last_orders_.resize(size());
   for (SharedItem& item : batch.shared) {
     if (item.message != message || !may_join(item, to.matcher)) continue;

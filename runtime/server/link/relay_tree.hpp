@@ -84,6 +84,7 @@ class RelayTree {
     std::vector<SharedItem> shared;
   };
 
+  [[nodiscard]] Batch& batch_for(std::uint32_t matcher);
   static void append_grants(Batch& batch);
   void take_packet(std::uint32_t from, std::span<const std::byte> packet);
   void take_encoded(std::uint32_t destination, std::span<const std::byte> encoded, bool goes_up);
@@ -101,8 +102,14 @@ class RelayTree {
   Handlers handlers_;
   std::optional<RegistryBody> last_;        ///< what the next message of this matcher may join
   std::map<std::uint32_t, Batch> batches_;  ///< by neighbour
-  std::uint64_t order_ = 0;                 ///< of the last message
-  std::uint64_t order_to_all_ = 0;          ///< of the last message to all matchers
+  /// Many messages to a matcher follow one another.
+  struct LastBatch {
+    std::uint32_t matcher = 0;
+    Batch* batch = nullptr;  ///< in batches_; null: there was none
+  };
+  LastBatch last_batch_;
+  std::uint64_t order_ = 0;         ///< of the last message
+  std::uint64_t order_to_all_ = 0;  ///< of the last message to all matchers
   /// By rank: the order of the last message to it, since a message was shared first.
   std::vector<std::uint64_t> last_orders_;
   std::map<std::uint64_t, std::uint32_t> rounds_;  ///< for each round, the number of unfinished participants

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <type_traits>
 #include <utility>
 
 #include "kept_file.hpp"
@@ -162,10 +163,21 @@ void RegistryService::take(std::uint32_t from, Several<Request>& several) {
   for (const auto& one : several.requests) {
     const Connection* const found = connections_.find({from, one.connection});
     processes.push_back(found == nullptr ? matcher::ProcessId{} : found->process);
-    registry_.expect(processes.back());
   }
+  // Each request needs much, so what all of them need would not stay in the cache.
+  constexpr std::size_t processes_ahead = 8, logs_ahead = 4;
+  const auto expect = [&](std::size_t i) {
+    if (i + processes_ahead < processes.size()) registry_.expect(processes[i + processes_ahead]);
+    if constexpr (std::is_same_v<Request, PublishRequest>) {
+      if (i + logs_ahead < processes.size())
+        registry_.expect_close(processes[i + logs_ahead], several.requests[i + logs_ahead].request.step);
+    }
+  };
   const auto serve_all = [&] {
+    for (std::size_t i = 0; i < std::min(processes_ahead, processes.size()); ++i)
+      registry_.expect(processes[i]);
     for (std::size_t i = 0; i < processes.size(); ++i) {
+      expect(i);
       auto& one = several.requests[i];
       if (processes[i] == matcher::ProcessId{}) continue;
       serve_or_refuse({{one.connection, one.tag, from}, processes[i]}, one.request);

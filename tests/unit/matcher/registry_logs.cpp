@@ -122,7 +122,7 @@ TEST_SUITE("registry: burst-buffer logs") {
     CHECK(step.is_continued);
     CHECK(step.base == first.step);
     CHECK(step.logs.size() == 1);
-    CHECK(step.logs[0]->burst_log == "/logs/a.nc.meta");
+    CHECK(*step.logs[0]->burst_log == "/logs/a.nc.meta");
     // The drain of the first step fails; the second step is discarded.
     world.registry.drained(first.step, {NC_EIO, "no", 0});
     CHECK(world.is_kept(first.log));

@@ -184,7 +184,7 @@ TEST_CASE("the same logs are another pattern where other ones of them are the st
     step.first_own_log = first_own_log;
     for (const auto& puts : {first, second}) {
       step.logs.push_back(std::make_shared<matcher::WriteLog>());
-      step.logs.back()->pattern = pattern_of(0, puts);
+      step.logs.back()->contents.change().pattern = pattern_of(0, puts);
     }
     matcher::set_pattern(step);
     CHECK(seen.insert(step.pattern.whole).second);

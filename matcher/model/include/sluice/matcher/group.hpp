@@ -23,6 +23,13 @@ struct Ticket {
   bool operator==(const Ticket&) const = default;
 };
 
+/// One of several processes that make the same request.
+struct Caller {
+  Ticket ticket;
+  ProcessId process{};
+  std::uint32_t rank = 0;  ///< in a call of a group: Member::rank
+};
+
 enum class GroupPurpose : std::uint8_t {
   create,
   open_write,

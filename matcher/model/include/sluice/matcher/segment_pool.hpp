@@ -1,26 +1,21 @@
 #pragma once
 #include <algorithm>
 #include <boost/container/flat_set.hpp>
-#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "sluice/matcher/ascending_map.hpp"
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
+#include "sluice/matcher/segment_table.hpp"
 
 namespace sluice::matcher {
-
-/// A client process in the registry; never reused for another process.
-enum class ProcessId : std::uint64_t {};
 
 /// The smallest segment. All sizes are multiples of it.
 inline constexpr std::uint64_t segment_unit_bytes = 4U << 10;
@@ -162,6 +157,12 @@ class SegmentPool {
 
   /// Lends a free segment of about the right size.
   [[nodiscard]] std::optional<SegmentLease> recycle(const Request& request);
+  /// How many of the processes, from the first on, get a segment by recycle() at once: each has the segment
+  /// mapped that came back last. Only while no more than `room_bytes` are in use.
+  [[nodiscard]] std::size_t count_recyclable(const Request& request, std::span<const ProcessId> processes,
+                                             std::uint64_t room_bytes) const;
+  /// What recycle() lends to them, one after the other. `count`: at most count_recyclable().
+  [[nodiscard]] std::vector<SegmentLease> recycle(const Request& request, std::size_t count);
   /// Makes a new segment if the limit allows it. Throws as SegmentMemory::create() does.
   [[nodiscard]] std::optional<SegmentLease> make(const Request& request);
   /// At the limit: lends a larger free segment, or destroys free segments of other sizes and makes a new one.
@@ -182,7 +183,7 @@ class SegmentPool {
   [[nodiscard]] Spilled spill(const Request& request);
   /// Makes a segment that is a part of a log. It counts as spilled, and is destroyed when it is returned.
   [[nodiscard]] SegmentLease log(const Request& request, const LogPlace& place);
-  void note_made(SegmentId segment) { at(segment).is_made = true; }
+  void note_made(SegmentId segment) { segments_.at(segment).set(Mark::unmade, false); }
   /// The disk space of a segment has been returned after destroy() returned false.
   void note_gone(SegmentId segment) noexcept {
     if (going_.erase(segment) != 0) ++spills_given_back_;
@@ -192,7 +193,7 @@ class SegmentPool {
   /// owning matcher delays the next user of the segment until all data has arrived. Control blocks have no
   /// such delay, because other matchers report them to their processes. The segment therefore never becomes a
   /// control block.
-  void note_inbound(SegmentId segment) { at(segment).has_landed = true; }
+  void note_inbound(SegmentId segment) { segments_.at(segment).set(Mark::landed, true); }
   /// Notes that the process has received the segment.
   void note_mapped(SegmentId segment, ProcessId process);
   /// The process has ended. `may_write`: it was cut off in the middle of writing, or still runs. Then the
@@ -213,39 +214,8 @@ class SegmentPool {
 
  private:
   friend class SegmentLease;
-  /// The processes that have a segment mapped. Mostly there is one.
-  class Mappers {
-   public:
-    void insert(ProcessId process);
-    /// Returns whether it was one of them.
-    bool erase(ProcessId process) noexcept;
-    [[nodiscard]] bool contains(ProcessId process) const noexcept {
-      return process != none && (process == first_ || (others_ != nullptr && others_->contains(process)));
-    }
-
-   private:
-    static constexpr ProcessId none{};
-    ProcessId first_ = none;
-    std::unique_ptr<boost::container::flat_set<ProcessId>> others_;
-  };
-  /// There may be very many.
-  struct Segment {
-    std::uint64_t bytes = 0;
-    SegmentId id = 0;
-    std::uint64_t touched_bytes = 0;  ///< an upper bound, from earlier uses
-    bool is_trimmed = false;          ///< what is behind the touched bytes does not count
-    bool is_free = false;
-    bool is_tainted = false;
-    bool is_made = true;
-    bool is_image = false;
-    bool has_landed = false;  ///< note_inbound() was called, and no process has had the segment since
-    Mappers mapped_by;
-
-    [[nodiscard]] std::uint64_t spared_bytes() const noexcept {
-      return is_trimmed ? bytes - touched_bytes : 0;
-    }
-    [[nodiscard]] std::uint64_t charged_bytes() const noexcept { return bytes - spared_bytes(); }
-  };
+  using Segment = SegmentTable::Segment;
+  using Mark = SegmentTable::Mark;
   using FreeList = std::deque<SegmentId>;
   struct FreeKey {
     std::uint32_t matcher = 0;
@@ -254,12 +224,8 @@ class SegmentPool {
   };
   using FreeLists = std::map<FreeKey, FreeList>;
   [[nodiscard]] bool suits(SegmentId id, const Request& request) const {
-    return request.use != SegmentUse::control || !at(id).has_landed;
+    return request.use != SegmentUse::control || !segments_.at(id).is(Mark::landed);
   }
-  [[nodiscard]] Segment* find(SegmentId id) noexcept;
-  /// Throws std::out_of_range when there is no such segment.
-  [[nodiscard]] Segment& at(SegmentId id);
-  [[nodiscard]] const Segment& at(SegmentId id) const { return const_cast<SegmentPool*>(this)->at(id); }
   [[nodiscard]] std::optional<std::size_t> newest_in(const FreeList& list, const Request& request) const;
 
   [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
@@ -268,6 +234,7 @@ class SegmentPool {
   void destroy(SegmentId id) noexcept;
   [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);
   [[nodiscard]] SegmentLease lend(FreeLists::iterator size, std::size_t position, SegmentUse use);
+  void leave_free(SegmentId id, SegmentUse use);
   [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes, std::uint32_t matcher);
   void note_use() noexcept;
   [[nodiscard]] bool has_warm(std::uint32_t matcher, std::uint64_t bytes) const noexcept {
@@ -286,7 +253,7 @@ class SegmentPool {
   std::uint32_t node_;
   std::vector<std::uint64_t> warm_left_;  ///< for each matcher; counts as free
   std::uint64_t next_number_ = 1;
-  AscendingMap<std::uint64_t, Segment> segments_;  ///< by their numbers
+  SegmentTable segments_;
   /// segments on disk that are destroyed but may still take disk space
   boost::container::flat_set<SegmentId> going_;
   FreeLists free_;  ///< the last segment of a list was freed last

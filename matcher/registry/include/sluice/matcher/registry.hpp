@@ -66,12 +66,7 @@ class Registry {
   void go_on_counting(const FormerCount& former);
 
   void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
-  /// One of several processes that make a call of a group.
-  struct Caller {
-    Ticket ticket;
-    ProcessId process{};
-    std::uint32_t rank = 0;  ///< Member::rank
-  };
+  using Caller = matcher::Caller;
   /// As create() and open_read() of each of them. `request.member.rank` is not used. Who may not make the
   /// call is refused.
   void create(std::span<const Caller> callers, CreateRequest request);
@@ -80,6 +75,8 @@ class Registry {
   void in_series(const std::function<void()>& requests);
   /// A request of the process comes soon: brings what is known of it into the cache.
   void expect(ProcessId process) const noexcept;
+  /// The same for what is known of its log, after expect().
+  void expect_close(ProcessId process, StepId step) const noexcept;
   /// Rank 0 of a group creates the step that the group was offered, for all its processes. Throws
   /// Error(NC_EINVAL) when it was not.
   void create_offered(ProcessId process, StepId step, const CreateRequest& request);

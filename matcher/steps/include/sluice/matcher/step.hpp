@@ -15,6 +15,7 @@
 #include "sluice/matcher/client_requests.hpp"
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/group.hpp"
+#include "sluice/matcher/on_demand.hpp"
 #include "sluice/matcher/packed_logs.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/step_view.hpp"
@@ -58,23 +59,31 @@ using SharedSegment = std::shared_ptr<SegmentLease>;
 struct WriteLog {
   /// Most logs have one segment of either kind.
   using Segments = boost::container::small_vector<SharedSegment, 1>;
+  /// Known when the log is published.
+  struct Contents {
+    LogRanges ranges;    ///< the positions of the data, ascending
+    LogPattern pattern;  ///< the pattern of this step's own requests
+    LogExtent extent;    ///< the extent of all requests
+    TablePosition end;   ///< the end of its request table
+  };
+  /// Of a step that is published by ncmpi_sync.
+  struct Synced {
+    Fingerprint published_requests;
+    std::optional<SyncPoint> point;  ///< set while other members of the group have not synced
+  };
   Segments tables;
   Segments data;
-  LogRanges ranges;              ///< the positions of the data, ascending; known when the log is published
-  LogPattern pattern;            ///< known when the log is published; the pattern of this step's own requests
-  LogExtent extent;              ///< known when the log is published; the extent of all requests
-  TablePosition begin = {0, 0};  ///< the position where this step's requests begin
+  TablePosition begin = {0, 0};    ///< the position where this step's requests begin
   std::uint64_t first_offset = 0;  ///< the log offset where their data begins
   std::size_t earlier_data = 0;    ///< segments of `data` that belong to an earlier step
-  TablePosition end;               ///< the end of its request table; known when the log is published
-  Fingerprint earlier;             ///< fingerprint of all puts in the logs that it continues
+  SegmentId ahead = 0;             ///< the segment of `data` that was granted before the first put; 0: none
+  bool is_complete = false;        ///< data behind `published` belongs to later steps
+  bool is_cut = false;             ///< data behind `published` belongs to no step
   TablePosition published;         ///< readers see the requests before this position
-  Fingerprint published_requests;
-  std::optional<SyncPoint> synced;  ///< set while other members of the group have not synced
-  bool is_complete = false;         ///< data behind `published` belongs to later steps
-  bool is_cut = false;              ///< data behind `published` belongs to no step
-  SegmentId ahead = 0;              ///< the segment of `data` that was granted before the first put; 0: none
-  std::string burst_log;            ///< the metadata log on disk for the data, if any
+  Fingerprint earlier;             ///< fingerprint of all puts in the logs that it continues
+  OnDemand<Contents> contents;     ///< not of a log that is packed when it closes
+  OnDemand<Synced> synced;
+  OnDemand<std::string> burst_log;  ///< the metadata log on disk for the data, if any
 
   /// Whether the same process may continue the log in another step.
   [[nodiscard]] bool may_be_continued() const noexcept;

@@ -1,0 +1,97 @@
+#include "sluice/matcher/segment_table.hpp"
+
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace sluice::matcher {
+
+namespace {
+constexpr ProcessId none{};
+constexpr int kind_shift = std::countr_zero(spilled_bit);
+constexpr int node_shift = 48;
+
+std::uint16_t kind_of(SegmentId id) noexcept {
+  constexpr std::uint64_t kinds = (std::uint64_t{1} << (node_shift - kind_shift)) - 1;
+  return static_cast<std::uint16_t>((id >> kind_shift) & kinds);
+}
+}  // namespace
+
+void SegmentTable::Segment::note_mapped(ProcessId process) {
+  if (process == none || is_mapped_by(process)) return;
+  ProcessId& first = piece_->columns->mapped_by[place_];
+  if (first == none) {
+    first = process;
+  } else {
+    piece_->also_mapped_by[place_].insert(process);
+  }
+}
+
+bool SegmentTable::Segment::is_mapped_by(ProcessId process) const noexcept {
+  if (process == none) return false;
+  if (piece_->columns->mapped_by[place_] == process) return true;
+  if (piece_->also_mapped_by.empty()) return false;
+  const auto others = piece_->also_mapped_by.find(place_);
+  return others != piece_->also_mapped_by.end() && others->second.contains(process);
+}
+
+bool SegmentTable::Segment::forget(ProcessId process) noexcept {
+  if (!is_mapped_by(process)) return false;
+  ProcessId& first = piece_->columns->mapped_by[place_];
+  if (first == process) {
+    first = none;
+  } else {
+    piece_->also_mapped_by.at(place_).erase(process);
+  }
+  return true;
+}
+
+SegmentTable::Piece* SegmentTable::piece_of(SegmentId id) const noexcept {
+  Piece* const piece = pieces_.find(number_of(id) / piece_size);
+  const std::size_t place = place_of(id);
+  const bool is_there = piece != nullptr && ((piece->present >> place) & 1U) != 0 && node_of(id) == node_ &&
+                        piece->columns->kind[place] == kind_of(id);
+  return is_there ? piece : nullptr;
+}
+
+SegmentId SegmentTable::id_of(const Piece& piece, std::uint64_t number) const noexcept {
+  const SegmentId kind = piece.columns->kind[number % piece_size];
+  return SegmentId{node_} << node_shift | kind << kind_shift | number;
+}
+
+SegmentTable::Segment SegmentTable::add(SegmentId id, std::uint64_t bytes) {
+  const std::uint64_t number = number_of(id) / piece_size;
+  Piece* found = pieces_.find(number);
+  if (found == nullptr) {
+    Piece made;
+    made.columns = std::make_unique<Columns>();
+    found = &pieces_.set(number, std::move(made));
+  }
+  Piece& piece = *found;
+  const std::size_t place = place_of(id);
+  piece.present |= std::uint64_t{1} << place;
+  piece.columns->bytes[place] = bytes;
+  piece.columns->kind[place] = kind_of(id);
+  return {piece, place};
+}
+
+bool SegmentTable::contains(SegmentId id) const noexcept {
+  return piece_of(id) != nullptr;
+}
+
+SegmentTable::Segment SegmentTable::at(SegmentId id) const {
+  if (Piece* const piece = piece_of(id)) return {*piece, place_of(id)};
+  throw std::out_of_range("there is no segment " + std::to_string(id));
+}
+
+/// A number is never used again, so what is left at its place does no harm.
+void SegmentTable::erase(SegmentId id) {
+  Piece* const piece = piece_of(id);
+  if (piece == nullptr) return;
+  piece->also_mapped_by.erase(place_of(id));
+  piece->present &= ~(std::uint64_t{1} << place_of(id));
+  if (piece->present == 0) pieces_.erase(number_of(id) / piece_size);
+}
+
+}  // namespace sluice::matcher
