@@ -115,6 +115,16 @@ def queue_of_files():
         expect(all(os.path.exists(f"w{i}.nc") for i in range(6)), "a file has gone")
 
 
+def copy_on_full_disk():
+    """A stream of files: who goes on in the last step gets a copy of it. On a full disk that fails, and leaves nothing but what was there."""
+    harness.in_own_namespace()
+    with harness.SmallDisk("disk", 0.25, may_keep=True):
+        write_flow({"model": (2, f"write disk/s.nc 1 {LENGTH} full disk/s.nc touch tried"), "analysis": (1, "await tried drain disk/s.nc")}, "disk/s.nc", "[analysis]", "steps: stream",
+                   "through: file")
+        expect_taken(run(), "analysis", [0])
+        expect(os.listdir("disk") == ["s.nc"], f"on the disk are {os.listdir('disk')}")
+
+
 def queue_discards():
     write_flow({"model": (2, f"write s.nc 10 {LENGTH} touch written"), "analysis": (2, "await written drain s.nc")}, "s.nc", "[analysis]", "steps: stream", "queue: 3",
                "when-full: discard", staging=("memory: 2MiB", "spill: none"))
@@ -387,6 +397,19 @@ def script():
         file.write("i=0\nwhile test -e s.nc; do\n  cp s.nc copy$i || exit 1\n  cmp copy$i direct/d$i.nc || exit 1\n  i=$((i + 1))\ndone\necho copied $i\n")
     write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, "sh reader.sh")}, "s.nc", "[reader]", "steps: stream")
     expect("[reader] copied 6" in run().out, "the script has not got all steps")
+
+
+def twice_by_command():
+    """A script whose commands open a file twice to read it once is told of the key for that, once. With the key, and where a command goes on from step to step, nothing is told."""
+    with open("twice.py", "w") as file:
+        file.write("import sys\ndef look():\n    with open('s.nc', 'rb') as file: return file.read(4)\ndef read():\n    with open('s.nc', 'rb') as file: return len(file.read())\n"
+                   "try:\n    look()\n    for _ in range(int(sys.argv[1])): read()\nexcept FileNotFoundError:\n    sys.exit(1)\n")
+    for again, key, is_told in ((1, "", True), (1, ", opens-per-step: 2", False), (100, "", False)):
+        with open("reader.sh", "w") as file:
+            file.write(f"while {PYTHON} twice.py {again}; do :; done\n")
+        write_flow({"model": (1, f"write s.nc 16 {LENGTH}"), "reader": (None, "sh reader.sh" + key)}, "s.nc", "[reader]", "steps: stream")
+        result = run()
+        expect(result.err.count("give reader 'opens-per-step: 2'") == is_told, f"{again}{key}: what is told")
 
 
 clear_directory()
