@@ -12,13 +12,9 @@
 
 namespace sluice::files {
 
-/// A file of the operating system, whatever number it has.
-struct FileIdentity {
-  dev_t device = 0;
-  ino_t file = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
+using runtime::FileIdentity;
 
+/// All zero: there is no such descriptor.
 [[nodiscard]] FileIdentity identity_of(int descriptor) noexcept;
 
 /// This library's own descriptors have numbers from here on where possible: beyond what shells use.

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -30,6 +29,7 @@ using sluice::files::ReaderChange;
 using sluice::files::remove_read;
 using sluice::files::WrittenFile;
 using sluice::runtime::FileDescriptor;
+using sluice::runtime::FileIdentity;
 
 constexpr mode_t all_may = 0666;
 
@@ -43,14 +43,14 @@ template <class Close>
 int close_any(int descriptor, const Close& close) {
   if (sluice::files::is_inside) return close();
   int before = errno;
-  std::uint64_t file = 0;
+  FileIdentity file;
   {
     const Inside inside;
     file = sluice::files::begin_close(descriptor);
   }
   errno = before;
   const int outcome = close();
-  if (file == 0) return outcome;
+  if (file == FileIdentity{}) return outcome;
   before = errno;
   const Inside inside;
   sluice::files::end_close(file);
@@ -61,7 +61,7 @@ int close_any(int descriptor, const Close& close) {
 /// The same for a file that this library has opened for the program.
 void close_written(FileDescriptor& descriptor) noexcept {
   const Inside inside;
-  const std::uint64_t file = sluice::files::begin_close(descriptor.number());
+  const FileIdentity file = sluice::files::begin_close(descriptor.number());
   descriptor.reset();
   sluice::files::end_close(file);
 }

@@ -1,9 +1,8 @@
 #pragma once
 #include <sys/types.h>
 
-#include <cstdint>
-
 #include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/protocol.hpp"
 
 namespace sluice::files {
 
@@ -28,10 +27,10 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 [[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 
 /// The descriptor is about to be closed. Returns the file if it is this process's last one of a file that it
-/// writes, and 0 otherwise.
-[[nodiscard]] std::uint64_t begin_close(int descriptor) noexcept;
+/// writes, and all zero otherwise.
+[[nodiscard]] runtime::FileIdentity begin_close(int descriptor) noexcept;
 /// It is closed: the matcher hears that the process has left the file in order.
-void end_close(std::uint64_t file) noexcept;
+void end_close(const runtime::FileIdentity& file) noexcept;
 /// The same for all files, at the end of the process.
 void note_exit() noexcept;
 /// Whether this process itself has opened such files; neither a forked child nor one of vfork has.

@@ -184,6 +184,9 @@ void fields(auto& a, Is<OpenFile> auto& m) {
 void fields(auto& a, Is<FileOpened> auto& m) {
   a(m.is_ordinary);
 }
+void fields(auto& a, Is<FileIdentity> auto& m) {
+  a(m.device, m.file);
+}
 void fields(auto& a, Is<FileHolder> auto& m) {
   a(m.holds, m.files, m.is_by_exec);
 }

@@ -86,6 +86,17 @@ def hyperslabs():
     same_bytes([line.replace(" -o", " -o").replace(name + ".cdl", "../" + name + ".cdl") for line, name in zip(lines, kinds)], *((f"copy.{name}", name) for name in kinds))
 
 
+def damaged():
+    """A file that begins as a CDF file and cannot be decoded: the run says where and why, and whoever reads bytes gets them."""
+    script("write.py", "import sys", "bytes = open('good.bin', 'rb').read()", "open('cut.nc', 'wb').write(bytes[:40])", "open('wrong.nc', 'wb').write(bytes[:8] + b'\\0\\0\\0\\x63' + bytes[12:])")
+    write_flow(f"ncgen -k classic -o good.bin {cdl('a.nc', 501)}\n{PYTHON} write.py", f"cp cut.nc cut\ncp wrong.nc wrong\nif {program} read cut.nc 501 2> refused; then exit 1; fi", ranks=None)
+    result = run()
+    begins = "writer has written a file that begins as a CDF file, and is none: "
+    expect(result.all.count(begins) == 1 and begins + os.getcwd() + "/cut.nc: at byte 40: the header ends here" in result.all, "what the run says of cut.nc")
+    expect(harness.is_logged(begins + os.getcwd() + "/wrong.nc: at byte 8: "), "what the event log says of wrong.nc")
+    expect(os.path.getsize("cut") == 40 and os.path.getsize("wrong") == os.path.getsize("good.bin"), "the bytes")
+
+
 def hdf5():
     """Files of other formats are the same files, and PnetCDF says that it does not know them."""
     lines = [f"ncgen -k nc4 -o four.nc {cdl('four.nc', 101)}", "echo text > text.nc", ": > empty.nc"]
@@ -176,6 +187,20 @@ def removed():
                "until test -e gone; do sleep 0.05; done\n! cat a.nc 2> /dev/null")
     run()
     expect("a.nc" not in text("listed").split(), "listed is " + text("listed"))
+
+
+def removed_anew():
+    """The same where the component writes the file anew: what it has put before is gone, too. So it is with a file that nobody has published."""
+    put = " ".join(harness.MPIRUN) + f" 2 {program} write a.nc 100"
+    scripts = [f"{put}\nexec 3> a.nc", "echo old > a.nc\nexec 3> a.nc", "exec 3> a.nc"]
+    for before in scripts:
+        for keys in ("", ", keep: true"):
+            clear_directory()
+            write_flow(f"{before}\necho new >&3\nrm a.nc\ntest ! -e a.nc\n! rm a.nc 2> /dev/null\necho more >&3\nexec 3>&-\ntest ! -e a.nc\nls > listed\ntouch gone",
+                       "until test -e gone; do sleep 0.05; done\n! cat a.nc 2> /dev/null", more=keys)
+            run()
+            expect("a.nc" not in text("listed").split(), f"{before}{keys}: listed is " + text("listed"))
+            expect(not os.path.exists("a.nc"), f"{before}{keys}: the file is on disk")
 
 
 def appended():
@@ -463,7 +488,7 @@ def nth_close():
     expect(text("copy") == "one\ntwo\nthree\n", "the end of the writer")
     write_flow("echo one > a.nc", "cat a.nc && exit 1\ntrue", more=", publish: 'close:2'")
     run()
-    expect(harness.is_logged("closed it 1 times"), "the event log does not say how often it was closed")
+    expect(harness.is_logged("closed it 1 time, and"), "the event log does not say how often it was closed")
 
 
 def kept():
