@@ -284,7 +284,22 @@ void end_close(const FileIdentity& file) noexcept {
   }
 }
 
+namespace {
+
+/// What the process has read of streams, it has read: it is not killed.
+void leave_read_steps() noexcept {
+  if (!has_kept_steps()) return;
+  try {
+    process_session().leave_steps();
+  } catch (const std::exception&) {
+    // The matcher is gone.
+  }
+}
+
+}  // namespace
+
 void note_exit() noexcept {
+  leave_read_steps();
   if (held.is_empty()) return;
   try {
     tell(false, held.all());
@@ -293,10 +308,12 @@ void note_exit() noexcept {
 }
 
 bool holds_files() noexcept {
-  return !held.is_empty();
+  return !held.is_empty() || has_kept_steps();
 }
 
 void note_exec() noexcept {
+  leave_read_steps();
+  if (held.is_empty()) return;
   try {
     const std::vector<FileIdentity> files = held.all();
     for (const FileIdentity& file : files) held.remove(file);

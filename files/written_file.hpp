@@ -31,9 +31,10 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 [[nodiscard]] runtime::FileIdentity begin_close(int descriptor) noexcept;
 /// It is closed: the matcher hears that the process has left the file in order.
 void end_close(const runtime::FileIdentity& file) noexcept;
-/// The same for all files, at the end of the process.
+/// The same for all files, and for steps of streams that the process reads, at the end of the process.
 void note_exit() noexcept;
-/// Whether this process itself has opened such files; neither a forked child nor one of vfork has.
+/// Whether this process itself has opened such files, or has such steps; neither a forked child nor one of
+/// vfork has.
 [[nodiscard]] bool holds_files() noexcept;
 /// The process is about to go on as another program: it leaves all its files.
 void note_exec() noexcept;

@@ -67,6 +67,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "list_written";
     case MessageType::read_image:
       return "read_image";
+    case MessageType::keep_image:
+      return "keep_image";
     case MessageType::newest_image:
       return "newest_image";
     case MessageType::watch:

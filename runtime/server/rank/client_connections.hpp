@@ -29,6 +29,8 @@ struct LocalProcess {
   std::uint32_t process_id = 0;  ///< of the operating system
   std::uint32_t connections = 0;
   std::map<matcher::StepId, std::uint32_t> open_steps;  ///< with the number of times
+  /// Steps whose images the process has had, and that it has open until it closes them (keep_image).
+  std::map<matcher::StepId, matcher::AccessCounters> kept_steps;
 
   [[nodiscard]] bool has_open(matcher::StepId step) const { return open_steps.contains(step); }
   void note_open(matcher::StepId step) { ++open_steps[step]; }
@@ -70,6 +72,8 @@ struct Client {
   struct ImageRead {
     matcher::StepId step = 0;  ///< 0: the registry has not answered
     bool is_counted = false;   ///< the process reads the step, and does not only look
+    bool is_kept = false;      ///< keep_image
+    bool has_image = false;    ///< the answer was an image
     bool grows = false;        ///< ImageMade::grows
     bool is_own = false;       ///< for open_file: the answer is file_opened
     /// For open_file: takes the file, or null, and answers later.

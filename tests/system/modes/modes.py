@@ -399,6 +399,48 @@ def script():
     expect("[reader] copied 6" in run().out, "the script has not got all steps")
 
 
+KILLED_READER = """
+import os, signal
+import netCDF4
+def die_once(where):
+    if not os.path.exists(where):
+        open(where, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+while True:
+    try:
+        data = netCDF4.Dataset("s.nc")
+    except FileNotFoundError:
+        break
+    step = int(data.step)
+    with open("took", "a") as file:
+        file.write("%d " % step)
+    if step == 2:
+        die_once("open")
+    data.close()
+    if step == 5:
+        die_once("closed")
+"""
+
+
+def killed_files():
+    """A reader by the C library that is killed gets the step again that it had, also where the writer waits for it. The commands of a script, which end in order, get each step once."""
+    write_reader(KILLED_READER, "netCDF4")
+    with open("commands.sh", "w") as file:
+        file.write("while cp s.nc copy.nc; do ncdump -h copy.nc | sed -n 's/.*:step = \\([0-9]*\\).*/\\1/p' >> commands; done\ntrue\n")
+    restarts = ", restarts: 5, restart-delay: 100ms"
+    for keys in (), ("queue: 1", "when-full: wait"), ("keep: true",):
+        for name in ("took", "open", "closed", "commands"):
+            if os.path.exists(name):
+                os.remove(name)
+        write_flow({"model": (1, f"write s.nc 9 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py{restarts}"), "script": (None, f"sh commands.sh{restarts}")}, "s.nc", "[reader, script]",
+                   "steps: stream", *keys)
+        result = run()
+        with open("took") as took, open("commands") as commands:
+            expect(took.read().split() == "0 1 2 2 3 4 5 5 6 7 8".split(), f"{keys}: the killed reader")
+            expect(commands.read().split() == list("012345678"), f"{keys}: the commands of the script")
+        expect_counts(result, "reader", 9, 0, 0)
+
+
 def twice_by_command():
     """A script whose commands open a file twice to read it once is told of the key for that, once. With the key, and where a command goes on from step to step, nothing is told."""
     with open("twice.py", "w") as file:

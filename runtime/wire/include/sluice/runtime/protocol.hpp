@@ -57,6 +57,7 @@ enum class MessageType : std::uint16_t {
   list = 21,            // ListRequest → listing: the answer may be held back
   list_written = 49,    // ListRequest → listing: of files that processes of this matcher write
   read_image = 46,      // OpenRequest → image_made: the answer may be held back
+  keep_image = 51,      // OpenRequest → image_made: as read_image, and the step is open until close_read
   newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
   watch = 27,           // WatchRequest → run_view
   create_offered = 23,  // CreateOffered, no answer; only as mail
