@@ -35,16 +35,12 @@ bool is_of_matcher(std::string_view link) noexcept {
 
 constexpr FileIdentity no_file{};
 
-FileIdentity identity_of(const struct stat& facts) noexcept {
-  return {facts.st_dev, facts.st_ino};
-}
-
 /// The file of a descriptor for writing, or `no_file`.
 FileIdentity written_by(int descriptor) noexcept {
   const int flags = ::fcntl(descriptor, F_GETFL);
   struct stat facts {};
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(descriptor, &facts) != 0) return no_file;
-  return S_ISREG(facts.st_mode) ? identity_of(facts) : no_file;
+  return S_ISREG(facts.st_mode) ? FileIdentity{facts.st_dev, facts.st_ino} : no_file;
 }
 
 /// Calls `visit` with the number of each open descriptor. Files are closed often, so this takes few system

@@ -101,7 +101,8 @@ std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& option
                             step,
                             {log.run.number, log.run.begin_ns, group.member.group}});
   } catch (...) {
-    group.session->discard({static_cast<std::uint64_t>(step.step), false, "its log could not be made"});
+    group.session->discard(
+        {static_cast<std::uint64_t>(step.step), false, "the log of a process could not be made"});
     throw;
   }
 }
@@ -118,7 +119,7 @@ void continue_log(KeptLog& kept, const CoupledGroup& group, std::uint64_t step, 
   try {
     if (parts.disk) parts.disk->go_on(step);
   } catch (...) {
-    group.session->discard({step, false, "its log could not be continued"});
+    group.session->discard({step, false, "the log of a process could not be continued"});
     throw;
   }
 }

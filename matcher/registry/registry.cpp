@@ -332,8 +332,7 @@ void Registry::discard(ProcessId process, StepId id, FileState file, const std::
     if (file == FileState::untouched) {
       if (!step.takes_over) parts_->publication.withdraw(step);
     } else {
-      parts_->publication.end_unfinished(step,
-                                         caller.name() + (reason.empty() ? " aborted it" : ": " + reason));
+      parts_->publication.end_unfinished(step, reason.empty() ? caller.name() + " aborted it" : reason);
     }
     if (step.state == StepState::discarded) parts_->answers.given_up(step);
   }

@@ -28,9 +28,9 @@ struct LocalProcess {
   std::uint64_t token = 0;
   std::uint32_t process_id = 0;  ///< of the operating system
   std::uint32_t connections = 0;
-  std::map<matcher::StepId, std::uint32_t> open_steps;  ///< with the number of times
+  std::map<matcher::StepId, std::uint32_t> open_steps = {};  ///< with the number of times
   /// Steps whose images the process has had, and that it has open until it closes them (keep_image).
-  std::map<matcher::StepId, matcher::AccessCounters> kept_steps;
+  std::map<matcher::StepId, matcher::AccessCounters> kept_steps = {};
 
   [[nodiscard]] bool has_open(matcher::StepId step) const { return open_steps.contains(step); }
   void note_open(matcher::StepId step) { ++open_steps[step]; }

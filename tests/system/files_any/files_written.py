@@ -92,7 +92,7 @@ def damaged():
     write_flow(f"ncgen -k classic -o good.bin {cdl('a.nc', 501)}\n{PYTHON} write.py", f"cp cut.nc cut\ncp wrong.nc wrong\nif {program} read cut.nc 501 2> refused; then exit 1; fi", ranks=None)
     result = run()
     begins = "writer has written a file that begins as a CDF file, and is none: "
-    expect(result.all.count(begins) == 1 and begins + os.getcwd() + "/cut.nc: at byte 40: the header ends here" in result.all, "what the run says of cut.nc")
+    expect(result.all.count(begins) == 1 and begins + os.getcwd() + "/cut.nc: at byte 40: the file ends inside its header: " in result.all, "what the run says of cut.nc")
     expect(harness.is_logged(begins + os.getcwd() + "/wrong.nc: at byte 8: "), "what the event log says of wrong.nc")
     expect(os.path.getsize("cut") == 40 and os.path.getsize("wrong") == os.path.getsize("good.bin"), "the bytes")
 
@@ -196,7 +196,7 @@ def removed_anew():
     for before in scripts:
         for keys in ("", ", keep: true"):
             clear_directory()
-            write_flow(f"{before}\necho new >&3\nrm a.nc\ntest ! -e a.nc\n! rm a.nc 2> /dev/null\necho more >&3\nexec 3>&-\ntest ! -e a.nc\nls > listed\ntouch gone",
+            write_flow(f"trap 'touch gone' EXIT\n{before}\necho new >&3\nrm a.nc\ntest ! -e a.nc\n! rm a.nc 2> /dev/null\necho more >&3\nexec 3>&-\ntest ! -e a.nc\nls > listed",
                        "until test -e gone; do sleep 0.05; done\n! cat a.nc 2> /dev/null", more=keys)
             run()
             expect("a.nc" not in text("listed").split(), f"{before}{keys}: listed is " + text("listed"))

@@ -116,13 +116,13 @@ def queue_of_files():
 
 
 def copy_on_full_disk():
-    """A stream of files: who goes on in the last step gets a copy of it. On a full disk that fails, and leaves nothing but what was there."""
+    """Where all data goes through files, who goes on in the last step of a stream gets a copy of it. On a full disk that fails, and leaves nothing but what was there."""
     harness.in_own_namespace()
     with harness.SmallDisk("disk", 0.25, may_keep=True):
-        write_flow({"model": (2, f"write disk/s.nc 1 {LENGTH} full disk/s.nc touch tried"), "analysis": (1, "await tried drain disk/s.nc")}, "disk/s.nc", "[analysis]", "steps: stream",
-                   "through: file")
-        expect_taken(run(), "analysis", [0])
-        expect(os.listdir("disk") == ["s.nc"], f"on the disk are {os.listdir('disk')}")
+        write_flow({"model": (2, f"write disk/s.nc 1 {LENGTH} full disk/s.nc touch tried"), "analysis": (1, "await tried drain disk/s.nc")}, "disk/s.nc", "[analysis]", "steps: stream")
+        result = finish(start(build + "/bin/sluice", "run", "--through-files", "flow.yaml"), 0)
+        expect_taken(result, "analysis", [0])
+        expect("s.nc" in os.listdir("disk") and "s.nc.partial" not in os.listdir("disk"), f"on the disk are {os.listdir('disk')}")
 
 
 def queue_discards():
