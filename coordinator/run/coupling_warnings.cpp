@@ -7,6 +7,7 @@
 #include <set>
 
 #include "format.hpp"
+#include "readiness.hpp"
 
 namespace sluice::coordinator {
 namespace {

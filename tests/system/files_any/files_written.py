@@ -281,6 +281,39 @@ def calls():
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
 
 
+NO_NAME = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+buffer = ctypes.create_string_buffer(4096)
+here, none = -100, ctypes.c_void_p(None)
+calls = {"fchownat": (here, none, -1, -1, 0), "chown": (none, -1, -1), "lchown": (none, -1, -1), "chmod": (none, 0o600), "fchmodat": (here, none, 0o600, 0), "unlink": (none,),
+         "unlinkat": (here, none, 0), "remove": (none,), "rename": (none, none), "renameat": (here, none, here, none), "link": (none, none), "linkat": (here, none, here, none, 0),
+         "truncate": (none, 0), "open": (none, 0), "openat": (here, none, 0), "creat": (none, 0o600), "stat": (none, buffer), "lstat": (none, buffer), "fstatat": (here, none, buffer, 0),
+         "access": (none, 0), "faccessat": (here, none, 0, 0), "readlink": (none, buffer, 100), "readlinkat": (here, none, buffer, 100), "utimes": (none, none), "utime": (none, none),
+         "lutimes": (none, none), "utimensat": (here, none, none, 0), "statfs": (none, buffer), "statvfs": (none, buffer), "getxattr": (none, b"user.a", buffer, 10),
+         "listxattr": (none, buffer, 10), "statx": (here, none, 0, 0, buffer), "euidaccess": (none, 0)}
+for name, arguments in calls.items():
+    child = os.fork()
+    if child == 0:
+        ctypes.set_errno(0)
+        outcome = getattr(libc, name)(*arguments)
+        print(name, outcome, ctypes.get_errno(), flush=True)
+        os._exit(0)
+    print(name, os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+def no_name():
+    """Calls without a name fail as they do without a run."""
+    with open("no_name.py", "w") as file:
+        file.write(NO_NAME)
+    harness.call("sh", "-c", f"{PYTHON} no_name.py > direct.txt", status=0)
+    write_flow(f"{PYTHON} no_name.py > written.txt", f"{PYTHON} no_name.py > read.txt")
+    run()
+    expect(text("written.txt") == text("direct.txt"), "the writer: " + text("written.txt"))
+    expect(text("read.txt") == text("direct.txt"), "the reader: " + text("read.txt"))
+
+
 SYSTEM_CALLS = """
 import ctypes, os
 call = ctypes.CDLL(None, use_errno=True).syscall
