@@ -210,15 +210,16 @@ mode_t permissions_of(mode_t mode) noexcept {
   return mode & ~mask;
 }
 
-WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
+WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, bool is_renamed) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
-  runtime::FileDescriptor file = session.open_file(
-      {match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-       static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-       matcher::is_in_files(match->rule.through), matcher::is_written_in_place(match->rule.through)});
+  runtime::FileDescriptor file =
+      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+                         matcher::is_in_files(match->rule.through),
+                         matcher::is_written_in_place(match->rule.through), is_renamed});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
     if (const FileIdentity identity = identity_of(file.number()); identity != no_file) held.add(identity);
@@ -229,9 +230,10 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
 
 }  // namespace
 
-WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept {
+WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
+                              bool is_renamed) noexcept {
   try {
-    return open_it(directory, path, flags, mode);
+    return open_it(directory, path, flags, mode, is_renamed);
   } catch (const Error& error) {
     return {WrittenFile::Kind::failed, {}, runtime::error_number_of(error)};
   } catch (const std::bad_alloc&) {

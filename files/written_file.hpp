@@ -16,8 +16,9 @@ struct WrittenFile {
 
 /// Opens a file that this component writes: a new one, the one that is being written, or a copy of the one
 /// that was published. An open for reading finds what this run has written, and otherwise the disk, at once.
-/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2).
-[[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept;
+/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2). `is_renamed`: of OpenFile.
+[[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
+                                            bool is_renamed = false) noexcept;
 
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.

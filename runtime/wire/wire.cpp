@@ -181,7 +181,8 @@ void fields(auto& a, Is<NewestImageRequest> auto& m) {
   a(m.key, m.path);
 }
 void fields(auto& a, Is<OpenFile> auto& m) {
-  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place);
+  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place,
+    m.is_renamed);
 }
 void fields(auto& a, Is<FileOpened> auto& m) {
   a(m.is_ordinary);

@@ -106,6 +106,15 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
 void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   const std::uint32_t flags = open.request.flags;
   File* const file = find(place.file);
+  // Whoever has it open goes on in a file without a name.
+  const bool is_replaced = file != nullptr && open.request.is_renamed && !file->bytes.is_in_place &&
+                           is_open(*file) && writers_.is_open(file->id);
+  if (is_replaced) {
+    abandon(*file, "another file was renamed to its name while it was open");
+    Place& anew = places_[open.request.path];
+    anew.key = open.request.key;
+    return open_at(anew, open);
+  }
   if (file != nullptr && file->state == File::State::beginning) {
     file->opens.push_back(open);
   } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {

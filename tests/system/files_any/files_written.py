@@ -125,6 +125,41 @@ def renamed():
     expect(not os.path.exists("a.nc") and not os.path.exists("d.nc"), "a file is on disk")
 
 
+REPLACED = """
+import os
+with open('a.nc', 'w') as old:
+    old.write('old, and longer than the new one')
+    old.flush()
+    with open('other.tmp', 'w') as other: other.write('new')
+    os.rename('other.tmp', 'a.nc')
+    old.write(', and more')
+with open('b.nc', 'w') as b: b.write('own name')
+os.rename('b.nc', 'b.nc')
+assert open('b.nc').read() == 'own name'
+with open('c.nc', 'w') as first: first.write('first')
+with open('c.nc', 'r+') as old:
+    with open('d.nc', 'w') as other: other.write('second')
+    os.rename('d.nc', 'c.nc')
+    old.write('lost')
+"""
+
+
+def renamed_over():
+    """A file that is renamed to the name of one that is being written takes its place, and whoever has that open goes on in a file without a name. A file may get its own name."""
+    python = script("replace.py", *REPLACED.splitlines())
+    os.makedirs("direct")
+    harness.call(PYTHON, "../replace.py", cwd="direct", status=0)
+    for keys in ("", ", keep: true"):
+        write_flow(f"trap 'touch done' EXIT\n{python}", "until test -e done; do sleep 0.05; done\nfor i in a b c; do cat $i.nc > $i; done\n! cat d.nc 2> /dev/null", more=keys)
+        run()
+        for name in "abc":
+            expect(text(name) == text(f"direct/{name}.nc"), f"{name}: {text(name)}")
+        expect(harness.is_logged("another file was renamed to its name while it was open"), "the event")
+        for name in ("done", "a.nc", "b.nc", "c.nc"):
+            if os.path.exists(name):
+                os.remove(name)
+
+
 def of_pnetcdf():
     """What the component has written by PnetCDF: it copies, renames, changes and removes it as a file on disk, at once and however often it writes it anew."""
     launch = " ".join(harness.MPIRUN) + f" 2 {program}"

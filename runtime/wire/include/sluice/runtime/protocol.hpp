@@ -343,6 +343,7 @@ struct OpenFile {
   std::uint32_t closes = 1;       ///< FileRule::closes
   bool is_in_files = false;       ///< matcher::is_in_files: what is published is a file on disk
   bool is_in_place = false;       ///< matcher::is_written_in_place: that is the file that is written
+  bool is_renamed = false;        ///< it takes the place of what has the name, also of what is being written
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
 /// such file, and the process uses the disk.
