@@ -35,6 +35,13 @@ int change_any(int directory, const char* path, const OnFile& on_file, const OnD
   return on_file(file.file.number());
 }
 
+/// The C library declares that a path is never null, and so the compiler leaves out a comparison within the
+/// wrapper. Programs hand over null nevertheless.
+bool has_no_name(const char* path) noexcept {
+  __asm__("" : "+r"(path));  // it may be anything now
+  return path == nullptr || *path == '\0';
+}
+
 /// Whether a call is to change a link itself. `flags`: as of fchownat(2).
 bool is_of_link(int directory, const char* path, int flags) noexcept {
   return (flags & AT_SYMLINK_NOFOLLOW) != 0 && sluice::files::may_be_coupled(path) &&
@@ -98,7 +105,7 @@ SLUICE_EXPORT int lchown(const char* path, uid_t owner, gid_t group) noexcept {
 
 SLUICE_EXPORT int fchownat(int directory, const char* path, uid_t owner, gid_t group, int flags) noexcept {
   const auto change = [&] { return SLUICE_REAL(fchownat)(directory, path, owner, group, flags); };
-  if (path == nullptr || *path == '\0' || is_of_link(directory, path, flags)) return change();
+  if (has_no_name(path) || is_of_link(directory, path, flags)) return change();
   return change_owner(directory, path, owner, group, change);
 }
 
@@ -126,7 +133,7 @@ SLUICE_EXPORT int futimesat(int directory, const char* path, const timeval times
 
 SLUICE_EXPORT int utimensat(int directory, const char* path, const timespec times[2], int flags) noexcept {
   const auto change = [&] { return SLUICE_REAL(utimensat)(directory, path, times, flags); };
-  if (path == nullptr || is_of_link(directory, path, flags)) return change();
+  if (has_no_name(path) || is_of_link(directory, path, flags)) return change();
   return change_times(directory, path, times, change);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "client_library.hpp"
@@ -27,6 +28,9 @@ FileDescriptor duplicate(int descriptor, int least_number) {
   return FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, least_number));
 }
 
+/// The process that has steps of streams open; 0: none has.
+constinit std::atomic<pid_t> keeper{0};
+
 /// A step that a former run has left in a file. In a stream, the program may open the file several times.
 FoundImage file_of_step(const runtime::RuleMatch& match, const std::string& path) {
   FoundImage found;
@@ -36,6 +40,10 @@ FoundImage file_of_step(const runtime::RuleMatch& match, const std::string& path
 }
 
 }  // namespace
+
+bool has_kept_steps() noexcept {
+  return keeper.load(std::memory_order_relaxed) != 0 && keeper.load() == ::getpid();
+}
 
 FileDescriptor hidden_duplicate(int descriptor) {
   return duplicate(descriptor, first_hidden_number);
@@ -100,6 +108,8 @@ FoundImage ImageSession::find(const runtime::RuleMatch& match) {
 FoundImage ImageSession::find_next(const runtime::RuleMatch& match, bool is_look) {
   keep_another_connection();
   auto connection = take_connection();
+  // First: the writer may wait until the step before has been read.
+  leave_steps(*connection, &match.file);
   try {
     FoundImage found = open(*connection, match, is_look);
     give_back(std::move(connection));
@@ -114,17 +124,49 @@ FoundImage ImageSession::find_next(const runtime::RuleMatch& match, bool is_look
 FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& match, bool is_look) {
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
   const runtime::OpenRequest request{match.key, alone, match.file, match.is_on_disk, 0, is_look};
-  auto answer =
-      exchange(connection, MessageType::read_image, runtime::encode(request), MessageType::image_made);
+  const bool keeps = match.rule.is_stream && match.rule.may_restart && !is_look;
+  auto answer = exchange(connection, keeps ? MessageType::keep_image : MessageType::read_image,
+                         runtime::encode(request), MessageType::image_made);
   const auto made = runtime::decode<runtime::ImageMade>(answer.fields);
   if (!made.path.empty()) return made.step == 0 ? FoundImage{{}, made.path} : file_of_step(match, made.path);
   if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
+  if (keeps && made.step != 0) keep_step(match.file, made.step);
   FoundImage found;
   if (!made.grows) found.image = known_image(match.file, made.step);
   if (found.image) return found;
   found.image = std::move(answer.descriptors.front());
   remember(match.file, made.step, found.image);
   return found;
+}
+
+void ImageSession::keep_step(const std::string& file, std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  const bool is_known =
+      std::ranges::any_of(kept_steps_, [&](const KeptStep& kept) { return kept.step == step; });
+  if (!is_known) kept_steps_.push_back({file, step});
+  keeper = ::getpid();
+}
+
+/// `file`: of which stream; null: of all.
+void ImageSession::leave_steps(Connection& connection, const std::string* file) {
+  std::vector<std::uint64_t> left;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(kept_steps_, [&](const KeptStep& kept) {
+      const bool is_left = file == nullptr || kept.file == *file;
+      if (is_left) left.push_back(kept.step);
+      return is_left;
+    });
+    if (kept_steps_.empty()) keeper = 0;
+  }
+  for (const std::uint64_t step : left)
+    connection.socket.send({MessageType::close_read, 0, runtime::encode(runtime::CloseRequest{step, {}})});
+}
+
+void ImageSession::leave_steps() {
+  auto connection = take_connection();
+  leave_steps(*connection, nullptr);
+  give_back(std::move(connection));
 }
 
 FileDescriptor ImageSession::open_file(const runtime::OpenFile& request) {

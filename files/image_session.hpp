@@ -12,13 +12,9 @@
 
 namespace sluice::files {
 
-/// A file of the operating system, whatever number it has.
-struct FileIdentity {
-  dev_t device = 0;
-  ino_t file = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
+using runtime::FileIdentity;
 
+/// All zero: there is no such descriptor.
 [[nodiscard]] FileIdentity identity_of(int descriptor) noexcept;
 
 /// This library's own descriptors have numbers from here on where possible: beyond what shells use.
@@ -55,6 +51,9 @@ struct FoundImage {
   std::string path;               ///< where there is no image
 };
 
+/// Whether this process has steps of streams open; a forked child, or one of vfork, has none.
+[[nodiscard]] bool has_kept_steps() noexcept;
+
 /// What a process asks the matcher, and the images that it has had. A connection is used for one exchange at
 /// a time and then kept, because the end of the last one would be the end of the process for the matcher.
 /// Threads may use it at once.
@@ -66,8 +65,12 @@ class ImageSession {
 
   /// Waits until the file is published. Throws Error: NC_ENOENT when it can never come.
   [[nodiscard]] FoundImage find(const runtime::RuleMatch& match);
-  /// The next step of a stream, with `is_look` without going on to it. Throws Error: NC_ENOENT at its end.
+  /// The next step of a stream, with `is_look` without going on to it. The process has read the step before.
+  /// Throws Error: NC_ENOENT at its end.
   [[nodiscard]] FoundImage find_next(const runtime::RuleMatch& match, bool is_look);
+
+  /// The process has read the steps of streams that it has; it ends, or becomes another program.
+  void leave_steps();
 
   /// A file that this component writes; empty: an ordinary one. Throws Error: NC_EEXIST, NC_ENOENT, and what
   /// the workflow says to a create.
@@ -92,6 +95,12 @@ class ImageSession {
     std::uint64_t bytes = 0;
   };
 
+  /// A step that this process has open, so that it gets it again when it is killed and started again.
+  struct KeptStep {
+    std::string file;
+    std::uint64_t step = 0;
+  };
+
   [[nodiscard]] std::unique_ptr<Connection> connect();
   [[nodiscard]] std::unique_ptr<Connection> take_connection();
   void give_back(std::unique_ptr<Connection> connection);
@@ -103,6 +112,8 @@ class ImageSession {
                                              runtime::MessageType expected);
   [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match,
                                 bool is_look = false);
+  void keep_step(const std::string& file, std::uint64_t step);
+  void leave_steps(Connection& connection, const std::string* file);
   [[nodiscard]] runtime::FileDescriptor known_image(const std::string& file, std::uint64_t step);
   void remember(const std::string& file, std::uint64_t step, const runtime::FileDescriptor& image);
 
@@ -111,6 +122,7 @@ class ImageSession {
   std::mutex mutex_;  ///< of what follows
   std::vector<std::unique_ptr<Connection>> idle_;
   std::vector<KnownImage> images_;  ///< the newest last
+  std::vector<KeptStep> kept_steps_;
   std::uint32_t last_tag_ = 0;
   bool has_threads_ = false;
 };

@@ -59,9 +59,10 @@ class Inside {
 /// Whether there is such a rule.
 [[nodiscard]] bool may_write_any() noexcept;
 
-/// Opens a file that the component writes; `flags` and `mode` as of open(2). Where it does not write the
-/// path: nothing to be done here. Leaves errno as it is.
-[[nodiscard]] WrittenFile open_written(int directory, const char* path, int flags, mode_t mode) noexcept;
+/// Opens a file that the component writes; the arguments are those of open_written_file(). Where it does not
+/// write the path: nothing to be done here. Leaves errno as it is.
+[[nodiscard]] WrittenFile open_written(int directory, const char* path, int flags, mode_t mode,
+                                       bool is_renamed = false) noexcept;
 
 /// What the component may do with a file that it only reads; to_disk where no rule covers the path.
 [[nodiscard]] ReaderChange change_read(int directory, const char* path) noexcept;

@@ -7,9 +7,9 @@
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -30,11 +30,12 @@ using sluice::files::ReaderChange;
 using sluice::files::remove_read;
 using sluice::files::WrittenFile;
 using sluice::runtime::FileDescriptor;
+using sluice::runtime::FileIdentity;
 
 constexpr mode_t all_may = 0666;
 
-WrittenFile open_written(int directory, const char* path, int flags) noexcept {
-  return sluice::files::open_written(directory, path, flags, all_may);
+WrittenFile open_written(int directory, const char* path, int flags, bool is_renamed = false) noexcept {
+  return sluice::files::open_written(directory, path, flags, all_may, is_renamed);
 }
 
 /// `close()` is the C library's call. The program's calls are the ones that count; this library's own are not
@@ -43,14 +44,14 @@ template <class Close>
 int close_any(int descriptor, const Close& close) {
   if (sluice::files::is_inside) return close();
   int before = errno;
-  std::uint64_t file = 0;
+  FileIdentity file;
   {
     const Inside inside;
     file = sluice::files::begin_close(descriptor);
   }
   errno = before;
   const int outcome = close();
-  if (file == 0) return outcome;
+  if (file == FileIdentity{}) return outcome;
   before = errno;
   const Inside inside;
   sluice::files::end_close(file);
@@ -61,7 +62,7 @@ int close_any(int descriptor, const Close& close) {
 /// The same for a file that this library has opened for the program.
 void close_written(FileDescriptor& descriptor) noexcept {
   const Inside inside;
-  const std::uint64_t file = sluice::files::begin_close(descriptor.number());
+  const FileIdentity file = sluice::files::begin_close(descriptor.number());
   descriptor.reset();
   sluice::files::end_close(file);
 }
@@ -123,7 +124,7 @@ int copy_file(const Copy& copied) noexcept {
   }
   const int flags = O_WRONLY | O_CREAT | (must_be_new ? O_EXCL : O_TRUNC);
   WrittenFile target;
-  if (may_be_written(to)) target = open_written(to_directory, to, flags);
+  if (may_be_written(to)) target = open_written(to_directory, to, flags, !must_be_new);
   if (target.kind == WrittenFile::Kind::failed) return target.error_number;
   if (target.kind == WrittenFile::Kind::ordinary) {
     if (!is_own) return ENODATA;
@@ -193,6 +194,9 @@ int rename_any(int from_directory, const char* from, int to_directory, const cha
   if (may_be_coupled(from) && is_link(from_directory, from)) return rename();
   if (!may_be_written(from) && !may_be_written(to))
     return rename_read_any(from_directory, from, to_directory, to, rename);
+  // A file that gets its own name stays as it is.
+  if (from_directory == to_directory && std::strcmp(from, to) == 0)
+    return ::faccessat(from_directory, from, F_OK, 0);
   const int before = errno;
   const int trouble = copy_file({from_directory, from, to_directory, to, false});
   errno = before;

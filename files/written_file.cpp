@@ -33,12 +33,14 @@ bool is_of_matcher(std::string_view link) noexcept {
   return link.starts_with("/memfd:sluice-file") || link.find("/.sluice-file-") != std::string_view::npos;
 }
 
-/// The file of a descriptor for writing; 0: none.
-std::uint64_t written_by(int descriptor) noexcept {
+constexpr FileIdentity no_file{};
+
+/// The file of a descriptor for writing, or `no_file`.
+FileIdentity written_by(int descriptor) noexcept {
   const int flags = ::fcntl(descriptor, F_GETFL);
   struct stat facts {};
-  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(descriptor, &facts) != 0) return 0;
-  return S_ISREG(facts.st_mode) ? facts.st_ino : 0;
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(descriptor, &facts) != 0) return no_file;
+  return S_ISREG(facts.st_mode) ? FileIdentity{facts.st_dev, facts.st_ino} : no_file;
 }
 
 /// Calls `visit` with the number of each open descriptor. Files are closed often, so this takes few system
@@ -60,15 +62,14 @@ void for_each_descriptor(const Visit& visit) {
   }
 }
 
-/// The files that this process may write, by st_ino. A forked child has none of its own: after vfork, even
-/// the list is its parent's. A file that was closed in a way that is not seen here stays until its place is
-/// needed.
+/// The files that this process may write. A forked child has none of its own: after vfork, even the list is
+/// its parent's. A file that was closed in a way that is not seen here stays until its place is needed.
 class HeldFiles {
  public:
-  void add(std::uint64_t file) {
+  void add(const FileIdentity& file) {
     const pid_t self = ::getpid();
     if (owner_.exchange(self) != self) {
-      for (std::atomic<std::uint64_t>& place : places_) place = 0;
+      for (Place& place : places_) place.file = 0;
       count_ = 0;
       is_overfull_ = false;
     }
@@ -76,51 +77,67 @@ class HeldFiles {
     drop_closed();
     if (!take_place(file)) is_overfull_ = true;
   }
-  [[nodiscard]] bool has(std::uint64_t file) const noexcept {
+  [[nodiscard]] bool has(const FileIdentity& file) const noexcept {
     return !is_empty() && (is_overfull_ || find(file));
   }
-  void remove(std::uint64_t file) noexcept {
-    for (std::atomic<std::uint64_t>& place : places_) {
-      std::uint64_t here = file;
-      if (place.compare_exchange_strong(here, 0)) --count_;
+  void remove(const FileIdentity& file) noexcept {
+    for (Place& place : places_) {
+      std::uint64_t here = file.file;
+      if (place.has(file) && place.file.compare_exchange_strong(here, 0)) --count_;
     }
   }
   [[nodiscard]] bool is_empty() const noexcept {
     return count_.load(std::memory_order_relaxed) == 0 || owner_.load() != ::getpid();
   }
-  [[nodiscard]] std::vector<std::uint64_t> all() const {
-    std::vector<std::uint64_t> files;
-    for (const std::atomic<std::uint64_t>& place : places_) {
-      if (place != 0) files.push_back(place);
+  [[nodiscard]] std::vector<FileIdentity> all() const {
+    std::vector<FileIdentity> files;
+    for (const Place& place : places_) {
+      if (const FileIdentity file = place.identity(); file != no_file) files.push_back(file);
     }
     if (is_overfull_) for_each_descriptor([&](int descriptor) { files.push_back(written_by(descriptor)); });
     return files;
   }
 
  private:
-  [[nodiscard]] bool find(std::uint64_t file) const noexcept {
-    return std::ranges::any_of(places_, [&](const auto& place) { return place == file; });
+  /// The device is set while nobody looks at it, because no two numbers can be changed at once.
+  struct Place {
+    static constexpr std::uint64_t is_being_taken = ~std::uint64_t{0};
+    std::atomic<std::uint64_t> file{0};  ///< 0: the place is free
+    std::atomic<std::uint64_t> device{0};
+    [[nodiscard]] bool has(const FileIdentity& identity) const noexcept {
+      return file == identity.file && device == identity.device;
+    }
+    [[nodiscard]] FileIdentity identity() const noexcept {
+      const std::uint64_t number = file;
+      return number == 0 || number == is_being_taken ? no_file : FileIdentity{device, number};
+    }
+  };
+
+  [[nodiscard]] bool find(const FileIdentity& file) const noexcept {
+    return std::ranges::any_of(places_, [&](const Place& place) { return place.has(file); });
   }
-  [[nodiscard]] bool take_place(std::uint64_t file) noexcept {
-    for (std::atomic<std::uint64_t>& place : places_) {
+  [[nodiscard]] bool take_place(const FileIdentity& file) noexcept {
+    for (Place& place : places_) {
       std::uint64_t none = 0;
-      if (!place.compare_exchange_strong(none, file)) continue;
+      if (!place.file.compare_exchange_strong(none, Place::is_being_taken)) continue;
+      place.device = file.device;
+      place.file = file.file;
       ++count_;
       return true;
     }
     return false;
   }
   void drop_closed() {
-    std::vector<std::uint64_t> open;
+    std::vector<FileIdentity> open;
     for_each_descriptor([&](int descriptor) { open.push_back(written_by(descriptor)); });
-    for (std::atomic<std::uint64_t>& place : places_) {
-      if (const std::uint64_t file = place; file != 0 && std::ranges::find(open, file) == open.end())
-        remove(file);
+    for (const Place& place : places_) {
+      const FileIdentity file = place.identity();
+      if (file != no_file && std::ranges::find(open, file) == open.end()) remove(file);
     }
   }
 
   static constexpr std::size_t most_files = 256;
-  std::array<std::atomic<std::uint64_t>, most_files> places_{};
+  std::array<Place, most_files> places_{};
   std::atomic<int> count_{0};
   std::atomic<bool> is_overfull_{false};  ///< more are open at once: then any file may be one of them
   std::atomic<pid_t> owner_{0};
@@ -158,17 +175,13 @@ KeptFiles& kept() {
   return *all;
 }
 
-bool has_another(int descriptor, std::uint64_t file) {
+bool has_another(int descriptor, const FileIdentity& file) {
   bool has = false;
-  for_each_descriptor([&](int other) {
-    struct stat facts {};
-    has = has || (other != descriptor && ::fstat(other, &facts) == 0 && facts.st_ino == file &&
-                  written_by(other) == file);
-  });
+  for_each_descriptor([&](int other) { has = has || (other != descriptor && written_by(other) == file); });
   return has;
 }
 
-void tell(bool holds, std::vector<std::uint64_t> files, bool is_by_exec = false) {
+void tell(bool holds, std::vector<FileIdentity> files, bool is_by_exec = false) {
   ImageSession& session = process_session();
   if (session.environment().is_coupled()) session.tell({holds, std::move(files), is_by_exec});
 }
@@ -197,19 +210,19 @@ mode_t permissions_of(mode_t mode) noexcept {
   return mode & ~mask;
 }
 
-WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
+WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, bool is_renamed) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
-  runtime::FileDescriptor file = session.open_file(
-      {match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-       static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-       matcher::is_in_files(match->rule.through), matcher::is_written_in_place(match->rule.through)});
+  runtime::FileDescriptor file =
+      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+                         matcher::is_in_files(match->rule.through),
+                         matcher::is_written_in_place(match->rule.through), is_renamed});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
-    struct stat facts {};
-    if (::fstat(file.number(), &facts) == 0) held.add(facts.st_ino);
+    if (const FileIdentity identity = identity_of(file.number()); identity != no_file) held.add(identity);
     kept().release(file);
   }
   return {WrittenFile::Kind::given, std::move(file), 0};
@@ -217,9 +230,10 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode) {
 
 }  // namespace
 
-WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept {
+WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
+                              bool is_renamed) noexcept {
   try {
-    return open_it(directory, path, flags, mode);
+    return open_it(directory, path, flags, mode, is_renamed);
   } catch (const Error& error) {
     return {WrittenFile::Kind::failed, {}, runtime::error_number_of(error)};
   } catch (const std::bad_alloc&) {
@@ -252,14 +266,14 @@ int remove_written_file(int directory, const char* path) noexcept {
   }
 }
 
-std::uint64_t begin_close(int descriptor) noexcept {
-  if (held.is_empty()) return 0;
-  const std::uint64_t file = written_by(descriptor);
-  return file != 0 && held.has(file) && !has_another(descriptor, file) ? file : 0;
+FileIdentity begin_close(int descriptor) noexcept {
+  if (held.is_empty()) return no_file;
+  const FileIdentity file = written_by(descriptor);
+  return file != no_file && held.has(file) && !has_another(descriptor, file) ? file : no_file;
 }
 
-void end_close(std::uint64_t file) noexcept {
-  if (file == 0) return;
+void end_close(const FileIdentity& file) noexcept {
+  if (file == no_file) return;
   try {
     held.remove(file);
     tell(false, {file});
@@ -268,7 +282,22 @@ void end_close(std::uint64_t file) noexcept {
   }
 }
 
+namespace {
+
+/// What the process has read of streams, it has read: it is not killed.
+void leave_read_steps() noexcept {
+  if (!has_kept_steps()) return;
+  try {
+    process_session().leave_steps();
+  } catch (const std::exception&) {
+    // The matcher is gone.
+  }
+}
+
+}  // namespace
+
 void note_exit() noexcept {
+  leave_read_steps();
   if (held.is_empty()) return;
   try {
     tell(false, held.all());
@@ -277,13 +306,15 @@ void note_exit() noexcept {
 }
 
 bool holds_files() noexcept {
-  return !held.is_empty();
+  return !held.is_empty() || has_kept_steps();
 }
 
 void note_exec() noexcept {
+  leave_read_steps();
+  if (held.is_empty()) return;
   try {
-    const std::vector<std::uint64_t> files = held.all();
-    for (const std::uint64_t file : files) held.remove(file);
+    const std::vector<FileIdentity> files = held.all();
+    for (const FileIdentity& file : files) held.remove(file);
     tell(false, files, true);
   } catch (const std::exception&) {
   }
@@ -291,10 +322,10 @@ void note_exec() noexcept {
 
 void note_start(bool (*may_be_ours)(const char* path)) noexcept {
   try {
-    std::vector<std::uint64_t> files;
+    std::vector<FileIdentity> files;
     for_each_descriptor([&](int descriptor) {
-      const std::uint64_t file = written_by(descriptor);
-      if (file == 0 || held.has(file)) return;
+      const FileIdentity file = written_by(descriptor);
+      if (file == no_file || held.has(file)) return;
       std::array<char, PATH_MAX> link;
       const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
       const ssize_t length = ::readlink(name.c_str(), link.data(), link.size() - 1);

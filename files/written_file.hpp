@@ -1,9 +1,8 @@
 #pragma once
 #include <sys/types.h>
 
-#include <cstdint>
-
 #include "sluice/runtime/file_descriptor.hpp"
+#include "sluice/runtime/protocol.hpp"
 
 namespace sluice::files {
 
@@ -17,8 +16,9 @@ struct WrittenFile {
 
 /// Opens a file that this component writes: a new one, the one that is being written, or a copy of the one
 /// that was published. An open for reading finds what this run has written, and otherwise the disk, at once.
-/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2).
-[[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode) noexcept;
+/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2). `is_renamed`: of OpenFile.
+[[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
+                                            bool is_renamed = false) noexcept;
 
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.
@@ -28,13 +28,14 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 [[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 
 /// The descriptor is about to be closed. Returns the file if it is this process's last one of a file that it
-/// writes, and 0 otherwise.
-[[nodiscard]] std::uint64_t begin_close(int descriptor) noexcept;
+/// writes, and all zero otherwise.
+[[nodiscard]] runtime::FileIdentity begin_close(int descriptor) noexcept;
 /// It is closed: the matcher hears that the process has left the file in order.
-void end_close(std::uint64_t file) noexcept;
-/// The same for all files, at the end of the process.
+void end_close(const runtime::FileIdentity& file) noexcept;
+/// The same for all files, and for steps of streams that the process reads, at the end of the process.
 void note_exit() noexcept;
-/// Whether this process itself has opened such files; neither a forked child nor one of vfork has.
+/// Whether this process itself has opened such files, or has such steps; neither a forked child nor one of
+/// vfork has.
 [[nodiscard]] bool holds_files() noexcept;
 /// The process is about to go on as another program: it leaves all its files.
 void note_exec() noexcept;

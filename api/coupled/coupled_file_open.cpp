@@ -45,8 +45,13 @@ void leave_former_steps(const std::string& path, bool goes_on) {
   const std::string copy = path + ".partial";
   std::error_code error;
   std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing, error);
-  if (error) throw IoError(NC_EIO, error.value(), copy, "write");
-  system.rename(copy, path);
+  if (!error) std::filesystem::rename(copy, path, error);
+  if (!error) return;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(copy, ignored)) std::filesystem::remove(copy, ignored);
+  throw Error(NC_EIO,
+              path + " cannot be copied, and readers of the stream need the former file: " + error.message() +
+                  ". The copy needs as much space as the file, in the same directory");
 }
 
 /// A share in a step that this group will write. Waits until no process reads the file.

@@ -101,7 +101,8 @@ std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& option
                             step,
                             {log.run.number, log.run.begin_ns, group.member.group}});
   } catch (...) {
-    group.session->discard({static_cast<std::uint64_t>(step.step)});
+    group.session->discard(
+        {static_cast<std::uint64_t>(step.step), false, "the log of a process could not be made"});
     throw;
   }
 }
@@ -118,7 +119,7 @@ void continue_log(KeptLog& kept, const CoupledGroup& group, std::uint64_t step, 
   try {
     if (parts.disk) parts.disk->go_on(step);
   } catch (...) {
-    group.session->discard({step});
+    group.session->discard({step, false, "the log of a process could not be continued"});
     throw;
   }
 }
@@ -127,8 +128,8 @@ void continue_log(KeptLog& kept, const CoupledGroup& group, std::uint64_t step, 
 std::string not_cdf_text(const std::string& path) {
   return path +
          " was written as a file of another format than CDF-1, CDF-2 and CDF-5: PnetCDF cannot read it. Let "
-         "the writer "
-         "make a CDF file (nccopy -k cdf5), or read it through netCDF-C";
+         "the writer make a CDF file (nccopy -k cdf5), or read it through netCDF-C. If it begins as a CDF "
+         "file, the event log says where it is damaged";
 }
 
 /// The way in which a step begins.
@@ -166,7 +167,7 @@ std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGrou
     if (driver) driver->forget();
     return nullptr;
   }
-  if (driver == nullptr) group.session->discard({offer.step});
+  if (driver == nullptr) group.session->discard({offer.step, false, "its create has failed"});
   throw_where_failed(outcome, worst);
   return driver;
 }

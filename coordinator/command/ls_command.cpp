@@ -41,8 +41,8 @@ std::string list_files(const RunRecord& run) {
   std::string text = format_table(rows, {false, true, true});
   if (rows.empty()) text = "  no published file is there now\n";
   if (listing.gone != 0)
-    text +=
-        "  " + format_count(listing.gone, "file") + " more had been read, and are not in memory any more\n";
+    text += "  " + format_count(listing.gone, "file") + " more had been read, and " +
+            (listing.gone == 1 ? "is" : "are") + " not in memory any more\n";
   return text;
 }
 

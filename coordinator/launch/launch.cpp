@@ -171,6 +171,8 @@ int usable_cores() {
 }
 
 std::string rules_for(const Workflow& workflow, const std::string& component) {
+  const auto own = std::ranges::find(workflow.components, component, &Component::name);
+  const bool may_restart = own != workflow.components.end() && own->failure.restarts > 0;
   std::vector<runtime::ClientRule> rules;
   for (std::size_t i = 0; i < workflow.files.size(); ++i) {
     const workflows::FileRule& rule = workflow.files[i];
@@ -178,7 +180,7 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
     const bool reads = std::find(rule.readers.begin(), rule.readers.end(), component) != rule.readers.end();
     if (writes || reads) {
       rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads, rule.through,
-                       rule.is_drained(), rule.identity, rule.closes, rule.is_stream});
+                       rule.is_drained(), rule.identity, rule.closes, rule.is_stream, may_restart});
     }
   }
   return runtime::encode_rules(rules);

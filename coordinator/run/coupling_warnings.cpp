@@ -7,6 +7,7 @@
 #include <set>
 
 #include "format.hpp"
+#include "readiness.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -65,6 +66,14 @@ class CouplingWarnings {
     for (const runtime::DatasetStatus& dataset : report_.datasets)
       files += dataset.rule == rule && dataset.steps_published > 0 ? dataset.files : 0;
     return files;
+  }
+
+  /// "opened none of the 6 steps that were published". A name may have been published several times.
+  [[nodiscard]] std::string unopened(std::uint32_t rule) const {
+    const std::uint64_t steps = steps_of(rule);
+    const std::string what = workflow_.files[rule].is_stream || steps > published_by(rule) ? "step" : "file";
+    if (steps == 1) return "did not open the one " + what + " that was published";
+    return "opened none of the " + format_count(steps, what) + " that were published";
   }
 
   [[nodiscard]] std::uint64_t steps_of(std::uint32_t rule) const {
@@ -136,14 +145,12 @@ class CouplingWarnings {
 
   void warn_of_reader(std::uint32_t index, const std::string& reader) {
     const FileRule& rule = workflow_.files[index];
-    const std::uint64_t published = published_by(index);
     const std::string missing = missing_file(reader);
-    if (published == 0 || contains(report_.rules[index].users, reader) ||
+    if (steps_of(index) == 0 || contains(report_.rules[index].users, reader) ||
         (has_failed(reader) && missing.empty()) || is_told(rule.family, "reader") ||
         is_told(ensemble_of(reader), "reader " + rule.pattern))
       return;
-    std::string text = "'" + reader + "' is a reader of '" + rule.pattern + "', but opened none of the " +
-                       format_count(published, "file") + " that were published";
+    std::string text = "'" + reader + "' is a reader of '" + rule.pattern + "', but " + unopened(index);
     if (!missing.empty()) {
       text += ". It opened " + missing +
               ", which is not there, and no rule covers that name: correct the name in " + reader +

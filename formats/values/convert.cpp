@@ -50,7 +50,9 @@ constexpr bool fits(From x) noexcept {
     using Wide = std::conditional_t<std::is_same_v<To, std::int32_t> || std::is_same_v<To, std::uint32_t>,
                                     double, From>;
     const auto wide = static_cast<Wide>(x);
-    return !(wide > static_cast<Wide>(Limits::max())) & !(wide < static_cast<Wide>(Limits::lowest()));
+    const int is_above = wide > static_cast<Wide>(Limits::max());
+    const int is_below = wide < static_cast<Wide>(Limits::lowest());
+    return (is_above | is_below) == 0;  // without a branch, so that the loop becomes one of vectors
   }
 }
 

@@ -185,8 +185,8 @@ void Publication::shorten_queue(const DatasetKey& key) {
   while (Step* const oldest = parts_.sequences.discard_oldest(key)) {
     const FileRule& rule = parts_.rules.of(key);
     const std::string text = parts_.names.quoted(oldest->key) + " is discarded unread: more than " +
-                             std::to_string(rule.queue) + " steps of '" + rule.pattern +
-                             "' wait for their readers (queue, when-full)";
+                             std::to_string(rule.queue) + (rule.queue == 1 ? " step" : " steps") + " of '" +
+                             rule.pattern + "' would wait for readers (queue, when-full)";
     if (shortened_.insert(key.rule).second) {
       parts_.answers.event(text + ". More may follow; the summary counts them");
     } else {
@@ -269,6 +269,7 @@ void Publication::withdraw(Step& step) {
   step.state = StepState::discarded;
   step.reason = "the writer did not write " + parts_.names.quoted(step.key);
   std::erase(parts_.datasets[step.key].in_progress, &step);
+  parts_.memory_waits.drop_on(step, step.reason);
 }
 
 }  // namespace sluice::matcher

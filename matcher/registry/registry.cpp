@@ -8,6 +8,20 @@
 
 namespace sluice::matcher {
 
+namespace {
+
+std::string hint_of(const CommandSteps::Finding& finding, const std::string& reader,
+                    const std::string& file) {
+  const std::string steps = std::to_string(finding.steps);
+  return "the last " + std::to_string(finding.commands) + " commands of " + reader + " that opened " + file +
+         " took " + steps +
+         " steps each. Some programs open a file twice to read it once (ncra, ncpdq, cdo -sub X X), and so "
+         "get two steps for one. If these commands do, give " +
+         reader + " 'opens-per-step: " + steps + "'";
+}
+
+}  // namespace
+
 Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers) {
   parts_ = std::make_unique<Parts>(std::move(options), memory, answers);
 }
@@ -129,7 +143,8 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->reads.end_process(id);
   parts_->offer_maker.end_process(id);
   const bool was_writing = parts_->memberships.end_process(process, reason);
-  parts_->sequences.forget(*process.component, id);
+  if (const auto finding = parts_->sequences.forget(*process.component, id))
+    parts_->answers.event(hint_of(*finding, process.component->name, parts_->names.quoted(finding->key)));
   parts_->pools.at(process.place.node).forget(id, was_writing);
   parts_->processes.erase(id);
 }
@@ -320,15 +335,16 @@ void Registry::leave(Group& group, std::uint32_t rank) {
   }
 }
 
-void Registry::discard(ProcessId process, StepId id, FileState file) {
+/// A step into which nobody has written anything ends without a word: nothing is lost.
+void Registry::discard(ProcessId process, StepId id, FileState file, const std::string& reason) {
   Process& caller = parts_->processes.at(process);
   const auto [group, rank] = parts_->datasets.must_write(caller, id);
   Step& step = *group->step;
   if (step.state == StepState::in_progress) {
-    if (step.is_in_files && file == FileState::untouched) {
+    if (file == FileState::untouched) {
       if (!step.takes_over) parts_->publication.withdraw(step);
     } else {
-      parts_->publication.end_unfinished(step, caller.name() + " aborted it");
+      parts_->publication.end_unfinished(step, reason.empty() ? caller.name() + " aborted it" : reason);
     }
     if (step.state == StepState::discarded) parts_->answers.given_up(step);
   }

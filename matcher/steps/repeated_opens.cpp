@@ -4,6 +4,13 @@
 
 namespace sluice::matcher {
 
+namespace {
+
+constexpr std::uint32_t most_steps = 3;  // no known program opens its input more often
+constexpr std::uint32_t commands_to_tell = 3;
+
+}  // namespace
+
 RepeatedOpens::Opener RepeatedOpens::opener(const Group& group, ProcessId process) {
   return {group.component, process, group.key, group.size > 1};
 }
@@ -51,6 +58,29 @@ std::vector<RepeatedOpens::Place> RepeatedOpens::forget(const Component& compone
 
 void RepeatedOpens::forget(const Component& component) {
   std::erase_if(opens_, [&](const auto& entry) { return entry.first.component == &component; });
+}
+
+void CommandSteps::note_taken(const Component& component, ProcessId process, const DatasetKey& key) {
+  const bool is_script = component.processes == 0 && component.opens_per_step <= 1;
+  if (is_script) ++taken_[{&component, process, key}];
+}
+
+std::optional<CommandSteps::Finding> CommandSteps::end(const Component& component, ProcessId process) {
+  std::optional<Finding> finding;
+  auto taker = taken_.lower_bound({&component, process, {}});
+  while (taker != taken_.end() && taker->first.component == &component && taker->first.process == process) {
+    const DatasetKey key = taker->first.key;
+    const std::uint32_t steps = taker->second;
+    Series& series = series_[&component][key.rule];
+    if (series.steps != steps) series = {steps, 0, series.is_told};
+    ++series.commands;
+    if (steps > 1 && steps <= most_steps && series.commands == commands_to_tell && !series.is_told) {
+      series.is_told = true;
+      finding = Finding{key, series.commands, steps};
+    }
+    taker = taken_.erase(taker);
+  }
+  return finding;
 }
 
 }  // namespace sluice::matcher

@@ -2,6 +2,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
@@ -50,6 +51,37 @@ class RepeatedOpens {
   static Opener opener(const Group& group, ProcessId process);
 
   std::map<Opener, Opens> opens_;  ///< of steps that are to be opened again
+};
+
+/// How many steps of a stream each command of a script takes. A program that opens its input twice to read it
+/// once takes two, and works on neither as it should (`opens-per-step`). One process that goes on from step
+/// to step takes many, and is never told apart from such a program; so only commands that end are looked at.
+class CommandSteps {
+ public:
+  /// The process, which is alone, has the next step.
+  void note_taken(const Component& component, ProcessId process, const DatasetKey& key);
+  struct Finding {
+    DatasetKey key;
+    std::uint32_t commands = 0;
+    std::uint32_t steps = 0;  ///< of each command
+  };
+  /// The process has ended. The finding comes once a component and rule.
+  [[nodiscard]] std::optional<Finding> end(const Component& component, ProcessId process);
+
+ private:
+  struct Taker {
+    const Component* component = nullptr;
+    ProcessId process{};
+    DatasetKey key;
+    auto operator<=>(const Taker&) const = default;
+  };
+  struct Series {
+    std::uint32_t steps = 0;
+    std::uint32_t commands = 0;  ///< one after the other that took so many steps
+    bool is_told = false;
+  };
+  std::map<Taker, std::uint32_t> taken_;  ///< by live processes
+  std::map<const Component*, std::map<std::uint32_t, Series>> series_;
 };
 
 }  // namespace sluice::matcher

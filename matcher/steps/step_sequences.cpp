@@ -80,6 +80,8 @@ void StepSequences::note_taken(Step& step, const Group& group) {
   if (!rule.is_stream || step.number == 0) return;
   places_.note_taken(group, step.number);
   opens_.note_taken(group, step.number);
+  if (group.size == 1 && jobs_.find(group.component->name) == nullptr)
+    commands_.note_taken(*group.component, group.members.begin()->second.process, step.key);
 }
 
 void StepSequences::note_joined(const Group& group, ProcessId process) {
@@ -90,7 +92,7 @@ void StepSequences::note_joined(const Group& group, ProcessId process) {
 }
 
 /// A process that has ended with fewer opens wants no more of the step; or it has died between them.
-void StepSequences::forget(const Component& component, ProcessId process) {
+std::optional<CommandSteps::Finding> StepSequences::forget(const Component& component, ProcessId process) {
   for (const RepeatedOpens::Place& place : opens_.forget(component, process)) {
     const Sequence* const sequence = find(place.key);
     const auto found = sequence->live.find(place.number);
@@ -100,6 +102,7 @@ void StepSequences::forget(const Component& component, ProcessId process) {
     ReaderRecord& record = found->second->read_by.at(static_cast<std::size_t>(reader));
     record.has_closed = record.has_died = true;
   }
+  return commands_.end(component, process);
 }
 
 void StepSequences::erase(const Step& step, Dataset& dataset) {
@@ -239,7 +242,8 @@ std::string StepSequences::passed_text(const DatasetKey& key, const Dataset& dat
   if (passed == dataset.passed_by.end()) return {};
   if (!passed->is_by_mode)
     return " was discarded before " + reader + " had opened it: " + std::to_string(rule.queue) +
-           " newer steps were unread (`queue` and `when-full: discard` in the rule)";
+           (rule.queue == 1 ? " newer step was" : " newer steps were") +
+           " unread (`queue` and `when-full: discard` in the rule)";
   const ReaderMode mode = rule.mode_of(reader);
   return " was skipped for " + reader + ": the rule says `" + reader + ": " +
          (mode.mode == ReadMode::latest

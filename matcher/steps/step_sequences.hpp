@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ class StepSequences {
   /// The component starts again, and what it has not read stays for it (ReaderBook::note_restart): in a
   /// stream it goes on with the first step of that kind.
   void note_restart(const Component& component);
-  /// The process has ended, and opens no step again.
-  void forget(const Component& component, ProcessId process);
+  /// The process has ended, and opens no step again. The finding is of commands that end alike.
+  [[nodiscard]] std::optional<CommandSteps::Finding> forget(const Component& component, ProcessId process);
   /// The step ends.
   void erase(const Step& step, Dataset& dataset);
 
@@ -93,6 +94,7 @@ class StepSequences {
   const JobBook& jobs_;
   StreamPlaces places_;
   RepeatedOpens opens_;
+  CommandSteps commands_;
   std::map<DatasetKey, Sequence> sequences_;  ///< that of a rule has no name
   std::vector<std::uint64_t> published_;      ///< by rule
   std::vector<std::vector<Counts>> counts_;   ///< by rule and reader

@@ -487,9 +487,9 @@ void Session::publish(const PublishRequest& request) {
   forget_opened(request.step);
   try {
     post(MessageType::publish, encode(request));
-  } catch (const Error&) {
+  } catch (const Error& error) {
     // Otherwise readers would wait forever.
-    if (!is_lost_) discard({request.step});
+    if (!is_lost_) discard({request.step, false, std::string("it could not be published: ") + error.what()});
     throw;
   }
 }

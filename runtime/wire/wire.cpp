@@ -67,6 +67,8 @@ std::string_view message_name(MessageType type) noexcept {
       return "list_written";
     case MessageType::read_image:
       return "read_image";
+    case MessageType::keep_image:
+      return "keep_image";
     case MessageType::newest_image:
       return "newest_image";
     case MessageType::watch:
@@ -179,10 +181,14 @@ void fields(auto& a, Is<NewestImageRequest> auto& m) {
   a(m.key, m.path);
 }
 void fields(auto& a, Is<OpenFile> auto& m) {
-  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place);
+  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place,
+    m.is_renamed);
 }
 void fields(auto& a, Is<FileOpened> auto& m) {
   a(m.is_ordinary);
+}
+void fields(auto& a, Is<FileIdentity> auto& m) {
+  a(m.device, m.file);
 }
 void fields(auto& a, Is<FileHolder> auto& m) {
   a(m.holds, m.files, m.is_by_exec);

@@ -1,6 +1,7 @@
 #include "sluice/storage/file_system.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace sluice::storage {
 
@@ -32,6 +33,14 @@ void remove_if_unlocked(FileSystem& files, const std::string& path) {
     if (file->try_lock_for_sure() && !file->is_removed()) files.remove(path);
   } catch (const IoError&) {
     // The file stays; it is not in the way.
+  }
+}
+
+void remove_quietly(FileSystem& files, const std::string& path) noexcept {
+  try {
+    files.remove(path);
+  } catch (const std::exception&) {
+    // The error that has led here is the one that counts.
   }
 }
 

@@ -22,11 +22,16 @@ std::string partial_header_of(const std::string& header) {
 
 void LogHeader::write(const formats::Header& header) {
   const auto partial = partial_header_of(path_);
-  if (files_.owner_of(partial)) files_.remove(partial);  // left by an attempt that found the disk full
+  if (files_.owner_of(partial)) files_.remove(partial);  // left by a process that was killed
   const auto file = files_.open(partial, OpenMode::create_private);
-  file->write(0, formats::encode_header(without_records(header)));
-  file->close();
-  files_.rename(partial, path_);
+  try {
+    file->write(0, formats::encode_header(without_records(header)));
+    file->close();
+    files_.rename(partial, path_);
+  } catch (const IoError&) {
+    remove_quietly(files_, partial);  // the disk may be full
+    throw;
+  }
   is_written_ = true;
   is_header_synced_ = are_names_synced_ = false;
 }

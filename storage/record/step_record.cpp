@@ -217,11 +217,11 @@ void write_step_record(FileSystem& files, const std::string& path, const StepRec
     file->write(0, bytes_in(text));
     file->sync();
     file->close();
+    files.rename(partial, path);
   } catch (const IoError&) {
-    files.remove(partial);  // the disk may be full
+    remove_quietly(files, partial);  // the disk may be full
     throw;
   }
-  files.rename(partial, path);
   files.sync_directory(directory_of(path));
 }
 

@@ -210,12 +210,14 @@ void RelayTree::take_shared(std::span<const std::byte> listed) {
   std::vector<Receiver> receivers(count);
   std::memcpy(receivers.data(), listed.data(), count * sizeof(Receiver));
   const auto encoded = listed.subspan(count * sizeof(Receiver));
-  const auto own = std::ranges::stable_partition(
-      receivers, [this](const Receiver& receiver) { return receiver.matcher != rank(); });
-  if (own.size() < receivers.size()) {
+  const auto begin_of_own =
+      std::stable_partition(receivers.begin(), receivers.end(),
+                            [this](const Receiver& receiver) { return receiver.matcher != rank(); });
+  const std::span<const Receiver> others(receivers.begin(), begin_of_own);
+  const std::span<const Receiver> own(begin_of_own, receivers.end());
+  if (!others.empty()) {
     const auto message = std::make_shared<const std::vector<std::byte>>(encoded.begin(), encoded.end());
-    for (const Receiver& receiver : std::span(receivers).first(receivers.size() - own.size()))
-      send_down(receiver, message);
+    for (const Receiver& receiver : others) send_down(receiver, message);
   }
   if (own.empty()) return;
   const auto message = decode<MessageToMatcher>(encoded);

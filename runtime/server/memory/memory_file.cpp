@@ -205,6 +205,28 @@ FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from) {
   return file;
 }
 
+namespace {
+
+std::string remedy_for(int trouble, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "the working directory" : path.substr(0, slash);
+  switch (trouble) {
+    case ENOSPC:
+    case EDQUOT:
+      return "Free space in " + directory + ", or write to another disk";
+    case EFBIG:
+      return "Raise the limit of file sizes (ulimit -f), or write smaller files";
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY:
+      return "Move away what has the name and is no file";
+    default:
+      return "See whether files can be made in " + directory;
+  }
+}
+
+}  // namespace
+
 void write_file(const FileDescriptor& from, const std::string& path) {
   const std::string partial = path + ".partial";
   (void)::unlink(partial.c_str());
@@ -212,7 +234,10 @@ void write_file(const FileDescriptor& from, const std::string& path) {
   int trouble = to ? copy_bytes(from, to) : errno;
   if (trouble == 0 && ::fchmod(to.number(), status_of(from).st_mode & 0777) != 0) trouble = errno;
   if (trouble == 0 && ::rename(partial.c_str(), path.c_str()) != 0) trouble = errno;
-  if (trouble != 0) throw IoError(NC_EIO, trouble, path, "write");
+  if (trouble == 0) return;
+  if (to) (void)::unlink(partial.c_str());
+  throw Error(NC_EIO,
+              std::string(IoError(NC_EIO, trouble, path, "write").what()) + ". " + remedy_for(trouble, path));
 }
 
 bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {

@@ -47,7 +47,8 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
                               std::span<const std::byte> bytes);
 /// Makes `to`, which may be larger, the same file, and opens it for reading.
 [[nodiscard]] FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from);
-/// Puts a file of the same bytes and permissions in the place of what is at the path.
+/// Puts a file of the same bytes and permissions in the place of what is at the path. Throws Error: then what
+/// was there is still there, and nothing beside it.
 void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
 /// Another open of the same file. `flags`: of open(2), of the process that gets the descriptor. Shared as

@@ -305,7 +305,7 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
   if (client.opening.tag != tag || client.opening.step == 0) return;
   const matcher::StepId step = std::exchange(client.opening.step, 0);
   client.process->note_close(step);
-  RegistryRequest end = Discard{step};
+  RegistryRequest end = Discard{step, false, "a process has not got the answer to its create or open"};
   if (client.opening.is_for_reading) end = CloseRequest{step, {}};
   // Later: the registry may be in the middle of something.
   boost::asio::post(base_.loop, [this, id = client.id, end = std::move(end)] {
@@ -313,12 +313,14 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
   });
 }
 
-/// Whatever the answer was: the process needs no more than the image. One that only looks cannot keep a step
-/// from others, even if it is stopped.
+/// Whatever the answer was: the process needs no more than the image, unless it wants to keep the step. One
+/// that only looks cannot keep a step from others, even if it is stopped.
 void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
   const auto ended = client.image_reads.extract(tag);
   if (ended.empty() || ended.mapped().step == 0) return;
   const Client::ImageRead& read = ended.mapped();
+  const bool is_kept = read.is_kept && read.has_image && client.socket->trouble().empty();
+  if (is_kept && client.process->kept_steps.emplace(read.step, read.counters).second) return;
   client.process->note_close(read.step);
   CloseRequest close{read.step, {}};
   if (read.is_counted) close.counters = read.counters;
@@ -342,6 +344,7 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
     made.grows = read->second.grows;
     if (made.step != 0) read->second.counters.gets = 1;  // of an image, or of a file on disk
     if (file != nullptr) read->second.counters.get_bytes = made.bytes;
+    read->second.has_image = file != nullptr && made.step != 0;
   }
   std::vector<SharedFile> files;
   if (file != nullptr) files.push_back(std::move(file));

@@ -28,7 +28,9 @@ struct LocalProcess {
   std::uint64_t token = 0;
   std::uint32_t process_id = 0;  ///< of the operating system
   std::uint32_t connections = 0;
-  std::map<matcher::StepId, std::uint32_t> open_steps;  ///< with the number of times
+  std::map<matcher::StepId, std::uint32_t> open_steps = {};  ///< with the number of times
+  /// Steps whose images the process has had, and that it has open until it closes them (keep_image).
+  std::map<matcher::StepId, matcher::AccessCounters> kept_steps = {};
 
   [[nodiscard]] bool has_open(matcher::StepId step) const { return open_steps.contains(step); }
   void note_open(matcher::StepId step) { ++open_steps[step]; }
@@ -70,6 +72,8 @@ struct Client {
   struct ImageRead {
     matcher::StepId step = 0;  ///< 0: the registry has not answered
     bool is_counted = false;   ///< the process reads the step, and does not only look
+    bool is_kept = false;      ///< keep_image
+    bool has_image = false;    ///< the answer was an image
     bool grows = false;        ///< ImageMade::grows
     bool is_own = false;       ///< for open_file: the answer is file_opened
     /// For open_file: takes the file, or null, and answers later.
@@ -78,7 +82,10 @@ struct Client {
     matcher::AccessCounters counters = {};
   };
   std::unordered_map<std::uint32_t, ImageRead> image_reads;  ///< by tag
-  std::vector<CloseRequest> ended_reads;                     ///< of which the registry is to hear
+  /// Tags of remove_file, for files that were being written here: they have been there, whatever the registry
+  /// knows of the name besides.
+  std::unordered_set<std::uint32_t> removals_of_written;
+  std::vector<CloseRequest> ended_reads;  ///< of which the registry is to hear
   /// The last create or open: its step, once the registry has answered.
   struct Opening {
     std::uint32_t tag = 0;

@@ -47,7 +47,9 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return parts_.clients.send(client, MessageType::listing, message.tag,
                                  encode(written_.list(decode<ListRequest>(message.fields))));
     case MessageType::read_image:
-      return begin_read_image(client, message.tag, decode<OpenRequest>(message.fields));
+    case MessageType::keep_image:
+      return begin_read_image(client, message.tag, decode<OpenRequest>(message.fields),
+                              message.type == MessageType::keep_image);
     case MessageType::newest_image:
       return begin_newest_image(client, message.tag, decode<NewestImageRequest>(message.fields));
     case MessageType::mail:
@@ -128,10 +130,14 @@ void ClientRequests::greet(Client& client, std::uint32_t tag, const Hello& hello
 void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest request) {
   const auto* const publish = std::get_if<PublishRequest>(&request);
   const auto* const discard = std::get_if<Discard>(&request);
-  const auto* const close = std::get_if<CloseRequest>(&request);
+  auto* const close = std::get_if<CloseRequest>(&request);
   if (publish != nullptr) note_close(client, publish->step);
   if (discard != nullptr) note_close(client, discard->step);
-  if (close != nullptr) note_close(client, close->step);
+  if (close != nullptr) {
+    note_close(client, close->step);
+    // Of a step that was kept: the process does not know how long it has waited for it.
+    if (const auto kept = client.process->kept_steps.extract(close->step)) close->counters = kept.mapped();
+  }
   const bool is_reading = std::holds_alternative<OpenForReading>(request);
   const bool is_writing =
       std::holds_alternative<CreateRequest>(request) || std::holds_alternative<OpenForWriting>(request);
@@ -140,9 +146,11 @@ void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest 
 }
 
 /// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it.
-void ClientRequests::begin_read_image(Client& client, std::uint32_t tag, const OpenRequest& request) {
+void ClientRequests::begin_read_image(Client& client, std::uint32_t tag, const OpenRequest& request,
+                                      bool is_kept) {
   Client::ImageRead& read = client.image_reads[tag];
   read.is_counted = true;
+  read.is_kept = is_kept;
   read.begin = std::chrono::steady_clock::now();
   take(client, tag, OpenForReading{request});
 }

@@ -205,10 +205,10 @@ void FileSteps::publish(FileId file, std::uint64_t bytes) {
   base_.tree.send_up(ConnectionEnded{file});
 }
 
-void FileSteps::discard(FileId file, bool is_untouched) {
+void FileSteps::discard(FileId file, bool is_untouched, const std::string& reason) {
   const auto ended = steps_.extract(file);
   if (const matcher::StepId created = ended.mapped().step; created != 0)
-    base_.tree.send_up(ClientRequest{file, 0, Discard{created, is_untouched}});
+    base_.tree.send_up(ClientRequest{file, 0, Discard{created, is_untouched, reason}});
   base_.tree.send_up(ConnectionEnded{file});
 }
 

@@ -106,6 +106,15 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
 void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   const std::uint32_t flags = open.request.flags;
   File* const file = find(place.file);
+  // Whoever has it open goes on in a file without a name.
+  const bool is_replaced = file != nullptr && open.request.is_renamed && !file->bytes.is_in_place &&
+                           is_open(*file) && writers_.is_open(file->id);
+  if (is_replaced) {
+    abandon(*file, "another file was renamed to its name while it was open");
+    Place& anew = places_[open.request.path];
+    anew.key = open.request.key;
+    return open_at(anew, open);
+  }
   if (file != nullptr && file->state == File::State::beginning) {
     file->opens.push_back(open);
   } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {
@@ -253,7 +262,7 @@ void WrittenFiles::answer_opens(File& file) {
     }
   }
   if (is_given || find(id) == nullptr) return;
-  is_refused ? discard(file, true) : abandon(file, "the process that has opened it has ended");
+  is_refused ? end_without_step(file) : abandon(file, "the process that has opened it has ended");
 }
 
 /// Whether somebody can write now. It is opened here, so that the file counts as open for writing from now
@@ -283,20 +292,18 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
                   "matchers a node (staging.matchers)");
 }
 
-/// The registry also knows what the component has written by PnetCDF, or on another node.
+/// The registry always hears of it, because it also knows what the component has written by PnetCDF, or on
+/// another node. A file that is being written with O_TRUNC has replaced that.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
-  const auto known = places_.find(request.path);
-  if (known == places_.end() || (known->second.file == 0 && known->second.step == 0))
-    return base_.tree.send_up(ClientRequest{client.id, tag, request});
-  File* const file = find(known->second.file);
-  const bool is_published =
-      std::exchange(known->second.step, 0) != 0 || (file != nullptr && file->is_elsewhere);
-  if (file != nullptr) abandon(*file, "it was removed");
-  if (is_published) {
-    base_.tree.send_up(ClientRequest{client.id, tag, request});
-  } else {
-    clients_.send(client, MessageType::done, tag, {});
+  if (const auto known = places_.find(request.path); known != places_.end()) {
+    known->second.step = 0;
+    if (File* const file = find(known->second.file)) {
+      client.removals_of_written.insert(tag);
+      abandon(*file, "it was removed");
+    }
+    tidy(request.path);
   }
+  base_.tree.send_up(ClientRequest{client.id, tag, request});
 }
 
 /// On disk a file is there from its open on.
@@ -372,10 +379,20 @@ void WrittenFiles::note_continued(const File& file) {
       "file. If they should wait, give the rule 'publish: exit', or 'publish: close:N'");
 }
 
+/// Programs that read by the C library may know better, so the file is published all the same. Whoever looks
+/// at the terminal is told once a rule, and the event log has each file.
+void WrittenFiles::note_damage(const File& file, const std::string& damage) {
+  const std::string text = file.component +
+                           " has written a file that begins as a CDF file, and is none: " + damage +
+                           ". PnetCDF programs get NC_ENOTNC for it, and all others its bytes. See whether " +
+                           file.component + " has closed it properly, or compare with ncdump -h";
+  damaged_.insert(file.key.rule).second ? base_.log.event(text) : base_.log.detail(text);
+}
+
 /// The bytes are where they belong. Who has opened the file just to look has changed nothing.
 void WrittenFiles::end_in_place(const File& file) {
   const bool is_unchanged = file.bytes.before && *file.bytes.before == state_of(*file.bytes.file);
-  is_unchanged ? discard(file, true) : complete(file);
+  is_unchanged ? end_without_step(file) : complete(file);
 }
 
 void WrittenFiles::examine(const File& file) {
@@ -383,8 +400,9 @@ void WrittenFiles::examine(const File& file) {
                  [this, id = file.id](const WrittenBytes::Examined& found) {
                    File* const known = find(id);
                    if (known == nullptr) return;
-                   if (found.is_unchanged) return discard(*known, true);
+                   if (found.is_unchanged) return end_without_step(*known);
                    if (found.outcome.is_failure()) return abandon(*known, found.outcome.text);
+                   if (!found.damage.empty()) note_damage(*known, found.damage);
                    if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
                    if (steps_.step(id) != 0) return fill(*known, found.puts);
                    create(*known, [this, puts = found.puts](const File& created) { fill(created, puts); });
@@ -428,7 +446,7 @@ void WrittenFiles::complete(const File& file) {
 /// Those who want to open the file cannot; no run hears of it.
 void WrittenFiles::give_up(File& file, const Outcome& outcome) {
   for (const QueuedOpen& open : std::exchange(file.opens, {})) refuse(open, outcome.status, outcome.text);
-  discard(file, true);
+  end_without_step(file);
 }
 
 /// Nothing is published; readers wait on, or are told that nothing can come.
@@ -436,13 +454,14 @@ void WrittenFiles::abandon(File& file, const std::string& reason, int status) {
   base_.log.event("'" + file.path + "' is not published: " + reason);
   for (const QueuedOpen& open : std::exchange(file.opens, {}))
     refuse(open, status, file.path + ": " + reason);
-  discard(file, false);
+  end_without_step(file, reason);
 }
 
-void WrittenFiles::discard(const File& file, bool is_untouched) {
+/// Without a reason, nothing was written: what was there before is still there.
+void WrittenFiles::end_without_step(const File& file, const std::string& why_spoilt) {
   const FileId id = file.id;
   const std::string path = take_out(id);
-  steps_.discard(id, is_untouched);
+  steps_.discard(id, why_spoilt.empty(), why_spoilt);
   settle(path);
 }
 
@@ -533,9 +552,10 @@ void WrittenFiles::end_with_component(FileId id) {
   const std::string outlived = "a process that has outlived " + file->component;
   if (writers_.is_open(id)) return abandon(*file, outlived + " still has it open");
   if (file->closes_wanted != 0) {
-    return abandon(
-        *file, file->component + " has closed it " + std::to_string(file->closes) +
-                   " times, and the rule says 'publish: close:" + std::to_string(file->closes_wanted) + "'");
+    return abandon(*file, file->component + " has closed it " + std::to_string(file->closes) +
+                              (file->closes == 1 ? " time" : " times") +
+                              ", and the rule says 'publish: close:" + std::to_string(file->closes_wanted) +
+                              "'");
   }
   publish(*file);
   File* const left = find(id);

@@ -84,6 +84,7 @@ class WrittenFiles {
   void publish(File& file);
   void publish_later(File& file);
   void note_continued(const File& file);
+  void note_damage(const File& file, const std::string& damage);
   void end_in_place(const File& file);
   void examine(const File& file);
   void fill(const File& file, const std::shared_ptr<const FilePuts>& puts);
@@ -91,7 +92,7 @@ class WrittenFiles {
   void complete(const File& file);
   void give_up(File& file, const Outcome& outcome);
   void abandon(File& file, const std::string& reason, int status = NC_EIO);
-  void discard(const File& file, bool is_untouched);
+  void end_without_step(const File& file, const std::string& why_spoilt = {});
   [[nodiscard]] std::string take_out(FileId id);
   void end_with_component(FileId id);
   void settle_if_open(FileId id);
@@ -110,6 +111,7 @@ class WrittenFiles {
   std::map<FileId, File> files_;                  ///< until they are published or given up
   std::map<matcher::StepId, std::string> paths_;  ///< of steps that were published and live
   std::set<std::uint32_t> continued_;             ///< rules of files that were written in parts
+  std::set<std::uint32_t> damaged_;               ///< rules of files that were no CDF files, as they began
   std::vector<Ending> endings_;
   bool has_told_of_descriptors_ = false;
 };

@@ -129,7 +129,7 @@ std::optional<FilePuts> puts_of(std::span<const std::byte> file, const std::stri
                                 std::string& trouble) {
   try {
     auto decoded = formats::decode_header(file, true, static_cast<std::int64_t>(file.size()), name);
-    if (!decoded) return std::nullopt;
+    if (!decoded) throw FormatError(NC_ENOTNC, name, file.size(), "the header ends here");
     FilePuts puts;
     puts.header = std::move(decoded->header);
     puts.layout = formats::layout_of(puts.header, decoded->size_bytes);

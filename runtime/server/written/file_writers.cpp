@@ -41,7 +41,8 @@ FileWriters::FileWriters(boost::asio::io_context& loop, TakeSent take_sent, Rece
 
 void FileWriters::add(FileId file, const FileBytes& bytes) {
   Writers writers{bytes.file, bytes.is_told};
-  writers.inode = status_of(*bytes.file).st_ino;
+  const auto facts = status_of(*bytes.file);
+  writers.identity = {facts.st_dev, facts.st_ino};
   writers.watch = bytes.is_in_place ? watch_.add(*bytes.file) : watch_.add_later(*bytes.file);
   by_watch_.emplace(writers.watch, file);
   files_.emplace(file, std::move(writers));
@@ -79,7 +80,7 @@ bool FileWriters::are_asked(FileId file) const {
 void FileWriters::note(std::uint32_t process, const FileHolder& note) {
   std::vector<FileId> left;
   for (auto& [file, writers] : files_) {
-    if (std::ranges::find(note.files, writers.inode) == note.files.end()) continue;
+    if (std::ranges::find(note.files, writers.identity) == note.files.end()) continue;
     std::erase(writers.holders, process);
     std::erase(writers.heirs, process);
     if (note.holds) writers.holders.push_back(process);

@@ -57,7 +57,7 @@ class FileWriters {
     SharedFile bytes;  ///< shared with all who use the file
     bool is_told = true;
     int watch = -1;
-    std::uint64_t inode = 0;
+    FileIdentity identity = {};
     bool is_given = false;                    ///< for writing, and not closed since
     bool are_asked = false;                   ///< settle() is under way
     std::vector<std::uint32_t> holders = {};  ///< processes that have the file, and have not left it

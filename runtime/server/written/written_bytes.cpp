@@ -46,13 +46,11 @@ bool is_unchanged(const FileBytes& bytes) {
          have_same_bytes(*bytes.file, *bytes.base);
 }
 
-/// Null: no CDF file.
-std::shared_ptr<const FilePuts> puts_in(const FileDescriptor& file, const std::string& path) {
-  if (!begins_as_cdf(file)) return nullptr;
+void look_for_puts(const FileDescriptor& file, const std::string& path, WrittenBytes::Examined& found) {
+  if (!begins_as_cdf(file)) return;
   const FileContents contents(file);
-  std::string trouble;
-  auto puts = puts_of(contents.bytes(), path, trouble);
-  return puts ? std::make_shared<const FilePuts>(std::move(*puts)) : nullptr;
+  auto puts = puts_of(contents.bytes(), path, found.damage);
+  if (puts) found.puts = std::make_shared<const FilePuts>(std::move(*puts));
 }
 
 }  // namespace
@@ -167,7 +165,7 @@ void WrittenBytes::examine(const FileBytes& bytes, const std::string& path, bool
     try_to(found->outcome, [&] {
       found->is_unchanged = is_unchanged(bytes);
       if (found->is_unchanged) return copy_facts(*bytes.file, *bytes.base);
-      if (may_have_puts) found->puts = puts_in(*bytes.file, path);
+      if (may_have_puts) look_for_puts(*bytes.file, path, *found);
     });
   };
   const bool is_slow = bytes.is_on_disk || bytes.base != nullptr;

@@ -60,6 +60,7 @@ class WrittenBytes {
   struct Examined {
     bool is_unchanged = false;  ///< since it began; its base has its times and permissions now
     std::shared_ptr<const FilePuts> puts = {};  ///< null: no CDF file. Shared with the thread
+    std::string damage = {};                    ///< of a file that begins as a CDF file, and is none
     Outcome outcome = {};
   };
   /// `may_have_puts`: whether the puts are of use.

@@ -75,7 +75,7 @@ def never_connected():
     write_flow({"model": "couple write a.nc 10", "analysis": f"{environment} {program} read a.nc 10"}, ("a.nc", "model", "analysis"))
     result = run()
     expect_warning(result, r"component 'analysis' is named by a file rule, but has used no coupled file: .*LD_PRELOAD was cleared \(env -i")
-    expect_warning(result, r"'analysis' is a reader of 'a\.nc', but opened none of the 1 file.* may have read an old file instead: .*/a\.nc, from 2001-09-09")
+    expect_warning(result, r"'analysis' is a reader of 'a\.nc', but did not open the one file that was published\. It may have read an old file instead: .*/a\.nc, from 2001-09-09")
     write_flow({"model": "couple write a.nc 10", "analysis": "ncdump -h a.nc"}, ("a.nc", "model", "analysis"))
     result = run()
     expect("netcdf a {" in result.out, "ncdump did not read the file")
@@ -114,7 +114,15 @@ def near_miss():
 def other_name():
     """A reader that asks for a name that no rule covers, and that is not there, is told what it asked for, also when it fails for that."""
     write_flow({"model": "couple write Wave.nc 10", "analysis": "couple read wave.nc 10"}, ("Wave.nc", "model", "analysis"))
-    expect_warning(run(status=None), r"'analysis' is a reader of 'Wave\.nc', but opened none of the 1 file.*\. It opened /.*/wave\.nc, which is not there, and no rule covers that name: correct the name in analysis, or 'path' in line 8 of flow\.yaml")
+    expect_warning(run(status=None), r"'analysis' is a reader of 'Wave\.nc', but did not open the one file that was published\. It opened /.*/wave\.nc, which is not there, and no rule covers that name: correct the name in analysis, or 'path' in line 8 of flow\.yaml")
+
+
+def unread():
+    """A reader that opens nothing is told how much was published: files, or steps where a name was published several times."""
+    for commands, pattern, told in (("repeat 3 write w%d.nc 10", "w*.nc", "opened none of the 3 files that were published"),
+                                    ("write a.nc 10 write a.nc 10", "a.nc", "opened none of the 2 steps that were published"), ("write a.nc 10", "a.nc", "did not open the one file that was published")):
+        write_flow({"model": "couple " + commands, "analysis": "couple say nothing"}, (pattern, "model", "analysis"))
+        expect_warning(run(), f"'analysis' is a reader of '{re.escape(pattern)}', but {told}")
 
 
 def nothing_written():
@@ -140,7 +148,7 @@ def polling():
     process.send_signal(signal.SIGINT)
     result = finish(process, 130)
     expect("[sluice] analysis has opened no file of 'a.nc'" in result.err, "the notice is not shown")
-    expect_warning(result, r"'analysis' is a reader of 'a\.nc', but opened none of the 1 file that .*static programs, .* never see it")
+    expect_warning(result, r"'analysis' is a reader of 'a\.nc', but did not open the one file that was published\. .*static programs, .* never see it")
 
 
 def few_lines():

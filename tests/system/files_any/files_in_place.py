@@ -178,6 +178,31 @@ def killed():
     expect(harness.is_logged("half.nc' is not published") and harness.is_logged("was killed before it had closed it"), "the event log does not say why")
 
 
+SAME_NUMBERS = """
+import os, signal
+first = os.open('one/a.nc', os.O_WRONLY | os.O_CREAT)
+second = os.open('two/b.nc', os.O_WRONLY | os.O_CREAT)
+assert os.fstat(first).st_ino == os.fstat(second).st_ino and os.fstat(first).st_dev != os.fstat(second).st_dev
+os.write(first, b'half')
+os.write(second, b'whole')
+os.close(second)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def same_numbers():
+    """Files of two file systems with the same number: one that was closed in order is published although its process was killed with the other one open."""
+    harness.in_own_namespace()
+    for _ in range(5):
+        with harness.SmallDisk("one", 1, may_keep=True), harness.SmallDisk("two", 1, may_keep=True):
+            with open("numbers.py", "w") as file:
+                file.write(SAME_NUMBERS)
+            write_flow(f"{PYTHON} numbers.py || true\nsleep 0.5", "cat two/b.nc > whole\n! cat one/a.nc 2> /dev/null", rule="*.nc")
+            run()
+            expect(text("whole") == "whole", "the text")
+            expect(harness.is_logged("one/a.nc' is not published") and not harness.is_logged("two/b.nc' is not published"), "what the event log says")
+
+
 def looked():
     """Who opens a file for writing and changes nothing makes no step; errors are those of the disk."""
     write_flow("echo whole > a.nc\nexec 3<> a.nc\nexec 3>&-\n! echo x 2> /dev/null > none/b.nc\nset -C\n! echo x 2> /dev/null > a.nc\ncat a.nc > own\nrm a.nc\n! test -e a.nc\n"

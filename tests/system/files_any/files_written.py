@@ -86,6 +86,17 @@ def hyperslabs():
     same_bytes([line.replace(" -o", " -o").replace(name + ".cdl", "../" + name + ".cdl") for line, name in zip(lines, kinds)], *((f"copy.{name}", name) for name in kinds))
 
 
+def damaged():
+    """A file that begins as a CDF file and cannot be decoded: the run says where and why, and whoever reads bytes gets them."""
+    script("write.py", "import sys", "bytes = open('good.bin', 'rb').read()", "open('cut.nc', 'wb').write(bytes[:40])", "open('wrong.nc', 'wb').write(bytes[:8] + b'\\0\\0\\0\\x63' + bytes[12:])")
+    write_flow(f"ncgen -k classic -o good.bin {cdl('a.nc', 501)}\n{PYTHON} write.py", f"cp cut.nc cut\ncp wrong.nc wrong\nif {program} read cut.nc 501 2> refused; then exit 1; fi", ranks=None)
+    result = run()
+    begins = "writer has written a file that begins as a CDF file, and is none: "
+    expect(result.all.count(begins) == 1 and begins + os.getcwd() + "/cut.nc: at byte 40: the file ends inside its header: " in result.all, "what the run says of cut.nc")
+    expect(harness.is_logged(begins + os.getcwd() + "/wrong.nc: at byte 8: "), "what the event log says of wrong.nc")
+    expect(os.path.getsize("cut") == 40 and os.path.getsize("wrong") == os.path.getsize("good.bin"), "the bytes")
+
+
 def hdf5():
     """Files of other formats are the same files, and PnetCDF says that it does not know them."""
     lines = [f"ncgen -k nc4 -o four.nc {cdl('four.nc', 101)}", "echo text > text.nc", ": > empty.nc"]
@@ -112,6 +123,41 @@ def renamed():
     run()
     expect(text("all") == "by hand\nown\nby mv\n" and text("e.txt") == "out\n", "the text")
     expect(not os.path.exists("a.nc") and not os.path.exists("d.nc"), "a file is on disk")
+
+
+REPLACED = """
+import os
+with open('a.nc', 'w') as old:
+    old.write('old, and longer than the new one')
+    old.flush()
+    with open('other.tmp', 'w') as other: other.write('new')
+    os.rename('other.tmp', 'a.nc')
+    old.write(', and more')
+with open('b.nc', 'w') as b: b.write('own name')
+os.rename('b.nc', 'b.nc')
+assert open('b.nc').read() == 'own name'
+with open('c.nc', 'w') as first: first.write('first')
+with open('c.nc', 'r+') as old:
+    with open('d.nc', 'w') as other: other.write('second')
+    os.rename('d.nc', 'c.nc')
+    old.write('lost')
+"""
+
+
+def renamed_over():
+    """A file that is renamed to the name of one that is being written takes its place, and whoever has that open goes on in a file without a name. A file may get its own name."""
+    python = script("replace.py", *REPLACED.splitlines())
+    os.makedirs("direct")
+    harness.call(PYTHON, "../replace.py", cwd="direct", status=0)
+    for keys in ("", ", keep: true"):
+        write_flow(f"trap 'touch done' EXIT\n{python}", "until test -e done; do sleep 0.05; done\nfor i in a b c; do cat $i.nc > $i; done\n! cat d.nc 2> /dev/null", more=keys)
+        run()
+        for name in "abc":
+            expect(text(name) == text(f"direct/{name}.nc"), f"{name}: {text(name)}")
+        expect(harness.is_logged("another file was renamed to its name while it was open"), "the event")
+        for name in ("done", "a.nc", "b.nc", "c.nc"):
+            if os.path.exists(name):
+                os.remove(name)
 
 
 def of_pnetcdf():
@@ -176,6 +222,20 @@ def removed():
                "until test -e gone; do sleep 0.05; done\n! cat a.nc 2> /dev/null")
     run()
     expect("a.nc" not in text("listed").split(), "listed is " + text("listed"))
+
+
+def removed_anew():
+    """The same where the component writes the file anew: what it has put before is gone, too. So it is with a file that nobody has published."""
+    put = " ".join(harness.MPIRUN) + f" 2 {program} write a.nc 100"
+    scripts = [f"{put}\nexec 3> a.nc", "echo old > a.nc\nexec 3> a.nc", "exec 3> a.nc"]
+    for before in scripts:
+        for keys in ("", ", keep: true"):
+            clear_directory()
+            write_flow(f"trap 'touch gone' EXIT\n{before}\necho new >&3\nrm a.nc\ntest ! -e a.nc\n! rm a.nc 2> /dev/null\necho more >&3\nexec 3>&-\ntest ! -e a.nc\nls > listed",
+                       "until test -e gone; do sleep 0.05; done\n! cat a.nc 2> /dev/null", more=keys)
+            run()
+            expect("a.nc" not in text("listed").split(), f"{before}{keys}: listed is " + text("listed"))
+            expect(not os.path.exists("a.nc"), f"{before}{keys}: the file is on disk")
 
 
 def appended():
@@ -254,6 +314,39 @@ def calls():
     write_flow(f"{PYTHON} calls.py\ntouch done", "until test -e done; do sleep 0.1; done\ncp 'a file.nc' a\ncp b.nc b\ncp c.nc c\ntest ! -e gone.nc")
     run()
     same_bytes([f"{PYTHON} ../calls.py"], ("a", "a file.nc"), ("b", "b.nc"), ("c", "c.nc"))
+
+
+NO_NAME = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+buffer = ctypes.create_string_buffer(4096)
+here, none = -100, ctypes.c_void_p(None)
+calls = {"fchownat": (here, none, -1, -1, 0), "chown": (none, -1, -1), "lchown": (none, -1, -1), "chmod": (none, 0o600), "fchmodat": (here, none, 0o600, 0), "unlink": (none,),
+         "unlinkat": (here, none, 0), "remove": (none,), "rename": (none, none), "renameat": (here, none, here, none), "link": (none, none), "linkat": (here, none, here, none, 0),
+         "truncate": (none, 0), "open": (none, 0), "openat": (here, none, 0), "creat": (none, 0o600), "stat": (none, buffer), "lstat": (none, buffer), "fstatat": (here, none, buffer, 0),
+         "access": (none, 0), "faccessat": (here, none, 0, 0), "readlink": (none, buffer, 100), "readlinkat": (here, none, buffer, 100), "utimes": (none, none), "utime": (none, none),
+         "lutimes": (none, none), "utimensat": (here, none, none, 0), "statfs": (none, buffer), "statvfs": (none, buffer), "getxattr": (none, b"user.a", buffer, 10),
+         "listxattr": (none, buffer, 10), "statx": (here, none, 0, 0, buffer), "euidaccess": (none, 0)}
+for name, arguments in calls.items():
+    child = os.fork()
+    if child == 0:
+        ctypes.set_errno(0)
+        outcome = getattr(libc, name)(*arguments)
+        print(name, outcome, ctypes.get_errno(), flush=True)
+        os._exit(0)
+    print(name, os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+def no_name():
+    """Calls without a name fail as they do without a run."""
+    with open("no_name.py", "w") as file:
+        file.write(NO_NAME)
+    harness.call("sh", "-c", f"{PYTHON} no_name.py > direct.txt", status=0)
+    write_flow(f"{PYTHON} no_name.py > written.txt", f"{PYTHON} no_name.py > read.txt")
+    run()
+    expect(text("written.txt") == text("direct.txt"), "the writer: " + text("written.txt"))
+    expect(text("read.txt") == text("direct.txt"), "the reader: " + text("read.txt"))
 
 
 SYSTEM_CALLS = """
@@ -463,7 +556,7 @@ def nth_close():
     expect(text("copy") == "one\ntwo\nthree\n", "the end of the writer")
     write_flow("echo one > a.nc", "cat a.nc && exit 1\ntrue", more=", publish: 'close:2'")
     run()
-    expect(harness.is_logged("closed it 1 times"), "the event log does not say how often it was closed")
+    expect(harness.is_logged("closed it 1 time, and"), "the event log does not say how often it was closed")
 
 
 def kept():

@@ -115,6 +115,16 @@ def queue_of_files():
         expect(all(os.path.exists(f"w{i}.nc") for i in range(6)), "a file has gone")
 
 
+def copy_on_full_disk():
+    """Where all data goes through files, who goes on in the last step of a stream gets a copy of it. On a full disk that fails, and leaves nothing but what was there."""
+    harness.in_own_namespace()
+    with harness.SmallDisk("disk", 0.25, may_keep=True):
+        write_flow({"model": (2, f"write disk/s.nc 1 {LENGTH} full disk/s.nc touch tried"), "analysis": (1, "await tried drain disk/s.nc")}, "disk/s.nc", "[analysis]", "steps: stream")
+        result = finish(start(build + "/bin/sluice", "run", "--through-files", "flow.yaml"), 0)
+        expect_taken(result, "analysis", [0])
+        expect("s.nc" in os.listdir("disk") and "s.nc.partial" not in os.listdir("disk"), f"on the disk are {os.listdir('disk')}")
+
+
 def queue_discards():
     write_flow({"model": (2, f"write s.nc 10 {LENGTH} touch written"), "analysis": (2, "await written drain s.nc")}, "s.nc", "[analysis]", "steps: stream", "queue: 3",
                "when-full: discard", staging=("memory: 2MiB", "spill: none"))
@@ -387,6 +397,61 @@ def script():
         file.write("i=0\nwhile test -e s.nc; do\n  cp s.nc copy$i || exit 1\n  cmp copy$i direct/d$i.nc || exit 1\n  i=$((i + 1))\ndone\necho copied $i\n")
     write_flow({"model": (1, f"write s.nc 6 {LENGTH}"), "reader": (None, "sh reader.sh")}, "s.nc", "[reader]", "steps: stream")
     expect("[reader] copied 6" in run().out, "the script has not got all steps")
+
+
+KILLED_READER = """
+import os, signal
+import netCDF4
+def die_once(where):
+    if not os.path.exists(where):
+        open(where, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+while True:
+    try:
+        data = netCDF4.Dataset("s.nc")
+    except FileNotFoundError:
+        break
+    step = int(data.step)
+    with open("took", "a") as file:
+        file.write("%d " % step)
+    if step == 2:
+        die_once("open")
+    data.close()
+    if step == 5:
+        die_once("closed")
+"""
+
+
+def killed_files():
+    """A reader by the C library that is killed gets the step again that it had, also where the writer waits for it. The commands of a script, which end in order, get each step once."""
+    write_reader(KILLED_READER, "netCDF4")
+    with open("commands.sh", "w") as file:
+        file.write("while cp s.nc copy.nc; do ncdump -h copy.nc | sed -n 's/.*:step = \\([0-9]*\\).*/\\1/p' >> commands; done\ntrue\n")
+    restarts = ", restarts: 5, restart-delay: 100ms"
+    for keys in (), ("queue: 1", "when-full: wait"), ("keep: true",):
+        for name in ("took", "open", "closed", "commands"):
+            if os.path.exists(name):
+                os.remove(name)
+        write_flow({"model": (1, f"write s.nc 9 {LENGTH}"), "reader": (None, f"{PYTHON} reader.py{restarts}"), "script": (None, f"sh commands.sh{restarts}")}, "s.nc", "[reader, script]",
+                   "steps: stream", *keys)
+        result = run()
+        with open("took") as took, open("commands") as commands:
+            expect(took.read().split() == "0 1 2 2 3 4 5 5 6 7 8".split(), f"{keys}: the killed reader")
+            expect(commands.read().split() == list("012345678"), f"{keys}: the commands of the script")
+        expect_counts(result, "reader", 9, 0, 0)
+
+
+def twice_by_command():
+    """A script whose commands open a file twice to read it once is told of the key for that, once. With the key, and where a command goes on from step to step, nothing is told."""
+    with open("twice.py", "w") as file:
+        file.write("import sys\ndef look():\n    with open('s.nc', 'rb') as file: return file.read(4)\ndef read():\n    with open('s.nc', 'rb') as file: return len(file.read())\n"
+                   "try:\n    look()\n    for _ in range(int(sys.argv[1])): read()\nexcept FileNotFoundError:\n    sys.exit(1)\n")
+    for again, key, is_told in ((1, "", True), (1, ", opens-per-step: 2", False), (100, "", False)):
+        with open("reader.sh", "w") as file:
+            file.write(f"while {PYTHON} twice.py {again}; do :; done\n")
+        write_flow({"model": (1, f"write s.nc 16 {LENGTH}"), "reader": (None, "sh reader.sh" + key)}, "s.nc", "[reader]", "steps: stream")
+        result = run()
+        expect(result.err.count("give reader 'opens-per-step: 2'") == is_told, f"{again}{key}: what is told")
 
 
 clear_directory()

@@ -5,6 +5,7 @@
 //   drain NAME   opens and checks the file until that gives NC_ENOENT; prints the steps that it found
 //   take NAME STEP   opens the file, which must be that step, and checks all numbers
 //   end NAME     opens it, which must give NC_ENOENT
+//   full NAME    opens it for writing, which must give NC_EIO
 //   hold NAME    opens it, and keeps it open
 //   alone        from now on each rank opens for itself
 //   await FILE   waits until this ordinary file is there
@@ -92,6 +93,14 @@ static void expect_step(const char* name, int expected) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static void expect_full_disk(const char* name) {
+  int ncid;
+  const int status = ncmpi_open(together, name, NC_WRITE, MPI_INFO_NULL, &ncid);
+  if (status == NC_EIO) return;
+  fprintf(stderr, "rank %d: open of %s for writing gave %s\n", rank, name, ncmpi_strerrno(status));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 static void drain(const char* pattern) {
   char taken[4096] = "";
   for (int i = 0;; ++i) {
@@ -122,6 +131,7 @@ static int run(char** words, int left) {
   if (strcmp(command, "take") == 0 && left > 2) return expect_step(name, atoi(words[2])), 3;
   if (strcmp(command, "end") == 0) return expect_step(name, -1), 2;
   if (strcmp(command, "drain") == 0) return drain(name), 2;
+  if (strcmp(command, "full") == 0) return expect_full_disk(name), 2;
   if (strcmp(command, "hold") == 0) return read_step(name, 1), 2;
   if (strcmp(command, "sleep") == 0) return pause_ms = atoi(name), 2;
   if (strcmp(command, "touch") == 0) return touch(name), 2;

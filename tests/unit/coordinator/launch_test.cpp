@@ -49,6 +49,10 @@ TEST_CASE("each component gets the rules that name it") {
   CHECK(rules_for(workflow, "model") == "0\trw\tmemory\ta*.nc\n");
   CHECK(rules_for(workflow, "analysis") == "0\tr\tmemory\ta*.nc\n1\tw\tmemory\tb.nc\n");
   CHECK(rules_for(workflow, "stranger").empty());
+  Workflow with_restarts = flow({component("model", 2), component("analysis", 2)});
+  with_restarts.components[1].failure.restarts = 3;
+  CHECK(rules_for(with_restarts, "model") == "0\trw\tmemory\ta*.nc\n");
+  CHECK(rules_for(with_restarts, "analysis") == "0\tra\tmemory\ta*.nc\n1\twa\tmemory\tb.nc\n");
 }
 
 TEST_CASE("the library for programs that read files is preloaded where there is one") {

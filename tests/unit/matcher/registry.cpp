@@ -8,6 +8,8 @@ using namespace sluice;
 using namespace sluice::matcher;
 using namespace sluice::matcher::test;
 
+using FileState = Registry::FileState;
+
 TEST_SUITE("registry: groups") {
   TEST_CASE("the members of a creating group get the same step, in whatever order they arrive") {
     World world(one_rule());
@@ -153,6 +155,30 @@ TEST_SUITE("registry: steps") {
     world.registry.discard(p[1], step);
     CHECK(world.answer(world.open(world.process("analysis"), "a.nc", world.alone())).step == old);
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 1);
+  }
+
+  TEST_CASE("a step into which nobody has written anything ends without a word and without a trace") {
+    World world(one_rule());
+    const auto writer = world.process("model");
+    const StepId old = world.write(writer, "a.nc");
+    const StepId step = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
+    world.registry.discard(writer, step, FileState::untouched);
+    CHECK(world.answers.events.empty());
+    CHECK(world.registry.status().datasets.at(0).steps_discarded == 0);
+    CHECK(world.answer(world.open(world.process("analysis"), "a.nc", world.alone())).step == old);
+  }
+
+  TEST_CASE("the reason why a process gives up a step is told") {
+    World world(one_rule());
+    const auto writer = world.process("model");
+    const StepId failed = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    world.registry.discard(writer, failed, FileState::spoilt, "the log of a process could not be made");
+    REQUIRE(world.answers.events.size() == 1);
+    CHECK(world.answers.events[0] ==
+          "the step of 'a.nc' was discarded: the log of a process could not be made");
+    const StepId aborted = world.answer(world.create(writer, "a.nc", world.alone())).step;
+    world.registry.discard(writer, aborted);
+    CHECK(world.answers.events.back().find(" aborted it") != std::string::npos);
   }
 
   TEST_CASE("a process can only write, close and read steps that it has open") {

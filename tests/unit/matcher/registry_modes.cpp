@@ -224,6 +224,33 @@ TEST_SUITE("registry: streams") {
     CHECK(world.answers.erased_steps.contains(first));
   }
 
+  TEST_CASE("three commands of a script that take two steps each are told of once") {
+    const auto run_commands = [](std::uint32_t opens_per_step, const std::vector<int>& takes) {
+      ModeWorld world(stream(), 0, {}, 64 * mib, opens_per_step);
+      for (const int steps : takes) {
+        const ProcessId command = world.process("analysis");
+        for (int i = 0; i < steps; ++i) {
+          world.write_next("s.nc", kib);
+          CHECK(world.read(command, "s.nc") != 0);
+        }
+        world.registry.disconnect(command);
+      }
+      return world.answers.events;
+    };
+    const auto events = run_commands(1, {2, 2, 2, 2, 2, 2, 2, 2});
+    REQUIRE(events.size() == 1);
+    CHECK(
+        events[0] ==
+        "the last 3 commands of analysis that opened 's.nc' took 2 steps each. Some programs open a file "
+        "twice to read it once (ncra, ncpdq, cdo -sub X X), and so get two steps for one. If these commands "
+        "do, give analysis 'opens-per-step: 2'");
+    CHECK(run_commands(1, {1, 1, 1, 1, 1}).empty());   // each command reads a step
+    CHECK(run_commands(1, {12}).empty());              // a program goes on from step to step
+    CHECK(run_commands(1, {12, 12, 12, 12}).empty());  // so do several
+    CHECK(run_commands(1, {2, 1, 2, 1, 2, 1}).empty());
+    CHECK(run_commands(2, {2, 2, 2, 2}).empty());  // the workflow knows it
+  }
+
   TEST_CASE("a program that opens a step several times gets the same one, which stays so long") {
     const std::uint32_t ranks = 0;  // of unknown size, and of known size
     for (const std::uint32_t size : {ranks, 1U}) {

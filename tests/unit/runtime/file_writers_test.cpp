@@ -21,6 +21,7 @@ using sluice::runtime::FileBytes;
 using sluice::runtime::FileDescriptor;
 using sluice::runtime::FileHolder;
 using sluice::runtime::FileId;
+using sluice::runtime::FileIdentity;
 using sluice::runtime::FileWriters;
 using sluice::runtime::link_to;
 using sluice::runtime::make_memory_file;
@@ -40,7 +41,11 @@ struct World {
   World() { bytes.file = std::make_shared<const FileDescriptor>(make_memory_file(0600)); }
 
   void add() { writers.add(number, bytes); }
-  [[nodiscard]] FileHolder leaving() const { return {false, {status_of(*bytes.file).st_ino}, false}; }
+  [[nodiscard]] FileIdentity identity() const {
+    const auto facts = status_of(*bytes.file);
+    return {facts.st_dev, facts.st_ino};
+  }
+  [[nodiscard]] FileHolder leaving() const { return {false, {identity()}, false}; }
   /// Ends by the limit of the test's time, or when something has been told.
   void await_news() {
     while (news.empty()) loop.run_one();
@@ -196,6 +201,21 @@ TEST_CASE("where the kernel does not tell, a file is open as long as a holder go
   world.writers.look(number);
   REQUIRE(world.news.size() == 1);
   CHECK(world.news.front().verdict == Verdict::closed);
+}
+
+TEST_CASE("a file of the same number on another file system is another file") {
+  World world;
+  world.bytes.is_told = false;
+  world.add();
+  Holder holder(world.bytes);
+  world.writers.note_given(number, holder.id());
+  const FileIdentity here = world.identity();
+  world.writers.note(holder.id(), {false, {{here.device + 1, here.file}}, false});
+  CHECK(world.writers.is_open(number));
+  world.writers.look(number);
+  CHECK(world.news.empty());
+  world.writers.note(holder.id(), {false, {{here.device + 1, here.file}, here}, false});
+  REQUIRE_FALSE(world.writers.is_open(number));
 }
 
 TEST_CASE(

@@ -238,7 +238,8 @@ TEST_SUITE("the limits of a matcher") {
     const auto close = [&](FileDescriptor file) {
       struct stat facts {};
       REQUIRE(::fstat(file.number(), &facts) == 0);
-      writer.send({MessageType::file_holders, 0, encode(FileHolder{false, {facts.st_ino}, false})});
+      writer.send(
+          {MessageType::file_holders, 0, encode(FileHolder{false, {{facts.st_dev, facts.st_ino}}, false})});
       file.reset();
     };
     close(std::move(open_file("done.nc", O_WRONLY | O_CREAT).descriptors.at(0)));

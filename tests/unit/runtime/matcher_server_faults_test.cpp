@@ -72,7 +72,8 @@ void write_by_c_library(const LiveMatcher& matcher, const std::string& name) {
   REQUIRE(::write(file.number(), "x", 1) == 1);
   struct stat facts {};
   REQUIRE(::fstat(file.number(), &facts) == 0);
-  writer.send({MessageType::file_holders, 0, encode(FileHolder{false, {facts.st_ino}, false})});
+  writer.send(
+      {MessageType::file_holders, 0, encode(FileHolder{false, {{facts.st_dev, facts.st_ino}}, false})});
 }
 
 /// Sends the bytes unchanged, as one packet.

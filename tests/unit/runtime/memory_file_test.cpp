@@ -6,7 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "sluice/formats/error.hpp"
+#include "support/file_size_limit.hpp"
 
 using namespace sluice::runtime;
 
@@ -71,6 +78,39 @@ TEST_CASE("a file on disk has no name left, and becomes another one") {
   CHECK(status_of(moved).st_ino == status_of(on_disk).st_ino);
   CHECK((status_of(moved).st_mode & 0777U) == 0600);
   CHECK_THROWS((void)make_file_on_disk("/no/such/directory", 0600));
+}
+
+TEST_CASE("a file that cannot be written to disk leaves nothing behind, and says what to do") {
+  const std::string directory = "memory_file_test.full";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directory(directory);
+  const std::string path = directory + "/a.nc", blocked = directory + "/blocked.nc";
+  write_file(file_with("before"), path);
+  const FileDescriptor large = file_with(std::string(10000, 'x'));
+  const auto error_of = [&](const std::string& target) -> std::string {
+    try {
+      write_file(large, target);
+    } catch (const sluice::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  {
+    const sluice::test::FileSizeLimit limit(4096);
+    CHECK(error_of(path) == "cannot write " + path +
+                                ": File too large. Raise the limit of file sizes (ulimit -f), or write "
+                                "smaller files");
+  }
+  std::filesystem::create_directories(blocked + "/within");
+  CHECK(error_of(blocked).find("Is a directory. Move away what has the name") != std::string::npos);
+  CHECK(error_of("no_such_directory/a.nc").find("See whether files can be made in no_such_directory") !=
+        std::string::npos);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    left.push_back(entry.path().filename());
+  std::ranges::sort(left);
+  CHECK(left == std::vector<std::string>{"a.nc", "blocked.nc"});
+  CHECK(std::filesystem::file_size(path) == 6);
 }
 
 TEST_CASE("a file keeps its permissions, and its owner can read and write") {

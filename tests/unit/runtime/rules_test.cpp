@@ -211,14 +211,15 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
       {13, "n", false, true, matcher::Through::file, false, matcher::Identity::name},
       {14, "e", true, false, matcher::Through::memory, true, matcher::Identity::name, 0},
       {15, "c", true, false, matcher::Through::memory, false, matcher::Identity::path, 17},
-      {16, "s", false, true, matcher::Through::memory, true, matcher::Identity::name, 1, true}};
+      {16, "s", false, true, matcher::Through::memory, true, matcher::Identity::name, 1, true},
+      {17, "a", false, true, matcher::Through::memory, false, matcher::Identity::path, 2, true, true}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
   ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
   const ClientEnvironment environment = read_client_environment();
   CHECK(environment.is_coupled());
   CHECK(environment.component == "model");
-  REQUIRE(environment.rules.size() == 7);
+  REQUIRE(environment.rules.size() == 8);
   CHECK(environment.rules[1].pattern == "[x\t].nc");
   CHECK(environment.rules[1].through == matcher::Through::burst_buffer);
   CHECK_FALSE(environment.rules[1].is_drained);
@@ -232,6 +233,9 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   CHECK(environment.rules[5].closes == 17);
   CHECK_FALSE(environment.rules[5].is_stream);
   CHECK(environment.rules[6].is_stream);
+  CHECK_FALSE(environment.rules[6].may_restart);
+  CHECK(environment.rules[7].is_stream);
+  CHECK(environment.rules[7].may_restart);
   CHECK(environment.rules[6].identity == matcher::Identity::name);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));
   for (const char* damaged :

@@ -199,6 +199,7 @@ void for_every_message(Use use) {
              8,
              "/data/a.nc"});
   use(Discard{9, true});
+  use(Discard{9, false, "it was removed"});
   use(OpenRequest{key, member});
   use(Described{5});
   use(DiskRequest{9, 4096, 3, "no space left"});
@@ -226,8 +227,9 @@ void for_every_message(Use use) {
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
   use(OpenFile{key, "/a b", true, 0x241, 0644, 3, true});
+  use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, true});
   use(FileOpened{true});
-  use(FileHolder{true, {1, 1ULL << 40}, true});
+  use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(ImageRequest{9});
   use(ImageMade{4096, "/data/a.nc"});
   use(NewestImageRequest{key, "/out/f.nc"});

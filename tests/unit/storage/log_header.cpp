@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,22 @@ struct Recorder {
 using Operations = std::vector<std::string>;
 
 }  // namespace
+
+TEST_CASE("a header that finds the disk full leaves nothing behind") {
+  using Kind = FileOperation::Kind;
+  for (const Kind failing : {Kind::write, Kind::close, Kind::rename}) {
+    CAPTURE(static_cast<int>(failing));
+    MemoryFileSystem memory;
+    FaultyFileSystem full(memory, [&](const FileOperation& operation) {
+      return operation.kind == failing ? Fault{ENOSPC, 0} : Fault{};
+    });
+    LogHeader header(full, "logs/a.nc_1_0.header");
+    formats::Header dataset;
+    dataset.add_dimension({"record", 0, true});
+    CHECK_THROWS_AS(header.write(dataset), IoError);
+    CHECK(memory.list("logs").empty());
+  }
+}
 
 TEST_CASE("header and names are brought to storage once, and again when they have changed") {
   Recorder recorder;

@@ -112,9 +112,11 @@ class Registry {
   /// Error(NC_EINVAL) when the rule does not publish at ncmpi_sync.
   void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
   void publish(ProcessId process, PublishRequest request);
-  /// The state of the file of a discarded step, when the data is in a file.
+  /// Whether the process has written anything into a step that it gives up.
   enum class FileState : std::uint8_t { spoilt, untouched };
-  void discard(ProcessId process, StepId step, FileState file = FileState::spoilt);
+  /// `reason`: for events; empty: the program has aborted the step.
+  void discard(ProcessId process, StepId step, FileState file = FileState::spoilt,
+               const std::string& reason = {});
   void close_read(ProcessId process, const CloseRequest& request);
 
   /// A get waits for data that the step's writers have not put yet. The registry itself only refuses the get,

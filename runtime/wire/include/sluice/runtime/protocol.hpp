@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 34;
+inline constexpr std::uint32_t protocol_version = 35;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -57,6 +57,7 @@ enum class MessageType : std::uint16_t {
   list = 21,            // ListRequest → listing: the answer may be held back
   list_written = 49,    // ListRequest → listing: of files that processes of this matcher write
   read_image = 46,      // OpenRequest → image_made: the answer may be held back
+  keep_image = 51,      // OpenRequest → image_made: as read_image, and the step is open until close_read
   newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
   watch = 27,           // WatchRequest → run_view
   create_offered = 23,  // CreateOffered, no answer; only as mail
@@ -263,10 +264,11 @@ struct LogNotice {
   bool is_removed = false;
 };
 
-/// Sent by ncmpi_abort, or by a close that cannot publish.
+/// Sent by ncmpi_abort, by an open or close that has failed, and where nothing was written after all.
 struct Discard {
   std::uint64_t step = 0;
-  bool is_untouched = false;  ///< when the data is in files: the step has not changed the file
+  bool is_untouched = false;  ///< the process has written nothing: what was there before is still there
+  std::string reason = {};    ///< for whoever runs the workflow; empty: the program has aborted it
 };
 
 /// Hyperslabs with the same number of dimensions (0 dimensions: at most one hyperslab). For each hyperslab:
@@ -341,18 +343,27 @@ struct OpenFile {
   std::uint32_t closes = 1;       ///< FileRule::closes
   bool is_in_files = false;       ///< matcher::is_in_files: what is published is a file on disk
   bool is_in_place = false;       ///< matcher::is_written_in_place: that is the file that is written
+  bool is_renamed = false;        ///< it takes the place of what has the name, also of what is being written
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
 /// such file, and the process uses the disk.
 struct FileOpened {
   bool is_ordinary = false;
 };
+
+/// A file of the operating system, whatever name or descriptor it has: st_dev and st_ino. File systems number
+/// their files each for itself, so one of the two is not enough.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t file = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 /// The process has files open that it may write (`holds`), because it was started with them; or it has closed
-/// them for the last time, or is about to become another program (`is_by_exec`). `files`: their numbers in
-/// the file system (st_ino).
+/// them for the last time, or is about to become another program (`is_by_exec`).
 struct FileHolder {
   bool holds = false;
-  std::vector<std::uint64_t> files;
+  std::vector<FileIdentity> files;
   bool is_by_exec = false;
 };
 

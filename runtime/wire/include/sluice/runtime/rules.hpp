@@ -21,6 +21,7 @@ struct ClientRule {
   matcher::Identity identity = matcher::Identity::path;
   std::uint32_t closes = 1;  ///< matcher::FileRule::closes
   bool is_stream = false;    ///< matcher::FileRule::is_stream
+  bool may_restart = false;  ///< the component is started again after a failure
 };
 
 /// A rule that does not name the component. Its files are ordinary files for this component, and coupled for
@@ -45,8 +46,8 @@ struct RunIdentity {
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component:
-///   "INDEX<TAB>w|r|rw[d][n][s][cCLOSES]<TAB>THROUGH<TAB>PATTERN"; d: drained, n: identity: name, s: stream,
-///   c: closes
+///   "INDEX<TAB>w|r|rw[d][n][s][a][cCLOSES]<TAB>THROUGH<TAB>PATTERN"; d: drained, n: identity: name,
+///   s: stream, a: the component is started again, c: closes
 ///   SLUICE_OTHERS     one line per other rule: "INDEX<TAB>PATTERN"
 ///   SLUICE_RUN        which run this is
 ///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
@@ -72,7 +73,7 @@ struct ClientEnvironment {
 /// SLUICE_ATTACHED. Throws as read_client_environment() does.
 [[nodiscard]] ClientEnvironment read_attached_environment();
 
-/// "INDEX<TAB>w|r|rw[d][n][s][cCLOSES]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for
+/// "INDEX<TAB>w|r|rw[d][n][s][a][cCLOSES]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"… for
 /// SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 

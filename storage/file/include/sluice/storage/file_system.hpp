@@ -113,6 +113,9 @@ void read_exactly(const File& file, std::int64_t offset_bytes, std::span<std::by
 /// no locks, or the file cannot be removed, it stays.
 void remove_if_unlocked(FileSystem& files, const std::string& path);
 
+/// Removes a file that could not be completed. Where that fails, too, it stays.
+void remove_quietly(FileSystem& files, const std::string& path) noexcept;
+
 /// The directory part of a path ("." if there is none), and the name after it.
 [[nodiscard]] std::string directory_of(const std::string& path);
 [[nodiscard]] std::string name_of(const std::string& path);
