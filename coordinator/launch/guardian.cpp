@@ -29,6 +29,7 @@ int guard(const std::filesystem::path& run_directory, const std::filesystem::pat
   if (runtime::await_dismissal(first_inherited)) return 0;
   runtime::stop_processes(runtime::run_mark(socket));
   runtime::stop_processes(runtime::matcher_mark(socket));
+  runtime::end_launchers(runtime::launcher_mark(socket));
   remove_run_directory(run_directory);
   return 0;
 }

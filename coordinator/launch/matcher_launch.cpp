@@ -88,6 +88,7 @@ LaunchPlan plan_matchers(const MatcherJobSize& size, const LaunchContext& contex
   allow_root(plan.environment, context);
   share_allocation(plan.environment);
   plan.environment.emplace("OMPI_MCA_mpi_yield_when_idle", "1");
+  plan.environment.emplace(runtime::launcher_variable, directory.socket().string());
   // `env` sets the variable for the ranks, so that the launcher itself is not taken for a rank.
   std::vector<std::string> rank_command{"env",
                                         runtime::matcher_mark(directory.socket()),

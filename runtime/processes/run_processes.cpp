@@ -53,6 +53,10 @@ std::string matcher_mark(const std::string& socket) {
   return "SLUICE_MATCHER_OF=" + socket;
 }
 
+std::string launcher_mark(const std::string& socket) {
+  return std::string(launcher_variable) + '=' + socket;
+}
+
 std::vector<pid_t> processes_with_environment(const std::string& assignment) {
   std::vector<pid_t> found;
   std::error_code error;
@@ -91,15 +95,30 @@ bool have_all_children_ended(pid_t process) {
   return has_children && !error;
 }
 
-void stop_processes(const std::string& mark) {
-  const auto deadline = std::chrono::steady_clock::now() + time_to_stop;
+namespace {
+
+/// The processes with the mark that have not ended after that time.
+std::vector<pid_t> left_after(const std::string& mark, std::chrono::seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   std::vector<pid_t> processes = processes_with_environment(mark);
-  for (const pid_t process : processes) ::kill(process, SIGTERM);
   while (!processes.empty() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(poll_interval);
     processes = processes_with_environment(mark);
   }
-  for (const pid_t process : processes) ::kill(process, SIGKILL);
+  return processes;
+}
+
+}  // namespace
+
+void stop_processes(const std::string& mark) {
+  const std::vector<pid_t> processes = processes_with_environment(mark);
+  for (const pid_t process : processes) ::kill(process, SIGTERM);
+  for (const pid_t process : left_after(mark, time_to_stop)) ::kill(process, SIGKILL);
+}
+
+void end_launchers(const std::string& mark) {
+  for (const pid_t process : left_after(mark, time_to_stop))
+    if (have_all_children_ended(process)) ::kill(process, SIGKILL);
 }
 
 }  // namespace sluice::runtime

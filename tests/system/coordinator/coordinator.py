@@ -374,6 +374,28 @@ def launcher_misses_ends():
         expect(result.status == 0 and told not in result.all, f"the patience is {patience} s: {result.all}")
 
 
+def launcher_left():
+    """The matchers' mpirun stands still at its end, and sluice was killed: the guardian ends mpirun."""
+    mpirun = shutil.which("mpirun")
+    os.mkdir("bin")
+    with open("bin/mpirun", "w") as file:
+        file.write(f"#!/usr/bin/python3\nimport signal, subprocess, sys, time\nranks = subprocess.Popen(['{mpirun}', *sys.argv[1:]])\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif '--version' in sys.argv: sys.exit(ranks.wait())\ntime.sleep(1000)\n")
+    os.chmod("bin/mpirun", 0o755)
+    write_flow({"a": shell("touch begun; sleep 1000")}, more="staging: {matchers: 2, prewarm: 0}\n")
+    process = start("run", "flow.yaml", env=dict(os.environ, PATH=os.path.abspath("bin") + ":" + os.environ["PATH"]))
+    wait_for(lambda: os.path.exists("begun"), "the component")
+    launchers = [child for child in harness.children(process.pid) if is_in_bin(child)]
+    expect(len(launchers) == 1, f"the matchers are started by bin/mpirun: {launchers}")
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not is_alive(launchers[0]), "the end of the launcher")
+
+
+def is_in_bin(pid):
+    with open(f"/proc/{pid}/cmdline") as words:
+        return os.path.abspath("bin/mpirun") in words.read()
+
+
 def custom_launcher():
     """Any launcher works: the library is preloaded only into the program, and the status is the launcher's."""
     write("start.sh", 'test -z "$LD_PRELOAD" || exit 5\nranks=$1; shift\ntest "$1" = --option || exit 6\nshift\nfor i in $(seq $ranks); do RANK=$i "$@" || exit; done\n')

@@ -19,6 +19,12 @@ namespace sluice::runtime {
 /// The environment variable that marks matchers of a job.
 [[nodiscard]] std::string matcher_mark(const std::string& socket);
 
+/// The environment variable that marks the launcher of the matchers' job. Its value is the socket.
+inline constexpr const char* launcher_variable = "SLUICE_MATCHER_LAUNCHER_OF";
+
+/// The same with its value.
+[[nodiscard]] std::string launcher_mark(const std::string& socket);
+
 /// Processes of this machine, except zombies and this process, whose environment has the variable
 /// `assignment` ("NAME=VALUE"). Finds the processes of a run independent of their parents.
 [[nodiscard]] std::vector<pid_t> processes_with_environment(const std::string& assignment);
@@ -34,5 +40,9 @@ namespace sluice::runtime {
 
 /// Sends SIGTERM to the processes with the mark, and kills the remaining ones some seconds later.
 void stop_processes(const std::string& mark);
+
+/// Waits some seconds for the launchers with the mark. Then it kills those that do not notice that all their
+/// processes have ended: a launcher may stand still at its own end.
+void end_launchers(const std::string& mark);
 
 }  // namespace sluice::runtime
