@@ -495,7 +495,7 @@ static void read_variable(FILE* out, struct generator* g, struct file* f, int va
 #endif
   struct slab s = slab_of(g, &v, is_whole ? 0 : rank, is_whole ? 1 : ranks);
   if (!is_empty && (s.elements > 0 || is_collective)) {
-    if (s.elements > 0 || is_collective) get(f, &v, &s, is_collective);
+    get(f, &v, &s, is_collective);
     fprintf(
         out, "  %lld elements %016llx\n", (long long)s.elements,
         v.is_text ? sum_of(text, (size_t)s.elements) : sum_of(numbers, (size_t)s.elements * sizeof *numbers));

@@ -30,6 +30,8 @@ class Program:
     """A component: a program of PnetCDF with so many ranks, or one of the C library (0). It reads or writes
     the files PREFIX0.nc, PREFIX1.nc, …"""
 
+    has_jobs = False
+
     def __init__(self, name, ranks, plan, prefix, reads):
         self.name, self.ranks, self.plan, self.prefix, self.reads = name, ranks, plan, prefix, reads
         self.kill_at = plan.draw.randrange(1, 60) if plan.has_kills and plan.draw.random() < 0.6 else 0
@@ -102,7 +104,7 @@ class Plan:
             self.staging += ["copy-threads: 2"]
         if draw.random() < 0.2:
             self.staging += ["retain: 0"]
-        self.when_done = {each.name for each in self.components if each.reads and not getattr(each, "has_jobs", False) and (self.is_reopened or draw.random() < 0.15)}
+        self.when_done = {each.name for each in self.components if each.reads and not each.has_jobs and (self.is_reopened or draw.random() < 0.15)}
         if self.when_done:  # nobody frees memory meanwhile
             self.rules = [(*rule, [key for key in keys if not key.startswith(("queue", "when-full"))]) for *rule, keys in self.rules]
 
@@ -242,8 +244,9 @@ def one_run(seed):
         file.write(plan.flow())
     print(plan.flow(), flush=True)
     os.chdir("disk")
-    order = sorted(plan.components, key=lambda each: (each.reads, not getattr(each, "prefix", None) or isinstance(each, Program)))
-    for each in order:
+    writers = [writer for writer, _, _ in plan.rules]
+    writers.sort(key=lambda each: each.reads)  # a copier reads what another one has written
+    for each in writers + [each for each in plan.components if each not in writers]:
         each.run_on_disk()
     wanted = outputs(".")
     os.chdir("../run")
