@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "cached_steps.hpp"
 #include "registry_service.hpp"
 #include "relay_tree.hpp"
 #include "sluice/formats/error.hpp"
@@ -38,6 +39,7 @@ struct RunSize {
 struct PhaseCost {
   std::string name;
   double milliseconds = 0;  ///< processor time
+  double last_milliseconds = 0;  ///< the same of the last matcher: mostly for the view
   std::uint64_t taken = 0;  ///< messages that the registry took
   std::uint64_t sent = 0;   ///< messages that the registry sent
   std::uint64_t packets_in = 0, bytes_in = 0;
@@ -45,6 +47,7 @@ struct PhaseCost {
 
   PhaseCost& operator+=(const PhaseCost& other) noexcept {
     milliseconds += other.milliseconds, taken += other.taken, sent += other.sent;
+    last_milliseconds += other.last_milliseconds;
     packets_in += other.packets_in, bytes_in += other.bytes_in;
     packets_out += other.packets_out, bytes_out += other.bytes_out;
     return *this;
@@ -226,12 +229,15 @@ class RankWorld final : private RegistryOutlet {
     });
   }
 
-  /// Counts the processor time of matcher 0.
   template <class Work>
-  void at_root(Work work) {
+  static void count(double& milliseconds, Work work) {
     const double begin = processor_seconds();
     work();
-    phase_.milliseconds += 1e3 * (processor_seconds() - begin);
+    milliseconds += 1e3 * (processor_seconds() - begin);
+  }
+  template <class Work>
+  void at_root(Work work) {
+    count(phase_.milliseconds, work);
   }
   PhaseCost phase(const std::string& name, const std::function<void()>& work) {
     const PeerCounters before = links_[0]->counters(PacketKind::relay);
@@ -256,7 +262,13 @@ class RankWorld final : private RegistryOutlet {
           has_happened = links_[rank]->poll() || has_happened;
           trees_[rank]->flush();
         };
-        rank == 0 ? at_root(turn) : turn();
+        if (rank == 0) {
+          at_root(turn);
+        } else if (rank + 1 == size_.nodes) {
+          count(phase_.last_milliseconds, turn);
+        } else {
+          turn();
+        }
         has_happened = !links_[rank]->is_idle() || has_happened;
       }
     }
@@ -264,10 +276,13 @@ class RankWorld final : private RegistryOutlet {
 
   // What the matchers do with the registry's messages.
   void take(std::uint32_t matcher, MatcherBody& body) {
-    if (const auto* const view = std::get_if<View>(&body)) {
+    if (auto* const view = std::get_if<View>(&body)) {
       views_[matcher].first = view->step;
       views_[matcher].second += view->view.has_value() ? 1U : 0U;
+      if (matcher + 1 == size_.nodes && view->view) (void)last_steps_.take(std::move(*view->view));
     }
+    if (const auto* const erased = std::get_if<StepErased>(&body); erased != nullptr && matcher + 1 == size_.nodes)
+      last_steps_.forget(erased->step);
     if (auto* const answer = std::get_if<Answer>(&body)) take(matcher, *answer);
   }
   void take(std::uint32_t matcher, const Answer& answer) {
@@ -311,6 +326,7 @@ class RankWorld final : private RegistryOutlet {
   std::vector<std::unique_ptr<PeerLink>> links_;
   std::vector<std::unique_ptr<RelayTree>> trees_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> views_;  ///< by matcher: the last step, and how many
+  CachedSteps last_steps_;  ///< of the last matcher
   std::unique_ptr<RegistryService> service_;
   std::vector<SimulatedProcess> writers_;
   std::vector<SimulatedProcess> readers_;

@@ -220,9 +220,10 @@ void RelayTree::take_shared(std::span<const std::byte> listed) {
     for (const Receiver& receiver : others) send_down(receiver, message);
   }
   if (own.empty()) return;
-  const auto message = decode<MessageToMatcher>(encoded);
+  auto message = decode<MessageToMatcher>(encoded);
   for (const Receiver& receiver : own) {
-    MatcherBody body = message.body;
+    // A view of many writers is large, and there is one receiver of it.
+    MatcherBody body = &receiver == &own.back() ? std::move(message.body) : message.body;
     if (auto* const answer = std::get_if<Answer>(&body))
       answer->connection = receiver.connection, answer->tag = receiver.tag;
     handlers_.to_matcher({rank(), std::move(body)});

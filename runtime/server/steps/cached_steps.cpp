@@ -55,6 +55,7 @@ CachedStep& CachedSteps::take(matcher::StepView view) {
     known.writers_index.reset();
   }
   if (view.is_final) known.writers_index.reset();
+  view.note_logs();
   known.view = std::make_shared<const matcher::StepView>(std::move(view));
   return known;
 }

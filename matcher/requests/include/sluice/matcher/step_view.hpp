@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,13 @@ struct StepView {
   bool is_apart =
       false;  ///< final: its own logs have no record below the base, and earlier logs none from the base on
 
+  /// What is known of all logs.
+  struct LogFacts {
+    bool is_one_continued = false;  ///< LogView::first_offset
+    bool is_one_cut = false;
+  };
+  std::optional<LogFacts> facts;  ///< set by note_logs()
+
   /// For each log, the position where the step's own puts begin. For logs of earlier steps, behind all
   /// entries.
   [[nodiscard]] std::vector<TablePosition> begins() const {
@@ -78,13 +86,21 @@ struct StepView {
   [[nodiscard]] StepPattern pattern_of_offsets() const { return is_continued() ? StepPattern{} : pattern; }
   /// Whether own logs continue those of an earlier step.
   [[nodiscard]] bool is_continued() const noexcept {
+    if (facts) return facts->is_one_continued;
     return std::ranges::any_of(logs, [](const LogView& log) { return log.first_offset != 0; });
   }
 
   /// Whether the step is published and the positions of all its data are in the view. When a writer died,
   /// only its tables have them.
   [[nodiscard]] bool is_told_whole() const noexcept {
+    if (facts) return is_final && !facts->is_one_cut;
     return is_final && std::ranges::none_of(logs, &LogView::is_cut);
+  }
+  /// The logs do not change any more: looks through them once for is_continued() and is_told_whole(), which
+  /// each get of each reader asks.
+  void note_logs() noexcept {
+    facts.reset();
+    facts = LogFacts{is_continued(), std::ranges::any_of(logs, &LogView::is_cut)};
   }
   /// The number of records that readers see. `written`: the end of the records in the request tables. When
   /// each put is visible at once, the tables know more records than the registry.
