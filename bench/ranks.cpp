@@ -19,12 +19,12 @@ using namespace sluice::test;
 namespace {
 
 void print(const PhaseCost& cost) {
-  std::printf(
-      "%-28s %10.1f %9llu %9llu %9llu %12llu %9llu %14llu %10.1f\n", cost.name.c_str(), cost.milliseconds,
-      static_cast<unsigned long long>(cost.taken), static_cast<unsigned long long>(cost.sent),
-      static_cast<unsigned long long>(cost.packets_in), static_cast<unsigned long long>(cost.bytes_in),
-      static_cast<unsigned long long>(cost.packets_out), static_cast<unsigned long long>(cost.bytes_out),
-      cost.last_milliseconds);
+  std::printf("%-28s %10.1f %9llu %9llu %9llu %12llu %9llu %14llu %10.1f\n", cost.name.c_str(),
+              cost.milliseconds, static_cast<unsigned long long>(cost.taken),
+              static_cast<unsigned long long>(cost.sent), static_cast<unsigned long long>(cost.packets_in),
+              static_cast<unsigned long long>(cost.bytes_in),
+              static_cast<unsigned long long>(cost.packets_out),
+              static_cast<unsigned long long>(cost.bytes_out), cost.last_milliseconds);
   std::fflush(stdout);
 }
 
@@ -79,8 +79,8 @@ int main(int count, char** words) {
     RankWorld world(size);
     const std::size_t begun = heap_bytes();
     std::printf("%u nodes, %u writers, %u readers\n", size.nodes, size.writers, size.readers);
-    std::printf("%-28s %10s %9s %9s %9s %12s %9s %14s %10s\n", "", "ms", "taken", "sent", "packets", "bytes in",
-                "packets", "bytes out", "ms of last");
+    std::printf("%-28s %10s %9s %9s %9s %12s %9s %14s %10s\n", "", "ms", "taken", "sent", "packets",
+                "bytes in", "packets", "bytes out", "ms of last");
     print(world.connect());
     std::printf("registry: %.0f bytes a process\n",
                 static_cast<double>(heap_bytes() - begun) / (size.writers + size.readers));

@@ -38,10 +38,10 @@ struct RunSize {
 /// What a phase of a run cost matcher 0.
 struct PhaseCost {
   std::string name;
-  double milliseconds = 0;  ///< processor time
+  double milliseconds = 0;       ///< processor time
   double last_milliseconds = 0;  ///< the same of the last matcher: mostly for the view
-  std::uint64_t taken = 0;  ///< messages that the registry took
-  std::uint64_t sent = 0;   ///< messages that the registry sent
+  std::uint64_t taken = 0;       ///< messages that the registry took
+  std::uint64_t sent = 0;        ///< messages that the registry sent
   std::uint64_t packets_in = 0, bytes_in = 0;
   std::uint64_t packets_out = 0, bytes_out = 0;
 
@@ -281,7 +281,8 @@ class RankWorld final : private RegistryOutlet {
       views_[matcher].second += view->view.has_value() ? 1U : 0U;
       if (matcher + 1 == size_.nodes && view->view) (void)last_steps_.take(std::move(*view->view));
     }
-    if (const auto* const erased = std::get_if<StepErased>(&body); erased != nullptr && matcher + 1 == size_.nodes)
+    if (const auto* const erased = std::get_if<StepErased>(&body);
+        erased != nullptr && matcher + 1 == size_.nodes)
       last_steps_.forget(erased->step);
     if (auto* const answer = std::get_if<Answer>(&body)) take(matcher, *answer);
   }
@@ -326,7 +327,7 @@ class RankWorld final : private RegistryOutlet {
   std::vector<std::unique_ptr<PeerLink>> links_;
   std::vector<std::unique_ptr<RelayTree>> trees_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> views_;  ///< by matcher: the last step, and how many
-  CachedSteps last_steps_;  ///< of the last matcher
+  CachedSteps last_steps_;                                      ///< of the last matcher
   std::unique_ptr<RegistryService> service_;
   std::vector<SimulatedProcess> writers_;
   std::vector<SimulatedProcess> readers_;
