@@ -216,7 +216,8 @@ constexpr std::size_t all_ways = 3;
 constexpr std::size_t ways_by_caches = 2;
 
 /// Whether whole copies are faster past the caches. Pieces do not tell: what was stored past the caches is in
-/// none when it is overwritten next, so only the second of two copies by caches shows how fast these are.
+/// none when it is overwritten next. Memory of some MiB that is used again and again is in the caches only
+/// after several copies by them, so these have more trials.
 class PastCaches {
  public:
   /// `copy` is told whether to go past the caches. The first copies of a process do: their memory is new.
@@ -224,20 +225,21 @@ class PastCaches {
   void copy(std::size_t bytes, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     turn_.store(turn + 1 < copies_of_cycle ? turn + 1 : 0, std::memory_order_relaxed);
-    if (turn >= 2 * trials_of_each) return copy(is_faster_.load(std::memory_order_relaxed));
-    const bool is_past = turn < trials_of_each;
+    if (turn >= trials) return copy(is_faster_.load(std::memory_order_relaxed));
+    const bool is_past = turn < trials_past;
     const std::uint64_t begin = __rdtsc();
     copy(is_past);
     const std::uint64_t ticks_per_kibibyte = (__rdtsc() - begin) / (bytes >> 10);
     std::atomic<std::uint64_t>& least = is_past ? least_past_ : least_by_caches_;
-    const bool is_first = turn % trials_of_each == 0;  // it finds what the other way has left
+    const bool is_first = turn == 0 || turn == trials_past;  // it finds what the other way has left
     if (is_first || ticks_per_kibibyte < least.load(std::memory_order_relaxed))
       least.store(is_first ? UINT64_MAX : ticks_per_kibibyte, std::memory_order_relaxed);
-    if (turn + 1 == 2 * trials_of_each) is_faster_.store(least_past_ < least_by_caches_);
+    if (turn + 1 == trials) is_faster_.store(least_past_ < least_by_caches_);
   }
 
  private:
-  static constexpr std::uint32_t trials_of_each = 4;
+  static constexpr std::uint32_t trials_past = 4;
+  static constexpr std::uint32_t trials = trials_past + 9;
   static constexpr std::uint32_t copies_of_cycle = 200;
   std::atomic<std::uint32_t> turn_ = 0;
   std::atomic<bool> is_faster_ = false;
