@@ -277,7 +277,7 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) noexce
 }
 
 void copy_piece(void* destination, const void* source, std::size_t bytes, const void* next) noexcept {
-  if (bytes < least_piece_bytes || bytes >= 2 * piece_bytes || !has_vectors())
+  if (bytes < least_piece_bytes || bytes >= least_passed_bytes || !has_vectors())
     return copy_bytes(destination, source, bytes);
   auto* const to = static_cast<char*>(destination);
   const auto* const from = static_cast<const char*>(source);

@@ -102,6 +102,9 @@ TEST_CASE("pieces of large data are right, whatever is fetched ahead") {
       }
     });
   }
+  check_copies((2 << 20) + 4321, [](void* to, const void* from, std::size_t n) {
+    copy_piece(to, from, n, static_cast<const std::byte*>(from) + n);
+  });
 }
 
 TEST_CASE("a copy of bytes to themselves changes nothing") {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -96,7 +97,12 @@ class WriteLog {
   /// through its file: the kernel then takes whole pages from the source, instead of clearing each page at a
   /// page fault.
   void store(const Reservation& reservation, const void* source, std::uint64_t bytes) {
-    if (bytes >= prepared_bytes && store_large(reservation, source, bytes)) return;
+    if (bytes >= prepared_bytes) {
+      if (store_large(reservation, source, bytes)) return;
+      if (is_step_large())
+        return formats::copy_piece(reservation.data, source, bytes,
+                                   static_cast<const std::byte*>(source) + bytes);
+    }
     formats::copy_bytes(reservation.data, source, bytes);
   }
   /// Call this before filling a large reserved range in another way.
@@ -153,6 +159,11 @@ class WriteLog {
   [[nodiscard]] const matcher::LogRanges& ranges() const noexcept { return ranges_; }
 
  private:
+  /// The step's data will leave the caches before it is read.
+  [[nodiscard]] bool is_step_large() const noexcept {
+    const std::uint64_t expected = is_size_known_ ? expected_.data_bytes : 0;
+    return std::max(expected, next_offset_ - first_offset_) >= formats::uncached_bytes;
+  }
   [[nodiscard]] std::uint64_t aligned_offset(std::uint64_t bytes) const noexcept {
     const std::uint64_t alignment = bytes >= large_bytes ? large_alignment : small_alignment;
     return (next_offset_ + alignment - 1) & ~(alignment - 1);
