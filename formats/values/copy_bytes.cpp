@@ -217,7 +217,7 @@ constexpr std::size_t ways_by_caches = 2;
 
 /// Whether whole copies are faster past the caches. Pieces do not tell: what was stored past the caches is in
 /// none when it is overwritten next. Memory of some MiB that is used again and again is in the caches only
-/// after several copies by them, so these have more trials.
+/// after several copies by them. So these are tried as long as they become faster.
 class PastCaches {
  public:
   /// `copy` is told whether to go past the caches. The first copies of a process do: their memory is new.
@@ -225,26 +225,37 @@ class PastCaches {
   void copy(std::size_t bytes, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     turn_.store(turn + 1 < copies_of_cycle ? turn + 1 : 0, std::memory_order_relaxed);
-    if (turn >= trials) return copy(is_faster_.load(std::memory_order_relaxed));
-    const bool is_past = turn < trials_past;
+    if (turn >= most_trials) return copy(is_faster_.load(std::memory_order_relaxed));
     const std::uint64_t begin = __rdtsc();
-    copy(is_past);
-    const std::uint64_t ticks_per_kibibyte = (__rdtsc() - begin) / (bytes >> 10);
-    std::atomic<std::uint64_t>& least = is_past ? least_past_ : least_by_caches_;
-    const bool is_first = turn == 0 || turn == trials_past;  // it finds what the other way has left
-    if (is_first || ticks_per_kibibyte < least.load(std::memory_order_relaxed))
-      least.store(is_first ? UINT64_MAX : ticks_per_kibibyte, std::memory_order_relaxed);
-    if (turn + 1 == trials) is_faster_.store(least_past_ < least_by_caches_);
+    copy(turn < trials_past);
+    times_[turn].store((__rdtsc() - begin) / (bytes >> 10), std::memory_order_relaxed);
+    if (turn + 1 < least_trials || (turn + 1 < most_trials && becomes_faster(turn))) return;
+    // The first copy by a way finds what the other way has left.
+    is_faster_.store(least_of(1, trials_past) < least_of(trials_past + 1, turn + 1));
+    turn_.store(most_trials, std::memory_order_relaxed);
   }
 
  private:
+  [[nodiscard]] std::uint64_t least_of(std::uint32_t first, std::uint32_t end) const noexcept {
+    std::uint64_t least = UINT64_MAX;
+    for (std::uint32_t turn = first; turn < end; ++turn)
+      least = std::min(least, times_[turn].load(std::memory_order_relaxed));
+    return least;
+  }
+  /// Whether one of the last two copies by the caches was faster than those before. Single ones are
+  /// disturbed.
+  [[nodiscard]] bool becomes_faster(std::uint32_t last) const noexcept {
+    constexpr std::uint64_t percent = 96;
+    return least_of(last - 1, last + 1) * 100 < least_of(trials_past, last - 1) * percent;
+  }
+
   static constexpr std::uint32_t trials_past = 4;
-  static constexpr std::uint32_t trials = trials_past + 9;
+  static constexpr std::uint32_t least_trials = trials_past + 4;
+  static constexpr std::uint32_t most_trials = trials_past + 9;
   static constexpr std::uint32_t copies_of_cycle = 200;
   std::atomic<std::uint32_t> turn_ = 0;
   std::atomic<bool> is_faster_ = false;
-  std::atomic<std::uint64_t> least_past_ = UINT64_MAX;
-  std::atomic<std::uint64_t> least_by_caches_ = UINT64_MAX;
+  std::array<std::atomic<std::uint64_t>, most_trials> times_{};  ///< processor ticks of a KiB
 };
 constinit std::array<PastCaches, 2> past_caches;
 
