@@ -97,7 +97,7 @@ void MemoryDriver::start_writing(Parts& parts) {
     if (parts.offer) use_offer(std::move(*parts.offer));
   } catch (...) {
     // The step is open at the matcher, and no destructor would give it back.
-    if (!parts.offer) session_->discard({step_, false, "its create or open has failed"});
+    if (!parts.offer) session_->discard({step_, runtime::StepEnd::aborted, "its create or open has failed"});
     throw;
   }
 }

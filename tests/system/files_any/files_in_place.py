@@ -198,7 +198,7 @@ def same_numbers():
             with open("numbers.py", "w") as file:
                 file.write(SAME_NUMBERS)
             write_flow(f"{PYTHON} numbers.py || true\nsleep 0.5", "cat two/b.nc > whole\n! cat one/a.nc 2> /dev/null", rule="*.nc")
-            run()
+            run(3)
             expect(text("whole") == "whole", "the text")
             expect(harness.is_logged("one/a.nc' is not published") and not harness.is_logged("two/b.nc' is not published"), "what the event log says")
 
