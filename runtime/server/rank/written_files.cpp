@@ -106,14 +106,9 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
 void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   const std::uint32_t flags = open.request.flags;
   File* const file = find(place.file);
-  // Whoever has it open goes on in a file without a name.
-  const bool is_replaced = file != nullptr && open.request.is_renamed && !file->bytes.is_in_place &&
-                           is_open(*file) && writers_.is_open(file->id);
-  if (is_replaced) {
-    abandon(*file, "another file was renamed to its name while it was open");
-    Place& anew = places_[open.request.path];
-    anew.key = open.request.key;
-    return open_at(anew, open);
+  if (file != nullptr && open.request.is_renamed && is_open(*file)) {
+    const bool is_written = writers_.is_open(file->id);
+    if (is_written || file->bytes.is_in_place) return replace(*file, is_written, open);
   }
   if (file != nullptr && file->state == File::State::beginning) {
     file->opens.push_back(open);
@@ -127,6 +122,17 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     const auto own = reopened(*published_.contents(place.step), flags);
     clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
   }
+}
+
+/// Whoever has it open goes on in a file without a name.
+void WrittenFiles::replace(File& file, bool is_written, const QueuedOpen& open) {
+  const std::uint32_t closes = file.closes;
+  is_written ? abandon(file, "another file was renamed to its name while it was open")
+             : end_without_step(file);
+  Place& anew = places_[open.request.path];
+  anew.key = open.request.key;
+  open_at(anew, open);
+  if (File* const next = find(places_[open.request.path].file); next != nullptr) next->closes = closes;
 }
 
 /// Whether somebody can write to it, or may open it for that.

@@ -67,6 +67,7 @@ class WrittenFiles {
 
   void open_now(const QueuedOpen& open);
   void open_at(Place& place, const QueuedOpen& open);
+  void replace(File& file, bool is_written, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
