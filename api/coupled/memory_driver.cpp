@@ -348,8 +348,9 @@ void MemoryDriver::end_independent() {
 void MemoryDriver::publish_synced() {
   std::exception_ptr failure;
   try {
-    session_->sync({step_, writing_->log->position(), writing_->group->record_count(writing_->known_records),
-                    writing_->pattern.pattern().requests});
+    session_->sync({step_,
+                    {writing_->log->position(), writing_->group->record_count(writing_->known_records),
+                     writing_->pattern.pattern().requests}});
   } catch (...) {
     failure = std::current_exception();
   }
