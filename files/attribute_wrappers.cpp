@@ -128,7 +128,7 @@ SLUICE_EXPORT int lutimes(const char* path, const timeval times[2]) noexcept {
 
 SLUICE_EXPORT int futimesat(int directory, const char* path, const timeval times[2]) noexcept {
   const auto change = [&] { return SLUICE_REAL(futimesat)(directory, path, times); };
-  return path != nullptr ? change_times(directory, path, times, change) : change();
+  return has_no_name(path) ? change() : change_times(directory, path, times, change);
 }
 
 SLUICE_EXPORT int utimensat(int directory, const char* path, const timespec times[2], int flags) noexcept {

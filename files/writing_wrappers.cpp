@@ -171,6 +171,67 @@ int remove_any(int directory, const char* path, const Remove& remove) noexcept {
   return removed;
 }
 
+bool is_in_place(int directory, const char* path) noexcept {
+  if (!may_be_written(path)) return false;
+  const int before = errno;
+  const Inside inside;
+  const bool is = sluice::files::is_in_place(directory, path);
+  errno = before;
+  return is;
+}
+
+/// The file on disk has got its name. Readers get it as one that was written by this process. Whoever has the
+/// former one open keeps that.
+int publish_renamed(int from_directory, const char* from, int to_directory, const char* to) noexcept {
+  if (may_be_written(from)) {
+    const Inside inside;
+    (void)sluice::files::remove_written_file(from_directory, from);
+  }
+  {
+    const Inside inside;  // as all files of the run, its owner can read and write it
+    struct stat facts {};
+    constexpr mode_t owner_may = S_IRUSR | S_IWUSR, permissions = 07777;
+    if (::fstatat(to_directory, to, &facts, 0) == 0 && (facts.st_mode & owner_may) != owner_may)
+      (void)::fchmodat(to_directory, to, (facts.st_mode & permissions) | owner_may, 0);
+  }
+  WrittenFile renamed = open_written(to_directory, to, O_WRONLY, true);
+  if (renamed.kind == WrittenFile::Kind::failed) return fail(renamed.error_number);
+  if (renamed.kind == WrittenFile::Kind::given) close_written(renamed.file);
+  return 0;
+}
+
+/// Removes a copy that did not get its name.
+int fail_without(int directory, const std::string& part, int trouble) noexcept {
+  const Inside inside;
+  if (!part.empty()) (void)::unlinkat(directory, part.c_str(), 0);
+  return fail(trouble);
+}
+
+/// To a name of a file on disk that the component writes there itself. Of a file in memory there is a copy on
+/// the disk first.
+template <class Rename>
+int rename_in_place(int from_directory, const char* from, int to_directory, const char* to,
+                    const Rename& rename) {
+  const int before = errno;
+  std::string part;
+  if (may_be_written(from) && !is_in_place(from_directory, from)) {
+    part = std::string(to) + ".renamed-" + std::to_string(::getpid());
+    const int trouble = copy_file({from_directory, from, to_directory, part.c_str(), true});
+    if (trouble != 0 && trouble != ENODATA) return fail_without(to_directory, part, trouble);
+    if (trouble == ENODATA) part.clear();  // it is on the disk
+  }
+  if (part.empty()) {
+    if (const int outcome = rename(); outcome != 0) return outcome;
+    errno = before;
+    return publish_renamed(from_directory, from, to_directory, to);
+  }
+  if (SLUICE_REAL(renameat)(to_directory, part.c_str(), to_directory, to) != 0)
+    return fail_without(to_directory, part, errno);
+  errno = before;
+  const int published = publish_renamed(to_directory, part.c_str(), to_directory, to);
+  return published == 0 ? ::unlinkat(from_directory, from, 0) : published;
+}
+
 /// For a component that only reads the files. A file that is not on disk is on no file system for which
 /// rename could do anything: `mv` copies it then, and removes it.
 template <class Rename>
@@ -197,6 +258,7 @@ int rename_any(int from_directory, const char* from, int to_directory, const cha
   // A file that gets its own name stays as it is.
   if (from_directory == to_directory && std::strcmp(from, to) == 0)
     return ::faccessat(from_directory, from, F_OK, 0);
+  if (is_in_place(to_directory, to)) return rename_in_place(from_directory, from, to_directory, to, rename);
   const int before = errno;
   const int trouble = copy_file({from_directory, from, to_directory, to, false});
   errno = before;

@@ -251,6 +251,16 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept {
   }
 }
 
+bool is_in_place(int directory, const char* path) noexcept {
+  try {
+    if (is_in_pnetcdf()) return false;
+    const auto match = match_of(process_session(), directory, path);
+    return match && matcher::is_written_in_place(match->rule.through);
+  } catch (const std::exception&) {
+    return false;  // the matcher is gone: an open says so
+  }
+}
+
 int remove_written_file(int directory, const char* path) noexcept {
   try {
     if (is_in_pnetcdf()) return ENOENT;

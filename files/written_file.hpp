@@ -24,6 +24,9 @@ struct WrittenFile {
 /// open it anew with others.
 void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 
+/// Whether it is a file on disk that the component writes there itself.
+[[nodiscard]] bool is_in_place(int directory, const char* path) noexcept;
+
 /// Removes a file that this run has written. 0: done; ENOENT: this run has none.
 [[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 

@@ -53,7 +53,7 @@ void FileStep::discard() {
   if (use_ == Use::read) {
     session_->close_read({step_, {}});
   } else {
-    session_->discard({step_, is_untouched_});
+    session_->discard({step_, is_untouched_ ? runtime::StepEnd::untouched : runtime::StepEnd::aborted});
   }
 }
 

@@ -97,7 +97,7 @@ void MemoryDriver::start_writing(Parts& parts) {
     if (parts.offer) use_offer(std::move(*parts.offer));
   } catch (...) {
     // The step is open at the matcher, and no destructor would give it back.
-    if (!parts.offer) session_->discard({step_, false, "its create or open has failed"});
+    if (!parts.offer) session_->discard({step_, runtime::StepEnd::aborted, "its create or open has failed"});
     throw;
   }
 }
@@ -348,8 +348,9 @@ void MemoryDriver::end_independent() {
 void MemoryDriver::publish_synced() {
   std::exception_ptr failure;
   try {
-    session_->sync({step_, writing_->log->position(), writing_->group->record_count(writing_->known_records),
-                    writing_->pattern.pattern().requests});
+    session_->sync({step_,
+                    {writing_->log->position(), writing_->group->record_count(writing_->known_records),
+                     writing_->pattern.pattern().requests}});
   } catch (...) {
     failure = std::current_exception();
   }

@@ -101,8 +101,8 @@ std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& option
                             step,
                             {log.run.number, log.run.begin_ns, group.member.group}});
   } catch (...) {
-    group.session->discard(
-        {static_cast<std::uint64_t>(step.step), false, "the log of a process could not be made"});
+    group.session->discard({static_cast<std::uint64_t>(step.step), runtime::StepEnd::aborted,
+                            "the log of a process could not be made"});
     throw;
   }
 }
@@ -119,7 +119,7 @@ void continue_log(KeptLog& kept, const CoupledGroup& group, std::uint64_t step, 
   try {
     if (parts.disk) parts.disk->go_on(step);
   } catch (...) {
-    group.session->discard({step, false, "the log of a process could not be continued"});
+    group.session->discard({step, runtime::StepEnd::aborted, "the log of a process could not be continued"});
     throw;
   }
 }
@@ -167,7 +167,8 @@ std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGrou
     if (driver) driver->forget();
     return nullptr;
   }
-  if (driver == nullptr) group.session->discard({offer.step, false, "its create has failed"});
+  if (driver == nullptr)
+    group.session->discard({offer.step, runtime::StepEnd::aborted, "its create has failed"});
   throw_where_failed(outcome, worst);
   return driver;
 }

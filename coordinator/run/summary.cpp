@@ -247,7 +247,8 @@ std::string describe_end(const RunOutcome& outcome) {
   if (const std::size_t missing = outcome.missing_files(); missing > 0)
     return "failed: " + format_count(missing, "file") + " could not be written" + status;
   if (const std::uint64_t lost = outcome.lost_steps(); lost > 0)
-    return "failed: the writer did not close " + format_count(lost, "file") + status;
+    return "failed: " + format_count(lost, "file") + (lost == 1 ? " was" : " were") +
+           " lost: the event log says why" + status;
   if (!outcome.lost_output.empty()) return "failed: " + outcome.lost_output + status;
   return "finished";
 }

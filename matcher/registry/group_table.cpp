@@ -59,6 +59,7 @@ GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose pu
   entry->size = request.member.size;
   entry->no_clobber = request.no_clobber;
   entry->is_import = request.is_import;
+  entry->goes_on = request.goes_on;
   entry->is_on_disk = request.is_on_disk;
   entry->version = request.version;
   entry->path = request.path;

@@ -126,6 +126,7 @@ void Publication::complete(Step& step) {
     parts_.drains.want(step);  // first: the older step need not be drained, and may be erased
   number(step);
   dataset.is_recycled = false;
+  forget_replaced(step);
   parts_.datasets.note_published(step.key);
   dataset.writer_restarts = step.writer_restarts;
   parts_.uses.note_published(step.key.rule);
@@ -220,12 +221,19 @@ void Publication::end_unfinished(Step& step, const std::string& reason) {
 }
 
 void Publication::end_by_death(Step& step, const std::string& reason) {
-  ++parts_.datasets[step.key].steps_lost;
-  step.writers->component->lost.push_back({step.key, step.id});
-  end_unfinished(step, step.is_in_files
-                           ? reason + "; the part of " + step.path + " that it has written is kept"
-                           : reason);
+  lose(step,
+       step.is_in_files ? reason + "; the part of " + step.path + " that it has written is kept" : reason);
+}
+
+void Publication::lose(Step& step, const std::string& reason) {
+  note_lost(*step.writers->component, {step.key, step.id});
+  end_unfinished(step, reason);
   parts_.logs.keep(step);
+}
+
+void Publication::note_lost(Component& writer, const LostStep& lost) {
+  ++parts_.datasets[lost.key].steps_lost;
+  writer.lost.push_back(lost);
 }
 
 void Publication::forget_lost(const Component& writer) {
@@ -233,6 +241,16 @@ void Publication::forget_lost(const Component& writer) {
     --parts_.datasets[lost.key].steps_lost;
     parts_.logs.forget(lost);
   }
+}
+
+/// As on disk, where the file is whole now. In a stream, each step is another one.
+void Publication::forget_replaced(const Step& step) {
+  Dataset& dataset = parts_.datasets[step.key];
+  const FileRule& rule = parts_.rules.of(step.key);
+  if (dataset.steps_lost == 0 || !step.is_new || step.is_cut || rule.is_stream) return;
+  dataset.steps_lost = 0;
+  std::erase_if(parts_.processes.component(rule.writer).lost,
+                [&](const LostStep& lost) { return lost.key == step.key; });
 }
 
 /// A writer has ended before it closed the step. As with a file, the step keeps the part that readers could

@@ -18,6 +18,7 @@ class Publication {
  public:
   struct Parts {
     RegistryAnswers& answers;
+    ProcessTable& processes;
     const FileRules& rules;
     NodePools& pools;
     DatasetTable& datasets;
@@ -52,6 +53,10 @@ class Publication {
   void end_unfinished(Step& step, const std::string& reason);
   /// The same, because a writer has ended.
   void end_by_death(Step& step, const std::string& reason);
+  /// The same: what the writer has written cannot be published.
+  void lose(Step& step, const std::string& reason);
+  /// Counts a step that is lost.
+  void note_lost(Component& writer, const LostStep& lost);
   /// The writer is started again: what it had not published is gone, and not lost.
   void forget_lost(const Component& writer);
   /// The step was not begun: the file is unchanged.
@@ -59,6 +64,7 @@ class Publication {
 
  private:
   [[nodiscard]] bool is_written_on(const Step& step) const;
+  void forget_replaced(const Step& step);
   void publish_synced(Step& step);
   [[nodiscard]] bool may_pack(const Step& step, const WriteLog& log) const;
   static void close(WriteLog& log, PublishRequest&& request);

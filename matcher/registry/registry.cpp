@@ -336,13 +336,15 @@ void Registry::leave(Group& group, std::uint32_t rank) {
 }
 
 /// A step into which nobody has written anything ends without a word: nothing is lost.
-void Registry::discard(ProcessId process, StepId id, FileState file, const std::string& reason) {
+void Registry::discard(ProcessId process, StepId id, StepEnd end, const std::string& reason) {
   Process& caller = parts_->processes.at(process);
   const auto [group, rank] = parts_->datasets.must_write(caller, id);
   Step& step = *group->step;
   if (step.state == StepState::in_progress) {
-    if (file == FileState::untouched) {
+    if (end == StepEnd::untouched) {
       if (!step.takes_over) parts_->publication.withdraw(step);
+    } else if (end == StepEnd::lost) {
+      parts_->publication.lose(step, reason);
     } else {
       parts_->publication.end_unfinished(step, reason.empty() ? caller.name() + " aborted it" : reason);
     }
@@ -351,6 +353,13 @@ void Registry::discard(ProcessId process, StepId id, FileState file, const std::
   const DatasetKey key = group->key;
   parts_->memberships.finish(*group, rank);
   parts_->progress.advance_on(key);
+}
+
+void Registry::lose_changes(ProcessId process, const DatasetKey& key) {
+  Component& component = *parts_->processes.at(process).component;
+  const bool is_writer = key.rule < parts_->rules.size() && parts_->rules.of(key).writer == component.name;
+  if (!is_writer) throw Error(NC_EPERM, component.name + " does not write '" + key.name + "'");
+  parts_->publication.note_lost(component, {key, 0});
 }
 
 void Registry::close_read(ProcessId process, const CloseRequest& request) {

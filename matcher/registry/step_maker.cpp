@@ -70,6 +70,7 @@ Step& StepMaker::add(std::unique_ptr<Step> step, Group& group, const Step* base)
   step->goes_to_disk =
       parts_.rules.of(group.key).when_full == WhenFull::spill && parts_.sequences.is_full(group.key);
   step->writers = &group;
+  step->is_new = group.purpose == GroupPurpose::create && !group.is_import && !group.goes_on;
   step->writer_restarts = group.component->restarts;
   if (base == nullptr) parts_.retention.note_made(*step, *group.component);
   if (!step->is_continued) add_own_logs(*step, group.size);

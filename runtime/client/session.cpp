@@ -489,7 +489,8 @@ void Session::publish(const PublishRequest& request) {
     post(MessageType::publish, encode(request));
   } catch (const Error& error) {
     // Otherwise readers would wait forever.
-    if (!is_lost_) discard({request.step, false, std::string("it could not be published: ") + error.what()});
+    if (!is_lost_)
+      discard({request.step, StepEnd::aborted, std::string("it could not be published: ") + error.what()});
     throw;
   }
 }

@@ -103,7 +103,7 @@ class StructSplitter {
   void put(const std::variant<Alternatives...>& value) {
     static_assert(sizeof...(Alternatives) <= 256);
     put(static_cast<std::uint8_t>(value.index()));
-    std::visit([this](const auto& alternative) { put(alternative); }, value);
+    std::visit([this](const auto& alternative) { this->put(alternative); }, value);
   }
   template <class T>
   requires std::is_class_v<T>

@@ -179,7 +179,7 @@ void fields(auto& a, Is<SyncRequest> auto& m) {
   a(m.step, m.point);
 }
 void fields(auto& a, Is<Discard> auto& m) {
-  a(m.step, m.is_untouched, m.reason);
+  a(m.step, m.end, m.reason, m.key);
 }
 void fields(auto& a, Is<CloseRequest> auto& m) {
   a(m.step, m.counters, m.times, m.group);

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <optional>
 #include <random>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,21 +22,24 @@ namespace sluice::test {
   return std::stoull(text);
 }
 
+/// Where a function was called. With libstdc++, clang 14 has no std::source_location.
+struct CallPlace {
+  std::string_view path;
+  int line = 0;
+};
+
 /// The given seed, or else `usual`. Prints the seed with the caller's place.
-[[nodiscard]] inline std::uint64_t test_seed(
-    std::uint64_t usual, const std::source_location& place = std::source_location::current()) {
+[[nodiscard]] inline std::uint64_t test_seed(std::uint64_t usual,
+                                             const CallPlace& place = {__builtin_FILE(), __builtin_LINE()}) {
   const std::uint64_t seed = given_seed().value_or(usual);
-  const std::string_view path = place.file_name();
-  const std::string name(path.substr(path.rfind('/') + 1));
-  std::printf("%s:%u: SLUICE_TEST_SEED=%ju\n", name.c_str(), static_cast<unsigned>(place.line()),
-              static_cast<std::uintmax_t>(seed));
+  const std::string name(place.path.substr(place.path.rfind('/') + 1));
+  std::printf("%s:%d: SLUICE_TEST_SEED=%ju\n", name.c_str(), place.line, static_cast<std::uintmax_t>(seed));
   std::fflush(stdout);
   return seed;
 }
 
 /// The given seed, or else a new one. Prints the seed with the caller's place.
-[[nodiscard]] inline std::uint64_t test_seed(
-    const std::source_location& place = std::source_location::current()) {
+[[nodiscard]] inline std::uint64_t test_seed(const CallPlace& place = {__builtin_FILE(), __builtin_LINE()}) {
   return test_seed(std::random_device{}(), place);
 }
 

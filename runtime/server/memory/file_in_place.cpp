@@ -55,7 +55,7 @@ FileInPlace FileInPlace::open(const OpenFile& request) {
   opened.file = FileDescriptor(::open(request.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   opened.trouble = opened.file ? 0 : errno;
   if (!opened.file) return opened;
-  if (!is_new) opened.before = state_of(opened.file);
+  if (!is_new && !request.is_renamed) opened.before = state_of(opened.file);
   opened.is_told = tells_of_writers(opened.file);
   return opened;
 }

@@ -88,7 +88,7 @@ void SegmentStore::prewarm(std::uint64_t bytes) {
   warm_bytes_ = bytes;
 }
 
-void SegmentStore::drop_warm() noexcept {
+void SegmentStore::drop_all_warm() noexcept {
   if (warm_ != nullptr) warm_->drop();
 }
 

@@ -47,7 +47,7 @@ class SegmentStore final : public matcher::SegmentMemory {
   void end_logs(matcher::ProcessId process) noexcept { logs_.end(process); }
   void clear(matcher::SegmentId segment, matcher::SegmentUse use) override;
   bool destroy(matcher::SegmentId segment) noexcept override;
-  void drop_warm() noexcept;
+  void drop_all_warm() noexcept;
   [[nodiscard]] std::span<const std::byte> contents(matcher::SegmentId segment) override;
   void mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept override;
 

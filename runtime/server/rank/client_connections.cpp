@@ -305,7 +305,8 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
   if (client.opening.tag != tag || client.opening.step == 0) return;
   const matcher::StepId step = std::exchange(client.opening.step, 0);
   client.process->note_close(step);
-  RegistryRequest end = Discard{step, false, "a process has not got the answer to its create or open"};
+  RegistryRequest end =
+      Discard{step, StepEnd::aborted, "a process has not got the answer to its create or open"};
   if (client.opening.is_for_reading) end = CloseRequest{step, {}};
   // Later: the registry may be in the middle of something.
   boost::asio::post(base_.loop, [this, id = client.id, end = std::move(end)] {

@@ -205,10 +205,12 @@ void FileSteps::publish(FileId file, std::uint64_t bytes) {
   base_.tree.send_up(ConnectionEnded{file});
 }
 
-void FileSteps::discard(FileId file, bool is_untouched, const std::string& reason) {
+void FileSteps::discard(FileId file, const Discard& request) {
   const auto ended = steps_.extract(file);
-  if (const matcher::StepId created = ended.mapped().step; created != 0)
-    base_.tree.send_up(ClientRequest{file, 0, Discard{created, is_untouched, reason}});
+  Discard discard = request;
+  discard.step = ended.mapped().step;
+  if (discard.step != 0 || discard.end == StepEnd::lost)
+    base_.tree.send_up(ClientRequest{file, 0, std::move(discard)});
   base_.tree.send_up(ConnectionEnded{file});
 }
 

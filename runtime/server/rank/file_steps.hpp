@@ -43,8 +43,8 @@ class FileSteps {
   /// Publishes the step, and ends the connection. Readers may be served within the call.
   void publish(FileId file, std::uint64_t bytes);
   /// Ends the connection without a step, which is discarded if there is one. Nothing is called any more for
-  /// the file. `is_untouched`, `reason`: of Discard.
-  void discard(FileId file, bool is_untouched, const std::string& reason);
+  /// the file. The request's step is not used.
+  void discard(FileId file, const Discard& request);
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer);
 

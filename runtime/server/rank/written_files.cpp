@@ -106,14 +106,9 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
 void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   const std::uint32_t flags = open.request.flags;
   File* const file = find(place.file);
-  // Whoever has it open goes on in a file without a name.
-  const bool is_replaced = file != nullptr && open.request.is_renamed && !file->bytes.is_in_place &&
-                           is_open(*file) && writers_.is_open(file->id);
-  if (is_replaced) {
-    abandon(*file, "another file was renamed to its name while it was open");
-    Place& anew = places_[open.request.path];
-    anew.key = open.request.key;
-    return open_at(anew, open);
+  if (file != nullptr && open.request.is_renamed && is_open(*file)) {
+    const bool is_written = writers_.is_open(file->id);
+    if (is_written || file->bytes.is_in_place) return replace(*file, is_written, open);
   }
   if (file != nullptr && file->state == File::State::beginning) {
     file->opens.push_back(open);
@@ -127,6 +122,17 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     const auto own = reopened(*published_.contents(place.step), flags);
     clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
   }
+}
+
+/// Whoever has it open goes on in a file without a name.
+void WrittenFiles::replace(File& file, bool is_written, const QueuedOpen& open) {
+  const std::uint32_t closes = file.closes;
+  is_written ? abandon(file, "another file was renamed to its name while it was open")
+             : end_without_step(file);
+  Place& anew = places_[open.request.path];
+  anew.key = open.request.key;
+  open_at(anew, open);
+  if (File* const next = find(places_[open.request.path].file); next != nullptr) next->closes = closes;
 }
 
 /// Whether somebody can write to it, or may open it for that.
@@ -245,7 +251,9 @@ void WrittenFiles::create(const File& file, std::function<void(File&)> then) {
                 [this, id = file.id, then = std::move(then)](const Outcome& outcome) {
                   File* const created = find(id);
                   if (created == nullptr) return;
-                  outcome.is_failure() ? abandon(*created, outcome.text, outcome.status) : then(*created);
+                  if (!outcome.is_failure()) return then(*created);
+                  const bool is_written = created->state == File::State::publishing;
+                  is_written ? lose(*created, outcome.text) : abandon(*created, outcome.text, outcome.status);
                 });
 }
 
@@ -329,8 +337,8 @@ void WrittenFiles::take(const FileWriters::News& news) {
   File* const file = find(news.file);
   if (file == nullptr) return;
   if (news.verdict == FileWriters::Verdict::killed) {
-    return abandon(*file, "process " + std::to_string(news.process) + " of " + file->component +
-                              " was killed before it had closed it");
+    return end_unclosed(*file, "process " + std::to_string(news.process) + " of " + file->component +
+                                   " was killed before it had closed it");
   }
   if (news.verdict == FileWriters::Verdict::closed) ++file->closes;
   const bool is_last = news.verdict == FileWriters::Verdict::closed && file->closes_wanted != 0 &&
@@ -339,11 +347,36 @@ void WrittenFiles::take(const FileWriters::News& news) {
   settle_if_open(news.file);
 }
 
-void WrittenFiles::publish(File& file) {
-  // Where somebody has opened it by now, it will be closed once more. A file on disk cannot be sealed.
+/// Its writers have not closed it as they should, and nobody has it open any more. Where nothing was changed,
+/// nothing is lost: programs open files for writing, just to look.
+void WrittenFiles::end_unclosed(File& file, const std::string& reason) {
+  if (file.bytes.is_in_place) return is_as_before(file) ? end_without_step(file) : lose(file, reason);
+  bool can_be_compared = file.bytes.base != nullptr;
   try {
-    const bool is_final = file.bytes.is_on_disk ? !writers_.is_open(file.id) : seal(*file.bytes.file);
-    if (!is_final) return writers_.note_open(file.id);
+    can_be_compared = can_be_compared && can_be_sealed(file);
+  } catch (const Error&) {  // no descriptor is left
+    can_be_compared = false;
+  }
+  if (!can_be_compared) return lose(file, reason);
+  writers_.remove(file.id);
+  file.state = File::State::publishing;
+  bytes_.examine(file.bytes, file.path, false,
+                 [this, reason, id = file.id](const WrittenBytes::Examined& found) {
+                   File* const known = find(id);
+                   if (known == nullptr) return;
+                   found.is_unchanged ? end_without_step(*known) : lose(*known, reason);
+                 });
+}
+
+/// Whether nobody can write any more. A file on disk cannot be sealed.
+bool WrittenFiles::can_be_sealed(const File& file) const {
+  return file.bytes.is_on_disk ? !writers_.is_open(file.id) : seal(*file.bytes.file);
+}
+
+void WrittenFiles::publish(File& file) {
+  // Where somebody has opened it by now, it will be closed once more.
+  try {
+    if (!can_be_sealed(file)) return writers_.note_open(file.id);
   } catch (const Error&) {
     return publish_later(file);
   }
@@ -391,8 +424,12 @@ void WrittenFiles::note_damage(const File& file, const std::string& damage) {
 
 /// The bytes are where they belong. Who has opened the file just to look has changed nothing.
 void WrittenFiles::end_in_place(const File& file) {
-  const bool is_unchanged = file.bytes.before && *file.bytes.before == state_of(*file.bytes.file);
-  is_unchanged ? end_without_step(file) : complete(file);
+  is_as_before(file) ? end_without_step(file) : complete(file);
+}
+
+/// In place.
+bool WrittenFiles::is_as_before(const File& file) const {
+  return file.bytes.before && *file.bytes.before == state_of(*file.bytes.file);
 }
 
 void WrittenFiles::examine(const File& file) {
@@ -401,7 +438,7 @@ void WrittenFiles::examine(const File& file) {
                    File* const known = find(id);
                    if (known == nullptr) return;
                    if (found.is_unchanged) return end_without_step(*known);
-                   if (found.outcome.is_failure()) return abandon(*known, found.outcome.text);
+                   if (found.outcome.is_failure()) return lose(*known, found.outcome.text);
                    if (!found.damage.empty()) note_damage(*known, found.damage);
                    if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
                    if (steps_.step(id) != 0) return fill(*known, found.puts);
@@ -425,7 +462,7 @@ void WrittenFiles::end_filling(FileId id, FileBytes bytes, const Outcome& outcom
   File* const filled = find(id);
   if (filled == nullptr) return;
   filled->bytes = std::move(bytes);
-  outcome.is_failure() ? abandon(*filled, outcome.text) : complete(*filled);
+  outcome.is_failure() ? lose(*filled, outcome.text) : complete(*filled);
 }
 
 /// The contents first: readers may be served within the call that publishes.
@@ -449,19 +486,28 @@ void WrittenFiles::give_up(File& file, const Outcome& outcome) {
   end_without_step(file);
 }
 
-/// Nothing is published; readers wait on, or are told that nothing can come.
+/// Nothing is published; readers wait on, or are told that nothing can come. The program knows it, or has
+/// given the file up.
 void WrittenFiles::abandon(File& file, const std::string& reason, int status) {
   base_.log.event("'" + file.path + "' is not published: " + reason);
   for (const QueuedOpen& open : std::exchange(file.opens, {}))
     refuse(open, status, file.path + ": " + reason);
-  end_without_step(file, reason);
+  end_without_step(file, StepEnd::aborted, reason);
 }
 
-/// Without a reason, nothing was written: what was there before is still there.
-void WrittenFiles::end_without_step(const File& file, const std::string& why_spoilt) {
+/// The same, and the run has failed: what the program has written is gone.
+void WrittenFiles::lose(const File& file, const std::string& reason) {
+  const std::string rest =
+      file.bytes.is_in_place ? "; the part of " + file.path + " that it has written is kept" : "";
+  base_.log.event("'" + file.path + "' is not published: " + reason + rest);
+  end_without_step(file, StepEnd::lost, reason);
+}
+
+void WrittenFiles::end_without_step(const File& file, StepEnd end, const std::string& reason) {
   const FileId id = file.id;
+  const Discard discard{0, end, reason, file.key};
   const std::string path = take_out(id);
-  steps_.discard(id, why_spoilt.empty(), why_spoilt);
+  steps_.discard(id, discard);
   settle(path);
 }
 
@@ -550,16 +596,16 @@ void WrittenFiles::end_with_component(FileId id) {
   if (file->state == File::State::beginning) return abandon(*file, file->component + " has ended");
   if (!is_open(*file)) return;
   const std::string outlived = "a process that has outlived " + file->component;
-  if (writers_.is_open(id)) return abandon(*file, outlived + " still has it open");
+  if (writers_.is_open(id)) return lose(*file, outlived + " still has it open");
   if (file->closes_wanted != 0) {
-    return abandon(*file, file->component + " has closed it " + std::to_string(file->closes) +
-                              (file->closes == 1 ? " time" : " times") +
-                              ", and the rule says 'publish: close:" + std::to_string(file->closes_wanted) +
-                              "'");
+    return end_unclosed(
+        *file, file->component + " has closed it " + std::to_string(file->closes) +
+                   (file->closes == 1 ? " time" : " times") +
+                   ", and the rule says 'publish: close:" + std::to_string(file->closes_wanted) + "'");
   }
   publish(*file);
   File* const left = find(id);
-  if (left != nullptr && left->state == File::State::open) abandon(*left, outlived + " has opened it");
+  if (left != nullptr && left->state == File::State::open) lose(*left, outlived + " has opened it");
 }
 
 }  // namespace sluice::runtime

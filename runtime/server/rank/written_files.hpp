@@ -67,6 +67,7 @@ class WrittenFiles {
 
   void open_now(const QueuedOpen& open);
   void open_at(Place& place, const QueuedOpen& open);
+  void replace(File& file, bool is_written, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
@@ -81,6 +82,9 @@ class WrittenFiles {
   void note_no_descriptor(const std::string& path, const std::string& effect);
   [[nodiscard]] bool is_open(const File& file) const;
   void take(const FileWriters::News& news);
+  void end_unclosed(File& file, const std::string& reason);
+  [[nodiscard]] bool can_be_sealed(const File& file) const;
+  [[nodiscard]] bool is_as_before(const File& file) const;
   void publish(File& file);
   void publish_later(File& file);
   void note_continued(const File& file);
@@ -92,7 +96,8 @@ class WrittenFiles {
   void complete(const File& file);
   void give_up(File& file, const Outcome& outcome);
   void abandon(File& file, const std::string& reason, int status = NC_EIO);
-  void end_without_step(const File& file, const std::string& why_spoilt = {});
+  void lose(const File& file, const std::string& reason);
+  void end_without_step(const File& file, StepEnd end = StepEnd::untouched, const std::string& reason = {});
   [[nodiscard]] std::string take_out(FileId id);
   void end_with_component(FileId id);
   void settle_if_open(FileId id);

@@ -232,9 +232,8 @@ void RegistryService::serve(const Requester& from, const ImageRequest& image) {
 }
 
 void RegistryService::serve(const Requester& from, const Discard& discard) {
-  using FileState = matcher::Registry::FileState;
-  const FileState file = discard.is_untouched ? FileState::untouched : FileState::spoilt;
-  registry_.discard(from.process, discard.step, file, discard.reason);
+  discard.step == 0 ? registry_.lose_changes(from.process, discard.key)
+                    : registry_.discard(from.process, discard.step, discard.end, discard.reason);
 }
 
 void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request) {

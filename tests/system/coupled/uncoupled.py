@@ -135,7 +135,7 @@ def lost_step():
     """A file that its writer has not closed is lost. The exit status says so, unless a component's status is
     not 0."""
     write_flow({"model": "couple half a.nc", "analysis": "couple missing a.nc"}, ("a.nc", "model", "analysis"))
-    expect("the writer did not close 1 file (exit status 3)" in run(status=3).out, "the summary")
+    expect("1 file was lost: the event log says why (exit status 3)" in run(status=3).out, "the summary")
     write_flow({"model": "couple half a.nc", "analysis": "couple missing a.nc exit 7"}, ("a.nc", "model", "analysis"))
     run(status=7)
 

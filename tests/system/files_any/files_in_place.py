@@ -198,9 +198,87 @@ def same_numbers():
             with open("numbers.py", "w") as file:
                 file.write(SAME_NUMBERS)
             write_flow(f"{PYTHON} numbers.py || true\nsleep 0.5", "cat two/b.nc > whole\n! cat one/a.nc 2> /dev/null", rule="*.nc")
-            run()
+            run(3)
             expect(text("whole") == "whole", "the text")
             expect(harness.is_logged("one/a.nc' is not published") and not harness.is_logged("two/b.nc' is not published"), "what the event log says")
+
+
+RENAMED_OVER = """
+import os, time
+def write(name, text):
+    with open(name, 'w') as file: file.write(text)
+
+# Over a file that is being written.
+with open('a.nc', 'w') as old:
+    old.write('old, and longer than the new one')
+    old.flush()
+    write('other.tmp', 'new')
+    number = os.stat('other.tmp').st_ino
+    os.rename('other.tmp', 'a.nc')
+    assert os.stat('a.nc').st_ino == number and not os.path.exists('other.tmp')
+    old.write(', and more')
+# Over one that a reader holds.
+write('b.nc', 'first, and longer than the second')
+while not os.path.exists('held'): time.sleep(0.01)
+write('other.tmp', 'second')
+os.rename('other.tmp', 'b.nc')
+write('moved', '')
+# Renamed before it is closed.
+with open('other.tmp', 'w') as late:
+    late.write('part ')
+    late.flush()
+    os.rename('other.tmp', 'c.nc')
+    time.sleep(0.3)
+    late.write('whole')
+# From another name of the rule, that is published and that is being written.
+write('d.nc', 'one')
+os.rename('d.nc', 'e.nc')
+with open('d.nc', 'w') as late:
+    late.write('half ')
+    late.flush()
+    os.rename('d.nc', 'f.nc')
+    late.write('whole')
+assert not os.path.exists('d.nc')
+# To its own name, and not over what is there.
+os.rename('a.nc', 'a.nc')
+# From a file in memory, over one that is being written.
+with open('g.nc', 'w') as old:
+    old.write('old, and longer than the new one')
+    old.flush()
+    write('g.txt', 'memory')
+    os.rename('g.txt', 'g.nc')
+    old.write(', and more')
+assert [open(f'{name}.nc').read() for name in 'abcefg'] == ['new', 'second', 'part whole', 'one', 'half whole', 'memory']
+"""
+
+
+def renamed_over():
+    """A file that is renamed to the name of one that is open takes its place, and whoever has that open keeps it: no file is a mix of two."""
+    with open("renamed.py", "w") as file:
+        file.write(RENAMED_OVER)
+    write_flow(f"trap 'touch done' EXIT\n{PYTHON} renamed.py", "exec 3< b.nc\ntouch held\ncat c.nc > c\nuntil test -e moved; do sleep 0.05; done\ncat <&3 > held.b\nuntil test -e done; do sleep 0.05; done\nfor i in a b e f g; do cat $i.nc > $i; done\n! cat d.nc 2> /dev/null\n"
+               "! cat g.txt 2> /dev/null")
+    with open("flow.yaml", "a") as flow:
+        flow.write("  - {path: '*.txt', writer: writer, readers: [reader]}\n")
+    result = run()
+    expect(harness.is_logged("another file was renamed to its name while it was open"), "the event: " + result.all)
+    expect(text("held.b") == "first, and longer than the second", "what the reader holds: " + text("held.b"))
+    for name, wanted in zip("abcefg", ("new", "second", "part whole", "one", "half whole", "memory")):
+        expect(text(name) == wanted, f"{name}: {text(name)}")
+    expect(not [name for name in os.listdir() if ".renamed-" in name], "what is left: " + str(os.listdir()))
+
+
+def renamed_by_tools():
+    """mv, and programs that write to a temporary name, as often as they like, with publish: exit and close:2, over files from before the run and read-only ones."""
+    with open("a.nc", "w") as file:
+        file.write("from before the run\n")
+    writes = ("exec 3<> a.nc\nexec 3>&-\necho one > tmp\nmv tmp a.nc\necho two > tmp\nmv -f tmp a.nc\necho three > tmp\nmv -n tmp a.nc\ntest -e tmp\nsed -i s/two/four/ a.nc\n"
+              "install -m 444 a.nc b.nc\necho five > tmp\nchmod 444 tmp\nmv -f tmp b.nc")
+    for publish in ("", ", publish: exit", ", publish: 'close:2'"):
+        write_flow(f"{writes}\ntouch done", "until test -e done; do sleep 0.05; done\ncat b.nc > b\ncat a.nc > a", more=publish)
+        run()
+        expect(text("a") == "four\n" and text("b") == "five\n", publish + ": " + text("a") + text("b"))
+        os.remove("done")
 
 
 def looked():

@@ -506,10 +506,58 @@ def killed():
     """A writer that is killed publishes nothing, and readers are told; what it had closed is there."""
     python = script("write.py", "import os, signal", "open('whole.nc', 'w').write('whole')", "half = open('half.nc', 'w')", "half.write('half')", "half.flush()", "os.kill(os.getpid(), signal.SIGKILL)")
     write_flow(f"set +e\n{python}\nsh -c 'echo half; kill -9 $$' > child.nc\necho rest > rest.nc", "cat rest.nc whole.nc\ncat half.nc && exit 1\ncat child.nc && exit 1\ntrue")
-    result = run()
+    result = run(3)
+    expect("2 files were lost: the event log says why (exit status 3)" in result.all, "the summary")
     expect("rest" in result.all and "whole" in result.all, "what was closed")
     expect(harness.is_logged("half.nc' is not published") and harness.is_logged("child.nc' is not published") and harness.is_logged("was killed before it had closed it"),
            "the event log does not say why")
+
+
+def lost():
+    """What a script loses although it succeeds fails the run. What the program has not changed, has removed, or has written again is not lost."""
+    kill = script("kill.py", "import os, signal, sys", "name, flags, text = sys.argv[1], {'r+': os.O_RDWR, 'w': os.O_WRONLY | os.O_CREAT | os.O_TRUNC}[sys.argv[2]], sys.argv[3]",
+                  "file = os.open(name, flags)", "os.write(file, text.encode())", "if sys.argv[4:]: os.unlink(name)", "os.kill(os.getpid(), signal.SIGKILL)")
+    whole = "echo whole > a.nc"
+    for keys in ("", ", keep: true", ", through: file"):
+        for writes, status, reads in (
+            (f"{whole}\n{kill} a.nc r+ ''", 0, "whole"),
+            (f"{whole}\n{kill} a.nc r+ new", 3, "whole"),
+            (f"{kill} a.nc w half || {whole}", 0, "whole"),
+            (f"{whole}\n{kill} a.nc r+ new || echo more >> a.nc", 3, None),
+            (f"{kill} a.nc w half removed", 0, None),
+            (f"{kill} a.nc w half || echo other > b.nc", 3, None),
+        ):
+            print(keys, writes, flush=True)
+            write_flow(f"{{ {writes}; }} || true\ntouch done", "until test -e done; do sleep 0.05; done\nsleep 0.2\ncat a.nc > copy || true", more=keys)
+            result = run(status)
+            expect(("1 file was lost" in result.all) == (status == 3), result.all)
+            if reads and not (keys.endswith("file") and status == 3):
+                expect(text("copy") == reads + "\n", "what was read: " + text("copy"))
+            for name in ("a.nc", "b.nc", "copy", "done"):
+                if os.path.exists(name):
+                    os.remove(name)
+
+
+def lost_and_restarted():
+    """A component that is started again, and writes the file again, has lost nothing; one that does not write it has."""
+    kill = script("kill.py", "import os, signal", "file = open('a.nc', 'w')", "file.write('half')", "file.flush()", "os.kill(os.getpid(), signal.SIGKILL)")
+    for command, status in (("test -e began && echo whole > a.nc && exit 0", 0), ("test -e began && exit 0", 0), ("true", 3)):
+        write_flow(f"{command}\ntouch began\n{kill} || true\ntest -e again || {{ touch again; exit 1; }}", "cat a.nc > copy || true")
+        with open("flow.yaml") as flow:
+            described = flow.read().replace("sh writer.sh", "sh writer.sh, restarts: 1, restart-delay: 0s")
+        with open("flow.yaml", "w") as flow:
+            flow.write(described)
+        run(status)
+        expect(text("copy") == ("whole\n" if "whole" in command else ""), "what was read: " + text("copy"))
+        for name in ("began", "again"):
+            os.remove(name)
+
+
+def not_stored():
+    """A CDF file for whose puts there is no room when it is closed is lost, and the run fails."""
+    write_flow(f"ncgen -k classic -o a.nc {cdl('a.nc', 400000)}", "cat a.nc > copy || true", staging="prewarm: 0, memory: 1MiB, spill: none")
+    result = run(3)
+    expect("1 file was lost" in result.all and harness.is_logged("a.nc' is not published"), result.all)
 
 
 def unloaded():
@@ -522,7 +570,7 @@ def unloaded():
     with open("redirect.sh", "w") as file:
         file.write("env -i /bin/echo one > a.nc\n(exec env -i /bin/echo two > b.nc)\nenv -i /bin/echo three | cat > c.nc\nenv -i /bin/sh -c 'echo four; sleep 0.2; echo five' > d.nc\n")
     write_flow(f"bash redirect.sh\n{become}\n{stay} || true", "cat a.nc b.nc c.nc d.nc python.nc > all\n! cat killed.nc 2> refused")
-    run()
+    run(3)
     expect(text("all") == "one\ntwo\nthree\nfour\nfive\nbefore python\n", "the text: " + text("all"))
     expect(harness.is_logged("killed.nc' is not published") and not harness.is_logged("a.nc' is not published"), "what the event log says")
 
@@ -540,7 +588,7 @@ def outlived():
     daemon = script("write.py", "import os, time", "if os.fork(): os._exit(0)", "os.setsid()", "os.closerange(0, 3)", "half = open('half.nc', 'w')", "half.write('half')", "half.flush()", "open('begun', 'w').close()",
                     "while not os.path.exists('end'): time.sleep(0.01)")
     write_flow(f"{daemon}\nuntil test -e begun; do sleep 0.05; done\necho whole > whole.nc", "cat whole.nc\ncat half.nc && exit 1\ntouch told")
-    run()
+    run(3)
     open("end", "w").close()
     expect(os.path.exists("told") and not os.path.exists("half.nc"), "the reader")
     expect(harness.is_logged("half.nc' is not published: a process that has outlived writer still has it open"), "the event log does not say why")
@@ -555,7 +603,7 @@ def nth_close():
     expect("has gone on" not in run().all, "an event about steps, where there is one")
     expect(text("copy") == "one\ntwo\nthree\n", "the end of the writer")
     write_flow("echo one > a.nc", "cat a.nc && exit 1\ntrue", more=", publish: 'close:2'")
-    run()
+    run(3)
     expect(harness.is_logged("closed it 1 time, and"), "the event log does not say how often it was closed")
 
 

@@ -50,7 +50,7 @@ TEST_CASE("lost data makes the exit status 3 unless a component has failed") {
   result.report->datasets = {{0, "wave_1.nc", 1, 0, {}, 0}, {0, "wave_2.nc", 1, 1, {}, 0}};
   result.report->datasets.back().steps_lost = 1;
   CHECK(result.exit_status() == 3);
-  CHECK(contains(summarize(flow(), result), "failed: the writer did not close 1 file"));
+  CHECK(contains(summarize(flow(), result), "failed: 1 file was lost: the event log says why"));
   result.first_failed = "analysis";
   CHECK(result.exit_status() == 139);
   result = outcome();

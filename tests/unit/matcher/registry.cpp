@@ -8,8 +8,6 @@ using namespace sluice;
 using namespace sluice::matcher;
 using namespace sluice::matcher::test;
 
-using FileState = Registry::FileState;
-
 TEST_SUITE("registry: groups") {
   TEST_CASE("the members of a creating group get the same step, in whatever order they arrive") {
     World world(one_rule());
@@ -162,7 +160,7 @@ TEST_SUITE("registry: steps") {
     const auto writer = world.process("model");
     const StepId old = world.write(writer, "a.nc");
     const StepId step = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
-    world.registry.discard(writer, step, FileState::untouched);
+    world.registry.discard(writer, step, StepEnd::untouched);
     CHECK(world.answers.events.empty());
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 0);
     CHECK(world.answer(world.open(world.process("analysis"), "a.nc", world.alone())).step == old);
@@ -172,7 +170,7 @@ TEST_SUITE("registry: steps") {
     World world(one_rule());
     const auto writer = world.process("model");
     const StepId failed = world.answer(world.create(writer, "a.nc", world.alone())).step;
-    world.registry.discard(writer, failed, FileState::spoilt, "the log of a process could not be made");
+    world.registry.discard(writer, failed, StepEnd::aborted, "the log of a process could not be made");
     REQUIRE(world.answers.events.size() == 1);
     CHECK(world.answers.events[0] ==
           "the step of 'a.nc' was discarded: the log of a process could not be made");

@@ -71,6 +71,52 @@ TEST_SUITE("registry: who uses what") {
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 2);
   }
 
+  TEST_CASE("a written file that cannot be published is lost") {
+    World world(one_rule());
+    const ProcessId model = world.process("model");
+    const StepId step = world.answer(world.create(model, "a.nc", world.alone())).step;
+    world.registry.discard(model, step, StepEnd::lost, "process 7 of model was killed");
+    CHECK(world.answers.events.back() == "the step of 'a.nc' was discarded: process 7 of model was killed");
+    CHECK(world.registry.status().datasets.at(0).steps_lost == 1);
+    world.registry.lose_changes(model, {0, "a.nc"});
+    CHECK(world.registry.status().datasets.at(0).steps_lost == 2);
+    world.registry.component_restarts("model", "exited with status 1");
+    CHECK(world.registry.status().datasets.at(0).steps_lost == 0);
+    const ProcessId analysis = world.process("analysis");
+    CHECK_THROWS_AS(world.registry.lose_changes(analysis, {0, "a.nc"}), Error);
+    CHECK_THROWS_AS(world.registry.lose_changes(world.process("model"), {7, "a.nc"}), Error);
+  }
+
+  TEST_CASE("a step that was lost counts no longer when the file is written anew, unless it is a stream") {
+    for (const bool is_stream : {false, true}) {
+      CAPTURE(is_stream);
+      FileRule rule = one_rule().front();
+      rule.is_stream = is_stream;
+      World world({rule});
+      const ProcessId model = world.process("model");
+      world.create(model, "a.nc", world.alone());
+      world.registry.disconnect(model);
+      const ProcessId again = world.process("model");
+      world.write(again, "b.nc");
+      CHECK(world.registry.status().datasets.at(0).steps_lost == 1);
+      world.write(again, "a.nc");
+      CHECK(world.registry.status().datasets.at(0).steps_lost == (is_stream ? 1 : 0));
+      world.registry.component_restarts("model", "exited with status 1");
+      CHECK(world.registry.status().datasets.at(0).steps_lost == 0);
+    }
+  }
+
+  TEST_CASE("what was lost of a file stays lost when a later step goes on with what was there before") {
+    World world(one_rule());
+    const ProcessId model = world.process("model");
+    world.write(model, "a.nc");
+    world.reopen(model, "a.nc", world.alone());
+    world.registry.disconnect(model);
+    const ProcessId again = world.process("model");
+    world.publish(again, world.answer(world.reopen(again, "a.nc", world.alone())).step);
+    CHECK(world.registry.status().datasets.at(0).steps_lost == 1);
+  }
+
   TEST_CASE("a reader of a file that cannot come is told the most similar published or uncovered name") {
     World world(one_rule());
     const ProcessId model = world.process("model");

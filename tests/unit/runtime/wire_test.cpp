@@ -94,8 +94,8 @@ void for_every_message_to_registry(Use use) {
            Inquiry{open}, ImageRequest{9}, SegmentRequest{9, SegmentUse::table, 10, 20},
            DiskRequest{9, 10, 1}, HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
            Remove{{1, "a.nc"}, "/work/a.nc"}, ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{},
-           WatchRequest{}, PublishRequest{9, 3, {}}, Discard{9, true}, CloseRequest{9, {}}, OrdinaryFile{},
-           Gathering{}})
+           WatchRequest{}, PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}},
+           OrdinaryFile{}, Gathering{}})
     send(ClientRequest{7, 8, std::move(request)});
   send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
   send(SegmentCalls{
@@ -198,8 +198,9 @@ void for_every_message(Use use) {
              PublishAt::sync,
              8,
              "/data/a.nc"});
-  use(Discard{9, true});
-  use(Discard{9, false, "it was removed"});
+  use(Discard{9, StepEnd::untouched});
+  use(Discard{0, StepEnd::lost, "it was killed", {3, "/x/a.nc"}});
+  use(Discard{9, StepEnd::aborted, "it was removed"});
   use(OpenRequest{key, member});
   use(Described{5});
   use(DiskRequest{9, 4096, 3, "no space left"});

@@ -77,6 +77,7 @@ struct Group {
   std::uint32_t size = 1;
   bool no_clobber = false;
   bool is_import = false;    ///< create: begins with the contents of an existing file
+  bool goes_on = false;      ///< create: CreateRequest::goes_on
   bool is_on_disk = false;   ///< open, inquire: the file exists on disk
   std::uint8_t version = 1;  ///< create: the requested version; described: the dataset's version
   /// For writers: the path of the file that the dataset stands for, or is in. When a file is the outcome: the

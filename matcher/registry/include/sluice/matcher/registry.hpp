@@ -112,11 +112,12 @@ class Registry {
   /// Error(NC_EINVAL) when the rule does not publish at ncmpi_sync.
   void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
   void publish(ProcessId process, PublishRequest request);
-  /// Whether the process has written anything into a step that it gives up.
-  enum class FileState : std::uint8_t { spoilt, untouched };
   /// `reason`: for events; empty: the program has aborted the step.
-  void discard(ProcessId process, StepId step, FileState file = FileState::spoilt,
+  void discard(ProcessId process, StepId step, StepEnd end = StepEnd::aborted,
                const std::string& reason = {});
+  /// A file was changed by the C library, and the changes are lost before there was a step. What was there
+  /// before is still there. Throws Error(NC_EPERM) when the process may not write the dataset.
+  void lose_changes(ProcessId process, const DatasetKey& key);
   void close_read(ProcessId process, const CloseRequest& request);
 
   /// A get waits for data that the step's writers have not put yet. The registry itself only refuses the get,

@@ -39,6 +39,13 @@ struct CreateRequest {
   bool operator==(const CreateRequest&) const = default;
 };
 
+/// Why a step ends without being published.
+enum class StepEnd : std::uint8_t {
+  aborted,    ///< the program, or a call that has failed, gives it up
+  untouched,  ///< nothing was written: what was there before is still there
+  lost,       ///< what was written is gone, and the program has not given it up
+};
+
 /// A process of a group opens a dataset for writing or for reading. An inquiry describes the dataset that an
 /// open for reading would find. It has a group of one process, and opens nothing.
 struct OpenRequest {

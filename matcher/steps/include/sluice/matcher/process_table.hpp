@@ -24,7 +24,7 @@ struct Group;
 /// A step that was not published when a process of its writer died.
 struct LostStep {
   DatasetKey key;
-  StepId step = 0;
+  StepId step = 0;  ///< 0: there was none yet
 };
 
 /// The result of a look at processes whose connections all wait.

@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 35;
+inline constexpr std::uint32_t protocol_version = 36;
 
 /// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
 /// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
@@ -137,6 +137,7 @@ using matcher::SegmentRequest;
 using matcher::SegmentUse;
 using matcher::SilentMatcher;
 using matcher::StatusReport;
+using matcher::StepEnd;
 using matcher::StepPattern;
 using matcher::SyncRequest;
 using matcher::TablePosition;
@@ -264,11 +265,13 @@ struct LogNotice {
   bool is_removed = false;
 };
 
-/// Sent by ncmpi_abort, by an open or close that has failed, and where nothing was written after all.
+/// Sent by ncmpi_abort, by an open or close that has failed, and where nothing was written after all. A
+/// matcher sends it for a file that was written by the C library and cannot be published.
 struct Discard {
-  std::uint64_t step = 0;
-  bool is_untouched = false;  ///< the process has written nothing: what was there before is still there
-  std::string reason = {};    ///< for whoever runs the workflow; empty: the program has aborted it
+  std::uint64_t step = 0;  ///< 0: changes of a file are lost of which the registry has not heard
+  StepEnd end = StepEnd::aborted;
+  std::string reason = {};  ///< for whoever runs the workflow; empty: the program has aborted it
+  DatasetKey key = {};      ///< where `step` is 0
 };
 
 /// Hyperslabs with the same number of dimensions (0 dimensions: at most one hyperslab). For each hyperslab:
