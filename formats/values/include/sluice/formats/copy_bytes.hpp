@@ -17,8 +17,8 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) noexce
 inline constexpr std::size_t uncached_bytes = std::size_t{16} << 20;
 
 /// As copy_bytes(), for one of many copies whose bytes together are `uncached_bytes` at least: a row of a
-/// large array, a variable of a large step. Stores past the caches may then be the fastest from 8 KiB on. `next`: the source of the
-/// following copy, which is fetched ahead; any address will do.
+/// large array, a variable of a large step. Stores past the caches may then be the fastest from 8 KiB on.
+/// `next`: the source of the following copy, which is fetched ahead; any address will do.
 void copy_piece(void* destination, const void* source, std::size_t bytes, const void* next) noexcept;
 
 /// The ways to copy, for benchmarks and tests.
