@@ -116,7 +116,7 @@ TEST_CASE("rank 0's hints are in force on all ranks, and in safe mode others are
 TEST_CASE("rank 0's hints are in force on all ranks however long they are") {
   const SafeMode safe_mode(false);
   // The hints' text travels with the mode up to 500 bytes; longer text follows separately.
-  for (const std::size_t blanks : {1, 100, 200}) {
+  for (const std::size_t blanks : {1U, 100U, 200U}) {
     const std::string number = my_rank() == 0 ? "2048" : "4096";
     const Info info("nc_var_align_size", number + std::string(blanks, ' ') + ".");
     for (const char* const key : {"a_hint_of_nobody", "b_hint_of_nobody", "c_hint_of_nobody"})

@@ -124,7 +124,7 @@ TEST_CASE("a value goes to all ranks in pieces") {
   const auto comm = Communicator::duplicate_of(MPI_COMM_WORLD);
   const int teller = comm.size() - 1;
   const std::string text = "twelve bytes";
-  for (const std::size_t piece_bytes : {1, 5, 6, 11, 12, 13}) {
+  for (const std::size_t piece_bytes : {1U, 5U, 6U, 11U, 12U, 13U}) {
     std::string value = comm.rank() == teller ? text : "else";
     broadcast(comm, value, teller, piece_bytes);
     CHECK(value == text);

@@ -82,8 +82,8 @@ printf whole > part.tmp; mv part.tmp e.nc
 install -m 640 /etc/passwd f.nc
 truncate -s 100 g.nc
 ncgen -o h.nc text.cdl
-touch last.nc
 test -s a.nc && cat a.nc > /dev/null
+touch last.nc
 """
 
 

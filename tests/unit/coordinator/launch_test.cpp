@@ -25,7 +25,7 @@ Component component(const std::string& name, int ranks) {
 Workflow flow(std::vector<Component> components) {
   Workflow workflow;
   workflow.components = std::move(components);
-  workflow.files = {{"a*.nc", "model", {"analysis", "model"}, {}}, {"b.nc", "analysis", {"picture"}, {}}};
+  workflow.files = {{{"a*.nc", "model", {"analysis", "model"}, {}}}, {{"b.nc", "analysis", {"picture"}, {}}}};
   return workflow;
 }
 

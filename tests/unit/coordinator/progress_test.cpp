@@ -166,7 +166,7 @@ TEST_CASE("a new wait for the same thing starts anew") {
 
 TEST_CASE("a reader that opens nothing is reported while it runs and files exist") {
   sluice::workflows::Workflow workflow;
-  workflow.files = {{"a.nc", "model", {"analysis", "picture"}, {}}};
+  workflow.files = {{{"a.nc", "model", {"analysis", "picture"}, {}}}};
   UnreadNotices notices(seconds(30));
   const auto due = [&](std::uint64_t published_for_ms, bool runs) {
     RunView view;

@@ -13,7 +13,7 @@ sluice::workflows::Workflow flow() {
   sluice::workflows::Workflow workflow;
   workflow.name = "waves";
   workflow.memory_bytes = 1u << 30;
-  workflow.files = {{"wave_*.nc", "model", {"analysis"}, {}}, {"other.nc", "model", {"analysis"}, {}}};
+  workflow.files = {{{"wave_*.nc", "model", {"analysis"}, {}}}, {{"other.nc", "model", {"analysis"}, {}}}};
   return workflow;
 }
 

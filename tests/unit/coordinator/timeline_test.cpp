@@ -39,7 +39,7 @@ workflows::Workflow flow() {
   workflow.components[0].name = "model";
   workflow.components[0].ranks = 2;
   workflow.components[1].name = "analysis";
-  workflow.files = {{odd, "model", {"analysis"}, {}}};
+  workflow.files = {{{odd, "model", {"analysis"}, {}}}};
   return workflow;
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("no name gets out of its place in the page, the drawing or the figures
 
 TEST_CASE("components that write for each other are drawn with different places") {
   workflows::Workflow workflow = flow();
-  workflow.files.push_back({"back.nc", "analysis", {"model"}, {}});
+  workflow.files.push_back({{"back.nc", "analysis", {"model"}, {}}});
   const std::string drawing = as_svg(graph_of(workflow));
   CHECK(contains(drawing, ">model</text>"));
   CHECK(contains(as_text(graph_of(workflow)), "  writes back.nc (memory)\n    for model"));

@@ -12,7 +12,7 @@ using namespace sluice::matcher::test;
 
 namespace {
 
-constexpr DrainOutcome well{NC_NOERR, "", 100};
+const DrainOutcome well{NC_NOERR, "", 100};
 
 std::vector<FileRule> burst_rule() {
   auto rules = one_rule();

@@ -37,8 +37,10 @@ TEST_SUITE("registry: names") {
         memory, answers);
     const ProcessId writer = registry.connect("model", 1, 1);
     std::uint32_t tag = 0;
-    for (const char* path : {"/work/flow/d/x.nc", "/work/flow2/x.nc"})
-      registry.create({0, ++tag}, writer, {{0, path}, {tag, 0, 1}, false, 1, path});
+    for (const char* path : {"/work/flow/d/x.nc", "/work/flow2/x.nc"}) {
+      ++tag;
+      registry.create({0, tag}, writer, {{0, path}, {tag, 0, 1}, false, 1, path});
+    }
     const StatusReport report = registry.status();
     REQUIRE(report.datasets.size() == 2);
     CHECK(report.datasets[0].name == "d/x.nc");

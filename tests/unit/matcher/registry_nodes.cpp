@@ -273,7 +273,7 @@ TEST_SUITE("registry: nodes") {
       "the view of a step tells where each log is, and changes with each grant, header and publication") {
     GroupOnTwoNodes group;
     auto& [world, here, there, step] = group;
-    const auto view = [&] { return world.registry.step_for_get(here, step).view(); };
+    const auto view = [&] { return group.world.registry.step_for_get(group.here, group.step).view(); };
     const std::uint64_t first_revision = view().revision;
     world.need(there, step, 100, SegmentUse::table);
     CHECK(view().revision > first_revision);

@@ -193,7 +193,7 @@ class Writer {
     const HeaderRequest update{step, std::move(bytes)};
     (void)session_.prepare(&update, {});
   }
-  void sync(std::int64_t records = 0) { session_.sync({step, log_.position(), records}); }
+  void sync(std::int64_t records = 0) { session_.sync({step, {log_.position(), records}}); }
   void publish() {
     log_.finish();
     session_.publish({step, 0, {}, {}, log_.ranges()});

@@ -16,7 +16,7 @@ namespace {
 /// Two segments of 4096 bytes, named 1 and 2.
 struct World {
   World() {
-    for (const std::uint64_t segment : {1, 2}) segments.add({segment, 4096, true}, create_segment(4096));
+    for (const std::uint64_t segment : {1U, 2U}) segments.add({segment, 4096, true}, create_segment(4096));
   }
   void add(const LogRange& range) { logs.add(std::span(&range, 1)); }
 
@@ -59,7 +59,7 @@ TEST_CASE("a range that was not announced is an error that names it") {
   World world;
   world.add({3, 100, 50, 1, 0});
   LogRangeMap::Reader reader(world.logs);
-  for (const std::uint64_t offset : {99, 150, 4096}) {
+  for (const std::uint64_t offset : {99U, 150U, 4096U}) {
     std::string text;
     try {
       (void)reader.at(3, offset);

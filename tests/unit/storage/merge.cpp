@@ -48,15 +48,17 @@ Status status_of(const std::function<void()>& work) {
 
 TEST_CASE("the result has the user's header and every element, in chunks of any size") {
   const std::int64_t never = 1 << 30;
-  for (const auto& [chunk_bytes, copied_bytes] : std::vector<std::array<std::int64_t, 2>>{{1, never},
-                                                                                          {7, never},
-                                                                                          {64, never},
-                                                                                          {1000, never},
-                                                                                          {1 << 20, never},
-                                                                                          {1, 1},
-                                                                                          {64, 1},
-                                                                                          {1000, 20},
-                                                                                          {1 << 20, 1}}) {
+  for (const auto& bytes_of : std::vector<std::array<std::int64_t, 2>>{{1, never},
+                                                                       {7, never},
+                                                                       {64, never},
+                                                                       {1000, never},
+                                                                       {1 << 20, never},
+                                                                       {1, 1},
+                                                                       {64, 1},
+                                                                       {1000, 20},
+                                                                       {1 << 20, 1}}) {
+    const auto [chunk, copied] = bytes_of;
+    const std::int64_t chunk_bytes = chunk, copied_bytes = copied;  // clang 14 captures no bindings
     CAPTURE(chunk_bytes);
     CAPTURE(copied_bytes);
     MemoryFileSystem memory;

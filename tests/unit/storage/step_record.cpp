@@ -77,7 +77,7 @@ TEST_CASE("a step that all have read goes, unless a file has it") {
   world.write(1, "one.nc");
   world.write(2, "two.nc");
   world.recorder->note_file(2, "/data/two.nc");
-  for (const std::uint64_t step : {1, 2})
+  for (const std::uint64_t step : {1U, 2U})
     for (const char* reader : {"a", "b"}) world.recorder->read(step, reader);
   CHECK(world.read().published() == std::vector<std::uint64_t>{2});
   world.recorder->erase(2);  // its memory only
@@ -119,7 +119,7 @@ TEST_CASE("what is lost stays: steps that a reader has not read, and steps that 
   world.recorder->read(1, "a");
   world.recorder->read(1, "b");
   world.recorder->read(2, "a");
-  for (const std::uint64_t step : {1, 2, 3}) world.recorder->erase(step);
+  for (const std::uint64_t step : {1U, 2U, 3U}) world.recorder->erase(step);
   CHECK(world.read().published() == std::vector<std::uint64_t>{2});
   CHECK(world.read().steps.at(2).readers == std::set<std::string>{"a"});
   CHECK(world.read().steps.contains(3));
@@ -159,7 +159,7 @@ TEST_CASE("of what is lost, the record names the last ones, and counts the other
 
 TEST_CASE("in a stream, unread steps stay when the name is removed, and the file has none of them") {
   World world({{{"a"}, {}, true}});
-  for (const std::uint64_t step : {1, 2}) world.write(step, "s.nc");
+  for (const std::uint64_t step : {1U, 2U}) world.write(step, "s.nc");
   world.recorder->note_file(1, "/log/steps/1-s.nc");
   world.recorder->note_file(2, "/data/s.nc");
   world.recorder->remove(0, "s.nc");
@@ -179,7 +179,7 @@ TEST_CASE("a name that is published again takes the place of the earlier one") {
 
 TEST_CASE("in a stream each step stays until it is read, and the file is of the newest drained one") {
   World world({{{"a"}, {}, true}});
-  for (const std::uint64_t step : {1, 2, 3}) world.write(step, "s.nc");
+  for (const std::uint64_t step : {1U, 2U, 3U}) world.write(step, "s.nc");
   world.recorder->note_file(1, "/data/s.nc");
   world.recorder->note_file(2, "/data/s.nc");
   CHECK(world.read().steps.at(1).file.empty());
@@ -190,7 +190,7 @@ TEST_CASE("in a stream each step stays until it is read, and the file is of the 
 
 TEST_CASE("who takes the newest step alone has read the earlier ones") {
   World world({{{"a", "b"}, {"b"}}});
-  for (const std::uint64_t step : {1, 2}) world.write(step, std::to_string(step));
+  for (const std::uint64_t step : {1U, 2U}) world.write(step, std::to_string(step));
   CHECK(world.read().steps.at(1).readers == std::set<std::string>{"b"});
   world.recorder->read(1, "a");
   CHECK(world.read().published() == std::vector<std::uint64_t>{2});
@@ -199,9 +199,9 @@ TEST_CASE("who takes the newest step alone has read the earlier ones") {
 TEST_CASE(
     "a step that the newest one drops is followed by the others, and in a stream only the same name counts") {
   World latest({{{"b"}, {"b"}}});
-  for (const std::uint64_t step : {1, 2, 3, 4})
+  for (const std::uint64_t step : {1U, 2U, 3U, 4U})
     latest.recorder->begin(step, {0, std::to_string(step), "/data/" + std::to_string(step)});
-  for (const std::uint64_t step : {2, 4, 3}) latest.recorder->publish(step, {5, step, 0});
+  for (const std::uint64_t step : {2U, 4U, 3U}) latest.recorder->publish(step, {5, step, 0});
   CHECK(latest.read().published() == std::vector<std::uint64_t>{3});
   World stream({{{"b"}, {"b"}, true}});
   stream.write(1, "s.nc");
@@ -322,8 +322,8 @@ TEST_CASE("after a power failure, the record has what it was told before it was 
 
 TEST_CASE("steps that are gone count, also in a record that was written anew") {
   World world({{{"a"}}});
-  for (const std::uint64_t step : {1, 2, 3}) world.write(step, std::to_string(step) + ".nc");
-  for (const std::uint64_t step : {1, 2, 3}) world.recorder->read(step, "a");
+  for (const std::uint64_t step : {1U, 2U, 3U}) world.write(step, std::to_string(step) + ".nc");
+  for (const std::uint64_t step : {1U, 2U, 3U}) world.recorder->read(step, "a");
   const StepRecorder next(world.files, path, {rule_of_two});
   CHECK(world.read().steps.empty());
   CHECK(world.read().counts == std::map<StepRecord::Sequence, std::uint64_t>{{{0, {}}, 3}});

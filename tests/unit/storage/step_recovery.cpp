@@ -732,7 +732,7 @@ TEST_CASE("two steps of a run that claim the same number, or an origin of anothe
 TEST_CASE("sound logs of several steps, files and runs contradict nothing") {
   MemoryFileSystem files;
   std::uint64_t group = 0;
-  for (const std::uint64_t run : {11, 12}) {
+  for (const std::uint64_t run : {11U, 12U}) {
     for (const auto& [step, origin] : {std::pair{5, 5}, {6, 6}, {7, 5}}) {
       for (const std::int64_t rank : {0, 1}) {
         Log log(files, base_of_step(group) + std::to_string(rank), rank, {step, origin}, "d/a.nc",
@@ -801,7 +801,9 @@ TEST_CASE("a file is made as a step left it, with the header of that step") {
                                   {7, {2, 2}, "column"},
                                   {8, {2, 3}, "sixth"},
                                   {9, {2, 3}, "seventh"}};
-  for (const auto& [until, rows, dimension] : all) {
+  for (const Expected& expected : all) {
+    const auto& [step, rows, dimension] = expected;
+    const std::int64_t until = step;  // clang 14 captures no bindings
     CAPTURE(until);
     const auto group = logs_of(files, until);
     CHECK(group.logs.front().closed_step == 8);

@@ -108,7 +108,7 @@ TEST_CASE("no variable that sluice run sets itself can be set for a component") 
   for (const std::string_view name : own_variables) {
     const std::string text =
         "version: 1\ncomponents:\n  model: {command: a, environment: {" + std::string(name) + ": x}}\n";
-    CHECK_THROWS_WITH_AS(parse_workflow(text, "/flow.yaml"), doctest::Contains("is set by sluice run"),
+    CHECK_THROWS_WITH_AS((void)parse_workflow(text, "/flow.yaml"), doctest::Contains("is set by sluice run"),
                          Error);
   }
   CHECK(std::ranges::find(own_variables, "SLUICE_OTHERS") != own_variables.end());
