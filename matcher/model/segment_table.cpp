@@ -12,17 +12,16 @@ constexpr ProcessId none{};
 constexpr int kind_shift = std::countr_zero(spilled_bit);
 constexpr int node_shift = 48;
 
-std::uint16_t kind_of(SegmentId id) noexcept {
+std::uint64_t kind_of(SegmentId id) noexcept {
   constexpr std::uint64_t kinds = (std::uint64_t{1} << (node_shift - kind_shift)) - 1;
-  return static_cast<std::uint16_t>((id >> kind_shift) & kinds);
+  return (id >> kind_shift) & kinds;
 }
 }  // namespace
 
 void SegmentTable::Segment::note_mapped(ProcessId process) {
   if (process == none || is_mapped_by(process)) return;
-  ProcessId& first = piece_->columns->mapped_by[place_];
-  if (first == none) {
-    first = process;
+  if (first_mapped_by() == none) {
+    piece_->mapped_by.set(place_, static_cast<std::uint64_t>(process));
   } else {
     piece_->also_mapped_by[place_].insert(process);
   }
@@ -30,7 +29,7 @@ void SegmentTable::Segment::note_mapped(ProcessId process) {
 
 bool SegmentTable::Segment::is_mapped_by(ProcessId process) const noexcept {
   if (process == none) return false;
-  if (piece_->columns->mapped_by[place_] == process) return true;
+  if (first_mapped_by() == process) return true;
   if (piece_->also_mapped_by.empty()) return false;
   const auto others = piece_->also_mapped_by.find(place_);
   return others != piece_->also_mapped_by.end() && others->second.contains(process);
@@ -38,9 +37,8 @@ bool SegmentTable::Segment::is_mapped_by(ProcessId process) const noexcept {
 
 bool SegmentTable::Segment::forget(ProcessId process) noexcept {
   if (!is_mapped_by(process)) return false;
-  ProcessId& first = piece_->columns->mapped_by[place_];
-  if (first == process) {
-    first = none;
+  if (first_mapped_by() == process) {
+    piece_->mapped_by.set(place_, static_cast<std::uint64_t>(none));
   } else {
     piece_->also_mapped_by.at(place_).erase(process);
   }
@@ -51,28 +49,23 @@ SegmentTable::Piece* SegmentTable::piece_of(SegmentId id) const noexcept {
   Piece* const piece = pieces_.find(number_of(id) / piece_size);
   const std::size_t place = place_of(id);
   const bool is_there = piece != nullptr && ((piece->present >> place) & 1U) != 0 && node_of(id) == node_ &&
-                        piece->columns->kind[place] == kind_of(id);
+                        piece->kind.at(place) == kind_of(id);
   return is_there ? piece : nullptr;
 }
 
 SegmentId SegmentTable::id_of(const Piece& piece, std::uint64_t number) const noexcept {
-  const SegmentId kind = piece.columns->kind[number % piece_size];
+  const SegmentId kind = piece.kind.at(number % piece_size);
   return SegmentId{node_} << node_shift | kind << kind_shift | number;
 }
 
 SegmentTable::Segment SegmentTable::add(SegmentId id, std::uint64_t bytes) {
   const std::uint64_t number = number_of(id) / piece_size;
-  Piece* found = pieces_.find(number);
-  if (found == nullptr) {
-    Piece made;
-    made.columns = std::make_unique<Columns>();
-    found = &pieces_.set(number, std::move(made));
-  }
-  Piece& piece = *found;
+  Piece* const found = pieces_.find(number);
+  Piece& piece = found != nullptr ? *found : pieces_.set(number, Piece{});
   const std::size_t place = place_of(id);
   piece.present |= std::uint64_t{1} << place;
-  piece.columns->bytes[place] = bytes;
-  piece.columns->kind[place] = kind_of(id);
+  piece.bytes.set(place, bytes);
+  piece.kind.set(place, kind_of(id));
   return {piece, place};
 }
 

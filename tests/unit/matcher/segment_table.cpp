@@ -103,4 +103,26 @@ TEST_SUITE("matcher.segment_table") {
     compare(table, plain);
     CHECK_THROWS_AS((void)table.at(segment_id({node, 0}, next_number)), std::out_of_range);
   }
+
+  TEST_CASE("a column has what was set last, whether its numbers are regular or not") {
+    std::mt19937 random(static_cast<std::mt19937::result_type>(test::test_seed()));
+    for (int run = 0; run < 2000; ++run) {
+      NumberColumn column;
+      std::array<std::uint64_t, NumberColumn::size> plain{};
+      const std::uint64_t first = random();
+      const std::uint64_t distance = random() % 3 == 0 ? random() : random() % 3 - 1;
+      const bool is_irregular = run % 4 == 0;
+      const std::size_t changes = random() % 200;
+      for (std::size_t i = 0; i < changes; ++i) {
+        const std::size_t place = random() % plain.size();
+        std::uint64_t number = random() % 5 == 0 ? 0 : first + place * distance;
+        if (is_irregular && random() % 10 == 0) number = random() % 3;
+        column.set(place, number);
+        plain.at(place) = number;
+        for (std::size_t other = 0; other < plain.size(); ++other)
+          REQUIRE(column.at(other) == plain.at(other));
+      }
+      if (!is_irregular) CHECK(column.is_regular());
+    }
+  }
 }

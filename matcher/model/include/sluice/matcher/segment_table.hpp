@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 
 #include "sluice/matcher/ascending_map.hpp"
 #include "sluice/matcher/matcher_place.hpp"
+#include "sluice/matcher/number_column.hpp"
 
 namespace sluice::matcher {
 
@@ -15,7 +15,7 @@ namespace sluice::matcher {
 enum class ProcessId : std::uint64_t {};
 
 /// What is known of the segments of a node, by their numbers. There may be very many, so those whose numbers
-/// follow one another lie together: a number each for its size, its use and its process, and bits.
+/// follow one another lie together: columns of their sizes, uses and processes, and bits.
 class SegmentTable {
  public:
   /// What a segment is, or is not.
@@ -28,19 +28,18 @@ class SegmentTable {
     landed,  ///< SegmentPool::note_inbound() was called, and no process has had the segment since
   };
 
+  /// The segments whose numbers have the same quotient by this lie together.
+  static constexpr std::size_t piece_size = NumberColumn::size;
+
  private:
-  static constexpr std::size_t piece_size = 64;  // a bit of a word for each segment
   static constexpr std::size_t marks = 6;
-  struct Columns {
-    std::array<std::uint64_t, piece_size> bytes;
-    std::array<std::uint64_t, piece_size> touched_bytes;
-    std::array<ProcessId, piece_size> mapped_by;  ///< one of the processes; 0: none
-    std::array<std::uint16_t, piece_size> kind;   ///< what the id has beside node and number
-  };
   struct Piece {
     std::uint64_t present = 0;
     std::array<std::uint64_t, marks> marked{};
-    std::unique_ptr<Columns> columns;
+    NumberColumn bytes;
+    NumberColumn touched_bytes;
+    NumberColumn mapped_by;  ///< ProcessId of one of the processes; 0: none
+    NumberColumn kind;       ///< what the id has beside node and number
     /// Further processes that have a segment mapped, by its place.
     std::map<std::size_t, boost::container::flat_set<ProcessId>> also_mapped_by;
   };
@@ -51,12 +50,10 @@ class SegmentTable {
    public:
     Segment(Piece& piece, std::size_t place) noexcept : piece_(&piece), place_(place) {}
 
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return piece_->columns->bytes[place_]; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return piece_->bytes.at(place_); }
     /// An upper bound, from earlier uses.
-    [[nodiscard]] std::uint64_t touched_bytes() const noexcept {
-      return piece_->columns->touched_bytes[place_];
-    }
-    void set_touched_bytes(std::uint64_t bytes) noexcept { piece_->columns->touched_bytes[place_] = bytes; }
+    [[nodiscard]] std::uint64_t touched_bytes() const noexcept { return piece_->touched_bytes.at(place_); }
+    void set_touched_bytes(std::uint64_t bytes) noexcept { piece_->touched_bytes.set(place_, bytes); }
     [[nodiscard]] bool is(Mark mark) const noexcept { return ((word(mark) >> place_) & 1U) != 0; }
     void set(Mark mark, bool is_so) noexcept {
       word(mark) = (word(mark) & ~(std::uint64_t{1} << place_)) | (std::uint64_t{is_so} << place_);
@@ -72,6 +69,9 @@ class SegmentTable {
     bool forget(ProcessId process) noexcept;
 
    private:
+    [[nodiscard]] ProcessId first_mapped_by() const noexcept {
+      return static_cast<ProcessId>(piece_->mapped_by.at(place_));
+    }
     [[nodiscard]] std::uint64_t& word(Mark mark) const noexcept {
       return piece_->marked[static_cast<std::size_t>(mark)];
     }
