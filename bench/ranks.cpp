@@ -3,14 +3,13 @@
 // registry. tests/support/rank_world.hpp says what is real and what is simulated.
 //
 //     ranks NODES WRITERS READERS
-#include <malloc.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "support/heap_bytes.hpp"
 #include "support/rank_world.hpp"
 
 using namespace sluice;
@@ -44,12 +43,6 @@ PhaseCost file(RankWorld& world, const std::string& name, bool readers_wait) {
   note(world.close());
   print(all);
   return all;
-}
-
-std::size_t heap_bytes() {
-  ::malloc_trim(0);  // small freed blocks no longer count
-  const struct mallinfo2 info = ::mallinfo2();
-  return info.uordblks + info.hblkhd;
 }
 
 /// Bytes of the registry for a file that nobody has read. Packets of matchers are gone when they are counted.

@@ -55,14 +55,16 @@ void Memberships::record_wait(const Group& group, Group::MemberState& member) {
                      member.since_ms);
 }
 
-void Memberships::record_use(const Group& group, const Group::MemberState& member, const Process& process) {
+void Memberships::record_use(const Group& group, const Group::MemberState& member, const Process& process,
+                             const FileUse& use) {
   if (group.step == nullptr || member.ticket || !RunHistory::shows(process)) return;
+  const auto [put_bytes, get_bytes] = std::pair(use.counters.put_bytes, use.counters.get_bytes);
   parts_.history.add(group.writes() ? Activity::Kind::write : Activity::Kind::read, process, group.key.rule,
-                     group.step->name, member.opened_ms, member.put_bytes + member.get_bytes);
-  parts_.history.add_calls({Activity::Kind::put, group.key.rule, group.step->name, member.put_bytes}, process,
-                           member.times.puts);
-  parts_.history.add_calls({Activity::Kind::get, group.key.rule, group.step->name, member.get_bytes}, process,
-                           member.times.gets);
+                     group.step->name, member.opened_ms, put_bytes + get_bytes);
+  parts_.history.add_calls({Activity::Kind::put, group.key.rule, group.step->name, put_bytes}, process,
+                           use.times.puts);
+  parts_.history.add_calls({Activity::Kind::get, group.key.rule, group.step->name, get_bytes}, process,
+                           use.times.gets);
 }
 
 void Memberships::answer(const Ticket& ticket, const Group& group) {
@@ -81,14 +83,14 @@ void Memberships::answer(const Ticket& ticket, const Group& group) {
   }
 }
 
-void Memberships::finish(Group& group, std::uint32_t rank) {
+void Memberships::finish(Group& group, std::uint32_t rank, const FileUse& use) {
   Group::MemberState& member = group.members.at(rank);
   member.is_finished = true;
   if (group.writes() && group.step != nullptr &&
       group.step->logs[group.step->first_own_log + rank]->synced->point.has_value())
     --group.synced;
   if (Process* process = parts_.processes.find(member.process)) {
-    record_use(group, member, *process);
+    record_use(group, member, *process, use);
     process->memberships.erase(group.serial);
   }
   if (++group.finished == group.size) finish_group(group);

@@ -36,7 +36,7 @@ class Memberships {
   /// The same for one member.
   void answer_or_finish(Group& group, std::uint32_t rank);
   /// The member has closed, or has ended. May end the group.
-  void finish(Group& group, std::uint32_t rank);
+  void finish(Group& group, std::uint32_t rank, const FileUse& use = {});
 
   /// Ends all memberships of the process. Returns true when the process was writing.
   bool end_process(Process& process, const std::string& reason);
@@ -46,7 +46,8 @@ class Memberships {
  private:
   [[nodiscard]] bool answer_member(Group& group, std::uint32_t rank);
   void record_wait(const Group& group, Group::MemberState& member);
-  void record_use(const Group& group, const Group::MemberState& member, const Process& process);
+  void record_use(const Group& group, const Group::MemberState& member, const Process& process,
+                  const FileUse& use);
   void answer(const Ticket& ticket, const Group& group);
   void finish_group(Group& group);
 

@@ -117,7 +117,7 @@ void MemoryWaits::begin_wait(const MemoryWait& wait, const InboundReader& waiter
   Process& process = parts_.processes.at(waiter.process);
   ProcessTable::change(process, [&] {
     if (wait.is_inbound) {
-      ++process.inbound_waits[waiter.connection];
+      ++process.inbound_waits.change()[waiter.connection];
     } else {
       ++process.waits;
     }
@@ -134,9 +134,10 @@ void MemoryWaits::end_wait(const MemoryWait& wait) {
     ProcessTable::change(*process, [&] {
       if (!wait.is_inbound) {
         --process->waits;
-      } else if (--process->inbound_waits.at(waiter.connection) == 0) {
-        process->inbound_waits.erase(waiter.connection);
+        return;
       }
+      auto& waits = process->inbound_waits.change();
+      if (--waits.at(waiter.connection) == 0) waits.erase(waiter.connection);
     });
   }
 }

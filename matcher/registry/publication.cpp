@@ -15,7 +15,7 @@ void Publication::set_header(Step& step, HeaderRequest request) {
   step.header_revision = ++step.revision;
 }
 
-void Publication::note_closed(GroupMembership writer, PublishRequest&& request) {
+FileUse Publication::note_closed(GroupMembership writer, PublishRequest&& request) {
   const auto [group, rank] = writer;
   Step& step = *group->step;
   WriteLog& log = *step.logs[step.first_own_log + rank];
@@ -34,15 +34,16 @@ void Publication::note_closed(GroupMembership writer, PublishRequest&& request) 
     step.file_bytes = request.file_bytes;
     if (may_pack(step, log)) {
       if (!step.packed) step.packed.emplace(*parts_.packing.packing, step.logs.size());
-      step.packed->add(rank, {log, request.ranges, request.extent, {request.pattern, request.position}});
+      step.packed->add(rank, {log, request.ranges, request.extent, request.pattern, request.position});
     } else {
       close(log, std::move(request));
     }
   }
-  if (request.file_bytes && is_written_on(step)) request.counters.put_bytes = 0;  // the last one has all
-  parts_.datasets.count(step.key, group->component->name, request.counters);
-  group->members.at(rank).note_use(request.counters, request.times);
+  FileUse use{request.counters, request.times};
+  if (request.file_bytes && is_written_on(step)) use.counters.put_bytes = 0;  // the last one has all
+  parts_.datasets.count(step.key, group->component->name, use.counters);
   if (!log.burst_log->empty()) parts_.pools.note_log_ended();
+  return use;
 }
 
 void Publication::close(WriteLog& log, PublishRequest&& request) {
@@ -203,7 +204,7 @@ void Publication::shorten_queue(const DatasetKey& key) {
 void Publication::close_logs(Step& step) {
   if (step.packed) {
     step.packed->complete(step.logs);
-    step.logs = {};
+    step.logs = std::vector<std::shared_ptr<WriteLog>>();  // gives its memory back; `= {}` would not
   }
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     step.logs[i]->published = step.logs[i]->contents->end;

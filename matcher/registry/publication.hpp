@@ -36,8 +36,8 @@ class Publication {
   explicit Publication(const Parts& parts) : parts_(parts) {}
 
   void set_header(Step& step, HeaderRequest request);
-  /// A writer has closed the step, and reports its puts.
-  void note_closed(GroupMembership writer, PublishRequest&& request);
+  /// A writer has closed the step, and reports its puts. Returns what counts as its use.
+  FileUse note_closed(GroupMembership writer, PublishRequest&& request);
   /// A writer has called ncmpi_sync. Returns true for the last writer: readers then see the puts of all
   /// writers.
   bool sync(GroupMembership writer, const SyncPoint& point);

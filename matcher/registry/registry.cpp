@@ -319,15 +319,15 @@ void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& 
 
 void Registry::publish(ProcessId process, PublishRequest request) {
   const GroupMembership writer = parts_->datasets.must_write(parts_->processes.at(process), request.step);
-  parts_->publication.note_closed(writer, std::move(request));
-  leave(*writer.group, writer.rank);
+  const FileUse use = parts_->publication.note_closed(writer, std::move(request));
+  leave(*writer.group, writer.rank, use);
 }
 
 /// A member has closed. The last member ends what the group did for the dataset as a whole.
-void Registry::leave(Group& group, std::uint32_t rank) {
+void Registry::leave(Group& group, std::uint32_t rank, const FileUse& use) {
   const DatasetKey key = group.key;
   const bool is_last = group.finished + 1 == group.size;
-  parts_->memberships.finish(group, rank);
+  parts_->memberships.finish(group, rank, use);
   if (is_last) {
     parts_->progress.advance_on(key);
   } else {
@@ -369,8 +369,7 @@ void Registry::close_read(ProcessId process, const CloseRequest& request) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
   }
   parts_->datasets.count(group->key, group->component->name, request.counters);
-  group->members.at(rank).note_use(request.counters, request.times);
-  leave(*group, rank);
+  leave(*group, rank, {request.counters, request.times});
 }
 
 bool Registry::is_writing(ProcessId process, StepId step) const {

@@ -19,6 +19,7 @@ Step* StepMaker::make(Group& group, Step* base) {
     step->path = base->path;
     step->origin = base->origin;
     step->base = base->id;
+    step->earlier = base->pattern.whole;
     step->record_count = base->record_count;
     step->pattern.base_record = base->record_count;
     step->header = base->header;

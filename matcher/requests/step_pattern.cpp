@@ -86,19 +86,21 @@ LogPattern LogPatternBuilder::pattern() const {
   return pattern;
 }
 
-StepFingerprints::StepFingerprints(const Fingerprint& structure, std::size_t first_own) noexcept
-    : first_own_(first_own) {
+StepFingerprints::StepFingerprints(const Fingerprint& structure) noexcept {
   whole_.add(structure);
   latest_.add(structure);
-  // Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
+}
+
+/// Plans count writers from the first own log. The same logs may be one step's own, or several steps'.
+void StepFingerprints::begin_with(const Fingerprint& earlier, std::size_t first_own) noexcept {
+  whole_.add(earlier);
   whole_.add(static_cast<std::uint64_t>(first_own));
 }
 
-void StepFingerprints::add(const PatternOfLog& log) noexcept {
-  whole_.add(log.earlier);
-  whole_.add(log.pattern.requests);
-  whole_.add(log.pattern.base_record, static_cast<std::int64_t>(log.first_offset));
-  if (logs_++ >= first_own_) latest_.add(log.pattern.requests);
+void StepFingerprints::add(const LogPattern& log, std::uint64_t first_offset) noexcept {
+  whole_.add(log.requests);
+  whole_.add(log.base_record, static_cast<std::int64_t>(first_offset));
+  latest_.add(log.requests);
 }
 
 void StepFingerprints::set(StepPattern& pattern, bool is_apart) const noexcept {

@@ -20,7 +20,7 @@ void PackedLogs::add(std::uint32_t rank, const ClosedLog& closed) {
   for (const SharedSegment& segment : closed.log.data) piece.data.add(std::move(*segment));
   closed.log.tables.clear();
   closed.log.data.clear();
-  patterns_.at(rank) = closed.rest.pattern;
+  patterns_.at(rank) = closed.pattern;
   ++piece.logs;
   ++size_;
 }
@@ -37,7 +37,7 @@ void PackedLogs::put_in_order(std::span<const std::shared_ptr<WriteLog>> logs) {
   for (std::size_t rank = 0; rank < logs.size(); ++rank) {
     WriteLog& log = *logs[rank];
     const auto& [ranges, pattern, extent, end] = *log.contents;
-    add(static_cast<std::uint32_t>(rank), {log, ranges, extent, {pattern, end}});
+    add(static_cast<std::uint32_t>(rank), {log, ranges, extent, pattern, end});
   }
 }
 
@@ -45,22 +45,18 @@ void PackedLogs::complete(std::span<const std::shared_ptr<WriteLog>> logs) {
   put_in_order(logs);
   end_piece();
   packer_.reset();
-  patterns_ = {};
+  for (const LogPattern& pattern : patterns_) last_put_ = std::max(last_put_, pattern.last_put);
+  patterns_ = std::vector<LogPattern>();
   std::ranges::sort(pieces_, {}, &Piece::first);
   Piece whole = std::move(pieces_.front());
-  const auto append = [](std::vector<std::byte>& to, const std::vector<std::byte>& bytes) {
-    to.insert(to.end(), bytes.begin(), bytes.end());
-  };
   for (Piece& piece : std::span(pieces_).subspan(1)) {
-    append(whole.bytes.views, piece.bytes.views);
-    append(whole.bytes.rests, piece.bytes.rests);
+    whole.bytes.insert(whole.bytes.end(), piece.bytes.begin(), piece.bytes.end());
     whole.tables.append(std::move(piece.tables));
     whole.data.append(std::move(piece.data));
     whole.logs += piece.logs;
   }
-  list_ = std::make_shared<const std::vector<std::byte>>(packing_.as_list(whole.logs, whole.bytes.views));
-  whole.bytes.views = {};
-  whole.bytes.rests.shrink_to_fit();
+  list_ = std::make_shared<const std::vector<std::byte>>(packing_.as_list(whole.logs, whole.bytes));
+  whole.bytes = std::vector<std::byte>();
   pieces_.clear();
   pieces_.push_back(std::move(whole));
   pieces_.shrink_to_fit();
@@ -74,8 +70,7 @@ void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
   end_piece();
   for (Piece& piece : pieces_) {
     std::vector<LogView> views =
-        list_ != nullptr ? this->views() : packing_.views(packing_.as_list(piece.logs, piece.bytes.views));
-    const std::vector<LogRest> rests = packing_.rests(piece.logs, piece.bytes.rests);
+        list_ != nullptr ? this->views() : packing_.views(packing_.as_list(piece.logs, piece.bytes));
     std::vector<SegmentLease> tables = piece.tables.take();
     std::vector<SegmentLease> data = piece.data.take();
     auto next_table = tables.begin();
@@ -85,11 +80,15 @@ void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
         to.push_back(std::make_shared<SegmentLease>(std::move(*next++)));
     };
     for (std::size_t i = 0; i < piece.logs; ++i) {
-      WriteLog& log = *logs[piece.first + i];
+      const std::size_t rank = piece.first + i;
+      WriteLog& log = *logs[rank];
       give(log.tables, views[i].tables.size(), next_table);
       give(log.data, views[i].data.size(), next_data);
-      log.contents.change() = {std::move(views[i].ranges), rests[i].pattern, std::move(views[i].extent),
-                               rests[i].end};
+      LogPattern pattern;
+      pattern.last_put = last_put_;
+      if (!patterns_.empty()) pattern = patterns_[rank];
+      log.contents.change() = {std::move(views[i].ranges), pattern, std::move(views[i].extent),
+                               views[i].published};
     }
   }
   pieces_.clear();

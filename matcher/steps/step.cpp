@@ -31,11 +31,6 @@ std::shared_ptr<WriteLog> WriteLog::continued() const {
   log->begin = log->published = contents->end;
   if (!ranges.empty()) log->first_offset = ranges.back().log_offset + ranges.back().length_bytes;
   log->first_offset = (log->first_offset + alignment - 1) / alignment * alignment;
-  FingerprintBuilder all;
-  all.add(earlier);
-  all.add(contents->pattern.requests);
-  all.add(contents->pattern.base_record, static_cast<std::int64_t>(first_offset));
-  log->earlier = all.value();
   return log;
 }
 
@@ -161,12 +156,14 @@ void set_apart(Step& step) noexcept {
 void set_pattern(Step& step) {
   // The fingerprint of a log that was cut off is unknown.
   if (std::ranges::any_of(step.logs, [](const auto& log) { return log->is_cut; })) return;
-  StepFingerprints fingerprints(step.structure, step.first_own_log);
+  if (step.base != 0 && step.earlier.empty()) return;
+  StepFingerprints fingerprints(step.structure);
+  if (step.base != 0) fingerprints.begin_with(step.earlier, step.first_own_log);
   if (step.packed) {
-    for (const LogPattern& pattern : step.packed->patterns()) fingerprints.add({{}, pattern, 0});
+    for (const LogPattern& pattern : step.packed->patterns()) fingerprints.add(pattern, 0);
   } else {
-    for (const auto& log : step.logs)
-      fingerprints.add({log->earlier, log->contents->pattern, log->first_offset});
+    for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i)
+      fingerprints.add(step.logs[i]->contents->pattern, step.logs[i]->first_offset);
   }
   fingerprints.set(step.pattern, step.is_apart);
 }

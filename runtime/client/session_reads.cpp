@@ -159,7 +159,7 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
   bool has_header = false;
   bool is_apart = true;
   Fingerprint structure;
-  std::vector<matcher::PatternOfLog> logs;
+  std::vector<LogPattern> patterns;
   for (std::uint32_t rank = 0; rank < writes.ranks(); ++rank) {
     bool has_published = false;
     for (const OfferPage::Letter& letter : letters_of(writes, slot, rank)) {
@@ -181,14 +181,14 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
           range.writer = rank;
           opened.ranges.push_back(range);
         }
-        logs.push_back({{}, publish.pattern, 0});
+        patterns.push_back(pattern);
         has_published = true;
       }
     }
     if (!has_published) return false;
   }
-  matcher::StepFingerprints fingerprints(structure, 0);
-  for (const matcher::PatternOfLog& log : logs) fingerprints.add(log);
+  matcher::StepFingerprints fingerprints(structure);
+  for (const LogPattern& pattern : patterns) fingerprints.add(pattern, 0);
   fingerprints.set(opened.pattern, is_apart);
   keep_known(opened.ranges);
   return has_header;

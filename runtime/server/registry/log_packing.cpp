@@ -6,9 +6,6 @@
 
 namespace sluice::runtime {
 
-void fields(auto& a, Is<matcher::LogRest> auto& m) {
-  a(m.pattern, m.end);
-}
 /// As LogSegment.
 void fields(auto& a, Is<matcher::SharedSegment> auto& m) {
   a(m->id(), m->bytes());
@@ -23,30 +20,24 @@ struct ClosedView {
 void fields(auto& a, Is<ClosedView> auto& m) {
   constexpr bool is_complete = true;
   constexpr bool is_cut = false;
-  const auto& [log, ranges, extent, rest] = m.closed;
-  a(log.tables, log.data, ranges, rest.end, is_complete, is_cut, extent, log.begin, log.first_offset);
+  const auto& [log, ranges, extent, pattern, end] = m.closed;
+  a(log.tables, log.data, ranges, end, is_complete, is_cut, extent, log.begin, log.first_offset);
 }
 
 class MessagePacker final : public matcher::LogPacker {
  public:
-  void add(const matcher::ClosedLog& log) override {
-    views_.add(ClosedView{log});
-    rests_.add(log.rest);
-  }
-  [[nodiscard]] matcher::LogBytes take() override { return {views_.take(), rests_.take()}; }
+  void add(const matcher::ClosedLog& log) override { views_.add(ClosedView{log}); }
+  [[nodiscard]] std::vector<std::byte> take() override { return views_.take(); }
 
  private:
   AlikeEncoder views_;
-  AlikeEncoder rests_;
 };
 
-template <class Element>
-struct List {
-  std::vector<Element> elements;
+struct LogList {
+  std::vector<matcher::LogView> logs;
 };
-template <class Element>
-void fields(auto& a, List<Element>& list) {
-  a(alike(list.elements));
+void fields(auto& a, LogList& list) {
+  a(alike(list.logs));
 }
 
 }  // namespace
@@ -61,12 +52,7 @@ std::vector<std::byte> LogPackingOfMessages::as_list(std::size_t logs,
 }
 
 std::vector<matcher::LogView> LogPackingOfMessages::views(std::span<const std::byte> list) const {
-  return decode<List<matcher::LogView>>(list).elements;
-}
-
-std::vector<matcher::LogRest> LogPackingOfMessages::rests(std::size_t logs,
-                                                          std::span<const std::byte> packed) const {
-  return decode<List<matcher::LogRest>>(alike_list(logs, packed)).elements;
+  return decode<LogList>(list).logs;
 }
 
 }  // namespace sluice::runtime

@@ -10,8 +10,6 @@ class LogPackingOfMessages final : public matcher::LogPacking {
   [[nodiscard]] std::vector<std::byte> as_list(std::size_t logs,
                                                std::span<const std::byte> views) const override;
   [[nodiscard]] std::vector<matcher::LogView> views(std::span<const std::byte> list) const override;
-  [[nodiscard]] std::vector<matcher::LogRest> rests(std::size_t logs,
-                                                    std::span<const std::byte> packed) const override;
 };
 
 }  // namespace sluice::runtime

@@ -174,9 +174,9 @@ TEST_SUITE("registry: waits that can never end") {
     CHECK(model.can_act(model.blocked));  // the third process has not connected
     (void)table.connect("model", 1, 11);  // another thread of the first process, which can act
     CHECK(model.blocked == 1);
-    ProcessTable::change(first, [&] { ++first.inbound_waits[7]; });
+    ProcessTable::change(first, [&] { ++first.inbound_waits.change()[7]; });
     CHECK(model.blocked == 2);
-    ProcessTable::change(first, [&] { first.inbound_waits.clear(); });
+    ProcessTable::change(first, [&] { first.inbound_waits.change().clear(); });
     CHECK(model.blocked == 1);
     ProcessTable::change(first, [&] { --first.connections; });
     CHECK(model.blocked == 2);

@@ -248,6 +248,5 @@ TEST_SUITE("packed logs") {
     const LogPackingOfMessages packing;
     CHECK_THROWS_AS((void)packing.views(std::vector<std::byte>(3)), Error);
     CHECK_THROWS_AS((void)packing.views(std::vector<std::byte>(8, std::byte{0xff})), Error);
-    CHECK_THROWS_AS((void)packing.rests(2, std::vector<std::byte>(1, std::byte{1})), Error);
   }
 }

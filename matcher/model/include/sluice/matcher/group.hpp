@@ -54,19 +54,11 @@ struct Group {
 
   struct MemberState {
     ProcessId process{};
-    std::optional<Ticket> ticket;                ///< set while the member waits for the answer
-    bool is_finished = false;                    ///< has closed, was refused, or has ended
-    bool has_died = false;                       ///< has ended before it had closed
-    std::uint64_t since_ms = 0;                  ///< when it has asked
-    std::uint64_t opened_ms = 0;                 ///< when it has got the answer
-    std::uint64_t put_bytes = 0, get_bytes = 0;  ///< when it has closed
-    AccessTimes times = {};                      ///< when it has closed
-
-    void note_use(const AccessCounters& counters, const AccessTimes& use_times) noexcept {
-      put_bytes = counters.put_bytes;
-      get_bytes = counters.get_bytes;
-      times = use_times;
-    }
+    std::optional<Ticket> ticket;  ///< set while the member waits for the answer
+    bool is_finished = false;      ///< has closed, was refused, or has ended
+    bool has_died = false;         ///< has ended before it had closed
+    std::uint64_t since_ms = 0;    ///< when it has asked
+    std::uint64_t opened_ms = 0;   ///< when it has got the answer
   };
 
   std::uint64_t id = 0;

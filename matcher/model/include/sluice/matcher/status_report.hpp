@@ -29,6 +29,12 @@ struct AccessTimes {
   CallSpan puts, gets;
 };
 
+/// What a process has done with a file, as it says when it closes it.
+struct FileUse {
+  AccessCounters counters;
+  AccessTimes times;
+};
+
 /// Figures of one dataset key, for the summary.
 struct DatasetStatus {
   std::uint32_t rule = 0;

@@ -202,7 +202,7 @@ class Registry {
   void join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request);
   static void unpack_if_open(Step* step);
   void go_on(Group& group, std::uint32_t rank);
-  void leave(Group& group, std::uint32_t rank);
+  void leave(Group& group, std::uint32_t rank, const FileUse& use);
 
   std::unique_ptr<Parts> parts_;
 };

@@ -105,19 +105,16 @@ struct StepPattern {
   std::uint64_t last_put = 0;
 };
 
-/// What a pattern has of one log.
-struct PatternOfLog {
-  Fingerprint earlier;  ///< of the steps that the log continues
-  LogPattern pattern;
-  std::uint64_t first_offset = 0;
-};
-/// Builds a pattern's fingerprints from the logs of the step.
+/// Builds a pattern's fingerprints from the logs of the step's own processes.
 class StepFingerprints {
  public:
-  /// `structure`: of the header. `first_own`: the first of the step's own logs.
-  StepFingerprints(const Fingerprint& structure, std::size_t first_own) noexcept;
-  /// The next log.
-  void add(const PatternOfLog& log) noexcept;
+  /// `structure`: of the header.
+  explicit StepFingerprints(const Fingerprint& structure) noexcept;
+  /// The step begins with the contents of another one, whose pattern is `earlier`: StepPattern::whole.
+  /// `first_own`: the first of the step's own logs.
+  void begin_with(const Fingerprint& earlier, std::size_t first_own) noexcept;
+  /// The next log. `first_offset`: where its own data begins.
+  void add(const LogPattern& log, std::uint64_t first_offset) noexcept;
   /// Sets the fingerprints; the rest of the pattern is as before. `is_apart`: own logs have no record below
   /// the base.
   void set(StepPattern& pattern, bool is_apart) const noexcept;
@@ -125,8 +122,6 @@ class StepFingerprints {
  private:
   FingerprintBuilder whole_;
   FingerprintBuilder latest_;
-  std::size_t logs_ = 0;
-  std::size_t first_own_;
 };
 
 }  // namespace sluice::matcher

@@ -15,33 +15,23 @@ namespace sluice::matcher {
 struct WriteLog;
 class BytesByMedium;
 
-/// What is known of a closed log beside its view, for a step that continues it.
-struct LogRest {
-  LogPattern pattern;
-  TablePosition end;
-};
-
 /// A log that has closed: its segments, and what its process says at the close.
 struct ClosedLog {
   WriteLog& log;
   const LogRanges& ranges;
   const LogExtent& extent;
-  LogRest rest;
+  const LogPattern& pattern;
+  TablePosition end;
 };
 
-/// Logs as bytes. Those of processes that follow one another are much alike, so each takes a few bytes.
-struct LogBytes {
-  std::vector<std::byte> views;
-  std::vector<std::byte> rests;
-};
-
-/// Writes logs as bytes, one after the other. The bytes of two packers may be put together.
+/// Writes the views of logs as bytes, one after the other. Those of processes that follow one another are
+/// much alike, so each takes a few bytes. The bytes of two packers may be put together.
 class LogPacker {
  public:
   virtual ~LogPacker() = default;
   virtual void add(const ClosedLog& log) = 0;
   /// What was added since the last call.
-  [[nodiscard]] virtual LogBytes take() = 0;
+  [[nodiscard]] virtual std::vector<std::byte> take() = 0;
 };
 
 /// How logs are packed.
@@ -49,14 +39,11 @@ class LogPacking {
  public:
   virtual ~LogPacking() = default;
   [[nodiscard]] virtual std::unique_ptr<LogPacker> packer() const = 0;
-  /// LogBytes::views of so many logs, as StepView::packed_logs has them.
+  /// The bytes of so many logs, as StepView::packed_logs has them.
   [[nodiscard]] virtual std::vector<std::byte> as_list(std::size_t logs,
                                                        std::span<const std::byte> views) const = 0;
-  // Throw Error(NC_EIO) when the bytes are damaged.
-  /// Reads as_list().
+  /// Reads as_list(). Throws Error(NC_EIO) when the bytes are damaged.
   [[nodiscard]] virtual std::vector<LogView> views(std::span<const std::byte> list) const = 0;
-  [[nodiscard]] virtual std::vector<LogRest> rests(std::size_t logs,
-                                                   std::span<const std::byte> packed) const = 0;
 };
 
 /// The logs of a step, as bytes: each is packed when it has closed. A step of very many processes then takes
@@ -73,7 +60,9 @@ class PackedLogs {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// By rank; empty once the step is complete.
   [[nodiscard]] const std::vector<LogPattern>& patterns() const noexcept { return patterns_; }
-  /// All `logs` of the step, in the order of the ranks, were added, and there is one at least.
+  /// All `logs` of the step, in the order of the ranks, were added, and there is one at least. Of their
+  /// patterns only the time of the last put is kept: for steps that continue this one, its own pattern tells
+  /// the rest.
   void complete(std::span<const std::shared_ptr<WriteLog>> logs);
   /// Puts what was added back into the logs, which are in the order of the ranks.
   void restore(std::span<const std::shared_ptr<WriteLog>> logs);
@@ -92,7 +81,7 @@ class PackedLogs {
   struct Piece {
     std::uint32_t first = 0;
     std::size_t logs = 0;
-    LogBytes bytes;  ///< empty while further logs may be added
+    std::vector<std::byte> bytes;  ///< empty while further logs may be added
     SegmentRuns tables;
     SegmentRuns data;
   };
@@ -102,6 +91,7 @@ class PackedLogs {
   const LogPacking& packing_;
   std::unique_ptr<LogPacker> packer_;  ///< until the step is complete
   std::vector<LogPattern> patterns_;
+  std::uint64_t last_put_ = 0;  ///< once the step is complete: the latest of all logs
   std::size_t size_ = 0;
   bool is_piece_open_ = false;  ///< the last one
   std::vector<Piece> pieces_;

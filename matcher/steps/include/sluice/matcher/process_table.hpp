@@ -11,6 +11,7 @@
 #include "sluice/matcher/ascending_map.hpp"
 #include "sluice/matcher/by_number.hpp"
 #include "sluice/matcher/dataset_key.hpp"
+#include "sluice/matcher/on_demand.hpp"
 #include "sluice/matcher/published_file.hpp"
 #include "sluice/matcher/run_view.hpp"
 #include "sluice/matcher/segment_pool.hpp"
@@ -94,7 +95,7 @@ struct Process {
   std::uint32_t waits = 0;  ///< its requests that are held back
   /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the
   /// data of one get.
-  std::map<std::uint64_t, std::uint32_t> inbound_waits;
+  OnDemand<std::map<std::uint64_t, std::uint32_t>> inbound_waits;
   Look look = Look::none;
   std::uint64_t look_number = 0;  ///< the last requested look
 
@@ -110,7 +111,7 @@ struct Process {
   [[nodiscard]] GroupMembership writes(const Step& step) const noexcept;
   /// Every known thread of the process waits.
   [[nodiscard]] bool is_blocked() const noexcept {
-    const std::size_t waiting = waits + inbound_waits.size();
+    const std::size_t waiting = waits + inbound_waits->size();
     return connections > 0 && waiting > 0 && waiting >= connections;
   }
 };

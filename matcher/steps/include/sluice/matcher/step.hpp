@@ -80,7 +80,6 @@ struct WriteLog {
   bool is_complete = false;        ///< data behind `published` belongs to later steps
   bool is_cut = false;             ///< data behind `published` belongs to no step
   TablePosition published;         ///< readers see the requests before this position
-  Fingerprint earlier;             ///< fingerprint of all puts in the logs that it continues
   OnDemand<Contents> contents;     ///< not of a log that is packed when it closes
   OnDemand<Synced> synced;
   OnDemand<std::string> burst_log;  ///< the metadata log on disk for the data, if any
@@ -223,6 +222,7 @@ struct Step {
   SegmentId offered_by = 0;  ///< the page of offers through which its writers got it; 0: none
   StepId origin = 0;         ///< the first of the steps that continue one another
   StepId base = 0;           ///< the step that was reopened
+  Fingerprint earlier;       ///< its StepPattern::whole
   /// The contents that its file has before the drain: for each log the part before a position, and a number
   /// of records; -1: nothing is known.
   std::vector<TablePosition> drained_logs;
