@@ -1,7 +1,6 @@
 #include "sluice/matcher/segment_pool.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -182,7 +181,7 @@ std::optional<SegmentLease> SegmentPool::image(const Request& request) {
 
 SegmentLease SegmentPool::image_beyond_limit(const Request& request) {
   const std::uint64_t bytes = in_whole_units(request.bytes);
-  const SegmentId id = segment_id({node_, request.matcher}, new_number(bytes));
+  const SegmentId id = segment_id({node_, request.matcher}, next_number_++);
   memory_.create_image(id, bytes);
   segments_.add(id, bytes).set(Mark::image, true);
   total_bytes_ += bytes;
@@ -192,7 +191,7 @@ SegmentLease SegmentPool::image_beyond_limit(const Request& request) {
 
 SegmentPool::Spilled SegmentPool::spill(const Request& request) {
   const std::uint64_t bytes = in_whole_units(request.bytes);
-  const SegmentId id = segment_id({node_, request.matcher}, new_number(bytes)) | spilled_bit;
+  const SegmentId id = segment_id({node_, request.matcher}, next_number_++) | spilled_bit;
   const bool has_own_file = request.use == SegmentUse::image || request.use == SegmentUse::file;
   const bool is_made = has_own_file ? memory_.create_spilled_image(id, request.is_on_disk ? 0 : bytes)
                                     : memory_.create_spilled(id, bytes);
@@ -200,7 +199,7 @@ SegmentPool::Spilled SegmentPool::spill(const Request& request) {
 }
 
 SegmentLease SegmentPool::log(const Request& request, const LogPlace& place) {
-  const SegmentId id = segment_id({node_, request.matcher}, new_number(request.bytes)) | spilled_bit;
+  const SegmentId id = segment_id({node_, request.matcher}, next_number_++) | spilled_bit;
   memory_.create_logged(id, request.bytes, place);
   return note_on_disk(id, request.bytes, true);
 }
@@ -309,18 +308,8 @@ void SegmentPool::leave_free(SegmentId id, SegmentUse use) {
   segment.set(Mark::landed, false);
 }
 
-/// Segments of about the same size have numbers that follow one another: so they are alike in the table.
-std::uint64_t SegmentPool::new_number(std::uint64_t bytes) {
-  Numbers& numbers = numbers_[static_cast<std::size_t>(std::bit_width(bytes))];
-  if (numbers.next == numbers.end) {
-    numbers = {next_piece_, next_piece_ + SegmentTable::piece_size};
-    next_piece_ = numbers.end;
-  }
-  return numbers.next++;
-}
-
 std::optional<SegmentLease> SegmentPool::create(std::uint64_t bytes, std::uint32_t matcher) {
-  const SegmentId id = segment_id({node_, matcher}, new_number(bytes));
+  const SegmentId id = segment_id({node_, matcher}, next_number_++);
   memory_.create(id, bytes);
   Segment segment = segments_.add(id, bytes);
   if (has_warm(matcher, bytes)) {

@@ -24,22 +24,22 @@ SegmentLease lend(SegmentPool& pool, std::uint64_t bytes) {
 }  // namespace
 
 TEST_SUITE("matcher.segment_runs") {
-  TEST_CASE("alike segments of one piece of the table are one run, and the pool gets all of them back") {
+  TEST_CASE("segments at equal distances are one run, and the pool gets all of them back") {
     PlainMemory memory;
     SegmentPool pool(memory, 64 * mib);
     {
       SegmentRuns tables, data;
-      for (std::size_t i = 0; i < 3 * SegmentTable::piece_size; ++i) {
+      for (int i = 0; i < 100; ++i) {
         tables.add(lend(pool, 4 * kib));
         data.add(lend(pool, 64 * kib));
       }
-      CHECK(tables.runs().size() == 3);
-      CHECK(data.runs().size() == 3);
-      CHECK(data.runs().front().count == SegmentTable::piece_size);
-      CHECK(pool.used_bytes() == 3 * SegmentTable::piece_size * 68 * kib);
+      CHECK(tables.runs().size() == 1);
+      CHECK(data.runs().size() == 1);
+      CHECK(data.runs().front().count == 100);
+      CHECK(pool.used_bytes() == 100 * 68 * kib);
     }
     CHECK(pool.used_bytes() == 0);
-    CHECK(pool.free_bytes() == 3 * SegmentTable::piece_size * 68 * kib);
+    CHECK(pool.free_bytes() == 100 * 68 * kib);
   }
 
   TEST_CASE("the first segment is lent first again") {

@@ -24,7 +24,7 @@ inline constexpr SegmentId spilled_bit = SegmentId{1} << 37;
 [[nodiscard]] constexpr SegmentId segment_id(MatcherPlace owner, std::uint64_t number) noexcept {
   return SegmentId{owner.node} << 48 | SegmentId{owner.index} << 38 | number;
 }
-/// The number of a segment on its node.
+/// The number of a segment on its node, which grows with each segment that the node makes.
 [[nodiscard]] constexpr std::uint64_t number_of(SegmentId segment) noexcept {
   return segment & (spilled_bit - 1);
 }

@@ -7,58 +7,58 @@
 
 namespace sluice::matcher {
 
-/// 64 numbers by their places, 0 at first. Numbers at equal distances, as those of processes that do the same
-/// one after the other, take no room of their own, whichever places have 0 in place of them.
+/// 64 numbers by their places, 0 at first. They take no room of their own as long as they belong to two rows
+/// of numbers at equal distances, as those of the tables and of the data of processes that do the same one
+/// after the other. Any place may have 0.
 class NumberColumn {
  public:
   static constexpr std::size_t size = 64;  // a bit of a word for each place
 
   [[nodiscard]] std::uint64_t at(std::size_t place) const noexcept {
     if (numbers_ != nullptr) return (*numbers_)[place];
-    return ((present_ >> place) & 1U) != 0 ? number_at(place) : 0;
+    for (const Row& row : rows_)
+      if (row.has(place)) return row.at(place);
+    return 0;
   }
 
   void set(std::size_t place, std::uint64_t number) {
     if (at(place) == number) return;
-    if (numbers_ == nullptr && !may_be_told(place, number)) spread();
-    if (numbers_ != nullptr) {
-      (*numbers_)[place] = number;
-      return;
+    if (numbers_ == nullptr) {
+      for (Row& row : rows_) row.places &= ~(std::uint64_t{1} << place);
+      if (number == 0 || rows_[0].takes(place, number) || rows_[1].takes(place, number)) return;
+      spread();
     }
-    const std::uint64_t bit = std::uint64_t{1} << place;
-    present_ = number == 0 ? present_ & ~bit : present_ | bit;
+    (*numbers_)[place] = number;
   }
 
   /// Whether the numbers take no room of their own.
   [[nodiscard]] bool is_regular() const noexcept { return numbers_ == nullptr; }
 
  private:
-  /// Unsigned numbers wrap, so distances may be negative.
-  [[nodiscard]] std::uint64_t number_at(std::size_t place) const noexcept {
-    return first_ + place * distance_;
-  }
+  struct Row {
+    std::uint64_t places = 0;    ///< a bit for each place
+    std::uint64_t first = 0;     ///< at place 0; unsigned numbers wrap, so distances may be negative
+    std::uint64_t distance = 0;  ///< from each place to the next one
 
-  /// Whether the number and the others are at equal distances. Sets what says so while they are few.
-  [[nodiscard]] bool may_be_told(std::size_t place, std::uint64_t number) noexcept {
-    if (number == 0) return true;
-    const std::uint64_t others = present_ & ~(std::uint64_t{1} << place);
-    if (others == 0) {
-      distance_ = 0;
-      first_ = number;
+    [[nodiscard]] bool has(std::size_t place) const noexcept { return ((places >> place) & 1U) != 0; }
+    [[nodiscard]] std::uint64_t at(std::size_t place) const noexcept { return first + place * distance; }
+    /// The place is in no row. A row of one place takes any number beside it.
+    [[nodiscard]] bool takes(std::size_t place, std::uint64_t number) noexcept {
+      if (places == 0) {
+        distance = 0;
+        first = number;
+      } else if (std::has_single_bit(places) && at(place) != number) {
+        const auto only = static_cast<std::size_t>(std::countr_zero(places));
+        const std::uint64_t known = at(only);
+        if (place != only + 1 && only != place + 1) return false;
+        distance = place > only ? number - known : known - number;
+        first = known - only * distance;
+      }
+      if (at(place) != number) return false;
+      places |= std::uint64_t{1} << place;
       return true;
     }
-    if (std::has_single_bit(others)) {
-      const auto other = static_cast<std::size_t>(std::countr_zero(others));
-      const std::uint64_t known = number_at(other);
-      const auto places = static_cast<std::int64_t>(place) - static_cast<std::int64_t>(other);
-      const auto apart = static_cast<std::int64_t>(number - known);
-      if (apart % places != 0) return false;
-      distance_ = static_cast<std::uint64_t>(apart / places);
-      first_ = known - other * distance_;
-      return true;
-    }
-    return number_at(place) == number;
-  }
+  };
 
   void spread() {
     auto numbers = std::make_unique<std::array<std::uint64_t, size>>();
@@ -66,10 +66,8 @@ class NumberColumn {
     numbers_ = std::move(numbers);
   }
 
-  std::uint64_t present_ = 0;                                    ///< places whose numbers are not 0
-  std::uint64_t first_ = 0;                                      ///< at place 0
-  std::uint64_t distance_ = 0;                                   ///< from each place to the next one
-  std::unique_ptr<std::array<std::uint64_t, size>> numbers_;     ///< of all places; null: they are regular
+  std::array<Row, 2> rows_;
+  std::unique_ptr<std::array<std::uint64_t, size>> numbers_;  ///< of all places; null: the rows have them
 };
 
 }  // namespace sluice::matcher

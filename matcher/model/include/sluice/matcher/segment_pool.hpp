@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <boost/container/flat_map.hpp>
 #include <boost/container/flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -236,7 +235,6 @@ class SegmentPool {
   [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);
   [[nodiscard]] SegmentLease lend(FreeLists::iterator size, std::size_t position, SegmentUse use);
   void leave_free(SegmentId id, SegmentUse use);
-  [[nodiscard]] std::uint64_t new_number(std::uint64_t bytes);
   [[nodiscard]] std::optional<SegmentLease> create(std::uint64_t bytes, std::uint32_t matcher);
   void note_use() noexcept;
   [[nodiscard]] bool has_warm(std::uint32_t matcher, std::uint64_t bytes) const noexcept {
@@ -254,13 +252,7 @@ class SegmentPool {
   std::uint64_t spills_given_back_ = 0;
   std::uint32_t node_;
   std::vector<std::uint64_t> warm_left_;  ///< for each matcher; counts as free
-  struct Numbers {
-    std::uint64_t next = 0;
-    std::uint64_t end = 0;
-  };
-  /// What is left of the newest pieces of the table, by the width of the sizes.
-  boost::container::flat_map<std::size_t, Numbers> numbers_;
-  std::uint64_t next_piece_ = SegmentTable::piece_size;  ///< 0 is no segment
+  std::uint64_t next_number_ = 1;
   SegmentTable segments_;
   /// segments on disk that are destroyed but may still take disk space
   boost::container::flat_set<SegmentId> going_;

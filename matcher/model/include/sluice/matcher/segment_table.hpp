@@ -28,10 +28,8 @@ class SegmentTable {
     landed,  ///< SegmentPool::note_inbound() was called, and no process has had the segment since
   };
 
-  /// The segments whose numbers have the same quotient by this lie together.
-  static constexpr std::size_t piece_size = NumberColumn::size;
-
  private:
+  static constexpr std::size_t piece_size = NumberColumn::size;
   static constexpr std::size_t marks = 6;
   struct Piece {
     std::uint64_t present = 0;
