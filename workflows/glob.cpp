@@ -1,5 +1,6 @@
 #include "glob.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -125,6 +126,18 @@ std::vector<unsigned char> representatives(const ComponentGlob& a, const Compone
   return characters;
 }
 
+/// Whether the beginnings before the first star exclude each other. Then so do the globs. The members of an
+/// ensemble have many such rules.
+bool begin_apart(const ComponentGlob& first, const ComponentGlob& second) {
+  const std::size_t shared = std::min(first.size(), second.size());
+  for (std::size_t i = 0; i < shared; ++i) {
+    if (first[i].star || second[i].star) return false;
+    if ((first[i].characters & second[i].characters).none()) return true;
+  }
+  const ComponentGlob& longer = first.size() > shared ? first : second;
+  return longer.size() > shared && !longer[shared].star;
+}
+
 /// Walks both automata over all texts at once. Patterns that would need more states than this limit count as
 /// overlapping.
 GlobRelation relate_components(const ComponentGlob& first, const ComponentGlob& second) {
@@ -191,10 +204,15 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
 
 GlobRelation relate(const Glob& first, const Glob& second) {
   const std::size_t shared = std::min(first.components.size(), second.components.size());
+  const auto from_end = [](const Glob& glob, std::size_t i) -> const ComponentGlob& {
+    return glob.components[glob.components.size() - i];
+  };
+  for (std::size_t i = 1; i <= shared; ++i) {
+    if (begin_apart(from_end(first, i), from_end(second, i))) return GlobRelation::disjoint;
+  }
   bool covered = first.components.size() <= second.components.size();
   for (std::size_t i = 1; i <= shared; ++i) {
-    const GlobRelation relation = relate_components(first.components[first.components.size() - i],
-                                                    second.components[second.components.size() - i]);
+    const GlobRelation relation = relate_components(from_end(first, i), from_end(second, i));
     if (relation == GlobRelation::disjoint) return relation;
     covered &= relation == GlobRelation::covered;
   }

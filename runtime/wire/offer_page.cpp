@@ -43,7 +43,8 @@ struct LetterHead {
 };
 
 constexpr std::uint64_t states = 4;
-constexpr std::uint64_t counts = 1U << 16;  // more than a group has processes
+/// More than a group has processes. With so many, bytes_of() does not overflow, whatever a page says.
+constexpr std::uint64_t counts = 1U << 16;
 
 std::uint64_t word_of(std::uint64_t step, OfferPage::State state) noexcept {
   return step * states + static_cast<std::uint64_t>(state);
@@ -87,8 +88,9 @@ OfferPage::OfferPage(std::span<std::byte> memory) : memory_(memory) {
     const auto& head = *reinterpret_cast<const Head*>(memory.data());
     shape_ = {head.ranks, head.root_mail_bytes, head.mail_bytes};
   }
-  const bool is_whole = shape_.ranks > 0 && shape_.root_mail_bytes % line_bytes == 0 &&
-                        shape_.mail_bytes % line_bytes == 0 && bytes_of(shape_) <= memory.size();
+  const bool is_whole = shape_.ranks > 0 && shape_.ranks < counts &&
+                        shape_.root_mail_bytes % line_bytes == 0 && shape_.mail_bytes % line_bytes == 0 &&
+                        bytes_of(shape_) <= memory.size();
   if (!is_whole)
     throw Error(NC_EIO, "a page of offers of " + std::to_string(memory.size()) + " bytes is damaged");
 }

@@ -1,11 +1,11 @@
-// The messages between processes, and the control messages between matchers. The first byte of the input
-// selects a message, the others are its fields. A decoded message encodes to the same bytes, unless it has
-// differences.
+// The messages between processes, and those between matchers. The first byte of the input selects a message,
+// the others are its fields. A decoded message encodes to the same bytes, unless it has differences.
 #include "sluice/runtime/wire.hpp"
 
 #include <algorithm>
 
 #include "control_protocol.hpp"
+#include "exchange_protocol.hpp"
 #include "support.hpp"
 
 using namespace sluice;
@@ -74,6 +74,26 @@ constexpr Check checks[] = {
     check<runtime::StatusReport>,
     check<runtime::MessageToRegistry>,
     check<runtime::MessageToMatcher>,
+    check<runtime::CreateOffered>,
+    check<runtime::OffersNotice>,
+    check<runtime::OpenOffered>,
+    check<runtime::Described>,
+    check<runtime::SyncRequest>,
+    check<runtime::PutNotice>,
+    check<runtime::LogNotice>,
+    check<runtime::ChangeFile>,
+    check<runtime::FetchSegment>,
+    check<runtime::Collect>,
+    check<runtime::Collected>,
+    check<runtime::MatchParts>,
+    check<runtime::MatchedParts>,
+    check<runtime::Fetch>,
+    check<runtime::FetchOver>,
+    check<runtime::FetchFailed>,
+    check<runtime::Bring>,
+    check<runtime::Brought>,
+    check<runtime::ReadMemory>,
+    check<runtime::MemoryRead>,
 };
 
 }  // namespace

@@ -136,6 +136,11 @@ TEST_SUITE("offer page") {
     const OfferPage page = OfferPage::begin(memory.bytes(), small);
     CHECK_THROWS_AS((void)OfferPage(memory.bytes().first(memory.bytes().size() - 64)), Error);
     CHECK_THROWS_AS((void)OfferPage(memory.bytes().first(8)), Error);
+    // The bytes of these mailboxes together are 2^64 more than those of a small page.
+    constexpr OfferPage::Shape overflowing{(1U << 30) + 1, 0, (1U << 31) - 64};
+    const Memory other(4096);
+    std::memcpy(other.bytes().data(), &overflowing, sizeof overflowing);
+    CHECK_THROWS_AS((void)OfferPage(other.bytes()), Error);
     page.offer(0, offer_of(7, 2));
     REQUIRE(page.take(0, 7, MessageType::create_offered, fields_of("seven"), 1));
     CHECK_THROWS_AS((void)page.letters(0, 0, 0, 4, 1), Error);

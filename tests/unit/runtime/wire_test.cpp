@@ -5,6 +5,7 @@
 #include <random>
 
 #include "control_protocol.hpp"
+#include "exchange_protocol.hpp"
 #include "sluice/formats/error.hpp"
 #include "support/seed.hpp"
 
@@ -178,6 +179,28 @@ void for_every_message_to_matcher(Use use) {
   send(BeginRound{4, ShutDown{}});
 }
 
+template <class Use>
+void for_every_exchange_packet(Use use) {
+  const Outcome failure{-68, "what, where, what to do"};
+  const FetchItem part{true, 8, {1, 2}, bytes_of({1, 2, 3})};
+  use(Collect{9, 3, true, true, matcher::Visibility::published});
+  use(Collected{
+      9, 3, matcher::Visibility::published, {}, {{1, bytes_of({1, 2}), {bytes_of({3}), {}}}, {2, {}}}});
+  use(Collected{9, 3, matcher::Visibility::published, failure, {}});
+  use(MatchParts{5, 9, {bytes_of({1, 2}), {}}, {{1, 2, 0}, {3, 4, 1}}});
+  use(MatchedParts{5, {}, {bytes_of({1}), bytes_of({2, 3})}, {{1, 0, {{1, -8}, {2, 8}}}, {3, 1, {}}}});
+  use(MatchedParts{5, failure, {}, {}});
+  use(Fetch{5, 9, 1, {{4096, {part, {}}}, {64, {}}}});
+  use(FetchOver{5});
+  use(FetchFailed{5, true, failure});
+  use(Bring{5, 9, 7, true, {part, {}}});
+  use(Brought{5, false, {}, {{{{0, 8, 16, 10, 64}}}, {{}}}});
+  use(Brought{5, true, failure, {}});
+  use(ReadMemory{5, {{10, 64, 4096}, {11, 0, 1}}, {12, 13}, {}});
+  use(ReadMemory{5, {}, {}, FileRange{9, 64, 4096}});
+  use(MemoryRead{5, {}, bytes_of({1, 2, 3}), {bytes_of({4}), {}}});
+}
+
 /// Calls `use` with one example of every message.
 template <class Use>
 void for_every_message(Use use) {
@@ -187,7 +210,10 @@ void for_every_message(Use use) {
   use(Welcome{protocol_version, "1.2.3", 1});
   use(CreateRequest{key, member, true, 5, "/out/f.nc"});
   use(Created{9, 10});
+  use(CreateOffered{9, {key, member, true, 5, "/out/f.nc"}});
+  use(OffersNotice{10, 2, 3, 4, 11});
   use(OpenRequest{key, member});
+  use(OpenOffered{10, 9, {key, member}});
   use(Opened{9,
              10,
              2,
@@ -221,6 +247,9 @@ void for_every_message(Use use) {
                      {},
                      {},
                      {true, 5, {{1, 2, 3}}}});
+  use(SyncRequest{9, {}});
+  use(PutNotice{9});
+  use(LogNotice{"/logs/a.meta", true});
   use(Discard{9});
   use(CopyNotice{3, 9, true, false});
   use(Complaint{2, "a.nc was written as a file of another format"});
@@ -252,7 +281,10 @@ void for_every_message(Use use) {
   use(EventNotice{"a line", true});
   use(OrdinaryFile{1, "/place/a.nc", true, 6});
   for_every_message_to_registry(use);
+  use(Gathering{key, Gathering::Call::access, 1, 2, 77, 3, 1, 5000, true});
+  use(FetchSegment{10});
   for_every_message_to_matcher(use);
+  for_every_exchange_packet(use);
 }
 
 }  // namespace

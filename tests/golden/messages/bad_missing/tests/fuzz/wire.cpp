@@ -1,0 +1,3 @@
+constexpr Check checks[] = {
+    check<runtime::KnownFields>,
+};

@@ -1,0 +1,3 @@
+void for_every_message(auto use) {
+  use(KnownFields{1});
+}
