@@ -39,7 +39,8 @@ static void define_axis(int id, int dim, const char* name, const char* units, nc
 static void write_file(unsigned seed, const char* path) {
   const int formats[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
   const int large = seed / 3 % 4 == 0;
-  const MPI_Offset times = 1 + seed / 7 % 5, lats = large ? 120 : 3 + seed / 11 % 20, lons = large ? 240 : 4 + seed / 13 % 30;
+  const MPI_Offset times = 1 + seed / 7 % 5, lats = large ? 120 : 3 + seed / 11 % 20,
+                   lons = large ? 240 : 4 + seed / 13 % 30;
   const int by_requests = seed / 17 % 2, alone = seed / 19 % 3 == 0;
   int id, dims[3], axes[3], temp, count, height;
   MUST(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | formats[seed % 3], MPI_INFO_NULL, &id));
@@ -61,7 +62,10 @@ static void write_file(unsigned seed, const char* path) {
   double* const axis = malloc(sizeof(double) * (size_t)(times + lats + lons));
   for (int i = 0; i < 3; ++i) {
     const MPI_Offset start = 0, length = i == 0 ? times : i == 1 ? lats : lons;
-    for (MPI_Offset k = 0; k < length; ++k) axis[k] = i == 0 ? (double)k + seed % 9 : i == 1 ? -80.0 + 160.0 * (double)k / (double)lats : 360.0 * (double)k / (double)lons;
+    for (MPI_Offset k = 0; k < length; ++k)
+      axis[k] = i == 0   ? (double)k + seed % 9
+                : i == 1 ? -80.0 + 160.0 * (double)k / (double)lats
+                         : 360.0 * (double)k / (double)lons;
     const MPI_Offset mine = rank == 0 ? length : 0;
     MUST(ncmpi_put_vara_double_all(id, axes[i], &start, &mine, axis));
   }
@@ -74,7 +78,8 @@ static void write_file(unsigned seed, const char* path) {
   for (MPI_Offset t = 0; t < times; ++t) {
     double* const mine = values + (size_t)t * elements;
     const MPI_Offset start[3] = {t, first, 0}, shape[3] = {1, rows, lons};
-    for (size_t k = 0; k < elements; ++k) mine[k] = (double)((seed + (unsigned)t * 31U + (unsigned)(first * lons) + (unsigned)k * 7U) % 1000U);
+    for (size_t k = 0; k < elements; ++k)
+      mine[k] = (double)((seed + (unsigned)t * 31U + (unsigned)(first * lons) + (unsigned)k * 7U) % 1000U);
     if (alone) {
       MUST(ncmpi_put_vara_double(id, temp, start, shape, mine));
       MUST(ncmpi_put_vara_double(id, count, start, shape, mine));
@@ -97,17 +102,28 @@ static void write_file(unsigned seed, const char* path) {
 
 static MPI_Datatype type_in_memory(nc_type type) {
   switch (type) {
-    case NC_CHAR: return MPI_CHAR;
-    case NC_BYTE: return MPI_SIGNED_CHAR;
-    case NC_UBYTE: return MPI_UNSIGNED_CHAR;
-    case NC_SHORT: return MPI_SHORT;
-    case NC_USHORT: return MPI_UNSIGNED_SHORT;
-    case NC_INT: return MPI_INT;
-    case NC_UINT: return MPI_UNSIGNED;
-    case NC_FLOAT: return MPI_FLOAT;
-    case NC_INT64: return MPI_LONG_LONG;
-    case NC_UINT64: return MPI_UNSIGNED_LONG_LONG;
-    default: return MPI_DOUBLE;
+    case NC_CHAR:
+      return MPI_CHAR;
+    case NC_BYTE:
+      return MPI_SIGNED_CHAR;
+    case NC_UBYTE:
+      return MPI_UNSIGNED_CHAR;
+    case NC_SHORT:
+      return MPI_SHORT;
+    case NC_USHORT:
+      return MPI_UNSIGNED_SHORT;
+    case NC_INT:
+      return MPI_INT;
+    case NC_UINT:
+      return MPI_UNSIGNED;
+    case NC_FLOAT:
+      return MPI_FLOAT;
+    case NC_INT64:
+      return MPI_LONG_LONG;
+    case NC_UINT64:
+      return MPI_UNSIGNED_LONG_LONG;
+    default:
+      return MPI_DOUBLE;
   }
 }
 
