@@ -1,6 +1,7 @@
 #include "workflow_messages.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "exposer.hpp"
 #include "sluice/matcher/registry.hpp"
@@ -19,9 +20,15 @@ runtime::CoordinatorHello hello_for(const workflows::Workflow& workflow) {
     const auto ranks = static_cast<std::uint32_t>(std::max(component.ranks, 0));
     const std::optional<workflows::ForEach>& jobs = component.for_each;
     // Each job has other processes.
-    hello.components.push_back({component.name, jobs ? 0 : ranks,
-                                static_cast<std::uint32_t>(component.failure.restarts),
-                                component.opens_per_step});
+    runtime::ComponentSize& size = hello.components.emplace_back(runtime::ComponentSize{
+        component.name, jobs ? 0 : ranks, static_cast<std::uint32_t>(component.failure.restarts),
+        component.opens_per_step});
+    size.ensemble = component.ensemble;
+    size.at_most = static_cast<std::uint32_t>(component.at_most);
+    if (component.starts_when_done) {
+      const std::set<std::string> writers = workflows::writers_for(workflow, component.name);
+      size.after.assign(writers.begin(), writers.end());
+    }
     if (!jobs) continue;
     hello.job_readers.push_back(
         {component.name, jobs->rule, static_cast<std::uint32_t>(jobs->at_most), std::max(ranks, 1U)});

@@ -133,6 +133,7 @@ bool HopelessWaits::give_own_step(const std::vector<StuckWait>& cycle) {
 }
 
 bool HopelessWaits::look_again() {
+  ask_about_others();
   const std::string before = std::exchange(suspicion_, suspicion());
   if (suspicion_.empty()) return false;
   if (suspicion_ == before && reported_suspicions_.insert(suspicion_).second) {
@@ -142,6 +143,16 @@ bool HopelessWaits::look_again() {
   }
   parts_.looks.forget_able();
   return true;
+}
+
+/// A shell that has used a coupled file itself is connected, and does not wait. So its component is looked at
+/// now and then, and not with each message.
+void HopelessWaits::ask_about_others() {
+  if (is_nobody_waiting()) return;
+  const WaitAnalysis suspected(parts_.analysis, {}, Others::wait);
+  if (suspected.can_all_end()) return;
+  parts_.looks.forget_able();
+  parts_.looks.ask(suspected.stuck());
 }
 
 /// The waits that look hopeless now; empty: none.

@@ -46,6 +46,7 @@ class HopelessWaits {
   bool exceed_queue(const WaitAnalysis& analysis);
   bool fail_cycle(const WaitAnalysis& analysis);
   bool give_own_step(const std::vector<StuckWait>& cycle);
+  void ask_about_others();
   [[nodiscard]] std::string suspicion() const;
 
   Parts parts_;

@@ -16,7 +16,7 @@ void Looks::ask(const std::set<ProcessId>& suspects) {
 }
 
 void Looks::ask(Process& process) {
-  if (process.look != Look::none) return;
+  if (process.look != Look::none || process.has_files_alone()) return;
   process.look = Look::asked;
   process.look_number = next_;
   pending_[next_] = {process.id, {}};
@@ -28,8 +28,10 @@ void Looks::ask(Process& process) {
 void Looks::ask(Component& component) {
   if (component.look != Look::none) return;
   LookRequest request{next_, 0, 0, component.name, {}};
+  request.has_ended = component.is_ending;
   for (const ProcessId id : component.live) {
     const Process& process = processes_.at(id);
+    if (!process.is_blocked() || process.has_files_alone()) continue;
     if (process.place.node != 0) return;
     request.processes.push_back(process.process_id);
   }

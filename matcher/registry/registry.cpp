@@ -81,6 +81,13 @@ void Registry::end_if_gone(ProcessId process) {
   parts_->progress.advance();
 }
 
+void Registry::component_ends(const std::string& name) {
+  Component& component = parts_->processes.component(name);
+  component.is_ending = true;
+  component.look = Look::none;
+  parts_->progress.advance();
+}
+
 void Registry::component_exited(const std::string& name, const std::string& reason) {
   Component& component = parts_->processes.component(name);
   component.has_exited = true;

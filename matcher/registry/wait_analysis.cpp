@@ -5,8 +5,8 @@
 
 namespace sluice::matcher {
 
-WaitAnalysis::WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered)
-    : parts_(parts), gathered_(std::move(gathered)) {
+WaitAnalysis::WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered, Others others)
+    : parts_(parts), gathered_(std::move(gathered)), others_(others) {
   for (const auto& [name, component] : parts.processes.components())
     stuck_in_component_[name] = component.blocked;
   for (const Gatherings::Present& present : gathered_) {
@@ -130,7 +130,7 @@ bool WaitAnalysis::is_stuck(const Group& group) const {
 bool WaitAnalysis::is_blocked(const Process& process) const {
   if (only_gathered_.contains(process.id)) return true;
   if (!process.is_blocked() || !is_proven_) return process.is_blocked();
-  return process.look == Look::idle || process.component->look == Look::idle;
+  return process.has_files_alone() || process.look == Look::idle || process.component->look == Look::idle;
 }
 
 /// Whether the component has no job, and no process of an earlier one.
@@ -155,11 +155,41 @@ bool WaitAnalysis::can_act(const std::string& name) const {
 bool WaitAnalysis::can_itself_act(const std::string& name) const {
   const Component* const component = parts_.processes.find_component(name);
   if (component == nullptr) return true;
+  if (!can_start(*component)) return false;
   if (const Jobs* const jobs = parts_.jobs.find(name); jobs != nullptr && !component->has_exited) {
     if (jobs->is_about_to_start() || component->live.size() < jobs->least_processes()) return true;
   }
-  const bool may_have_others = is_proven_ && component->processes == 0 && component->look != Look::idle;
-  return component->can_act(stuck_of(name)) || (may_have_others && !component->has_exited);
+  return has_able_process(*component) || may_have_others(*component);
+}
+
+/// A look at the whole component has seen its other processes, too.
+bool WaitAnalysis::has_able_process(const Component& component) const {
+  const std::uint32_t stuck = stuck_of(component.name);
+  const bool do_others_wait = others_ == Others::wait || component.look == Look::idle;
+  return component.can_act(stuck) && !(component.processes == 0 && stuck > 0 && do_others_wait);
+}
+
+/// Whether processes that nobody knows of may act.
+bool WaitAnalysis::may_have_others(const Component& component) const {
+  return is_proven_ && component.processes == 0 && component.look != Look::idle && !component.has_exited;
+}
+
+/// Whether the component has started, or those for whose ends it waits may still end.
+bool WaitAnalysis::can_start(const Component& component) const {
+  if (parts_.processes.has_started(component)) return true;
+  const auto ends = [&](const std::string& name) {
+    const Component* const found = parts_.processes.find_component(name);
+    return found == nullptr || can_end(*found);
+  };
+  if (!component.after.empty()) return std::ranges::all_of(component.after, ends);
+  return std::ranges::any_of(parts_.processes.running_members(component),
+                             [&](const Component* member) { return can_end(*member); });
+}
+
+/// A component ends when all its processes do.
+bool WaitAnalysis::can_end(const Component& component) const {
+  if (component.has_exited || may_have_others(component)) return true;
+  return stuck_of(component.name) == 0 && can_start(component);
 }
 
 /// Whether all members of a group that has a step may still close it.
@@ -191,7 +221,8 @@ bool WaitAnalysis::can_be_released(const Step& step) const {
 bool WaitAnalysis::can_be_read(const Step& step, std::size_t reader) const {
   const std::string& name = parts_.rules.of(step.key).readers[reader];
   const Component* const component = parts_.processes.find_component(name);
-  if (component == nullptr || stuck_of(name) == 0) return true;
+  if (component == nullptr) return true;
+  if (stuck_of(name) == 0) return can_start(*component);
   if (parts_.jobs.find(name, step.key.rule) != nullptr) return can_act(name);
   const auto is_missing = [&](ProcessId process) {
     return is_stuck(process) && !step.read_by[reader].processes.contains(process);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,9 +23,13 @@ struct StuckWait {
   const GetWait* get = nullptr;
 };
 
+/// What the processes of a component do that do not wait, where another one waits and their number is
+/// unknown. A shell may only wait for its command.
+enum class Others : std::uint8_t { may_act, wait };
+
 /// Finds waits that can never end. A process is stuck when all its connections wait, and no process that is
 /// not stuck can end any of these waits. Processes that have not connected yet count as able to do anything
-/// that others wait for.
+/// that others wait for, unless their component starts only when stuck ones have ended.
 ///
 /// At first the analysis only suspects. It assumes that a process whose connections all wait does nothing
 /// else. It also assumes that a component has no other processes when their number is unknown. keep_proven()
@@ -46,7 +51,8 @@ class WaitAnalysis {
   };
   /// `gathered`: these wait in a collective call until others of their component come to it. Nothing proves
   /// that, so keep_proven() must not follow.
-  explicit WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered = {});
+  explicit WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered = {},
+                        Others others = Others::may_act);
 
   /// Whether all waits can end. The analysis runs with every message, and mostly all waits can end. It finds
   /// this from the numbers of blocked processes, so more processes do not cost more time.
@@ -83,6 +89,10 @@ class WaitAnalysis {
   [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
   [[nodiscard]] std::uint32_t stuck_of(const std::string& component) const;
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
+  [[nodiscard]] bool has_able_process(const Component& component) const;
+  [[nodiscard]] bool may_have_others(const Component& component) const;
+  [[nodiscard]] bool can_start(const Component& component) const;
+  [[nodiscard]] bool can_end(const Component& component) const;
   [[nodiscard]] bool can_every_wait_end() const;
   [[nodiscard]] bool can_every_file_come() const;
   void find_stuck();
@@ -99,6 +109,7 @@ class WaitAnalysis {
 
   Parts parts_;
   std::vector<Gatherings::Present> gathered_;
+  Others others_;
   std::set<ProcessId> only_gathered_;  ///< those of them that wait for nothing else
   bool is_proven_ = false;             ///< only results of looks count
   bool can_all_end_ = false;

@@ -79,6 +79,16 @@ std::string WaitTexts::blocker(Medium medium) const {
   return {};
 }
 
+/// "model has ended"
+std::string WaitTexts::starts_when(const Component& component) const {
+  for (const std::string& name : component.after) {
+    const Component* const other = parts_.processes.find_component(name);
+    if (other != nullptr && !other->has_exited) return name + " has ended";
+  }
+  const auto running = parts_.processes.running_members(component);
+  return (running.empty() ? "others of " + component.ensemble : running.front()->name) + " has ended";
+}
+
 std::string WaitTexts::missing_readers(const Step& step, std::size_t reader) const {
   const std::string& name = parts_.rules.of(step.key).readers[reader];
   const Component* const component = parts_.processes.find_component(name);
@@ -88,6 +98,8 @@ std::string WaitTexts::missing_readers(const Step& step, std::size_t reader) con
     text = std::to_string(component->processes - closed) + " of " + std::to_string(component->processes) +
            " processes of " + name + " have not read " + parts_.names.quoted(step.key);
   }
+  if (component != nullptr && !parts_.processes.has_started(*component))
+    return text + "; it starts when " + starts_when(*component);
   for (const Group* group : parts_.groups.waiting()) {
     if (group->component == component && group->waits_for != Group::WaitsFor::memory)
       return text + "; it waits for " + of(*group);

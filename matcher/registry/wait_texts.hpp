@@ -48,6 +48,7 @@ class WaitTexts {
   [[nodiscard]] std::string blockers(Medium medium) const;
   [[nodiscard]] std::string blocker(Medium medium) const;
   [[nodiscard]] std::string missing_readers(const Step& step, std::size_t reader) const;
+  [[nodiscard]] std::string starts_when(const Component& component) const;
 
   Parts parts_;
 };

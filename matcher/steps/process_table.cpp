@@ -60,6 +60,13 @@ ProcessTable::ProcessTable(const std::vector<ComponentSize>& components) {
     added.processes = size.processes;
     added.restarts_left = size.restarts;
     added.opens_per_step = size.opens_per_step;
+    added.after = size.after;
+    if (size.ensemble.empty()) continue;
+    auto& members = ensembles_[size.ensemble];
+    added.ensemble = size.ensemble;
+    added.at_most = size.at_most;
+    added.place = members.size();
+    members.push_back(&added);
   }
 }
 
@@ -117,6 +124,7 @@ void ProcessTable::erase(ProcessId id) {
 void ProcessTable::restart(Component& component) {
   if (component.restarts_left > 0) --component.restarts_left;
   ++component.restarts;
+  component.is_ending = false;
   component.ended.clear();
   component.lost.clear();
 }
@@ -130,6 +138,34 @@ Component& ProcessTable::component(const std::string& name) {
 const Component* ProcessTable::find_component(const std::string& name) const noexcept {
   const auto found = components_.find(name);
   return found == components_.end() ? nullptr : &found->second;
+}
+
+/// Members that also wait for others start in no known order.
+bool ProcessTable::has_started(const Component& component) const {
+  if (component.has_connected || component.has_exited) return true;
+  const auto has_ended = [&](const std::string& name) {
+    const Component* const found = find_component(name);
+    return found != nullptr && found->has_exited;
+  };
+  if (!component.after.empty()) return std::ranges::all_of(component.after, has_ended);
+  return component.at_most == 0 || has_turn(component, ended_members(component.ensemble));
+}
+
+std::vector<const Component*> ProcessTable::running_members(const Component& component) const {
+  const auto found = ensembles_.find(component.ensemble);
+  if (found == ensembles_.end()) return {};
+  std::vector<const Component*> running;
+  const std::size_t ended = ended_members(component.ensemble);
+  for (const Component* const member : found->second)
+    if (!member->has_exited && has_turn(*member, ended)) running.push_back(member);
+  return running;
+}
+
+std::size_t ProcessTable::ended_members(const std::string& ensemble) const {
+  const auto found = ensembles_.find(ensemble);
+  if (found == ensembles_.end()) return 0;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(found->second, [](const Component* member) { return member->has_exited; }));
 }
 
 std::vector<ProcessId> ProcessTable::ids() const {

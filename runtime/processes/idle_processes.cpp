@@ -1,5 +1,6 @@
 #include "idle_processes.hpp"
 
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -67,9 +68,14 @@ bool is_long(std::uint64_t timeout_ms) {
   return signed_ms < 0 || static_cast<std::uint64_t>(signed_ms) >= long_sleep_ms;
 }
 
+/// So the libraries receive what the matcher answers. By other flags, another socket may be meant.
+bool is_receiving_answer(std::uint64_t flags) {
+  return flags == MSG_CMSG_CLOEXEC;
+}
+
 /// Used when /proc hides the call: checks the kernel function in which the thread sleeps.
 bool is_idle_in(const std::string& place) {
-  return std::ranges::any_of(std::array{"futex", "poll"},
+  return std::ranges::any_of(std::array{"futex", "poll", "skb_wait_for_more_packets"},
                              [&](const char* word) { return place.find(word) != std::string::npos; });
 }
 
@@ -89,6 +95,8 @@ bool is_thread_idle(const std::filesystem::path& thread) {
       return is_long(call.arguments[3]);
     case SYS_ppoll:
       return call.arguments[2] == 0;
+    case SYS_recvmsg:
+      return is_receiving_answer(call.arguments[2]);
     case -1:
       break;
     default:
@@ -153,7 +161,7 @@ bool is_idle(pid_t process) {
 }
 
 bool is_component_idle(const std::string& mark, const std::string& component,
-                       const std::vector<pid_t>& waiting) {
+                       const std::vector<pid_t>& waiting, bool has_ended_itself) {
   const std::map<pid_t, pid_t> parent_of = parents();
   std::set<pid_t> members;
   const auto of_component = processes_with_environment("SLUICE_COMPONENT=" + component);
@@ -166,7 +174,7 @@ bool is_component_idle(const std::string& mark, const std::string& component,
   }
   // When the system hides the environment of processes, the other members are unknown.
   const auto is_member = [&](pid_t process) { return members.contains(process); };
-  if (waiting.empty() || !std::ranges::all_of(waiting, is_member)) return false;
+  if ((waiting.empty() && !has_ended_itself) || !std::ranges::all_of(waiting, is_member)) return false;
   return std::ranges::all_of(members, [&](pid_t process) {
     if (std::ranges::find(waiting, process) != waiting.end()) return is_idle(process);
     const bool has_children =

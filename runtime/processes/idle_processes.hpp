@@ -14,8 +14,8 @@ namespace sluice::runtime {
 
 /// Whether no process of a component of the run can act. This covers the component's processes on this
 /// machine, and all processes that they have started. Each must be one of `waiting` and idle, or must have
-/// children and wait for their end. `mark`: run_mark().
+/// children and wait for their end. `mark`: run_mark(). `has_ended_itself`: there may be no process.
 [[nodiscard]] bool is_component_idle(const std::string& mark, const std::string& component,
-                                     const std::vector<pid_t>& waiting);
+                                     const std::vector<pid_t>& waiting, bool has_ended_itself);
 
 }  // namespace sluice::runtime

@@ -82,7 +82,7 @@ void fields(auto& a, Is<matcher::DrainProgress> auto& m) {
   a(m.done_bytes, m.total_bytes);
 }
 void fields(auto& a, Is<matcher::LookRequest> auto& m) {
-  a(m.number, m.node, m.index, m.component, m.processes);
+  a(m.number, m.node, m.index, m.component, m.processes, m.has_ended);
 }
 
 // To the registry

@@ -206,7 +206,7 @@ void fields(auto& a, Is<FileRule> auto& m) {
   FileRule::each(m, a);
 }
 void fields(auto& a, Is<ComponentSize> auto& m) {
-  a(m.name, m.processes, m.restarts, m.opens_per_step);
+  a(m.name, m.processes, m.restarts, m.opens_per_step, m.after, m.ensemble, m.at_most);
 }
 void fields(auto& a, Is<JobReader> auto& m) {
   a(m.component, m.rule, m.at_most, m.processes);

@@ -66,6 +66,9 @@ void CoordinatorLine::handle(const ReceivedMessage& message) {
       return start_registry(message);
     case MessageType::component_exited: {
       const auto exit = decode<ComponentExited>(message.fields);
+      in_turn([this, &exit] {
+        if (service_) service_->component_ends(exit.component);
+      });
       return start_round(DrainComponent{exit.component}, [this, exit] {
         if (service_) service_->component_exited(exit);
         if (exit.starts_again) {

@@ -23,9 +23,9 @@ void ProcessLooks::take(const Look& look) {
 void ProcessLooks::look_at(const matcher::LookRequest& request, std::chrono::milliseconds pause) {
   constexpr std::chrono::milliseconds longest_pause{256};
   const std::vector<pid_t> processes(request.processes.begin(), request.processes.end());
-  const bool is_everybody_idle = request.component.empty()
-                                     ? std::ranges::all_of(processes, is_idle)
-                                     : is_component_idle(run_mark_, request.component, processes);
+  const bool is_everybody_idle = request.component.empty() ? std::ranges::all_of(processes, is_idle)
+                                                           : is_component_idle(run_mark_, request.component,
+                                                                               processes, request.has_ended);
   const bool is_nobody_able = is_everybody_idle && !clients_.is_somebody_connecting();
   if (!is_nobody_able && pause <= longest_pause) {
     // shared with its own handler, which may be its last user

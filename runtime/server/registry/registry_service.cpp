@@ -67,6 +67,11 @@ RegistryService::~RegistryService() {
   segments_.stop();
 }
 
+void RegistryService::component_ends(const std::string& component) {
+  registry_.component_ends(component);
+  tell_news();
+}
+
 void RegistryService::component_exited(const ComponentExited& exit) {
   exit.starts_again ? registry_.component_restarts(exit.component, exit.reason)
                     : registry_.component_exited(exit.component, exit.reason);

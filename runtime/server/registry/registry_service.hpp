@@ -32,6 +32,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   /// Registry::has_past_files and fold_past_files.
   [[nodiscard]] bool has_past_files() const { return registry_.has_past_files(); }
   void fold_past_files() { registry_.fold_past_files(); }
+  /// The process that was started for it has ended.
+  void component_ends(const std::string& component);
   /// All processes of the component have ended, and their last messages have been handled.
   void component_exited(const ComponentExited& exit);
   void job_begun(const JobNote& job) { registry_.job_begun(job.component, job.step); }

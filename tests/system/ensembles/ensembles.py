@@ -98,6 +98,18 @@ def all_to_all():
     expect(not os.path.exists("m0.txt"), "a file is on disk")
 
 
+def queue_of_turns():
+    """Members that have not had their turn hold a queue: its writer goes on when those that run wait for it."""
+    writer = script("writer.sh", "for i in 0 1 2 3; do echo file $i > w$i.txt; done")
+    member = script("member.sh", "cat w0.txt w1.txt w2.txt w3.txt > out$1")
+    write_flow({"driver": [f"command: [sh, {writer}]"], "model": [f'command: [sh, {member}, "{{instance}}"]', "instances: 3", "at-most: 1"]}, [("w*.txt", "driver", ["model"], "queue: 1", "when-full: wait")])
+    run()
+    for i in range(3):
+        with open(f"out{i}") as file:
+            expect(file.read() == "file 0\nfile 1\nfile 2\nfile 3\n", f"what member {i} has read")
+    expect(is_logged("model.1 has not read 'w0.txt'; it starts when model.0 has ended"), "the log")
+
+
 def one_fails():
     """One member fails. The others go on, and the reader is told which file does not come."""
     member = script("member.sh", "[ $1 = 2 ] && exit 5; echo fine > out$1.txt")

@@ -105,6 +105,20 @@ def never_comes():
     expect(harness.is_logged("'a.nc'"), "the event log does not name the file")
 
 
+def cycle():
+    """Two scripts that wait for each other's files: both opens fail, and the cycle is named. Also where each has a file open for another command."""
+    for script in ("cat b.txt || touch told.a; echo x > a.txt", "exec 9< first.txt; cat b.txt || touch told.a; echo x > a.txt"):
+        with open("flow.yaml", "w") as flow:
+            flow.write(f"version: 1\nname: test\ncomponents:\n  a: {{command: [sh, -c, '{script}']}}\n  b: {{command: [sh, -c, 'echo 1 > first.txt; cat a.txt || touch told.b; echo x > b.txt']}}\nfiles:\n"
+                       "  - {path: a.txt, writer: a, readers: [b]}\n  - {path: b.txt, writer: b, readers: [a]}\n  - {path: first.txt, writer: b, readers: [a]}\n")
+        result = run()
+        expect(os.path.exists("told.a") or os.path.exists("told.b"), "no open has failed")
+        expect("a cycle of waits: " in result.all, "the cycle is not named")
+        for name in ("told.a", "told.b"):
+            if os.path.exists(name):
+                os.remove(name)
+
+
 def sequence():
     writes = "repeat 20 write a%d.nc 3000"
     directly(writes)

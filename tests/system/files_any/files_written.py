@@ -560,6 +560,21 @@ def not_stored():
     expect("1 file was lost" in result.all and harness.is_logged("a.nc' is not published"), result.all)
 
 
+def none_can_be_stored():
+    """CDF files for whose puts there is no room, while their reader waits for the last one: those are lost, and others can be read. Also where their writer has not ended."""
+    for wait in ("", "\nif cat back.txt; then exit 1; fi"):
+        with open("flow.yaml", "w") as flow:
+            flow.write("version: 1\nname: test\nstaging: {prewarm: 0, memory: 2MiB, spill: none}\ncomponents:\n  writer: {command: sh writer.sh}\n  reader: {command: sh reader.sh}\nfiles:\n"
+                       "  - {path: 'w_*.nc', writer: writer, readers: [reader]}\n  - {path: back.txt, writer: reader, readers: [writer]}\n")
+        with open("writer.sh", "w") as file:
+            file.write("set -e\nfor i in 1 2 3 4; do ncgen -k classic -o w_$i.nc " + cdl("w.nc", 20000) + "; done" + wait + "\n")
+        with open("reader.sh", "w") as file:
+            file.write("set -e\nif cat w_4.nc; then exit 1; fi\ncat w_1.nc > copy\n")
+        result = run(3)
+        expect(os.path.getsize("copy") > 0 and "lost" in result.all, "what is told")
+        expect(harness.is_logged("no reader can free any (reader has not read 'w_1.nc'; it waits for 'w_4.nc' from writer)"), "the event log")
+
+
 def unloaded():
     """Programs that a process becomes, and which know nothing of the run: their output is published when they have ended. A process that cannot become one goes on, and
     is killed as any other."""

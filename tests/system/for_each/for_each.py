@@ -425,6 +425,27 @@ def when_done():
     expect(first_event("model exited with status 0") < first_event("post starts in"), "it started earlier")
 
 
+def when_done_queue():
+    """Nobody reads before the writer has ended, so it does not wait for a place in the queue."""
+    directly(writes(4))
+    script = "for i in 0 1 2 3; do cp a$i.nc copy$i; done"
+    write_flow({"post": {"command": ["sh", "-c", script], "start": "when-done"}, "model": model(writes(4))}, [("a*.nc", "model", ["post"], "queue: 1", "when-full: wait")])
+    run()
+    for i in range(4):
+        expect_same(f"copy{i}", f"a{i}.nc")
+    first_event("model goes on beyond the queue of 'a*.nc', because its readers cannot go on before: a place in the queue of 'a*.nc' (post has not read 'a0.nc'; it starts when model has ended)")
+
+
+def when_done_memory():
+    """Nobody reads before the writer has ended, and there is no room for what it writes: nobody waits for ever, and it is told what does not count."""
+    writer = "for i in 1 2 3; do head -c 700000 /dev/zero > b$i.nc; done"
+    write_flow({"post": {"command": ["sh", "-c", "cat b1.nc b2.nc b3.nc > copy"], "start": "when-done"}, "model": {"command": ["sh", "-c", writer]}}, [("b*.nc", "model", ["post"])], "memory: 2MiB, spill: none, prewarm: 0")
+    run()
+    expect(os.path.getsize("copy") == 3 * 700000, "what was read")
+    first_event("b3.nc does not count in staging.memory")
+    first_event("(post has not read 'b1.nc'; it starts when model has ended)")
+
+
 def when_done_chain():
     """After jobs; and one that would start later does not when the run is interrupted."""
     jobs = {"command": "cp {file} b_{stem}.nc", "for-each": "a*.nc"}

@@ -198,8 +198,11 @@ struct FileRule {
 struct ComponentSize {
   std::string name;
   std::uint32_t processes = 0;
-  std::uint32_t restarts = 0;        ///< how often it is started again after a failure
-  std::uint32_t opens_per_step = 1;  ///< opens of a stream that read one step
+  std::uint32_t restarts = 0;           ///< how often it is started again after a failure
+  std::uint32_t opens_per_step = 1;     ///< opens of a stream that read one step
+  std::vector<std::string> after = {};  ///< the components that end before it starts (start: when-done)
+  std::string ensemble = {};            ///< of a member; the members have the order in which they start
+  std::uint32_t at_most = 0;            ///< members of the ensemble that run at a time; 0: all
 };
 
 /// A component of which the coordinator starts a job for each published file of a rule: for-each.

@@ -48,6 +48,9 @@ class Registry {
   /// A connection ends. The process ends with its last connection: the steps that it was writing are
   /// discarded, and the steps that it had open for reading are released.
   void disconnect(ProcessId process);
+  /// The process that was started for the component has ended. Its files are not published yet, and processes
+  /// that it has left may go on.
+  void component_ends(const std::string& component);
   /// Every process of the component has ended: the component will send nothing more.
   void component_exited(const std::string& component, const std::string& reason);
   /// The same, and the component is started again: readers go on waiting for its files, and what it had not

@@ -48,12 +48,17 @@ struct Component {
   boost::container::flat_set<ProcessId> ended;
   std::uint32_t blocked = 0;   ///< number of live processes with Process::is_blocked
   bool has_connected = false;  ///< a process of the component has connected at some time
+  bool is_ending = false;      ///< its first process has ended; files of it may not be published yet
   bool has_exited = false;
   std::string reason;                ///< how the component exited
   std::uint32_t restarts_left = 0;   ///< how often a failure is followed by another start
   std::uint32_t restarts = 0;        ///< how often that has happened
   std::vector<LostStep> lost;        ///< since its last start
   std::uint32_t opens_per_step = 1;  ///< of a stream
+  std::vector<std::string> after;    ///< the components that end before it starts
+  std::string ensemble;              ///< of a member
+  std::uint32_t at_most = 0;         ///< members that run at a time; 0: all
+  std::size_t place = 0;             ///< in the order in which the members start
   /// the look at the whole component, used when the number of its processes is not known
   Look look = Look::none;
   std::uint64_t look_number = 0;  ///< the last requested look
@@ -66,7 +71,8 @@ struct Component {
   /// of processes is not known, only connected processes count.
   [[nodiscard]] bool can_act(std::uint32_t stuck) const noexcept {
     if (has_exited) return false;
-    return processes > 0 ? stuck < processes : live.empty() || stuck < live.size();
+    const bool is_size_known = processes > 0 && !is_ending;
+    return is_size_known ? stuck < processes : live.empty() || stuck < live.size();
   }
 };
 
@@ -109,10 +115,12 @@ struct Process {
   [[nodiscard]] GroupMembership closes(const Step& step, const CloseRequest& close) const noexcept;
   /// The same, for writing.
   [[nodiscard]] GroupMembership writes(const Step& step) const noexcept;
-  /// Every known thread of the process waits.
+  /// It has ended, and files of it are not published yet.
+  [[nodiscard]] bool has_files_alone() const noexcept { return connections == 0 && files > 0; }
+  /// Every known thread of the process waits; of one that has ended, all of its files.
   [[nodiscard]] bool is_blocked() const noexcept {
     const std::size_t waiting = waits + inbound_waits->size();
-    return connections > 0 && waiting > 0 && waiting >= connections;
+    return waiting > 0 && waiting >= (connections > 0 ? connections : files);
   }
 };
 
@@ -149,6 +157,10 @@ class ProcessTable {
     return components_;
   }
   [[nodiscard]] const Component* find_component(const std::string& name) const noexcept;
+  /// Whether the coordinator has started the component, as far as that follows from the ends of others.
+  [[nodiscard]] bool has_started(const Component& component) const;
+  /// The members of the component's ensemble that have started and have not ended.
+  [[nodiscard]] std::vector<const Component*> running_members(const Component& component) const;
   /// In the order of their connections.
   [[nodiscard]] const ByNumber<ProcessId, Process>& processes() const noexcept { return processes_; }
   /// In the order of their connections.
@@ -157,6 +169,11 @@ class ProcessTable {
 
  private:
   static void note_start(const Process& process);
+  /// Whether the member has started when so many have ended.
+  [[nodiscard]] static bool has_turn(const Component& member, std::size_t ended) noexcept {
+    return member.at_most == 0 || member.place < ended + member.at_most;
+  }
+  [[nodiscard]] std::size_t ended_members(const std::string& ensemble) const;
 
   struct Identity {
     std::string component;
@@ -167,6 +184,7 @@ class ProcessTable {
 
   std::map<std::string, Component, std::less<>>
       components_;  // nodes keep their addresses: groups and processes point to them
+  std::map<std::string, std::vector<const Component*>, std::less<>> ensembles_;
   ByNumber<ProcessId, Process> processes_;
   std::map<Identity, ProcessId> by_identity_;
   std::uint64_t next_id_ = 1;

@@ -41,6 +41,7 @@ struct LookRequest {
   std::uint32_t index = 0;               ///< of the matcher on that node
   std::string component;                 ///< the whole component; empty: the one process
   std::vector<std::uint32_t> processes;  ///< process ids in the operating system: the waiting processes
+  bool has_ended = false;                ///< the process that the coordinator has started for the component
 };
 
 /// Receives the registry's answers. Every request with a ticket is answered exactly once, at once or later,
