@@ -45,20 +45,6 @@ PhaseCost file(RankWorld& world, const std::string& name, bool readers_wait) {
   return all;
 }
 
-/// Bytes of the registry for a file that nobody has read. Packets of matchers are gone when they are counted.
-std::size_t bytes_of_step(const RunSize& size) {
-  RankWorld world({size.nodes, size.writers, 1});
-  (void)world.connect();
-  constexpr std::size_t files = 3;
-  std::size_t before = 0;
-  for (std::size_t i = 0; i <= files; ++i) {
-    if (i == 1) before = heap_bytes();
-    const std::string name = "kept_" + std::to_string(i) + ".nc";
-    (void)world.create(name), (void)world.define(), (void)world.publish();
-  }
-  return (heap_bytes() - before) / files;
-}
-
 }  // namespace
 
 int main(int count, char** words) {
@@ -85,7 +71,7 @@ int main(int count, char** words) {
     std::printf("files of a run that goes on:\n");
     constexpr int files = 5;
     for (int i = 0; i < files; ++i) (void)file(world, "later_" + std::to_string(i) + ".nc", true);
-    const std::size_t step_bytes = bytes_of_step(size);
+    const std::size_t step_bytes = bytes_of_step(size.nodes, size.writers);
     std::printf("registry: %zu bytes for a step, %.0f for each writer\n", step_bytes,
                 static_cast<double>(step_bytes) / size.writers);
     for (const std::string& event : world.events()) std::printf("event: %s\n", event.c_str());

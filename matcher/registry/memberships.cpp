@@ -58,7 +58,7 @@ void Memberships::record_wait(const Group& group, Group::MemberState& member) {
 void Memberships::record_use(const Group& group, const Group::MemberState& member, const Process& process,
                              const FileUse& use) {
   if (group.step == nullptr || member.ticket || !RunHistory::shows(process)) return;
-  const auto [put_bytes, get_bytes] = std::pair(use.counters.put_bytes, use.counters.get_bytes);
+  const std::uint64_t put_bytes = use.counters.put_bytes, get_bytes = use.counters.get_bytes;
   parts_.history.add(group.writes() ? Activity::Kind::write : Activity::Kind::read, process, group.key.rule,
                      group.step->name, member.opened_ms, put_bytes + get_bytes);
   parts_.history.add_calls({Activity::Kind::put, group.key.rule, group.step->name, put_bytes}, process,

@@ -23,6 +23,7 @@
 #include "relay_tree.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/node_map.hpp"
+#include "support/heap_bytes.hpp"
 
 namespace sluice::test {
 
@@ -338,5 +339,19 @@ class RankWorld final : private RegistryOutlet {
   std::uint64_t group_ = 0;
   std::uint32_t tag_ = 0;
 };
+
+/// Bytes of the registry for a file that nobody has read. Packets of matchers are gone when they are counted.
+inline std::size_t bytes_of_step(std::uint32_t nodes, std::uint32_t writers) {
+  RankWorld world({nodes, writers, 1});
+  (void)world.connect();
+  constexpr std::size_t files = 3;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i <= files; ++i) {
+    if (i == 1) before = heap_bytes();  // the first file makes what lasts
+    const std::string name = "kept_" + std::to_string(i) + ".nc";
+    (void)world.create(name), (void)world.define(), (void)world.publish();
+  }
+  return (heap_bytes() - before) / files;
+}
 
 }  // namespace sluice::test

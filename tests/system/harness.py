@@ -28,6 +28,15 @@ def test_seed(usual=None):
     return seed
 
 
+def repeat_runs(one_run, runs):
+    """Calls one_run with "SEED.NUMBER" for each of the runs of the test's seed, or with SLUICE_TEST_RUN alone."""
+    if os.environ.get("SLUICE_TEST_RUN"):
+        return one_run(os.environ["SLUICE_TEST_RUN"])
+    seed = test_seed()
+    for i in range(runs):
+        one_run(f"{seed}.{i}")
+
+
 def clear_directory():
     """Removes the files of an earlier run of the test from the working directory."""
     for name in os.listdir("."):

@@ -18,7 +18,7 @@ import sys
 import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import call, clear_directory, expect, finish, have_in_environment, start, test_seed, wait_for  # noqa: E402
+from harness import call, clear_directory, expect, finish, have_in_environment, repeat_runs, start, wait_for  # noqa: E402
 
 BUILD, PARALLEL, SERIAL = sys.argv[1:4]
 RUNS = int(os.environ.get("SLUICE_TEST_KILLS") or sys.argv[4])
@@ -264,12 +264,4 @@ def one_run(seed):
     os.chdir("..")
 
 
-def main():
-    if os.environ.get("SLUICE_TEST_RUN"):
-        return one_run(os.environ["SLUICE_TEST_RUN"])
-    seed = test_seed()
-    for i in range(RUNS):
-        one_run(f"{seed}.{i}")
-
-
-main()
+repeat_runs(one_run, RUNS)
