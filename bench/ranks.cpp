@@ -11,6 +11,7 @@
 #include "sluice/formats/error.hpp"
 #include "support/heap_bytes.hpp"
 #include "support/rank_world.hpp"
+#include "warm_heap.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -54,6 +55,8 @@ int main(int count, char** words) {
   }
   const auto number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(words[i], nullptr, 10)); };
   const RunSize size{number(1), number(2), number(3)};
+  constexpr std::size_t matcher_heap_bytes = std::size_t{64} << 20;
+  runtime::prepare_heap(matcher_heap_bytes);
   try {
     RankWorld world(size);
     const std::size_t begun = heap_bytes();

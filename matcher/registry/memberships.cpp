@@ -9,42 +9,53 @@
 namespace sluice::matcher {
 
 void Memberships::answer_members(Group& group) {
-  std::vector<std::uint32_t> finished;
+  Answers answers;
   constexpr std::size_t ahead = 8;
   auto soon = group.members.begin();
   const auto expect_next = [&] {
     if (soon != group.members.end()) parts_.processes.expect((soon++)->second.process);
   };
   for (std::size_t i = 0; i < ahead; ++i) expect_next();
-  for (const auto& [rank, member] : group.members) {
+  for (auto& [rank, member] : group.members) {
     expect_next();
-    if (answer_member(group, rank)) finished.push_back(rank);
+    add_answer(answers, group, rank, member);
   }
-  for (const std::uint32_t rank : finished) finish(group, rank);
+  send(answers, group);
 }
 
-void Memberships::answer_or_finish(Group& group, std::uint32_t rank) {
-  if (answer_member(group, rank)) finish(group, rank);
+void Memberships::answer_members(Group& group, std::span<const std::uint32_t> ranks) {
+  Answers answers;
+  for (const std::uint32_t rank : ranks) add_answer(answers, group, rank, group.members.at(rank));
+  send(answers, group);
 }
 
-/// Returns true when the member has finished with the group.
-bool Memberships::answer_member(Group& group, std::uint32_t rank) {
-  Group::MemberState& member = group.members.at(rank);
-  if (member.is_finished) return false;
-  const bool is_discarded = group.step != nullptr && (group.step->state == StepState::discarded ||
-                                                      (group.step->is_cut && group.writes()));
+namespace {
+bool is_discarded(const Group& group) {
+  return group.step != nullptr &&
+         (group.step->state == StepState::discarded || (group.step->is_cut && group.writes()));
+}
+}  // namespace
+
+void Memberships::add_answer(Answers& answers, const Group& group, std::uint32_t rank,
+                             Group::MemberState& member) {
+  if (member.is_finished) return;
   const bool ends_with_answer = !group.is_waiting() && group.outcome != Group::Outcome::step;
-  if (!member.ticket) return ends_with_answer;
-  const Ticket ticket = *std::exchange(member.ticket, std::nullopt);
+  if (ends_with_answer || (member.ticket && is_discarded(group))) answers.finished.push_back(rank);
+  if (!member.ticket) return;
+  answers.tickets.push_back(*std::exchange(member.ticket, std::nullopt));
   record_wait(group, member);
   if (Process* process = parts_.processes.find(member.process))
     ProcessTable::change(*process, [&] { --process->waits; });
-  if (is_discarded) {
-    parts_.answers.refused(ticket, NC_EIO, group.step->reason);
-  } else {
-    answer(ticket, group);
+}
+
+/// May end the group.
+void Memberships::send(const Answers& answers, Group& group) {
+  if (is_discarded(group)) {
+    for (const Ticket& ticket : answers.tickets) parts_.answers.refused(ticket, NC_EIO, group.step->reason);
+  } else if (!answers.tickets.empty()) {
+    answer(answers.tickets, group);
   }
-  return ends_with_answer || is_discarded;
+  for (const std::uint32_t rank : answers.finished) finish(group, rank);
 }
 
 void Memberships::record_wait(const Group& group, Group::MemberState& member) {
@@ -67,19 +78,21 @@ void Memberships::record_use(const Group& group, const Group::MemberState& membe
                            use.times.gets);
 }
 
-void Memberships::answer(const Ticket& ticket, const Group& group) {
-  if (group.outcome == Group::Outcome::refused) {
-    parts_.answers.refused(ticket, group.status, group.text);
-  } else if (group.outcome == Group::Outcome::file) {
-    parts_.answers.opened_file(ticket, group.path);
-  } else if (group.outcome == Group::Outcome::removed) {
-    parts_.drains.answer_removal(ticket, group.key);
-  } else if (group.outcome == Group::Outcome::described) {
-    parts_.answers.described(ticket, group.version);
-  } else if (group.purpose == GroupPurpose::create) {
-    parts_.answers.created(ticket, *group.step);
-  } else {
-    parts_.answers.opened(ticket, *group.step);
+void Memberships::answer(std::span<const Ticket> tickets, const Group& group) {
+  if (group.outcome == Group::Outcome::step) {
+    return group.purpose == GroupPurpose::create ? parts_.answers.created_all(tickets, *group.step)
+                                                 : parts_.answers.opened_all(tickets, *group.step);
+  }
+  for (const Ticket& ticket : tickets) {
+    if (group.outcome == Group::Outcome::refused) {
+      parts_.answers.refused(ticket, group.status, group.text);
+    } else if (group.outcome == Group::Outcome::file) {
+      parts_.answers.opened_file(ticket, group.path);
+    } else if (group.outcome == Group::Outcome::removed) {
+      parts_.drains.answer_removal(ticket, group.key);
+    } else {
+      parts_.answers.described(ticket, group.version);
+    }
   }
 }
 

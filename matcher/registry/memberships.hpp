@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "group_outcomes.hpp"
 #include "offer_maker.hpp"
@@ -33,8 +35,9 @@ class Memberships {
 
   /// Sends the outcome to the members that wait for it. May end the group.
   void answer_members(Group& group);
-  /// The same for one member.
-  void answer_or_finish(Group& group, std::uint32_t rank);
+  /// The same for some of them, or for one.
+  void answer_members(Group& group, std::span<const std::uint32_t> ranks);
+  void answer_member(Group& group, std::uint32_t rank) { answer_members(group, std::span(&rank, 1)); }
   /// The member has closed, or has ended. May end the group.
   void finish(Group& group, std::uint32_t rank, const FileUse& use = {});
 
@@ -44,11 +47,17 @@ class Memberships {
   void end_component(const Component& component);
 
  private:
-  [[nodiscard]] bool answer_member(Group& group, std::uint32_t rank);
+  /// Answers to members of one group.
+  struct Answers {
+    std::vector<Ticket> tickets;
+    std::vector<std::uint32_t> finished;  ///< ranks that have finished with the group then
+  };
+  void add_answer(Answers& answers, const Group& group, std::uint32_t rank, Group::MemberState& member);
+  void send(const Answers& answers, Group& group);
   void record_wait(const Group& group, Group::MemberState& member);
   void record_use(const Group& group, const Group::MemberState& member, const Process& process,
                   const FileUse& use);
-  void answer(const Ticket& ticket, const Group& group);
+  void answer(std::span<const Ticket> tickets, const Group& group);
   void finish_group(Group& group);
 
   Parts parts_;

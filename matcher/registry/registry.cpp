@@ -262,7 +262,7 @@ void Registry::expect_close(ProcessId process, StepId id) const noexcept {
 
 /// A member has joined.
 void Registry::go_on(Group& group, std::uint32_t rank) {
-  if (!group.is_waiting()) return parts_->memberships.answer_or_finish(group, rank);
+  if (!group.is_waiting()) return parts_->memberships.answer_member(group, rank);
   // The process has no use for what it has not read while it waits.
   const bool may_memory_come = !parts_->memory_waits.all().empty();
   may_memory_come ? parts_->progress.advance_memory() : parts_->progress.fail_hopeless();
@@ -272,22 +272,28 @@ void Registry::go_on(Group& group, std::uint32_t rank) {
 void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request) {
   in_series([&] {
     Group* group = nullptr;
+    std::vector<std::uint32_t> joined;  // those who are answered at once, together
+    const auto answer = [&] {           // an answer to all members may end the group
+      if (group != nullptr) parts_->memberships.answer_members(*std::exchange(group, nullptr), joined);
+      joined.clear();
+    };
     for (const Caller& caller : callers) {
       request.member.rank = caller.rank;
       try {
         Process& process = parts_->processes.at(caller.process);
-        if (group != nullptr && group->component == process.component) {
+        if (group != nullptr && group->component != process.component) answer();
+        if (group != nullptr) {
           parts_->opens.join_further(*group, caller.ticket, process, request.member);
         } else {
           group = &parts_->opens.join(caller.ticket, process, purpose, request);
         }
-        Group& joined = *group;
-        if (joined.has_all_arrived()) group = nullptr;  // an answer to all of them may end it
-        go_on(joined, caller.rank);
+        group->is_waiting() ? go_on(*group, caller.rank) : joined.push_back(caller.rank);
+        if (group->has_all_arrived()) answer();
       } catch (const Error& error) {
         parts_->answers.refused(caller.ticket, error.status(), error.what());
       }
     }
+    answer();
   });
 }
 

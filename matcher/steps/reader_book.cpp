@@ -15,6 +15,11 @@ bool have_all_closed(const ReaderRecord& record, const Component& component) {
   return most - static_cast<std::size_t>(twice) >= component.processes;
 }
 
+bool have_all_read(const ReaderRecord& record, const boost::container::flat_set<ProcessId>& processes) {
+  return std::ranges::all_of(processes,
+                             [&](ProcessId process) { return record.processes.contains(process); });
+}
+
 }  // namespace
 
 ReaderBook::ReaderBook(const FileRules& rules, const ProcessTable& processes, const DatasetTable& datasets,
@@ -51,9 +56,7 @@ void ReaderBook::note_read(Step& step, const Group& group) {
         have_read.push_back(member.process);
       }
     }
-    // All at once: one by one, each would move those behind it.
-    std::ranges::sort(have_read);
-    record.processes.insert(have_read.begin(), have_read.end());
+    record.processes.insert(have_read);
     if (is_early || record.processes.empty()) continue;
     record.has_closed = true;
     std::size_t& most = most_processes_[step.key.rule][i];
@@ -151,7 +154,7 @@ Claim ReaderBook::claim_of_reader(const Step& step, std::size_t reader) const {
   if (record.is_unfinished) return Claim::needed;
   const bool is_known_to_be_missing =
       component->processes > 0 ||
-      (!record.has_read_before && !std::ranges::includes(record.processes, component->live));
+      (!record.has_read_before && !have_all_read(record, component->live));
   return is_known_to_be_missing ? claim_of_place : Claim::doubtful;
 }
 

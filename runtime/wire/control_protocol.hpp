@@ -255,12 +255,19 @@ struct GrantSeries {
     std::uint32_t tag = 0;
     matcher::SegmentId segment = 0;
   };
+  /// ClearSegment for each of the ids at equal distances, which wrap around.
+  struct Cleared {
+    matcher::SegmentId first = 0;
+    std::uint32_t count = 0;
+    std::uint64_t distance = 0;
+    matcher::SegmentUse use = matcher::SegmentUse::data;
+  };
   std::vector<Made> made;
-  std::vector<ClearSegment> cleared;
+  std::vector<Cleared> cleared;
   std::vector<Grant> grants;
 
   void add(const CreateSegment& create);
-  void add(const ClearSegment& clear) { cleared.push_back(clear); }
+  void add(const ClearSegment& clear);
   void add(const Grant& grant) { grants.push_back(grant); }
 };
 /// What a GrantSeries has. Images are made by messages of their own.

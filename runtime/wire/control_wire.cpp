@@ -214,6 +214,9 @@ void fields(auto& a, Is<GrantSeries::Grant> auto& m) {
 void fields(auto& a, Is<GrantSeries::Made> auto& m) {
   a(m.first, m.count, m.bytes);
 }
+void fields(auto& a, Is<GrantSeries::Cleared> auto& m) {
+  a(m.first, m.count, m.distance, m.use);
+}
 void fields(auto& a, Is<GrantSeries> auto& m) {
   a(m.made, m.cleared, m.grants);
 }

@@ -312,14 +312,14 @@ class StructOfNumbers : public StructBuilder<StructOfNumbers> {
  private:
   friend StructBuilder<StructOfNumbers>;
   [[gnu::always_inline]] std::uint64_t next() {  // as StructNumbers::add
-    if (next_ == end_) fail("an element with too few numbers");
+    if (next_ == end_) fail_without_numbers();
     return *next_++;
   }
   template <IsNumber T>
-  void number(T& value) {
+  [[gnu::always_inline]] void number(T& value) {
     const std::uint64_t number = next();
     value = static_cast<T>(number);
-    if (static_cast<std::uint64_t>(value) != number) fail("a number of " + std::to_string(number));
+    if (static_cast<std::uint64_t>(value) != number) fail_for(number);
   }
   template <class Length>
   std::size_t length() {
@@ -327,6 +327,11 @@ class StructOfNumbers : public StructBuilder<StructOfNumbers> {
   }
   std::span<const std::byte> bytes(std::size_t length);
   [[noreturn]] void fail(const std::string& what) const;
+  // Not in line, so that reading a number is.
+  [[noreturn, gnu::noinline]] void fail_without_numbers() const { fail("an element with too few numbers"); }
+  [[noreturn, gnu::noinline]] void fail_for(std::uint64_t number) const {
+    fail("a number of " + std::to_string(number));
+  }
 
   const std::uint64_t* next_;
   const std::uint64_t* end_;

@@ -87,18 +87,19 @@ void RelayTree::append_grants(Batch& batch) {
   add_message(batch.bytes, to, encode(MessageToMatcher{to, std::move(series)}));
 }
 
-void RelayTree::send_down(const Receiver& to, SharedMessage message) {
-  Batch& batch = batch_for(to.matcher);
+void RelayTree::send_down(std::span<const Receiver> to, const SharedMessage& message) {
+  const std::uint32_t matcher = to.front().matcher;
+  Batch& batch = batch_for(matcher);
   if (last_orders_.empty()) last_orders_.resize(size());
   for (SharedItem& item : batch.shared) {
-    if (item.message != message || !may_join(item, to.matcher)) continue;
-    item.receivers.push_back(to);
-    last_orders_[to.matcher] = item.order;
+    if (item.message != message || !may_join(item, matcher)) continue;
+    item.receivers.insert(item.receivers.end(), to.begin(), to.end());
+    last_orders_[matcher] = item.order;
     return;
   }
-  note_sent(to.matcher);
+  note_sent(matcher);
   append_grants(batch);
-  batch.shared.push_back({std::move(message), batch.bytes.size(), order_, {to}});
+  batch.shared.push_back({message, batch.bytes.size(), order_, {to.begin(), to.end()}});
 }
 
 /// Whether nothing that comes behind the message is for the matcher.
@@ -217,7 +218,12 @@ void RelayTree::take_shared(std::span<const std::byte> listed) {
   const std::span<const Receiver> own(begin_of_own, receivers.end());
   if (!others.empty()) {
     const auto message = std::make_shared<const std::vector<std::byte>>(encoded.begin(), encoded.end());
-    for (const Receiver& receiver : others) send_down(receiver, message);
+    for (auto next = others.begin(); next != others.end();) {
+      const auto end = std::find_if(
+          next, others.end(), [&](const Receiver& receiver) { return receiver.matcher != next->matcher; });
+      send_down(std::span(next, end), message);
+      next = end;
+    }
   }
   if (own.empty()) return;
   auto message = decode<MessageToMatcher>(encoded);

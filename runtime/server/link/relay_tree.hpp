@@ -46,9 +46,10 @@ class RelayTree {
   void send_down(MessageToMatcher&& message);
   /// The same. Orders to one matcher that follow one another go as one message.
   void send_down(std::uint32_t to, const GrantOrder& order);
-  /// Sends from the registry to another matcher. Messages with the same bytes (the same object) in one turn
-  /// travel as one, where that does not change the order of a matcher's messages.
-  void send_down(const Receiver& to, SharedMessage message);
+  /// Sends from the registry to receivers at one other matcher, of which there is one at least. Messages with
+  /// the same bytes (the same object) in one turn travel as one, where that does not change the order of a
+  /// matcher's messages.
+  void send_down(std::span<const Receiver> to, const SharedMessage& message);
   /// At matcher 0: starts a round of all matchers, with the number next_round().
   void start_round(RoundTask task);
   [[nodiscard]] std::uint64_t next_round() const noexcept { return next_round_; }

@@ -147,13 +147,27 @@ void GrantSeries::add(const CreateSegment& create) {
   }
 }
 
+void GrantSeries::add(const ClearSegment& clear) {
+  Cleared* const last = cleared.empty() ? nullptr : &cleared.back();
+  if (last == nullptr || last->use != clear.use) return cleared.push_back({clear.segment, 1, 0, clear.use});
+  const std::uint64_t distance =
+      last->count == 1 ? clear.segment - last->first
+                       : last->distance;  // two segments are at any distance
+  if (clear.segment != last->first + last->count * distance)
+    return cleared.push_back({clear.segment, 1, 0, clear.use});
+  last->distance = distance;
+  ++last->count;
+}
+
 void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take) {
   const auto* const several = std::get_if<GrantSeries>(&body);
   if (several == nullptr) return take(std::move(body));
   for (const auto& [first, count, bytes] : several->made) {
     for (std::uint32_t i = 0; i < count; ++i) take(CreateSegment{first + i, bytes, false});
   }
-  for (const ClearSegment& clear : several->cleared) take(clear);
+  for (const auto& [first, count, distance, use] : several->cleared) {
+    for (std::uint32_t i = 0; i < count; ++i) take(ClearSegment{first + i * distance, use});
+  }
   for (const GrantSeries::Grant& grant : several->grants) take(body_of(grant));
 }
 

@@ -47,8 +47,8 @@ class CoordinatorLine final : private RegistryOutlet {
   // RegistryOutlet
   void send(MessageToMatcher&& message) override { base_.tree.send_down(std::move(message)); }
   void send(std::uint32_t matcher, const GrantOrder& order) override { base_.tree.send_down(matcher, order); }
-  void send(const Receiver& to, SharedMessage message) override {
-    base_.tree.send_down(to, std::move(message));
+  void send(std::span<const Receiver> to, const SharedMessage& message) override {
+    base_.tree.send_down(to, message);
   }
   void send(FilePublished file) override;
   void event(const std::string& text) override { base_.log.event(text); }

@@ -17,6 +17,11 @@ const Connection* ConnectionTable::find(const ConnectionId& id) const noexcept {
   return id.matcher < by_matcher_.size() ? by_matcher_[id.matcher].find(id.connection) : nullptr;
 }
 
+ConnectionTable::Walk ConnectionTable::walk(std::uint32_t matcher) const noexcept {
+  static const OfMatcher none;
+  return Walk(matcher < by_matcher_.size() ? by_matcher_[matcher] : none);
+}
+
 std::optional<Connection> ConnectionTable::remove(const ConnectionId& id) {
   const Connection* const found = find(id);
   if (found == nullptr) return std::nullopt;

@@ -24,11 +24,27 @@ struct Connection {
 /// The connections of all processes, at the registry. Those of a matcher lie together, because a matcher
 /// tells of many of them at once.
 class ConnectionTable {
+  using OfMatcher = matcher::AscendingMap<std::uint64_t, Connection>;
+
  public:
   void add(const ConnectionId& id, matcher::ProcessId process, const std::string& component,
            bool is_for_file);
   /// Null when the connection has ended, or its component has exited.
   [[nodiscard]] const Connection* find(const ConnectionId& id) const noexcept;
+  /// Finds connections of one matcher that are named in their order, while the table does not change.
+  class Walk {
+   public:
+    /// As ConnectionTable::find().
+    [[nodiscard]] const Connection* find(std::uint64_t connection) noexcept {
+      return walk_.find(connection);
+    }
+
+   private:
+    friend ConnectionTable;
+    explicit Walk(const OfMatcher& connections) noexcept : walk_(connections) {}
+    OfMatcher::Walk walk_;
+  };
+  [[nodiscard]] Walk walk(std::uint32_t matcher) const noexcept;
   std::optional<Connection> remove(const ConnectionId& id);
   void remove_of(const std::string& component);
   [[nodiscard]] const std::string& component_name(const Connection& connection) const {
@@ -39,7 +55,7 @@ class ConnectionTable {
                                                         matcher::ProcessId process) const;
 
  private:
-  std::vector<matcher::AscendingMap<std::uint64_t, Connection>> by_matcher_;
+  std::vector<OfMatcher> by_matcher_;
   std::vector<std::string> components_;
 };
 

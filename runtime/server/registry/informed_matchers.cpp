@@ -34,7 +34,10 @@ void InformedMatchers::tell(std::uint32_t matcher, std::uint32_t tag, const matc
   sent = {step.revision, step.header_revision};
   // A step that is being written may change without a new revision.
   const bool may_share = tag == 0 && matcher != registry_rank && step.state == matcher::StepState::published;
-  if (may_share) return outlet_.send(Receiver{matcher}, shared_view(step, has_header));
+  if (may_share) {
+    const Receiver receiver{matcher};
+    return outlet_.send(std::span(&receiver, 1), shared_view(step, has_header));
+  }
   View view{tag, step.id, view_of(step, has_header)};
   if (matcher == registry_rank) unpack(*view.view, step);
   outlet_.send_to(matcher, std::move(view));

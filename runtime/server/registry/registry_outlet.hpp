@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,8 +18,9 @@ class RegistryOutlet {
   /// Sends to `message.matcher`. A message to this matcher is carried out at once. It may then throw Error
   /// when a segment cannot be made.
   virtual void send(MessageToMatcher&& message) = 0;
-  /// Sends to another matcher. Messages that share their bytes and are sent in one turn travel as one.
-  virtual void send(const Receiver& to, SharedMessage message) = 0;
+  /// Sends to receivers at one other matcher, of which there is one at least. Messages that share their bytes
+  /// and are sent in one turn travel as one.
+  virtual void send(std::span<const Receiver> to, const SharedMessage& message) = 0;
   /// Sends as the first one does. Orders to one matcher that follow one another travel as one.
   virtual void send(std::uint32_t matcher, const GrantOrder& order) = 0;
   virtual void event(const std::string& text) = 0;   ///< adds a line to the event log

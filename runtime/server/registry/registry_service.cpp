@@ -117,8 +117,9 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
   std::vector<matcher::Registry::Caller> callers;
   callers.reserve(call.callers.size());
   auto* const create = std::get_if<CreateRequest>(&call.call);
+  ConnectionTable::Walk connections = connections_.walk(from);
   for (const GroupCall::Caller& caller : call.callers) {
-    const Connection* const found = connections_.find({from, caller.connection});
+    const Connection* const found = connections.find(caller.connection);
     if (found == nullptr) continue;
     const Requester requester{{caller.connection, caller.tag, from}, found->process};
     if (create != nullptr && found->is_for_file) {
@@ -140,8 +141,9 @@ void RegistryService::take(std::uint32_t from, const SegmentCalls& several) {
     std::vector<matcher::Registry::Caller> callers;
     for (const auto& [request, senders] : several.calls) {
       callers.clear();
+      ConnectionTable::Walk connections = connections_.walk(from);
       for (const auto& [connection, tag] : senders) {
-        const Connection* const found = connections_.find({from, connection});
+        const Connection* const found = connections.find(connection);
         if (found == nullptr) continue;
         callers.push_back({{connection, tag, from}, found->process});
         registry_.expect(found->process);
@@ -165,8 +167,9 @@ template <class Request>
 void RegistryService::take(std::uint32_t from, Several<Request>& several) {
   std::vector<matcher::ProcessId> processes;
   processes.reserve(several.requests.size());
+  ConnectionTable::Walk connections = connections_.walk(from);
   for (const auto& one : several.requests) {
-    const Connection* const found = connections_.find({from, one.connection});
+    const Connection* const found = connections.find(one.connection);
     processes.push_back(found == nullptr ? matcher::ProcessId{} : found->process);
   }
   // Each request needs much, so what all of them need would not stay in the cache.
@@ -453,6 +456,50 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
   if (ticket.matcher == registry_rank) return answer(ticket, reply);
   if (newest_created_.step != step.id) newest_created_ = {step.id, 0, share(Answer{0, 0, reply})};
   answer(ticket, newest_created_);
+}
+
+void RegistryService::created_all(std::span<const Ticket> tickets, const matcher::Step& step) {
+  for_each_matcher(tickets, [&](std::span<const Ticket> of_matcher) {
+    created(of_matcher.front(), step);
+    // A file that the process writes by the C library has a connection of its own.
+    const auto matcher = of_matcher.front().matcher;
+    const bool may_share = matcher != registry_rank && !informed_.matcher_with_file(step.id);
+    answer_further(of_matcher.subspan(1), may_share ? &newest_created_ : nullptr,
+                   [&](const Ticket& ticket) { created(ticket, step); });
+  });
+}
+
+void RegistryService::opened_all(std::span<const Ticket> tickets, const matcher::Step& step) {
+  for_each_matcher(tickets, [&](std::span<const Ticket> of_matcher) {
+    opened(of_matcher.front(), step);
+    const bool may_share = of_matcher.front().matcher != registry_rank && step.writers == nullptr &&
+                           step.state == matcher::StepState::published;
+    answer_further(of_matcher.subspan(1), may_share ? &newest_opened_ : nullptr,
+                   [&](const Ticket& ticket) { opened(ticket, step); });
+  });
+}
+
+/// Calls `take` with the tickets of each matcher.
+void RegistryService::for_each_matcher(std::span<const Ticket> tickets,
+                                       const std::function<void(std::span<const Ticket>)>& take) {
+  while (!tickets.empty()) {
+    const auto end = std::ranges::find_if(
+        tickets, [&](const Ticket& ticket) { return ticket.matcher != tickets.front().matcher; });
+    const auto count = static_cast<std::size_t>(end - tickets.begin());
+    take(tickets.first(count));
+    tickets = tickets.subspan(count);
+  }
+}
+
+/// Answers as the first one of the matcher was answered, or each by itself.
+void RegistryService::answer_further(std::span<const Ticket> tickets, const SharedReply* reply,
+                                     const std::function<void(const Ticket&)>& answer_one) {
+  if (reply == nullptr) std::ranges::for_each(tickets, answer_one);
+  if (reply == nullptr || tickets.empty()) return;
+  receivers_.clear();
+  for (const Ticket& ticket : tickets)
+    receivers_.push_back({ticket.matcher, ticket.tag, ticket.connection});
+  outlet_.send(receivers_, reply->message);
 }
 
 /// The writer of a stream in files makes another file for its next step, so a second name keeps this one.

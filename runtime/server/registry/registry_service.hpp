@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -173,12 +174,19 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     SharedMessage message;
   };
   void answer(const matcher::Ticket& ticket, const SharedReply& reply) {
-    outlet_.send(Receiver{ticket.matcher, ticket.tag, ticket.connection}, reply.message);
+    const Receiver receiver{ticket.matcher, ticket.tag, ticket.connection};
+    outlet_.send(std::span(&receiver, 1), reply.message);
   }
+  static void for_each_matcher(std::span<const matcher::Ticket> tickets,
+                               const std::function<void(std::span<const matcher::Ticket>)>& take);
+  void answer_further(std::span<const matcher::Ticket> tickets, const SharedReply* reply,
+                      const std::function<void(const matcher::Ticket&)>& answer_one);
 
   // matcher::RegistryAnswers
   void created(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void created_all(std::span<const matcher::Ticket> tickets, const matcher::Step& step) override;
   void opened(const matcher::Ticket& ticket, const matcher::Step& step) override;
+  void opened_all(std::span<const matcher::Ticket> tickets, const matcher::Step& step) override;
   void opened_file(const matcher::Ticket& ticket, const std::string& path) override;
   void described(const matcher::Ticket& ticket, std::uint8_t version) override;
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
@@ -233,6 +241,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   ConnectionTable connections_;
   SharedReply newest_created_;                       ///< the last answer to a create
   SharedReply newest_opened_;                        ///< the last answer to readers of a published step
+  std::vector<Receiver> receivers_;                  ///< room for those of one answer
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
   InformedMatchers informed_;
   DrainStages drains_;

@@ -61,6 +61,10 @@ struct Relays {
     trees[0]->send_down({rank, StepErased{number}});
   }
 
+  void send_shared(const Receiver& to, const SharedMessage& message) {
+    trees[0]->send_down(std::span(&to, 1), message);
+  }
+
   std::vector<std::unique_ptr<PeerLink>> links;
   std::vector<std::unique_ptr<RelayTree>> trees;
   std::vector<MessageToRegistry> registry;
@@ -125,8 +129,8 @@ TEST_SUITE("relay tree") {
         const auto rank = static_cast<std::uint32_t>(1 + random() % (size - 1));
         const auto kind = random() % 4;
         if (kind == 3) relays.tell_matcher(rank, ++number);
-        if (kind == 2) relays.trees[0]->send_down(Receiver{rank, 7, ++number}, answer);
-        if (kind < 2) relays.trees[0]->send_down(Receiver{rank}, views[kind]);
+        if (kind == 2) relays.send_shared({rank, 7, ++number}, answer);
+        if (kind < 2) relays.send_shared({rank}, views[kind]);
         down[rank].push_back(kind == 0 ? first : kind == 1 ? second : number);
       }
       relays.settle();
@@ -138,7 +142,7 @@ TEST_SUITE("relay tree") {
     constexpr std::uint32_t size = 73;
     Relays relays(size);
     const SharedMessage small = share(StepErased{1});
-    for (std::uint32_t rank = 1; rank < size; ++rank) relays.trees[0]->send_down(Receiver{rank}, small);
+    for (std::uint32_t rank = 1; rank < size; ++rank) relays.send_shared({rank}, small);
     relays.settle();
     const auto few = relays.links[0]->counters(PacketKind::relay);
     CHECK(few.packets_sent == RelayTree::fan_out);

@@ -196,6 +196,32 @@ TEST_SUITE("series of requests") {
     CHECK(packets == 1);
   }
 
+  TEST_CASE("segments at equal distances are cleared by one entry, and each is cleared once, in its order") {
+    std::mt19937 random(test::test_seed());
+    const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+    for (int run = 0; run < 200; ++run) {
+      GrantSeries series;
+      std::vector<std::vector<std::byte>> expected;
+      matcher::SegmentId segment = 1000;
+      std::int64_t distance = 2;
+      for (std::uint32_t i = below(20); i > 0; --i) {
+        if (below(4) == 0) distance = static_cast<std::int64_t>(below(7)) - 3;
+        segment += static_cast<std::uint64_t>(distance);
+        const ClearSegment clear{segment, below(6) == 0 ? SegmentUse::control : SegmentUse::table};
+        series.add(clear);
+        expected.push_back(encode(MessageToMatcher{1, clear}));
+      }
+      std::vector<std::vector<std::byte>> taken;
+      for_each_message(series, [&](MatcherBody body) {
+        taken.push_back(encode(MessageToMatcher{1, std::move(body)}));
+      });
+      CHECK(taken == expected);
+    }
+    GrantSeries regular;
+    for (const matcher::SegmentId segment : {40, 38, 36, 34}) regular.add(ClearSegment{segment, SegmentUse::table});
+    CHECK(regular.cleared.size() == 1);
+  }
+
   TEST_CASE("whatever is joined, each connection's requests and all that is not alike keep their order") {
     std::mt19937 random(test::test_seed());
     const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };

@@ -56,13 +56,26 @@ class AscendingMap {
     return found->value = std::move(value);
   }
   /// Null when there is no value.
-  [[nodiscard]] Value* find(const Key& key) noexcept {
-    Entry* const found = lower_bound(key);
-    return found != last() && found->key == key && !found->is_gap ? &found->value : nullptr;
-  }
+  [[nodiscard]] Value* find(const Key& key) noexcept { return value_at(lower_bound(key), key); }
   [[nodiscard]] const Value* find(const Key& key) const noexcept {
     return const_cast<AscendingMap*>(this)->find(key);
   }
+  /// Finds keys of which most are the next one to the one before, while the map does not change.
+  class Walk {
+   public:
+    explicit Walk(const AscendingMap& map) noexcept : map_(const_cast<AscendingMap&>(map)) {}
+    /// As AscendingMap::find().
+    [[nodiscard]] const Value* find(const Key& key) noexcept {
+      const bool is_next = next_ < map_.entries_.size() && map_.entries_[next_].key == key;
+      Entry* const found = is_next ? map_.entries_.data() + next_ : map_.lower_bound(key);
+      next_ = static_cast<std::size_t>(found - map_.entries_.data()) + 1;
+      return map_.value_at(found, key);
+    }
+
+   private:
+    AscendingMap& map_;
+    std::size_t next_ = 0;
+  };
   /// Returns whether there was a value.
   bool erase(const Key& key) {
     Entry* const found = lower_bound(key);
@@ -90,6 +103,9 @@ class AscendingMap {
  private:
   [[nodiscard]] Entry* last() noexcept { return entries_.data() + entries_.size(); }
   [[nodiscard]] const Entry* last() const noexcept { return entries_.data() + entries_.size(); }
+  [[nodiscard]] Value* value_at(Entry* found, const Key& key) noexcept {
+    return found != last() && found->key == key && !found->is_gap ? &found->value : nullptr;
+  }
   [[nodiscard]] Entry* lower_bound(const Key& key) noexcept {
     if (entries_.empty()) return last();
     Entry* const first = entries_.data();

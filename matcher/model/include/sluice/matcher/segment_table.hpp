@@ -103,6 +103,12 @@ class SegmentTable {
 
   std::uint32_t node_;
   mutable AscendingMap<std::uint64_t, Piece> pieces_;  ///< a Segment changes what it stands for
+  /// The piece that was looked for last: many segments that follow one another are. Null: it may have moved.
+  struct LastPiece {
+    std::uint64_t number = 0;
+    Piece* piece = nullptr;
+  };
+  mutable LastPiece last_;
 };
 
 }  // namespace sluice::matcher

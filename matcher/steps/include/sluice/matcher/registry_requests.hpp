@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <set>
 #include <string>
 #include <vector>
@@ -50,9 +51,17 @@ class RegistryAnswers {
  public:
   virtual ~RegistryAnswers() = default;
   virtual void created(const Ticket& ticket, const Step& step) = 0;
+  /// The same for several processes of a group. Those of a matcher mostly come one behind the other.
+  virtual void created_all(std::span<const Ticket> tickets, const Step& step) {
+    for (const Ticket& ticket : tickets) created(ticket, step);
+  }
   /// `step` for reading: a published step. For writing: a step in progress, with the header and record count
   /// of the step that it continues.
   virtual void opened(const Ticket& ticket, const Step& step) = 0;
+  /// As created_all().
+  virtual void opened_all(std::span<const Ticket> tickets, const Step& step) {
+    for (const Ticket& ticket : tickets) opened(ticket, step);
+  }
   /// The data to read is only in a file, and no matcher keeps anything of it.
   virtual void opened_file(const Ticket& ticket, const std::string& path) = 0;
   /// The CDF version of the file that the dataset stands for.

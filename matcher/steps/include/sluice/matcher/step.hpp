@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/container/flat_map.hpp>
-#include <boost/container/flat_set.hpp>
 #include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include "sluice/matcher/group.hpp"
 #include "sluice/matcher/on_demand.hpp"
 #include "sluice/matcher/packed_logs.hpp"
+#include "sluice/matcher/process_set.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/step_view.hpp"
 
@@ -125,7 +125,7 @@ enum class DrainState : std::uint8_t {
 struct ReaderRecord {
   bool has_closed = false;  ///< at least one of its processes has closed the step
   /// processes that have closed the step and seen all of it
-  boost::container::flat_set<ProcessId> processes;
+  ProcessSet processes;
   /// A process has died with the step open, and its component may be started again.
   bool is_unfinished = false;
   bool has_died = false;  ///< a process has died with the step open, and nobody has closed it since
