@@ -13,6 +13,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -146,8 +147,10 @@ class RankWorld final : private RegistryOutlet {
     });
   }
   PhaseCost close() {
-    return all_ask("close", readers_, [](const SimulatedProcess& process) {
-      return CloseRequest{process.step, {0, 0, 1, 65536, 10, 1}, {}};
+    return phase("close", [&] {
+      each(readers_, [&](const SimulatedProcess& process) {
+        tell(process, CloseRequest{process.step, {0, 0, 1, 65536, 10, 1}, {}});
+      });
     });
   }
   PhaseCost end(SimulatedProcess& process) {
@@ -199,6 +202,11 @@ class RankWorld final : private RegistryOutlet {
   void ask(const SimulatedProcess& process, Request request) {
     trees_[process.matcher]->send_up(ClientRequest{process.connection, ++tag_, std::move(request)});
   }
+  /// A request without an answer has no tag.
+  template <class Request>
+  void tell(const SimulatedProcess& process, Request request) {
+    trees_[process.matcher]->send_up(ClientRequest{process.connection, 0, std::move(request)});
+  }
   void publish(SimulatedProcess& process) {
     PublishRequest publish{process.step, 0, {1, 65536, 0, 0, 10, 0}};
     publish.pattern.requests = {process.rank + 1, 7};
@@ -207,7 +215,7 @@ class RankWorld final : private RegistryOutlet {
     publish.extent.dimensions = {{0, process.rank, process.rank + 1}, {1, 0, 4096}};
     publish.ranges = {{0, 0, 65536, process.granted.at(1), 0}};
     publish.position = {1, 200};
-    ask(process, std::move(publish));
+    tell(process, std::move(publish));
   }
 
   /// The processes of a node come in any order, and those of all nodes at the same time.
@@ -310,9 +318,9 @@ class RankWorld final : private RegistryOutlet {
     ++phase_.sent;
     trees_[0]->send_down(matcher, order);
   }
-  void send(const Receiver& to, SharedMessage message) override {
-    ++phase_.sent;
-    trees_[0]->send_down(to, std::move(message));
+  void send(std::span<const Receiver> to, const SharedMessage& message) override {
+    phase_.sent += to.size();
+    trees_[0]->send_down(to, message);
   }
   void event(const std::string& text) override { events_.push_back(text); }
   void detail(const std::string& /*text*/) override {}

@@ -21,17 +21,22 @@ class ByNumber {
   using Entry = std::pair<const Number, Value>;
 
  private:
+  /// Values begin with a line of the cache where their size allows it.
+  static constexpr std::align_val_t alignment{64};
+  static_assert(alignof(Entry) <= static_cast<std::size_t>(alignment));
+  struct ReturnRoom {
+    void operator()(std::byte* room) const noexcept { ::operator delete[](room, alignment); }
+  };
   /// Room for the values of successive numbers. Of the first chunks, each has as many as all before it.
   struct Chunk {
     std::uint64_t present = 0;  ///< a bit for each place
-    std::unique_ptr<std::byte[]> room;
+    std::unique_ptr<std::byte[], ReturnRoom> room;
 
     [[nodiscard]] Entry* at(std::size_t place) const noexcept {
       return std::launder(reinterpret_cast<Entry*>(room.get() + place * sizeof(Entry)));
     }
     [[nodiscard]] bool has(std::size_t place) const noexcept { return ((present >> place) & 1U) != 0; }
   };
-  static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
   static constexpr std::size_t most_in_chunk = 64;
   static constexpr std::size_t growing_chunks = 7;  ///< with 1, 1, 2, 4, 8, 16 and 32 places
 
@@ -107,7 +112,7 @@ class ByNumber {
     Chunk& chunk = chunks_[position.chunk];
     if (chunk.has(position.place)) return chunk.at(position.place)->second;
     if (chunk.room == nullptr)
-      chunk.room = std::make_unique_for_overwrite<std::byte[]>(places_in(position.chunk) * sizeof(Entry));
+      chunk.room.reset(new (alignment) std::byte[places_in(position.chunk) * sizeof(Entry)]);
     Entry* const made =
         std::construct_at(reinterpret_cast<Entry*>(chunk.room.get()) + position.place, number, Value{});
     chunk.present |= std::uint64_t{1} << position.place;
