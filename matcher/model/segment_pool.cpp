@@ -251,18 +251,32 @@ bool SegmentPool::restore(SegmentId id) noexcept {
   return true;
 }
 
-void SegmentPool::give_back(SegmentId id) noexcept {
-  Segment segment = segments_.at(id);
-  // The next user needs the whole segment, and there may be no memory for it.
-  if (is_spilled(id) || segment.is(Mark::image) || total_bytes_ > limit_bytes_ - segment.spared_bytes())
-    return destroy(id);
-  total_bytes_ += segment.spared_bytes();
-  if (!segment.is(Mark::trimmed)) segment.set_touched_bytes(segment.bytes());
-  segment.set(Mark::trimmed, false);
-  segment.set(Mark::free, true);
-  free_bytes_ += segment.bytes();
-  free_[{owner_of(id).index, segment.bytes()}].push_back(id);
-  if (segment.is(Mark::tainted)) destroy(id);
+void SegmentPool::give_back(const Row& row) noexcept {
+  FreeKey key;
+  FreeList* list = nullptr;  // the key's; destroy() may end it
+  for (std::uint64_t i = row.count; i-- > 0;) {
+    const SegmentId id = row.first + i * row.distance;
+    Segment segment = segments_.at(id);
+    const std::uint64_t bytes = segment.bytes();
+    const std::uint64_t spared = segment.spared_bytes();
+    // The next user needs the whole segment, and there may be no memory for it.
+    if (is_spilled(id) || segment.is(Mark::image) || segment.is(Mark::tainted) ||
+        total_bytes_ > limit_bytes_ - spared) {
+      list = nullptr;
+      destroy(id);
+      continue;
+    }
+    total_bytes_ += spared;
+    if (!segment.is(Mark::trimmed)) segment.set_touched_bytes(bytes);
+    segment.set(Mark::trimmed, false);
+    segment.set(Mark::free, true);
+    free_bytes_ += bytes;
+    if (const FreeKey own{owner_of(id).index, bytes}; list == nullptr || key != own) {
+      key = own;
+      list = &free_[key];
+    }
+    list->push_back(id);
+  }
 }
 
 void SegmentPool::destroy(SegmentId id) noexcept {

@@ -7,7 +7,7 @@ namespace sluice::matcher {
 /// In reverse, because the pool lends first what came last: the first process then finds its segment at once.
 SegmentRuns::~SegmentRuns() {
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-    for (std::uint64_t i = run->count; i-- > 0;) lease_of(*run, i).release();
+    run->pool->give_back({run->first, run->distance, run->count});
   }
 }
 

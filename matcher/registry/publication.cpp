@@ -204,7 +204,7 @@ void Publication::shorten_queue(const DatasetKey& key) {
 void Publication::close_logs(Step& step) {
   if (step.packed) {
     step.packed->complete(step.logs);
-    step.logs = std::vector<std::shared_ptr<WriteLog>>();  // gives its memory back; `= {}` would not
+    parts_.spare_logs.keep(std::exchange(step.logs, SpareLogs::Logs()));
   }
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     step.logs[i]->published = step.logs[i]->contents->end;

@@ -9,6 +9,7 @@
 #include "memory_waits.hpp"
 #include "published_files.hpp"
 #include "retention.hpp"
+#include "spare_logs.hpp"
 
 namespace sluice::matcher {
 
@@ -32,6 +33,7 @@ class Publication {
     JobBook& jobs;
     StepSequences& sequences;
     PackingChoice packing;
+    SpareLogs& spare_logs;
   };
   explicit Publication(const Parts& parts) : parts_(parts) {}
 
@@ -68,7 +70,7 @@ class Publication {
   void publish_synced(Step& step);
   [[nodiscard]] bool may_pack(const Step& step, const WriteLog& log) const;
   static void close(WriteLog& log, PublishRequest&& request);
-  static void close_logs(Step& step);
+  void close_logs(Step& step);
   void cut(Step& step, const std::string& reason);
   void discard(Step& step, const std::string& reason);
   void number(Step& step);

@@ -1,6 +1,7 @@
 #include "step_maker.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -104,16 +105,13 @@ Step& StepMaker::restore(const FormerStep& former) {
 
 void StepMaker::add_own_logs(Step& step, std::uint32_t processes) {
   step.first_own_log = step.logs.size();
-  // Shared by the steps that continue this one. In pieces of this size, because there may be very many, and
-  // the system takes larger ones back.
-  constexpr std::uint32_t most_in_piece = 64;
-  step.logs.reserve(step.logs.size() + processes);
-  for (std::uint32_t done = 0; done < processes; done += most_in_piece) {
-    const auto piece = std::make_shared<std::vector<WriteLog>>(std::min(processes - done, most_in_piece));
-    for (WriteLog& log : *piece) {
-      step.logs.emplace_back(piece, &log);
-      if (step.publish_at == PublishAt::sync) log.published = {0, 0};
-    }
+  SpareLogs::Logs added = parts_.spare_logs.take(processes);
+  if (step.publish_at == PublishAt::sync)
+    for (const auto& log : added) log->published = {0, 0};
+  if (step.logs.empty()) {
+    step.logs = std::move(added);
+  } else {
+    std::ranges::move(added, std::back_inserter(step.logs));
   }
 }
 

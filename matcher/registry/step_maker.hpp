@@ -7,6 +7,7 @@
 #include "file_rules.hpp"
 #include "retention.hpp"
 #include "sluice/matcher/process_table.hpp"
+#include "spare_logs.hpp"
 #include "staging_memory.hpp"
 
 namespace sluice::matcher {
@@ -23,6 +24,7 @@ class StepMaker {
     StagingMemory& memory;
     StepSequences& sequences;
     ReadOffers& reads;
+    SpareLogs& spare_logs;
   };
   explicit StepMaker(const Parts& parts) : parts_(parts) {}
 
@@ -36,7 +38,7 @@ class StepMaker {
 
  private:
   Step& add(std::unique_ptr<Step> step, Group& group, const Step* base);
-  static void add_own_logs(Step& step, std::uint32_t processes);
+  void add_own_logs(Step& step, std::uint32_t processes);
   void continue_logs(Step& step, const Step& base, const Group& group);
 
   Parts parts_;

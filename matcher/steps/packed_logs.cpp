@@ -20,6 +20,7 @@ void PackedLogs::add(std::uint32_t rank, const ClosedLog& closed) {
   for (const SharedSegment& segment : closed.log.data) piece.data.add(std::move(*segment));
   closed.log.tables.clear();
   closed.log.data.clear();
+  closed.log.ahead = 0;
   patterns_.at(rank) = closed.pattern;
   ++piece.logs;
   ++size_;

@@ -214,6 +214,7 @@ class SegmentPool {
 
  private:
   friend class SegmentLease;
+  friend class SegmentRuns;
   using Segment = SegmentTable::Segment;
   using Mark = SegmentTable::Mark;
   using FreeList = std::deque<SegmentId>;
@@ -230,7 +231,15 @@ class SegmentPool {
 
   [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
   [[nodiscard]] bool restore(SegmentId id) noexcept;
-  void give_back(SegmentId id) noexcept;
+  void give_back(SegmentId id) noexcept { give_back({id, 0, 1}); }
+  /// The first segment, and those at equal distances behind it.
+  struct Row {
+    SegmentId first = 0;
+    std::uint64_t distance = 0;
+    std::uint64_t count = 0;
+  };
+  /// The last one first.
+  void give_back(const Row& row) noexcept;
   void destroy(SegmentId id) noexcept;
   [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);
   [[nodiscard]] SegmentLease lend(FreeLists::iterator size, std::size_t position, SegmentUse use);

@@ -54,7 +54,7 @@ class PackedLogs {
   PackedLogs(const LogPacking& packing, std::size_t logs)
       : packing_(packing), packer_(packing.packer()), patterns_(logs) {}
 
-  /// Takes the segments out of `closed.log`. Not twice for a rank.
+  /// Takes the segments out of `closed.log`, which is as new then. Not twice for a rank.
   void add(std::uint32_t rank, const ClosedLog& closed);
   /// The number of logs that were added.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
