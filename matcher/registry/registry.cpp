@@ -330,7 +330,7 @@ void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& 
   if (is_complete) parts_->progress.advance_on(writer.group->key);
 }
 
-void Registry::publish(ProcessId process, PublishRequest request) {
+void Registry::publish(ProcessId process, PublishRequest&& request) {
   const GroupMembership writer = parts_->datasets.must_write(parts_->processes.at(process), request.step);
   const FileUse use = parts_->publication.note_closed(writer, std::move(request));
   leave(*writer.group, writer.rank, use);

@@ -22,6 +22,7 @@ void PackedLogs::add(std::uint32_t rank, const ClosedLog& closed) {
   closed.log.data.clear();
   closed.log.ahead = 0;
   patterns_.at(rank) = closed.pattern;
+  closed.log.contents = {};  // at last, because it may be what is added
   ++piece.logs;
   ++size_;
 }

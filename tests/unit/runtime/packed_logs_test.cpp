@@ -52,7 +52,7 @@ struct Twins {
     return segment;
   }
   void publish(ProcessId process, PublishRequest request) {
-    plain.registry.publish(process, request);
+    plain.registry.publish(process, PublishRequest(request));
     for (LogRange& range : request.ranges) range.segment = segments_.at(range.segment);
     packed.registry.publish(process, std::move(request));
   }

@@ -114,7 +114,7 @@ class Registry {
   /// Earlier puts are visible to readers when the last process of the group has its answer. Throws
   /// Error(NC_EINVAL) when the rule does not publish at ncmpi_sync.
   void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
-  void publish(ProcessId process, PublishRequest request);
+  void publish(ProcessId process, PublishRequest&& request);
   /// `reason`: for events; empty: the program has aborted the step.
   void discard(ProcessId process, StepId step, StepEnd end = StepEnd::aborted,
                const std::string& reason = {});
