@@ -1,5 +1,6 @@
 #include "looks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice::matcher {
@@ -18,7 +19,6 @@ void Looks::ask(const std::set<ProcessId>& suspects) {
 void Looks::ask(Process& process) {
   if (process.look != Look::none || process.has_files_alone()) return;
   process.look = Look::asked;
-  process.look_number = next_;
   pending_[next_] = {process.id, {}};
   answers_.look({next_++, process.place.node, process.place.index, {}, {process.process_id}});
 }
@@ -36,7 +36,6 @@ void Looks::ask(Component& component) {
     request.processes.push_back(process.process_id);
   }
   component.look = Look::asked;
-  component.look_number = next_;
   pending_[next_++] = {{}, component.name};
   answers_.look(request);
 }
@@ -44,8 +43,12 @@ void Looks::ask(Component& component) {
 bool Looks::note(std::uint64_t number, bool is_idle) {
   const auto pending = pending_.extract(number);
   if (pending.empty()) return false;
-  const auto note_at = [&](auto& looked_at) {  // it may have resumed, and be asked about again
-    if (looked_at.look == Look::asked && looked_at.look_number == number)
+  // It may have resumed, and been asked about again.
+  const bool is_outdated = std::any_of(pending_.upper_bound(number), pending_.end(), [&](const auto& later) {
+    return later.second == pending.mapped();
+  });
+  const auto note_at = [&](auto& looked_at) {
+    if (looked_at.look == Look::asked && !is_outdated)
       looked_at.look = is_idle ? Look::idle : Look::able;
   };
   if (!pending.mapped().component.empty()) {

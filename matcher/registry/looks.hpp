@@ -28,6 +28,7 @@ class Looks {
   struct PendingLook {
     ProcessId process{};
     std::string component;
+    bool operator==(const PendingLook&) const = default;
   };
 
   void ask(Process& process);

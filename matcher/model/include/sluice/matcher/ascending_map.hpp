@@ -17,7 +17,7 @@ class AscendingMap {
  public:
   struct Entry {
     Key key{};
-    Value value{};
+    [[no_unique_address]] Value value{};  // the flag lies behind its members, where there is room
     bool is_gap = false;
   };
 

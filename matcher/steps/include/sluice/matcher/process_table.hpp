@@ -61,7 +61,6 @@ struct Component {
   std::size_t place = 0;             ///< in the order in which the members start
   /// the look at the whole component, used when the number of its processes is not known
   Look look = Look::none;
-  std::uint64_t look_number = 0;  ///< the last requested look
 
   /// Programs that only look at the run: not a component of the workflow.
   [[nodiscard]] bool is_attached() const noexcept { return name == attached_name; }
@@ -99,11 +98,10 @@ struct Process {
   /// The groups in which it has not finished, by Group::serial. A process may have 100,000 files open.
   AscendingMap<std::uint64_t, GroupMembership, 1> memberships;
   std::uint32_t waits = 0;  ///< its requests that are held back
+  Look look = Look::none;
   /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the
   /// data of one get.
   OnDemand<std::map<std::uint64_t, std::uint32_t>> inbound_waits;
-  Look look = Look::none;
-  std::uint64_t look_number = 0;  ///< the last requested look
 
   /// "model (process 4711)"
   [[nodiscard]] std::string name() const;
