@@ -105,6 +105,13 @@ void PackedLogs::add_bytes(BytesByMedium& sums) const {
   }
 }
 
+/// A run lies in one pool, so on one node.
+void PackedLogs::add_table_nodes(std::set<std::uint32_t>& nodes) const {
+  for (const Piece& piece : pieces_) {
+    for (const SegmentRuns::Run& run : piece.tables.runs()) nodes.insert(node_of(run.first));
+  }
+}
+
 bool PackedLogs::has_data_on(std::uint32_t node) const noexcept {
   const auto is_there = [&](const SegmentRuns::Run& run) { return node_of(run.first) == node; };
   return std::ranges::any_of(pieces_, [&](const Piece& piece) {

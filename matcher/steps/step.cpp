@@ -88,6 +88,15 @@ BytesByMedium Step::bytes_by_medium() const {
   return sums;
 }
 
+std::set<std::uint32_t> Step::table_nodes() const {
+  std::set<std::uint32_t> nodes;
+  for (const auto& log : logs) {
+    for (const SharedSegment& table : log->tables) nodes.insert(node_of(table->id()));
+  }
+  if (packed) packed->add_table_nodes(nodes);
+  return nodes;
+}
+
 bool Step::has_data_on(std::uint32_t node) const {
   const auto is_there = [&](const SegmentLease& segment) { return node_of(segment.id()) == node; };
   const auto is_shared_there = [&](const SharedSegment& segment) { return is_there(*segment); };

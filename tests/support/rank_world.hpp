@@ -13,6 +13,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -162,6 +163,8 @@ class RankWorld final : private RegistryOutlet {
   [[nodiscard]] std::vector<SimulatedProcess>& readers() noexcept { return readers_; }
   [[nodiscard]] const RegistryService& service() const noexcept { return *service_; }
   [[nodiscard]] const std::vector<std::string>& events() const noexcept { return events_; }
+  /// The matchers that were told to write their parts of steps to files.
+  [[nodiscard]] const std::set<std::uint32_t>& drainers() const noexcept { return drainers_; }
 
  private:
   static std::vector<std::uint32_t> hosts(std::uint32_t nodes) {
@@ -293,6 +296,7 @@ class RankWorld final : private RegistryOutlet {
     if (const auto* const erased = std::get_if<StepErased>(&body);
         erased != nullptr && matcher + 1 == size_.nodes)
       last_steps_.forget(erased->step);
+    if (std::holds_alternative<BeginDrain>(body)) drainers_.insert(matcher);
     if (auto* const answer = std::get_if<Answer>(&body)) take(matcher, *answer);
   }
   void take(std::uint32_t matcher, const Answer& answer) {
@@ -341,6 +345,7 @@ class RankWorld final : private RegistryOutlet {
   std::vector<SimulatedProcess> writers_;
   std::vector<SimulatedProcess> readers_;
   std::vector<std::string> events_;
+  std::set<std::uint32_t> drainers_;
   PhaseCost phase_;
   std::mt19937 random_{1};
   std::uint64_t connections_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "sluice/formats/status.hpp"
@@ -19,11 +18,8 @@ void DrainStages::start_added() {
 std::vector<std::uint32_t> DrainStages::drainers_of(const matcher::Step& step) const {
   if (const auto matcher = parts_.informed.matcher_with_file(step.id)) return {*matcher};
   std::vector<std::uint32_t> drainers{0};
-  std::set<std::uint32_t> nodes{parts_.nodes.place_of(0).node};
-  for (const auto& log : step.logs) {
-    if (log->tables.empty()) continue;
-    const std::uint32_t node = matcher::node_of(log->tables.front()->id());
-    if (nodes.insert(node).second) drainers.push_back(parts_.nodes.rank_of({node, 0}));
+  for (const std::uint32_t node : step.table_nodes()) {
+    if (node != parts_.nodes.place_of(0).node) drainers.push_back(parts_.nodes.rank_of({node, 0}));
   }
   return drainers;
 }

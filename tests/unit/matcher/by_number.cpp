@@ -88,5 +88,12 @@ TEST_CASE("values by number and in ascending order do what std::map does") {
     expected = plain.begin();
     for (const auto& entry : ascending) CHECK(entry.value == expected++->second);
     CHECK(expected == plain.end());
+    AscendingMap<std::uint64_t, std::string>::Walk walk(ascending);
+    for (std::uint64_t asked = 0, number = 0; asked < 300; ++asked) {
+      number = below(8) == 0 ? below(next + 2) : number + 1;  // most are the next one
+      const std::string* const found = walk.find(number);
+      CHECK((found != nullptr) == plain.contains(number));
+      if (found != nullptr) CHECK(*found == plain.at(number));
+    }
   }
 }

@@ -138,7 +138,7 @@ struct Offered {
     PublishRequest request{step, 0, {}};
     if (bytes > 0) request.ranges = {{0, 0, bytes, data, 0}};
     request.position = {0, 0, 0};
-    world.registry.publish(process, request);
+    world.registry.publish(process, std::move(request));
   }
   /// Rank 0 takes the first offer. Returns it.
   Board::Shown take(const std::vector<ProcessId>& p, const std::string& name) {

@@ -115,7 +115,7 @@ TEST_SUITE("registry: offers") {
     PublishRequest request{more.step, 0, {}};
     request.ranges = {{0, 0, 64 * kib, more.logs[0].second, 0}, {0, 64 * kib, 256 * kib, second, 0}};
     request.position = {0, 0, 0};
-    run.world.registry.publish(p[0], request);
+    run.world.registry.publish(p[0], std::move(request));
     CHECK(run.world.answers.ended_steps.contains(more.step));
     CHECK(run.board.offers().empty());  // it was unlike the last one
     run.write(p, "4.nc", 64 * kib);

@@ -100,7 +100,7 @@ TEST_CASE("the puts and the gets of a step are one activity each, unless they to
   publish.times.puts = {800'000, 300'000, 12'000};
   publish.times.gets = {800'000, 799'500, 400};
   world.now_ms = 2000;
-  world.registry.publish(model, publish);
+  world.registry.publish(model, std::move(publish));
   const StepId opened = world.answer(world.open(reader, "a.nc", world.alone())).step;
   world.now_ms = 2500;
   world.registry.close_read(reader, {opened, {.gets = 1, .get_bytes = 64}, {{}, {200'000, 100'000, 99'000}}});

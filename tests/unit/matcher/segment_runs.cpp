@@ -61,6 +61,32 @@ TEST_SUITE("matcher.segment_runs") {
     }
   }
 
+  TEST_CASE("two segments of one run go back to the matchers that own them") {
+    PlainMemory memory;
+    SegmentPool pool(memory, 64 * mib);
+    const auto make = [&](std::uint32_t matcher) {
+      SegmentPool::Request request{4 * kib};
+      request.matcher = matcher;
+      auto lease = pool.recycle(request);
+      if (!lease) lease = pool.make(request);
+      REQUIRE(lease.has_value());
+      return std::move(*lease);
+    };
+    SegmentId first = 0, second = 0;
+    {
+      SegmentRuns runs;
+      for (const std::uint32_t matcher : {0U, 1U}) {
+        SegmentLease lease = make(matcher);
+        (matcher == 0 ? first : second) = lease.id();
+        runs.add(std::move(lease));
+      }
+      CHECK(runs.runs().size() == 1);
+    }
+    const SegmentLease of_second = make(1), of_first = make(0);
+    CHECK(of_second.id() == second);
+    CHECK(of_first.id() == first);
+  }
+
   TEST_CASE("whatever was added comes back in its order, with what it is charged") {
     std::mt19937 random(sluice::test::test_seed());
     PlainMemory memory;

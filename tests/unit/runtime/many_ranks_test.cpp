@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "support/heap_bytes.hpp"
 #include "support/rank_world.hpp"
@@ -44,6 +45,19 @@ TEST_SUITE("many ranks") {
       (void)world.close();
       CHECK(world.events().empty());
       CHECK(world.service().status().rules.size() == 1);
+    }
+  }
+
+  TEST_CASE("a kept step is written by all nodes that have data of it, however many processes wrote it") {
+    FileRule rule{"*.nc", "model", {"analysis"}};
+    rule.keep.keeps = true;
+    for (const std::uint32_t writers : {64U, 2048U}) {
+      RankWorld world({4, writers, 1}, rule);
+      (void)world.connect();
+      (void)world.create("a.nc");
+      (void)world.define();
+      (void)world.publish();
+      CHECK(world.drainers() == std::set<std::uint32_t>{0, 1, 2, 3});
     }
   }
 

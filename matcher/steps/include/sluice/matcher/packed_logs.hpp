@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -75,6 +76,8 @@ class PackedLogs {
   }
   void add_bytes(BytesByMedium& sums) const;
   [[nodiscard]] bool has_data_on(std::uint32_t node) const noexcept;
+  /// Adds the nodes that have request tables of the logs.
+  void add_table_nodes(std::set<std::uint32_t>& nodes) const;
 
  private:
   /// Logs of successive ranks.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -246,6 +247,8 @@ struct Step {
   [[nodiscard]] BytesByMedium bytes_by_medium() const;
   [[nodiscard]] NodeBytes bytes_in(Medium medium) const { return std::move(bytes_by_medium().in(medium)); }
   [[nodiscard]] NodeBytes staged_bytes() const { return bytes_in(Medium::memory); }
+  /// The nodes that have request tables of the step.
+  [[nodiscard]] std::set<std::uint32_t> table_nodes() const;
   /// Whether a node has data of the step, in either medium.
   [[nodiscard]] bool has_data_on(std::uint32_t node) const;
   /// Of a step in progress: unpack() it before.
