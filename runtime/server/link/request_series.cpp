@@ -151,8 +151,7 @@ void GrantSeries::add(const ClearSegment& clear) {
   Cleared* const last = cleared.empty() ? nullptr : &cleared.back();
   if (last == nullptr || last->use != clear.use) return cleared.push_back({clear.segment, 1, 0, clear.use});
   const std::uint64_t distance =
-      last->count == 1 ? clear.segment - last->first
-                       : last->distance;  // two segments are at any distance
+      last->count == 1 ? clear.segment - last->first : last->distance;  // two segments are at any distance
   if (clear.segment != last->first + last->count * distance)
     return cleared.push_back({clear.segment, 1, 0, clear.use});
   last->distance = distance;

@@ -35,9 +35,7 @@ class ConnectionTable {
   class Walk {
    public:
     /// As ConnectionTable::find().
-    [[nodiscard]] const Connection* find(std::uint64_t connection) noexcept {
-      return walk_.find(connection);
-    }
+    [[nodiscard]] const Connection* find(std::uint64_t connection) noexcept { return walk_.find(connection); }
 
    private:
     friend ConnectionTable;

@@ -497,8 +497,7 @@ void RegistryService::answer_further(std::span<const Ticket> tickets, const Shar
   if (reply == nullptr) std::ranges::for_each(tickets, answer_one);
   if (reply == nullptr || tickets.empty()) return;
   receivers_.clear();
-  for (const Ticket& ticket : tickets)
-    receivers_.push_back({ticket.matcher, ticket.tag, ticket.connection});
+  for (const Ticket& ticket : tickets) receivers_.push_back({ticket.matcher, ticket.tag, ticket.connection});
   outlet_.send(receivers_, reply->message);
 }
 

@@ -218,7 +218,8 @@ TEST_SUITE("series of requests") {
       CHECK(taken == expected);
     }
     GrantSeries regular;
-    for (const matcher::SegmentId segment : {40, 38, 36, 34}) regular.add(ClearSegment{segment, SegmentUse::table});
+    for (const matcher::SegmentId segment : {40, 38, 36, 34})
+      regular.add(ClearSegment{segment, SegmentUse::table});
     CHECK(regular.cleared.size() == 1);
   }
 
