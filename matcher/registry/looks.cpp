@@ -44,12 +44,10 @@ bool Looks::note(std::uint64_t number, bool is_idle) {
   const auto pending = pending_.extract(number);
   if (pending.empty()) return false;
   // It may have resumed, and been asked about again.
-  const bool is_outdated = std::any_of(pending_.upper_bound(number), pending_.end(), [&](const auto& later) {
-    return later.second == pending.mapped();
-  });
+  const bool is_outdated = std::any_of(pending_.upper_bound(number), pending_.end(),
+                                       [&](const auto& later) { return later.second == pending.mapped(); });
   const auto note_at = [&](auto& looked_at) {
-    if (looked_at.look == Look::asked && !is_outdated)
-      looked_at.look = is_idle ? Look::idle : Look::able;
+    if (looked_at.look == Look::asked && !is_outdated) looked_at.look = is_idle ? Look::idle : Look::able;
   };
   if (!pending.mapped().component.empty()) {
     note_at(processes_.component(pending.mapped().component));

@@ -153,8 +153,7 @@ Claim ReaderBook::claim_of_reader(const Step& step, std::size_t reader) const {
   if (datasets_.is_on_disk(step) && !rules_.of(step.key).is_stream) return Claim::none;
   if (record.is_unfinished) return Claim::needed;
   const bool is_known_to_be_missing =
-      component->processes > 0 ||
-      (!record.has_read_before && !have_all_read(record, component->live));
+      component->processes > 0 || (!record.has_read_before && !have_all_read(record, component->live));
   return is_known_to_be_missing ? claim_of_place : Claim::doubtful;
 }
 

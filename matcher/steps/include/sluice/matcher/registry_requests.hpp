@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
