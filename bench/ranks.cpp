@@ -55,8 +55,7 @@ int main(int count, char** words) {
   }
   const auto number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(words[i], nullptr, 10)); };
   const RunSize size{number(1), number(2), number(3)};
-  constexpr std::size_t matcher_heap_bytes = std::size_t{64} << 20;
-  runtime::prepare_heap(matcher_heap_bytes);
+  prepare_heap(matcher_heap_bytes);
   try {
     RankWorld world(size);
     const std::size_t begun = heap_bytes();

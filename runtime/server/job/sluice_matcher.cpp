@@ -26,9 +26,6 @@ constexpr int exit_failed = 3;
 /// When all messages of other matchers ring the bell, a matcher need not poll for them.
 constexpr std::chrono::milliseconds longest_sleep_with_bell{100};
 
-/// The memory for matching some hundred thousand pieces.
-constexpr std::size_t heap_bytes = std::size_t{64} << 20;
-
 struct Arguments {
   std::string socket_path;
   int coordinator_descriptor = -1;  ///< for a single matcher
@@ -132,7 +129,7 @@ int main(int count, char** words) {
     // This forks, so it must come first.
     std::optional<HugePageFiles> huge_pages;
     if (arguments->has_huge_pages) huge_pages = HugePageFiles::make();
-    prepare_heap(heap_bytes);
+    prepare_heap(matcher_heap_bytes);
     if (arguments->coordinator_path.empty()) {
       run_alone(*arguments, std::move(huge_pages));
     } else {

@@ -10,4 +10,7 @@ namespace sluice::runtime {
 /// is not taken. Call this once, before threads start.
 void prepare_heap(std::size_t bytes) noexcept;
 
+/// What a matcher keeps: the memory for matching some hundred thousand pieces.
+inline constexpr std::size_t matcher_heap_bytes = std::size_t{64} << 20;
+
 }  // namespace sluice::runtime

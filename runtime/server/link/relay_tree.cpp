@@ -218,12 +218,7 @@ void RelayTree::take_shared(std::span<const std::byte> listed) {
   const std::span<const Receiver> own(begin_of_own, receivers.end());
   if (!others.empty()) {
     const auto message = std::make_shared<const std::vector<std::byte>>(encoded.begin(), encoded.end());
-    for (auto next = others.begin(); next != others.end();) {
-      const auto end = std::find_if(
-          next, others.end(), [&](const Receiver& receiver) { return receiver.matcher != next->matcher; });
-      send_down(std::span(next, end), message);
-      next = end;
-    }
+    for (const Receiver& receiver : others) send_down(std::span(&receiver, 1), message);
   }
   if (own.empty()) return;
   auto message = decode<MessageToMatcher>(encoded);
