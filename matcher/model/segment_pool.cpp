@@ -251,11 +251,11 @@ bool SegmentPool::restore(SegmentId id) noexcept {
   return true;
 }
 
-void SegmentPool::give_back(const Row& row) noexcept {
+void SegmentPool::give_back(const SegmentRow& row) noexcept {
   FreeKey key;
   FreeList* list = nullptr;  // the key's; destroy() may end it
   for (std::uint64_t i = row.count; i-- > 0;) {
-    const SegmentId id = row.first + i * row.distance;
+    const SegmentId id = row.at(i);
     Segment segment = segments_.at(id);
     const std::uint64_t bytes = segment.bytes();
     const std::uint64_t spared = segment.spared_bytes();

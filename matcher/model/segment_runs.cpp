@@ -7,18 +7,18 @@ namespace sluice::matcher {
 /// In reverse, because the pool lends first what came last: the first process then finds its segment at once.
 SegmentRuns::~SegmentRuns() {
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-    run->pool->give_back({run->first, run->distance, run->count});
+    run->pool->give_back(run->row);
   }
 }
 
 SegmentLease SegmentRuns::lease_of(const Run& run, std::uint64_t number) noexcept {
-  SegmentLease lease(run.pool, run.first + number * run.distance, run.bytes);
+  SegmentLease lease(run.pool, run.row.at(number), run.bytes);
   lease.charged_bytes_ = run.charged_bytes;
   return lease;
 }
 
 void SegmentRuns::add(SegmentLease&& lease) {
-  add({std::exchange(lease.pool_, nullptr), lease.id_, 0, 1, lease.bytes_, lease.charged_bytes_});
+  add({std::exchange(lease.pool_, nullptr), {lease.id_}, lease.bytes_, lease.charged_bytes_});
 }
 
 void SegmentRuns::append(SegmentRuns&& other) {
@@ -29,19 +29,13 @@ void SegmentRuns::add(const Run& run) {
   Run* const last = runs_.empty() ? nullptr : &runs_.back();
   const bool is_alike = last != nullptr && last->pool == run.pool && last->bytes == run.bytes &&
                         last->charged_bytes == run.charged_bytes;
-  std::uint64_t distance = 0;
-  if (is_alike) distance = last->count == 1 ? run.first - last->first : last->distance;
-  const bool goes_on = is_alike && run.first == last->first + last->count * distance &&
-                       (run.count == 1 || run.distance == distance);
-  if (!goes_on) return runs_.push_back(run);
-  last->distance = distance;
-  last->count += run.count;
+  if (!is_alike || !last->row.extend(run.row)) runs_.push_back(run);
 }
 
 std::vector<SegmentLease> SegmentRuns::take() {
   std::vector<SegmentLease> leases;
   for (const Run& run : std::exchange(runs_, {})) {
-    for (std::uint64_t i = 0; i < run.count; ++i) leases.push_back(lease_of(run, i));
+    for (std::uint64_t i = 0; i < run.row.count; ++i) leases.push_back(lease_of(run, i));
   }
   return leases;
 }

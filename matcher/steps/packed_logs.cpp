@@ -100,7 +100,7 @@ void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
 void PackedLogs::add_bytes(BytesByMedium& sums) const {
   for (const Piece& piece : pieces_) {
     for (const SegmentRuns* const runs : {&piece.tables, &piece.data}) {
-      for (const SegmentRuns::Run& run : runs->runs()) sums.add(run.first, run.count * run.charged_bytes);
+      for (const SegmentRuns::Run& run : runs->runs()) sums.add(run.row.first, run.row.count * run.charged_bytes);
     }
   }
 }
@@ -108,12 +108,12 @@ void PackedLogs::add_bytes(BytesByMedium& sums) const {
 /// A run lies in one pool, so on one node.
 void PackedLogs::add_table_nodes(std::set<std::uint32_t>& nodes) const {
   for (const Piece& piece : pieces_) {
-    for (const SegmentRuns::Run& run : piece.tables.runs()) nodes.insert(node_of(run.first));
+    for (const SegmentRuns::Run& run : piece.tables.runs()) nodes.insert(node_of(run.row.first));
   }
 }
 
 bool PackedLogs::has_data_on(std::uint32_t node) const noexcept {
-  const auto is_there = [&](const SegmentRuns::Run& run) { return node_of(run.first) == node; };
+  const auto is_there = [&](const SegmentRuns::Run& run) { return node_of(run.row.first) == node; };
   return std::ranges::any_of(pieces_, [&](const Piece& piece) {
     return std::ranges::any_of(piece.tables.runs(), is_there) ||
            std::ranges::any_of(piece.data.runs(), is_there);

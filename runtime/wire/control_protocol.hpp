@@ -12,6 +12,7 @@
 
 #include "drain_orders.hpp"
 #include "sluice/matcher/registry_requests.hpp"
+#include "sluice/matcher/segment_row.hpp"
 #include "sluice/matcher/status_report.hpp"
 #include "sluice/matcher/step_view.hpp"
 #include "sluice/runtime/protocol.hpp"
@@ -243,10 +244,9 @@ struct ClearSegment {
 };
 /// What grants that follow one another tell a matcher: segments are made and cleared, then granted.
 struct GrantSeries {
-  /// CreateSegment for each of the ids that follow `first`.
+  /// CreateSegment for each of them.
   struct Made {
-    matcher::SegmentId first = 0;
-    std::uint32_t count = 0;
+    matcher::SegmentRow row;
     std::uint64_t bytes = 0;
   };
   /// An Answer with Granted.
@@ -255,11 +255,9 @@ struct GrantSeries {
     std::uint32_t tag = 0;
     matcher::SegmentId segment = 0;
   };
-  /// ClearSegment for each of the ids at equal distances, which wrap around.
+  /// ClearSegment for each of them.
   struct Cleared {
-    matcher::SegmentId first = 0;
-    std::uint32_t count = 0;
-    std::uint64_t distance = 0;
+    matcher::SegmentRow row;
     matcher::SegmentUse use = matcher::SegmentUse::data;
   };
   std::vector<Made> made;

@@ -211,11 +211,14 @@ void fields(auto& a, Is<ClearSegment> auto& m) {
 void fields(auto& a, Is<GrantSeries::Grant> auto& m) {
   a(m.connection, m.tag, m.segment);
 }
+void fields(auto& a, Is<matcher::SegmentRow> auto& m) {
+  a(m.first, m.distance, m.count);
+}
 void fields(auto& a, Is<GrantSeries::Made> auto& m) {
-  a(m.first, m.count, m.bytes);
+  a(m.row, m.bytes);
 }
 void fields(auto& a, Is<GrantSeries::Cleared> auto& m) {
-  a(m.first, m.count, m.distance, m.use);
+  a(m.row, m.use);
 }
 void fields(auto& a, Is<GrantSeries> auto& m) {
   a(m.made, m.cleared, m.grants);

@@ -183,6 +183,18 @@ def kill(pids, number):
             pass
 
 
+def processes_of(program):
+    """The processes of a program in the working directory: [(pid, parent, words of the command line)]."""
+    found, here = [], os.getcwd()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/cmdline") as line, open(f"/proc/{pid}/stat") as stat:
+                words = line.read().split("\0")
+                if words[0] == program and os.readlink(f"/proc/{pid}/cwd") == here:
+                    found.append((int(pid), int(stat.read().rsplit(")", 1)[1].split()[1]), words))
+    return found
+
+
 def open_files(pid):
     """The paths of the files that a process has open; none when it has ended. Descriptors may close meanwhile."""
     paths = []

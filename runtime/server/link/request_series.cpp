@@ -139,33 +139,23 @@ MatcherBody body_of(const GrantOrder& order) {
 }
 
 void GrantSeries::add(const CreateSegment& create) {
-  Made* const last = made.empty() ? nullptr : &made.back();
-  if (last != nullptr && create.segment == last->first + last->count && create.bytes == last->bytes) {
-    ++last->count;
-  } else {
-    made.push_back({create.segment, 1, create.bytes});
-  }
+  const bool is_alike = !made.empty() && made.back().bytes == create.bytes;
+  if (!is_alike || !made.back().row.extend({create.segment})) made.push_back({{create.segment}, create.bytes});
 }
 
 void GrantSeries::add(const ClearSegment& clear) {
-  Cleared* const last = cleared.empty() ? nullptr : &cleared.back();
-  if (last == nullptr || last->use != clear.use) return cleared.push_back({clear.segment, 1, 0, clear.use});
-  const std::uint64_t distance =
-      last->count == 1 ? clear.segment - last->first : last->distance;  // two segments are at any distance
-  if (clear.segment != last->first + last->count * distance)
-    return cleared.push_back({clear.segment, 1, 0, clear.use});
-  last->distance = distance;
-  ++last->count;
+  const bool is_alike = !cleared.empty() && cleared.back().use == clear.use;
+  if (!is_alike || !cleared.back().row.extend({clear.segment})) cleared.push_back({{clear.segment}, clear.use});
 }
 
 void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take) {
   const auto* const several = std::get_if<GrantSeries>(&body);
   if (several == nullptr) return take(std::move(body));
-  for (const auto& [first, count, bytes] : several->made) {
-    for (std::uint32_t i = 0; i < count; ++i) take(CreateSegment{first + i, bytes, false});
+  for (const auto& [row, bytes] : several->made) {
+    for (std::uint64_t i = 0; i < row.count; ++i) take(CreateSegment{row.at(i), bytes, false});
   }
-  for (const auto& [first, count, distance, use] : several->cleared) {
-    for (std::uint32_t i = 0; i < count; ++i) take(ClearSegment{first + i * distance, use});
+  for (const auto& [row, use] : several->cleared) {
+    for (std::uint64_t i = 0; i < row.count; ++i) take(ClearSegment{row.at(i), use});
   }
   for (const GrantSeries::Grant& grant : several->grants) take(body_of(grant));
 }

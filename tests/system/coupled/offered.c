@@ -14,6 +14,7 @@
 //   twice       opens each file twice                end       ends while it has the file open
 //   stop        reads no further                     late      comes when the writer has written all
 //   gone        from there on, the file need not come
+//   ended       no file need come
 //   still       stands still with an open file until the writer has written all
 //   asked       opens a file again when the wait for it was in vain
 //   less, again, other, longer    knows what the writer does
@@ -230,7 +231,8 @@ static int open_step(MPI_Comm comm, int step, struct file* opened) {
   int status = ncmpi_open(comm, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
   if (is_middle(step) && is("asked") && status == NC_ENOENT)
     status = ncmpi_open(comm, file.name, NC_NOWRITE, MPI_INFO_NULL, &file.ncid);
-  if (step >= count / 2 && is("gone") && status == NC_ENOENT) return 0;
+  const int may_be_missing = is("ended") || (is("gone") && step >= count / 2);
+  if (may_be_missing && status == NC_ENOENT) return 0;
   check(status, "open", file.name);
   *opened = file;
   return 1;

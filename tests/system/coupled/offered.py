@@ -2,12 +2,15 @@
 """offered.py BUILD PROGRAM CASE: steps that are alike, so that the writer is offered the next ones; and something unusual in the middle. With PROGRAM
 (offered.c), in the working directory."""
 import os
+import random
 import re
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import clear_directory, expect, finish, launch, start, write_flow
+from harness import clear_directory, expect, finish, kill, launch, processes_of, repeat_runs, start, wait_for, write_flow
 
 build, program, case = sys.argv[1:4]
 SLUICE = build + "/bin/sluice"
@@ -28,9 +31,13 @@ def begin(writes="", reads="", sizes=(2, 2), keys=(), staging=(), count=COUNT, o
 
 def run(*settings, status=0, **more):
     result = finish(begin(*settings, **more), status)
+    expect_nothing_refused()
+    return result
+
+
+def expect_nothing_refused():
     refused = [line for line in open("log/events.log") if re.search(": (create_offered|open_offered|publish|close_read): ", line)]
     expect(not refused, f"the registry knows of something else: {refused}")
-    return result
 
 
 def usual():
@@ -138,6 +145,53 @@ def reads():
     for what in ("again", "longer", "abort", "reopen", "alone", "reverse", "two"):
         run(what, what if what in ("again", "longer") else "", sizes=(3, 1), count=60)
     run("", count=300, staging=["memory: 2MiB"])
+
+
+def ranks_of():
+    """The processes of each component, which is the last argument: {name: [pid]}."""
+    found = {}
+    for pid, _, words in processes_of(program):
+        found.setdefault(words[-2], []).append(pid)
+    return found
+
+
+def pause_and_kill(run, dice):
+    """Stops single processes for a while, at any time. Then kills one rank or all ranks of one component, or of two, which are returned."""
+    for _ in range(dice.randrange(6)):
+        time.sleep(dice.uniform(0, 0.03))
+        stopped = dice.sample([pid for pids in ranks_of().values() for pid in pids] or [0], 1)
+        if stopped[0]:
+            kill(stopped, signal.SIGSTOP)
+            time.sleep(dice.choice([0.001, 0.02, 0.1]))
+            kill(stopped, signal.SIGCONT)
+    time.sleep(dice.uniform(0, 0.3))
+    found = ranks_of()
+    names = dice.sample([*found], min(len(found), dice.choice([1, 1, 1, 2])))
+    for name in names:
+        kill(dice.choice([found[name], [dice.choice(found[name])]]), signal.SIGKILL)
+    return names
+
+
+def kill_one_run(seed):
+    """Writers and readers stop and die anywhere in steps that are offered: the others go on, with the right values."""
+    print(f"SLUICE_TEST_RUN={seed}", flush=True)
+    dice = random.Random(seed)
+    clear_directory()
+    sizes = {name: dice.choice([1, 1, 2, 3]) for name in ("model", "viewer", "second")}
+    components = {name: (ranks, ("write 2000 usual " if name == "model" else "read 2000 ended ") + name) for name, ranks in sizes.items()}
+    write_flow(program, components, [("s_*.nc", "model", ["viewer", "second"])], dice.choice(["memory: 1GiB", "memory: 4MiB"]), dice.choice(["retain: 0", ""]))
+    run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+    wait_for(lambda: run.poll() is not None or sum(map(len, ranks_of().values())) >= sum(sizes.values()), "all processes")
+    killed = pause_and_kill(run, dice)
+    result = finish(run)
+    for name in sizes:
+        expect(name in killed or f"{name} finished" in result.err, f"{name} did not go on without {killed}")
+    expect("wrong data" not in result.all and "another step" not in result.all, "wrong values")
+    expect_nothing_refused()
+
+
+def random_kills():
+    repeat_runs(kill_one_run, int(os.environ.get("SLUICE_TEST_KILLS", 4)))
 
 
 globals()[case]()

@@ -11,7 +11,7 @@ import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import allow, clear_directory, expect, finish, kill
+from harness import allow, clear_directory, expect, finish, kill, processes_of
 
 build, program, case = sys.argv[1:4]
 COMPONENTS = 5
@@ -48,15 +48,9 @@ def arguments(number, steps, length, edges, name_of):
 
 def processes():
     """The ranks in this directory, with their parents: {component: {pid: parent}}."""
-    found, here = {}, os.getcwd()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline") as line, open(f"/proc/{pid}/stat") as stat:
-                words = line.read().split("\0")
-                if words[0] == program and os.readlink(f"/proc/{pid}/cwd") == here:
-                    found.setdefault(words[1], {})[int(pid)] = int(stat.read().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            pass
+    found = {}
+    for pid, parent, words in processes_of(program):
+        found.setdefault(words[1], {})[pid] = parent
     return found
 
 

@@ -35,7 +35,7 @@ TEST_SUITE("matcher.segment_runs") {
       }
       CHECK(tables.runs().size() == 1);
       CHECK(data.runs().size() == 1);
-      CHECK(data.runs().front().count == 100);
+      CHECK(data.runs().front().row.count == 100);
       CHECK(pool.used_bytes() == 100 * 68 * kib);
     }
     CHECK(pool.used_bytes() == 0);
@@ -108,7 +108,7 @@ TEST_SUITE("matcher.segment_runs") {
       CHECK(runs.runs().empty());
     }
     std::uint64_t count = 0;
-    for (const SegmentRuns::Run& run : all.runs()) count += run.count;
+    for (const SegmentRuns::Run& run : all.runs()) count += run.row.count;
     CHECK(count == ids.size());
     const std::vector<SegmentLease> taken = all.take();
     REQUIRE(taken.size() == ids.size());

@@ -170,7 +170,7 @@ void for_every_message_to_matcher(Use use) {
   send(MakeImage{9, 10, 5, FileSource{3, 77}});
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
-  send(GrantSeries{{{10, 2, 4096}}, {{12, 3, 2, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});
+  send(GrantSeries{{{{10, 1, 2}, 4096}}, {{{12, 2, 3}, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});
   send(SpillSegment{10, 4096, true});
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
   send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});

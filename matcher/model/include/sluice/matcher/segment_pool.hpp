@@ -13,6 +13,7 @@
 
 #include "sluice/matcher/log_range.hpp"
 #include "sluice/matcher/matcher_place.hpp"
+#include "sluice/matcher/segment_row.hpp"
 #include "sluice/matcher/segment_table.hpp"
 
 namespace sluice::matcher {
@@ -231,15 +232,10 @@ class SegmentPool {
 
   [[nodiscard]] std::uint64_t trim(SegmentId id, std::uint64_t used_bytes) noexcept;
   [[nodiscard]] bool restore(SegmentId id) noexcept;
-  void give_back(SegmentId id) noexcept { give_back({id, 0, 1}); }
+  void give_back(SegmentId id) noexcept { give_back(SegmentRow{id}); }
   /// The first segment, and those at equal distances behind it.
-  struct Row {
-    SegmentId first = 0;
-    std::uint64_t distance = 0;
-    std::uint64_t count = 0;
-  };
   /// The last one first.
-  void give_back(const Row& row) noexcept;
+  void give_back(const SegmentRow& row) noexcept;
   void destroy(SegmentId id) noexcept;
   [[nodiscard]] SegmentLease note_on_disk(SegmentId id, std::uint64_t bytes, bool is_made);
   [[nodiscard]] SegmentLease lend(FreeLists::iterator size, std::size_t position, SegmentUse use);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sluice/matcher/segment_pool.hpp"
+#include "sluice/matcher/segment_row.hpp"
 
 namespace sluice::matcher {
 
@@ -13,9 +14,7 @@ class SegmentRuns {
  public:
   struct Run {
     SegmentPool* pool = nullptr;
-    SegmentId first = 0;
-    std::uint64_t distance = 0;  ///< from each id to the next one
-    std::uint64_t count = 0;
+    SegmentRow row;
     std::uint64_t bytes = 0;          ///< of each
     std::uint64_t charged_bytes = 0;  ///< of each: SegmentLease::charged_bytes
   };

@@ -93,14 +93,13 @@ struct StepView {
   /// Whether the step is published and the positions of all its data are in the view. When a writer died,
   /// only its tables have them.
   [[nodiscard]] bool is_told_whole() const noexcept {
-    if (facts) return is_final && !facts->is_one_cut;
-    return is_final && std::ranges::none_of(logs, &LogView::is_cut);
+    return is_final && !is_one_cut();
   }
   /// The logs do not change any more: looks through them once for is_continued() and is_told_whole(), which
   /// each get of each reader asks.
   void note_logs() noexcept {
     facts.reset();
-    facts = LogFacts{is_continued(), std::ranges::any_of(logs, &LogView::is_cut)};
+    facts = LogFacts{is_continued(), is_one_cut()};
   }
   /// The number of records that readers see. `written`: the end of the records in the request tables. When
   /// each put is visible at once, the tables know more records than the registry.
@@ -109,6 +108,11 @@ struct StepView {
   }
   [[nodiscard]] bool are_counted_by_tables() const noexcept {
     return publish_at == PublishAt::write && (!is_final || is_cut);
+  }
+
+ private:
+  [[nodiscard]] bool is_one_cut() const noexcept {
+    return facts ? facts->is_one_cut : std::ranges::any_of(logs, &LogView::is_cut);
   }
 };
 
