@@ -1,8 +1,8 @@
 // Measures each way to copy, and the copy that puts and gets make, at sizes from 4 KiB to 512 MiB: aligned or
 // not; within the caches (hot: one pair of buffers again and again) or not (cold: through 256 MiB in turn).
-// The ways take turns, and the lower third of the times of each counts. Each size is measured in a process of
-// its own, because the copy of puts and gets learns from the copies before. Prints one line a case: size,
-// place, GB/s of the fastest way, and for each way its time over that of the fastest.
+// The ways take turns in a random order, and the lower third of the times of each counts. Each size is
+// measured in a process of its own, because the copy of puts and gets learns from the copies before. Prints
+// one line a case: size, place, GB/s of the fastest way, and for each way its time over that of the fastest.
 //
 //     copies [LARGEST_KIB]
 #include <sys/mman.h>
@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include "sluice/formats/copy_bytes.hpp"
@@ -34,8 +36,9 @@ void copy_by(char* to, const char* from, std::size_t bytes) {
   sluice::formats::copy_by(way, to, from, bytes);
 }
 
-constexpr std::array<Way, 5> ways{{{"memcpy", copy_by<CopyWay::library>},
+constexpr std::array<Way, 6> ways{{{"memcpy", copy_by<CopyWay::library>},
                                    {"vectors", copy_by<CopyWay::vectors>},
+                                   {"backwards", copy_by<CopyWay::backwards>},
                                    {"rep movsb", copy_by<CopyWay::string>},
                                    {"streaming", copy_by<CopyWay::streaming>},
                                    {"Sluice", [](char* to, const char* from, std::size_t bytes) {
@@ -67,26 +70,34 @@ char* memory(std::size_t bytes) {
 /// Nanoseconds of one copy by each way.
 std::array<double, ways.size()> measure(const Place& place, std::size_t bytes, bool is_hot) {
   const std::size_t distance = (bytes + 2 * page_bytes - 1) / page_bytes * page_bytes;
-  const std::size_t round = is_hot || bytes > turn_bytes / 2 ? distance : turn_bytes;
-  char* const to = memory(round) + place.to;
-  const char* const from = memory(round) + place.from;
+  const std::size_t most = is_hot || bytes > turn_bytes / 2 ? distance : turn_bytes;
+  char* const to = memory(most) + place.to;
+  const char* const from = memory(most) + place.from;
   const std::size_t copies = std::max<std::size_t>(1, (std::size_t{512} << 10) / bytes);
-  const std::size_t repetitions = bytes >= (std::size_t{64} << 20)  ? 12
-                                  : bytes >= (std::size_t{4} << 20) ? 40
-                                                                    : 150;
+  const std::size_t rounds = bytes >= (std::size_t{64} << 20)  ? 12
+                             : bytes >= (std::size_t{4} << 20) ? 40
+                                                               : 150;
   // After a way past the caches, some MiB are in them only after several copies.
   const std::size_t copies_before = bytes < (std::size_t{32} << 20) ? 8 : 1;
   std::array<std::vector<double>, ways.size()> times;
+  // What a way leaves in the caches decides how fast the next one is, so the order must change.
+  std::mt19937 random(1);
+  std::array<std::size_t, ways.size()> order{};
+  std::iota(order.begin(), order.end(), 0);
   std::size_t at = 0;
-  for (std::size_t turn = 0; turn < repetitions * ways.size(); ++turn) {
-    const std::size_t way = (turn + turn / ways.size()) % ways.size();
-    for (std::size_t copy = 0; is_hot && copy < copies_before; ++copy) ways[way].copy(to, from, bytes);
-    const std::int64_t begin_ns = now_ns();
-    for (std::size_t copy = 0; copy < copies; ++copy) {
-      ways[way].copy(to + at, from + at, bytes);
-      at = at + 2 * distance > round ? 0 : at + distance;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t way : order) {
+      if (is_hot)
+        copy_by<CopyWay::vectors>(to, from, bytes);  // `rep movsb` does not bring all into the caches
+      for (std::size_t copy = 0; is_hot && copy < copies_before; ++copy) ways[way].copy(to, from, bytes);
+      const std::int64_t begin_ns = now_ns();
+      for (std::size_t copy = 0; copy < copies; ++copy) {
+        ways[way].copy(to + at, from + at, bytes);
+        at = at + 2 * distance > most ? 0 : at + distance;
+      }
+      times[way].push_back(static_cast<double>(now_ns() - begin_ns) / static_cast<double>(copies));
     }
-    times[way].push_back(static_cast<double>(now_ns() - begin_ns) / static_cast<double>(copies));
   }
   std::array<double, ways.size()> result{};
   for (std::size_t way = 0; way < ways.size(); ++way) {

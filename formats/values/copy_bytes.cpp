@@ -19,9 +19,14 @@ constexpr std::size_t cache_line_bytes = 64;
 /// Below this size, memcpy does not use `rep movsb`.
 constexpr std::size_t least_bytes = 1024;
 /// From this size on, a copy takes long enough to be timed.
-constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
-/// Below this size, source and destination fit in a first-level cache together.
+constexpr std::size_t least_timed_bytes = std::size_t{4} << 10;
+/// Below these sizes, source and destination fit in a first-level cache together; of some processors or
+/// others.
+constexpr std::size_t shorter_bytes = std::size_t{16} << 10;
 constexpr std::size_t short_bytes = std::size_t{32} << 10;
+/// From here on, source and destination may fill a second-level cache; they fit in none from there on.
+constexpr std::size_t longer_bytes = std::size_t{512} << 10;
+constexpr std::size_t long_bytes = std::size_t{2} << 20;
 /// Shorter pieces of large data do not gain from streaming.
 constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
 /// Larger copies are made in pieces of this size.
@@ -34,6 +39,11 @@ constexpr std::size_t least_passed_bytes = std::size_t{4} << 20;
 /// The bytes before the first cache line that begins in the memory, at least one.
 std::size_t bytes_to_next_line(const char* to) noexcept {
   return cache_line_bytes - reinterpret_cast<std::uintptr_t>(to) % cache_line_bytes;
+}
+
+/// The bytes of the last cache line that the memory does not fill.
+std::size_t bytes_before_end_of_lines(const char* end) noexcept {
+  return reinterpret_cast<std::uintptr_t>(end) % cache_line_bytes;
 }
 
 constexpr std::size_t block_bytes = 4 * sizeof(__m256i);
@@ -59,6 +69,15 @@ constexpr std::size_t block_bytes = 4 * sizeof(__m256i);
   copy_block(to + bytes - block_bytes, from + bytes - block_bytes);
 }
 
+/// The same from the end to the begin. A processor lets a load wait that has the place in a page of a store
+/// before it. Forwards that is so where the destination lies slightly after the source in its page.
+[[gnu::target("avx2")]] void copy_blocks_backwards(char* to, const char* from, std::size_t bytes) noexcept {
+  copy_block(to + bytes - block_bytes, from + bytes - block_bytes);
+  std::size_t end = bytes - bytes_before_end_of_lines(to + bytes);
+  for (; end >= block_bytes; end -= block_bytes) copy_block(to + end - block_bytes, from + end - block_bytes);
+  copy_block(to, from);
+}
+
 constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
 
 [[gnu::target("avx512f"), gnu::always_inline]] inline void copy_wide_block(char* to,
@@ -79,6 +98,16 @@ constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
   std::size_t at = bytes_to_next_line(to);
   for (; at + wide_block_bytes <= bytes; at += wide_block_bytes) copy_wide_block(to + at, from + at);
   copy_wide_block(to + bytes - wide_block_bytes, from + bytes - wide_block_bytes);
+}
+
+/// As copy_blocks_backwards().
+[[gnu::target("avx512f")]] void copy_wide_blocks_backwards(char* to, const char* from,
+                                                           std::size_t bytes) noexcept {
+  copy_wide_block(to + bytes - wide_block_bytes, from + bytes - wide_block_bytes);
+  std::size_t end = bytes - bytes_before_end_of_lines(to + bytes);
+  for (; end >= wide_block_bytes; end -= wide_block_bytes)
+    copy_wide_block(to + end - wide_block_bytes, from + end - wide_block_bytes);
+  copy_wide_block(to, from);
 }
 
 /// Stores past the caches, but for the lines at both ends that it does not fill. `next`: where the source
@@ -129,6 +158,28 @@ void copy_by_vectors(char* to, const char* from, std::size_t bytes) noexcept {
   }
 }
 
+void copy_by_vectors_backwards(char* to, const char* from, std::size_t bytes) noexcept {
+  if (bytes < short_bytes && has_wide_vectors()) {
+    copy_wide_blocks_backwards(to, from, bytes);
+  } else {
+    copy_blocks_backwards(to, from, bytes);
+  }
+}
+
+/// The processor's clock, when all before has been done.
+std::uint64_t ticks() noexcept {
+  _mm_lfence();
+  const std::uint64_t now = __rdtsc();
+  _mm_lfence();
+  return now;
+}
+
+/// How the ways follow one another while they are compared.
+enum class TrialOrder : std::uint8_t {
+  in_turn,  ///< each finds what the others have left in the caches
+  in_runs,  ///< each finds what it has left itself, which decides for data that just fits in a cache
+};
+
 /// The fastest way for copies of one kind, as found in this process. Threads may use it together: they may
 /// then disturb each other's trials, but not the copies.
 class FastestWay {
@@ -142,34 +193,39 @@ class FastestWay {
       const bool is_trial = turn_.load(std::memory_order_relaxed) < trials;
       const std::size_t most = is_trial ? trial_bytes : piece_bytes;
       const std::size_t piece = bytes - at < 2 * most ? bytes - at : most;
-      copy_one(piece, ways, [&](CopyWay way) { copy(way, at, piece); });
+      copy_whole(piece, ways, TrialOrder::in_turn, [&](CopyWay way) { copy(way, at, piece); });
       at += piece;
     }
   }
 
- private:
   template <class Copy>
-  void copy_one(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
+  void copy_whole(std::size_t bytes, std::size_t ways, TrialOrder order, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
     if (turn >= trials) [[likely]] {
-      turn_.store(turn < trials + copies_between_trials ? turn + 1 : 0, std::memory_order_relaxed);
+      const std::uint32_t copies = bytes < short_bytes ? short_copies_between_trials : copies_between_trials;
+      turn_.store(turn < trials + copies ? turn + 1 : 0, std::memory_order_relaxed);
       copy(fastest_.load(std::memory_order_relaxed));
       return;
     }
-    const std::uint64_t begin = __rdtsc();
-    copy(candidates[turn % ways]);
-    const std::uint64_t ticks = __rdtsc() - begin;
-    const std::uint64_t ticks_per_mebibyte = (ticks << 20) / bytes;
-    trials_[turn].store(static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks_per_mebibyte, UINT32_MAX)),
-                        std::memory_order_relaxed);
+    const std::size_t way = order == TrialOrder::in_turn ? turn % ways : turn / trials_of_each;
+    const std::size_t trial = order == TrialOrder::in_turn ? turn / ways : turn % trials_of_each;
+    const std::uint64_t begin = ticks();
+    copy(candidates[way]);
+    const std::uint64_t ticks_per_mebibyte = ((ticks() - begin) << 20) / bytes;
+    times_[way][trial].store(
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks_per_mebibyte, UINT32_MAX)),
+        std::memory_order_relaxed);
     turn_.store(turn + 1, std::memory_order_relaxed);
     if (turn + 1 == trials) judge(ways);
   }
 
-  static constexpr std::array<CopyWay, 3> candidates{CopyWay::vectors, CopyWay::string, CopyWay::streaming};
+ private:
+  static constexpr std::array<CopyWay, 4> candidates{CopyWay::vectors, CopyWay::backwards, CopyWay::string,
+                                                     CopyWay::streaming};
   static constexpr std::uint32_t trials_of_each = 11;
   static constexpr std::uint32_t copies_between_trials = 500;
+  static constexpr std::uint32_t short_copies_between_trials = 4000;  ///< a trial takes longer than they do
 
   /// The median of the trials of each way decides, because other programs disturb single ones.
   void judge(std::size_t ways) noexcept {
@@ -177,7 +233,7 @@ class FastestWay {
     for (std::size_t way = 0; way < ways; ++way) {
       std::array<std::uint32_t, trials_of_each> times{};
       for (std::size_t i = 0; i < times.size(); ++i)
-        times[i] = trials_[i * ways + way].load(std::memory_order_relaxed);
+        times[i] = times_[way][i].load(std::memory_order_relaxed);
       std::sort(times.begin(), times.end());
       if (times[times.size() / 2] >= least) continue;
       least = times[times.size() / 2];
@@ -187,13 +243,13 @@ class FastestWay {
 
   std::atomic<std::uint32_t> turn_ = 0;
   std::atomic<CopyWay> fastest_ = CopyWay::vectors;
-  std::array<std::atomic<std::uint32_t>, candidates.size() * trials_of_each> trials_{};
+  std::array<std::array<std::atomic<std::uint32_t>, trials_of_each>, candidates.size()> times_{};
 };
 
 /// The ends of the sizes of one kind. Within each, there are places where the destination lies in its page
 /// up to half a page after the source, and others.
-constexpr std::array<std::size_t, 5> kind_ends{short_bytes, std::size_t{128} << 10, std::size_t{512} << 10,
-                                               std::size_t{2} << 20, uncached_bytes};
+constexpr std::array<std::size_t, 6> kind_ends{shorter_bytes, short_bytes, std::size_t{128} << 10,
+                                               longer_bytes,  long_bytes,  uncached_bytes};
 using WaysOfKind = std::array<FastestWay, 2>;
 using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
 constinit FastestWays fastest_ways;
@@ -212,8 +268,8 @@ FastestWay& way_for(FastestWays& all, const char* to, const char* from, std::siz
   return all[size][is_slightly_after(to, from) ? 1 : 0];
 }
 
-constexpr std::size_t all_ways = 3;
-constexpr std::size_t ways_by_caches = 2;
+constexpr std::size_t all_ways = 4;
+constexpr std::size_t ways_by_caches = 3;
 
 /// Whether whole copies are faster past the caches. Pieces do not tell: what was stored past the caches is in
 /// none when it is overwritten next. Memory of some MiB that is used again and again is in the caches only
@@ -259,12 +315,22 @@ class PastCaches {
 };
 constinit std::array<PastCaches, 2> past_caches;
 
+void copy_short_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
+  WaysOfKind& ways = fastest_ways[bytes < shorter_bytes ? 0 : 1];
+  ways[is_slightly_after(to, from) ? 1 : 0].copy_whole(bytes, ways_by_caches, TrialOrder::in_turn,
+                                                       [&](CopyWay way) { copy_by(way, to, from, bytes); });
+}
+
 void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
   const auto copy_piece_by = [&](CopyWay way, std::size_t at, std::size_t piece) {
     copy_by(way, to + at, from + at, piece);
   };
   FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
   if (bytes >= uncached_bytes) return fastest.copy(bytes, all_ways, copy_piece_by);
+  if (bytes >= longer_bytes && bytes < long_bytes) {
+    return fastest.copy_whole(bytes, ways_by_caches, TrialOrder::in_runs,
+                              [&](CopyWay way) { copy_by(way, to, from, bytes); });
+  }
   // What goes past the caches is slow to read for whoever reads it next, so smaller copies do not.
   if (bytes < least_passed_bytes) return fastest.copy(bytes, ways_by_caches, copy_piece_by);
   past_caches[is_slightly_after(to, from) ? 1 : 0].copy(bytes, [&](bool is_past) {
@@ -280,10 +346,14 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) noexce
   const auto* const from = static_cast<const char*>(source);
   if (bytes < least_bytes || !has_vectors()) {
     std::memcpy(destination, source, bytes);
-  } else if (bytes < least_timed_bytes) {
-    copy_by_vectors(to, from, bytes);
-  } else {
+  } else if (bytes >= short_bytes) {
     copy_by_fastest(to, from, bytes);
+  } else if (bytes >= least_timed_bytes) {
+    copy_short_by_fastest(to, from, bytes);
+  } else if (is_slightly_after(to, from)) {
+    copy_by_vectors_backwards(to, from, bytes);
+  } else {
+    copy_by_vectors(to, from, bytes);
   }
 }
 
@@ -313,6 +383,8 @@ void copy_by(CopyWay way, void* destination, const void* source, std::size_t byt
     copy_string(to, from, bytes);
   } else if (way == CopyWay::vectors) {
     copy_by_vectors(to, from, bytes);
+  } else if (way == CopyWay::backwards) {
+    copy_by_vectors_backwards(to, from, bytes);
   } else {
     stream_blocks(to, from, bytes, from + bytes);
   }

@@ -74,7 +74,8 @@ const std::vector<std::size_t> odd_sizes{
 }  // namespace
 
 TEST_CASE("each way copies any size to and from any place, and nothing beside it") {
-  for (const CopyWay way : {CopyWay::library, CopyWay::vectors, CopyWay::string, CopyWay::streaming}) {
+  for (const CopyWay way :
+       {CopyWay::library, CopyWay::vectors, CopyWay::backwards, CopyWay::string, CopyWay::streaming}) {
     if (!can_copy_by(way)) continue;
     CAPTURE(static_cast<int>(way));
     for (const std::size_t bytes : odd_sizes) {
@@ -112,7 +113,7 @@ TEST_CASE("a copy of bytes to themselves changes nothing") {
     std::vector<std::byte> memory(bytes);
     number(memory);
     const std::vector<std::byte> before = memory;
-    for (const CopyWay way : {CopyWay::vectors, CopyWay::string, CopyWay::streaming}) {
+    for (const CopyWay way : {CopyWay::vectors, CopyWay::backwards, CopyWay::string, CopyWay::streaming}) {
       if (can_copy_by(way)) copy_by(way, memory.data(), memory.data(), bytes);
     }
     for (int i = 0; i < 30; ++i) copy_bytes(memory.data(), memory.data(), bytes);

@@ -5,11 +5,12 @@
 namespace sluice::formats {
 
 /// memcpy by the way that was fastest in this process for copies of this size and place. Which one that is
-/// depends on the processor, and on whether the data is in its caches: vectors are the fastest below 16 KiB
-/// and far from the caches, `rep movsb` within them, stores past the caches for data that fits in none. On
-/// some processors `rep movsb` is half as fast if the destination lies slightly after the source in its page.
+/// depends on the processor, and on whether the data is in its caches: vectors are the fastest far from the
+/// caches, `rep movsb` often within them, stores past the caches for data that fits in none. If the
+/// destination lies slightly after the source in its page, vectors from the end to the begin may take half of
+/// the time of all others.
 ///
-/// From 16 KiB on, the first copies of a kind take the ways in turn and are timed; the later ones take the
+/// From 4 KiB on, the first copies of a kind take the ways in turn and are timed; the later ones take the
 /// fastest. This is repeated from time to time. Any thread may copy.
 void copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept;
 
@@ -25,6 +26,7 @@ void copy_piece(void* destination, const void* source, std::size_t bytes, const 
 enum class CopyWay : std::uint8_t {
   library,    ///< memcpy
   vectors,    ///< loads and stores of 32 bytes; of 64 bytes in short copies
+  backwards,  ///< the same, from the end to the begin
   string,     ///< `rep movsb`
   streaming,  ///< loads, and stores that leave the caches alone
 };
