@@ -76,16 +76,21 @@ bool Session::look_for(const DatasetKey& key, const OfferPage& reads, const Offe
   const auto begin = Clock::now();
   for (;;) {
     const std::uint32_t rings = bell.rings;
+    std::chrono::microseconds most{};
     switch (look_once(key, reads, writes, read)) {
       case Look::found:
         look_time_us_ = longest_look_us;
         return true;
       case Look::in_vain:
         return false;
+      case Look::is_written:
+        most = std::chrono::microseconds(longest_look_at_writers_us);
+        break;
       case Look::later:
+        most = std::chrono::microseconds(look_time_us_);
         break;
     }
-    const auto left = std::chrono::microseconds(look_time_us_) - (Clock::now() - begin);
+    const auto left = most - (Clock::now() - begin);
     if (left.count() <= 0) return false;
     while (bell.rings == rings && Clock::now() - begin < time_before_sleep) std::this_thread::yield();
     if (bell.rings != rings) continue;
@@ -132,7 +137,7 @@ Session::Look Session::look_once(const DatasetKey& key, const OfferPage& reads, 
   }
   if (!slot) return has_any ? Look::later : Look::in_vain;
   if (!is_offered) return Look::in_vain;
-  if (!writes.is_complete(*slot, read.step)) return Look::later;
+  if (!writes.is_complete(*slot, read.step)) return Look::is_written;
   return copy_opened(writes, *slot, read) ? Look::found : Look::in_vain;
 }
 

@@ -238,7 +238,13 @@ class Session : public SegmentSource {
   [[nodiscard]] bool knows_segments(const OfferPage::Found& offer);
   void read_notices();
   static constexpr std::int64_t longest_look_us = 1000;
-  enum class Look : std::uint8_t { found, later, in_vain };
+  static constexpr std::int64_t longest_look_at_writers_us = 20'000;
+  enum class Look : std::uint8_t {
+    found,
+    is_written,  ///< its writers have taken the step, and have not finished it
+    later,       ///< a step of another name or none is written; one may come
+    in_vain
+  };
   [[nodiscard]] std::optional<OffersNotice> reads_of(std::uint32_t rule, const Member& member);
   [[nodiscard]] bool look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
                               Read& read);
