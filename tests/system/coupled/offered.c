@@ -10,6 +10,7 @@
 //   reopen      opens the file again and puts anew   get       gets what it has put before the close
 //   records     has records                          end:RANK:POINT   the rank ends there, see `point`
 //   other       writes a file of another rule first  asks      waits for a file that the reader never writes
+//   slow        takes some milliseconds for each file
 // or the reader does WHAT:
 //   twice       opens each file twice                end       ends while it has the file open
 //   stop        reads no further                     late      comes when the writer has written all
@@ -206,6 +207,7 @@ static void write_step(int step) {
     prefix = "s";
   }
   create(comm, step, &file);
+  if (is("slow")) usleep(4000);
   if (special && is("asks")) {
     int ncid;
     const int status = ncmpi_open(comm, "answer.nc", NC_NOWRITE, MPI_INFO_NULL, &ncid);

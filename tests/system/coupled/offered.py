@@ -135,6 +135,8 @@ def reads():
     for sizes in SIZES:
         run("paced", "wait", sizes=sizes, count=100)
         print(requests(), "messages for 100 files")
+    run("slow", count=100)
+    expect(requests() < 300, f"readers ask for steps that are being written: {requests()} messages for 100 files")
     for writes in ("", "paced"):
         run(writes, "each", sizes=(2, 2), count=60)
         run(writes, "each", sizes=(1, 3), count=60)
