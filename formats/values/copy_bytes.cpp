@@ -24,8 +24,7 @@ constexpr std::size_t least_timed_bytes = std::size_t{4} << 10;
 /// others.
 constexpr std::size_t shorter_bytes = std::size_t{16} << 10;
 constexpr std::size_t short_bytes = std::size_t{32} << 10;
-/// From here on, source and destination may fill a second-level cache; they fit in none from there on.
-constexpr std::size_t longer_bytes = std::size_t{512} << 10;
+/// From this size on, source and destination fit in no second-level cache.
 constexpr std::size_t long_bytes = std::size_t{2} << 20;
 /// Shorter pieces of large data do not gain from streaming.
 constexpr std::size_t least_piece_bytes = std::size_t{8} << 10;
@@ -174,12 +173,6 @@ std::uint64_t ticks() noexcept {
   return now;
 }
 
-/// How the ways follow one another while they are compared.
-enum class TrialOrder : std::uint8_t {
-  in_turn,  ///< each finds what the others have left in the caches
-  in_runs,  ///< each finds what it has left itself, which decides for data that just fits in a cache
-};
-
 /// The fastest way for copies of one kind, as found in this process. Threads may use it together: they may
 /// then disturb each other's trials, but not the copies.
 class FastestWay {
@@ -193,13 +186,13 @@ class FastestWay {
       const bool is_trial = turn_.load(std::memory_order_relaxed) < trials;
       const std::size_t most = is_trial ? trial_bytes : piece_bytes;
       const std::size_t piece = bytes - at < 2 * most ? bytes - at : most;
-      copy_whole(piece, ways, TrialOrder::in_turn, [&](CopyWay way) { copy(way, at, piece); });
+      copy_whole(piece, ways, [&](CopyWay way) { copy(way, at, piece); });
       at += piece;
     }
   }
 
   template <class Copy>
-  void copy_whole(std::size_t bytes, std::size_t ways, TrialOrder order, const Copy& copy) noexcept {
+  void copy_whole(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
     const std::uint32_t trials = static_cast<std::uint32_t>(ways) * trials_of_each;
     if (turn >= trials) [[likely]] {
@@ -208,8 +201,8 @@ class FastestWay {
       copy(fastest_.load(std::memory_order_relaxed));
       return;
     }
-    const std::size_t way = order == TrialOrder::in_turn ? turn % ways : turn / trials_of_each;
-    const std::size_t trial = order == TrialOrder::in_turn ? turn / ways : turn % trials_of_each;
+    const std::size_t way = turn / run % ways;
+    const std::size_t trial = turn / (run * ways) * run + turn % run;
     const std::uint64_t begin = ticks();
     copy(candidates[way]);
     const std::uint64_t ticks_per_mebibyte = ((ticks() - begin) << 20) / bytes;
@@ -223,7 +216,11 @@ class FastestWay {
  private:
   static constexpr std::array<CopyWay, 4> candidates{CopyWay::vectors, CopyWay::backwards, CopyWay::string,
                                                      CopyWay::streaming};
-  static constexpr std::uint32_t trials_of_each = 11;
+  /// So many copies by one way, then as many by the next one, in so many rounds. The first copy of a run does
+  /// not count: it finds what the other way has left in the caches.
+  static constexpr std::uint32_t run = 4;
+  static constexpr std::uint32_t rounds = 3;
+  static constexpr std::uint32_t trials_of_each = run * rounds;
   static constexpr std::uint32_t copies_between_trials = 500;
   static constexpr std::uint32_t short_copies_between_trials = 4000;  ///< a trial takes longer than they do
 
@@ -231,9 +228,10 @@ class FastestWay {
   void judge(std::size_t ways) noexcept {
     std::uint32_t least = UINT32_MAX;
     for (std::size_t way = 0; way < ways; ++way) {
-      std::array<std::uint32_t, trials_of_each> times{};
-      for (std::size_t i = 0; i < times.size(); ++i)
-        times[i] = times_[way][i].load(std::memory_order_relaxed);
+      std::array<std::uint32_t, trials_of_each - rounds> times{};
+      std::size_t count = 0;
+      for (std::uint32_t trial = 0; trial < trials_of_each; ++trial)
+        if (trial % run != 0) times[count++] = times_[way][trial].load(std::memory_order_relaxed);
       std::sort(times.begin(), times.end());
       if (times[times.size() / 2] >= least) continue;
       least = times[times.size() / 2];
@@ -248,8 +246,8 @@ class FastestWay {
 
 /// The ends of the sizes of one kind. Within each, there are places where the destination lies in its page
 /// up to half a page after the source, and others.
-constexpr std::array<std::size_t, 6> kind_ends{shorter_bytes, short_bytes, std::size_t{128} << 10,
-                                               longer_bytes,  long_bytes,  uncached_bytes};
+constexpr std::array<std::size_t, 6> kind_ends{shorter_bytes,          short_bytes, std::size_t{128} << 10,
+                                               std::size_t{512} << 10, long_bytes,  uncached_bytes};
 using WaysOfKind = std::array<FastestWay, 2>;
 using FastestWays = std::array<WaysOfKind, kind_ends.size() + 1>;
 constinit FastestWays fastest_ways;
@@ -315,10 +313,14 @@ class PastCaches {
 };
 constinit std::array<PastCaches, 2> past_caches;
 
+/// Less code on the way to a short copy.
 void copy_short_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
   WaysOfKind& ways = fastest_ways[bytes < shorter_bytes ? 0 : 1];
-  ways[is_slightly_after(to, from) ? 1 : 0].copy_whole(bytes, ways_by_caches, TrialOrder::in_turn,
-                                                       [&](CopyWay way) { copy_by(way, to, from, bytes); });
+  ways[is_slightly_after(to, from) ? 1 : 0].copy_whole(bytes, ways_by_caches, [=](CopyWay way) {
+    if (way == CopyWay::string) return copy_string(to, from, bytes);
+    if (way == CopyWay::backwards) return copy_by_vectors_backwards(to, from, bytes);
+    copy_by_vectors(to, from, bytes);
+  });
 }
 
 void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
@@ -327,11 +329,9 @@ void copy_by_fastest(char* to, const char* from, std::size_t bytes) noexcept {
   };
   FastestWay& fastest = way_for(fastest_ways, to, from, bytes);
   if (bytes >= uncached_bytes) return fastest.copy(bytes, all_ways, copy_piece_by);
-  if (bytes >= longer_bytes && bytes < long_bytes) {
-    return fastest.copy_whole(bytes, ways_by_caches, TrialOrder::in_runs,
-                              [&](CopyWay way) { copy_by(way, to, from, bytes); });
-  }
   // What goes past the caches is slow to read for whoever reads it next, so smaller copies do not.
+  if (bytes < long_bytes)
+    return fastest.copy_whole(bytes, ways_by_caches, [&](CopyWay way) { copy_by(way, to, from, bytes); });
   if (bytes < least_passed_bytes) return fastest.copy(bytes, ways_by_caches, copy_piece_by);
   past_caches[is_slightly_after(to, from) ? 1 : 0].copy(bytes, [&](bool is_past) {
     if (is_past) return copy_by(CopyWay::streaming, to, from, bytes);
