@@ -100,7 +100,8 @@ void PackedLogs::restore(std::span<const std::shared_ptr<WriteLog>> logs) {
 void PackedLogs::add_bytes(BytesByMedium& sums) const {
   for (const Piece& piece : pieces_) {
     for (const SegmentRuns* const runs : {&piece.tables, &piece.data}) {
-      for (const SegmentRuns::Run& run : runs->runs()) sums.add(run.row.first, run.row.count * run.charged_bytes);
+      for (const SegmentRuns::Run& run : runs->runs())
+        sums.add(run.row.first, run.row.count * run.charged_bytes);
     }
   }
 }

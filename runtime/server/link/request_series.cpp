@@ -140,12 +140,14 @@ MatcherBody body_of(const GrantOrder& order) {
 
 void GrantSeries::add(const CreateSegment& create) {
   const bool is_alike = !made.empty() && made.back().bytes == create.bytes;
-  if (!is_alike || !made.back().row.extend({create.segment})) made.push_back({{create.segment}, create.bytes});
+  if (!is_alike || !made.back().row.extend({create.segment}))
+    made.push_back({{create.segment}, create.bytes});
 }
 
 void GrantSeries::add(const ClearSegment& clear) {
   const bool is_alike = !cleared.empty() && cleared.back().use == clear.use;
-  if (!is_alike || !cleared.back().row.extend({clear.segment})) cleared.push_back({{clear.segment}, clear.use});
+  if (!is_alike || !cleared.back().row.extend({clear.segment}))
+    cleared.push_back({{clear.segment}, clear.use});
 }
 
 void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& take) {

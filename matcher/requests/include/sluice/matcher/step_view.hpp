@@ -92,9 +92,7 @@ struct StepView {
 
   /// Whether the step is published and the positions of all its data are in the view. When a writer died,
   /// only its tables have them.
-  [[nodiscard]] bool is_told_whole() const noexcept {
-    return is_final && !is_one_cut();
-  }
+  [[nodiscard]] bool is_told_whole() const noexcept { return is_final && !is_one_cut(); }
   /// The logs do not change any more: looks through them once for is_continued() and is_told_whole(), which
   /// each get of each reader asks.
   void note_logs() noexcept {
