@@ -32,12 +32,16 @@ std::string log_name(const StepBurstLog::Place& place) {
          metadata_suffix;
 }
 
-/// Whether the log belongs to this user and this netCDF file, is not empty, and is not in use.
-bool is_leftover(storage::FileSystem& files, const std::string& path, const std::string& netcdf_path) {
+/// Whether the log belongs to this user and this netCDF file, is not empty, and is not in use. The matcher
+/// takes care of the logs of its run, but may not have locked those of another process yet, or may be unable
+/// to.
+bool is_leftover(storage::FileSystem& files, const std::string& path, const StepBurstLog::Place& place) {
   try {
     if (files.owner_of(path) != files.user()) return false;
     const storage::BurstLogReader log(files, path);
-    if (log.header().path != netcdf_path || log.header().entry_count == 0) return false;
+    if (log.header().path != place.netcdf_path || log.header().entry_count == 0) return false;
+    const auto& identity = log.header().identity;
+    if (identity && identity->run != 0 && identity->run == place.identity.run) return false;
     return !storage::is_in_use(files, path);
   } catch (const Error&) {
     return false;  // belongs to another program, or was removed meanwhile
@@ -81,7 +85,7 @@ void StepBurstLog::refuse_leftovers() const {
   };
   for (const std::string& name : session_.first_listing(options_.directory, list_logs)) {
     const auto path = options_.directory + "/" + name;
-    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files_, path, place_.netcdf_path))
+    if (name.starts_with(begin) && name.ends_with(end) && is_leftover(files_, path, place_))
       found.push_back(path);
   }
   if (found.empty()) return;

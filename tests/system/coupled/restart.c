@@ -5,6 +5,7 @@
 //   append      opens it for writing, checks its records, and adds one
 //   redefine    the same, and defines and writes another variable
 //   alone       each rank by itself opens it for writing and writes the record RECORDS + its rank
+//   in_turn     the same, one rank after the other
 //   until       opens it again and again until it has RECORDS records and the variable of `redefine`; it
 //       never has only the 3 records from before the run
 //   follow      the same, without the last condition
@@ -159,13 +160,15 @@ static void act(const char* command, const char* name, MPI_Offset records) {
       fail("missing", name, "it is there");
     return;
   }
-  const int is_alone = strcmp(command, "alone") == 0;
+  const int is_in_turn = strcmp(command, "in_turn") == 0;
+  const int is_alone = is_in_turn || strcmp(command, "alone") == 0;
   const int writes = is_alone || strcmp(command, "append") == 0 || strcmp(command, "redefine") == 0;
+  for (int before = 0; is_in_turn && before < rank; ++before) MPI_Barrier(MPI_COMM_WORLD);
   ncid = open_file(is_alone ? MPI_COMM_SELF : MPI_COMM_WORLD, name, writes ? NC_WRITE : NC_NOWRITE);
   if (is_alone) {
     put_record(ncid, records + rank, name);
     check(ncmpi_close(ncid), "close", name);
-    MPI_Barrier(MPI_COMM_WORLD);
+    for (int after = is_in_turn ? rank : ranks - 1; after < ranks; ++after) MPI_Barrier(MPI_COMM_WORLD);
     return;
   } else {
     check_contents(ncid, name, records);

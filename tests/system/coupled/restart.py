@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""restart.py BUILD PROGRAM CASE: files from before the run, under `sluice run`, with PROGRAM (restart.c) in the working directory."""
+"""restart.py BUILD PROGRAM CASE NO_RUN_LOCKS: files from before the run, under `sluice run`, with PROGRAM (restart.c) in the working directory. NO_RUN_LOCKS is the library of no_run_locks.c."""
 import glob
 import os
 import sys
@@ -7,14 +7,14 @@ import sys
 sys.path.append(os.path.dirname(sys.path[0]))
 from harness import call, clear_directory, expect, launch, write_flow
 
-build, program, case = sys.argv[1:4]
+build, program, case, no_run_locks = sys.argv[1:5]
 KINDS = {"memory": [], "kept": ["keep: true"], "logs": ["through: burst-buffer"], "file": ["through: file"], "written": ["publish: write"]}
 ON_DISK = {"kept", "logs", "file"}
 
 
-def run(components, keys, *rules, status=0):
+def run(components, keys, *rules, status=0, environment=None):
     write_flow(program, components, [("r*.nc", "model", ["viewer"], *keys), *rules])
-    return call(build + "/bin/sluice", "run", "flow.yaml", status=status)
+    return call(build + "/bin/sluice", "run", "flow.yaml", status=status, environment=environment)
 
 
 def outside(commands):
@@ -52,6 +52,13 @@ def alone():
         # the readers wait for a file that is visible only when it is closed, whatever r.nc's rule says
         run({"model": (4, "alone r.nc 3 check r.nc 7 make go.nc 1"), "viewer": (2, "check go.nc 1 check r.nc 7")}, keys, ("go.nc", "model", ["viewer"]))
         outside("check r.nc 7" if kind in ON_DISK else "check r.nc 3")
+
+
+def in_turn():
+    """A process that is late finds the logs of others that have closed theirs: they are of its own run, even if the matcher has not locked them yet."""
+    outside("make r.nc 3")
+    run({"model": (4, "in_turn r.nc 3 check r.nc 7 make go.nc 1"), "viewer": (2, "check go.nc 1 check r.nc 7")}, KINDS["logs"], ("go.nc", "model", ["viewer"]), environment={"LD_PRELOAD": no_run_locks})
+    outside("check r.nc 7")
 
 
 clear_directory()
