@@ -191,6 +191,7 @@ class FastestWay {
     }
   }
 
+  /// Copies all at once, or one piece.
   template <class Copy>
   void copy_whole(std::size_t bytes, std::size_t ways, const Copy& copy) noexcept {
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);

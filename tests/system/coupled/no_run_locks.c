@@ -17,32 +17,22 @@ static int is_run_lock(const char* path) {
          strcmp(path + length - 5, ".lock") == 0;
 }
 
-static int open_by(const char* function, const char* path, int flags, mode_t mode) {
+int open(const char* path, int flags, ...) {
+  mode_t mode = 0;
+  if ((flags & (O_CREAT | O_TMPFILE)) != 0) {
+    va_list more;
+    va_start(more, flags);
+    mode = va_arg(more, mode_t);
+    va_end(more);
+  }
   if ((flags & O_CREAT) != 0 && is_run_lock(path)) {
     errno = EACCES;
     return -1;
   }
   open_function* next;
-  *(void**)&next = dlsym(RTLD_NEXT, function);
+  *(void**)&next = dlsym(RTLD_NEXT, "open");
   return next(path, flags, mode);
 }
 
-static mode_t mode_of(int flags, va_list more) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
-}
-
-int open(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const mode_t mode = mode_of(flags, more);
-  va_end(more);
-  return open_by("open", path, flags, mode);
-}
-
-int open64(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const mode_t mode = mode_of(flags, more);
-  va_end(more);
-  return open_by("open64", path, flags, mode);
-}
+// The same function on 64-bit machines.
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));

@@ -161,11 +161,11 @@ def pause_and_kill(run, dice):
     """Stops single processes for a while, at any time. Then kills one rank or all ranks of one component, or of two, which are returned."""
     for _ in range(dice.randrange(6)):
         time.sleep(dice.uniform(0, 0.03))
-        stopped = dice.sample([pid for pids in ranks_of().values() for pid in pids] or [0], 1)
-        if stopped[0]:
-            kill(stopped, signal.SIGSTOP)
-            time.sleep(dice.choice([0.001, 0.02, 0.1]))
-            kill(stopped, signal.SIGCONT)
+        pids = sum(ranks_of().values(), [])
+        stopped = dice.sample(pids, min(len(pids), 1))
+        kill(stopped, signal.SIGSTOP)
+        time.sleep(dice.choice([0.001, 0.02, 0.1]))
+        kill(stopped, signal.SIGCONT)
     time.sleep(dice.uniform(0, 0.3))
     found = ranks_of()
     names = dice.sample([*found], min(len(found), dice.choice([1, 1, 1, 2])))
