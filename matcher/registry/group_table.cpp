@@ -66,6 +66,7 @@ GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose pu
   entry->continues = request.continues;
   entry->is_look = request.is_look;
   entry->wants_newest = request.wants_newest;
+  entry->follows = request.follows;
   entry->spans_nodes = request.member.spans_nodes;
   entry->node = process.place.node;
   return {*entry, true};
@@ -100,9 +101,27 @@ std::vector<const Group*> GroupTable::readers_of_file(const DatasetKey& key) con
   return readers;
 }
 
-std::list<Group*>& GroupTable::queue_for(Group::WaitsFor waits_for, const DatasetKey& key) {
-  if (waits_for == Group::WaitsFor::memory) return waiting_for_memory_;
-  return waits_for == Group::WaitsFor::queue ? waiting_for_queue_ : queues_[key];
+std::list<Group*>& GroupTable::queue_for(Group::WaitsFor waits_for, const Group& group) {
+  switch (waits_for) {
+    case Group::WaitsFor::memory:
+      return waiting_for_memory_;
+    case Group::WaitsFor::queue:
+      return waiting_for_queue_;
+    case Group::WaitsFor::file:
+      return behind_[group.follows];
+    default:
+      return queues_[group.key];
+  }
+}
+
+std::list<Group*>* GroupTable::waiting_behind(const WrittenFile& file) {
+  const auto found = behind_.find(file);
+  return found == behind_.end() ? nullptr : &found->second;
+}
+
+void GroupTable::drop_behind(const WrittenFile& file) {
+  const auto found = behind_.find(file);
+  if (found != behind_.end() && found->second.empty()) behind_.erase(found);
 }
 
 std::list<Group*>* GroupTable::waiting_for(const DatasetKey& key) {
@@ -123,7 +142,7 @@ void GroupTable::drop_empty() {
 }
 
 void GroupTable::wait(Group& group, Group::WaitsFor waits_for) {
-  std::list<Group*>& queue = queue_for(waits_for, group.key);
+  std::list<Group*>& queue = queue_for(waits_for, group);
   if (group.queue == nullptr) {
     group.place_in_all = waiting_.insert(waiting_.end(), &group);
     group.place_in_queue = queue.insert(queue.end(), &group);

@@ -54,6 +54,10 @@ class GroupTable {
   /// Groups that wait for another event of the dataset; null: none has ever waited, or all are known to have
   /// gone.
   [[nodiscard]] std::list<Group*>* waiting_for(const DatasetKey& key);
+  /// Groups that wait for the end of the file; null: none has waited.
+  [[nodiscard]] std::list<Group*>* waiting_behind(const WrittenFile& file);
+  /// Their list is no longer needed when it is empty.
+  void drop_behind(const WrittenFile& file);
   /// A run may have millions of datasets: an empty list is dropped by the next drop_empty().
   void note_settled(const DatasetKey& key);
   /// Nobody may hold a list.
@@ -63,7 +67,7 @@ class GroupTable {
   [[nodiscard]] std::uint32_t publication_waits(std::uint32_t rule) const { return publication_waits_[rule]; }
 
  private:
-  [[nodiscard]] std::list<Group*>& queue_for(Group::WaitsFor waits_for, const DatasetKey& key);
+  [[nodiscard]] std::list<Group*>& queue_for(Group::WaitsFor waits_for, const Group& group);
 
   struct GroupId {
     const Component* component = nullptr;
@@ -78,6 +82,7 @@ class GroupTable {
   std::list<Group*> waiting_for_memory_;
   std::list<Group*> waiting_for_queue_;
   std::map<DatasetKey, std::list<Group*>> queues_;
+  std::map<WrittenFile, std::list<Group*>> behind_;
   std::vector<DatasetKey> settled_;               ///< may have an empty list in queues_
   std::vector<std::uint32_t> publication_waits_;  ///< by rule
   std::uint64_t next_own_id_ = 0;

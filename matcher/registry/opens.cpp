@@ -26,7 +26,12 @@ Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
 
   const auto [group, is_new] = parts_.groups.group_for(process, purpose, request);
   add_member(group, ticket, process, request.member.rank);
-  is_new ? decide(group) : parts_.sequences.note_joined(group, process.id);
+  if (is_new) {
+    decide(group);
+  } else {
+    if (group.is_waiting() && request.follows.connection != 0) group.follows = request.follows;
+    parts_.sequences.note_joined(group, process.id);
+  }
   return group;
 }
 
@@ -78,6 +83,8 @@ Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& m
 }
 
 void Opens::decide(Group& group) {
+  if (parts_.processes.writer_of(group.follows) != nullptr)
+    return parts_.groups.wait(group, Group::WaitsFor::file);
   try {
     switch (group.purpose) {
       case GroupPurpose::create:

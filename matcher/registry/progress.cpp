@@ -26,6 +26,14 @@ void Progress::advance_on(const DatasetKey& key) {
   advance_memory();
 }
 
+void Progress::advance_behind(const WrittenFile& file) {
+  std::list<Group*>* const waiting = parts_.groups.waiting_behind(file);
+  if (waiting == nullptr) return;
+  settle_groups(*waiting, does_not_remove);
+  parts_.groups.drop_behind(file);
+  advance_memory();
+}
+
 void Progress::advance_memory() {
   if (is_put_off_) {
     is_memory_due_ = true;

@@ -22,6 +22,8 @@ class Progress {
   void advance();
   /// Call after a change of one dataset, which may also have freed memory.
   void advance_on(const DatasetKey& key);
+  /// Call when the file has been published or given up.
+  void advance_behind(const WrittenFile& file);
   /// Call after a change that may have freed memory.
   void advance_memory();
   /// Call after a change that ends no wait: a process has begun to wait, or has ended.

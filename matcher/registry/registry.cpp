@@ -55,19 +55,16 @@ void Registry::disconnect(ProcessId process) {
   end_if_gone(process);
 }
 
-void Registry::begin_file(ProcessId process) {
-  Process& writer = parts_->processes.at(process);
-  ProcessTable::change(writer, [&] {
-    --writer.connections;
-    ++writer.files;
-  });
+void Registry::begin_file(ProcessId process, const WrittenFile& file) {
+  parts_->processes.begin_file(parts_->processes.at(process), file);
 }
 
-void Registry::end_file(ProcessId process) {
+void Registry::end_file(ProcessId process, const WrittenFile& file) {
   Process* const found = parts_->processes.find(process);
   if (found == nullptr) return;
-  ProcessTable::change(*found, [&] { --found->files; });
+  parts_->processes.end_file(*found, file);
   end_if_gone(process);
+  parts_->progress.advance_behind(file);
 }
 
 void Registry::end_if_gone(ProcessId process) {
@@ -195,28 +192,35 @@ void Registry::open_offered(ProcessId process, SegmentId page_id, StepId id, con
   if (!ended.empty()) parts_->progress.advance_on(request.key);
 }
 
-void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::open_write,
-       {request.key, request.member, false, 1, request.path, false, request.is_on_disk, request.continues});
-}
-
 namespace {
-CreateRequest as_create(const OpenRequest& open) {
-  return {open.key,     open.member,      false, 1, open.path, false, open.is_on_disk, 0,
-          open.is_look, open.wants_newest};
+CreateRequest as_create(const OpenRequest& open, const WrittenFile& follows) {
+  CreateRequest create{open.key, open.member, false, 1, open.path};
+  create.is_on_disk = open.is_on_disk;
+  create.continues = open.continues;
+  create.is_look = open.is_look;
+  create.wants_newest = open.wants_newest;
+  create.follows = follows;
+  return create;
 }
 }  // namespace
 
-void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::open_read, as_create(request));
+void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request,
+                          const WrittenFile& follows) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::open_write, as_create(request, follows));
+}
+
+void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request,
+                         const WrittenFile& follows) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::open_read, as_create(request, follows));
 }
 
 void Registry::create(std::span<const Caller> callers, CreateRequest request) {
   join(callers, GroupPurpose::create, std::move(request));
 }
 
-void Registry::open_read(std::span<const Caller> callers, const OpenRequest& request) {
-  join(callers, GroupPurpose::open_read, as_create(request));
+void Registry::open_read(std::span<const Caller> callers, const OpenRequest& request,
+                         const WrittenFile& follows) {
+  join(callers, GroupPurpose::open_read, as_create(request, follows));
 }
 
 void Registry::in_series(const std::function<void()>& requests) {
@@ -235,9 +239,9 @@ void Registry::in_series(const std::function<void()>& requests) {
   end();
 }
 
-void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::inquire,
-       {request.key, request.member, false, 1, request.path, false, request.is_on_disk});
+void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request,
+                       const WrittenFile& follows) {
+  join(ticket, parts_->processes.at(process), GroupPurpose::inquire, as_create(request, follows));
 }
 
 void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,

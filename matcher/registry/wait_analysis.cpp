@@ -293,7 +293,28 @@ const Group* WaitAnalysis::hopeless_reader(const Group& waiting) const {
   return nullptr;
 }
 
+/// The matcher has the whole file: only what it asks the registry for may hold it up.
+bool WaitAnalysis::can_go_on(const WrittenFile& file) const {
+  const Process* const writer = parts_.processes.writer_of(file);
+  if (writer == nullptr || writer->waits == 0) return true;
+  const auto is_of_file = [&](const Ticket& ticket) {
+    return WrittenFile{ticket.matcher, ticket.connection} == file;
+  };
+  return std::ranges::all_of(parts_.memory_waits.all(),
+                             [&](const MemoryWait& wait) {
+                               return wait.is_inbound || !is_of_file(wait.ticket) || can_be_served(wait);
+                             }) &&
+         std::ranges::all_of(parts_.groups.waiting(), [&](const Group* group) {
+           const bool is_its_create =
+               group->writes() && std::ranges::any_of(group->members, [&](const auto& member) {
+                 return member.second.ticket && is_of_file(*member.second.ticket);
+               });
+           return !is_its_create || can_end(*group);
+         });
+}
+
 bool WaitAnalysis::can_end(const Group& waiting) const {
+  if (waiting.waits_for == Group::WaitsFor::file) return can_go_on(waiting.follows);
   if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come(waiting.node);
   if (waiting.waits_for == Group::WaitsFor::readers) return hopeless_reader(waiting) == nullptr;
   if (waiting.waits_for == Group::WaitsFor::queue) return can_queue_shorten(waiting.key);

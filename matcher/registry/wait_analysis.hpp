@@ -103,6 +103,7 @@ class WaitAnalysis {
   [[nodiscard]] bool is_held_by(const Step& step, const Component& component) const;
   [[nodiscard]] bool can_queue_shorten(const DatasetKey& key) const;
   [[nodiscard]] bool can_end(const GetWait& waiting) const;
+  [[nodiscard]] bool can_go_on(const WrittenFile& file) const;
   [[nodiscard]] const Group* hopeless_reader(const Group& waiting) const;
   [[nodiscard]] const std::string& awaited_by(const Group& waiting) const;
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;

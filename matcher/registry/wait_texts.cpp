@@ -21,6 +21,7 @@ std::string WaitTexts::of(const Group& group) const {
     case Group::WaitsFor::queue:
       return for_queue(group.key);
     case Group::WaitsFor::publication:
+    case Group::WaitsFor::file:
       break;
   }
   return parts_.names.quoted(group.key) + " from " + parts_.rules.of(group.key).writer +

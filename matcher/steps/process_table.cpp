@@ -118,7 +118,26 @@ void ProcessTable::erase(ProcessId id) {
   component.look = Look::none;
   if (component.processes > 0) component.ended.insert(id);
   by_identity_.erase({process.component->name, process.token, process.process_id});
+  if (process.files > 0) std::erase_if(files_, [id](const auto& file) { return file.second == id; });
   processes_.erase(id);
+}
+
+void ProcessTable::begin_file(Process& process, const WrittenFile& file) {
+  change(process, [&] {
+    --process.connections;
+    ++process.files;
+  });
+  files_.emplace(file, process.id);
+}
+
+void ProcessTable::end_file(Process& process, const WrittenFile& file) {
+  change(process, [&] { --process.files; });
+  files_.erase(file);
+}
+
+const Process* ProcessTable::writer_of(const WrittenFile& file) const noexcept {
+  const auto found = files_.find(file);
+  return found == files_.end() ? nullptr : processes_.find(found->second);
 }
 
 void ProcessTable::restart(Component& component) {

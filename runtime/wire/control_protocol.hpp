@@ -22,16 +22,20 @@ namespace sluice::runtime {
 // To the registry. `connection` is the sender's number of a connection. `query` is a number that the answer
 // returns.
 
-// Requests that have the same fields.
+// Requests that have the same fields. `follows`: connection of the file of that path that the matcher is
+// publishing, which comes first; 0: there is none.
 struct OpenForWriting {
   OpenRequest open;
+  std::uint64_t follows = 0;
 };
 struct OpenForReading {
   OpenRequest open;
+  std::uint64_t follows = 0;
   bool operator==(const OpenForReading&) const = default;
 };
 struct Inquiry {
   OpenRequest open;
+  std::uint64_t follows = 0;
 };
 /// What a process requests of the registry.
 using RegistryRequest =

@@ -87,13 +87,13 @@ void fields(auto& a, Is<matcher::LookRequest> auto& m) {
 
 // To the registry
 void fields(auto& a, Is<OpenForWriting> auto& m) {
-  a(m.open);
+  a(m.open, m.follows);
 }
 void fields(auto& a, Is<OpenForReading> auto& m) {
-  a(m.open);
+  a(m.open, m.follows);
 }
 void fields(auto& a, Is<Inquiry> auto& m) {
-  a(m.open);
+  a(m.open, m.follows);
 }
 void fields(auto& a, Is<ClientRequest> auto& m) {
   a(m.connection, m.tag, m.request);

@@ -81,16 +81,24 @@ void ClientRequests::take(Client& client, std::uint32_t tag, RegistryRequest req
   if (!is_held_back(client, tag, request)) pass_on(client, tag, std::move(request));
 }
 
-/// What has been closed before is published before.
+/// What has been closed before is published before: the registry waits for it. Until it is known whether it
+/// has been closed, the request is held back.
 bool ClientRequests::is_held_back(const Client& client, std::uint32_t tag, RegistryRequest& request) {
-  const auto* const open = std::get_if<OpenForReading>(&request);
-  const auto* const inquiry = std::get_if<Inquiry>(&request);
-  if (open == nullptr && inquiry == nullptr) return false;
-  const std::string path = open != nullptr ? open->open.path : inquiry->open.path;
-  if (!written_.is_publishing(path)) return false;
+  const auto [open, follows] = std::visit(
+      [](auto& body) -> std::pair<const OpenRequest*, std::uint64_t*> {
+        if constexpr (requires { body.follows; }) return {&body.open, &body.follows};
+        return {};
+      },
+      request);
+  if (open == nullptr) return false;
+  const std::string path = open->path;
+  if (!written_.is_being_closed(path)) {
+    *follows = written_.publishing(path);
+    return false;
+  }
   // Shared because functions are copied.
   const auto held = std::make_shared<RegistryRequest>(std::move(request));
-  written_.when_published(path, [this, id = client.id, tag, held] {
+  written_.when_closed(path, [this, id = client.id, tag, held] {
     Client* const waiting = parts_.clients.find(id);
     if (waiting != nullptr && !is_held_back(*waiting, tag, *held)) pass_on(*waiting, tag, std::move(*held));
   });

@@ -51,8 +51,9 @@ struct WrittenFiles::Place {
   DatasetKey key = {};
   FileId file = 0;                                  ///< that is being written; 0: none
   matcher::StepId step = 0;                         ///< the newest one that was published; 0: none
-  std::vector<QueuedOpen> queued = {};              ///< until the file is published
-  std::vector<std::function<void()>> waiting = {};  ///< for the same
+  // Until it is known whether the file has been closed:
+  std::vector<QueuedOpen> queued = {};
+  std::vector<std::function<void()>> waiting = {};
 };
 
 WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients, PublishedFiles& published)
@@ -87,7 +88,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file != 0 || known->second.step != 0);
   if (!is_there && request.is_in_place && !is_for_writing(request.flags)) return leave_to_disk(open);
-  if (!is_there && may_be_elsewhere(open)) return look_elsewhere(open);
+  if (!is_there && may_be_elsewhere(open)) return look(open, 0);
   const bool exists = is_there || request.is_on_disk || open.base != nullptr;
   if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
@@ -114,6 +115,8 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     file->opens.push_back(open);
   } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {
     (void)give(*file, open);
+  } else if (file != nullptr && file->state == File::State::publishing) {
+    look(open, file->id);
   } else if (file != nullptr) {
     place.queued.push_back(open);
   } else if (is_for_writing(flags)) {
@@ -152,16 +155,16 @@ void WrittenFiles::leave_to_disk(const QueuedOpen& open) {
     clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{true}));
 }
 
-/// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
-/// on with it.
-void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
+/// Asks the registry for the newest step, behind the file that is being published. The component may have
+/// written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes on with it.
+void WrittenFiles::look(const QueuedOpen& open, FileId follows) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
-  Client::ImageRead& look = client->image_reads[open.tag];
-  look.is_own = true;
+  Client::ImageRead& read = client->image_reads[open.tag];
+  read.is_own = true;
   if (is_for_writing(open.request.flags)) {
     // Later: the registry may be in the middle of something.
-    look.then = [this, open](const SharedFile& found) {
+    read.then = [this, open](const SharedFile& found) {
       QueuedOpen next = open;
       next.has_looked = true;
       next.base = found;
@@ -172,7 +175,7 @@ void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
   newest.is_look = true;
   newest.wants_newest = true;
-  base_.tree.send_up(ClientRequest{client->id, open.tag, OpenForReading{newest}});
+  base_.tree.send_up(ClientRequest{client->id, open.tag, OpenForReading{newest, follows}});
 }
 
 /// A new file, or a copy of the one before.
@@ -358,8 +361,7 @@ void WrittenFiles::end_unclosed(File& file, const std::string& reason) {
     can_be_compared = false;
   }
   if (!can_be_compared) return lose(file, reason);
-  writers_.remove(file.id);
-  file.state = File::State::publishing;
+  begin_publishing(file);
   bytes_.examine(file.bytes, file.path, false,
                  [this, reason, id = file.id](const WrittenBytes::Examined& found) {
                    File* const known = find(id);
@@ -380,11 +382,19 @@ void WrittenFiles::publish(File& file) {
   } catch (const Error&) {
     return publish_later(file);
   }
-  writers_.remove(file.id);
-  file.state = File::State::publishing;
+  begin_publishing(file);
   file.size = file_size(*file.bytes.file);
   bytes_.note_size(file.key.rule, file.size);  // the writer may begin the next one now
   file.bytes.is_in_place ? end_in_place(file) : examine(file);
+}
+
+/// Who opens it waits at the registry from now on.
+void WrittenFiles::begin_publishing(File& file) {
+  writers_.remove(file.id);
+  file.state = File::State::publishing;
+  const Place& place = places_.at(file.path);
+  if (place.queued.empty() && place.waiting.empty()) return;
+  boost::asio::post(base_.loop, [this, path = file.path] { serve_queued(path); });
 }
 
 /// Sealing takes a descriptor for a moment. Others will give some back.
@@ -549,16 +559,26 @@ void WrittenFiles::tidy(const std::string& path) {
   places_.erase(place);
 }
 
-bool WrittenFiles::is_publishing(const std::string& path) {
-  if (files_.empty()) return false;
-  writers_.take_news();
+WrittenFiles::File* WrittenFiles::written_at(const std::string& path) {
   const auto place = places_.find(path);
-  const File* const file = place == places_.end() ? nullptr : find(place->second.file);
-  return file != nullptr && file->state != File::State::beginning && !is_open(*file);
+  return place == places_.end() ? nullptr : find(place->second.file);
 }
 
-void WrittenFiles::when_published(const std::string& path, std::function<void()> then) {
+bool WrittenFiles::is_being_closed(const std::string& path) {
+  if (files_.empty()) return false;
+  writers_.take_news();
+  const File* const file = written_at(path);
+  if (file == nullptr || file->state == File::State::beginning) return false;
+  return file->state != File::State::publishing && !is_open(*file);
+}
+
+void WrittenFiles::when_closed(const std::string& path, std::function<void()> then) {
   places_.at(path).waiting.push_back(std::move(then));
+}
+
+FileId WrittenFiles::publishing(const std::string& path) {
+  const File* const file = written_at(path);
+  return file != nullptr && file->state == File::State::publishing ? file->id : 0;
 }
 
 void WrittenFiles::forget(matcher::StepId step) {

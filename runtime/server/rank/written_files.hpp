@@ -39,11 +39,13 @@ class WrittenFiles {
   [[nodiscard]] Listing list(const ListRequest& request) const;
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer) { return steps_.take(answer); }
-  /// Whether the file at the path has been closed, and is about to be published. Who opens it now must wait
-  /// for that, and not see the one before.
-  [[nodiscard]] bool is_publishing(const std::string& path);
-  /// Calls `then` when it is no longer about to be published.
-  void when_published(const std::string& path, std::function<void()> then);
+  /// Whether it is not known yet whether the file at the path has been closed for the last time.
+  [[nodiscard]] bool is_being_closed(const std::string& path);
+  /// Calls `then` when it is known.
+  void when_closed(const std::string& path, std::function<void()> then);
+  /// The file at the path that has been closed, and is being published; 0: there is none. Who opens the path
+  /// now must wait for it, and not see the one before.
+  [[nodiscard]] FileId publishing(const std::string& path);
   /// The step is no more.
   void forget(matcher::StepId step);
   /// All processes of the component have ended. Publishes what they have closed, and gives up the rest; then
@@ -57,7 +59,7 @@ class WrittenFiles {
     ClientId client = 0;
     std::uint32_t tag = 0;
     OpenFile request;
-    bool has_looked = false;  ///< look_elsewhere
+    bool has_looked = false;  ///< look()
     SharedFile base = {};     ///< what it found
   };
   struct Ending {
@@ -69,7 +71,7 @@ class WrittenFiles {
   void open_at(Place& place, const QueuedOpen& open);
   void replace(File& file, bool is_written, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
-  void look_elsewhere(const QueuedOpen& open);
+  void look(const QueuedOpen& open, FileId follows);
   void leave_to_disk(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void begin_in_place(const File& file);
@@ -105,6 +107,8 @@ class WrittenFiles {
   void serve_queued(const std::string& path);
   void tidy(const std::string& path);
   [[nodiscard]] File* find(FileId id);
+  [[nodiscard]] File* written_at(const std::string& path);
+  void begin_publishing(File& file);
 
   MatcherBase& base_;
   ClientConnections& clients_;

@@ -132,7 +132,8 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
   }
   serve_series([&] {
     if (create != nullptr) return registry_.create(callers, std::move(*create));
-    registry_.open_read(callers, std::get<OpenForReading>(call.call).open);
+    const auto& open = std::get<OpenForReading>(call.call);
+    registry_.open_read(callers, open.open, {from, open.follows});
   });
 }
 
@@ -212,7 +213,7 @@ void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
                           hello.is_child_of_component ? matcher::Registry::StartedBy::component
                                                       : matcher::Registry::StartedBy::run,
                           hello.rank);
-    if (hello.is_for_file) registry_.begin_file(process);
+    if (hello.is_for_file) registry_.begin_file(process, {id.matcher, id.connection});
     connections_.add(id, process, hello.component, hello.is_for_file);
   } catch (const Error& error) {
     end_connection(id);
@@ -295,7 +296,8 @@ void RegistryService::serve(const Requester& from, const CreateRequest& create) 
 void RegistryService::end_connection(const ConnectionId& id) {
   const auto ended = connections_.remove(id);
   if (!ended) return;
-  ended->is_for_file ? registry_.end_file(ended->process) : registry_.disconnect(ended->process);
+  ended->is_for_file ? registry_.end_file(ended->process, {id.matcher, id.connection})
+                     : registry_.disconnect(ended->process);
 }
 
 void RegistryService::take(std::uint32_t from, const GetWaits& note) {

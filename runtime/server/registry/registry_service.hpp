@@ -107,13 +107,13 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     registry_.open_offered(from.process, open.page, open.step, open.open);
   }
   void serve(const Requester& from, const OpenForWriting& request) {
-    registry_.open_write(from.ticket, from.process, request.open);
+    registry_.open_write(from.ticket, from.process, request.open, {from.ticket.matcher, request.follows});
   }
   void serve(const Requester& from, const OpenForReading& request) {
-    registry_.open_read(from.ticket, from.process, request.open);
+    registry_.open_read(from.ticket, from.process, request.open, {from.ticket.matcher, request.follows});
   }
   void serve(const Requester& from, const Inquiry& request) {
-    registry_.inquire(from.ticket, from.process, request.open);
+    registry_.inquire(from.ticket, from.process, request.open, {from.ticket.matcher, request.follows});
   }
   void serve(const Requester& from, const ImageRequest& image);
   void serve(const Requester& from, const SegmentRequest& segment) {

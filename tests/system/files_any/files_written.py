@@ -670,6 +670,28 @@ def many():
     expect(text("sizes") == "100000\n" * 300, "the sizes")
 
 
+def behind():
+    """An open of a file that has been closed, and whose publication waits for memory: what its reader has no use for makes room, or the file is lost. Nobody waits for ever."""
+    names = " ".join(f"a{i}.nc" for i in range(5))
+    write = f"echo first > first.nc\nfor name in {names}; do head -c 1048576 /dev/zero > $name; done"
+    large = script("large.py", "with open('large.nc', 'wb') as file: file.write(bytes(4 << 20))", "open('closed', 'w').close()", "with open('large.nc', 'ab') as file: file.write(b'end')",
+                   "with open('last.nc', 'w') as file: file.write('last')")
+    staging = "prewarm: 0, memory: 8MiB, spill: none"
+    for uses in ("read", "write"):
+        read = script("read.py", "import os, subprocess, sys, time", "open('first.nc').read()", f"if '{uses}' == 'read': subprocess.run('cat {names} | wc -c > bytes', shell=True, check=True)",
+                      "open('read', 'w').close()", "while not os.path.exists('closed'): time.sleep(0.01)", "names = ['large.nc'] * (sys.argv[1] == 'read') + ['last.nc']",
+                      "with open('copies', 'w') as file: file.write(' '.join(str(len(open(name).read())) for name in names))")
+        write_flow(f"{write}\nuntil test -e read; do sleep 0.01; done\n{large}", f"{read} {uses}", staging=staging)
+        result = run(0 if uses == "read" else 3)
+        if uses == "read":
+            expect(text("bytes") == f"{5 << 20}\n", "what was read")
+            expect(text("copies") in (f"{4 << 20} 4", f"{(4 << 20) + 3} 4"), "what was read behind it: " + text("copies"))
+        else:
+            expect(text("copies") == "4" and "1 file was lost" in result.all and harness.is_logged("large.nc' is not published"), "what is told")
+        for name in ("read", "closed"):
+            os.remove(name)
+
+
 def no_descriptors():
     """A matcher that has no descriptor left refuses an open, as the event log says; it does not say that the process has ended."""
     count, limit = 200, 128

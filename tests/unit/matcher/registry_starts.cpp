@@ -142,11 +142,98 @@ TEST_SUITE("registry: starts") {
     world.write("a.nc");
     world.write("b.nc");
     const StepId step = world.answer(world.create(world.writer, "c.nc", world.alone())).step;
-    world.registry.begin_file(world.writer);
+    world.registry.begin_file(world.writer, {0, 1});
     const auto put = world.need(world.writer, step, 3 * mib);
     CHECK(world.is_waiting(put));
     world.open(reader, "c.nc", world.alone());
     CHECK(world.refusal(put) == NC_ENO_SPACE);
+  }
+
+  TEST_CASE("who opens a file behind its publication waits, so what it has not read may make room") {
+    StartWorld world({rule_of({"analysis"})}, {{"model", 0}, {"analysis", 0}});
+    const ProcessId reader = world.process("analysis"), command = world.process("analysis");
+    for (const std::string file : {"a.nc", "b.nc"}) {
+      world.write(file);
+      world.close(command, world.read(command, file));
+    }
+    world.registry.disconnect(command);
+    const WrittenFile file{0, 7};
+    const ProcessId writer = world.process("model");
+    world.registry.begin_file(writer, file);
+    const StepId older = world.answer(world.create(writer, "c.nc", world.alone())).step;
+    world.publish(writer, older);
+    const StepId step = world.answer(world.create(writer, "c.nc", world.alone())).step;
+    const auto put = world.ask([&](Ticket ticket) {
+      ticket.connection = file.connection;
+      world.registry.need_segment(ticket, writer, {step, SegmentUse::data, 3 * mib});
+    });
+    CHECK(world.is_waiting(put));
+    const auto open = world.ask([&](const Ticket& ticket) {
+      world.registry.open_read(ticket, reader, {{0, "c.nc"}, world.alone()}, file);
+    });
+    CHECK(world.is_granted(put));
+    CHECK(world.is_waiting(open));
+    world.publish(writer, step);
+    CHECK(world.is_waiting(open));
+    world.registry.end_file(writer, file);
+    CHECK(world.answer(open).step == step);
+  }
+
+  TEST_CASE("a file that can get no memory fails when its writer waits behind it") {
+    for (const bool is_reader_there : {true, false}) {
+      StartWorld world({rule_of({"analysis"}), rule_between("end", "model", "analysis")},
+                       {{"model", 1}, {"analysis", 1}});
+      world.write("a.nc");
+      world.write("b.nc");
+      const WrittenFile file{0, 7};
+      world.registry.connect("model", 1, 1001);
+      world.registry.begin_file(world.writer, file);
+      const StepId step = world.answer(world.create(world.writer, "c.nc", world.alone())).step;
+      const auto put = world.ask([&](Ticket ticket) {
+        ticket.connection = file.connection;
+        world.registry.need_segment(ticket, world.writer, {step, SegmentUse::data, 3 * mib});
+      });
+      world.rule = 1;
+      if (is_reader_there) world.open(world.process("analysis"), "end", world.alone());
+      world.rule = 0;
+      const auto again = world.ask([&](const Ticket& ticket) {
+        OpenRequest look{{0, "c.nc"}, world.alone()};
+        look.wants_newest = true;
+        world.registry.open_read(ticket, world.writer, look, file);
+      });
+      CHECK(world.is_waiting(again));
+      if (!is_reader_there) {  // it may still come, and read
+        CHECK(world.is_waiting(put));
+        continue;
+      }
+      CHECK(world.refusal(put) == NC_ENO_SPACE);
+      world.registry.discard(world.writer, step, StepEnd::lost, "no memory");
+      world.registry.end_file(world.writer, file);
+      CHECK(world.refusal(again) == NC_ENOENT);
+    }
+  }
+
+  TEST_CASE("a file that can be published is waited for, whatever its writer does") {
+    StartWorld world({rule_of({"analysis"})}, {{"model", 1}, {"analysis", 1}});
+    world.are_components_idle = true;
+    const WrittenFile file{0, 7};
+    world.registry.connect("model", 1, 1001);
+    world.registry.begin_file(world.writer, file);
+    const auto behind = [&](ProcessId process, bool wants_newest) {
+      return world.ask([&](const Ticket& ticket) {
+        OpenRequest open{{0, "c.nc"}, world.alone()};
+        open.wants_newest = wants_newest;
+        world.registry.open_read(ticket, process, open, file);
+      });
+    };
+    const auto again = behind(world.writer, true);
+    const auto read = behind(world.process("analysis"), false);
+    world.registry.look_again();
+    CHECK(world.is_waiting(again));
+    CHECK(world.is_waiting(read));
+    world.registry.end_file(world.writer, file);  // unchanged
+    CHECK(world.refusal(again) == NC_ENOENT);
+    CHECK(world.is_waiting(read));
   }
 
   TEST_CASE("a look tells that a shell only waits for its command") {

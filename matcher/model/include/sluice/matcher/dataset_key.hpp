@@ -28,6 +28,13 @@ struct Member {
   bool operator==(const Member&) const = default;
 };
 
+/// A file that a process writes by the C library. The matcher that has it is a client of the registry for it.
+struct WrittenFile {
+  std::uint32_t matcher = 0;
+  std::uint64_t connection = 0;  ///< the matcher's number; 0: no file
+  auto operator<=>(const WrittenFile&) const = default;
+};
+
 /// A process waits inside a collective call for other processes of a communicator. It creates, opens or uses
 /// a dataset with them. When they create or open it, they have no group number yet.
 struct Gathering {

@@ -50,6 +50,7 @@ struct Group {
     memory,
     readers,  ///< create, open_write: until no process has the file open that is to be written again
     queue,    ///< create, open_write: until a reader has read a step (when-full: wait)
+    file,     ///< until the file that it follows has been published or given up
   };
 
   struct MemberState {
@@ -78,6 +79,7 @@ struct Group {
   std::uint64_t continues = 0;  ///< open_write: OpenRequest::continues
   bool is_look = false;         ///< open_read: OpenRequest::is_look
   bool wants_newest = false;    ///< open_read: OpenRequest::wants_newest
+  WrittenFile follows = {};     ///< an open, inquiry: CreateRequest::follows
   bool exceeds_queue = false;   ///< create, open_write: no longer waits for the queue
   bool is_offered = false;      ///< open_read: it has taken an offered read
   bool spans_nodes = false;

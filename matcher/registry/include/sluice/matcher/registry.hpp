@@ -43,8 +43,8 @@ class Registry {
                     std::int32_t rank = no_rank);
   /// The last connection of the process is of the matcher itself, which writes a file in the process's name;
   /// and the end of it. The process ends with its last connection and its last file.
-  void begin_file(ProcessId process);
-  void end_file(ProcessId process);
+  void begin_file(ProcessId process, const WrittenFile& file);
+  void end_file(ProcessId process, const WrittenFile& file);
   /// A connection ends. The process ends with its last connection: the steps that it was writing are
   /// discarded, and the steps that it had open for reading are released.
   void disconnect(ProcessId process);
@@ -73,7 +73,8 @@ class Registry {
   /// As create() and open_read() of each of them. `request.member.rank` is not used. Who may not make the
   /// call is refused.
   void create(std::span<const Caller> callers, CreateRequest request);
-  void open_read(std::span<const Caller> callers, const OpenRequest& request);
+  void open_read(std::span<const Caller> callers, const OpenRequest& request,
+                 const WrittenFile& follows = {});
   /// Does several requests that have come together. Then waits are looked at once, behind them.
   void in_series(const std::function<void()>& requests);
   /// A request of the process comes soon: brings what is known of it into the cache.
@@ -86,14 +87,19 @@ class Registry {
   /// Rank 0 of a group opens the step whose read the group was offered through the page, for all its
   /// processes. Throws Error(NC_EINVAL) when it was not.
   void open_offered(ProcessId process, SegmentId page, StepId step, const OpenRequest& request);
-  void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  /// `follows`: the file of that name that has been closed before, and is being published. The answer waits
+  /// for that.
+  void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request,
+                  const WrittenFile& follows = {});
   /// A process that is attached (attached_name) waits for nothing: it gets the newest published step, or the
   /// path of a file on disk, or NC_ENOENT.
-  void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request,
+                 const WrittenFile& follows = {});
   /// Describes the dataset that open_read() would give, and opens nothing: the step does not count as read.
   /// An inquiry waits as open_read() does. The writer component is told about the step that it is writing,
   /// and refused with NC_EFILE while that step has no header.
-  void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request);
+  void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request,
+               const WrittenFile& follows = {});
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
   /// The same of each of them. Who may not have the segment is refused. Caller::rank is not used.
   void need_segments(std::span<const Caller> callers, const SegmentRequest& request);

@@ -34,6 +34,8 @@ struct CreateRequest {
   std::uint64_t continues = 0;  ///< OpenRequest::continues
   bool is_look = false;         ///< OpenRequest::is_look
   bool wants_newest = false;    ///< OpenRequest::wants_newest
+  /// A file of that name had been closed before the call, and was not published yet. So it comes first.
+  WrittenFile follows = {};
   // In the message again:
   bool goes_on = false;  ///< a file that is written by the C library: begins with what is there
   bool operator==(const CreateRequest&) const = default;

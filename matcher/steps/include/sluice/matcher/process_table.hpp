@@ -135,6 +135,11 @@ class ProcessTable {
   /// The process is looked at soon: brings it into the cache.
   void expect(ProcessId id) const noexcept;
   void erase(ProcessId id);
+  /// The last connection of the process is for the file; and the end of it.
+  void begin_file(Process& process, const WrittenFile& file);
+  void end_file(Process& process, const WrittenFile& file);
+  /// The process that the file is of; null: the file has been published or given up.
+  [[nodiscard]] const Process* writer_of(const WrittenFile& file) const noexcept;
   /// Calls `change`, which changes the process's waits or connections, and updates the count of blocked
   /// processes.
   template <class Change>
@@ -185,6 +190,7 @@ class ProcessTable {
   std::map<std::string, std::vector<const Component*>, std::less<>> ensembles_;
   ByNumber<ProcessId, Process> processes_;
   std::map<Identity, ProcessId> by_identity_;
+  std::map<WrittenFile, ProcessId> files_;
   std::uint64_t next_id_ = 1;
 };
 
