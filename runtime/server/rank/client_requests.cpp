@@ -86,7 +86,7 @@ void ClientRequests::take(Client& client, std::uint32_t tag, RegistryRequest req
 bool ClientRequests::is_held_back(const Client& client, std::uint32_t tag, RegistryRequest& request) {
   const auto [open, follows] = std::visit(
       [](auto& body) -> std::pair<const OpenRequest*, std::uint64_t*> {
-        if constexpr (requires { body.follows; }) return {&body.open, &body.follows};
+        if constexpr (requires { body.open, body.follows; }) return {&body.open, &body.follows};
         return {};
       },
       request);

@@ -51,9 +51,8 @@ struct WrittenFiles::Place {
   DatasetKey key = {};
   FileId file = 0;                                  ///< that is being written; 0: none
   matcher::StepId step = 0;                         ///< the newest one that was published; 0: none
-  // Until it is known whether the file has been closed:
-  std::vector<QueuedOpen> queued = {};
-  std::vector<std::function<void()>> waiting = {};
+  std::vector<QueuedOpen> queued = {};              ///< until the file is published
+  std::vector<std::function<void()>> waiting = {};  ///< until it is known whether it has been closed
 };
 
 WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients, PublishedFiles& published)
@@ -88,7 +87,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file != 0 || known->second.step != 0);
   if (!is_there && request.is_in_place && !is_for_writing(request.flags)) return leave_to_disk(open);
-  if (!is_there && may_be_elsewhere(open)) return look(open, 0);
+  if (!is_there && may_be_elsewhere(open)) return look_elsewhere(open);
   const bool exists = is_there || request.is_on_disk || open.base != nullptr;
   if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
@@ -115,8 +114,6 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     file->opens.push_back(open);
   } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {
     (void)give(*file, open);
-  } else if (file != nullptr && file->state == File::State::publishing) {
-    look(open, file->id);
   } else if (file != nullptr) {
     place.queued.push_back(open);
   } else if (is_for_writing(flags)) {
@@ -155,16 +152,16 @@ void WrittenFiles::leave_to_disk(const QueuedOpen& open) {
     clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{true}));
 }
 
-/// Asks the registry for the newest step, behind the file that is being published. The component may have
-/// written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes on with it.
-void WrittenFiles::look(const QueuedOpen& open, FileId follows) {
+/// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
+/// on with it.
+void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
-  Client::ImageRead& read = client->image_reads[open.tag];
-  read.is_own = true;
+  Client::ImageRead& look = client->image_reads[open.tag];
+  look.is_own = true;
   if (is_for_writing(open.request.flags)) {
     // Later: the registry may be in the middle of something.
-    read.then = [this, open](const SharedFile& found) {
+    look.then = [this, open](const SharedFile& found) {
       QueuedOpen next = open;
       next.has_looked = true;
       next.base = found;
@@ -175,7 +172,7 @@ void WrittenFiles::look(const QueuedOpen& open, FileId follows) {
   OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
   newest.is_look = true;
   newest.wants_newest = true;
-  base_.tree.send_up(ClientRequest{client->id, open.tag, OpenForReading{newest, follows}});
+  base_.tree.send_up(ClientRequest{client->id, open.tag, OpenForReading{newest}});
 }
 
 /// A new file, or a copy of the one before.
@@ -392,9 +389,8 @@ void WrittenFiles::publish(File& file) {
 void WrittenFiles::begin_publishing(File& file) {
   writers_.remove(file.id);
   file.state = File::State::publishing;
-  const Place& place = places_.at(file.path);
-  if (place.queued.empty() && place.waiting.empty()) return;
-  boost::asio::post(base_.loop, [this, path = file.path] { serve_queued(path); });
+  for (const auto& then : std::exchange(places_.at(file.path).waiting, {}))
+    boost::asio::post(base_.loop, then);
 }
 
 /// Sealing takes a descriptor for a moment. Others will give some back.
@@ -560,7 +556,7 @@ void WrittenFiles::tidy(const std::string& path) {
 }
 
 WrittenFiles::File* WrittenFiles::written_at(const std::string& path) {
-  const auto place = places_.find(path);
+  const auto place = files_.empty() ? places_.end() : places_.find(path);
   return place == places_.end() ? nullptr : find(place->second.file);
 }
 

@@ -59,7 +59,7 @@ class WrittenFiles {
     ClientId client = 0;
     std::uint32_t tag = 0;
     OpenFile request;
-    bool has_looked = false;  ///< look()
+    bool has_looked = false;  ///< look_elsewhere
     SharedFile base = {};     ///< what it found
   };
   struct Ending {
@@ -71,7 +71,7 @@ class WrittenFiles {
   void open_at(Place& place, const QueuedOpen& open);
   void replace(File& file, bool is_written, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
-  void look(const QueuedOpen& open, FileId follows);
+  void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void begin_in_place(const File& file);
