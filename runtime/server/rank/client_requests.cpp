@@ -146,11 +146,20 @@ void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest 
     // Of a step that was kept: the process does not know how long it has waited for it.
     if (const auto kept = client.process->kept_steps.extract(close->step)) close->counters = kept.mapped();
   }
+  note_writing(request);
   const bool is_reading = std::holds_alternative<OpenForReading>(request);
   const bool is_writing =
       std::holds_alternative<CreateRequest>(request) || std::holds_alternative<OpenForWriting>(request);
   if (is_reading || is_writing) client.opening = {tag, is_reading, 0};
   parts_.base.tree.send_up(ClientRequest{client.id, tag, std::move(request)});
+}
+
+void ClientRequests::note_writing(const RegistryRequest& request) {
+  if (const auto* const create = std::get_if<CreateRequest>(&request)) written_.note_other_writer(create->path);
+  if (const auto* const open = std::get_if<OpenForWriting>(&request))
+    written_.note_other_writer(open->open.path);
+  if (const auto* const offered = std::get_if<CreateOffered>(&request))
+    written_.note_other_writer(offered->create.path);
 }
 
 /// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it.

@@ -40,6 +40,7 @@ struct WrittenFiles::File {
   bool goes_on = false;       ///< CreateRequest::goes_on
   bool is_in_files = false;   ///< OpenFile::is_in_files
   bool is_elsewhere = false;  ///< its base is a step that this matcher does not have
+  bool has_other_writer = false;  ///< note_other_writer(), since its begin
   std::uint64_t size = 0;     ///< from the last close on
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
@@ -143,7 +144,8 @@ bool WrittenFiles::is_open(const File& file) const {
 /// Whether the open depends on what this matcher does not know.
 bool WrittenFiles::may_be_elsewhere(const QueuedOpen& open) const {
   const auto has = [&](int flag) { return (open.request.flags & static_cast<std::uint32_t>(flag)) != 0; };
-  return !open.request.is_in_place && !open.has_looked && (!has(O_TRUNC) || has(O_EXCL));
+  const bool has_to_exist = !has(O_TRUNC) || has(O_EXCL) || !has(O_CREAT);
+  return !open.request.is_in_place && !open.has_looked && has_to_exist;
 }
 
 /// The file is on disk, as its last writer has left it.
@@ -477,7 +479,7 @@ void WrittenFiles::complete(const File& file) {
   const std::uint64_t size = file.size;
   if (!file.bytes.is_in_place) {
     const matcher::StepId step = steps_.step(id);
-    places_.at(file.path).step = step;
+    places_.at(file.path).step = file.has_other_writer ? 0 : step;
     paths_[step] = file.path;
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
@@ -570,6 +572,14 @@ bool WrittenFiles::is_being_closed(const std::string& path) {
 
 void WrittenFiles::when_closed(const std::string& path, std::function<void()> then) {
   places_.at(path).waiting.push_back(std::move(then));
+}
+
+void WrittenFiles::note_other_writer(const std::string& path) {
+  const auto place = places_.find(path);
+  if (place == places_.end()) return;
+  place->second.step = 0;
+  if (File* const file = find(place->second.file)) file->has_other_writer = true;
+  tidy(path);
 }
 
 FileId WrittenFiles::publishing(const std::string& path) {

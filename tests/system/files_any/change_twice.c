@@ -1,5 +1,5 @@
-/* change_twice FILE ROUNDS: changes a large file by the C library, and by PnetCDF directly after that. What was
- * closed first is there. */
+/* change_twice FILE ROUNDS: the last rank changes a large file by the C library, and directly after that all do by
+ * PnetCDF. What was closed first is there. */
 #include <fcntl.h>
 #include <pnetcdf.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static void expect_value(int file, MPI_Offset at, double expected) {
 static MPI_Offset make(const char *path) {
   int file, dimension, variable;
   MPI_Offset offset;
-  check(ncmpi_create(MPI_COMM_SELF, path, NC_64BIT_DATA, MPI_INFO_NULL, &file), "create");
+  check(ncmpi_create(MPI_COMM_WORLD, path, NC_64BIT_DATA, MPI_INFO_NULL, &file), "create");
   check(ncmpi_def_dim(file, "x", LENGTH, &dimension), "def_dim");
   check(ncmpi_def_var(file, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var");
   check(ncmpi_enddef(file), "enddef");
@@ -61,22 +61,26 @@ static void change_bytes(const char *path, MPI_Offset offset, double value) {
 }
 
 int main(int argc, char **argv) {
+  int rank, ranks;
   MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const char *path = argv[1];
   const int rounds = atoi(argv[2]);
   const MPI_Offset offset = make(path);
   int file;
   for (int round = 1; round <= rounds; round++) {
-    change_bytes(path, offset + 8 * round, round);
-    check(ncmpi_open(MPI_COMM_SELF, path, NC_WRITE, MPI_INFO_NULL, &file), "open");
+    if (rank == ranks - 1) change_bytes(path, offset + 8 * round, round);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(ncmpi_open(MPI_COMM_WORLD, path, NC_WRITE, MPI_INFO_NULL, &file), "open");
     for (int i = 1; i <= round; i++) expect_value(file, i, i);
-    put(file, 1000 + round, round);
+    put(file, 1000 * (rank + 1) + round, round);
     check(ncmpi_close(file), "close");
   }
-  check(ncmpi_open(MPI_COMM_SELF, path, NC_NOWRITE, MPI_INFO_NULL, &file), "open");
+  check(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &file), "open");
   for (int i = 1; i <= rounds; i++) {
     expect_value(file, i, i);
-    expect_value(file, 1000 + i, i);
+    expect_value(file, 1000 * (rank + 1) + i, i);
   }
   check(ncmpi_close(file), "close");
   MPI_Finalize();

@@ -821,8 +821,8 @@ def straight_changed():
 
 
 def changed_twice():
-    """A process changes a large file by the C library, and by PnetCDF directly after that: what was closed first is there."""
-    launch = " ".join(harness.MPIRUN) + f" 1 {sys.argv[4]}"
+    """A process changes a large file by the C library, and all do by PnetCDF directly after that: what was closed first is there."""
+    launch = " ".join(harness.MPIRUN) + f" 2 {sys.argv[4]}"
     write_flow(f"trap 'touch written' EXIT\n{launch} a.nc 5", "until test -e written; do sleep 0.05; done\ncat a.nc > copy", rule="a.nc")
     run()
     same_bytes([f"{launch} a.nc 5"], ("copy", "a.nc"))
