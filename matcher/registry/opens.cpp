@@ -85,6 +85,7 @@ Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& m
 void Opens::decide(Group& group) {
   if (parts_.processes.writer_of(group.follows) != nullptr)
     return parts_.groups.wait(group, Group::WaitsFor::file);
+  if (may_follow_others(group)) return parts_.groups.wait(group, Group::WaitsFor::members);
   try {
     switch (group.purpose) {
       case GroupPurpose::create:
@@ -106,6 +107,16 @@ void Opens::decide(Group& group) {
   } catch (const Error& error) {  // the system has no memory
     parts_.outcomes.refuse(group, error.status(), error.what());
   }
+}
+
+/// Whether members that have not come may follow a file of their matcher that its writer has changed again:
+/// the registry hears of such changes when they are published.
+bool Opens::may_follow_others(const Group& group) const {
+  const bool opens = group.purpose == GroupPurpose::open_read || group.purpose == GroupPurpose::open_write;
+  if (!opens || group.has_all_arrived() || group.component->name != parts_.rules.of(group.key).writer)
+    return false;
+  const Dataset* const dataset = parts_.datasets.find(group.key);
+  return dataset != nullptr && dataset->newest != nullptr && dataset->newest->file_bytes;
 }
 
 void Opens::decide_create(Group& group) {

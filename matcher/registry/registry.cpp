@@ -267,6 +267,8 @@ void Registry::expect_close(ProcessId process, StepId id) const noexcept {
 /// A member has joined.
 void Registry::go_on(Group& group, std::uint32_t rank) {
   if (!group.is_waiting()) return parts_->memberships.answer_member(group, rank);
+  if (group.waits_for == Group::WaitsFor::members && group.has_all_arrived())
+    return parts_->progress.advance_on(DatasetKey(group.key));
   // The process has no use for what it has not read while it waits.
   const bool may_memory_come = !parts_->memory_waits.all().empty();
   may_memory_come ? parts_->progress.advance_memory() : parts_->progress.fail_hopeless();
@@ -291,7 +293,13 @@ void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, Creat
         } else {
           group = &parts_->opens.join(caller.ticket, process, purpose, request);
         }
-        group->is_waiting() ? go_on(*group, caller.rank) : joined.push_back(caller.rank);
+        if (group->is_waiting()) {
+          // With the last member it may get its answer, and end.
+          Group& waiting = group->has_all_arrived() ? *std::exchange(group, nullptr) : *group;
+          go_on(waiting, caller.rank);
+          continue;
+        }
+        joined.push_back(caller.rank);
         if (group->has_all_arrived()) answer();
       } catch (const Error& error) {
         parts_->answers.refused(caller.ticket, error.status(), error.what());

@@ -315,6 +315,7 @@ bool WaitAnalysis::can_go_on(const WrittenFile& file) const {
 
 bool WaitAnalysis::can_end(const Group& waiting) const {
   if (waiting.waits_for == Group::WaitsFor::file) return can_go_on(waiting.follows);
+  if (waiting.waits_for == Group::WaitsFor::members) return can_act(waiting.component->name);
   if (waiting.waits_for == Group::WaitsFor::memory) return can_memory_come(waiting.node);
   if (waiting.waits_for == Group::WaitsFor::readers) return hopeless_reader(waiting) == nullptr;
   if (waiting.waits_for == Group::WaitsFor::queue) return can_queue_shorten(waiting.key);

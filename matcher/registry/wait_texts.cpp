@@ -20,6 +20,9 @@ std::string WaitTexts::of(const Group& group) const {
              parts_.groups.readers_of_file(group.key).front()->component->name + " has open for reading";
     case Group::WaitsFor::queue:
       return for_queue(group.key);
+    case Group::WaitsFor::members:
+      return parts_.names.quoted(group.key) + ", until all " + std::to_string(group.size) +
+             " processes of the call have come";
     case Group::WaitsFor::publication:
     case Group::WaitsFor::file:
       break;

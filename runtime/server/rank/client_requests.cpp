@@ -155,7 +155,8 @@ void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest 
 }
 
 void ClientRequests::note_writing(const RegistryRequest& request) {
-  if (const auto* const create = std::get_if<CreateRequest>(&request)) written_.note_other_writer(create->path);
+  if (const auto* const create = std::get_if<CreateRequest>(&request))
+    written_.note_other_writer(create->path);
   if (const auto* const open = std::get_if<OpenForWriting>(&request))
     written_.note_other_writer(open->open.path);
   if (const auto* const offered = std::get_if<CreateOffered>(&request))

@@ -37,11 +37,11 @@ struct WrittenFiles::File {
   DatasetKey key;
   std::string component;
   FileBytes bytes = {};
-  bool goes_on = false;       ///< CreateRequest::goes_on
-  bool is_in_files = false;   ///< OpenFile::is_in_files
-  bool is_elsewhere = false;  ///< its base is a step that this matcher does not have
+  bool goes_on = false;           ///< CreateRequest::goes_on
+  bool is_in_files = false;       ///< OpenFile::is_in_files
+  bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
   bool has_other_writer = false;  ///< note_other_writer(), since its begin
-  std::uint64_t size = 0;     ///< from the last close on
+  std::uint64_t size = 0;         ///< from the last close on
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
   std::vector<QueuedOpen> opens = {};  ///< that wait for its beginning

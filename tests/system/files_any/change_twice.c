@@ -1,5 +1,5 @@
-/* change_twice FILE ROUNDS: the last rank changes a large file by the C library, and directly after that all do by
- * PnetCDF. What was closed first is there. */
+/* change_twice FILE ROUNDS: the last rank changes a large file by the C library, and directly after that all
+ * do by PnetCDF. What was closed first is there. */
 #include <fcntl.h>
 #include <pnetcdf.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #define LENGTH 2000000
 
-static void check(int status, const char *what) {
+static void check(int status, const char* what) {
   if (status == NC_NOERR) return;
   fprintf(stderr, "%s: %s\n", what, ncmpi_strerror(status));
   exit(1);
@@ -33,14 +33,14 @@ static void expect_value(int file, MPI_Offset at, double expected) {
 }
 
 /* Returns the offset of its variable. */
-static MPI_Offset make(const char *path) {
+static MPI_Offset make(const char* path) {
   int file, dimension, variable;
   MPI_Offset offset;
   check(ncmpi_create(MPI_COMM_WORLD, path, NC_64BIT_DATA, MPI_INFO_NULL, &file), "create");
   check(ncmpi_def_dim(file, "x", LENGTH, &dimension), "def_dim");
   check(ncmpi_def_var(file, "v", NC_DOUBLE, 1, &dimension, &variable), "def_var");
   check(ncmpi_enddef(file), "enddef");
-  double *const values = calloc(LENGTH, sizeof *values);
+  double* const values = calloc(LENGTH, sizeof *values);
   check(ncmpi_put_var_double_all(file, variable, values), "put_all");
   free(values);
   check(ncmpi_inq_varoffset(file, variable, &offset), "inq_varoffset");
@@ -48,7 +48,7 @@ static MPI_Offset make(const char *path) {
   return offset;
 }
 
-static void change_bytes(const char *path, MPI_Offset offset, double value) {
+static void change_bytes(const char* path, MPI_Offset offset, double value) {
   uint64_t bits;
   unsigned char bytes[8];
   memcpy(&bits, &value, sizeof bits);
@@ -60,20 +60,26 @@ static void change_bytes(const char *path, MPI_Offset offset, double value) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, ranks;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const char *path = argv[1];
+  const char* path = argv[1];
   const int rounds = atoi(argv[2]);
   const MPI_Offset offset = make(path);
   int file;
   for (int round = 1; round <= rounds; round++) {
-    if (rank == ranks - 1) change_bytes(path, offset + 8 * round, round);
+    if (rank == ranks - 1) {
+      change_bytes(path, offset + 8 * (100 + round), round);
+      change_bytes(path, offset + 8 * round, round);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     check(ncmpi_open(MPI_COMM_WORLD, path, NC_WRITE, MPI_INFO_NULL, &file), "open");
-    for (int i = 1; i <= round; i++) expect_value(file, i, i);
+    for (int i = 1; i <= round; i++) {
+      expect_value(file, 100 + i, i);
+      expect_value(file, i, i);
+    }
     put(file, 1000 * (rank + 1) + round, round);
     check(ncmpi_close(file), "close");
   }

@@ -52,6 +52,15 @@ struct StartWorld : World {
     REQUIRE(is_granted(need(writer, step, 3 * mib)));
     publish(writer, step);
   }
+  /// As the matcher does for what is written by the C library.
+  StepId write_file(const std::string& file) {
+    const StepId step = answer(create(writer, file, alone())).step;
+    PublishRequest request;
+    request.step = step;
+    request.file_bytes = 10;
+    registry.publish(writer, std::move(request));
+    return step;
+  }
   [[nodiscard]] bool says(const std::string& words) const {
     return !answers.events.empty() && answers.events.back().find(words) != std::string::npos;
   }
@@ -196,6 +205,54 @@ TEST_SUITE("registry: starts") {
     world.registry.end_file(world.writer, file);  // unchanged: nobody can end these waits now
     CHECK(world.refusal(back) == NC_ENOENT);
     CHECK(world.refusal(read) == NC_ENOENT);
+  }
+
+  TEST_CASE("a collective open of a written file is decided when all have come: one may follow a file") {
+    for (const bool is_series : {false, true}) {
+      StartWorld world({rule_of({"analysis"})}, {{"model", 2}, {"analysis", 1}});
+      const ProcessId other = world.process("model");
+      REQUIRE(world.write_file("c.nc") != 0);
+      const WrittenFile file{0, 7};
+      world.registry.connect("model", 2, 1002);
+      world.registry.begin_file(other, file);
+      const OpenRequest open{{0, "c.nc"}, {1, 0, 2}};
+      const auto first =
+          world.ask([&](const Ticket& ticket) { world.registry.open_read(ticket, world.writer, open); });
+      CHECK(world.is_waiting(first));
+      const auto last = world.ask([&](const Ticket& ticket) {
+        const Registry::Caller caller{ticket, other, 1};
+        OpenRequest own = open;
+        own.member.rank = 1;
+        is_series ? world.registry.open_read(std::span(&caller, 1), own, file)
+                  : world.registry.open_read(ticket, other, own, file);
+      });
+      CHECK(world.is_waiting(first));
+      const StepId newest = world.write_file("c.nc");
+      CHECK(world.is_waiting(last));
+      world.registry.end_file(other, file);
+      CHECK(world.answer(first).step == newest);
+      CHECK(world.answer(last).step == newest);
+    }
+  }
+
+  TEST_CASE("a collective open that nobody follows is answered with its last member") {
+    for (const bool is_series : {false, true}) {
+      StartWorld world({rule_of({"analysis"})}, {{"model", 2}, {"analysis", 1}});
+      const ProcessId other = world.process("model");
+      const StepId step = world.write_file("c.nc");
+      std::vector<std::uint32_t> tags;
+      for (const std::uint32_t rank : {0U, 1U}) {
+        tags.push_back(world.ask([&](const Ticket& ticket) {
+          const ProcessId process = rank == 0 ? world.writer : other;
+          const Registry::Caller caller{ticket, process, rank};
+          const OpenRequest open{{0, "c.nc"}, {1, rank, 2}};
+          is_series ? world.registry.open_read(std::span(&caller, 1), open)
+                    : world.registry.open_read(ticket, process, open);
+        }));
+        CHECK(world.is_waiting(tags.front()) == (rank == 0));
+      }
+      for (const std::uint32_t tag : tags) CHECK(world.answer(tag).step == step);
+    }
   }
 
   TEST_CASE("a look tells that a shell only waits for its command") {

@@ -91,12 +91,13 @@ void for_every_message_to_registry(Use use) {
   const auto send = [&](RegistryBody body) { use(MessageToRegistry{3, std::move(body)}); };
   const OpenRequest open{{1, "a.nc"}, {2, 0, 1, false}, "/work/a.nc", true, 9, true};
   for (RegistryRequest request : std::initializer_list<RegistryRequest>{
-           Hello{}, CreateRequest{{1, "a.nc"}, {2, 0, 1, false}}, OpenForWriting{open, 7}, OpenForReading{open, 7},
-           Inquiry{open, 7}, ImageRequest{9}, SegmentRequest{9, SegmentUse::table, 10, 20},
-           DiskRequest{9, 10, 1}, HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
-           Remove{{1, "a.nc"}, "/work/a.nc"}, ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{},
-           WatchRequest{}, PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}},
-           OrdinaryFile{}, Gathering{}})
+           Hello{}, CreateRequest{{1, "a.nc"}, {2, 0, 1, false}}, OpenForWriting{open, 7},
+           OpenForReading{open, 7}, Inquiry{open, 7}, ImageRequest{9},
+           SegmentRequest{9, SegmentUse::table, 10, 20}, DiskRequest{9, 10, 1},
+           HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}}, Remove{{1, "a.nc"}, "/work/a.nc"},
+           ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{}, WatchRequest{},
+           PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}}, OrdinaryFile{},
+           Gathering{}})
     send(ClientRequest{7, 8, std::move(request)});
   send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
   send(SegmentCalls{

@@ -51,6 +51,7 @@ struct Group {
     readers,  ///< create, open_write: until no process has the file open that is to be written again
     queue,    ///< create, open_write: until a reader has read a step (when-full: wait)
     file,     ///< until the file that it follows has been published or given up
+    members,  ///< until all members have come: some may follow a file of another matcher
   };
 
   struct MemberState {
