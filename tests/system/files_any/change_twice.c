@@ -1,5 +1,7 @@
-/* change_twice FILE ROUNDS: the last rank changes a large file by the C library, and directly after that all
- * do by PnetCDF. What was closed first is there. */
+// change_twice FILE ROUNDS:  the last rank changes a large file by the C library, and directly after that all do
+// by PnetCDF. What was closed first is there.
+// change_twice FILE:  the last rank alone changes an element by PnetCDF
+// change_twice FILE HELD UNTIL:  has the file open for reading; makes the file HELD, and waits for UNTIL
 #include <fcntl.h>
 #include <pnetcdf.h>
 #include <stdint.h>
@@ -66,9 +68,26 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const char* path = argv[1];
+  int file;
+  if (argc == 2) {
+    if (rank == ranks - 1) {
+      check(ncmpi_open(MPI_COMM_SELF, path, NC_WRITE, MPI_INFO_NULL, &file), "open");
+      put(file, 3, 5);
+      check(ncmpi_close(file), "close");
+    }
+    MPI_Finalize();
+    return 0;
+  }
+  if (argc == 4) {
+    check(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &file), "open");
+    const int held = open(argv[2], O_WRONLY | O_CREAT, 0666);
+    while (held >= 0 && access(argv[3], F_OK) != 0) usleep(10000);
+    check(ncmpi_close(file), "close");
+    MPI_Finalize();
+    return 0;
+  }
   const int rounds = atoi(argv[2]);
   const MPI_Offset offset = make(path);
-  int file;
   for (int round = 1; round <= rounds; round++) {
     if (rank == ranks - 1) {
       change_bytes(path, offset + 8 * (100 + round), round);

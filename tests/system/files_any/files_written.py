@@ -828,6 +828,16 @@ def changed_twice():
     same_bytes([f"{launch} a.nc 5"], ("copy", "a.nc"))
 
 
+def changed_elsewhere():
+    """What a component has written by the C library, it changes by PnetCDF, perhaps on another node. It then finds the change, also while readers have the file open as it was."""
+    make = f"ncgen -k cdf5 -o a.nc {cdl('a.nc', 1000)}"
+    change = " ".join(harness.MPIRUN) + f" 2 {sys.argv[4]} a.nc"
+    write_flow(f"{make}\nuntil test -e held; do sleep 0.05; done\n{change}\ncat a.nc > seen\necho more >> a.nc\ncat a.nc > again", "",
+               reader=f"sh -c 'trap \"touch held\" EXIT; {sys.argv[4]} a.nc held again'", rule="a.nc")
+    run()
+    same_bytes([make.replace("a.nc.cdl", "../a.nc.cdl"), change, "cat a.nc > seen; echo more >> a.nc"], ("seen", "seen"), ("again", "a.nc"))
+
+
 def spilled_hyperslabs():
     """CDF files that are larger than staging.memory, for PnetCDF programs on several ranks; each of them is a file and puts."""
     python = script("write.py", "import netCDF4, numpy, sys", "for name in sys.argv[1:]:", "    seed = 0.0", "    for letter in name: seed = seed * 3 + ord(letter)",
