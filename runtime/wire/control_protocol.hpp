@@ -313,6 +313,10 @@ struct ViewRefused {
 struct StepErased {
   matcher::StepId step = 0;
 };
+/// The step is a file of the matcher; its component goes on in the file by PnetCDF, or at another matcher.
+struct FileOutdated {
+  matcher::StepId step = 0;
+};
 struct Lease {
   std::uint32_t query = 0;
   matcher::SegmentId segment = 0;
@@ -382,7 +386,7 @@ struct BeginRound {
 using MatcherBody =
     std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, SpillSegment, CreateLogSegment,
                  KeepLog, DropWarm, MarkGone, View, ViewRefused, StepErased, Lease, LeaseRefused, BeginDrain,
-                 DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound, GrantSeries>;
+                 DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
 
 /// The registry is at this matcher, whose own messages are passed as values.
 inline constexpr std::uint32_t registry_rank = 0;

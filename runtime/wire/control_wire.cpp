@@ -248,6 +248,9 @@ void fields(auto& a, Is<ViewRefused> auto& m) {
 void fields(auto& a, Is<StepErased> auto& m) {
   a(m.step);
 }
+void fields(auto& a, Is<FileOutdated> auto& m) {
+  a(m.step);
+}
 void fields(auto& a, Is<Lease> auto& m) {
   a(m.query, m.segment, m.bytes);
 }

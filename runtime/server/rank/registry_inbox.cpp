@@ -36,6 +36,7 @@ struct Dispatch {
     to.gets.take(erased);
     to.written.forget(erased.step);
   }
+  void operator()(const FileOutdated& outdated) const { to.written.note_outdated(outdated.step); }
   void operator()(const Lease& lease) const {
     if (to.shared != nullptr) to.shared->take(lease);
   }

@@ -582,6 +582,18 @@ void WrittenFiles::note_other_writer(const std::string& path) {
   tidy(path);
 }
 
+void WrittenFiles::note_outdated(matcher::StepId step) {
+  if (const auto published = paths_.find(step); published != paths_.end()) {
+    const std::string path = published->second;
+    if (const auto place = places_.find(path); place != places_.end() && place->second.step == step)
+      note_other_writer(path);
+    return;
+  }
+  for (auto& [id, file] : files_) {
+    if (steps_.step(id) == step) file.has_other_writer = true;
+  }
+}
+
 FileId WrittenFiles::publishing(const std::string& path) {
   const File* const file = written_at(path);
   return file != nullptr && file->state == File::State::publishing ? file->id : 0;

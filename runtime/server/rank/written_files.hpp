@@ -46,8 +46,10 @@ class WrittenFiles {
   /// The file at the path that has been closed, and is being published; 0: there is none. Who opens the path
   /// now must wait for it, and not see the one before.
   [[nodiscard]] FileId publishing(const std::string& path);
-  /// A process of this matcher writes the file by PnetCDF: the registry knows what is newest.
+  /// The component writes the file by PnetCDF, or at another matcher: the registry knows what is newest.
   void note_other_writer(const std::string& path);
+  /// The same of the file that has become the step, or will.
+  void note_outdated(matcher::StepId step);
   /// The step is no more.
   void forget(matcher::StepId step);
   /// All processes of the component have ended. Publishes what they have closed, and gives up the rest; then

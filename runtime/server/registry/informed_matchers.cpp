@@ -74,7 +74,15 @@ void InformedMatchers::announce(const matcher::Step& step) {
 void InformedMatchers::note_file(std::uint32_t matcher, const matcher::Step& step) {
   tell(matcher, 0, step);
   file_steps_[step.id] = {matcher, step.key};
+  tell_outdated(step);
   newest_files_[step.key] = step.id;
+}
+
+void InformedMatchers::tell_outdated(const matcher::Step& step) {
+  const auto newest = newest_files_.find(step.key);
+  if (newest == newest_files_.end() || newest->second == step.id) return;
+  const std::uint32_t matcher = file_steps_.at(newest->second).matcher;
+  if (matcher_with_file(step.id) != matcher) outlet_.send_to(matcher, FileOutdated{newest->second});
 }
 
 std::optional<std::uint32_t> InformedMatchers::matcher_with_file(matcher::StepId step) const {

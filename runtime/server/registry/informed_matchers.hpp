@@ -24,6 +24,8 @@ class InformedMatchers {
   void announce(const matcher::Step& step);
   /// The step is written by the C library, at this matcher, which hears of the step's end.
   void note_file(std::uint32_t matcher, const matcher::Step& step);
+  /// The step is begun or published: tells a matcher that has an earlier one as its file.
+  void tell_outdated(const matcher::Step& step);
   /// The matcher that has the step as a file; nothing: none has.
   [[nodiscard]] std::optional<std::uint32_t> matcher_with_file(matcher::StepId step) const;
   /// The newest step of the key that a matcher has as a file; 0: there is none.

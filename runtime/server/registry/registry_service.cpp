@@ -448,12 +448,12 @@ void RegistryService::job_wanted(const std::string& component, const matcher::St
 }
 
 void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
-  notes_.begun(step);
   const matcher::SegmentId control = step.control.empty() ? 0 : step.control.id();
   const Connection* const connection = connections_.find({ticket.matcher, ticket.connection});
   if (connection != nullptr && connection->is_for_file && !is_written_in_place_.at(step.key.rule)) {
     informed_.note_file(ticket.matcher, step);
   }
+  begun(step);
   const Created reply{step.id, control, step.publish_at};
   if (ticket.matcher == registry_rank) return answer(ticket, reply);
   if (newest_created_.step != step.id) newest_created_ = {step.id, 0, share(Answer{0, 0, reply})};
@@ -506,6 +506,7 @@ void RegistryService::answer_further(std::span<const Ticket> tickets, const Shar
 /// The writer of a stream in files makes another file for its next step, so a second name keeps this one.
 void RegistryService::published(const matcher::Step& step) {
   notes_.published(step);
+  informed_.tell_outdated(step);
   published_.push_back(step.id);
   if (!step.is_in_files || step.file.empty() || step.file == step.path) return;
   (void)::unlink(step.file.c_str());  // of an earlier run
@@ -535,7 +536,7 @@ void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
     if (!is_known) newest_opened_ = {step.id, step.revision, share(Answer{0, 0, opened_reply(step, writes)})};
     return answer(ticket, newest_opened_);
   }
-  if (writes) notes_.begun(step);
+  if (writes) begun(step);
   answer(ticket, opened_reply(step, writes));
 }
 

@@ -198,7 +198,10 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void make_image(const matcher::Step& step, const matcher::StepImage& image) override;
   void done(const matcher::Ticket& ticket) override;
   void refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
-  void begun(const matcher::Step& step) override { notes_.begun(step); }
+  void begun(const matcher::Step& step) override {
+    notes_.begun(step);
+    informed_.tell_outdated(step);
+  }
   void published(const matcher::Step& step) override;
   void read(const matcher::Step& step, const std::string& reader) override { notes_.read(step, reader); }
   void on_disk(const matcher::Step& step, const std::string& file) override { notes_.on_disk(step, file); }

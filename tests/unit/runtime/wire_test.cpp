@@ -163,6 +163,7 @@ void for_every_message_to_matcher(Use use) {
   send(View{2, 9, {}});
   send(ViewRefused{2, {-33, "no such step"}});
   send(StepErased{9});
+  send(FileOutdated{9});
   send(Lease{2, 10, 4096});
   send(LeaseRefused{2, {-33, "no such step"}});
   send(BeginDrain{9, {"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
