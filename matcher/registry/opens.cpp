@@ -83,8 +83,7 @@ Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& m
 }
 
 void Opens::decide(Group& group) {
-  if (parts_.processes.writer_of(group.follows) != nullptr)
-    return parts_.groups.wait(group, Group::WaitsFor::file);
+  if (has_to_wait_behind_file(group)) return parts_.groups.wait(group, Group::WaitsFor::file);
   if (may_follow_others(group)) return parts_.groups.wait(group, Group::WaitsFor::members);
   try {
     switch (group.purpose) {
@@ -107,6 +106,16 @@ void Opens::decide(Group& group) {
   } catch (const Error& error) {  // the system has no memory
     parts_.outcomes.refuse(group, error.status(), error.what());
   }
+}
+
+/// In a stream, a reader may have earlier steps to read, and their memory may be what the file waits for.
+bool Opens::has_to_wait_behind_file(const Group& group) const {
+  if (parts_.processes.writer_of(group.follows) == nullptr) return false;
+  const FileRule& rule = parts_.rules.of(group.key);
+  const std::string& name = group.component->name;
+  const bool takes_next = rule.is_stream && !group.writes() && name != rule.writer &&
+                          !group.component->is_attached() && rule.mode_of(name).mode != ReadMode::latest;
+  return !takes_next || (step_of_job(group) == nullptr && parts_.sequences.next_for(group) == nullptr);
 }
 
 /// Whether members that have not come may follow a file of their matcher that its writer has changed again:

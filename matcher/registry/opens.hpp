@@ -44,6 +44,7 @@ class Opens {
   void add_member(Group& group, const Ticket& ticket, Process& process, std::uint32_t rank);
   Group& join_at_once(const Process& first, const std::vector<ProcessId>& members, GroupPurpose purpose,
                       const CreateRequest& request);
+  [[nodiscard]] bool has_to_wait_behind_file(const Group& group) const;
   [[nodiscard]] bool may_follow_others(const Group& group) const;
   void decide_create(Group& group);
   void decide_open_write(Group& group);

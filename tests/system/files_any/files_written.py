@@ -682,6 +682,15 @@ def behind():
     expect(text("bytes") == f"{5 << 20}\n" and text("copied") == str(4 << 20), "what was read")
 
 
+def behind_in_stream():
+    """In a stream, whose next step waits for memory when it has been closed, a reader takes the steps before it first: their memory is what it waits for."""
+    write_flow("i=0\nwhile [ $i -lt 6 ]; do { head -c 2097152 /dev/zero; echo $i; } > a.txt; touch closed$i; i=$((i + 1)); done",
+               "until test -e closed3; do sleep 0.01; done\nfor i in 0 1 2 3 4 5; do tail -c 2 a.txt; done > steps", rule="a.txt", more=", steps: stream", staging="prewarm: 0, memory: 8MiB, spill: none")
+    run()
+    expect(text("steps") == "0\n1\n2\n3\n4\n5\n", "the steps: " + text("steps"))
+    expect(not harness.is_logged("does not count"), "memory beyond the limit was used")
+
+
 def no_descriptors():
     """A matcher that has no descriptor left refuses an open, as the event log says; it does not say that the process has ended."""
     count, limit = 200, 128
