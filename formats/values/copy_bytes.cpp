@@ -16,6 +16,7 @@ namespace sluice::formats {
 namespace {
 
 constexpr std::size_t cache_line_bytes = 64;
+constexpr std::size_t page_bytes = 4096;
 /// Below this size, memcpy does not use `rep movsb`.
 constexpr std::size_t least_bytes = 1024;
 /// From this size on, a copy takes long enough to be timed.
@@ -109,29 +110,40 @@ constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
   copy_wide_block(to, from);
 }
 
-/// Stores past the caches, but for the lines at both ends that it does not fill. `next`: where the source
-/// goes on behind its end. The data must be visible before a store that tells of it: hence the fence.
+[[gnu::target("avx2"), gnu::always_inline]] inline void stream_block(char* to, const char* from,
+                                                                     const char* later) noexcept {
+  _mm_prefetch(later, _MM_HINT_T0);
+  _mm_prefetch(later + cache_line_bytes, _MM_HINT_T0);
+  const auto* const source = reinterpret_cast<const __m256i*>(from);
+  auto* const destination = reinterpret_cast<__m256i*>(to);
+  const __m256i a = _mm256_loadu_si256(source);
+  const __m256i b = _mm256_loadu_si256(source + 1);
+  const __m256i c = _mm256_loadu_si256(source + 2);
+  const __m256i d = _mm256_loadu_si256(source + 3);
+  _mm256_stream_si256(destination, a);
+  _mm256_stream_si256(destination + 1, b);
+  _mm256_stream_si256(destination + 2, c);
+  _mm256_stream_si256(destination + 3, d);
+}
+
+/// Stores past the caches, but for the lines at both ends that it does not fill. Takes a block of each of
+/// several pages in turn, because the memory of several pages can work at the same time. `next`: where the
+/// source goes on behind its end. The data must be visible before a store that tells of it: hence the fence.
 [[gnu::target("avx2")]] void stream_blocks(char* to, const char* from, std::size_t bytes,
                                            const char* next) noexcept {
-  constexpr std::size_t ahead = 2048;
+  constexpr std::size_t group_bytes = 4 * page_bytes;
+  const auto later = [=](std::size_t place) { return place < bytes ? from + place : next + (place - bytes); };
   const std::size_t head = std::min(bytes, bytes_to_next_line(to) % cache_line_bytes);
   std::memcpy(to, from, head);
   std::size_t at = head;
-  for (; at + block_bytes <= bytes; at += block_bytes) {
-    const char* const later = at + ahead < bytes ? from + at + ahead : next + (at + ahead - bytes);
-    _mm_prefetch(later, _MM_HINT_T0);
-    _mm_prefetch(later + cache_line_bytes, _MM_HINT_T0);
-    const auto* const source = reinterpret_cast<const __m256i*>(from + at);
-    auto* const destination = reinterpret_cast<__m256i*>(to + at);
-    const __m256i a = _mm256_loadu_si256(source);
-    const __m256i b = _mm256_loadu_si256(source + 1);
-    const __m256i c = _mm256_loadu_si256(source + 2);
-    const __m256i d = _mm256_loadu_si256(source + 3);
-    _mm256_stream_si256(destination, a);
-    _mm256_stream_si256(destination + 1, b);
-    _mm256_stream_si256(destination + 2, c);
-    _mm256_stream_si256(destination + 3, d);
+  for (; at + group_bytes <= bytes; at += group_bytes) {
+    for (std::size_t i = 0; i < page_bytes; i += block_bytes) {
+      for (std::size_t block = at + i; block < at + group_bytes; block += page_bytes)
+        stream_block(to + block, from + block, later(block + group_bytes));
+    }
   }
+  constexpr std::size_t ahead = 2048;
+  for (; at + block_bytes <= bytes; at += block_bytes) stream_block(to + at, from + at, later(at + ahead));
   std::memcpy(to + at, from + at, bytes - at);
   _mm_sfence();
 }
@@ -255,7 +267,6 @@ constinit FastestWays fastest_ways;
 constinit FastestWays fastest_ways_of_pieces;  ///< of data that fits in no cache
 
 bool is_slightly_after(const char* to, const char* from) noexcept {
-  constexpr std::uintptr_t page_bytes = 4096;
   const std::uintptr_t distance =
       (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page_bytes;
   return distance > 0 && distance < page_bytes / 2;
