@@ -1,7 +1,9 @@
-// change_twice FILE ROUNDS:  the last rank changes a large file by the C library, and directly after that all
-// do by PnetCDF. What was closed first is there. change_twice FILE:  the last rank alone changes an element
-// by PnetCDF change_twice FILE HELD UNTIL:  has the file open for reading; makes the file HELD, and waits for
-// UNTIL
+// change_twice FILE ROUNDS:  the last rank changes a large file by the C library, and all do by PnetCDF
+// directly after that. What was closed first is there.
+//
+// change_twice FILE:  the last rank alone changes an element by PnetCDF
+//
+// change_twice FILE HELD UNTIL:  has the file open for reading; makes the file HELD, and waits for UNTIL
 #include <fcntl.h>
 #include <pnetcdf.h>
 #include <stdint.h>
