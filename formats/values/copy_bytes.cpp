@@ -48,17 +48,23 @@ std::size_t bytes_before_end_of_lines(const char* end) noexcept {
 
 constexpr std::size_t block_bytes = 4 * sizeof(__m256i);
 
-[[gnu::target("avx2"), gnu::always_inline]] inline void copy_block(char* to, const char* from) noexcept {
+struct Block {
+  __m256i a, b, c, d;
+};
+
+[[gnu::target("avx2"), gnu::always_inline]] inline Block load_block(const char* from) noexcept {
   const auto* const source = reinterpret_cast<const __m256i*>(from);
+  return {_mm256_loadu_si256(source), _mm256_loadu_si256(source + 1), _mm256_loadu_si256(source + 2),
+          _mm256_loadu_si256(source + 3)};
+}
+
+[[gnu::target("avx2"), gnu::always_inline]] inline void copy_block(char* to, const char* from) noexcept {
+  const Block block = load_block(from);
   auto* const destination = reinterpret_cast<__m256i*>(to);
-  const __m256i a = _mm256_loadu_si256(source);
-  const __m256i b = _mm256_loadu_si256(source + 1);
-  const __m256i c = _mm256_loadu_si256(source + 2);
-  const __m256i d = _mm256_loadu_si256(source + 3);
-  _mm256_storeu_si256(destination, a);
-  _mm256_storeu_si256(destination + 1, b);
-  _mm256_storeu_si256(destination + 2, c);
-  _mm256_storeu_si256(destination + 3, d);
+  _mm256_storeu_si256(destination, block.a);
+  _mm256_storeu_si256(destination + 1, block.b);
+  _mm256_storeu_si256(destination + 2, block.c);
+  _mm256_storeu_si256(destination + 3, block.d);
 }
 
 /// Copies at least a block. Stores do not cross cache lines, except in the first and the last block.
@@ -114,16 +120,12 @@ constexpr std::size_t wide_block_bytes = 4 * sizeof(__m512i);
                                                                      const char* later) noexcept {
   _mm_prefetch(later, _MM_HINT_T0);
   _mm_prefetch(later + cache_line_bytes, _MM_HINT_T0);
-  const auto* const source = reinterpret_cast<const __m256i*>(from);
+  const Block block = load_block(from);
   auto* const destination = reinterpret_cast<__m256i*>(to);
-  const __m256i a = _mm256_loadu_si256(source);
-  const __m256i b = _mm256_loadu_si256(source + 1);
-  const __m256i c = _mm256_loadu_si256(source + 2);
-  const __m256i d = _mm256_loadu_si256(source + 3);
-  _mm256_stream_si256(destination, a);
-  _mm256_stream_si256(destination + 1, b);
-  _mm256_stream_si256(destination + 2, c);
-  _mm256_stream_si256(destination + 3, d);
+  _mm256_stream_si256(destination, block.a);
+  _mm256_stream_si256(destination + 1, block.b);
+  _mm256_stream_si256(destination + 2, block.c);
+  _mm256_stream_si256(destination + 3, block.d);
 }
 
 /// Stores past the caches, but for the lines at both ends that it does not fill. Takes a block of each of
