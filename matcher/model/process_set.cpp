@@ -24,13 +24,26 @@ Word* find(std::span<Word> words, std::uint64_t number) noexcept {
 
 }  // namespace
 
-void ProcessSet::insert(std::span<const ProcessId> processes) {
-  std::vector<Word> added;
-  for (const ProcessId process : processes) {
-    if (added.empty() || added.back().number != word_of(process)) added.push_back({word_of(process), 0});
-    added.back().bits |= bit_of(process);
+/// The words of the processes, ascending. A number may come several times.
+std::vector<ProcessSet::Word> ProcessSet::words_of(std::span<const ProcessId> processes) {
+  std::vector<Word> words;
+  if (processes.empty()) return words;
+  const auto [first, last] = std::ranges::minmax(processes);
+  const std::uint64_t span = word_of(last) - word_of(first) + 1;
+  if (span > processes.size()) {
+    for (const ProcessId process : processes) words.push_back({word_of(process), bit_of(process)});
+    std::ranges::sort(words, {}, &Word::number);
+    return words;
   }
-  std::ranges::sort(added, {}, &Word::number);
+  words.resize(span);
+  for (std::uint64_t i = 0; i < span; ++i) words[i].number = word_of(first) + i;
+  for (const ProcessId process : processes) words[word_of(process) - word_of(first)].bits |= bit_of(process);
+  std::erase_if(words, [](const Word& word) { return word.bits == 0; });
+  return words;
+}
+
+void ProcessSet::insert(std::span<const ProcessId> processes) {
+  const std::vector<Word> added = words_of(processes);
   const std::size_t known = words_.size();
   for (const Word& word : added) {
     Word* found = find(std::span(words_).first(known), word.number);

@@ -47,8 +47,9 @@ bool SegmentTable::Segment::forget(ProcessId process) noexcept {
 
 SegmentTable::Piece* SegmentTable::piece_of(SegmentId id) const noexcept {
   const std::uint64_t number = number_of(id) / piece_size;
-  if (last_.piece == nullptr || last_.number != number) last_ = {number, pieces_.find(number)};
-  Piece* const piece = last_.piece;
+  LastPiece& last = last_[number % last_.size()];
+  if (last.piece == nullptr || last.number != number) last = {number, pieces_.find(number)};
+  Piece* const piece = last.piece;
   const std::size_t place = place_of(id);
   const bool is_there = piece != nullptr && ((piece->present >> place) & 1U) != 0 && node_of(id) == node_ &&
                         piece->kind.at(place) == kind_of(id);
@@ -62,7 +63,7 @@ SegmentId SegmentTable::id_of(const Piece& piece, std::uint64_t number) const no
 
 SegmentTable::Segment SegmentTable::add(SegmentId id, std::uint64_t bytes) {
   const std::uint64_t number = number_of(id) / piece_size;
-  last_.piece = nullptr;
+  last_ = {};
   Piece* const found = pieces_.find(number);
   Piece& piece = found != nullptr ? *found : pieces_.set(number, Piece{});
   const std::size_t place = place_of(id);
@@ -88,7 +89,7 @@ void SegmentTable::erase(SegmentId id) {
   piece->also_mapped_by.erase(place_of(id));
   piece->present &= ~(std::uint64_t{1} << place_of(id));
   if (piece->present != 0) return;
-  last_.piece = nullptr;
+  last_ = {};
   pieces_.erase(number_of(id) / piece_size);
 }
 

@@ -39,6 +39,9 @@ std::size_t MemoryWaits::grant_again(std::span<const Caller> callers, const Segm
   std::vector<Ticket> tickets;
   std::vector<ProcessId> processes;
   std::vector<std::uint32_t> ranks;
+  tickets.reserve(callers.size());
+  processes.reserve(callers.size());
+  ranks.reserve(callers.size());
   MatcherPlace place;
   for (const Caller& caller : callers) {
     const Process* const process = parts_.processes.find(caller.process);

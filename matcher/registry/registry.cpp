@@ -350,14 +350,13 @@ void Registry::publish(ProcessId process, PublishRequest&& request) {
 
 /// A member has closed. The last member ends what the group did for the dataset as a whole.
 void Registry::leave(Group& group, std::uint32_t rank, const FileUse& use) {
-  const DatasetKey key = group.key;
-  const bool is_last = group.finished + 1 == group.size;
-  parts_->memberships.finish(group, rank, use);
-  if (is_last) {
-    parts_->progress.advance_on(key);
-  } else {
-    parts_->progress.advance_memory();
+  if (group.finished + 1 < group.size) {
+    parts_->memberships.finish(group, rank, use);
+    return parts_->progress.advance_memory();
   }
+  const DatasetKey key = group.key;  // the group ends
+  parts_->memberships.finish(group, rank, use);
+  parts_->progress.advance_on(key);
 }
 
 /// A step into which nobody has written anything ends without a word: nothing is lost.

@@ -44,6 +44,7 @@ void ReaderBook::note_read(Step& step, const Group& group) {
     record.is_unfinished = false;
     record.has_died = false;
     std::vector<ProcessId> have_read;
+    have_read.reserve(group.members.size());
     for (const auto& [rank, member] : group.members) {
       record.has_died = record.has_died || member.has_died;
       if (sequences_.is_to_open_again(step, group, member.process)) continue;

@@ -49,6 +49,24 @@ void add_steps(std::span<std::uint64_t> numbers, const std::uint64_t* steps) noe
   for (; i < numbers.size(); ++i) numbers[i] += steps[i];
 }
 
+/// Whether each number has the same distance to the last one as that had to the one before it.
+bool have_steps(std::span<const std::uint64_t> numbers, const std::uint64_t* last,
+                const std::uint64_t* steps) noexcept {
+  Numbers changes{};
+  std::size_t i = 0;
+  for (; i + at_a_time <= numbers.size(); i += at_a_time) {
+    Numbers now, before, step;
+    std::memcpy(&now, &numbers[i], sizeof now);
+    std::memcpy(&before, &last[i], sizeof before);
+    std::memcpy(&step, &steps[i], sizeof step);
+    changes |= (now - before) ^ step;
+  }
+  std::uint64_t change = 0;
+  for (std::size_t lane = 0; lane < at_a_time; ++lane) change |= changes[lane];
+  for (; i < numbers.size(); ++i) change |= (numbers[i] - last[i]) ^ steps[i];
+  return change == 0;
+}
+
 }  // namespace
 
 std::byte* Differences::begin(Kind kind, std::size_t most_bytes) {
@@ -59,9 +77,7 @@ std::byte* Differences::begin(Kind kind, std::size_t most_bytes) {
 
 std::span<const std::byte> Differences::encode(std::span<const std::uint64_t> numbers) {
   if (!has_differences(numbers.size())) return encode_whole(numbers);
-  std::uint64_t changes = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) changes |= (numbers[i] - last_[i]) ^ steps_[i];
-  if (changes != 0) return encode_changes(numbers);
+  if (!have_steps(numbers, last_.data(), steps_.data())) return encode_changes(numbers);
   std::ranges::copy(numbers, last_.begin());
   return up_to(begin(Kind::repeated, 0));
 }

@@ -240,11 +240,16 @@ class AlikeEncoder {
   /// What was added since the last call. It may be put behind the elements of another list.
   [[nodiscard]] std::vector<std::byte> take() {
     differences_ = {};
-    return std::exchange(bytes_, {});
+    std::vector<std::byte> taken = bytes_;  // its own room: there are many short lists, and they are kept
+    bytes_.clear();
+    return taken;
   }
 
  private:
-  void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void append(std::span<const std::byte> bytes) {
+    if (bytes.size() == 1) return bytes_.push_back(bytes[0]);  // most often
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
 
   StructNumbers numbers_;
   Differences differences_;

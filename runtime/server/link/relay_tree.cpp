@@ -70,7 +70,8 @@ void RelayTree::send_down(std::uint32_t to, const GrantOrder& order) {
   Batch& batch = batch_for(to);
   if (!batch.grants || batch.grants->to != to) {
     append_grants(batch);
-    batch.grants.emplace(Grants{to, {}});
+    constexpr std::size_t likely = 64;  // the processes of a node
+    batch.grants.emplace(Grants{to, {}}).series.grants.reserve(likely);
   }
   std::visit([&](const auto& one) { batch.grants->series.add(one); }, order);
 }

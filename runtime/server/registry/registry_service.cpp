@@ -142,6 +142,7 @@ void RegistryService::take(std::uint32_t from, const SegmentCalls& several) {
     std::vector<matcher::Registry::Caller> callers;
     for (const auto& [request, senders] : several.calls) {
       callers.clear();
+      callers.reserve(senders.size());
       ConnectionTable::Walk connections = connections_.walk(from);
       for (const auto& [connection, tag] : senders) {
         const Connection* const found = connections.find(connection);

@@ -103,12 +103,13 @@ class SegmentTable {
 
   std::uint32_t node_;
   mutable AscendingMap<std::uint64_t, Piece> pieces_;  ///< a Segment changes what it stands for
-  /// The piece that was looked for last: many segments that follow one another are. Null: it may have moved.
+  /// Pieces that were looked for last: segments that follow one another are, tables and data in turn. Null:
+  /// the pieces may have moved.
   struct LastPiece {
     std::uint64_t number = 0;
     Piece* piece = nullptr;
   };
-  mutable LastPiece last_;
+  mutable std::array<LastPiece, 4> last_;
 };
 
 }  // namespace sluice::matcher
