@@ -99,7 +99,7 @@ void Memberships::answer(std::span<const Ticket> tickets, const Group& group) {
 void Memberships::finish(Group& group, std::uint32_t rank, const FileUse& use) {
   Group::MemberState& member = group.members.at(rank);
   member.is_finished = true;
-  if (group.writes() && group.step != nullptr &&
+  if (group.writes() && group.step != nullptr && !group.step->packed &&
       group.step->logs[group.step->first_own_log + rank]->synced->point.has_value())
     --group.synced;
   if (Process* process = parts_.processes.find(member.process)) {

@@ -18,35 +18,40 @@ void Publication::set_header(Step& step, HeaderRequest request) {
 FileUse Publication::note_closed(GroupMembership writer, PublishRequest&& request) {
   const auto [group, rank] = writer;
   Step& step = *group->step;
-  WriteLog& log = *step.logs[step.first_own_log + rank];
-  const LogRanges& known = log.contents->ranges;
-  for (std::size_t i = 0; i < request.ranges.size(); ++i) {
-    LogRange& range = request.ranges[i];
-    const bool is_known = i + 1 < known.size() && range.segment == known[i].segment &&
-                          range.segment_offset == known[i].segment_offset &&
-                          range.length_bytes == known[i].length_bytes;
-    if (!is_known && !log.holds(range)) throw Error(NC_EINVAL, "it places log data where it has no memory");
-    range.writer = static_cast<std::uint32_t>(step.first_own_log + rank);
-  }
-  if (step.state == StepState::in_progress) {
-    log.trim(request.ranges, request.position);
-    step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
-    step.file_bytes = request.file_bytes;
-    if (may_pack(step, log)) {
-      if (!step.packed) step.packed.emplace(*parts_.packing.packing, step.logs.size());
-      step.packed->add(rank, {log, request.ranges, request.extent, request.pattern, request.position});
-    } else {
-      close(log, std::move(request));
-    }
-  }
+  take_ranges(step, rank, request.ranges);
   FileUse use{request.counters, request.times};
   if (request.file_bytes && is_written_on(step)) use.counters.put_bytes = 0;  // the last one has all
+  WriteLog* const log = step.packed ? nullptr : step.logs[step.first_own_log + rank].get();
+  if (step.state == StepState::in_progress) {
+    step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
+    step.file_bytes = request.file_bytes;
+    log == nullptr ? step.packed->close(rank, request) : close(*log, std::move(request));
+  }
   parts_.datasets.count(step.key, group->component->name, use.counters);
-  if (!log.burst_log->empty()) parts_.pools.note_log_ended();
+  if (log != nullptr && !log->burst_log->empty()) parts_.pools.note_log_ended();
   return use;
 }
 
+/// Throws Error(NC_EINVAL) for a range that is not in the log's own memory.
+void Publication::take_ranges(const Step& step, std::uint32_t rank, LogRanges& ranges) {
+  const std::size_t place = step.first_own_log + rank;
+  const WriteLog* const log = step.packed ? nullptr : step.logs[place].get();
+  const auto is_known = [&](std::size_t i) {
+    if (log == nullptr || i + 1 >= log->contents->ranges.size()) return false;
+    const LogRange& known = log->contents->ranges[i];
+    return ranges[i].segment == known.segment && ranges[i].segment_offset == known.segment_offset &&
+           ranges[i].length_bytes == known.length_bytes;
+  };
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const bool is_held =
+        is_known(i) || (log == nullptr ? step.packed->holds(rank, ranges[i]) : log->holds(ranges[i]));
+    if (!is_held) throw Error(NC_EINVAL, "it places log data where it has no memory");
+    ranges[i].writer = static_cast<std::uint32_t>(place);
+  }
+}
+
 void Publication::close(WriteLog& log, PublishRequest&& request) {
+  log.trim(request.ranges, request.position);
   WriteLog::Contents& contents = log.contents.change();
   contents.ranges = std::move(request.ranges);
   contents.end = request.position;
@@ -56,13 +61,6 @@ void Publication::close(WriteLog& log, PublishRequest&& request) {
   } else {
     contents.extent.add(request.extent);
   }
-}
-
-/// What others see of the log, or what may be cut off later, is not packed.
-bool Publication::may_pack(const Step& step, const WriteLog& log) const {
-  const auto& [packing, least_logs] = parts_.packing;
-  return packing != nullptr && step.logs.size() >= least_logs && step.publish_at == PublishAt::close &&
-         step.base == 0 && !step.file_bytes && log.burst_log->empty();
 }
 
 bool Publication::sync(GroupMembership writer, const SyncPoint& point) {
@@ -115,7 +113,7 @@ void Publication::end_written(Step& step) {
 
 void Publication::complete(Step& step) {
   Dataset& dataset = parts_.datasets[step.key];
-  if (step.packed && step.packed->size() < step.logs.size()) step.unpack();
+  if (step.packed && !step.packed->have_all_closed()) step.unpack();
   step.state = StepState::published;
   ++step.revision;
   set_apart(step);
@@ -202,10 +200,7 @@ void Publication::shorten_queue(const DatasetKey& key) {
 
 /// Data behind the ends belongs to steps that continue this one.
 void Publication::close_logs(Step& step) {
-  if (step.packed) {
-    step.packed->complete(step.logs);
-    parts_.spare_logs.keep(std::exchange(step.logs, SpareLogs::Logs()));
-  }
+  if (step.packed) step.packed->complete();
   for (std::size_t i = step.first_own_log; i < step.logs.size(); ++i) {
     step.logs[i]->published = step.logs[i]->contents->end;
     step.logs[i]->is_complete = true;

@@ -9,7 +9,6 @@
 #include "memory_waits.hpp"
 #include "published_files.hpp"
 #include "retention.hpp"
-#include "spare_logs.hpp"
 
 namespace sluice::matcher {
 
@@ -32,8 +31,6 @@ class Publication {
     PublishedFiles& published;
     JobBook& jobs;
     StepSequences& sequences;
-    PackingChoice packing;
-    SpareLogs& spare_logs;
   };
   explicit Publication(const Parts& parts) : parts_(parts) {}
 
@@ -68,7 +65,7 @@ class Publication {
   [[nodiscard]] bool is_written_on(const Step& step) const;
   void forget_replaced(const Step& step);
   void publish_synced(Step& step);
-  [[nodiscard]] bool may_pack(const Step& step, const WriteLog& log) const;
+  static void take_ranges(const Step& step, std::uint32_t rank, LogRanges& ranges);
   static void close(WriteLog& log, PublishRequest&& request);
   void close_logs(Step& step);
   void cut(Step& step, const std::string& reason);

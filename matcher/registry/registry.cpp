@@ -260,8 +260,7 @@ void Registry::expect_close(ProcessId process, StepId id) const noexcept {
   const auto [group, rank] = found->writes(*step);
   if (group == nullptr) return;
   expect_value(group->members.find(rank));
-  if (const std::size_t log = step->first_own_log + rank; log < step->logs.size())
-    expect_value(step->logs[log].get());
+  step->expect_log(rank);
 }
 
 /// A member has joined.

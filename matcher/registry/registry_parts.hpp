@@ -35,7 +35,6 @@
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "spare_images.hpp"
-#include "spare_logs.hpp"
 #include "staging_memory.hpp"
 #include "step_images.hpp"
 #include "step_maker.hpp"
@@ -70,7 +69,6 @@ struct Registry::Parts {
   ReadOffers reads;
   Retention retention;
   SpareImages spare_images;
-  SpareLogs spare_logs;
   OfferBook offers;
   StagingMemory memory;
   OfferMaker offer_maker;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
-#include "sluice/matcher/expect.hpp"
 
 namespace sluice::matcher {
 
@@ -48,15 +47,11 @@ std::size_t SegmentGrants::grant_again(const Series& series) {
   const std::size_t count =
       parts_.memory.count_recyclable(place.node, wanted, processes, kind_for(request.use));
   if (count == 0) return 0;
-  // Shared by the steps that continue one another, as their logs are.
-  const auto all =
-      std::make_shared<std::vector<SegmentLease>>(parts_.pools.at(place.node).recycle(wanted, count));
+  std::vector<SegmentLease> segments = parts_.pools.at(place.node).recycle(wanted, count);
   constexpr std::size_t ahead = 8;
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + ahead < count) expect_value(step.logs[step.first_own_log + ranks[i + ahead]].get());
-    SegmentLease& segment = (*all)[i];
-    add(step, ranks[i], request, SharedSegment(all, &segment));
-    parts_.answers.granted(tickets[i], segment);
+    if (i + ahead < count) step.expect_log(ranks[i + ahead]);
+    parts_.answers.granted(tickets[i], add(step, ranks[i], request, std::move(segments[i])));
   }
   return count;
 }
@@ -173,18 +168,20 @@ void SegmentGrants::hand_over(MemoryWait& wait, SegmentLease segment) {
   const Process& caller = parts_.processes.at(wait.waiters.front().process);
   const GroupMembership writer =
       wait.writer.group != nullptr ? wait.writer : parts_.datasets.writer(caller, wait.request.step);
-  const auto shared = std::make_shared<SegmentLease>(std::move(segment));
-  add(*writer.group->step, writer.rank, wait.request, shared);
-  parts_.pools.at(wait.place.node).note_mapped(shared->id(), caller.id);
-  parts_.answers.granted(wait.ticket, *shared);
+  const SegmentLease& granted = add(*writer.group->step, writer.rank, wait.request, std::move(segment));
+  parts_.pools.at(wait.place.node).note_mapped(granted.id(), caller.id);
+  parts_.answers.granted(wait.ticket, granted);
 }
 
-void SegmentGrants::add(Step& step, std::uint32_t rank, const SegmentRequest& request,
-                        SharedSegment segment) {
-  WriteLog& log = *step.logs[step.first_own_log + rank];
-  if (request.is_ahead && request.use == SegmentUse::data) log.ahead = segment->id();
-  (request.use == SegmentUse::table ? log.tables : log.data).push_back(std::move(segment));
+/// The lease that is returned is valid until the next one is added.
+const SegmentLease& SegmentGrants::add(Step& step, std::uint32_t rank, const SegmentRequest& request,
+                                       SegmentLease&& segment) {
   ++step.revision;
+  if (step.packed) return step.packed->grant(rank, request, std::move(segment));
+  WriteLog& log = *step.logs[step.first_own_log + rank];
+  if (request.is_ahead && request.use == SegmentUse::data) log.ahead = segment.id();
+  WriteLog::Segments& of_use = request.use == SegmentUse::table ? log.tables : log.data;
+  return *of_use.emplace_back(std::make_shared<SegmentLease>(std::move(segment)));
 }
 
 void SegmentGrants::begin_image(const MemoryWait& wait, SegmentLease file) {

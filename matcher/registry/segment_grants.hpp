@@ -95,7 +95,8 @@ class SegmentGrants {
  private:
   [[nodiscard]] bool goes_to_disk(const MemoryWait& wait) const;
   [[nodiscard]] bool goes_to_disk(const SegmentRequest& request, const Step& step) const;
-  static void add(Step& step, std::uint32_t rank, const SegmentRequest& request, SharedSegment segment);
+  static const SegmentLease& add(Step& step, std::uint32_t rank, const SegmentRequest& request,
+                                 SegmentLease&& segment);
   [[nodiscard]] std::optional<SegmentLease> take(const MemoryWait& wait);
   [[nodiscard]] std::optional<SegmentLease> take_for_put(const MemoryWait& wait);
   [[nodiscard]] std::optional<SegmentLease> take_inbound(const MemoryWait& wait);

@@ -75,7 +75,7 @@ Step& StepMaker::add(std::unique_ptr<Step> step, Group& group, const Step* base)
   step->is_new = group.purpose == GroupPurpose::create && !group.is_import && !group.goes_on;
   step->writer_restarts = group.component->restarts;
   if (base == nullptr) parts_.retention.note_made(*step, *group.component);
-  if (!step->is_continued) add_own_logs(*step, group.size);
+  if (!step->is_continued) add_own_logs(*step, group);
   step->pattern.first_writer = static_cast<std::uint32_t>(step->first_own_log);
   Step& made = parts_.datasets.add(std::move(step));
   parts_.retention.add(made);
@@ -103,9 +103,13 @@ Step& StepMaker::restore(const FormerStep& former) {
   return made;
 }
 
-void StepMaker::add_own_logs(Step& step, std::uint32_t processes) {
+void StepMaker::add_own_logs(Step& step, const Group& group) const {
   step.first_own_log = step.logs.size();
-  SpareLogs::Logs added = parts_.spare_logs.take(processes);
+  if (has_packed_logs(step, group)) {
+    step.packed.emplace(*parts_.packing.packing, group.size);
+    return;
+  }
+  auto added = new_logs(group.size);
   if (step.publish_at == PublishAt::sync)
     for (const auto& log : added) log->published = {0, 0};
   if (step.logs.empty()) {
@@ -113,6 +117,14 @@ void StepMaker::add_own_logs(Step& step, std::uint32_t processes) {
   } else {
     std::ranges::move(added, std::back_inserter(step.logs));
   }
+}
+
+/// What others see of a log before its close is not packed. Who opens a step gets a view of it at once.
+bool StepMaker::has_packed_logs(const Step& step, const Group& group) const {
+  const auto& [packing, least_logs] = parts_.packing;
+  return packing != nullptr && group.size >= least_logs && group.purpose == GroupPurpose::create &&
+         step.publish_at == PublishAt::close && step.base == 0 &&
+         parts_.rules.of(step.key).through != Through::burst_buffer;
 }
 
 /// The processes that wrote the base continue their logs, so a step that adds a record takes memory for that

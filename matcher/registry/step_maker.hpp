@@ -7,7 +7,7 @@
 #include "file_rules.hpp"
 #include "retention.hpp"
 #include "sluice/matcher/process_table.hpp"
-#include "spare_logs.hpp"
+#include "sluice/matcher/registry_requests.hpp"
 #include "staging_memory.hpp"
 
 namespace sluice::matcher {
@@ -24,7 +24,7 @@ class StepMaker {
     StagingMemory& memory;
     StepSequences& sequences;
     ReadOffers& reads;
-    SpareLogs& spare_logs;
+    PackingChoice packing;
   };
   explicit StepMaker(const Parts& parts) : parts_(parts) {}
 
@@ -38,7 +38,8 @@ class StepMaker {
 
  private:
   Step& add(std::unique_ptr<Step> step, Group& group, const Step* base);
-  void add_own_logs(Step& step, std::uint32_t processes);
+  void add_own_logs(Step& step, const Group& group) const;
+  [[nodiscard]] bool has_packed_logs(const Step& step, const Group& group) const;
   void continue_logs(Step& step, const Step& base, const Group& group);
 
   Parts parts_;

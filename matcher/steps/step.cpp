@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "range_bounds.hpp"
+#include "log_segments.hpp"
+#include "sluice/matcher/expect.hpp"
 
 namespace sluice::matcher {
 
 bool WriteLog::holds(const LogRange& range) const noexcept {
-  const auto owned = std::find_if(data.rbegin(), data.rend(), [&](const SharedSegment& segment) {
-    return segment->id() == range.segment;
-  });
-  return owned != data.rend() && lies_within(range, (*owned)->bytes());
+  return holds_range(data, range);
 }
 
 bool WriteLog::may_be_continued() const noexcept {
@@ -39,18 +37,23 @@ void WriteLog::trim(const LogRanges& all_ranges, const TablePosition& end_of_tab
     if (begin.chunks == 0) std::ranges::for_each(tables, [](auto& segment) { segment->release(); });
     tables.clear();
   }
-  if (end_of_table.chunks != 0 && end_of_table.chunks == tables.size())
-    tables.back()->trim(sizeof(std::uint64_t) + end_of_table.bytes);
+  trim_table(tables, end_of_table);
   const std::size_t unchanged = earlier_data == 0 ? 0 : earlier_data - 1;
-  const auto is_unused = [&](const SharedSegment& segment) {
-    std::uint64_t used = 0;
-    for (const LogRange& range : all_ranges)
-      if (range.segment == segment->id()) used = std::max(used, range.segment_offset + range.length_bytes);
-    if (used > 0) segment->trim(used);
-    return used == 0 && segment->id() == ahead;
-  };
-  data.erase(std::remove_if(data.begin() + static_cast<std::ptrdiff_t>(unchanged), data.end(), is_unused),
-             data.end());
+  const auto first = data.begin() + static_cast<std::ptrdiff_t>(unchanged);
+  data.erase(trim_data(first, data.end(), all_ranges, ahead), data.end());
+}
+
+std::vector<std::shared_ptr<WriteLog>> new_logs(std::size_t processes) {
+  // In pieces of this size, because there may be very many, and the system takes larger ones back.
+  constexpr std::size_t most_in_piece = 64;
+  std::vector<std::shared_ptr<WriteLog>> logs;
+  logs.reserve(processes);
+  for (std::size_t done = 0; done < processes; done += most_in_piece) {
+    // Shared by the steps that continue this one.
+    const auto piece = std::make_shared<std::vector<WriteLog>>(std::min(processes - done, most_in_piece));
+    for (WriteLog& log : *piece) logs.emplace_back(piece, &log);
+  }
+  return logs;
 }
 
 void BytesByMedium::add(SegmentId segment, std::uint64_t bytes) {
@@ -134,18 +137,19 @@ StepView Step::view() const {
 
 void Step::unpack() {
   if (!packed) return;
-  const bool is_complete = logs.empty();
-  if (is_complete) {
-    const auto all = std::make_shared<std::vector<WriteLog>>(packed->size());  // shared as in StepMaker
-    for (WriteLog& log : *all) logs.emplace_back(all, &log);
-  }
-  packed->restore(logs);
+  const bool is_complete = packed->is_complete();
+  logs = packed->unpack();
   packed.reset();
   if (!is_complete) return;
   for (const auto& log : logs) {
     log->published = log->contents->end;
     log->is_complete = true;
   }
+}
+
+void Step::expect_log(std::uint32_t rank) const noexcept {
+  if (packed) return packed->expect(rank);
+  if (const std::size_t log = first_own_log + rank; log < logs.size()) expect_value(logs[log].get());
 }
 
 void set_apart(Step& step) noexcept {

@@ -6,11 +6,6 @@
 
 namespace sluice::runtime {
 
-/// As LogSegment.
-void fields(auto& a, Is<matcher::SharedSegment> auto& m) {
-  a(m->id(), m->bytes());
-}
-
 namespace {
 
 /// The view of a log that has closed, with the fields of LogView.
@@ -20,8 +15,10 @@ struct ClosedView {
 void fields(auto& a, Is<ClosedView> auto& m) {
   constexpr bool is_complete = true;
   constexpr bool is_cut = false;
-  const auto& [log, ranges, extent, pattern, end] = m.closed;
-  a(log.tables, log.data, ranges, end, is_complete, is_cut, extent, log.begin, log.first_offset);
+  constexpr matcher::TablePosition begin{0, 0};
+  constexpr std::uint64_t first_offset = 0;
+  const auto& [tables, data, ranges, extent, end] = m.closed;
+  a(tables, data, ranges, end, is_complete, is_cut, extent, begin, first_offset);
 }
 
 class MessagePacker final : public matcher::LogPacker {

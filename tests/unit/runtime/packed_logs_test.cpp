@@ -47,9 +47,11 @@ struct Twins {
 
   /// Memory that is lent again may be another segment.
   std::uint64_t granted(ProcessId process, StepId step, std::uint64_t bytes, SegmentUse use) {
-    const std::uint64_t segment = plain.answer(plain.need(process, step, bytes, use)).segment;
-    segments_[segment] = packed.answer(packed.need(process, step, bytes, use)).segment;
-    return segment;
+    return granted([&](World& world) { return world.need(process, step, bytes, use); });
+  }
+  /// For data, before the first put.
+  std::uint64_t granted_ahead(ProcessId process, StepId step, std::uint64_t bytes) {
+    return granted([&](World& world) { return world.need_ahead(process, step, bytes); });
   }
   void publish(ProcessId process, PublishRequest request) {
     plain.registry.publish(process, PublishRequest(request));
@@ -83,6 +85,13 @@ struct Twins {
     view.control = 0;
     const auto sent = encode(MessageToMatcher{1, View{1, view.step, std::move(view)}});
     return encode(decode<MessageToMatcher>(sent));
+  }
+
+  template <class Ask>
+  std::uint64_t granted(const Ask& ask) {
+    const std::uint64_t segment = plain.answer(ask(plain)).segment;
+    segments_[segment] = packed.answer(ask(packed)).segment;
+    return segment;
   }
 
   std::map<std::uint64_t, std::uint64_t> segments_;  ///< of `packed`, by those of `plain`
@@ -156,14 +165,18 @@ class Writers {
     close.pattern.requests = {rank + 1, 7};
     close.extent.is_known = true;
     close.extent.dimensions = {{0, rank, rank + 1}};
-    if (is_continued || below(8) == 0) return close;
+    if (is_continued) return close;
+    // What is granted ahead and not used goes back at the close.
+    const std::uint64_t ahead = below(4) == 0 ? twins_.granted_ahead(processes_[rank], step, 64 * kib) : 0;
+    if (below(8) == 0) return close;
     // Whole segments: what was touched of one before counts as well.
-    const std::uint64_t bytes = below(6) == 0 ? 208 * kib : 64 * kib;
+    const std::uint64_t bytes = ahead == 0 && below(6) == 0 ? 208 * kib : 64 * kib;
     const auto granted = [&](SegmentUse use, std::uint64_t wanted) {
       return twins_.granted(processes_[rank], step, wanted, use);
     };
     (void)granted(SegmentUse::table, 4 * kib);
-    const std::uint64_t segment = granted(SegmentUse::data, bytes);
+    const bool uses_ahead = ahead != 0 && below(2) == 0;
+    const std::uint64_t segment = uses_ahead ? ahead : granted(SegmentUse::data, bytes);
     close.ranges = {{0, 0, bytes, segment, 0}};
     if (below(6) == 0) close.ranges.push_back({0, bytes, 4 * kib, granted(SegmentUse::data, 4 * kib), 0});
     close.position = {1, 96, 0};

@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -6,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "sluice/matcher/request_table.hpp"
+#include "sluice/matcher/client_requests.hpp"
+#include "sluice/matcher/expect.hpp"
 #include "sluice/matcher/segment_runs.hpp"
 #include "sluice/matcher/step_pattern.hpp"
 #include "sluice/matcher/step_view.hpp"
@@ -16,12 +18,12 @@ namespace sluice::matcher {
 struct WriteLog;
 class BytesByMedium;
 
-/// A log that has closed: its segments, and what its process says at the close.
+/// A log that has closed: its segments, and what its process says at the close. It continues no other log.
 struct ClosedLog {
-  WriteLog& log;
+  LogView::Segments tables;
+  LogView::Segments data;
   const LogRanges& ranges;
   const LogExtent& extent;
-  const LogPattern& pattern;
   TablePosition end;
 };
 
@@ -47,40 +49,66 @@ class LogPacking {
   [[nodiscard]] virtual std::vector<LogView> views(std::span<const std::byte> list) const = 0;
 };
 
-/// The logs of a step, as bytes: each is packed when it has closed. A step of very many processes then takes
-/// little memory at the registry, and its view is there when the last one has closed.
+/// The logs of a step of very many processes, in the order of the ranks. Of a log that is written there are
+/// only the segments. When it has closed, it is packed as bytes. So the step takes little memory, and its
+/// view is there when the last log has closed.
 class PackedLogs {
  public:
   /// `packing` outlives this object. `logs`: of the step.
   PackedLogs(const LogPacking& packing, std::size_t logs)
-      : packing_(packing), packer_(packing.packer()), patterns_(logs) {}
+      : packing_(packing), packer_(packing.packer()), size_(logs), open_(logs), patterns_(logs) {}
 
-  /// Takes the segments out of `closed.log`, which is as new then. Not twice for a rank.
-  void add(std::uint32_t rank, const ClosedLog& closed);
-  /// The number of logs that were added.
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// By rank; empty once the step is complete.
-  [[nodiscard]] const std::vector<LogPattern>& patterns() const noexcept { return patterns_; }
-  /// All `logs` of the step, in the order of the ranks, were added, and there is one at least. Of their
-  /// patterns only the time of the last put is kept: for steps that continue this one, its own pattern tells
-  /// the rest.
-  void complete(std::span<const std::shared_ptr<WriteLog>> logs);
-  /// Puts what was added back into the logs, which are in the order of the ranks.
-  void restore(std::span<const std::shared_ptr<WriteLog>> logs);
+  // Until complete().
 
-  /// The logs of a complete step, in the order of the ranks.
-  [[nodiscard]] std::vector<LogView> views() const;
-  /// StepView::packed_logs of a complete step.
-  [[nodiscard]] const std::shared_ptr<const std::vector<std::byte>>& view_list() const noexcept {
-    return list_;
+  /// The process of the rank has asked for the segment, and gets it. The lease that is returned is valid
+  /// until the next call.
+  const SegmentLease& grant(std::uint32_t rank, const SegmentRequest& request, SegmentLease&& segment);
+  /// The log is looked at soon: brings it into the cache.
+  void expect(std::uint32_t rank) const noexcept {
+    if (rank < open_.size()) expect_value(&open_[rank]);
   }
+  /// Whether the range is inside one of the data segments of the log.
+  [[nodiscard]] bool holds(std::uint32_t rank, const LogRange& range) const noexcept;
+  /// The process has closed. Memory that it has not used no longer counts, as in WriteLog::trim(). Not twice
+  /// for a rank.
+  void close(std::uint32_t rank, const PublishRequest& request);
+  [[nodiscard]] bool have_all_closed() const noexcept { return closed_ == size_; }
+  /// By rank.
+  [[nodiscard]] const std::vector<LogPattern>& patterns() const noexcept { return patterns_; }
+  /// All have closed, and there is one at least. Of their patterns only the time of the last put is kept: for
+  /// steps that continue this one, its own pattern tells the rest.
+  void complete();
+
+  // At any time.
+
+  [[nodiscard]] bool is_complete() const noexcept { return list_ != nullptr; }
+  /// The logs, which are not packed any more.
+  [[nodiscard]] std::vector<std::shared_ptr<WriteLog>> unpack();
   void add_bytes(BytesByMedium& sums) const;
   [[nodiscard]] bool has_data_on(std::uint32_t node) const noexcept;
   /// Adds the nodes that have request tables of the logs.
   void add_table_nodes(std::set<std::uint32_t>& nodes) const;
 
+  // After complete().
+
+  [[nodiscard]] std::vector<LogView> views() const;
+  /// StepView::packed_logs.
+  [[nodiscard]] const std::shared_ptr<const std::vector<std::byte>>& view_list() const noexcept {
+    return list_;
+  }
+
  private:
-  /// Logs of successive ranks.
+  /// A log that has not closed.
+  struct OpenLog {
+    using Segments = boost::container::small_vector<SegmentLease, 1>;
+    Segments tables;
+    Segments data;
+    SegmentId ahead = 0;  ///< WriteLog::ahead
+
+    OpenLog() = default;
+    OpenLog(OpenLog&& other) = default;  // leases are not copied
+  };
+  /// Closed logs of successive ranks.
   struct Piece {
     std::uint32_t first = 0;
     std::size_t logs = 0;
@@ -88,15 +116,21 @@ class PackedLogs {
     SegmentRuns tables;
     SegmentRuns data;
   };
+  static void trim(OpenLog& log, const LogRanges& ranges, const TablePosition& end) noexcept;
+  void pack(std::uint32_t rank, const LogRanges& ranges, const LogExtent& extent, const TablePosition& end);
   void end_piece();
-  void put_in_order(std::span<const std::shared_ptr<WriteLog>> logs);
+  template <class Take>
+  void open_again(const Take& take);
+  void put_in_order();
 
   const LogPacking& packing_;
   std::unique_ptr<LogPacker> packer_;  ///< until the step is complete
-  std::vector<LogPattern> patterns_;
-  std::uint64_t last_put_ = 0;  ///< once the step is complete: the latest of all logs
-  std::size_t size_ = 0;
-  bool is_piece_open_ = false;  ///< the last one
+  std::size_t size_;
+  std::size_t closed_ = 0;
+  std::vector<OpenLog> open_;         ///< by rank, the closed ones are empty; none once the step is complete
+  std::vector<LogPattern> patterns_;  ///< by rank; none once the step is complete
+  std::uint64_t last_put_ = 0;        ///< once the step is complete: the latest of all logs
+  bool is_piece_open_ = false;        ///< the last one
   std::vector<Piece> pieces_;
   std::shared_ptr<const std::vector<std::byte>> list_;  ///< shared with views of the step
 };

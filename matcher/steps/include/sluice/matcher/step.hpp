@@ -81,7 +81,7 @@ struct WriteLog {
   bool is_complete = false;        ///< data behind `published` belongs to later steps
   bool is_cut = false;             ///< data behind `published` belongs to no step
   TablePosition published;         ///< readers see the requests before this position
-  OnDemand<Contents> contents;     ///< not of a log that is packed when it closes
+  OnDemand<Contents> contents;
   OnDemand<Synced> synced;
   OnDemand<std::string> burst_log;  ///< the metadata log on disk for the data, if any
 
@@ -99,6 +99,9 @@ struct WriteLog {
   /// `view`: a new one.
   void fill(LogView& view) const;
 };
+
+/// New logs, which no other step shares.
+[[nodiscard]] std::vector<std::shared_ptr<WriteLog>> new_logs(std::size_t processes);
 
 /// Bytes of a group's control block: a slot for each process, and times of calls if there are several
 /// processes.
@@ -200,8 +203,7 @@ struct Step {
   /// First the logs of the reopened step, if any, then one of each rank of the group. Steps that continue one
   /// another share their logs.
   std::vector<std::shared_ptr<WriteLog>> logs;
-  /// Those of them that have closed, if there are very many. Once the step is published it has all, and
-  /// `logs` none.
+  /// The logs of a step that has very many; `logs` has none then.
   std::optional<PackedLogs> packed;
   std::size_t first_own_log = 0;
   bool is_continued = false;  ///< its own logs replace the logs of the reopened step, and continue them
@@ -253,8 +255,10 @@ struct Step {
   [[nodiscard]] bool has_data_on(std::uint32_t node) const;
   /// Of a step in progress: unpack() it before.
   [[nodiscard]] StepView view() const;
-  /// All logs are in `logs` again.
+  /// All logs are in `logs` from now on.
   void unpack();
+  /// The log of the process in the group of writers is looked at soon: brings it into the cache.
+  void expect_log(std::uint32_t rank) const noexcept;
   /// The number of records that readers get when they open the step.
   [[nodiscard]] std::int64_t records_for_readers() const noexcept {
     return state == StepState::in_progress && publications > 0 ? published_records : record_count;
