@@ -138,7 +138,7 @@ int check_command(const Arguments& arguments) {
   }
   for (Mistake& mistake : find_unfit_programs(*workflow, inspections))
     findings.mistakes.push_back(std::move(mistake));
-  findings.notes = find_notes(*workflow, inspections);
+  findings.notes = find_notes(*workflow, inspections, LogPlace::usual);
   std::cout << "sluice " << runtime::library_version << ", " << describe_launchers(environment)
             << "\nworkflow " << workflow->name << ": "
             << format_count(workflow->components.size(), "component") << ", "

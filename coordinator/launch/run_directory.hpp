@@ -61,10 +61,4 @@ void remove_run_directory(const std::filesystem::path& path) noexcept;
 /// Removes the directories under `base` that dead runs of this user left.
 void remove_stale_run_directories(const std::filesystem::path& base);
 
-/// Creates the log directory of a run with its parents; mode 0700. Empty `wanted`: ".sluice/NAME-DATE-PID"
-/// beside the workflow file. Throws IoError.
-[[nodiscard]] std::filesystem::path create_log_directory(const std::filesystem::path& wanted,
-                                                         const std::filesystem::path& flow_file,
-                                                         const std::string& name);
-
 }  // namespace sluice::coordinator

@@ -9,6 +9,7 @@
 #include <span>
 #include <thread>
 
+#include "log_directory.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/step_record.hpp"
 #include "sluice/storage/tab_line.hpp"
@@ -93,15 +94,11 @@ bool has_ended_within(const FormerRun& run, std::chrono::milliseconds patience) 
   return true;
 }
 
-fs::path logs_beside(const workflows::Workflow& workflow) {
-  return fs::absolute(workflow.file).parent_path() / ".sluice";
-}
-
 std::optional<FormerRun> newest_run(const workflows::Workflow& workflow, const fs::path& log_directory) {
   if (!log_directory.empty()) return read_journal(log_directory);
   std::optional<FormerRun> newest;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(logs_beside(workflow), error)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(logs_beside(workflow.file), error)) {
     auto run = read_journal(entry.path());
     if (!run || run->name != workflow.name) continue;
     if (!newest || run->run.begin_ns > newest->run.begin_ns) newest = std::move(run);
@@ -175,7 +172,8 @@ FormerRun find_former_run(const workflows::Workflow& workflow, const fs::path& l
                           std::chrono::milliseconds patience) {
   const auto run = newest_run(workflow, log_directory);
   if (!run) {
-    const std::string where = log_directory.empty() ? logs_beside(workflow).string() : log_directory.string();
+    const std::string where =
+        log_directory.empty() ? logs_beside(workflow.file).string() : log_directory.string();
     throw Error(NC_ENOENT, "there is no run of '" + workflow.name + "' to resume: " + where +
                                " has no record of one. Start without --resume, or name its log directory "
                                "with --log-dir");

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "log_directory.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/rules.hpp"
 #include "sluice/runtime/session.hpp"

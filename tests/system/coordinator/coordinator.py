@@ -521,6 +521,23 @@ def notes():
     expect("note:" not in run("--quiet").err, "a note in spite of --quiet")
 
 
+def directories():
+    """Directories without permission are noted. Root has all permissions, so it gives that one up."""
+    os.makedirs("closed")
+    path = write("closed/flow.yaml", "version: 1\ncomponents: {a: {command: sh -c true}, b: {command: sh -c true}}\nfiles: [{path: x.nc, writer: a, readers: [b]}]\n")
+    as_user = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"] if os.geteuid() == 0 else []
+    for mode, are_noted in [(0o755, False), (0o555, True)]:
+        os.chmod("closed", mode)
+        for command, names_log in [(["check"], are_noted), (["run", "--log-dir", f"log.{mode}"], False)]:
+            result = harness.call(*as_user, sluice, *command, path, status=0)
+            expect(("component 'a' starts in" in result.err) == are_noted, f"{command[0]}, mode {mode:o}: the writer's directory")
+            expect(("sluice run --log-dir" in result.err) == names_log, f"{command[0]}, mode {mode:o}: the place of the log")
+            expect("component 'b'" not in result.err, f"{command[0]}, mode {mode:o}: the reader")
+    result = harness.call(*as_user, sluice, "run", path, status=3)
+    expect("create the log directory" in result.err and "--log-dir" in result.err, "the run without a place for its log")
+    os.chmod("closed", 0o755)
+
+
 def descriptor_limit():
     """A limit that is too low is reported as such, before anything starts."""
     write_flow({"a": shell("true", ranks=2), "b": shell("true")})
