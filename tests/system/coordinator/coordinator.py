@@ -532,7 +532,7 @@ def directories():
             result = harness.call(*as_user, sluice, *command, path, status=0)
             expect(("component 'a' starts in" in result.err) == are_noted, f"{command[0]}, mode {mode:o}: the writer's directory")
             expect(("sluice run --log-dir" in result.err) == names_log, f"{command[0]}, mode {mode:o}: the place of the log")
-            expect("component 'b'" not in result.err, f"{command[0]}, mode {mode:o}: the reader")
+            expect("component 'b' starts in" not in result.err, f"{command[0]}, mode {mode:o}: the reader")
     result = harness.call(*as_user, sluice, "run", path, status=3)
     expect("create the log directory" in result.err and "--log-dir" in result.err, "the run without a place for its log")
     os.chmod("closed", 0o755)
