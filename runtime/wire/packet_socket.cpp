@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -109,6 +110,24 @@ std::vector<FileDescriptor> take_descriptors(msghdr& header) {
   }
   return descriptors;
 }
+
+/// Memory for a packet of any size: not on the stack, which may be small in a user's thread. One is kept for
+/// the next packet, because the C library gives memory of this size back to the system when it is freed.
+class PacketMemory {
+ public:
+  PacketMemory() : bytes_(kept_.exchange(nullptr)) {
+    if (bytes_ == nullptr) bytes_ = new std::byte[packet_limit];
+  }
+  ~PacketMemory() { delete[] kept_.exchange(bytes_); }
+  PacketMemory(const PacketMemory&) = delete;
+  PacketMemory& operator=(const PacketMemory&) = delete;
+
+  [[nodiscard]] std::byte* get() const noexcept { return bytes_; }
+
+ private:
+  static constinit inline std::atomic<std::byte*> kept_ = nullptr;
+  std::byte* bytes_;
+};
 
 ReceivedMessage unpack(std::span<const std::byte> packet, std::vector<FileDescriptor> descriptors) {
   if (packet.size() < header_bytes) fail_damaged(std::to_string(packet.size()) + " bytes are no header");
@@ -249,8 +268,7 @@ PacketSocket::Outcome PacketSocket::try_receive(ReceivedMessage& message) const 
 
 /// `flags`: of recvmsg(2); MSG_DONTWAIT or 0.
 PacketSocket::Outcome PacketSocket::receive_one(ReceivedMessage& message, int flags) const {
-  // One system call for any size. Not on the stack, which may be small in a user's thread.
-  const auto packet = std::make_unique_for_overwrite<std::byte[]>(packet_limit);
+  const PacketMemory packet;  // one system call for any size
   iovec data{packet.get(), packet_limit};
   ControlBuffer control{};
   msghdr header{};

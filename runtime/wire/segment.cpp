@@ -43,13 +43,11 @@ Status status_of(int error_number) noexcept {
   }
 }
 
-/// Whether the file keeps its size. A memory file has seals that ensure this. A spill file has none. It has
-/// no name and belongs to this user: only processes that have received its descriptor, or that run as this
-/// user, could truncate it. A log has a name: every process that may write to it is trusted not to truncate
-/// it while it is in use.
-bool keeps_its_size(const FileDescriptor& file, const struct stat& facts, bool may_have_name) noexcept {
-  const int seals = ::fcntl(file.number(), F_GET_SEALS);
-  if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;
+/// Whether a file that is not sealed against shrinking keeps its size. A spill file has no seals. It has no
+/// name and belongs to this user: only processes that have received its descriptor, or that run as this user,
+/// could truncate it. A log has a name: every process that may write to it is trusted not to truncate it
+/// while it is in use. `seals`: -1 where a file can have none.
+bool is_left_alone(int seals, const struct stat& facts, bool may_have_name) noexcept {
   const bool is_sealable = seals >= 0 && (seals & F_SEAL_SEAL) == 0;  // a memory file without seals
   const bool is_nameless = facts.st_nlink == 0 || may_have_name;
   return !is_sealable && S_ISREG(facts.st_mode) && is_nameless && facts.st_uid == ::geteuid();
@@ -76,25 +74,26 @@ FileDescriptor create_segment(std::uint64_t bytes) {
   return file;
 }
 
-namespace {
-
-/// Throws when the file does not keep its size, or does not contain the segment.
-void check_extent(const FileDescriptor& file, const SegmentExtent& extent) {
-  struct stat facts {};
-  if (::fstat(file.number(), &facts) != 0) fail_segment("inspect");
-  if (!keeps_its_size(file, facts, extent.may_have_name)) {
-    throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
-  }
-  const std::uint64_t bytes = extent.bytes;
-  const std::uint64_t offset = extent.offset_bytes;
-  const auto file_bytes = static_cast<std::uint64_t>(facts.st_size);
-  if (offset > file_bytes || bytes > file_bytes - offset || offset % page_bytes != 0) {
-    throw Error(NC_EIO, "a segment of " + std::to_string(file_bytes) + " bytes was received as one of " +
-                            std::to_string(bytes) + " at " + std::to_string(offset));
-  }
+bool is_in_file(const SegmentExtent& extent, std::uint64_t file_bytes) noexcept {
+  return extent.offset_bytes <= file_bytes && extent.bytes <= file_bytes - extent.offset_bytes &&
+         extent.offset_bytes % page_bytes == 0;
 }
 
-}  // namespace
+std::uint64_t check_extent(const FileDescriptor& file, const SegmentExtent& extent) {
+  struct stat facts {};
+  if (::fstat(file.number(), &facts) != 0) fail_segment("inspect");
+  const int seals = ::fcntl(file.number(), F_GET_SEALS);
+  const bool is_sealed = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  if (!is_sealed && !is_left_alone(seals, facts, extent.may_have_name)) {
+    throw Error(NC_EIO, "a segment that is not sealed against shrinking was received");
+  }
+  const auto file_bytes = static_cast<std::uint64_t>(facts.st_size);
+  if (!is_in_file(extent, file_bytes)) {
+    throw Error(NC_EIO, "a segment of " + std::to_string(file_bytes) + " bytes was received as one of " +
+                            std::to_string(extent.bytes) + " at " + std::to_string(extent.offset_bytes));
+  }
+  return is_sealed ? file_bytes : 0;
+}
 
 MappedWindow::MappedWindow(const FileDescriptor& file, std::uint64_t offset_bytes, std::uint64_t bytes,
                            Mapping::Access access)
@@ -131,10 +130,8 @@ Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access
   if (bytes_.size() >= huge_page_bytes) ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);
 }
 
-Mapping::Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access,
-                 std::shared_ptr<MappedWindow> window)
+Mapping::Mapping(const SegmentExtent& extent, Access access, std::shared_ptr<MappedWindow> window)
     : window_(std::move(window)), access_(access) {
-  check_extent(file, extent);
   bytes_ = window_->part(extent.offset_bytes, extent.bytes);
   if (access == Access::read_write) window_->make_writable();
   if (bytes_.size() >= huge_page_bytes) ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);

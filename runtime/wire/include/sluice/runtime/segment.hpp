@@ -24,6 +24,15 @@ struct SegmentExtent {
   std::uint64_t file = 0;
 };
 
+/// Whether a file of that size contains the segment, and the segment begins at a page.
+[[nodiscard]] bool is_in_file(const SegmentExtent& extent, std::uint64_t file_bytes) noexcept;
+
+/// Throws Error(NC_EIO) unless the file contains the segment and keeps its size. It does when it is sealed
+/// against shrinking; or when it belongs to this user and has no name (spill_file.hpp), or the extent allows
+/// a name. Returns how many bytes the file has from now on in any case: its size if it is sealed, otherwise
+/// 0.
+std::uint64_t check_extent(const FileDescriptor& file, const SegmentExtent& extent);
+
 /// Size of the windows through which files with many segments are mapped. Each window begins at a multiple of
 /// it.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{64} << 20;
@@ -38,14 +47,11 @@ class Mapping {
   enum class Access { read, read_write };
 
   Mapping() = default;
-  /// The file must be sealed against shrinking, or belong to this user and have no name (spill_file.hpp),
-  /// unless the extent allows a name. Throws Error(NC_EIO) otherwise, or when the file is too short;
-  /// IoError(NC_ENOMEM) when the address space is full.
+  /// Throws as check_extent() does; IoError(NC_ENOMEM) when the address space is full.
   Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access);
-  /// Uses a window of the file that contains the whole segment, and that mappings of other segments may
-  /// share. Throws as above.
-  Mapping(const FileDescriptor& file, const SegmentExtent& extent, Access access,
-          std::shared_ptr<MappedWindow> window);
+  /// Uses a window that contains the whole segment, and that mappings of other segments may share. The caller
+  /// has checked the extent. Throws IoError when the window cannot be made writable.
+  Mapping(const SegmentExtent& extent, Access access, std::shared_ptr<MappedWindow> window);
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
