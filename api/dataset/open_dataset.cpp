@@ -145,7 +145,7 @@ struct Opening {
  private:
   Opening(MPI_Comm user, const Gathering& gathering);
   Opening(const OpeningCall& call, Status other_mode, const Gathering& gathering);
-  void agree_on_arguments(const OpeningCall& call, Status other_mode);
+  void agree_on_arguments(const ModeAndHints& mine, Status other_mode);
 };
 
 Opening::Opening(MPI_Comm user, const Gathering& gathering) {
@@ -158,24 +158,25 @@ Opening::Opening(MPI_Comm user, const Gathering& gathering) {
 
 Opening::Opening(const OpeningCall& call, Status other_mode, const Gathering& gathering)
     : Opening(call.comm, gathering) {
-  // A rank without a path or an id pointer, or with too many open datasets, must not let the other ranks
-  // wait.
+  // A rank without a path or an id pointer, with too many open datasets, or that fails to find its hints,
+  // must not let the other ranks wait.
+  ModeAndHints mine{call.mode, {}};
   const Outcome outcome = outcome_of([&] {
     (void)client_environment();  // throws if the environment is damaged
     check_path(call.path);
     if (call.ncidp == nullptr) throw Error(NC_EINVAL, "the pointer for the id of the dataset is null");
     dataset->ncid = add_dataset(dataset);
+    dataset->path = call.path;
+    mine.hints = collect_hints(call.info);
+    if (dataset->comm.is_root()) mine.coupling = as_texts(rule_of(dataset->path));
   });
   throw_where_failed(outcome, gathering.worst_status(dataset->comm, outcome.status));
-  dataset->path = call.path;
   dataset->is_safe_mode = is_switched("PNETCDF_SAFE_MODE", false);
   if (!is_switched("PNETCDF_RELAX_COORD_BOUND", true)) dataset->start_rule = formats::StartRule::strict;
-  agree_on_arguments(call, other_mode);
+  agree_on_arguments(mine, other_mode);
 }
 
-void Opening::agree_on_arguments(const OpeningCall& call, Status other_mode) {
-  ModeAndHints mine{call.mode, collect_hints(call.info)};
-  if (dataset->comm.is_root()) mine.coupling = as_texts(rule_of(dataset->path));
+void Opening::agree_on_arguments(const ModeAndHints& mine, Status other_mode) {
   ModeAndHints of_root = mode_and_hints_of_root(dataset->comm, mine);
   match = match_of(of_root.coupling);
   mode = of_root.mode;
