@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/mapped_file.hpp"
 #include "sluice/runtime/spill_file.hpp"
 
 using namespace sluice;
@@ -97,6 +98,29 @@ TEST_CASE("only a sealed segment of the right size is mapped") {
   CHECK_THROWS_AS(Mapping(unsealed, {65536}, Mapping::Access::read), Error);
   const FileDescriptor ordinary(::open("/dev/null", O_RDWR | O_CLOEXEC));
   CHECK_THROWS_AS(Mapping(ordinary, {1}, Mapping::Access::read), Error);
+}
+
+TEST_CASE("each segment of a shared file is checked, also behind good ones") {
+  constexpr std::uint64_t bytes = 1U << 20;
+  constexpr std::uint64_t number = 1;
+  constexpr bool may_have_name = false;
+  const auto at = [](std::uint64_t size, std::uint64_t offset) {
+    return SegmentExtent{size, offset, may_have_name, number};
+  };
+  const auto read = Mapping::Access::read;
+  MappedFile sealed(create_segment(bytes));
+  CHECK(sealed.map(at(65536, 0), read).bytes().size() == 65536);
+  CHECK(sealed.map(at(65536, bytes - 65536), read).bytes().size() == 65536);
+  CHECK_THROWS_AS((void)sealed.map(at(65536 + 4096, bytes - 65536), read), Error);
+  CHECK_THROWS_AS((void)sealed.map(at(4096, bytes), read), Error);
+  CHECK_THROWS_AS((void)sealed.map(at(4096, 100), read), Error);
+  CHECK(sealed.map(at(4096, 4096), read).bytes().size() == 4096);
+
+  MappedFile spilled(create_spill_file(std::filesystem::current_path().string(), bytes));
+  CHECK(spilled.map(at(65536, bytes - 65536), read).bytes().size() == 65536);
+  REQUIRE(::ftruncate(spilled.descriptor()->number(), 65536) == 0);
+  CHECK_THROWS_AS((void)spilled.map(at(65536, bytes - 65536), read), Error);
+  CHECK(spilled.map(at(65536, 0), read).bytes().size() == 65536);
 }
 
 TEST_CASE("a segment that the machine cannot hold in its address space is an error") {
