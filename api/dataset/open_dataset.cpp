@@ -158,8 +158,8 @@ Opening::Opening(MPI_Comm user, const Gathering& gathering) {
 
 Opening::Opening(const OpeningCall& call, Status other_mode, const Gathering& gathering)
     : Opening(call.comm, gathering) {
-  // A rank without a path or an id pointer, with too many open datasets, or that fails to find its hints,
-  // must not let the other ranks wait.
+  // A rank may have no path, no id pointer, too many open datasets, or no hints that can be read. It must not
+  // let the other ranks wait.
   ModeAndHints mine{call.mode, {}};
   const Outcome outcome = outcome_of([&] {
     (void)client_environment();  // throws if the environment is damaged

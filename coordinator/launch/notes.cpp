@@ -59,20 +59,11 @@ bool may_create_in(const std::filesystem::path& directory) {
   return !std::filesystem::is_directory(directory, error) || ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-void note_directories(const Workflow& workflow, LogPlace logs, std::vector<Mistake>& notes) {
-  std::error_code error;
-  std::filesystem::path place = logs_beside(workflow.file);
-  if (!std::filesystem::exists(place, error)) place = place.parent_path();
-  if (logs == LogPlace::usual && !may_create_in(place))
-    notes.push_back({workflow.components.front().position,
-                     "you may not create files in " + place.string() +
-                         ": name another place for the log of a run with 'sluice run --log-dir'"});
+void note_directories(const Workflow& workflow, std::vector<Mistake>& notes) {
   std::set<std::filesystem::path> told;
   for (const Component& component : workflow.components) {
-    const bool is_writer =
-        std::ranges::any_of(workflow.files, [&](const auto& rule) { return rule.writer == component.name; });
-    if (!is_writer || may_create_in(component.directory) || !told.insert(component.directory).second)
-      continue;
+    if (!is_writer(workflow, component.name) || may_create_in(component.directory)) continue;
+    if (!told.insert(component.directory).second) continue;
     notes.push_back({component.position, "component '" + component.name + "' starts in " +
                                              component.directory.string() +
                                              ", where it may not create files: what it writes there has to "
@@ -108,14 +99,24 @@ void note_resources(const Workflow& workflow, std::vector<Mistake>& notes) {
 
 }  // namespace
 
-std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& inspections, LogPlace logs) {
+std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& inspections) {
   std::vector<Mistake> notes = find_program_notes(workflow, inspections);
   note_structure(workflow, notes);
-  note_directories(workflow, logs, notes);
+  note_directories(workflow, notes);
   note_resources(workflow, notes);
   std::stable_sort(notes.begin(), notes.end(),
                    [](const Mistake& a, const Mistake& b) { return a.position.line < b.position.line; });
   return notes;
+}
+
+std::optional<Mistake> find_log_note(const Workflow& workflow) {
+  std::error_code error;
+  std::filesystem::path place = logs_beside(workflow.file);
+  if (!std::filesystem::exists(place, error)) place = place.parent_path();
+  if (may_create_in(place)) return std::nullopt;
+  return Mistake{workflow.components.front().position,
+                 "you may not create files in " + place.string() +
+                     ": name another place for the log of a run with 'sluice run --log-dir'"};
 }
 
 }  // namespace sluice::coordinator

@@ -140,16 +140,20 @@ bool is_coupled(const Workflow& workflow, const std::string& component) {
   });
 }
 
+bool is_writer(const Workflow& workflow, const std::string& component) {
+  return std::ranges::any_of(workflow.files, [&](const auto& rule) { return rule.writer == component; });
+}
+
 namespace {
 
 Coupling coupling_of(const Workflow& workflow, const std::string& component) {
   if (!is_coupled(workflow, component)) return Coupling::none;
-  const bool writes =
-      std::ranges::any_of(workflow.files, [&](const auto& rule) { return rule.writer == component; });
   const bool is_exposed = std::ranges::all_of(workflow.files, [&](const workflows::FileRule& rule) {
     return rule.exposes || std::ranges::find(rule.readers, component) == rule.readers.end();
   });
-  return writes ? Coupling::writer : is_exposed ? Coupling::exposed : Coupling::reader;
+  return is_writer(workflow, component) ? Coupling::writer
+         : is_exposed                   ? Coupling::exposed
+                                        : Coupling::reader;
 }
 
 /// Programs that its script starts, and that see the disk only.

@@ -48,5 +48,7 @@ void release_static_readers(workflows::Workflow& workflow, const Inspections& in
 
 /// Whether a file rule names `component`.
 [[nodiscard]] bool is_coupled(const workflows::Workflow& workflow, const std::string& component);
+/// Whether it writes files of a rule.
+[[nodiscard]] bool is_writer(const workflows::Workflow& workflow, const std::string& component);
 
 }  // namespace sluice::coordinator

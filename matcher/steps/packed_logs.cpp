@@ -172,16 +172,16 @@ void PackedLogs::add_table_nodes(std::set<std::uint32_t>& nodes) const {
 }
 
 bool PackedLogs::has_data_on(std::uint32_t node) const noexcept {
-  const auto is_there = [&](const SegmentLease& segment) { return node_of(segment.id()) == node; };
   const auto is_run_there = [&](const SegmentRuns::Run& run) { return node_of(run.row.first) == node; };
-  return std::ranges::any_of(pieces_,
-                             [&](const Piece& piece) {
-                               return std::ranges::any_of(piece.tables.runs(), is_run_there) ||
-                                      std::ranges::any_of(piece.data.runs(), is_run_there);
-                             }) ||
-         std::ranges::any_of(open_, [&](const OpenLog& log) {
-           return std::ranges::any_of(log.tables, is_there) || std::ranges::any_of(log.data, is_there);
-         });
+  const auto is_closed_there = [&](const Piece& piece) {
+    return std::ranges::any_of(piece.tables.runs(), is_run_there) ||
+           std::ranges::any_of(piece.data.runs(), is_run_there);
+  };
+  const auto is_there = [&](const SegmentLease& segment) { return node_of(segment.id()) == node; };
+  const auto is_open_there = [&](const OpenLog& log) {
+    return std::ranges::any_of(log.tables, is_there) || std::ranges::any_of(log.data, is_there);
+  };
+  return std::ranges::any_of(pieces_, is_closed_there) || std::ranges::any_of(open_, is_open_there);
 }
 
 }  // namespace sluice::matcher

@@ -54,8 +54,8 @@ fs::path resolve_what_is_there(const fs::path& path) {
 }
 
 using ReadLink = ssize_t (*)(const char*, char*, std::size_t);
-/// The C library's own readlink. What is on disk counts here; a library that stands in for files takes as
-/// long to find out that it has nothing to say as the rest of a small file's create.
+/// The C library's own readlink. Only what is on disk counts here. The library that stands in for files needs
+/// a fifth of a small file's create to find out that it has nothing to say.
 ReadLink readlink_on_disk() noexcept {
   static const ReadLink known = [] {
     void* const library = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);

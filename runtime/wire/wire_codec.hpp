@@ -240,7 +240,7 @@ class AlikeEncoder {
   /// What was added since the last call. It may be put behind the elements of another list.
   [[nodiscard]] std::vector<std::byte> take() {
     differences_ = {};
-    std::vector<std::byte> taken = bytes_;  // its own room: there are many short lists, and they are kept
+    std::vector<std::byte> taken = bytes_;  // of its own size: there are many short lists, and they stay
     bytes_.clear();
     return taken;
   }

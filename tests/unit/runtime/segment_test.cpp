@@ -55,7 +55,7 @@ TEST_CASE("a mapping outlives its descriptor and can be moved and made writable"
 
 TEST_CASE("prefaulted memory is read without page faults") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return;  // sanitizers have memory of their own for each byte, with page faults of its own
+  return;  // a sanitizer keeps memory for each byte, and that has page faults, too
 #endif
   constexpr std::uint64_t bytes = std::uint64_t{16} << 20;
   const FileDescriptor file = create_segment(bytes);

@@ -36,8 +36,6 @@ class MappedFile {
   [[nodiscard]] Mapping map(const SegmentExtent& extent, Mapping::Access access);
 
  private:
-  void check(const SegmentExtent& extent);
-
   std::shared_ptr<const FileDescriptor> file_;
   Opener open_;                           ///< where there is no file_
   std::uint64_t sealed_bytes_ = 0;        ///< a seal keeps so many bytes in the file; 0: not known
