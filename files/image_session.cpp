@@ -180,6 +180,14 @@ void ImageSession::remove_file(const runtime::Remove& request) {
   (void)ask(MessageType::remove_file, runtime::encode(request), MessageType::done);
 }
 
+void ImageSession::name_file(const runtime::NameFile& request) {
+  (void)ask(MessageType::name_file, runtime::encode(request), MessageType::done);
+}
+
+void ImageSession::await_file(const runtime::AwaitFile& request) {
+  (void)ask(MessageType::await_file, runtime::encode(request), MessageType::done);
+}
+
 void ImageSession::change_file(const runtime::ChangeFile& request) {
   (void)ask(MessageType::change_file, runtime::encode(request), MessageType::done);
 }

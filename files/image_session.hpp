@@ -78,6 +78,10 @@ class ImageSession {
   void tell(const runtime::FileHolder& holder);
   /// Throws Error(NC_ENOENT) where this run has none.
   void remove_file(const runtime::Remove& request);
+  /// The same; NC_EEXIST where the new name is to be new, and is not.
+  void name_file(const runtime::NameFile& request);
+  /// Returns when the file, which this process has closed, has its bytes on the disk.
+  void await_file(const runtime::AwaitFile& request);
   /// As a component that only reads the file. Returns when the file counts as removed. Throws Error:
   /// NC_ENOENT where this run has none, NC_EPERM where the file is to stay as it is.
   void change_file(const runtime::ChangeFile& request);

@@ -120,7 +120,7 @@ void close_files(const Plan& plan) {
   for (const PlannedOpen& open : plan.opens) {
     if (open.place.is_there()) continue;
     const FileDescriptor nothing = open_nothing();
-    const sluice::runtime::FileIdentity file = sluice::files::begin_close(open.place.number());
+    const sluice::files::ClosedFile file = sluice::files::begin_close(open.place.number());
     if (nothing) (void)::dup3(nothing.number(), open.place.number(), O_CLOEXEC);
     sluice::files::end_close(file);
   }

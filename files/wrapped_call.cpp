@@ -65,12 +65,13 @@ bool may_be_coupled(const char* path) noexcept {
   return (filter.may_cover(path) || written.may_cover(path)) && !is_inside;
 }
 
-WrittenFile open_written(int directory, const char* path, int flags, mode_t mode, bool is_renamed) noexcept {
+WrittenFile open_written(int directory, const char* path, int flags, mode_t mode,
+                         OpenReason reason) noexcept {
   constexpr int of_no_file = O_DIRECTORY | O_PATH;  // O_TMPFILE has O_DIRECTORY
   if (!may_be_written(path) || *path == '\0' || (flags & of_no_file) != 0) return {};
   const int before = errno;
   const Inside inside;
-  WrittenFile file = open_written_file(directory, path, flags, mode, is_renamed);
+  WrittenFile file = open_written_file(directory, path, flags, mode, reason);
   errno = before;
   return file;
 }

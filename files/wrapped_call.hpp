@@ -62,7 +62,10 @@ class Inside {
 /// Opens a file that the component writes; the arguments are those of open_written_file(). Where it does not
 /// write the path: nothing to be done here. Leaves errno as it is.
 [[nodiscard]] WrittenFile open_written(int directory, const char* path, int flags, mode_t mode,
-                                       bool is_renamed = false) noexcept;
+                                       OpenReason reason = OpenReason::of_program) noexcept;
+
+/// Closes a file that this library has opened for the program, as the program would.
+void close_written(runtime::FileDescriptor& descriptor) noexcept;
 
 /// What the component may do with a file that it only reads; to_disk where no rule covers the path.
 [[nodiscard]] ReaderChange change_read(int directory, const char* path) noexcept;

@@ -210,16 +210,16 @@ mode_t permissions_of(mode_t mode) noexcept {
   return mode & ~mask;
 }
 
-WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, bool is_renamed) {
+WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, OpenReason reason) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
-  runtime::FileDescriptor file =
-      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-                         matcher::is_in_files(match->rule.through),
-                         matcher::is_written_in_place(match->rule.through), is_renamed});
+  runtime::FileDescriptor file = session.open_file(
+      {match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+       static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+       matcher::is_in_files(match->rule.through), matcher::is_written_in_place(match->rule.through),
+       reason == OpenReason::adopted, reason != OpenReason::of_program});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
     if (const FileIdentity identity = identity_of(file.number()); identity != no_file) held.add(identity);
@@ -231,9 +231,9 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, boo
 }  // namespace
 
 WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
-                              bool is_renamed) noexcept {
+                              OpenReason reason) noexcept {
   try {
-    return open_it(directory, path, flags, mode, is_renamed);
+    return open_it(directory, path, flags, mode, reason);
   } catch (const Error& error) {
     return {WrittenFile::Kind::failed, {}, runtime::error_number_of(error)};
   } catch (const std::bad_alloc&) {
@@ -276,17 +276,21 @@ int remove_written_file(int directory, const char* path) noexcept {
   }
 }
 
-FileIdentity begin_close(int descriptor) noexcept {
-  if (held.is_empty()) return no_file;
+ClosedFile begin_close(int descriptor) noexcept {
+  if (held.is_empty()) return {};
   const FileIdentity file = written_by(descriptor);
-  return file != no_file && held.has(file) && !has_another(descriptor, file) ? file : no_file;
+  if (file == no_file || !held.has(file) || has_another(descriptor, file)) return {};
+  struct stat facts {};
+  const bool is_marked = ::fstat(descriptor, &facts) == 0 && (facts.st_mode & S_ISVTX) != 0;
+  return {file, is_marked};
 }
 
-void end_close(const FileIdentity& file) noexcept {
-  if (file == no_file) return;
+void end_close(const ClosedFile& file) noexcept {
+  if (file.identity == no_file) return;
   try {
-    held.remove(file);
-    tell(false, {file});
+    held.remove(file.identity);
+    tell(false, {file.identity});
+    if (file.has_landing) process_session().await_file({file.identity});
   } catch (const std::exception&) {
     // The matcher is gone, or looks at the process itself.
   }

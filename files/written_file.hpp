@@ -14,11 +14,17 @@ struct WrittenFile {
   int error_number = 0;
 };
 
+enum class OpenReason {
+  of_program,
+  renamed,  ///< OpenFile::is_renamed
+  adopted,  ///< the same, and OpenFile::is_adopted
+};
+
 /// Opens a file that this component writes: a new one, the one that is being written, or a copy of the one
 /// that was published. An open for reading finds what this run has written, and otherwise the disk, at once.
-/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2). `is_renamed`: of OpenFile.
+/// `directory`: of a descriptor, or AT_FDCWD; `flags` and `mode` as of open(2).
 [[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
-                                            bool is_renamed = false) noexcept;
+                                            OpenReason reason = OpenReason::of_program) noexcept;
 
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.
@@ -30,11 +36,16 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 /// Removes a file that this run has written. 0: done; ENOENT: this run has none.
 [[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 
-/// The descriptor is about to be closed. Returns the file if it is this process's last one of a file that it
-/// writes, and all zero otherwise.
-[[nodiscard]] runtime::FileIdentity begin_close(int descriptor) noexcept;
+/// A file whose last descriptor a process closes; all zero: it is none that it writes.
+struct ClosedFile {
+  runtime::FileIdentity identity = {};
+  bool has_landing = false;  ///< it has a name on disk, where it is complete when the matcher says so
+};
+
+/// The descriptor is about to be closed.
+[[nodiscard]] ClosedFile begin_close(int descriptor) noexcept;
 /// It is closed: the matcher hears that the process has left the file in order.
-void end_close(const runtime::FileIdentity& file) noexcept;
+void end_close(const ClosedFile& file) noexcept;
 /// The same for all files, and for steps of streams that the process reads, at the end of the process.
 void note_exit() noexcept;
 /// Whether this process itself has opened such files, or has such steps; neither a forked child nor one of

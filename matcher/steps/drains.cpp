@@ -20,8 +20,10 @@ void Drains::drop_waiting(const DatasetKey& key) {
   });
 }
 
+/// What cannot be written, and is removed, is not missed: its directory may have been renamed.
 void Drains::forget(const DatasetKey& key) {
   drained_.erase(key);
+  std::erase_if(failures_, [&](const Failure& failure) { return failure.key == key; });
   drop_waiting(key);
 }
 
@@ -59,11 +61,7 @@ Step* Drains::end(StepId id, const DrainOutcome& outcome) {
   dataset.kept_path = outcome.status == NC_NOERR && is_whole ? step.path : std::string();
   dataset.kept_version = step.version;
   if (outcome.status != NC_NOERR) {
-    failures_.push_back(parts_.names.quoted(step.key) + " could not be written to disk: " + outcome.text);
-    // Of many failures, as on a full disk, the first ones say enough.
-    constexpr std::size_t most_reported = 5;
-    failures_.size() <= most_reported ? parts_.answers.event(failures_.back())
-                                      : parts_.answers.detail(failures_.back());
+    if (waiting_removals_.empty()) note_failure(step, outcome.text);
     parts_.logs.keep(step);
   } else {
     if (!step.is_cut) parts_.logs.let_go(step);
@@ -74,6 +72,14 @@ Step* Drains::end(StepId id, const DrainOutcome& outcome) {
   }
   for (const Ticket& ticket : std::exchange(waiting_removals_, {})) parts_.answers.done(ticket);
   return &step;
+}
+
+void Drains::note_failure(const Step& step, const std::string& trouble) {
+  const std::string text = parts_.names.quoted(step.key) + " could not be written to disk: " + trouble;
+  failures_.push_back({step.key, text});
+  // Of many failures, as on a full disk, the first ones say enough.
+  constexpr std::size_t most_reported = 5;
+  failures_.size() <= most_reported ? parts_.answers.event(text) : parts_.answers.detail(text);
 }
 
 /// For a step that was cut off, only its tables have the number of records.
@@ -87,6 +93,12 @@ void Drains::note_contents(const Step& step, const DrainOutcome& outcome) {
     for (const LogView& log : step.packed->views()) file.logs.push_back(log.published);
   }
   file.records = step.record_count;
+}
+
+std::vector<std::string> Drains::failures() const {
+  std::vector<std::string> texts;
+  for (const Failure& failure : failures_) texts.push_back(failure.text);
+  return texts;
 }
 
 void Drains::answer_removal(const Ticket& ticket, const DatasetKey& key) {

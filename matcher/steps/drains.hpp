@@ -42,7 +42,8 @@ class Drains {
   /// Answers when no drain of the dataset is active. The asker then removes the file, and a drain must not
   /// write it again.
   void answer_removal(const Ticket& ticket, const DatasetKey& key);
-  [[nodiscard]] const std::vector<std::string>& failures() const noexcept { return failures_; }
+  /// Of files that have not been removed since.
+  [[nodiscard]] std::vector<std::string> failures() const;
   [[nodiscard]] std::optional<DrainStatus> active() const;
   /// The number of steps that wait to be written.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
@@ -60,8 +61,14 @@ class Drains {
     std::int64_t records = 0;
   };
 
+  struct Failure {
+    DatasetKey key;
+    std::string text;
+  };
+
   void drop_waiting(const DatasetKey& key);
   [[nodiscard]] bool is_active(const DatasetKey& key) const;
+  void note_failure(const Step& step, const std::string& trouble);
   void note_contents(const Step& step, const DrainOutcome& outcome);
 
   Parts parts_;
@@ -69,7 +76,7 @@ class Drains {
   ActiveDrain active_;
   std::map<DatasetKey, DrainedFile> drained_;
   std::vector<Ticket> waiting_removals_;  ///< for the dataset that is being drained
-  std::vector<std::string> failures_;
+  std::vector<Failure> failures_;
 };
 
 }  // namespace sluice::matcher

@@ -89,6 +89,10 @@ std::string_view message_name(MessageType type) noexcept {
       return "file_holders";
     case MessageType::remove_file:
       return "remove_file";
+    case MessageType::name_file:
+      return "name_file";
+    case MessageType::await_file:
+      return "await_file";
     case MessageType::change_file:
       return "change_file";
     case MessageType::welcome:
@@ -181,7 +185,7 @@ void fields(auto& a, Is<NewestImageRequest> auto& m) {
   a(m.key, m.path);
 }
 void fields(auto& a, Is<OpenFile> auto& m) {
-  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place,
+  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place, m.is_adopted,
     m.is_renamed);
 }
 void fields(auto& a, Is<FileOpened> auto& m) {
@@ -189,6 +193,12 @@ void fields(auto& a, Is<FileOpened> auto& m) {
 }
 void fields(auto& a, Is<FileIdentity> auto& m) {
   a(m.device, m.file);
+}
+void fields(auto& a, Is<NameFile> auto& m) {
+  a(m.how, m.from, m.to, m.must_be_new);
+}
+void fields(auto& a, Is<AwaitFile> auto& m) {
+  a(m.file);
 }
 void fields(auto& a, Is<FileHolder> auto& m) {
   a(m.holds, m.files, m.is_by_exec);
@@ -282,6 +292,8 @@ SLUICE_MESSAGE(WatchRequest)
 SLUICE_MESSAGE(RunView)
 SLUICE_MESSAGE(Listing)
 SLUICE_MESSAGE(Remove)
+SLUICE_MESSAGE(NameFile)
+SLUICE_MESSAGE(AwaitFile)
 SLUICE_MESSAGE(ChangeFile)
 SLUICE_MESSAGE(ErrorReply)
 SLUICE_MESSAGE(DropSegments)

@@ -82,6 +82,8 @@ constexpr Check checks[] = {
     check<runtime::PutNotice>,
     check<runtime::LogNotice>,
     check<runtime::ChangeFile>,
+    check<runtime::NameFile>,
+    check<runtime::AwaitFile>,
     check<runtime::FetchSegment>,
     check<runtime::Collect>,
     check<runtime::Collected>,

@@ -160,6 +160,9 @@ class ClientConnections {
   /// Handles what the component's processes sent before they ended, and closes their connections.
   void drain_component(const std::string& component);
 
+  /// The process has what it wanted to know by its open, or will never have it: the step is closed.
+  void end_image_read(Client& client, std::uint32_t tag);
+
  private:
   void accept_clients();
   void turn_away();
@@ -173,7 +176,6 @@ class ClientConnections {
   void announce_drops(Client& client);
   void note_failure(Client& client, std::uint32_t tag);
   void send_own(Client& client, std::uint32_t tag, const SharedFile& file);
-  void end_image_read(Client& client, std::uint32_t tag);
   void tell_ended_reads(Client& client);
   void collect_destroyed_segments();
 

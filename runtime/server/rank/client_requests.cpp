@@ -43,6 +43,10 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return written_.note(client, decode<FileHolder>(message.fields));
     case MessageType::remove_file:
       return written_.remove(client, message.tag, decode<Remove>(message.fields));
+    case MessageType::name_file:
+      return written_.name(client, message.tag, decode<NameFile>(message.fields));
+    case MessageType::await_file:
+      return written_.await(client, message.tag, decode<AwaitFile>(message.fields));
     case MessageType::list_written:
       return parts_.clients.send(client, MessageType::listing, message.tag,
                                  encode(written_.list(decode<ListRequest>(message.fields))));

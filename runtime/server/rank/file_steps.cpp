@@ -51,6 +51,14 @@ void FileSteps::create(FileId file, CreateRequest request, Then then) {
   ask(step, std::move(request));
 }
 
+void FileSteps::forget_step(FileId file) {
+  Step& step = steps_.at(file);
+  const matcher::StepId former = std::exchange(step.step, 0);
+  if (former == 0) return;
+  base_.tree.send_up(
+      ClientRequest{file, 0, Discard{former, StepEnd::untouched, "its file has another name now", {}}});
+}
+
 /// Later: the registry may be in the middle of something.
 bool FileSteps::take(const Answer& answer) {
   if (answer.connection < first_connection) return false;

@@ -30,6 +30,8 @@ class FileSteps {
   void create(FileId file, CreateRequest request, Then then);
   /// 0: it has not been created.
   [[nodiscard]] matcher::StepId step(FileId file) const { return steps_.at(file).step; }
+  /// The file has another name. Its step, if there is one, is discarded; another one can be created.
+  void forget_step(FileId file);
   /// What a step is filled with.
   struct Contents {
     std::string path;

@@ -24,6 +24,9 @@ class PublishedFiles final : public StepFiles {
   /// The bytes of a step; null: it was not written as a file here. Whoever has them may outlive the step.
   /// Throws IoError.
   [[nodiscard]] SharedFile contents(matcher::StepId step) { return files_.open(step); }
+  [[nodiscard]] bool is_on_disk(matcher::StepId step) const {
+    return files_.contains(step) && files_.is_on_disk(step);
+  }
   /// For other matchers. What is on disk is read by a thread.
   void read(const FileRange& range, MemoryReceiver receiver) override;
   /// Answers by `image_made`, if the step was written as a file here, and the client has it open.

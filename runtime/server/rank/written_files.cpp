@@ -12,6 +12,7 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/wire.hpp"
+#include "written_file_states.hpp"
 
 namespace sluice::runtime {
 
@@ -22,39 +23,6 @@ bool is_for_writing(std::uint32_t flags) noexcept {
 }
 
 }  // namespace
-
-/// A file from its first open on until it is published or given up.
-struct WrittenFiles::File {
-  enum class State {
-    beginning,   ///< who has opened it waits for its descriptor
-    open,        ///< somebody can write to it, or it will be opened again before it is published
-    waiting,     ///< it has been closed often enough, and waits for a descriptor to be sealed
-    publishing,  ///< nobody can write any more
-  };
-  FileId id = 0;
-  State state = State::beginning;
-  std::string path;
-  DatasetKey key;
-  std::string component;
-  FileBytes bytes = {};
-  bool goes_on = false;           ///< CreateRequest::goes_on
-  bool is_in_files = false;       ///< OpenFile::is_in_files
-  bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
-  bool has_other_writer = false;  ///< note_other_writer(), since its begin
-  std::uint64_t size = 0;         ///< from the last close on
-  std::uint32_t closes_wanted = 1;
-  std::uint32_t closes = 0;
-  std::vector<QueuedOpen> opens = {};  ///< that wait for its beginning
-};
-
-/// What is known of a path.
-struct WrittenFiles::Place {
-  DatasetKey key = {};
-  FileId file = 0;                                  ///< that is being written; 0: none
-  matcher::StepId step = 0;                         ///< the newest one that was published; 0: none
-  std::vector<QueuedOpen> queued = {};              ///< until the file is published
-  std::vector<std::function<void()>> waiting = {};  ///< until it is known whether it has been closed
-};
 
 WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients, PublishedFiles& published)
     : base_(base),
@@ -109,14 +77,14 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   File* const file = find(place.file);
   if (file != nullptr && open.request.is_renamed && is_open(*file)) {
     const bool is_written = writers_.is_open(file->id);
-    if (is_written || file->bytes.is_in_place) return replace(*file, is_written, open);
+    if (is_written || file->bytes.is_in_place || open.request.is_adopted) return replace(*file, open);
   }
   if (file != nullptr && file->state == File::State::beginning) {
     file->opens.push_back(open);
   } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {
     (void)give(*file, open);
   } else if (file != nullptr) {
-    place.queued.push_back(open);
+    place.queued.push_back([this, open] { open_now(open); });
   } else if (is_for_writing(flags)) {
     begin(place, open);
   } else if (Client* const client = clients_.find(open.client)) {
@@ -126,10 +94,9 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
 }
 
 /// Whoever has it open goes on in a file without a name.
-void WrittenFiles::replace(File& file, bool is_written, const QueuedOpen& open) {
+void WrittenFiles::replace(File& file, const QueuedOpen& open) {
   const std::uint32_t closes = file.closes;
-  is_written ? abandon(file, "another file was renamed to its name while it was open")
-             : end_without_step(file);
+  take_name(open.request.path, was_replaced);
   Place& anew = places_[open.request.path];
   anew.key = open.request.key;
   open_at(anew, open);
@@ -157,24 +124,31 @@ void WrittenFiles::leave_to_disk(const QueuedOpen& open) {
 /// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
 /// on with it.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
-  Client* const client = clients_.find(open.client);
-  if (client == nullptr) return;
-  Client::ImageRead& look = client->image_reads[open.tag];
-  look.is_own = true;
+  Found then;
   if (is_for_writing(open.request.flags)) {
     // Later: the registry may be in the middle of something.
-    look.then = [this, open](const SharedFile& found) {
+    then = [this, open](const SharedFile& found) {
       QueuedOpen next = open;
       next.has_looked = true;
       next.base = found;
       boost::asio::post(base_.loop, [this, next] { open_now(next); });
     };
   }
+  look(open.client, open.tag, open.request, std::move(then));
+}
+
+/// Asks the registry for the newest bytes of the name. Without `then`, the client gets them.
+void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Found then) {
+  Client* const client = clients_.find(id);
+  if (client == nullptr) return;
+  Client::ImageRead& look = client->image_reads[tag];
+  look.is_own = true;
+  look.then = std::move(then);
   const Member alone{random_number() >> 1, 0, 1, false};
-  OpenRequest newest{open.request.key, alone, open.request.path, open.request.is_on_disk};
+  OpenRequest newest{name.key, alone, name.path, name.is_on_disk};
   newest.is_look = true;
   newest.wants_newest = true;
-  base_.tree.send_up(ClientRequest{client->id, open.tag, OpenForReading{newest}});
+  base_.tree.send_up(ClientRequest{id, tag, OpenForReading{newest}});
 }
 
 /// A new file, or a copy of the one before.
@@ -191,7 +165,9 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.id = id;
   file.path = request.path;
   file.key = request.key;
-  file.component = client->process->component;
+  file.writer.component = client->process->component;
+  file.writer.token = client->process->token;
+  file.writer.process_id = client->process->process_id;
   file.bytes.is_in_place = request.is_in_place;
   file.goes_on = goes_on;
   file.is_in_files = request.is_in_files;
@@ -199,11 +175,13 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.closes_wanted = request.closes;
   file.opens.push_back(open);
   place.file = id;
+  take_linked_names(file, place);
   // In place: first, because readers may have the former contents open.
   if (request.is_in_place) return create(file, [this](const File& created) { begin_in_place(created); });
-  bytes_.begin(request, base, [this, id](FileBytes bytes, const Outcome& outcome) {
+  const auto begun = [this, id](FileBytes bytes, const Outcome& outcome) {
     take_begun(id, std::move(bytes), outcome);
-  });
+  };
+  request.is_adopted ? bytes_.adopt(request, begun) : bytes_.begin(request, base, begun);
 }
 
 void WrittenFiles::begin_in_place(const File& file) {
@@ -220,6 +198,7 @@ void WrittenFiles::take_begun(FileId id, FileBytes bytes, const Outcome& outcome
   file->bytes = std::move(bytes);
   try {
     writers_.add(id, file->bytes);
+    if (file->bytes.is_adopted) writers_.note_open(id);
   } catch (const Error& error) {
     return give_up(*file, {error.status(), error.what()});
   }
@@ -234,6 +213,7 @@ void WrittenFiles::begin_contents(File& file) {
     File* const copied = find(id);
     if (copied == nullptr) return;
     if (outcome.is_failure()) return abandon(*copied, outcome.text);
+    if (copied->opens.front().request.is_adopted) copied->bytes.base = nullptr;  // a file of its own
     // The registry knows whether it may be written here.
     const bool asks_first = copied->is_elsewhere && base_.nodes.size() > 1;
     asks_first ? create(*copied, answer) : answer(*copied);
@@ -271,7 +251,7 @@ void WrittenFiles::answer_opens(File& file) {
       is_refused = true;
     }
   }
-  if (is_given || find(id) == nullptr) return;
+  if (is_given || find(id) == nullptr) return settle_if_open(id);
   is_refused ? end_without_step(file) : abandon(file, "the process that has opened it has ended");
 }
 
@@ -306,11 +286,8 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
 /// another node. A file that is being written with O_TRUNC has replaced that.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
   if (const auto known = places_.find(request.path); known != places_.end()) {
-    known->second.step = 0;
-    if (File* const file = find(known->second.file)) {
-      client.removals_of_written.insert(tag);
-      abandon(*file, "it was removed");
-    }
+    if (known->second.file != 0) client.removals_of_written.insert(tag);
+    take_name(request.path, "it was removed");
     tidy(request.path);
   }
   base_.tree.send_up(ClientRequest{client.id, tag, request});
@@ -339,13 +316,15 @@ void WrittenFiles::take(const FileWriters::News& news) {
   File* const file = find(news.file);
   if (file == nullptr) return;
   if (news.verdict == FileWriters::Verdict::killed) {
-    return end_unclosed(*file, "process " + std::to_string(news.process) + " of " + file->component +
+    return end_unclosed(*file, "process " + std::to_string(news.process) + " of " + file->component() +
                                    " was killed before it had closed it");
   }
   if (news.verdict == FileWriters::Verdict::closed) ++file->closes;
   const bool is_last = news.verdict == FileWriters::Verdict::closed && file->closes_wanted != 0 &&
                        file->closes >= file->closes_wanted;
   if (is_last) publish(*file);
+  if (news.verdict == FileWriters::Verdict::closed && !is_last) land(*file);
+  if (File* const left = find(news.file)) answer_landed(*left);
   settle_if_open(news.file);
 }
 
@@ -382,6 +361,12 @@ void WrittenFiles::publish(File& file) {
     return publish_later(file);
   }
   begin_publishing(file);
+  file.bytes.is_adopted ? take_into_memory(file) : end_written(file);
+}
+
+/// Nobody can write any more.
+void WrittenFiles::end_written(File& file) {
+  if (!file.landings.empty()) return land(file);
   file.size = file_size(*file.bytes.file);
   bytes_.note_size(file.key.rule, file.size);  // the writer may begin the next one now
   file.bytes.is_in_place ? end_in_place(file) : examine(file);
@@ -391,8 +376,9 @@ void WrittenFiles::publish(File& file) {
 void WrittenFiles::begin_publishing(File& file) {
   writers_.remove(file.id);
   file.state = File::State::publishing;
-  for (const auto& then : std::exchange(places_.at(file.path).waiting, {}))
-    boost::asio::post(base_.loop, then);
+  for (const std::string& path : names_of(file)) {
+    for (const auto& then : std::exchange(places_.at(path).waiting, {})) boost::asio::post(base_.loop, then);
+  }
 }
 
 /// Sealing takes a descriptor for a moment. Others will give some back.
@@ -415,7 +401,7 @@ void WrittenFiles::publish_later(File& file) {
 void WrittenFiles::note_continued(const File& file) {
   if (file.closes_wanted != 1 || !continued_.insert(file.key.rule).second) return;
   base_.log.event(
-      file.component + " has gone on in '" + file.path +
+      file.component() + " has gone on in '" + file.path +
       "', which was published when it was closed before: readers may have taken that for the whole "
       "file. If they should wait, give the rule 'publish: exit', or 'publish: close:N'");
 }
@@ -423,21 +409,46 @@ void WrittenFiles::note_continued(const File& file) {
 /// Programs that read by the C library may know better, so the file is published all the same. Whoever looks
 /// at the terminal is told once a rule, and the event log has each file.
 void WrittenFiles::note_damage(const File& file, const std::string& damage) {
-  const std::string text = file.component +
+  const std::string text = file.component() +
                            " has written a file that begins as a CDF file, and is none: " + damage +
                            ". PnetCDF programs get NC_ENOTNC for it, and all others its bytes. See whether " +
-                           file.component + " has closed it properly, or compare with ncdump -h";
+                           file.component() + " has closed it properly, or compare with ncdump -h";
   damaged_.insert(file.key.rule).second ? base_.log.event(text) : base_.log.detail(text);
 }
 
 /// The bytes are where they belong. Who has opened the file just to look has changed nothing.
 void WrittenFiles::end_in_place(const File& file) {
-  is_as_before(file) ? end_without_step(file) : complete(file);
+  if (is_as_before(file)) return end_without_step(file);
+  if (steps_.step(file.id) != 0) return complete(file);
+  create(file, [this](const File& created) { complete(created); });
 }
 
 /// In place.
 bool WrittenFiles::is_as_before(const File& file) const {
   return file.bytes.before && *file.bytes.before == state_of(*file.bytes.file);
+}
+
+/// It was written on the disk, by another name.
+void WrittenFiles::take_into_memory(const File& file) {
+  OpenFile anew;
+  anew.key = file.key;
+  anew.path = file.path;
+  bytes_.begin(anew, file.bytes.file, [this, id = file.id](FileBytes made, const Outcome& outcome) {
+    if (File* const known = find(id); known == nullptr || outcome.is_failure())
+      return known == nullptr ? void() : lose(*known, outcome.text);
+    const auto copied = [this, id, made](const Outcome& copy) {
+      File* const taken = find(id);
+      if (taken == nullptr) return;
+      taken->bytes = made;
+      taken->bytes.base = nullptr;
+      copy.is_failure() ? lose(*taken, copy.text) : end_written(*taken);
+    };
+    try {
+      bytes_.copy_base(made, copied);
+    } catch (const Error& error) {
+      copied({error.status(), error.what()});
+    }
+  });
 }
 
 void WrittenFiles::examine(const File& file) {
@@ -483,15 +494,16 @@ void WrittenFiles::complete(const File& file) {
     paths_[step] = file.path;
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
-  const std::string path = take_out(id);
+  const File ended = take_out(id);
   steps_.publish(id, size);
-  settle(path);
+  publish_other_names(ended);
+  settle(ended, {});
 }
 
 /// Those who want to open the file cannot; no run hears of it.
 void WrittenFiles::give_up(File& file, const Outcome& outcome) {
   for (const QueuedOpen& open : std::exchange(file.opens, {})) refuse(open, outcome.status, outcome.text);
-  end_without_step(file);
+  end_without_step(file, StepEnd::untouched, outcome.text);
 }
 
 /// Nothing is published; readers wait on, or are told that nothing can come. The program knows it, or has
@@ -514,29 +526,39 @@ void WrittenFiles::lose(const File& file, const std::string& reason) {
 void WrittenFiles::end_without_step(const File& file, StepEnd end, const std::string& reason) {
   const FileId id = file.id;
   const Discard discard{0, end, reason, file.key};
-  const std::string path = take_out(id);
+  const File ended = take_out(id);
   steps_.discard(id, discard);
-  settle(path);
+  settle(ended, {NC_EIO, reason});
 }
 
-/// Returns its path. The file is no more.
-std::string WrittenFiles::take_out(FileId id) {
+/// The file is no more.
+WrittenFiles::File WrittenFiles::take_out(FileId id) {
   writers_.remove(id);
-  const auto ended = files_.extract(id);
-  places_.at(ended.mapped().path).file = 0;
-  return ended.mapped().path;
+  auto ended = files_.extract(id);
+  for (const std::string& path : names_of(ended.mapped())) places_.at(path).file = 0;
+  return std::move(ended.mapped());
 }
 
 /// It is not published now: somebody writes on, or will open it again.
 void WrittenFiles::settle_if_open(FileId id) {
   const File* const file = find(id);
-  if (file != nullptr && file->state == File::State::open) settle(std::string(file->path));
+  if (file == nullptr || file->state != File::State::open) return;
+  for (const std::string& path : names_of(*file)) serve_queued(path);
+  settle_endings();
 }
 
 /// Who has waited for the end of a file that was published goes on.
-void WrittenFiles::settle(const std::string& path) {
-  serve_queued(path);
-  tidy(path);
+void WrittenFiles::settle(const File& ended, const Outcome& outcome) {
+  for (const std::string& path : names_of(ended)) {
+    serve_queued(path);
+    tidy(path);
+  }
+  for (const auto& then : ended.at_landing) then();
+  for (const auto& then : ended.at_end) then(outcome);
+  settle_endings();
+}
+
+void WrittenFiles::settle_endings() {
   for (Ending& ending : std::exchange(endings_, {})) end_component(ending.component, std::move(ending.then));
 }
 
@@ -545,7 +567,7 @@ void WrittenFiles::serve_queued(const std::string& path) {
   if (place == places_.end()) return;
   const auto waiting = std::exchange(place->second.waiting, {});
   const auto queued = std::exchange(place->second.queued, {});
-  for (const QueuedOpen& open : queued) open_now(open);
+  for (const auto& go_on : queued) go_on();
   for (const auto& then : waiting) boost::asio::post(base_.loop, then);
 }
 
@@ -615,7 +637,7 @@ void WrittenFiles::end_component(const std::string& component, std::function<voi
   writers_.take_news();
   std::vector<FileId> ids;
   for (const auto& [id, file] : files_) {
-    if (file.component == component) ids.push_back(id);
+    if (file.component() == component) ids.push_back(id);
   }
   bool is_busy = false;
   for (const FileId id : ids) {
@@ -631,13 +653,13 @@ void WrittenFiles::end_with_component(FileId id) {
   if (const File* const file = find(id); file != nullptr && is_open(*file)) writers_.look(id);
   File* const file = find(id);
   if (file == nullptr) return;
-  if (file->state == File::State::beginning) return abandon(*file, file->component + " has ended");
+  if (file->state == File::State::beginning) return abandon(*file, file->component() + " has ended");
   if (!is_open(*file)) return;
-  const std::string outlived = "a process that has outlived " + file->component;
+  const std::string outlived = "a process that has outlived " + file->component();
   if (writers_.is_open(id)) return lose(*file, outlived + " still has it open");
   if (file->closes_wanted != 0) {
     return end_unclosed(
-        *file, file->component + " has closed it " + std::to_string(file->closes) +
+        *file, file->component() + " has closed it " + std::to_string(file->closes) +
                    (file->closes == 1 ? " time" : " times") +
                    ", and the rule says 'publish: close:" + std::to_string(file->closes_wanted) + "'");
   }

@@ -34,6 +34,10 @@ class WrittenFiles {
   void note(const Client& client, const FileHolder& note) { writers_.note(client.process->process_id, note); }
   /// Answers by `done`; NC_ENOENT where there is no such file here.
   void remove(Client& client, std::uint32_t tag, const Remove& request);
+  /// Gives a file another name, or one more. Answers by `done`, or by an error: NC_ENOENT, NC_EEXIST.
+  void name(Client& client, std::uint32_t tag, const NameFile& request);
+  /// Answers by `done` when the file's bytes are where its names are, or somebody can still write.
+  void await(Client& client, std::uint32_t tag, const AwaitFile& request);
   /// The files of a directory that are being written, or are published: the next part behind the path
   /// `request.after`.
   [[nodiscard]] Listing list(const ListRequest& request) const;
@@ -66,6 +70,11 @@ class WrittenFiles {
     bool has_looked = false;  ///< look_elsewhere
     SharedFile base = {};     ///< what it found
   };
+  struct Name {
+    DatasetKey key;
+    std::string path;
+  };
+  static constexpr const char* was_replaced = "another file was renamed to its name while it was open";
   struct Ending {
     std::string component;
     std::function<void()> then;
@@ -73,7 +82,7 @@ class WrittenFiles {
 
   void open_now(const QueuedOpen& open);
   void open_at(Place& place, const QueuedOpen& open);
-  void replace(File& file, bool is_written, const QueuedOpen& open);
+  void replace(File& file, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
@@ -104,15 +113,51 @@ class WrittenFiles {
   void abandon(File& file, const std::string& reason, int status = NC_EIO);
   void lose(const File& file, const std::string& reason);
   void end_without_step(const File& file, StepEnd end = StepEnd::untouched, const std::string& reason = {});
-  [[nodiscard]] std::string take_out(FileId id);
+  [[nodiscard]] File take_out(FileId id);
   void end_with_component(FileId id);
   void settle_if_open(FileId id);
-  void settle(const std::string& path);
+  void settle(const File& ended, const Outcome& outcome);
+  void settle_endings();
   void serve_queued(const std::string& path);
   void tidy(const std::string& path);
   [[nodiscard]] File* find(FileId id);
   [[nodiscard]] File* written_at(const std::string& path);
   void begin_publishing(File& file);
+  void end_written(File& file);
+  void take_into_memory(const File& file);
+
+  using Found = std::function<void(const SharedFile&)>;
+  void look(ClientId client, std::uint32_t tag, const OpenFile& name, Found then);
+
+  // Names: written_names.cpp
+  struct Renaming;
+  struct Contents;
+  using RenamingPtr = std::shared_ptr<Renaming>;
+  [[nodiscard]] static std::vector<std::string> names_of(const File& file);
+  void take_linked_names(File& file, const Place& place);
+  void leave_links(const std::string& path, Place& place);
+  void take_name(const std::string& path, const std::string& reason);
+  void rename_to(File& file, const Name& name);
+  void publish_other_names(const File& ended);
+  void publish_bytes(const LocalProcess& writer, const OpenFile& name, const Contents& contents,
+                     std::function<void(const Outcome&)> then);
+  void go_on(const RenamingPtr& renaming);
+  [[nodiscard]] bool waits_for(const RenamingPtr& renaming, const std::string& path);
+  [[nodiscard]] bool find_contents(const RenamingPtr& renaming, const OpenFile& name, Contents& contents);
+  void look_for(const RenamingPtr& renaming, const OpenFile& name);
+  void carry_out(const RenamingPtr& renaming);
+  void forget_names(const NameFile& request);
+  void join_links(const NameFile& request);
+  void give_name(const RenamingPtr& renaming, const Contents& contents, const OpenFile& name,
+                 const OpenFile& former);
+  void end_part(const RenamingPtr& renaming, const Outcome& outcome);
+  void remove_former(const RenamingPtr& renaming);
+  void done(const RenamingPtr& renaming);
+  void refuse(const RenamingPtr& renaming, int status, const std::string& text);
+  void land(const RenamingPtr& renaming, const Contents& contents);
+  void land(File& file);
+  void end_landing(File& file);
+  void answer_landed(File& file);
 
   MatcherBase& base_;
   ClientConnections& clients_;

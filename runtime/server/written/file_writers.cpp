@@ -43,7 +43,8 @@ void FileWriters::add(FileId file, const FileBytes& bytes) {
   Writers writers{bytes.file, bytes.is_told};
   const auto facts = status_of(*bytes.file);
   writers.identity = {facts.st_dev, facts.st_ino};
-  writers.watch = bytes.is_in_place ? watch_.add(*bytes.file) : watch_.add_later(*bytes.file);
+  writers.watch =
+      bytes.is_in_place || bytes.is_adopted ? watch_.add(*bytes.file) : watch_.add_later(*bytes.file);
   by_watch_.emplace(writers.watch, file);
   files_.emplace(file, std::move(writers));
 }

@@ -1,6 +1,7 @@
 #include "written_bytes.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <boost/asio/post.hpp>
@@ -127,6 +128,35 @@ void WrittenBytes::make_on_disk(SharedFile base, std::uint32_t permissions, Begu
       });
 }
 
+void WrittenBytes::adopt(const OpenFile& request, Begun then) {
+  struct Adopted {
+    FileDescriptor file;
+    int trouble = 0;
+    bool is_written = false;  ///< and the kernel tells it
+  };
+  const auto adopted = std::make_shared<Adopted>();  // shared by the two functions
+  worker_.submit(
+      [adopted, path = request.path] {
+        adopted->file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+        if (!adopted->file || ::unlink(path.c_str()) != 0) {
+          adopted->trouble = errno;
+          return;
+        }
+        adopted->is_written = is_open_for_writing(adopted->file);
+      },
+      [this, adopted, request, then = std::move(then)] {
+        if (adopted->trouble != 0) {
+          return then({}, outcome_of(IoError(status_of_error_number(adopted->trouble), adopted->trouble,
+                                             request.path, "open")));
+        }
+        if (!adopted->is_written) return make(request, shared(std::move(adopted->file)), then);
+        FileBytes bytes;
+        bytes.file = shared(std::move(adopted->file));
+        bytes.is_on_disk = bytes.is_adopted = true;
+        then(std::move(bytes), {});
+      });
+}
+
 void WrittenBytes::begin_in_place(const OpenFile& request, Begun then) {
   const auto opened = std::make_shared<FileInPlace>();  // shared by the two functions
   worker_.submit(
@@ -141,7 +171,12 @@ void WrittenBytes::begin_in_place(const OpenFile& request, Begun then) {
         const int trouble = opened->trouble;
         if (trouble != 0)
           return then({}, outcome_of(IoError(status_of_error_number(trouble), trouble, path, "open")));
-        then({shared(std::move(opened->file)), {}, true, true, opened->is_told, opened->before}, {});
+        FileBytes bytes;
+        bytes.file = shared(std::move(opened->file));
+        bytes.is_on_disk = bytes.is_in_place = true;
+        bytes.is_told = opened->is_told;
+        bytes.before = opened->before;
+        then(std::move(bytes), {});
       });
 }
 
@@ -151,6 +186,22 @@ void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
     const int trouble = copy_bytes(*from, *to);
     copy_times(*from, *to);  // they tell later whether the program has changed them
     if (trouble != 0) *outcome = {NC_EIO, std::string("it cannot be copied: ") + std::strerror(trouble)};
+  };
+  submit(copy, outcome, std::move(then));
+}
+
+void WrittenBytes::copy_to(const SharedFile& from, const SharedFile& to, Then then) {
+  const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
+  const auto copy = [outcome, from, to] {
+    try_to(*outcome, [&] {
+      const struct stat facts = status_of(*from);
+      int trouble = ::lseek(to->number(), 0, SEEK_SET) < 0 ? errno : copy_bytes(*from, *to);
+      if (trouble == 0 && ::ftruncate(to->number(), facts.st_size) != 0) trouble = errno;
+      if (trouble == 0 && ::fchmod(to->number(), facts.st_mode & 0777) != 0) trouble = errno;
+      set_times(*to, facts);
+      if (trouble != 0)
+        *outcome = outcome_of(IoError(status_of_error_number(trouble), trouble, "the file", "write"));
+    });
   };
   submit(copy, outcome, std::move(then));
 }

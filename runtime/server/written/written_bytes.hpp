@@ -28,7 +28,8 @@ struct FileBytes {
   SharedFile base = {};     ///< what the file began with; null: nothing
   bool is_on_disk = false;  ///< on the spill disk, or in place
   bool is_in_place = false;
-  bool is_told = true;                   ///< the kernel tells who has it open for writing
+  bool is_adopted = false;  ///< it was on disk by another name, and goes to memory at its last close
+  bool is_told = true;      ///< the kernel tells who has it open for writing
   std::optional<FileState> before = {};  ///< in place: of what was there
 };
 
@@ -49,10 +50,16 @@ class WrittenBytes {
   /// Makes an empty file in memory or on the spill disk. `base`: what it is to begin with; null: the file on
   /// disk, if the request goes on with one. Calls `then` at once or later.
   void begin(const OpenFile& request, SharedFile base, Begun then);
+  /// Takes over the file on disk, which loses its name there. If nobody can write to it, it is the base of a
+  /// file in memory.
+  void adopt(const OpenFile& request, Begun then);
   /// Opens the file on disk, or makes it.
   void begin_in_place(const OpenFile& request, Begun then);
   /// Copies the base into the file, with its times. Throws IoError(NC_ENFILE): no descriptor is left.
   void copy_base(const FileBytes& bytes, Then then);
+
+  /// Makes the file on disk one of the same bytes and times. It gets the permissions, too.
+  void copy_to(const SharedFile& from, const SharedFile& to, Then then);
 
   /// A file of the rule has been closed. The next one may be as large.
   void note_size(std::uint32_t rule, std::uint64_t bytes) { last_bytes_[rule] = bytes; }

@@ -259,7 +259,10 @@ void for_every_message(Use use) {
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
   use(OpenFile{key, "/a b", true, 0x241, 0644, 3, true});
-  use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, true});
+  const OpenFile file{key, "/a b", false, 0x241, 0644, 1, false, false, true, true};
+  use(OpenFile{file});
+  use(NameFile{NameFile::How::exchange, file, {key, "/c"}, true});
+  use(AwaitFile{{1ULL << 40, 2}});
   use(FileOpened{true});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(ImageRequest{9});

@@ -53,6 +53,8 @@ enum class MessageType : std::uint16_t {
   open_file = 24,       // OpenFile → file_opened: the answer may be held back
   file_holders = 25,    // FileHolder, no answer
   remove_file = 26,     // Remove → done
+  name_file = 52,       // NameFile → done: the answer may be held back
+  await_file = 53,      // AwaitFile → done: the answer may be held back
   change_file = 28,     // ChangeFile → done: it counts as removed
   list = 21,            // ListRequest → listing: the answer may be held back
   list_written = 49,    // ListRequest → listing: of files that processes of this matcher write
@@ -346,6 +348,7 @@ struct OpenFile {
   std::uint32_t closes = 1;       ///< FileRule::closes
   bool is_in_files = false;       ///< matcher::is_in_files: what is published is a file on disk
   bool is_in_place = false;       ///< matcher::is_written_in_place: that is the file that is written
+  bool is_adopted = false;        ///< it is the file on disk, which loses its name there
   bool is_renamed = false;        ///< it takes the place of what has the name, also of what is being written
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
@@ -379,6 +382,23 @@ struct Complaint {
 struct Remove {
   DatasetKey key;
   std::string path = {};  ///< as in CreateRequest
+};
+
+/// A file that the component writes by the C library gets another name, or one more, or goes to the disk.
+struct NameFile {
+  enum class How : std::uint8_t {
+    rename,
+    exchange,  ///< both are there, and each gets the other's name
+    link,
+    land,  ///< `to.path` is an empty file on disk, which gets the bytes: now, and at the last close
+  };
+  How how = How::rename;
+  OpenFile from, to;
+  bool must_be_new = false;  ///< NC_EEXIST where `to` is there
+};
+/// The process has closed the file, which has a name on disk.
+struct AwaitFile {
+  FileIdentity file;
 };
 
 /// By the C library, a process that only reads a coupled path is about to change what is there: to open it

@@ -1,0 +1,52 @@
+#pragma once
+#include <set>
+
+#include "written_files.hpp"
+
+// What WrittenFiles knows of files and of their names. Its own sources alone include this.
+namespace sluice::runtime {
+
+/// A file from its first open on until it is published or given up.
+struct WrittenFiles::File {
+  enum class State {
+    beginning,   ///< who has opened it waits for its descriptor
+    open,        ///< somebody can write to it, or it will be opened again before it is published
+    waiting,     ///< it has been closed often enough, and waits for a descriptor to be sealed
+    publishing,  ///< nobody can write any more
+  };
+  FileId id = 0;
+  State state = State::beginning;
+  std::string path;
+  DatasetKey key;
+  LocalProcess writer;  ///< who has opened it first: its component, token and process
+  FileBytes bytes = {};
+  bool goes_on = false;           ///< CreateRequest::goes_on
+  bool is_in_files = false;       ///< OpenFile::is_in_files
+  bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
+  bool has_other_writer = false;  ///< note_other_writer(), since its begin
+  bool is_nameless = false;       ///< `path` is its former name: it has only landings
+  std::uint64_t size = 0;         ///< from the last close on
+  std::uint32_t closes_wanted = 1;
+  std::uint32_t closes = 0;
+  std::vector<Name> more_names = {};                             ///< besides `path`
+  std::vector<SharedFile> landings = {};                         ///< files on disk that get its bytes
+  int copies_under_way = 0;                                      ///< to the landings
+  std::vector<std::function<void()>> at_landing = {};            ///< when no copy is under way
+  std::vector<QueuedOpen> opens = {};                            ///< that wait for its beginning
+  std::vector<std::function<void(const Outcome&)>> at_end = {};  ///< when it is published or given up
+
+  [[nodiscard]] const std::string& component() const { return writer.component; }
+};
+
+/// What is known of a path.
+struct WrittenFiles::Place {
+  DatasetKey key = {};
+  FileId file = 0;                                  ///< that is being written; 0: none
+  matcher::StepId step = 0;                         ///< the newest one that was published; 0: none
+  std::vector<std::function<void()>> queued = {};   ///< until the file is published
+  std::vector<std::function<void()>> waiting = {};  ///< until it is known whether it has been closed
+  /// The paths of the same file, this one included; null: it has no other. Shared by their places.
+  std::shared_ptr<std::set<std::string>> links = {};
+};
+
+}  // namespace sluice::runtime

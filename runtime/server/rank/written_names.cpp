@@ -1,0 +1,374 @@
+// The names of written files: renaming, exchanging and linking change names, never bytes. Only what leaves
+// the run is copied, to the disk. docs/design/names-of-files.md.
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "memory_file.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/session.hpp"
+#include "sluice/runtime/wire.hpp"
+#include "written_file_states.hpp"
+
+namespace sluice::runtime {
+
+/// A request for a name, until it is answered.
+struct WrittenFiles::Renaming {
+  ClientId client = 0;
+  std::uint32_t tag = 0;
+  NameFile request;
+  /// What other matchers, and PnetCDF, have written at a path: null where there is nothing.
+  std::map<std::string, SharedFile> found = {};
+  int parts = 1;         ///< that are not done yet
+  Outcome outcome = {};  ///< the first failure
+};
+
+/// What has a name: a file that is being written, or bytes that were published.
+struct WrittenFiles::Contents {
+  FileId file = 0;  ///< 0: none
+  SharedFile bytes = {};
+  bool is_on_disk = false;
+};
+
+// Names of a file
+
+std::vector<std::string> WrittenFiles::names_of(const File& file) {
+  std::vector<std::string> paths;
+  if (!file.is_nameless) paths.push_back(file.path);
+  for (const Name& name : file.more_names) paths.push_back(name.path);
+  return paths;
+}
+
+/// What is written by one of the names is in the file of all.
+void WrittenFiles::take_linked_names(File& file, const Place& place) {
+  if (place.links == nullptr) return;
+  for (const std::string& path : *place.links) {
+    Place& other = places_[path];
+    if (other.file != 0 || path == file.path) continue;
+    other.file = file.id;
+    file.more_names.push_back({other.key, path});
+  }
+}
+
+void WrittenFiles::leave_links(const std::string& path, Place& place) {
+  const auto links = std::exchange(place.links, nullptr);
+  if (links == nullptr) return;
+  links->erase(path);
+  if (links->size() > 1) return;
+  for (const std::string& last : *links) places_.at(last).links = nullptr;
+}
+
+/// The path is nobody's any more. A file that has no other name is given up; who has it open goes on in it.
+void WrittenFiles::take_name(const std::string& path, const std::string& reason) {
+  const auto known = places_.find(path);
+  if (known == places_.end()) return;
+  Place& place = known->second;
+  leave_links(path, place);
+  place.step = 0;
+  File* const file = find(std::exchange(place.file, 0));
+  if (file == nullptr) return;
+  const auto same = [&](const Name& name) { return name.path == path; };
+  if (file->path != path || file->is_nameless) {
+    std::erase_if(file->more_names, same);
+    return;
+  }
+  if (!file->more_names.empty()) {
+    const Name next = file->more_names.front();
+    file->more_names.erase(file->more_names.begin());
+    return rename_to(*file, next);
+  }
+  if (!file->landings.empty()) {
+    file->is_nameless = true;
+    file->closes_wanted = 1;  // nothing is published
+    return steps_.forget_step(file->id);
+  }
+  place.file = file->id;
+  const bool is_closed = file->state == File::State::open && !writers_.is_open(file->id);
+  is_closed&& reason == was_replaced ? end_without_step(*file) : abandon(*file, reason);
+}
+
+/// Its step is created when it is published: the registry knows a step by its name.
+void WrittenFiles::rename_to(File& file, const Name& name) {
+  file.path = name.path;
+  file.key = name.key;
+  file.goes_on = false;
+  file.bytes.base = nullptr;  // the name has not these bytes,
+  file.bytes.before.reset();  // even if nobody changes them
+  steps_.forget_step(file.id);
+}
+
+/// The file has been published by its first name.
+void WrittenFiles::publish_other_names(const File& ended) {
+  if (ended.is_nameless) return;
+  for (const Name& name : ended.more_names) {
+    OpenFile other;
+    other.key = name.key;
+    other.path = name.path;
+    other.is_in_files = ended.is_in_files;
+    other.is_in_place = ended.bytes.is_in_place;
+    publish_bytes(ended.writer, other, {0, ended.bytes.file, ended.bytes.is_on_disk}, [](const Outcome&) {});
+  }
+}
+
+/// Publishes bytes that nobody can change any more by one more name. The bytes are the same file.
+void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& name, const Contents& contents,
+                                 std::function<void(const Outcome&)> then) {
+  const FileId id = steps_.connect(writer);
+  File& file = files_[id];
+  file.id = id;
+  file.state = File::State::publishing;
+  file.path = name.path;
+  file.key = name.key;
+  file.writer.component = writer.component;
+  file.writer.token = writer.token;
+  file.writer.process_id = writer.process_id;
+  file.bytes.file = contents.bytes;
+  file.bytes.is_on_disk = contents.is_on_disk;
+  file.bytes.is_in_place = name.is_in_place;
+  file.is_in_files = name.is_in_files;
+  file.at_end.push_back(std::move(then));
+  Place& place = places_[name.path];
+  place.key = name.key;
+  place.file = id;
+  end_written(file);
+}
+
+// Requests
+
+void WrittenFiles::name(Client& client, std::uint32_t tag, const NameFile& request) {
+  const auto renaming = std::make_shared<Renaming>();  // shared by the functions that go on with it
+  renaming->client = client.id;
+  renaming->tag = tag;
+  renaming->request = request;
+  writers_.take_news();  // may take messages of the client, and end it
+  go_on(renaming);
+}
+
+void WrittenFiles::go_on(const RenamingPtr& renaming) {
+  const NameFile& request = renaming->request;
+  if (clients_.find(renaming->client) == nullptr) return;
+  if (waits_for(renaming, request.from.path)) return;
+  if (request.how != NameFile::How::land && waits_for(renaming, request.to.path)) return;
+  try {
+    carry_out(renaming);
+  } catch (const Error& error) {
+    refuse(renaming, error.status(), error.what());
+  }
+}
+
+/// Whether the file of the path is not in a state in which it can get another name. Then go_on() comes again.
+bool WrittenFiles::waits_for(const RenamingPtr& renaming, const std::string& path) {
+  const File* const file = written_at(path);
+  if (file == nullptr || is_open(*file)) return false;
+  places_.at(path).queued.push_back([this, renaming] { go_on(renaming); });
+  return true;
+}
+
+/// False: it is looked for at the registry, and go_on() comes again; or there is none, and the request has
+/// been refused.
+bool WrittenFiles::find_contents(const RenamingPtr& renaming, const OpenFile& name, Contents& contents) {
+  const auto known = places_.find(name.path);
+  if (known != places_.end() && known->second.file != 0) {
+    contents.file = known->second.file;
+    return true;
+  }
+  const matcher::StepId step = known == places_.end() ? 0 : known->second.step;
+  if (step != 0) {
+    contents = {0, published_.contents(step), published_.is_on_disk(step)};
+    if (contents.bytes != nullptr) return true;
+  }
+  const auto found = renaming->found.find(name.path);
+  if (found == renaming->found.end() && !name.is_in_place) {
+    look_for(renaming, name);
+    return false;
+  }
+  if (found != renaming->found.end()) contents.bytes = found->second;
+  if (contents.bytes == nullptr) refuse(renaming, NC_ENOENT, name.path + " is not there");
+  return contents.bytes != nullptr;
+}
+
+void WrittenFiles::look_for(const RenamingPtr& renaming, const OpenFile& name) {
+  // Later: the registry may be in the middle of something.
+  look(renaming->client, renaming->tag, name, [this, renaming, path = name.path](const SharedFile& found) {
+    renaming->found[path] = found;
+    if (Client* const client = clients_.find(renaming->client))
+      clients_.end_image_read(*client, renaming->tag);
+    boost::asio::post(base_.loop, [this, renaming] { go_on(renaming); });
+  });
+}
+
+void WrittenFiles::carry_out(const RenamingPtr& renaming) {
+  using How = NameFile::How;
+  const NameFile& request = renaming->request;
+  Contents from, to;
+  if (!find_contents(renaming, request.from, from)) return;
+  if (request.how == How::land) return land(renaming, from);
+  const auto known = places_.find(request.to.path);
+  const bool is_there = known != places_.end() && (known->second.file != 0 || known->second.step != 0);
+  if (request.must_be_new && is_there) return refuse(renaming, NC_EEXIST, request.to.path + " exists");
+  const auto same = known == places_.end() ? nullptr : known->second.links;
+  const bool is_same =
+      request.from.path == request.to.path || (same != nullptr && same->contains(request.from.path));
+  if (is_same && request.how != How::link) return done(renaming);
+  if (request.how == How::exchange && !find_contents(renaming, request.to, to)) return;
+  if (request.how == How::rename) take_name(request.to.path, was_replaced);
+  if (request.how == How::exchange) forget_names(request);
+  if (request.how == How::link) join_links(request);
+  give_name(renaming, from, request.to, request.from);
+  if (request.how == How::exchange) give_name(renaming, to, request.from, request.to);
+  end_part(renaming, {});
+}
+
+/// Both will be given to others.
+void WrittenFiles::forget_names(const NameFile& request) {
+  for (const OpenFile* const name : {&request.from, &request.to}) {
+    Place& place = places_[name->path];
+    place.key = name->key;
+    leave_links(name->path, place);
+    place.file = 0;
+    place.step = 0;
+  }
+}
+
+void WrittenFiles::join_links(const NameFile& request) {
+  if (request.from.is_in_place) return;  // the disk has them
+  Place& from = places_[request.from.path];
+  Place& to = places_[request.to.path];
+  from.key = request.from.key;
+  to.key = request.to.key;
+  if (from.links == nullptr)
+    from.links = std::make_shared<std::set<std::string>>(std::set<std::string>{request.from.path});
+  from.links->insert(request.to.path);
+  to.links = from.links;
+}
+
+void WrittenFiles::give_name(const RenamingPtr& renaming, const Contents& contents, const OpenFile& name,
+                             const OpenFile& former) {
+  const Client* const client = clients_.find(renaming->client);
+  const bool is_link = renaming->request.how == NameFile::How::link;
+  if (contents.file == 0) {
+    ++renaming->parts;
+    return publish_bytes(*client->process, name, contents,
+                         [this, renaming](const Outcome& outcome) { end_part(renaming, outcome); });
+  }
+  File& file = files_.at(contents.file);
+  Place& place = places_[name.path];
+  place.key = name.key;
+  place.file = file.id;
+  const Name given{name.key, name.path};
+  const auto known = std::ranges::find(file.more_names, former.path, &Name::path);
+  if (is_link) {
+    file.more_names.push_back(given);
+  } else if (known != file.more_names.end()) {
+    *known = given;
+  } else {
+    rename_to(file, given);
+  }
+  if (is_link) return;
+  Place& left = places_[former.path];
+  if (left.file == file.id) left.file = 0;
+}
+
+void WrittenFiles::end_part(const RenamingPtr& renaming, const Outcome& outcome) {
+  if (outcome.is_failure() && !renaming->outcome.is_failure()) renaming->outcome = outcome;
+  if (--renaming->parts > 0) return;
+  const Outcome& first = renaming->outcome;
+  if (first.is_failure()) return refuse(renaming, first.status, first.text);
+  renaming->request.how == NameFile::How::rename ? remove_former(renaming) : done(renaming);
+}
+
+/// The registry hears of it, because it also knows what the component has written by PnetCDF, or elsewhere.
+void WrittenFiles::remove_former(const RenamingPtr& renaming) {
+  const OpenFile& former = renaming->request.from;
+  take_name(former.path, was_replaced);
+  tidy(former.path);
+  Client* const client = clients_.find(renaming->client);
+  if (client == nullptr) return;
+  client->removals_of_written.insert(renaming->tag);
+  base_.tree.send_up(ClientRequest{client->id, renaming->tag, Remove{former.key, former.path}});
+}
+
+void WrittenFiles::done(const RenamingPtr& renaming) {
+  tidy(renaming->request.from.path);
+  tidy(renaming->request.to.path);
+  if (Client* const client = clients_.find(renaming->client))
+    clients_.send(*client, MessageType::done, renaming->tag, {});
+}
+
+void WrittenFiles::refuse(const RenamingPtr& renaming, int status, const std::string& text) {
+  tidy(renaming->request.from.path);
+  if (Client* const client = clients_.find(renaming->client))
+    clients_.send_error(*client, renaming->tag, status, text);
+}
+
+// To the disk
+
+/// Its bytes are copied now. If somebody can write, they are copied again at the last close.
+void WrittenFiles::land(const RenamingPtr& renaming, const Contents& contents) {
+  const std::string& path = renaming->request.to.path;
+  const FileDescriptor opened(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!opened) throw IoError(NC_EIO, errno, path, "open");
+  const SharedFile landing =
+      std::make_shared<const FileDescriptor>(::fcntl(opened.number(), F_DUPFD_CLOEXEC, 0));
+  SharedFile bytes = contents.bytes;
+  if (File* const file = find(contents.file)) {
+    bytes = file->bytes.file;
+    file->landings.push_back(landing);
+    // Who closes such a file waits until its bytes are on the disk, and knows it by this.
+    (void)::fchmod(bytes->number(), (status_of(*bytes).st_mode & 07777) | S_ISVTX);
+  }
+  bytes_.copy_to(bytes, landing, [this, renaming](const Outcome& outcome) {
+    outcome.is_failure() ? refuse(renaming, outcome.status, outcome.text) : done(renaming);
+  });
+}
+
+/// Nobody can write now.
+void WrittenFiles::land(File& file) {
+  for (const SharedFile& landing : file.landings) {
+    ++file.copies_under_way;
+    bytes_.copy_to(file.bytes.file, landing, [this, id = file.id](const Outcome& outcome) {
+      File* const landed = find(id);
+      if (landed == nullptr) return;
+      if (outcome.is_failure())
+        base_.log.event("the file on disk that was '" + landed->path + "' is not complete: " + outcome.text);
+      if (--landed->copies_under_way == 0) end_landing(*landed);
+    });
+  }
+}
+
+void WrittenFiles::end_landing(File& file) {
+  answer_landed(file);
+  if (file.state != File::State::publishing) return;
+  file.landings.clear();
+  if (file.is_nameless) return end_without_step(file);
+  (void)::fchmod(file.bytes.file->number(), status_of(*file.bytes.file).st_mode & 06777);
+  end_written(file);
+}
+
+/// Unless bytes are on their way.
+void WrittenFiles::answer_landed(File& file) {
+  if (file.copies_under_way > 0) return;
+  for (const auto& then : std::exchange(file.at_landing, {})) then();
+}
+
+void WrittenFiles::await(Client& client, std::uint32_t tag, const AwaitFile& request) {
+  const ClientId id = client.id;
+  writers_.take_news();
+  const auto answer = [this, id, tag] {
+    if (Client* const waiting = clients_.find(id)) clients_.send(*waiting, MessageType::done, tag, {});
+  };
+  const auto awaited = std::ranges::find_if(files_, [&](const auto& known) {
+    if (known.second.landings.empty()) return false;
+    const struct stat facts = status_of(*known.second.bytes.file);
+    return request.file == FileIdentity{facts.st_dev, facts.st_ino};
+  });
+  if (awaited == files_.end()) return answer();
+  File& file = awaited->second;
+  file.at_landing.emplace_back(answer);
+  if (!writers_.are_asked(file.id)) answer_landed(file);  // else take() does it
+}
+
+}  // namespace sluice::runtime

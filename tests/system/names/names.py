@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+"""names.py BUILD VARIANT [CASE]: what programs do with the names of files that they write by the C library. Each case is run on disk and coupled, by a rule with the
+keys of VARIANT, and what the writer and the reader see has to be the same."""
+import os
+import subprocess
+import sys
+import time
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import clear_directory, expect
+
+build = sys.argv[1]
+keys = {"memory": "", "kept": ", keep: true", "file": ", through: file", "exit": ", publish: exit"}[sys.argv[2]]
+
+# Calls whose results are printed; a failure is its errno's name.
+PRELUDE = """
+import ctypes, errno, os, sys, tempfile
+libc = ctypes.CDLL(None, use_errno=True)
+NOREPLACE, EXCHANGE = 1, 2
+def rename2(old, new, flags):
+    status = libc.renameat2(-100, old.encode(), -100, new.encode(), flags)
+    return print(old, new, flags, 'done' if status == 0 else errno.errorcode[ctypes.get_errno()], flush=True)
+def call(function, *arguments):
+    try: print(function.__name__, *arguments, function(*arguments), flush=True)
+    except OSError as error: print(function.__name__, *arguments, errno.errorcode[error.errno], flush=True)
+def write(name, text):
+    with open(name, 'w') as file: file.write(text)
+def show(*names):
+    for name in names:
+        try: print(name, repr(open(name).read()), flush=True)
+        except OSError as error: print(name, errno.errorcode[error.errno], flush=True)
+def tree():
+    for directory, below, files in os.walk('.'):
+        if '.run' in below: below.remove('.run')
+        print(directory, sorted(name for name in files if not name.startswith(('w.', 'r.')) and not name.endswith('.partial')), flush=True)
+"""
+
+# Case: the writer's script, and what the reader reads at the end. A script that begins with a line #python is Python's.
+CASES = {
+    "a temporary file is renamed while it is open": ("#python\nwith tempfile.NamedTemporaryFile('w', dir='.', delete=False) as file:\n    file.write('hello')\n    os.replace(file.name, 'a.dat')\n    file.write(' world')\n",
+                                                     "cat a.dat"),
+    "a block renames its own output": ("{ echo a; mv t.tmp a.dat; echo b; } > t.tmp; cat a.dat", "cat a.dat"),
+    "a file of the run is renamed while it is open": ("exec 3> a.dat; echo 1 >&3; mv a.dat c.dat; echo 2 >&3; test ! -e a.dat; exec 3>&-; cat c.dat; ls *.dat", "cat c.dat; cat a.dat"),
+    "a file is renamed twice while it is open": ("exec 3> a.dat; echo 1 >&3; mv a.dat c.dat; echo 2 >&3; mv c.dat d.dat; echo 3 >&3; exec 3>&-; cat d.dat; ls *.dat", "cat d.dat"),
+    "a file is renamed to itself by way of another name": ("exec 3> a.dat; echo 1 >&3; mv a.dat b.dat; mv b.dat a.dat; echo 2 >&3; exec 3>&-; ls *.dat", "cat a.dat"),
+    "an old file is opened, renamed and appended to": ("echo 1 > a.dat; exec 3>> a.dat; mv a.dat b.dat; echo 2 >&3; exec 3>&-; cat b.dat; ls *.dat", "cat b.dat"),
+    "an old file is opened to append, renamed, and closed as it was": ("echo 1 > a.dat; exec 3>> a.dat; mv a.dat b.dat; exec 3>&-; cat b.dat; ls *.dat", "cat b.dat"),
+    "a file of the run leaves it while it is open": ("exec 3> a.dat; echo 1 >&3; mv a.dat b.txt; echo 2 >&3; exec 3>&-; cat b.txt; cp b.txt c.dat; ls *.dat *.txt", "cat c.dat b.txt"),
+    "a file leaves the run and comes back": ("exec 3> a.dat; echo 1 >&3; mv a.dat b.txt; echo 2 >&3; exec 3>&-; mv b.txt c.dat; ls *.dat", "cat c.dat"),
+    "a file that leaves the run keeps its permissions and time": ("echo 1 > a.dat; chmod 640 a.dat; touch -d '2001-02-03 04:05:06' a.dat; mv a.dat b.txt; stat -c '%a %y' b.txt; mv b.txt c.dat; stat -c '%a %y' c.dat",
+                                                                 "stat -c '%a %y' c.dat"),
+    "logs are rotated": ("echo old > a.dat; exec 3>> a.dat; echo 1 >&3; mv a.dat a.1.dat; echo late >&3; exec 3> a.dat; echo 2 >&3; exec 3>&-; cat a.1.dat a.dat", "cat a.1.dat a.dat"),
+    "a file is renamed over one that is open": ("exec 3> a.dat; echo gone >&3; echo new > b.dat; mv b.dat a.dat; echo gone, too >&3; exec 3>&-; cat a.dat; ls *.dat", "cat a.dat"),
+    "a file has its own name, otherwise spelled": ("#python\nos.mkdir('sub')\nwrite('a.dat', 'a')\nfor name in ('./a.dat', 'sub/../a.dat', os.path.abspath('a.dat')): call(os.rename, 'a.dat', name) if name[0] != '/' else os.rename('a.dat', name)\n"
+                                                   "show('a.dat')\ncall(os.rename, 'none.dat', './none.dat')\n", "cat a.dat"),
+    "renames that fail change nothing": ("#python\nos.mkdir('sub')\nwrite('a.dat', 'a')\nwrite('b.dat', 'b')\nwrite('c.txt', 'c')\n"
+                                         "for pair in (('none.dat', 'a.dat'), ('none.txt', 'a.dat'), ('a.dat', 'none/x.dat'), ('a.dat', 'none/x.txt'), ('c.txt', 'none/x.dat'), ('a.dat', 'sub'), ('sub', 'a.dat'), ('none.dat', 'x.txt')):\n"
+                                         "    call(os.rename, *pair)\nshow('a.dat', 'b.dat', 'c.txt')\ntree()\n", "cat a.dat b.dat"),
+    "links that fail change nothing": ("#python\nwrite('a.dat', 'a')\nwrite('b.dat', 'b')\nwrite('c.txt', 'c')\n"
+                                       "for pair in (('a.dat', 'b.dat'), ('a.dat', 'c.txt'), ('c.txt', 'a.dat'), ('none.dat', 'x.dat'), ('none.dat', 'x.txt'), ('none.txt', 'x.dat'), ('a.dat', 'none/x.dat')): call(os.link, *pair)\n"
+                                       "show('a.dat', 'b.dat', 'c.txt')\ntree()\n", "cat a.dat b.dat"),
+    "a name that is there is not replaced": ("#python\nwrite('a.dat', 'a')\nwrite('b.dat', 'b')\nwrite('c.txt', 'c')\n"
+                                             "for pair in (('a.dat', 'b.dat'), ('c.txt', 'b.dat'), ('a.dat', 'c.txt'), ('a.dat', 'd.dat'), ('c.txt', 'e.dat'), ('b.dat', 'f.txt'), ('none.dat', 'd.dat'), ('none.dat', 'x.dat')): rename2(*pair, NOREPLACE)\n"
+                                             "show('a.dat', 'b.dat', 'c.txt', 'd.dat', 'e.dat', 'f.txt')\ntree()\n", "cat d.dat e.dat; cat a.dat b.dat"),
+    "two files exchange their names": ("#python\nwrite('a.dat', 'a')\nwrite('b.dat', 'b')\nrename2('a.dat', 'b.dat', EXCHANGE)\nshow('a.dat', 'b.dat')\nrename2('a.dat', 'none.dat', EXCHANGE)\nrename2('none.dat', 'a.dat', EXCHANGE)\n"
+                                       "write('c.dat', 'c')\nfile = open('d.dat', 'w')\nfile.write('d')\nfile.flush()\nrename2('c.dat', 'd.dat', EXCHANGE)\nfile.write(', and more')\nfile.close()\nshow('c.dat', 'd.dat')\ntree()\n",
+                                       "cat a.dat b.dat c.dat d.dat"),
+    "mv, with what it offers": ("echo a > a.dat; echo b > b.dat; mv -n a.dat b.dat 2> /dev/null; cat b.dat; touch -d 2001-01-01 a.dat; mv -u a.dat b.dat; cat b.dat; echo c > n.txt; mv -b n.txt b.dat; cat b.dat; echo d > n.txt; mv -f n.txt b.dat; ls *.dat; "
+                                "mkdir sub; mv b.dat sub; mv -t sub a.dat; ls sub", "cat sub/a.dat sub/b.dat"),
+    "a file has two names": ("exec 3> a.dat; echo 1 >&3; ln a.dat b.dat; echo 2 >&3; exec 3>&-; cat a.dat b.dat; ls *.dat", "cat a.dat b.dat"),
+    "what is written by one name is in the other": ("echo 1 > a.dat; ln a.dat b.dat; echo 2 >> b.dat; cat a.dat b.dat; echo 3 >> a.dat; cat a.dat b.dat", "cat a.dat b.dat"),
+    "one of two names is removed": ("echo 1 > a.dat; ln a.dat b.dat; rm a.dat; echo 2 >> b.dat; echo new > a.dat; cat a.dat b.dat; ls *.dat", "cat a.dat b.dat"),
+    "one of two names is given to another file": ("echo 1 > a.dat; ln a.dat b.dat; echo new > c.dat; mv c.dat b.dat; echo 2 >> a.dat; cat a.dat b.dat; ls *.dat", "cat a.dat b.dat"),
+    "a link and a removal rename a file that is open": ("exec 3> t.dat; echo 1 >&3; ln t.dat a.dat; rm t.dat; echo 2 >&3; exec 3>&-; cat a.dat; ls *.dat", "cat a.dat"),
+    "a link and a removal bring a file": ("echo 1 > t.tmp; ln t.tmp a.dat; rm t.tmp; cat a.dat; ls", "cat a.dat"),
+    "a file of the run has a name on disk, too": ("exec 3> a.dat; echo 1 >&3; ln a.dat b.txt; echo 2 >&3; exec 3>&-; cat a.dat b.txt", "cat a.dat b.txt"),
+    "two names of one file are renamed to each other": ("echo 1 > a.dat; ln a.dat b.dat; python3 -c \"import os; os.rename('a.dat', 'b.dat')\"; ls *.dat; cat a.dat b.dat", "cat a.dat b.dat"),
+    "a directory takes its files along": ("mkdir -p d/e/f; echo 1 > d/a.dat; echo 2 > d/e/b.dat; echo 3 > d/e/c.txt; echo 4 > d/e/f/d.dat; mv d g; cat g/a.dat g/e/b.dat g/e/c.txt g/e/f/d.dat; ls -R g | grep -v partial; test ! -e d/a.dat; mkdir d; ls d",
+                                         "cat g/a.dat g/e/b.dat g/e/f/d.dat; ls -R g | grep -v partial"),
+    "a directory is renamed while its file is open": ("mkdir d; exec 3> d/a.dat; echo 1 >&3; mv d e; echo 2 >&3; exec 3>&-; cat e/a.dat; echo 3 >> e/a.dat; cat e/a.dat; ls e | grep -v partial", "cat e/a.dat"),
+    "a directory is renamed twice": ("mkdir d; echo 1 > d/a.dat; mv d e; mv e d; cat d/a.dat; mkdir f; mv d f; cat f/d/a.dat; mv f g; cat g/d/a.dat", "cat g/d/a.dat"),
+    "a directory is not renamed over one that has files": ("#python\nfor name in ('d', 'e', 'f'): os.mkdir(name)\nwrite('d/a.dat', 'd')\nwrite('e/a.dat', 'e')\nfor pair in (('d', 'e'), ('e', 'd'), ('d', 'd/x'), ('d', 'f')): call(os.rename, *pair)\n"
+                                                           "show('d/a.dat', 'e/a.dat', 'f/a.dat')\nrename2('e', 'f', NOREPLACE)\ntree()\n", "cat e/a.dat f/a.dat"),
+    "a directory gets a name that a rule names": ("mkdir t; echo 1 > t/x; echo 2 > t/y; mv t out; cat out/x out/y; ls out", "cat out/x out/y"),
+    "a directory loses the name that a rule names": ("mkdir out; echo 1 > out/x; exec 3> out/y; echo 2 >&3; mv out t; echo 3 >&3; exec 3>&-; cat t/x t/y; cp t/y z.dat; ls t", "cat z.dat"),
+    "a dangling link is renamed to a name of the run": ("echo 1 > a.dat; ln -s nowhere l; mv l a.dat; readlink a.dat; ls", "echo end"),
+}
+
+
+def prepare(directory, writes, reads):
+    os.makedirs(directory)
+    is_python = writes.startswith("#python\n")
+    with open(directory + "/w.py", "w") as file:
+        file.write(PRELUDE + writes if is_python else "")
+    with open(directory + "/w.sh", "w") as file:
+        file.write("/usr/bin/python3 w.py" if is_python else writes)
+    with open(directory + "/r.sh", "w") as file:
+        file.write(reads)
+    os.mkdir(directory + "/.run")
+
+
+def outputs(directory):
+    found = []
+    for name in ("w.out", "r.out"):
+        with open(f"{directory}/{name}") as file:
+            found.append(file.read())
+    return found
+
+
+def compare(number, name, writes, reads):
+    began = time.monotonic()
+    on_disk, coupled = f"disk{number}", f"coupled{number}"
+    for directory in (on_disk, coupled):
+        prepare(directory, writes, reads)
+    for script in ("w", "r"):
+        subprocess.run(f"sh {script}.sh > {script}.out 2>&1", shell=True, cwd=on_disk)
+    with open(coupled + "/.run/flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: names\nstaging: {prewarm: 0}\ncomponents:\n  w: {directory: .., command: [sh, -c, 'sh w.sh > w.out 2>&1']}\n  r: {directory: .., command: [sh, -c, 'sh r.sh > r.out 2>&1; true'], start: when-done}\n"
+                   f"files:\n  - {{path: '*.dat', writer: w, readers: [r]{keys}}}\n  - {{path: 'out/*', writer: w, readers: [r]{keys}}}\n")
+    result = harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd=coupled)
+    expected, found = outputs(on_disk), outputs(coupled)
+    print(f'{name}: {time.monotonic() - began:.1f} s')
+    if expected == found and result.status == 0:
+        return True
+    print(f"--- {name}: exit status {result.status}\n--- on disk: {expected}\n--- coupled: {found}\n{result.all}")
+    return False
+
+
+clear_directory()
+failed = [name for number, (name, (writes, reads)) in enumerate(CASES.items()) if (not sys.argv[3:] or sys.argv[3] in name) and not compare(number, name, writes, reads)]
+expect(not failed, f"{len(failed)} of {len(CASES)} cases: " + "; ".join(failed))
