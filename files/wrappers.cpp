@@ -45,6 +45,7 @@ using sluice::files::Inside;
 using sluice::files::look_for;
 using sluice::files::may_be_written;
 using sluice::files::open_written;
+using sluice::files::OpenReason;
 using sluice::files::ReaderChange;
 using sluice::files::WrittenFile;
 
@@ -75,6 +76,12 @@ bool is_of_romio(const void* site) noexcept {
   const std::string_view library = library_of(site);
   if (library.find("romio") != std::string_view::npos) return true;
   return library.starts_with("libmpi") && ::dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") == nullptr;
+}
+
+/// Open MPI has its MPI-IO in libraries that are called mca_*; others have it in libmpi*.
+bool is_of_mpi_io(const void* site) noexcept {
+  const std::string_view library = library_of(site);
+  return library.starts_with("libmpi") || library.starts_with("libmca_") || library.starts_with("mca_");
 }
 
 bool is_for_reading(int flags) noexcept {
@@ -138,7 +145,10 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
       sluice::files::record_written(directory, path, may_be_for_reading(flags));
-    WrittenFile own = open_written(directory, path, flags, mode);
+    WrittenFile own = may_be_written(path)
+                          ? open_written(directory, path, flags, mode,
+                                         is_of_mpi_io(site) ? OpenReason::by_mpi_io : OpenReason::of_program)
+                          : WrittenFile{};
     if (own.kind == WrittenFile::Kind::given && (flags & O_CREAT) != 0 && is_of_romio(site))
       sluice::files::keep_until_reopened(own.file);
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);

@@ -215,11 +215,15 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
-  runtime::FileDescriptor file = session.open_file(
-      {match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-       static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-       matcher::is_in_files(match->rule.through), matcher::is_written_in_place(match->rule.through),
-       reason == OpenReason::adopted, reason != OpenReason::of_program});
+  const bool is_in_place = matcher::is_written_in_place(match->rule.through);
+  const bool is_renamed = reason == OpenReason::renamed || reason == OpenReason::adopted;
+  // What has the same name in each step of a stream would lose one on the disk by the next.
+  const bool may_be_shared = reason == OpenReason::by_mpi_io && !is_in_place && !match->rule.is_stream;
+  runtime::FileDescriptor file =
+      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+                         matcher::is_in_files(match->rule.through), is_in_place,
+                         reason == OpenReason::adopted, is_renamed, may_be_shared});
   if (!file) return {};
   if ((flags & O_ACCMODE) != O_RDONLY) {
     if (const FileIdentity identity = identity_of(file.number()); identity != no_file) held.add(identity);

@@ -16,8 +16,9 @@ struct WrittenFile {
 
 enum class OpenReason {
   of_program,
-  renamed,  ///< OpenFile::is_renamed
-  adopted,  ///< the same, and OpenFile::is_adopted
+  renamed,    ///< OpenFile::is_renamed
+  adopted,    ///< the same, and OpenFile::is_adopted
+  by_mpi_io,  ///< OpenFile::is_by_mpi_io
 };
 
 /// Opens a file that this component writes: a new one, the one that is being written, or a copy of the one

@@ -60,12 +60,14 @@ GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose pu
   entry->no_clobber = request.no_clobber;
   entry->is_import = request.is_import;
   entry->goes_on = request.goes_on;
+  entry->is_in_place = request.is_in_place;
   entry->is_on_disk = request.is_on_disk;
   entry->version = request.version;
   entry->path = request.path;
   entry->continues = request.continues;
   entry->is_look = request.is_look;
   entry->wants_newest = request.wants_newest;
+  entry->is_behind_memory = request.is_behind_memory;
   entry->follows = request.follows;
   entry->spans_nodes = request.member.spans_nodes;
   entry->node = process.place.node;
@@ -91,12 +93,12 @@ std::vector<Group*> GroupTable::of_component(const Component& component) const {
   return found;
 }
 
-std::vector<const Group*> GroupTable::readers_of_file(const DatasetKey& key) const {
+std::vector<const Group*> GroupTable::readers_of_file(const Group& writer) const {
   std::vector<const Group*> readers;
-  if (!rules_.of(key).has_one_file()) return readers;
+  if (!rules_.of(writer.key).has_one_file() && !writer.is_in_place) return readers;
   for (const auto& [id, group] : groups_) {
-    if (group->purpose == GroupPurpose::open_read && group->step != nullptr && group->key == key)
-      readers.push_back(group.get());
+    const bool reads = group->purpose == GroupPurpose::open_read && group->step != nullptr;
+    if (reads && group->key == writer.key && group->step->is_in_files) readers.push_back(group.get());
   }
   return readers;
 }

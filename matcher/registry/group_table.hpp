@@ -39,8 +39,8 @@ class GroupTable {
 
   [[nodiscard]] std::vector<Group*> of_component(const Component& component) const;
   /// The groups that have the file open for reading. The file's writer waits for them, because all steps are
-  /// the same file. Empty when the dataset is not in files.
-  [[nodiscard]] std::vector<const Group*> readers_of_file(const DatasetKey& key) const;
+  /// the same file. Empty when the writer makes no file on disk.
+  [[nodiscard]] std::vector<const Group*> readers_of_file(const Group& writer) const;
 
   void wait(Group& group, Group::WaitsFor waits_for);
   void stop_waiting(Group& group) noexcept;

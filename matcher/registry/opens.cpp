@@ -139,7 +139,9 @@ void Opens::decide_create(Group& group) {
   } else if (group.no_clobber && exists) {
     parts_.outcomes.refuse(group, NC_EEXIST,
                            parts_.names.quoted(group.key) + " exists, and NC_NOCLOBBER was given");
-  } else if (!parts_.groups.readers_of_file(group.key).empty()) {
+  } else if (has_to_change_place(group, dataset)) {
+    parts_.groups.wait(group, Group::WaitsFor::own_step);
+  } else if (!parts_.groups.readers_of_file(group).empty()) {
     parts_.groups.wait(group, Group::WaitsFor::readers);
   } else if (has_to_wait_for_queue(group)) {
     parts_.groups.wait(group, Group::WaitsFor::queue);
@@ -150,12 +152,19 @@ void Opens::decide_create(Group& group) {
   }
 }
 
+/// Whether the file is being written on the disk and is now to be in memory, or the other way.
+bool Opens::has_to_change_place(const Group& group, const Dataset& dataset) const {
+  return !parts_.rules.is_in_files(group.key) &&
+         std::ranges::any_of(dataset.in_progress,
+                             [&](const Step* step) { return step->is_in_files != group.is_in_place; });
+}
+
 void Opens::decide_open_write(Group& group) {
   if (refuse_other_path(group)) return;
   const Dataset& dataset = parts_.datasets[group.key];
   if (!dataset.in_progress.empty()) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
-  } else if (!parts_.groups.readers_of_file(group.key).empty()) {
+  } else if (!parts_.groups.readers_of_file(group).empty()) {
     parts_.groups.wait(group, Group::WaitsFor::readers);
   } else if (is_from_before(group)) {
     parts_.outcomes.give_earlier_file(group);
@@ -202,8 +211,7 @@ void Opens::decide_open_read(Group& group) {
   } else if (is_writer && !dataset.in_progress.empty()) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
     // In files, the earlier step was the same file. NOLINTNEXTLINE(bugprone-branch-clone): the order matters
-  } else if (!dataset.in_progress.empty() &&
-             (dataset.newest == nullptr || parts_.rules.is_in_files(group.key))) {
+  } else if (!dataset.in_progress.empty() && (dataset.newest == nullptr || is_being_changed(dataset))) {
     parts_.groups.wait(group, Group::WaitsFor::publication);
   } else if (dataset.newest != nullptr) {
     parts_.outcomes.give_step(group, *dataset.newest);
@@ -222,6 +230,11 @@ void Opens::decide_open_read(Group& group) {
   } else {
     parts_.groups.wait(group, Group::WaitsFor::publication);
   }
+}
+
+/// Whether the newest step and the one that is being written are the same file on disk.
+bool Opens::is_being_changed(const Dataset& dataset) {
+  return dataset.newest->is_in_files && dataset.in_progress.back()->is_in_files;
 }
 
 /// Each reader goes through the steps of the name in order, or as its mode says.
@@ -279,7 +292,14 @@ void Opens::decide_newest(Group& group) {
   if (dataset != nullptr && !group.component->is_attached() && is_closed_by_caller(group, *dataset))
     return parts_.groups.wait(group, Group::WaitsFor::own_step);
   Step* const newest = dataset != nullptr ? dataset->newest : nullptr;
-  if (newest != nullptr && !newest->is_in_files) {
+  const bool is_writer = group.component->name == parts_.rules.of(group.key).writer;
+  const Step* const last =
+      dataset == nullptr || dataset->in_progress.empty() ? nullptr : dataset->in_progress.back();
+  if (last != nullptr && group.is_behind_memory && !last->is_in_files) {
+    parts_.groups.wait(group, Group::WaitsFor::own_step);
+  } else if (last != nullptr && is_writer && last->is_in_files) {
+    parts_.outcomes.show_file(group, last->path);
+  } else if (newest != nullptr && !newest->is_in_files) {
     parts_.outcomes.give_step(group, *newest);
   } else if (newest != nullptr) {
     parts_.outcomes.show_file(group, newest->data_path());

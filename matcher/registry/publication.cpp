@@ -100,7 +100,8 @@ void Publication::publish_synced(Step& step) {
 
 /// Whether processes of another matcher are writing the same file.
 bool Publication::is_written_on(const Step& step) const {
-  return parts_.rules.of(step.key).has_one_file() && parts_.datasets.at(step.key).in_progress.size() > 1;
+  const bool is_one_file = parts_.rules.of(step.key).has_one_file() || step.is_in_files;
+  return is_one_file && parts_.datasets.at(step.key).in_progress.size() > 1;
 }
 
 /// The last step of the file publishes it, for all.
@@ -122,7 +123,7 @@ void Publication::complete(Step& step) {
   if (!step.is_cut) close_logs(step);
   std::erase(dataset.in_progress, &step);
   if (parts_.rules.of(step.key).is_drained())
-    parts_.drains.want(step);  // first: the older step need not be drained, and may be erased
+    keep(step);  // first: the older step need not be drained, and may be erased
   number(step);
   dataset.is_recycled = false;
   forget_replaced(step);
@@ -136,6 +137,15 @@ void Publication::complete(Step& step) {
     parts_.answers.job_wanted(component, step);
   shorten_queue(step.key);
   parts_.drains.start_next();
+}
+
+/// What was written in place is where it is to be.
+void Publication::keep(Step& step) {
+  if (!step.is_in_files) return parts_.drains.want(step);
+  Dataset& dataset = parts_.datasets[step.key];
+  step.drain = DrainState::ended;
+  dataset.kept_path = step.path;
+  dataset.kept_version = step.version;
 }
 
 void Publication::restore(Step& step) {
@@ -271,12 +281,13 @@ void Publication::discard(Step& step, const std::string& reason) {
   step.reason = "the step of " + parts_.names.quoted(step.key) + " was discarded: " + reason;
   std::erase(dataset.in_progress, &step);
   parts_.datasets.note_discarded(step.key);
-  const bool has_one_file = parts_.rules.of(step.key).has_one_file();
-  if (has_one_file) parts_.retention.supersede(dataset);  // the earlier step was the same file
+  const bool is_one_file = parts_.rules.of(step.key).has_one_file() || step.is_in_files;
+  const bool was_same_file = is_one_file && dataset.newest != nullptr && dataset.newest->is_in_files;
+  if (was_same_file) parts_.retention.supersede(dataset);
   parts_.memory_waits.drop_on(step, step.reason);
   parts_.answers.event(step.reason);
   // So are those that others are writing.
-  if (has_one_file && !dataset.in_progress.empty()) discard(*dataset.in_progress.back(), reason);
+  if (is_one_file && !dataset.in_progress.empty()) discard(*dataset.in_progress.back(), reason);
 }
 
 void Publication::withdraw(Step& step) {

@@ -63,6 +63,7 @@ class Publication {
 
  private:
   [[nodiscard]] bool is_written_on(const Step& step) const;
+  void keep(Step& step);
   void forget_replaced(const Step& step);
   void publish_synced(Step& step);
   static void take_ranges(const Step& step, std::uint32_t rank, LogRanges& ranges);

@@ -199,6 +199,7 @@ CreateRequest as_create(const OpenRequest& open, const WrittenFile& follows) {
   create.continues = open.continues;
   create.is_look = open.is_look;
   create.wants_newest = open.wants_newest;
+  create.is_behind_memory = open.is_behind_memory;
   create.follows = follows;
   return create;
 }

@@ -11,7 +11,7 @@ namespace sluice::matcher {
 Step* StepMaker::make(Group& group, Step* base) {
   auto step = std::make_unique<Step>();
   step->version = group.version;
-  step->is_in_files = parts_.rules.is_in_files(group.key);
+  step->is_in_files = parts_.rules.is_in_files(group.key) || group.is_in_place;
   step->path = group.path;
   if (base != nullptr && !step->is_in_files) {  // first: the base may lose its memory below
     base->unpack();

@@ -287,7 +287,7 @@ bool WaitAnalysis::can_be_served(const MemoryWait& wait) const {
 /// is none.
 const Group* WaitAnalysis::hopeless_reader(const Group& waiting) const {
   if (waiting.waits_for != Group::WaitsFor::readers) return nullptr;
-  for (const Group* reader : parts_.groups.readers_of_file(waiting.key)) {
+  for (const Group* reader : parts_.groups.readers_of_file(waiting)) {
     if (!can_finish(*reader)) return reader;
   }
   return nullptr;

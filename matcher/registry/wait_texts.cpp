@@ -17,7 +17,7 @@ std::string WaitTexts::of(const Group& group) const {
       return parts_.names.quoted(group.key) + ", which it still has open for writing itself";
     case Group::WaitsFor::readers:
       return parts_.names.quoted(group.key) + ", which " +
-             parts_.groups.readers_of_file(group.key).front()->component->name + " has open for reading";
+             parts_.groups.readers_of_file(group).front()->component->name + " has open for reading";
     case Group::WaitsFor::queue:
       return for_queue(group.key);
     case Group::WaitsFor::members:

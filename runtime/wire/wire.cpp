@@ -186,7 +186,7 @@ void fields(auto& a, Is<NewestImageRequest> auto& m) {
 }
 void fields(auto& a, Is<OpenFile> auto& m) {
   a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place, m.is_adopted,
-    m.is_renamed);
+    m.is_renamed, m.is_by_mpi_io);
 }
 void fields(auto& a, Is<FileOpened> auto& m) {
   a(m.is_ordinary);

@@ -140,13 +140,13 @@ void fields(auto& a, Is<Member> auto& m) {
   a(m.group, m.rank, m.size, m.spans_nodes);
 }
 void fields(auto& a, Is<CreateRequest> auto& m) {
-  a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import, m.goes_on);
+  a(m.key, m.member, m.no_clobber, m.version, m.path, m.is_import, m.goes_on, m.is_in_place);
 }
 void fields(auto& a, Is<CreateOffered> auto& m) {
   a(m.step, m.create);
 }
 void fields(auto& a, Is<OpenRequest> auto& m) {
-  a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look, m.wants_newest);
+  a(m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look, m.wants_newest, m.is_behind_memory);
 }
 void fields(auto& a, Is<OpenOffered> auto& m) {
   a(m.page, m.step, m.open);

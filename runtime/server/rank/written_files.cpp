@@ -47,7 +47,10 @@ WrittenFiles::File* WrittenFiles::find(FileId id) {
 void WrittenFiles::open(Client& client, std::uint32_t tag, const OpenFile& request) {
   const ClientId id = client.id;
   writers_.take_news();  // may take messages of the client, and end it
-  open_now({id, tag, request});
+  QueuedOpen open{id, tag, request};
+  open.is_put_in_place = request.is_by_mpi_io && is_for_writing(request.flags) && base_.nodes.size() > 1;
+  if (open.is_put_in_place) open.request.is_in_place = open.request.is_in_files = true;
+  open_now(open);
 }
 
 void WrittenFiles::open_now(const QueuedOpen& open) {
@@ -56,7 +59,9 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file != 0 || known->second.step != 0);
   if (!is_there && request.is_in_place && !is_for_writing(request.flags)) return leave_to_disk(open);
-  if (!is_there && may_be_elsewhere(open)) return look_elsewhere(open);
+  const bool is_written = known != places_.end() && known->second.file != 0;
+  const bool is_known = open.is_put_in_place ? is_written : is_there;
+  if (!is_known && may_be_elsewhere(open)) return look_elsewhere(open);
   const bool exists = is_there || request.is_on_disk || open.base != nullptr;
   if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
@@ -112,7 +117,7 @@ bool WrittenFiles::is_open(const File& file) const {
 bool WrittenFiles::may_be_elsewhere(const QueuedOpen& open) const {
   const auto has = [&](int flag) { return (open.request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const bool has_to_exist = !has(O_TRUNC) || has(O_EXCL) || !has(O_CREAT);
-  return !open.request.is_in_place && !open.has_looked && has_to_exist;
+  return (!open.request.is_in_place || open.is_put_in_place) && !open.has_looked && has_to_exist;
 }
 
 /// The file is on disk, as its last writer has left it.
@@ -148,6 +153,7 @@ void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Fo
   OpenRequest newest{name.key, alone, name.path, name.is_on_disk};
   newest.is_look = true;
   newest.wants_newest = true;
+  newest.is_behind_memory = name.is_in_place;
   base_.tree.send_up(ClientRequest{id, tag, OpenForReading{newest}});
 }
 
@@ -157,8 +163,8 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
   const bool goes_on = (request.flags & O_TRUNC) == 0;
-  const bool has_base = goes_on && !request.is_in_place;
-  const SharedFile own = has_base ? published_.contents(place.step) : nullptr;
+  const bool has_base = goes_on && (!request.is_in_place || open.is_put_in_place);
+  const SharedFile own = has_base && !open.has_looked ? published_.contents(place.step) : nullptr;
   const SharedFile base = has_base && own == nullptr ? open.base : own;
   const FileId id = steps_.connect(*client->process);
   File& file = files_[id];
@@ -177,7 +183,10 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   place.file = id;
   take_linked_names(file, place);
   // In place: first, because readers may have the former contents open.
-  if (request.is_in_place) return create(file, [this](const File& created) { begin_in_place(created); });
+  if (request.is_in_place) {
+    file.bytes.base = base;
+    return create(file, [this](const File& created) { begin_in_place(created); });
+  }
   const auto begun = [this, id](FileBytes bytes, const Outcome& outcome) {
     take_begun(id, std::move(bytes), outcome);
   };
@@ -185,7 +194,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
 }
 
 void WrittenFiles::begin_in_place(const File& file) {
-  bytes_.begin_in_place(file.opens.front().request,
+  bytes_.begin_in_place(file.opens.front().request, file.bytes.base,
                         [this, id = file.id](FileBytes bytes, const Outcome& outcome) {
                           take_begun(id, std::move(bytes), outcome);
                         });
@@ -229,6 +238,7 @@ void WrittenFiles::create(const File& file, std::function<void(File&)> then) {
   const Member alone{random_number() >> 1, 0, 1, false};
   CreateRequest create{file.key, alone, false, 0, file.path};
   create.goes_on = file.goes_on;
+  create.is_in_place = file.bytes.is_in_place;
   steps_.create(file.id, std::move(create),
                 [this, id = file.id, then = std::move(then)](const Outcome& outcome) {
                   File* const created = find(id);
@@ -488,7 +498,9 @@ void WrittenFiles::end_filling(FileId id, FileBytes bytes, const Outcome& outcom
 void WrittenFiles::complete(const File& file) {
   const FileId id = file.id;
   const std::uint64_t size = file.size;
-  if (!file.bytes.is_in_place) {
+  if (file.bytes.is_in_place) {
+    places_.at(file.path).step = 0;
+  } else {
     const matcher::StepId step = steps_.step(id);
     places_.at(file.path).step = file.has_other_writer ? 0 : step;
     paths_[step] = file.path;

@@ -67,8 +67,9 @@ class WrittenFiles {
     ClientId client = 0;
     std::uint32_t tag = 0;
     OpenFile request;
-    bool has_looked = false;  ///< look_elsewhere
-    SharedFile base = {};     ///< what it found
+    bool is_put_in_place = false;  ///< by MPI-IO: the rule would have it in memory
+    bool has_looked = false;       ///< look_elsewhere
+    SharedFile base = {};          ///< what it found
   };
   struct Name {
     DatasetKey key;

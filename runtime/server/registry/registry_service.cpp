@@ -272,11 +272,13 @@ void RegistryService::tell_held_lists() {
   }
 }
 
-/// Each would write a file of its own, and the last one would be taken for the whole.
+/// Each would write a file of its own, and the last one would be taken for the whole. On disk, it is one
+/// file, and what is in memory before or after that waits (Opens::has_to_change_place).
 void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequest& create) {
   const matcher::StepId newest = informed_.newest_file(create.key);
   if (newest == 0 || informed_.matcher_with_file(newest) == matcher) return;
   const matcher::Step& step = registry_.step(newest);
+  if (step.is_in_files || create.is_in_place) return;
   if (step.state != matcher::StepState::in_progress && !create.goes_on) return;
   const std::string text =
       "'" + step.name +
@@ -287,10 +289,20 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
   throw Error(NC_EPERM, text);
 }
 
+/// It is told once a rule.
+void RegistryService::note_put_in_place(const CreateRequest& create) {
+  if (!put_in_place_.insert(create.key.rule).second) return;
+  event("'" + create.path +
+        "' is written by MPI-IO, and this run has several matchers or nodes: such files are written on the "
+        "disk, and read there when they are closed, as with 'through: file'. With one node and 'matchers: 1' "
+        "they stay in memory");
+}
+
 void RegistryService::serve(const Requester& from, const CreateRequest& create) {
   const Connection* const connection = connections_.find({from.ticket.matcher, from.ticket.connection});
   if (connection != nullptr && connection->is_for_file && !is_written_in_place_.at(create.key.rule))
     check_file_is_free(from.ticket.matcher, create);
+  if (create.is_in_place && !is_written_in_place_.at(create.key.rule)) note_put_in_place(create);
   registry_.create(from.ticket, from.process, create);
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -157,6 +158,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void tell_held_lists();
   /// Throws Error(NC_EPERM) when another matcher has the file that one of the matcher's processes writes.
   void check_file_is_free(std::uint32_t matcher, const CreateRequest& create);
+  void note_put_in_place(const CreateRequest& create);
   void end_connection(const ConnectionId& id);
   [[nodiscard]] std::optional<matcher::InboundReader> inbound_reader(const LeaseReader& reader) const;
   void tell_news();
@@ -233,6 +235,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;
   std::vector<bool> is_written_in_place_;   ///< by rule
+  std::set<std::uint32_t> put_in_place_;    ///< other rules with such files
   std::vector<matcher::StepId> published_;  ///< steps to announce
   /// A request for files that are published later.
   struct HeldList {

@@ -1,6 +1,7 @@
 #include "written_bytes.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,6 +31,18 @@ SharedFile shared(FileDescriptor file) {
 bool begins_as_cdf(const FileDescriptor& file) noexcept {
   std::array<std::byte, 3> signature{};
   return read_range(file, 0, signature) == 0 && std::memcmp(signature.data(), "CDF", signature.size()) == 0;
+}
+
+/// Processes of several matchers are about to write the file, and each matcher does this: the first one puts
+/// the bytes there. Where the directory cannot be locked, the order of MPI-IO's opens has to do: one process
+/// is the first.
+void put_on_disk(const FileDescriptor& bytes, const std::string& path) {
+  const FileDescriptor directory(
+      ::open(path.substr(0, path.rfind('/') + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) (void)::flock(directory.number(), LOCK_EX);
+  const FileDescriptor there(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (there && file_size(there) == file_size(bytes) && have_same_bytes(there, bytes)) return;
+  write_file(bytes, path);
 }
 
 /// Does the work, which throws exceptions. A thread can pass none on.
@@ -157,17 +170,22 @@ void WrittenBytes::adopt(const OpenFile& request, Begun then) {
       });
 }
 
-void WrittenBytes::begin_in_place(const OpenFile& request, Begun then) {
-  const auto opened = std::make_shared<FileInPlace>();  // shared by the two functions
+void WrittenBytes::begin_in_place(const OpenFile& request, SharedFile base, Begun then) {
+  const auto opened = std::make_shared<FileInPlace>();  // shared by the two functions, as the outcome
+  const auto outcome = std::make_shared<Outcome>();
   worker_.submit(
-      [opened, request] {
+      [opened, outcome, request, base = std::move(base)] {
         try {
+          if (base != nullptr) put_on_disk(*base, request.path);
           *opened = FileInPlace::open(request);
         } catch (const IoError& error) {
           opened->trouble = error.error_number();
+        } catch (const std::exception& error) {
+          *outcome = {NC_EIO, error.what()};
         }
       },
-      [opened, path = request.path, then = std::move(then)] {
+      [opened, outcome, path = request.path, then = std::move(then)] {
+        if (outcome->is_failure()) return then({}, *outcome);
         const int trouble = opened->trouble;
         if (trouble != 0)
           return then({}, outcome_of(IoError(status_of_error_number(trouble), trouble, path, "open")));

@@ -261,6 +261,7 @@ void for_every_message(Use use) {
   use(OpenFile{key, "/a b", true, 0x241, 0644, 3, true});
   const OpenFile file{key, "/a b", false, 0x241, 0644, 1, false, false, true, true};
   use(OpenFile{file});
+  use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, false, false, true});
   use(NameFile{NameFile::How::exchange, file, {key, "/c"}, true});
   use(AwaitFile{{1ULL << 40, 2}});
   use(FileOpened{true});
@@ -314,8 +315,8 @@ TEST_CASE("every message survives encoding and decoding") {
 
 TEST_CASE("the bytes of a message are as the protocol says") {
   CHECK(encode(CreateRequest{{1, "f"}, {2, 3, 4, true}, true, 5, "/f", true}) ==
-        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0, 0,   0,   0, 3,
-                  0, 0, 0, 4, 0, 0, 0, 1, 1,   5, 2, 0, 0, 0, '/', 'f', 1, 0}));
+        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0,   0,   0, 0, 3, 0,
+                  0, 0, 4, 0, 0, 0, 1, 1, 5,   2, 0, 0, 0, '/', 'f', 1, 0, 0}));
   CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0}));

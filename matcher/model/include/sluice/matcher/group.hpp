@@ -72,17 +72,19 @@ struct Group {
   bool no_clobber = false;
   bool is_import = false;    ///< create: begins with the contents of an existing file
   bool goes_on = false;      ///< create: CreateRequest::goes_on
+  bool is_in_place = false;  ///< create: CreateRequest::is_in_place
   bool is_on_disk = false;   ///< open, inquire: the file exists on disk
   std::uint8_t version = 1;  ///< create: the requested version; described: the dataset's version
   /// For writers: the path of the file that the dataset stands for, or is in. When a file is the outcome: the
   /// path of that file.
   std::string path;
-  std::uint64_t continues = 0;  ///< open_write: OpenRequest::continues
-  bool is_look = false;         ///< open_read: OpenRequest::is_look
-  bool wants_newest = false;    ///< open_read: OpenRequest::wants_newest
-  WrittenFile follows = {};     ///< an open, inquiry: CreateRequest::follows
-  bool exceeds_queue = false;   ///< create, open_write: no longer waits for the queue
-  bool is_offered = false;      ///< open_read: it has taken an offered read
+  std::uint64_t continues = 0;    ///< open_write: OpenRequest::continues
+  bool is_look = false;           ///< open_read: OpenRequest::is_look
+  bool wants_newest = false;      ///< open_read: OpenRequest::wants_newest
+  bool is_behind_memory = false;  ///< open_read: OpenRequest::is_behind_memory
+  WrittenFile follows = {};       ///< an open, inquiry: CreateRequest::follows
+  bool exceeds_queue = false;     ///< create, open_write: no longer waits for the queue
+  bool is_offered = false;        ///< open_read: it has taken an offered read
   bool spans_nodes = false;
   std::uint32_t node = 0;  ///< node of the first member: its memory holds the control block
 

@@ -30,14 +30,16 @@ struct CreateRequest {
   /// begins with the contents of the existing file; NC_EEXIST when a step exists by now
   bool is_import = false;
   // Not in the message: the registry notes these values of an open or inquiry here.
-  bool is_on_disk = false;      ///< OpenRequest::is_on_disk
-  std::uint64_t continues = 0;  ///< OpenRequest::continues
-  bool is_look = false;         ///< OpenRequest::is_look
-  bool wants_newest = false;    ///< OpenRequest::wants_newest
+  bool is_on_disk = false;        ///< OpenRequest::is_on_disk
+  std::uint64_t continues = 0;    ///< OpenRequest::continues
+  bool is_look = false;           ///< OpenRequest::is_look
+  bool wants_newest = false;      ///< OpenRequest::wants_newest
+  bool is_behind_memory = false;  ///< OpenRequest::is_behind_memory
   /// A file of that name had been closed before the call, and was not published yet. So it comes first.
   WrittenFile follows = {};
   // In the message again:
-  bool goes_on = false;  ///< a file that is written by the C library: begins with what is there
+  bool goes_on = false;      ///< a file that is written by the C library: begins with what is there
+  bool is_in_place = false;  ///< such a file, on the disk itself: others may write it, too
   bool operator==(const CreateRequest&) const = default;
 };
 
@@ -63,6 +65,8 @@ struct OpenRequest {
   /// open_read: the newest published step at once, or NC_ENOENT. For the writer's processes that read by the
   /// C library what was put by PnetCDF, or on another node. A step that the caller has closed is waited for.
   bool wants_newest = false;
+  /// the same, and first what is being written in memory or logs becomes a step
+  bool is_behind_memory = false;
   bool operator==(const OpenRequest&) const = default;
 };
 

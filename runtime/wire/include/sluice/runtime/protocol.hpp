@@ -350,6 +350,7 @@ struct OpenFile {
   bool is_in_place = false;       ///< matcher::is_written_in_place: that is the file that is written
   bool is_adopted = false;        ///< it is the file on disk, which loses its name there
   bool is_renamed = false;        ///< it takes the place of what has the name, also of what is being written
+  bool is_by_mpi_io = false;      ///< so processes of other matchers may open the same file
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
 /// such file, and the process uses the disk.
