@@ -55,6 +55,11 @@ bool has_rule_to_write(const char* path) noexcept {
   return written.may_cover(path);
 }
 
+bool has_rule_to_read(const char* path) noexcept {
+  need_filter();
+  return filter.may_cover(path);
+}
+
 bool may_write_any() noexcept {
   need_filter();
   return !written.is_empty();

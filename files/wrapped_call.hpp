@@ -56,7 +56,9 @@ class Inside {
 [[nodiscard]] bool may_be_written(const char* path) noexcept;
 /// The same for this library's own question.
 [[nodiscard]] bool has_rule_to_write(const char* path) noexcept;
-/// Whether there is such a rule.
+/// Whether the component may only read the path by a rule.
+[[nodiscard]] bool has_rule_to_read(const char* path) noexcept;
+/// Whether there is a rule to write by.
 [[nodiscard]] bool may_write_any() noexcept;
 
 /// Opens a file that the component writes; the arguments are those of open_written_file(). Where it does not
