@@ -15,7 +15,7 @@
 #include <climits>
 #include <cstdarg>
 #include <cstdint>
-#include <string_view>
+#include <cstdio>
 
 #include "wrapped_call.hpp"
 
@@ -44,8 +44,8 @@ bool is_known(std::uint64_t mark) noexcept {
   return false;
 }
 
-/// Whether the descriptor has a name that a rule may cover, or is an image: the file system may have given
-/// the number of a coupled file that was removed to another one.
+/// Whether the descriptor has a name that a rule may cover: the file system may have given the number of a
+/// coupled file that was removed to another one.
 bool may_be_coupled_file(int descriptor) noexcept {
   std::array<char, 32> link{};
   std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", descriptor);
@@ -53,7 +53,7 @@ bool may_be_coupled_file(int descriptor) noexcept {
   const ssize_t length = ::readlink(link.data(), path.data(), path.size() - 1);
   if (length <= 0) return false;
   path[static_cast<std::size_t>(length)] = '\0';
-  return std::string_view(path.data()).starts_with("/memfd:") || has_rule_to_read(path.data());
+  return has_rule_to_read(path.data());
 }
 
 /// Whether the lock is not to be taken.

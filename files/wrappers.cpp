@@ -157,7 +157,7 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     if (!is_of_no_file(flags) && may_be_for_reading(flags)) {
       const CoupledFile file = look_for(directory, path);  // waits
       if (file.kind == CoupledFile::Kind::image && (flags & O_ACCMODE) == O_RDONLY)
-        return recorded(leave_unlocked(open_anew(file, flags & ~O_CREAT)), directory, path);
+        return recorded(open_anew(file, flags & ~O_CREAT), directory, path);
       if (file.kind == CoupledFile::Kind::image && is_of_fortran(site)) return fail(EACCES);
       if (file.kind == CoupledFile::Kind::failed && (flags & O_CREAT) == 0) return fail(file.error_number);
     }
@@ -168,7 +168,7 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
   const CoupledFile file = look_for(directory, path, site);
   switch (file.kind) {
     case CoupledFile::Kind::image:
-      return recorded(leave_unlocked(open_anew(file, flags)), directory, path);
+      return recorded(open_anew(file, flags), directory, path);
     case CoupledFile::Kind::on_disk:
       return recorded(leave_unlocked(open_path(AT_FDCWD, file.path.c_str())), directory, path);
     case CoupledFile::Kind::failed:
@@ -249,7 +249,7 @@ FILE* fopen_any(const char* path, const char* mode, const void* site, const Open
   const CoupledFile file = look_for(AT_FDCWD, path, site);
   switch (file.kind) {
     case CoupledFile::Kind::image:
-      return recorded(leave_unlocked(open_path(sluice::files::ImageLink(file).path())), path);
+      return recorded(open_path(sluice::files::ImageLink(file).path()), path);
     case CoupledFile::Kind::on_disk:
       return recorded(leave_unlocked(open_path(file.path.c_str())), path);
     case CoupledFile::Kind::failed:
