@@ -182,11 +182,11 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.opens.push_back(open);
   place.file = id;
   take_linked_names(file, place);
+  file.bytes.base = base;
+  // When the registry knows of it, the bytes are on the disk, and other matchers need not put them there.
+  if (open.is_put_in_place) return begin_in_place(file);
   // In place: first, because readers may have the former contents open.
-  if (request.is_in_place) {
-    file.bytes.base = base;
-    return create(file, [this](const File& created) { begin_in_place(created); });
-  }
+  if (request.is_in_place) return create(file, [this](const File& created) { begin_in_place(created); });
   const auto begun = [this, id](FileBytes bytes, const Outcome& outcome) {
     take_begun(id, std::move(bytes), outcome);
   };
@@ -211,7 +211,7 @@ void WrittenFiles::take_begun(FileId id, FileBytes bytes, const Outcome& outcome
   } catch (const Error& error) {
     return give_up(*file, {error.status(), error.what()});
   }
-  file->bytes.is_in_place ? answer_opens(*file) : begin_contents(*file);
+  steps_.step(id) != 0 ? answer_opens(*file) : begin_contents(*file);
 }
 
 /// The registry hears of a copy only when it has changed: programs open files for writing, just to look.

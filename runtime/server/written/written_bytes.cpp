@@ -33,9 +33,9 @@ bool begins_as_cdf(const FileDescriptor& file) noexcept {
   return read_range(file, 0, signature) == 0 && std::memcmp(signature.data(), "CDF", signature.size()) == 0;
 }
 
-/// Processes of several matchers are about to write the file, and each matcher does this: the first one puts
-/// the bytes there. Where the directory cannot be locked, the order of MPI-IO's opens has to do: one process
-/// is the first.
+/// Processes of several matchers are about to write the file. Several matchers may do this at once, while
+/// none of the processes has got the file: the first one puts the bytes there. On file systems that cannot
+/// lock a directory, MPI-IO has one process open it first.
 void put_on_disk(const FileDescriptor& bytes, const std::string& path) {
   const FileDescriptor directory(
       ::open(path.substr(0, path.rfind('/') + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

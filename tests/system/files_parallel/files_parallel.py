@@ -63,7 +63,7 @@ def kept():
 
 def again():
     """All ranks write one file again and again."""
-    run("again", 3, "until test -e done; do sleep 0.1; done\ncp again.w copy")
+    run("again", 3, "until test $(od -An -td4 -N4 again.w) = 2; do sleep 0.1; done\ncp again.w copy")
     directly("again", 3)
     expect_same("copy", "again.w")
 
@@ -72,7 +72,7 @@ def update():
     """One rank begins a file, all ranks change it together, and another one goes on in it. What a former run has left there does not matter."""
     with open("base.w", "w") as file:
         file.write("of a former run\n" * 10)
-    run("update", 3, "until test -e done; do sleep 0.1; done\ncp base.w copy")
+    run("update", 3, "until tail -n 1 base.w | grep -q 'the end$'; do sleep 0.1; done\ncp base.w copy")
     directly("update", 3)
     expect_same("copy", "base.w")
 
