@@ -181,4 +181,40 @@ TEST_SUITE("registry: data in files") {
     world.open(writer, "a.nc", world.alone());
     CHECK(world.refusal(world.create(writer, "a.nc", world.alone())) == NC_EIO);
   }
+
+  /// By the C library, in memory or in place.
+  std::uint32_t create_file(World & world, ProcessId writer, bool is_in_place) {
+    CreateRequest request{{0, "a.nc"}, world.alone(), false, 0, "/data/a.nc"};
+    request.goes_on = true;
+    request.is_in_place = is_in_place;
+    return world.ask([&](const Ticket& ticket) { world.registry.create(ticket, writer, request); });
+  }
+
+  TEST_CASE(
+      "under a rule in memory, a file that is written in place is read on the disk when all have closed it") {
+    World world({{"*.nc", "model", {"analysis"}, true}});
+    const auto one = world.process("model");
+    const auto other = world.process("model");
+    const StepId first = world.answer(create_file(world, one, true)).step;
+    const StepId second = world.answer(create_file(world, other, true)).step;
+    const auto asked = world.open(world.process("analysis"), "a.nc", world.alone());
+    world.publish(one, first);
+    CHECK(world.is_waiting(asked));
+    world.publish(other, second);
+    CHECK(world.answer(asked).step == second);
+    CHECK(world.registry.step(second).is_in_files);
+  }
+
+  TEST_CASE("a file that goes from memory to the disk, or back, waits until it is published") {
+    World world({{"*.nc", "model", {"analysis"}, true}});
+    const auto one = world.process("model");
+    const auto other = world.process("model");
+    for (const bool is_in_place : {false, true}) {
+      const StepId first = world.answer(create_file(world, one, is_in_place)).step;
+      const auto next = create_file(world, other, !is_in_place);
+      CHECK(world.is_waiting(next));
+      world.publish(one, first);
+      world.publish(other, world.answer(next).step);
+    }
+  }
 }

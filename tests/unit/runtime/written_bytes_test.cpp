@@ -178,21 +178,42 @@ TEST_CASE("a file that will be large begins on the spill disk, if there is one")
 TEST_CASE("a file in place is the one on disk; it is made where it is not there") {
   World world;
   std::optional<World::Begun> begun;
-  world.bytes.begin_in_place(world.request(O_WRONLY | O_CREAT), world.into(begun));
+  world.bytes.begin_in_place(world.request(O_WRONLY | O_CREAT), nullptr, world.into(begun));
   world.await(begun);
   REQUIRE(begun->bytes.file != nullptr);
   CHECK(begun->bytes.is_in_place);
   CHECK_FALSE(begun->bytes.before.has_value());
   CHECK(fs::exists(world.directory / "a"));
   begun.reset();
-  world.bytes.begin_in_place(world.request(O_WRONLY), world.into(begun));
+  world.bytes.begin_in_place(world.request(O_WRONLY), nullptr, world.into(begun));
   world.await(begun);
   CHECK(begun->bytes.before.has_value());
   begun.reset();
-  world.bytes.begin_in_place(world.request(O_WRONLY, "none"), world.into(begun));
+  world.bytes.begin_in_place(world.request(O_WRONLY, "none"), nullptr, world.into(begun));
   world.await(begun);
   CHECK(begun->bytes.file == nullptr);
   CHECK(begun->outcome.status == sluice::NC_ENOENT);
+}
+
+TEST_CASE(
+    "a file in place begins with the bytes that the run has; what has them already stays the same file") {
+  World world;
+  const auto begin = [&] {
+    std::optional<World::Begun> begun;
+    world.bytes.begin_in_place(world.request(O_RDWR), file_with("from memory"), world.into(begun));
+    world.await(begun);
+    REQUIRE(begun->bytes.file != nullptr);
+    return begun->bytes.file;
+  };
+  std::ofstream(world.directory / "a") << "of a former run";
+  const SharedFile first = begin();
+  CHECK(text_of(*first) == "from memory");
+  const SharedFile second = begin();
+  struct stat one {
+  }, two{};
+  REQUIRE(::fstat(first->number(), &one) == 0);
+  REQUIRE(::fstat(second->number(), &two) == 0);
+  CHECK(one.st_ino == two.st_ino);
 }
 
 TEST_CASE("a CDF file has puts, where they are of use; other files have none") {
